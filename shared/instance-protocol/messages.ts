@@ -1,0 +1,114 @@
+/**
+ * The messages between an agent and an instance program: JSON-RPC 2.0, one message a line, UTF-8, over the
+ * program's standard input and output. The agent calls, the program answers and notifies `output`.
+ *
+ *   agent                           program
+ *     | -- initialize ----------------> |  once, first; the answer makes the instance ready
+ *     | -- simulateWork --------------> |  at most one of these two at a time
+ *     | -- executeBatchJob -----------> |
+ *     | <------------- output (note) -- |  what scripts print, while a job runs
+ *     | -- cancel --------------------> |  the running job then answers with error -32800
+ *     | -- shutdown ------------------> |  the program answers and exits with 0
+ *
+ * The end of standard input means the same as `shutdown` and wants no answer. The reference for authors of adapters
+ * is packages/docs/instance-protocol.md.
+ */
+import { z } from 'zod';
+
+export const INSTANCE_PROTOCOL_VERSION = 1;
+
+/** A longer line is a violation of the protocol: it bounds what a faulty program can make the agent hold. */
+export const MAX_LINE_BYTES = 16 * 1024 * 1024;
+
+/** Error codes of an answer. The first five are JSON-RPC's own. */
+export const RPC_ERROR = {
+  PARSE: -32700,
+  INVALID_REQUEST: -32600,
+  METHOD_NOT_FOUND: -32601,
+  INVALID_PARAMS: -32602,
+  INTERNAL: -32603,
+  /** The job could not be run (a model that cannot be read, say); the message is shown to the task's owner. */
+  JOB_FAILED: -32001,
+  /** The job ended because `cancel` asked for it. */
+  CANCELED: -32800,
+} as const;
+
+export const initializeParams = z.object({
+  protocolVersion: z.literal(INSTANCE_PROTOCOL_VERSION),
+  instance: z.object({
+    id: z.string(),
+    version: z.string(),
+    revision: z.string(),
+    labels: z.array(z.string()),
+  }),
+});
+export type InitializeParams = z.infer<typeof initializeParams>;
+
+export const initializeResult = z.object({
+  protocolVersion: z.literal(INSTANCE_PROTOCOL_VERSION),
+  /** What the program is, for logs: `workbench-runner`, `0.1.0`. */
+  name: z.string().max(200),
+  version: z.string().max(200),
+});
+export type InitializeResult = z.infer<typeof initializeResult>;
+
+export const simulateWorkParams = z.object({ taskId: z.string(), durationMs: z.int().nonnegative() });
+export type SimulateWorkParams = z.infer<typeof simulateWorkParams>;
+
+export const simulateWorkResult = z.object({});
+export type SimulateWorkResult = z.infer<typeof simulateWorkResult>;
+
+export const executeBatchJobParams = z.object({
+  taskId: z.string(),
+  /** Absolute. Holds the additional files and the model; what is new or changed in it afterwards is the output. */
+  workingDirectory: z.string(),
+  /** Absolute paths of the scripts, outside the working directory, to be run one after the other in it. */
+  scripts: z.array(z.string()).min(1),
+  /** Absolute path of the model, or null. */
+  model: z.string().nullable(),
+  variables: z.record(z.string(), z.string()),
+  /** To be added to the environment of every script: the injected variables that may go there, and WORKBENCH_*. */
+  environment: z.record(z.string(), z.string()),
+});
+export type ExecuteBatchJobParams = z.infer<typeof executeBatchJobParams>;
+
+export const executeBatchJobResult = z.object({
+  /** `OK`: every script ended well. `ERROR`: one did not, and later ones were not run. */
+  status: z.enum(['OK', 'ERROR']),
+  /** For `ERROR`: which script, and how it ended. Shown to the task's owner. */
+  message: z.string().max(10_000).optional(),
+});
+export type ExecuteBatchJobResult = z.infer<typeof executeBatchJobResult>;
+
+export const cancelParams = z.object({ taskId: z.string() });
+export type CancelParams = z.infer<typeof cancelParams>;
+
+export const outputParams = z.object({
+  taskId: z.string(),
+  stream: z.enum(['stdout', 'stderr']),
+  text: z.string(),
+});
+export type OutputParams = z.infer<typeof outputParams>;
+export type OutputStream = OutputParams['stream'];
+
+const id = z.union([z.int(), z.string().max(100)]);
+const rpcError = z.object({ code: z.int(), message: z.string(), data: z.unknown().optional() });
+
+export const rpcMessage = z.union([
+  z.object({ jsonrpc: z.literal('2.0'), method: z.string(), params: z.unknown().optional(), id: id.optional() }),
+  z.object({ jsonrpc: z.literal('2.0'), id, result: z.unknown() }).refine((m) => 'result' in m),
+  z.object({ jsonrpc: z.literal('2.0'), id: id.nullable(), error: rpcError }),
+]);
+export type RpcMessage = z.infer<typeof rpcMessage>;
+export type RpcId = z.infer<typeof id>;
+
+/** The other side answered with an error, or this side wants to answer with one. */
+export class RpcError extends Error {
+  override readonly name = 'RpcError';
+  readonly code: number;
+
+  constructor(code: number, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
