@@ -1,0 +1,68 @@
+/** The WebSocket client of the agent link. */
+import { type ClientOptions, WebSocket } from 'ws';
+import { MAX_FRAME_BYTES } from './messages.js';
+import type { Transport } from './link.js';
+
+export interface DialOptions {
+  /** `ws://` or `wss://` address of the hub with the path of the endpoint. */
+  readonly url: string;
+  readonly token: string;
+  readonly handshakeTimeoutMs: number;
+}
+
+export interface DialHandlers {
+  onFrame(frame: string): void;
+  /** Called once, after the connection was open. */
+  onClose(reason: string): void;
+}
+
+/** The hub answered the request for a WebSocket with something else. */
+export class DialRefused extends Error {
+  override readonly name = 'DialRefused';
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** Resolves with the open connection; rejects with {@link DialRefused}, or with what the network said. */
+export function dial({ url, token, handshakeTimeoutMs }: DialOptions, handlers: DialHandlers): Promise<Transport> {
+  const options: ClientOptions = {
+    headers: { authorization: `Bearer ${token}` },
+    handshakeTimeout: handshakeTimeoutMs,
+    maxPayload: MAX_FRAME_BYTES,
+    perMessageDeflate: false,
+  };
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(url, options);
+    socket.once('unexpected-response', (request, response) => {
+      request.destroy();
+      reject(new DialRefused(response.statusCode ?? 0, `${response.statusCode} ${response.statusMessage}`));
+    });
+    socket.once('error', reject);
+    socket.once('open', () => resolve(webSocketTransport(socket, handlers)));
+  });
+}
+
+/** Makes a transport of an open WebSocket, on either side. */
+export function webSocketTransport(socket: WebSocket, handlers: DialHandlers): Transport {
+  let lastError = '';
+  socket.removeAllListeners('error');
+  socket.on('error', (error) => {
+    lastError = error.message;
+  });
+  socket.on('message', (data, isBinary) => {
+    if (isBinary) socket.close(1003, 'text frames only');
+    else handlers.onFrame(data.toString());
+  });
+  socket.once('close', (code, reason) => {
+    handlers.onClose(reason.toString() || lastError || `connection closed (${code})`);
+  });
+  return {
+    send: (frame) => socket.send(frame),
+    close: (code, reason) => socket.close(code, reason),
+    terminate: () => socket.terminate(),
+  };
+}

@@ -1,0 +1,174 @@
+/**
+ * The messages between an agent and its hub, version 1. Both sides validate what they get. README.md beside this file
+ * tells the order of messages, the deadlines, and what is retried.
+ */
+import { z } from 'zod';
+import { REPORTED_INSTANCE_STATUSES } from '../domain/instance.js';
+import { relativePathFault } from '../domain/relative-path.js';
+
+/** Versions that this build speaks, best first. The hub takes the best that both know. */
+export const AGENT_PROTOCOL_VERSIONS = [1];
+
+/** A longer frame is refused by the receiver; senders stay well below ({@link MAX_JOB_BYTES}). */
+export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
+
+/** The description of a job (names, digests, variables; not file contents) may have this many bytes as JSON. */
+export const MAX_JOB_BYTES = 4 * 1024 * 1024;
+
+const identifier = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^[\p{L}\p{N}._:@-]+$/u, { error: 'letters, digits and . _ : @ - only' });
+export const instanceIdSchema = identifier;
+export const agentIdSchema = identifier;
+
+export const digestSchema = z.string().regex(/^[0-9a-f]{64}$/);
+const fileRef = z.object({ digest: digestSchema, sizeBytes: z.int().nonnegative() });
+const relativePath = z.string().superRefine((path, context) => {
+  const fault = relativePathFault(path);
+  if (fault) context.addIssue({ code: 'custom', message: fault });
+});
+const namedFileRef = fileRef.extend({ path: relativePath });
+
+const attemptRef = z.object({ taskId: z.uuid(), attempt: z.int().positive(), instanceId: identifier });
+
+export const instanceReport = z.object({
+  id: identifier,
+  version: z.string().min(1).max(200),
+  revision: z.string().max(200),
+  labels: z.array(z.string().min(1).max(200)).max(200),
+  status: z.enum(REPORTED_INSTANCE_STATUSES),
+  /** For how long the process has been up, null when it is not: ages need no common clock. */
+  upForMs: z.number().nonnegative().nullable(),
+});
+export type InstanceReport = z.infer<typeof instanceReport>;
+
+export const simulateWorkJob = z.object({ type: z.literal('SIMULATE_WORK'), durationS: z.int().nonnegative() });
+
+export const batchJob = z.object({
+  type: z.literal('EXECUTE_BATCH_JOB'),
+  model: z
+    .discriminatedUnion('kind', [
+      namedFileRef.extend({ kind: z.literal('CONTENT') }),
+      z.object({ kind: z.literal('LOCAL_FILESYSTEM'), pathToFile: z.string(), copyToWorkingDirectory: z.boolean() }),
+    ])
+    .nullable(),
+  scripts: z.array(fileRef).min(1),
+  additionalFiles: z.array(namedFileRef),
+  variables: z.array(z.object({ key: z.string(), value: z.string() })),
+});
+
+export const jobSchema = z.discriminatedUnion('type', [simulateWorkJob, batchJob]);
+
+/** How an attempt ended, as its agent saw it. */
+export const ATTEMPT_OUTCOMES = [
+  /** Every script ended well, or the simulated work is done. */
+  'OK',
+  /** A script failed; what was produced is listed. */
+  'ERROR',
+  /** The scripts could not be run, or the time limit was over. */
+  'FAILED',
+  /** Ended because the hub said so. */
+  'CANCELED',
+  /** The instance process died, or no longer spoke the protocol. */
+  'INSTANCE_LOST',
+  /** Never begun: the instance was not ready any more. */
+  'RETURNED',
+] as const;
+export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
+
+export const endedReport = attemptRef.extend({
+  outcome: z.enum(ATTEMPT_OUTCOMES),
+  /** For people: what went wrong. */
+  message: z.string().max(10_000).nullable(),
+  outputFiles: z.array(namedFileRef),
+  /** Everything that the scripts printed, up to the agent's limit; null when nothing. */
+  log: fileRef.nullable(),
+});
+export type EndedReport = z.infer<typeof endedReport>;
+
+export const helloMessage = z.object({
+  type: z.literal('hello'),
+  protocolVersions: z.array(z.int()).min(1),
+  agent: z.object({
+    id: identifier,
+    /** Kept in the agent's data directory: tells an agent that comes back from another one with the same id. */
+    nodeId: z.uuid(),
+    version: z.string().max(200),
+    revision: z.string().max(200),
+  }),
+  instances: z.array(instanceReport),
+  /** Attempts that run now. */
+  running: z.array(attemptRef),
+  /** Attempts that have ended and whose report the hub has not settled; the reports follow after `welcome`. */
+  spooled: z.array(attemptRef),
+});
+export type HelloMessage = z.infer<typeof helloMessage>;
+
+const heartbeatMessage = z.object({ type: z.literal('heartbeat') });
+
+export const agentMessage = z.discriminatedUnion('type', [
+  helloMessage,
+  heartbeatMessage,
+  z.object({ type: z.literal('instance'), instance: instanceReport }),
+  /** A piece of what a running script printed; `offset` counts UTF-16 units since the attempt began. */
+  z.object({ type: z.literal('output'), ref: attemptRef, offset: z.int().nonnegative(), text: z.string() }),
+  z.object({ type: z.literal('ended'), report: endedReport }),
+  z.object({
+    type: z.literal('reply'),
+    requestId: z.string(),
+    error: z.string().nullable(),
+    text: z.string().nullable(),
+  }),
+]);
+export type AgentMessage = z.infer<typeof agentMessage>;
+
+export const REFUSALS = ['PROTOCOL_VERSION', 'AGENT_ID_TAKEN', 'INSTANCE_ID_TAKEN'] as const;
+
+export const INSTANCE_COMMANDS = ['start', 'stop', 'restart'] as const;
+export type InstanceCommand = (typeof INSTANCE_COMMANDS)[number];
+
+export const INSTANCE_LOG_TYPES = ['stdout', 'stderr', 'console'] as const;
+export type InstanceLogType = (typeof INSTANCE_LOG_TYPES)[number];
+
+export const hubMessage = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('welcome'),
+    protocolVersion: z.int(),
+    hubVersion: z.string(),
+    heartbeatIntervalMs: z.int().positive(),
+    /** A side that has heard nothing for so long takes the link for dead. */
+    silenceLimitMs: z.int().positive(),
+  }),
+  z.object({ type: z.literal('refused'), code: z.enum(REFUSALS), message: z.string() }),
+  heartbeatMessage,
+  z.object({
+    type: z.literal('assign'),
+    ref: attemptRef,
+    timeLimitMs: z.int().positive().nullable(),
+    job: jobSchema,
+  }),
+  /** End this attempt if it runs; it is reported as CANCELED. */
+  z.object({ type: z.literal('cancel'), ref: attemptRef }),
+  /** The report is durable in the hub, or dropped because it no longer counts: the agent may forget it. */
+  z.object({ type: z.literal('settled'), ref: attemptRef, counted: z.boolean() }),
+  z.object({
+    type: z.literal('request'),
+    requestId: z.string(),
+    request: z.discriminatedUnion('kind', [
+      z.object({ kind: z.literal('instanceCommand'), instanceId: identifier, command: z.enum(INSTANCE_COMMANDS) }),
+      z.object({ kind: z.literal('instanceLog'), instanceId: identifier, logType: z.enum(INSTANCE_LOG_TYPES) }),
+    ]),
+  }),
+]);
+export type HubMessage = z.infer<typeof hubMessage>;
+export type HubRequest = Extract<HubMessage, { type: 'request' }>['request'];
+
+/** Paths of the hub beneath its base address. */
+export const AGENT_PATHS = {
+  /** WebSocket. */
+  CONNECT: '/agent/connect',
+  /** GET, HEAD and PUT of a content under its digest: `/agent/files/<digest>`. */
+  FILES: '/agent/files',
+} as const;

@@ -1,0 +1,88 @@
+/** Says in words what a schema found wrong: key path, what was found, what is allowed. */
+import { z } from 'zod';
+
+export interface FaultText {
+  /** `server.port`, `instances[0].labels[1]`. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** One text for each fault of an issue; the values of secrets are never shown. */
+export function describeIssue(issue: z.core.$ZodIssue, input: unknown, schema: z.ZodType): FaultText[] {
+  if (issue.code === 'unrecognized_keys') {
+    const at = schemaAt(schema, issue.path);
+    const known = at instanceof z.ZodObject ? Object.keys(at.shape).join(', ') : '';
+    return issue.keys.map((key) => {
+      const path = pathText([...issue.path, key]);
+      return { path, text: `${path}: unknown key${known ? `, allowed here: ${known}` : ''}` };
+    });
+  }
+  const path = pathText(issue.path);
+  const found = isSecret(schema, issue.path) ? 'a value that is not shown' : show(valueAt(input, issue.path));
+  return [{ path, text: `${path}: found ${found}, allowed: ${allowed(issue)}` }];
+}
+
+function allowed(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_value') return issue.values.map((value) => JSON.stringify(value)).join(', ');
+  if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')) return TYPE_NAMES[issue.expected] ?? issue.expected;
+  if (issue.code === 'too_small' && issue.message.startsWith('Too small')) return `at least ${issue.minimum}`;
+  if (issue.code === 'too_big' && issue.message.startsWith('Too big')) return `at most ${issue.maximum}`;
+  return issue.message;
+}
+
+const TYPE_NAMES: Record<string, string> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'keys and values',
+  record: 'keys and values',
+};
+
+export function pathText(path: readonly PropertyKey[]): string {
+  let text = '';
+  for (const part of path) {
+    if (typeof part === 'number') text += `[${part}]`;
+    else text += text === '' ? String(part) : `.${String(part)}`;
+  }
+  return text;
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  let at = input;
+  for (const part of path) at = (at as Record<PropertyKey, unknown> | null | undefined)?.[part];
+  return at;
+}
+
+function show(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
+function isSecret(schema: z.ZodType, path: readonly PropertyKey[]): boolean {
+  return path.some((_, index) => schemaAt(schema, path.slice(0, index + 1))?.meta()?.['secret'] === true);
+}
+
+function schemaAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType | undefined {
+  let at: z.core.$ZodType | undefined = schema;
+  const rest = [...path];
+  while (at) {
+    if (
+      at instanceof z.ZodDefault ||
+      at instanceof z.ZodPrefault ||
+      at instanceof z.ZodOptional ||
+      at instanceof z.ZodNullable
+    ) {
+      at = at.def.innerType;
+      continue;
+    }
+    if (rest.length === 0) return at as z.ZodType;
+    const part = rest.shift() as PropertyKey;
+    if (at instanceof z.ZodObject) at = at.shape[String(part)];
+    else if (at instanceof z.ZodArray) at = at.element;
+    else return undefined;
+  }
+  return undefined;
+}

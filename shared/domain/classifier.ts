@@ -1,0 +1,80 @@
+import { DEFAULT_PRIORITY, PRIORITIES, type Priority } from './priority.js';
+
+/** The interface spells it LABLES; LABELS is understood on input (decisions 2). */
+export const CLASSIFIER_TYPES = ['VERSION', 'PRIORITY', 'LABLES'] as const;
+export type ClassifierType = (typeof CLASSIFIER_TYPES)[number];
+
+/** As a client gives and sees it. */
+export interface Classifier {
+  readonly type: ClassifierType;
+  readonly value: string;
+}
+
+/** What a task asks of its instance, in canonical form: tasks with the same requirement wait in the same group. */
+export interface Requirement {
+  /** A version with the wildcards `*` and `?`, or null for any. */
+  readonly version: string | null;
+  /** In lower case, sorted, each once. */
+  readonly labels: readonly string[];
+}
+
+export interface ClassifierFault {
+  /** Position in the list. */
+  readonly index: number;
+  readonly member: 'type' | 'value';
+  readonly message: string;
+}
+
+export interface Classification {
+  readonly requirement: Requirement;
+  readonly priority: Priority;
+  readonly faults: readonly ClassifierFault[];
+}
+
+/** Reads a task's classifiers. Each type at most once, except that several LABLES add up (decisions 2). */
+export function classify(classifiers: readonly Classifier[], defaultVersion: string | null): Classification {
+  const faults: ClassifierFault[] = [];
+  const labels = new Set<string>();
+  const seen = new Set<ClassifierType>();
+  let version = defaultVersion;
+  let priority = DEFAULT_PRIORITY;
+
+  for (const [index, { type, value }] of classifiers.entries()) {
+    if (type !== 'LABLES' && seen.has(type)) {
+      faults.push({ index, member: 'type', message: `${type} is given more than once` });
+    }
+    seen.add(type);
+    if (type === 'VERSION') {
+      if (value.trim() === '') faults.push({ index, member: 'value', message: 'must name a version' });
+      version = value.trim();
+    } else if (type === 'PRIORITY') {
+      const found = PRIORITIES.find((candidate) => candidate === value.trim().toUpperCase());
+      if (found) priority = found;
+      else faults.push({ index, member: 'value', message: `must be one of ${PRIORITIES.join(', ')}` });
+    } else {
+      const asked = parseLabels(value);
+      if (asked.length === 0) faults.push({ index, member: 'value', message: 'must name at least one label' });
+      for (const label of asked) labels.add(label);
+    }
+  }
+  return { requirement: { version, labels: [...labels].sort() }, priority, faults };
+}
+
+/** Labels of a comma-separated list, in lower case; empty ones are dropped. */
+export function parseLabels(text: string): string[] {
+  return text
+    .split(',')
+    .map((label) => label.trim().toLowerCase())
+    .filter((label) => label !== '');
+}
+
+/** The same text for the same requirement, whatever the order and case in which a client wrote it. */
+export function requirementKey({ version, labels }: Requirement): string {
+  return JSON.stringify([version, labels]);
+}
+
+/** The requirement of a key that {@link requirementKey} made. */
+export function requirementOfKey(key: string): Requirement {
+  const [version, labels] = JSON.parse(key) as [string | null, string[]];
+  return { version, labels };
+}

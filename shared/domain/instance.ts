@@ -1,0 +1,19 @@
+/** The vocabulary of workbench instances and agents (decisions 2). */
+
+export const INSTANCE_STATUSES = ['UP', 'STARTING', 'STOPPING', 'DOWN', 'FAILED', 'UNKNOWN'] as const;
+export type InstanceStatus = (typeof INSTANCE_STATUSES)[number];
+
+/** What an agent can say of its own instance: UNKNOWN is only what a hub says of an agent that is away. */
+export const REPORTED_INSTANCE_STATUSES = ['UP', 'STARTING', 'STOPPING', 'DOWN', 'FAILED'] as const;
+export type ReportedInstanceStatus = (typeof REPORTED_INSTANCE_STATUSES)[number];
+
+export const AGENT_STATUSES = ['UP', 'DOWN'] as const;
+export type AgentStatus = (typeof AGENT_STATUSES)[number];
+
+/** What is configured of an instance and what tasks are matched against. */
+export interface InstanceProfile {
+  readonly id: string;
+  readonly version: string;
+  readonly revision: string;
+  readonly labels: readonly string[];
+}

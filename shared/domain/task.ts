@@ -1,0 +1,29 @@
+/** The vocabulary of tasks: the enumerations of the interface (decisions 2), as written on the wire. */
+
+export const TASK_TYPES = ['SIMULATE_WORK', 'EXECUTE_BATCH_JOB'] as const;
+export type TaskType = (typeof TASK_TYPES)[number];
+
+export const TASK_STATUSES = ['WAITING', 'RUNNING', 'FINISHED', 'FAILED', 'CANCELED'] as const;
+export type TaskStatus = (typeof TASK_STATUSES)[number];
+
+const ENDED: ReadonlySet<TaskStatus> = new Set(['FINISHED', 'FAILED', 'CANCELED']);
+
+/** True for the three statuses that a task never leaves. */
+export function hasEnded(status: TaskStatus): boolean {
+  return ENDED.has(status);
+}
+
+export const BATCH_EXECUTION_STATUSES = ['OK', 'ERROR'] as const;
+export type BatchExecutionStatus = (typeof BATCH_EXECUTION_STATUSES)[number];
+
+/** Names one run of a task on one instance. `attempt` counts from 1. Two runs may bear the same number when a claim
+ *  was lost with the hub's power, never on the same instance: all three together are the fence. */
+export interface AttemptRef {
+  readonly taskId: string;
+  readonly attempt: number;
+  readonly instanceId: string;
+}
+
+export function sameAttempt(a: AttemptRef, b: AttemptRef): boolean {
+  return a.taskId === b.taskId && a.attempt === b.attempt && a.instanceId === b.instanceId;
+}

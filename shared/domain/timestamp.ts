@@ -1,0 +1,26 @@
+/** The three ways in which the interface writes a moment. All take milliseconds since 1970 and use the local zone. */
+
+/** `2026-11-21T06:53:00.123`: local time without offset, for tasks and instances (specification, conventions). */
+export function localTimestamp(timeMs: number): string {
+  return new Date(timeMs + offsetMinutes(timeMs) * 60_000).toISOString().slice(0, -1);
+}
+
+/** `2026-11-21T06:53:00.123+01:00`, for error bodies (decisions 6). */
+export function offsetTimestamp(timeMs: number): string {
+  return `${localTimestamp(timeMs)}${offset(timeMs, ':')}`;
+}
+
+/** `2022-05-27T13:50:08.523+0100`, for build dates (decisions 6). */
+export function buildTimestamp(timeMs: number): string {
+  return `${localTimestamp(timeMs)}${offset(timeMs, '')}`;
+}
+
+function offsetMinutes(timeMs: number): number {
+  return -new Date(timeMs).getTimezoneOffset();
+}
+
+function offset(timeMs: number, separator: string): string {
+  const minutes = offsetMinutes(timeMs);
+  const two = (value: number) => String(Math.floor(value)).padStart(2, '0');
+  return `${minutes < 0 ? '-' : '+'}${two(Math.abs(minutes) / 60)}${separator}${two(Math.abs(minutes) % 60)}`;
+}

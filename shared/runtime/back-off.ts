@@ -1,0 +1,21 @@
+/** Growing, jittered pauses between tries. */
+export interface BackOff {
+  /** The next pause in milliseconds: doubles at each call up to `maxMs`, with a random part of up to half of it. */
+  nextMs(): number;
+  /** Starts over with the shortest pause, after a success. */
+  reset(): void;
+}
+
+export function backOff(firstMs: number, maxMs: number, random: () => number): BackOff {
+  let ceilingMs = firstMs;
+  return {
+    nextMs() {
+      const pauseMs = ceilingMs / 2 + (random() * ceilingMs) / 2;
+      ceilingMs = Math.min(ceilingMs * 2, maxMs);
+      return pauseMs;
+    },
+    reset() {
+      ceilingMs = firstMs;
+    },
+  };
+}

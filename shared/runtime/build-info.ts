@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs';
+
+/** Which build this is; written beside the compiled files by `npm run build`. */
+export interface BuildInfo {
+  readonly version: string;
+  /** The short commit, or "unknown" for a build outside a checkout. */
+  readonly revision: string;
+  /** `2022-05-27T13:50:08.523+0100` */
+  readonly buildDate: string;
+  readonly vendor: string;
+}
+
+export const buildInfo: BuildInfo = JSON.parse(
+  readFileSync(new URL('../build-info.json', import.meta.url), 'utf8'),
+) as BuildInfo;

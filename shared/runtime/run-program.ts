@@ -1,0 +1,63 @@
+import type { Logger } from 'pino';
+import type { Service } from './service.js';
+
+/** Exit codes of a program (decisions 1). */
+export const EXIT = { OK: 0, CRASHED: 1, REFUSED: 2 } as const;
+
+/** A start that is refused for a reason which the operator can mend; its message is all that is printed. */
+export class StartRefused extends Error {
+  override readonly name = 'StartRefused';
+}
+
+export interface RunningLog {
+  readonly log: Logger;
+  flush(): Promise<void>;
+}
+
+/**
+ * Runs a service until SIGTERM or SIGINT, then stops it and exits with 0; a second signal exits at once.
+ * A start that fails exits with 2. What nothing caught is logged and exits with 1, so that a supervisor restarts it.
+ */
+export async function runProgram(service: Service, { log, flush }: RunningLog): Promise<void> {
+  const exit = async (code: number) => {
+    await Promise.race([flush().catch(() => undefined), new Promise((resolve) => setTimeout(resolve, 1000))]);
+    process.exit(code);
+  };
+  const crash = (error: unknown) => {
+    log.fatal({ err: error }, 'stopped by an error that nothing caught; this is a defect of the program');
+    void exit(EXIT.CRASHED);
+  };
+  process.on('uncaughtException', crash);
+  process.on('unhandledRejection', crash);
+
+  let stopping = false;
+  let started: Promise<void> | undefined;
+  const onSignal = async (signal: NodeJS.Signals) => {
+    if (stopping) {
+      log.warn({ signal }, 'second signal: stopping at once');
+      return exit(EXIT.CRASHED);
+    }
+    stopping = true;
+    log.info({ signal }, 'stopping');
+    await started?.catch(() => undefined);
+    try {
+      await service.stop();
+      log.info('stopped');
+      return await exit(EXIT.OK);
+    } catch (error) {
+      log.error({ err: error }, 'stopping failed');
+      return exit(EXIT.CRASHED);
+    }
+  };
+  process.on('SIGTERM', (signal) => void onSignal(signal));
+  process.on('SIGINT', (signal) => void onSignal(signal));
+
+  try {
+    started = service.start();
+    await started;
+  } catch (error) {
+    if (error instanceof StartRefused) log.fatal(error.message);
+    else log.fatal({ err: error }, 'the start failed');
+    await exit(EXIT.REFUSED);
+  }
+}
