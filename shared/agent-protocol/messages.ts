@@ -3,17 +3,15 @@
  * tells the order of messages, the deadlines, and what is retried.
  */
 import { z } from 'zod';
+import { ATTEMPT_OUTCOMES } from '../domain/attempt.js';
 import { REPORTED_INSTANCE_STATUSES } from '../domain/instance.js';
 import { relativePathFault } from '../domain/relative-path.js';
 
 /** Versions that this build speaks, best first. The hub takes the best that both know. */
 export const AGENT_PROTOCOL_VERSIONS = [1];
 
-/** A longer frame is refused by the receiver; senders stay well below ({@link MAX_JOB_BYTES}). */
+/** A longer frame is refused by the receiver; senders stay well below (domain/job.ts, MAX_JOB_BYTES). */
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
-
-/** The description of a job (names, digests, variables; not file contents) may have this many bytes as JSON. */
-export const MAX_JOB_BYTES = 4 * 1024 * 1024;
 
 const identifier = z
   .string()
@@ -60,23 +58,6 @@ export const batchJob = z.object({
 });
 
 export const jobSchema = z.discriminatedUnion('type', [simulateWorkJob, batchJob]);
-
-/** How an attempt ended, as its agent saw it. */
-export const ATTEMPT_OUTCOMES = [
-  /** Every script ended well, or the simulated work is done. */
-  'OK',
-  /** A script failed; what was produced is listed. */
-  'ERROR',
-  /** The scripts could not be run, or the time limit was over. */
-  'FAILED',
-  /** Ended because the hub said so. */
-  'CANCELED',
-  /** The instance process died, or no longer spoke the protocol. */
-  'INSTANCE_LOST',
-  /** Never begun: the instance was not ready any more. */
-  'RETURNED',
-] as const;
-export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
 
 export const endedReport = attemptRef.extend({
   outcome: z.enum(ATTEMPT_OUTCOMES),

@@ -1,5 +1,8 @@
 /** What an attempt has to do, as the hub keeps it and the agent gets it: file contents are named by their digest. */
 
+/** The description of a job (names, digests, variables; not file contents) may have this many bytes as JSON. */
+export const MAX_JOB_BYTES = 4 * 1024 * 1024;
+
 /** A stored content: `digest` is its SHA-256 in lower-case hexadecimal. */
 export interface FileRef {
   readonly digest: string;

@@ -36,7 +36,7 @@ export function lineSplitter(maxLineBytes: number): LineSplitter {
         heldLength += text.length - start;
       }
       if (heldLength > maxLineBytes) {
-        throw new ProtocolViolation(`a line on standard output is longer than ${maxLineBytes} bytes`);
+        throw new ProtocolViolation(`a line is longer than ${maxLineBytes} bytes`);
       }
       return lines;
     },

@@ -33,7 +33,7 @@ export class RpcPeer {
     const id = this.#nextId++;
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { resolve, reject });
-      void this.#send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
+      this.#post({ jsonrpc: '2.0', id, method, params });
     });
   }
 
@@ -46,8 +46,9 @@ export class RpcPeer {
   receive(line: string): void {
     const message = parse(line);
     if ('method' in message) {
-      if (message.id === undefined) this.#handlers.onNotification(message.method, message.params);
-      else void this.#answer(message.id, message.method, message.params);
+      const { id, method, params } = message;
+      if (id === undefined) this.#handlers.onNotification(method, params);
+      else void this.#answer(method, params).then((answer) => this.#post({ jsonrpc: '2.0', id, ...answer }));
       return;
     }
     const call = message.id === null ? undefined : this.#pending.get(message.id);
@@ -60,6 +61,11 @@ export class RpcPeer {
     else call.resolve(message.result);
   }
 
+  /** Tells the other side that what it sent could not be taken: an error that answers no particular call. */
+  complain(violation: ProtocolViolation): void {
+    this.#post({ jsonrpc: '2.0', id: null, error: { code: RPC_ERROR.PARSE, message: violation.message } });
+  }
+
   /** Ends the conversation: every call that waits is rejected with `because`. */
   close(because: Error): void {
     this.#closedBecause ??= because;
@@ -67,16 +73,20 @@ export class RpcPeer {
     this.#pending.clear();
   }
 
-  async #answer(id: RpcId, method: string, params: unknown): Promise<void> {
+  /** Sends what nobody waits for. A transport that fails has ended the conversation. */
+  #post(message: object): void {
+    void Promise.resolve(this.#send(JSON.stringify(message))).catch((error: unknown) => {
+      this.close(error instanceof Error ? error : new Error(String(error)));
+    });
+  }
+
+  async #answer(method: string, params: unknown): Promise<{ result: unknown } | { error: object }> {
     try {
-      const result = await this.#handlers.onRequest(method, params);
-      await this.#send(JSON.stringify({ jsonrpc: '2.0', id, result: result ?? null }));
+      return { result: (await this.#handlers.onRequest(method, params)) ?? null };
     } catch (thrown) {
-      const error =
-        thrown instanceof RpcError
-          ? { code: thrown.code, message: thrown.message }
-          : { code: RPC_ERROR.INTERNAL, message: thrown instanceof Error ? thrown.message : String(thrown) };
-      await this.#send(JSON.stringify({ jsonrpc: '2.0', id, error }));
+      if (thrown instanceof RpcError) return { error: { code: thrown.code, message: thrown.message } };
+      const message = thrown instanceof Error ? thrown.message : String(thrown);
+      return { error: { code: RPC_ERROR.INTERNAL, message } };
     }
   }
 }
@@ -86,7 +96,7 @@ function parse(line: string) {
   try {
     value = JSON.parse(line);
   } catch {
-    throw new ProtocolViolation(`standard output is for protocol messages only, found ${quote(line)}`);
+    throw new ProtocolViolation(`only protocol messages may be on this stream, found ${quote(line)}`);
   }
   const message = rpcMessage.safeParse(value);
   if (!message.success) throw new ProtocolViolation(`not a JSON-RPC 2.0 message: ${quote(line)}`);

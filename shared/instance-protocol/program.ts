@@ -2,9 +2,10 @@
 import { Console } from 'node:console';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
+// biome-ignore lint/style/noRestrictedImports: an instance program waits in real time; no simulation contains one
 import { setTimeout as delay } from 'node:timers/promises';
 import type { z } from 'zod';
-import { lineSplitter } from './framing.js';
+import { lineSplitter, ProtocolViolation } from './framing.js';
 import {
   cancelParams,
   type ExecuteBatchJobParams,
@@ -42,17 +43,25 @@ export interface InstanceProgram {
   shutdown?(): Promise<void>;
 }
 
-export interface Stdio {
+/** Where the protocol is spoken, and what else ends it. */
+export interface Surroundings {
   stdin: Readable;
   stdout: Writable;
+  /** Aborted when the process is told to end (SIGTERM): the same as the end of standard input. */
+  stop?: AbortSignal;
 }
 
 /**
- * Serves the protocol until `shutdown` or the end of standard input; resolves when the process should exit.
+ * Serves the protocol until `shutdown`, the end of standard input or `stop`; resolves when the process should exit:
+ * the running job has ended and everything is written.
  * Standard output belongs to the protocol from here on: the global console is moved to standard error.
  */
-export async function serveProgram(program: InstanceProgram, stdio: Stdio = process): Promise<void> {
+export async function serveProgram(
+  program: InstanceProgram,
+  { stdin, stdout, stop }: Surroundings = process,
+): Promise<void> {
   globalThis.console = new Console(process.stderr);
+  let state: 'new' | 'ready' | 'ending' = 'new';
   let job: { taskId: string; abort: AbortController; ended: Promise<unknown> } | undefined;
   let endServing!: () => void;
   const served = new Promise<void>((resolve) => {
@@ -60,10 +69,12 @@ export async function serveProgram(program: InstanceProgram, stdio: Stdio = proc
   });
 
   const writeLine = async (line: string): Promise<void> => {
-    if (!stdio.stdout.write(`${line}\n`)) await once(stdio.stdout, 'drain');
+    if (!stdout.write(`${line}\n`)) await once(stdout, 'drain');
   };
 
   const run = async <T>(taskId: string, work: (context: JobContext) => Promise<T>): Promise<T> => {
+    if (state === 'new') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'not initialized');
+    if (state === 'ending') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'shutting down');
     if (job) throw new RpcError(RPC_ERROR.INVALID_REQUEST, `busy with task ${job.taskId}`);
     const abort = new AbortController();
     const context: JobContext = {
@@ -89,13 +100,19 @@ export async function serveProgram(program: InstanceProgram, stdio: Stdio = proc
   };
 
   const endJob = async (): Promise<void> => {
+    state = 'ending';
     job?.abort.abort();
+    // How the job ended is answered to whoever asked for it; here only that it ended counts.
     await job?.ended.catch(() => undefined);
   };
+  const end = (): void => void endJob().then(() => setImmediate(endServing));
 
   const methods: Record<string, (params: unknown) => Promise<unknown>> = {
     async initialize(raw) {
-      await program.initialize?.(valid(initializeParams, raw));
+      const params = valid(initializeParams, raw);
+      if (state !== 'new') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'initialized already');
+      await program.initialize?.(params);
+      if (state === 'new') state = 'ready';
       const result: InitializeResult = {
         protocolVersion: INSTANCE_PROTOCOL_VERSION,
         name: program.name,
@@ -106,7 +123,7 @@ export async function serveProgram(program: InstanceProgram, stdio: Stdio = proc
     async simulateWork(raw) {
       const { taskId, durationMs } = valid(simulateWorkParams, raw);
       return run(taskId, async ({ signal }) => {
-        if (durationMs > 0) await longDelay(durationMs, signal);
+        await longDelay(durationMs, signal);
         return {};
       });
     },
@@ -135,15 +152,39 @@ export async function serveProgram(program: InstanceProgram, stdio: Stdio = proc
     },
     onNotification: () => undefined,
   });
+  /** Takes what `take` gives or throws; false when the other side broke the protocol, which it is told. */
+  const guarded = (take: () => void): boolean => {
+    try {
+      take();
+      return true;
+    } catch (error) {
+      if (!(error instanceof ProtocolViolation)) throw error;
+      peer.complain(error);
+      return false;
+    }
+  };
 
   const splitter = lineSplitter(MAX_LINE_BYTES);
-  stdio.stdin.on('data', (chunk: Buffer) => {
-    for (const line of splitter.push(chunk)) peer.receive(line);
+  stdin.on('data', (chunk: Buffer) => {
+    const split = guarded(() => {
+      for (const line of splitter.push(chunk)) guarded(() => peer.receive(line));
+    });
+    // After a line without end nothing can be understood any more.
+    if (!split) end();
   });
-  stdio.stdin.once('end', () => void endJob().then(endServing));
-  stdio.stdout.once('error', endServing);
+  stdin.once('end', end);
+  stdout.on('error', (error) => {
+    peer.close(error);
+    end();
+  });
+  if (stop?.aborted) end();
+  else stop?.addEventListener('abort', end, { once: true });
+
   await served;
   await program.shutdown?.();
+  stop?.removeEventListener('abort', end);
+  // The process exits next; what a pipe still holds back would be lost. A broken pipe calls back as well.
+  await new Promise<void>((resolve) => stdout.write('', () => resolve()));
 }
 
 /** A timer of Node holds at most 2^31 - 1 ms (24.8 days); a simulated job may be longer (decisions: 30 days). */
@@ -158,5 +199,6 @@ function valid<T>(schema: z.ZodType<T>, params: unknown): T {
   const result = schema.safeParse(params);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
-  throw new RpcError(RPC_ERROR.INVALID_PARAMS, `${issue?.path.join('.') ?? 'params'}: ${issue?.message ?? 'invalid'}`);
+  const path = issue && issue.path.length > 0 ? issue.path.join('.') : 'params';
+  throw new RpcError(RPC_ERROR.INVALID_PARAMS, `${path}: ${issue?.message ?? 'invalid'}`);
 }

@@ -1,0 +1,69 @@
+/** The rules for the parts of an execute-batch-job request that need no I/O (decisions 3). */
+import { pathConflict, RESERVED_PREFIX, relativePathFault } from '@workbench-hub/shared/domain/relative-path';
+import { type Job, MAX_JOB_BYTES } from '@workbench-hub/shared/domain/job';
+import type { InputFault } from './errors.js';
+
+export const MAX_VARIABLE_KEY_LENGTH = 128;
+
+/** Words that a script cannot use as a name, and constants whose meaning cannot be changed. */
+const RESERVED_WORDS = new Set(
+  (
+    'break case catch class const continue debugger default delete do else enum export extends false finally for ' +
+    'function if import in instanceof new null return super switch this throw true try typeof var void while with ' +
+    'yield let static implements interface package private protected public await arguments eval undefined NaN Infinity'
+  ).split(' '),
+);
+
+/** The name under which a model is staged: `model.wbpz`. */
+export function modelFileName(modelType: string): string {
+  return `model.${modelType.toLowerCase()}`;
+}
+
+export function variableFaults(variables: readonly { key: string }[]): InputFault[] {
+  const faults: InputFault[] = [];
+  const seen = new Set<string>();
+  for (const [index, { key }] of variables.entries()) {
+    const where = `variablesToInject[${index}].key`;
+    if (key.length > MAX_VARIABLE_KEY_LENGTH) {
+      faults.push({ where, what: `must have at most ${MAX_VARIABLE_KEY_LENGTH} characters` });
+    } else if (!/^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u.test(key)) {
+      faults.push({ where, what: 'must be an ECMAScript identifier: letters, digits, $ and _, not a digit first' });
+    } else if (RESERVED_WORDS.has(key)) {
+      faults.push({ where, what: `must be a name that a script can use; ${key} is reserved by the language` });
+    } else if (seen.has(key)) {
+      faults.push({ where, what: 'is given more than once' });
+    }
+    seen.add(key);
+  }
+  return faults;
+}
+
+export function additionalFileFaults(paths: readonly string[], modelPath: string | null): InputFault[] {
+  const faults: InputFault[] = [];
+  const at = (index: number) => `additionalFiles[${index}].filename`;
+  for (const [index, path] of paths.entries()) {
+    const fault = relativePathFault(path);
+    if (fault) faults.push({ where: at(index), what: fault });
+    else if (path.startsWith(RESERVED_PREFIX)) {
+      faults.push({ where: at(index), what: `must not begin with "${RESERVED_PREFIX}", which workbenches use` });
+    }
+  }
+  if (faults.length > 0) return faults;
+  const conflict = pathConflict(modelPath === null ? paths : [modelPath, ...paths]);
+  if (!conflict) return [];
+  const index = modelPath === null ? conflict.index : conflict.index - 1;
+  const taken = modelPath !== null && (paths[index] === modelPath || paths[index]?.startsWith(`${modelPath}/`));
+  return [{ where: at(index), what: taken ? `is the name of the staged model (${modelPath})` : conflict.fault }];
+}
+
+/** The description of a job travels to the agent in one message, which bounds it. */
+export function jobSizeFaults(job: Job): InputFault[] {
+  const bytes = Buffer.byteLength(JSON.stringify(job));
+  if (bytes <= MAX_JOB_BYTES) return [];
+  return [
+    {
+      where: 'variablesToInject, additionalFiles',
+      what: `names and values take ${bytes} bytes together, at most ${MAX_JOB_BYTES} are allowed; put large values into an additional file`,
+    },
+  ];
+}

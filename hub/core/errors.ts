@@ -1,0 +1,42 @@
+/** The closed list of what can go wrong with a request. `http/errors.ts` gives each code its status. */
+export const ERROR_CODES = [
+  'INVALID_INPUT',
+  'UNKNOWN_PATH',
+  'METHOD_NOT_ALLOWED',
+  'BODY_TOO_LARGE',
+  'TASK_NOT_FOUND',
+  'INSTANCE_NOT_FOUND',
+  'AGENT_NOT_FOUND',
+  'TASK_NOT_CANCELABLE',
+  'TASK_NOT_DELETABLE',
+  'INPUT_STORAGE_OFF',
+  'STORE_UNAVAILABLE',
+  'STORAGE_FULL',
+] as const;
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+/** Says to a client what was wrong, where, and what is allowed. Its message is shown as it is. */
+export class HubError extends Error {
+  override readonly name = 'HubError';
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** One thing wrong with an input: `where` is a field such as `inputScripts[0].content`. */
+export interface InputFault {
+  readonly where: string;
+  readonly what: string;
+}
+
+/** More faults than these are counted, not listed. */
+const MAX_FAULTS_SHOWN = 10;
+
+export function invalidInput(faults: readonly InputFault[]): HubError {
+  const shown = faults.slice(0, MAX_FAULTS_SHOWN).map(({ where, what }) => `${where}: ${what}`);
+  const more = faults.length - shown.length;
+  return new HubError('INVALID_INPUT', shown.join('; ') + (more > 0 ? `; and ${more} more` : ''));
+}

@@ -1,0 +1,37 @@
+/** Contents of files, each kept once under its SHA-256. */
+import type { Readable } from 'node:stream';
+import type { FileRef } from '@workbench-hub/shared/domain/job';
+
+/** The content that came is not the one that was announced. */
+export class DigestMismatch extends Error {
+  override readonly name = 'DigestMismatch';
+}
+
+export interface StoredFile {
+  readonly sizeBytes: number;
+  /** Opens the content for reading, once. */
+  open(): Readable;
+}
+
+export interface FileStore {
+  /** Keeps a content. It is safe as soon as a task that names it is: a later durable commit of the task store covers
+   *  it. A content that no task names is swept after an hour. Rejects with HubError `STORAGE_FULL`. */
+  put(content: Buffer): Promise<FileRef>;
+  /** The same for a stream whose digest was announced; rejects with {@link DigestMismatch} when it differs. */
+  receive(expected: FileRef, content: Readable): Promise<void>;
+  find(digest: string): Promise<StoredFile | undefined>;
+  /** The whole content in memory; undefined when it is not there. */
+  read(digest: string): Promise<Buffer | undefined>;
+  /** Removes contents that no task names and that are older than `ageMs`; gives how many. */
+  sweep(ageMs: number): Promise<number>;
+}
+
+/** Small contents beside the tasks, and which contents tasks still name. Implemented by the task store's database. */
+export interface SmallFiles {
+  put(digest: string, content: Buffer, storedAtMs: number): Promise<void>;
+  find(digest: string): Promise<Buffer | undefined>;
+  /** Removes small contents stored before this moment that no task names. */
+  sweep(storedBeforeMs: number): Promise<number>;
+  /** Which of these digests tasks name. */
+  named(digests: readonly string[]): Promise<Set<string>>;
+}

@@ -1,0 +1,98 @@
+/**
+ * Where tasks are kept. Every operation that changes something takes a list and says for each item whether it took
+ * place: its WHERE carries the fence ("still running, still attempt 2 on sim-1"). What resolves is durable, with one
+ * exception that {@link TaskQueue.claim} names. All reject with HubError `STORE_UNAVAILABLE` or `STORAGE_FULL` when
+ * the store cannot be written; then nothing of the call has taken place.
+ */
+import type { Job } from '@workbench-hub/shared/domain/job';
+import type { Priority } from '@workbench-hub/shared/domain/priority';
+import type { AttemptRef, TaskStatus, TaskType } from '@workbench-hub/shared/domain/task';
+import type { LossKind } from '../claims.js';
+import type { WaitingTask } from '../rank.js';
+import type { Ending, ExecutingInstance, NewTask, Task, TaskFiles } from '../task.js';
+
+export interface Claim {
+  readonly taskId: string;
+  readonly instance: ExecutingInstance;
+  readonly startedAtMs: number;
+}
+
+export interface ClaimedTask {
+  readonly ref: AttemptRef;
+  readonly agentId: string;
+  readonly timeLimitS: number | null;
+  readonly job: Job;
+}
+
+export interface HeldAttempt {
+  readonly ref: AttemptRef;
+  readonly instance: ExecutingInstance;
+  readonly startedAtMs: number;
+}
+
+export interface EndedAttempt {
+  readonly ref: AttemptRef;
+  readonly ending: Ending;
+  readonly endedAtMs: number;
+}
+
+export interface ReleasedAttempt {
+  readonly ref: AttemptRef;
+  readonly loss: LossKind;
+}
+
+/** The queue: what waits, what runs, and the steps between. */
+export interface TaskQueue {
+  insert(tasks: readonly NewTask[]): Promise<void>;
+  /** The groups in which tasks wait, by their canonical requirement. */
+  waitingGroups(): Promise<string[]>;
+  /** The first tasks of each of these groups, at most `limit` of each, in order within a group. */
+  heads(groups: readonly { requirementKey: string; limit: number }[]): Promise<WaitingTask[]>;
+  /** WAITING to RUNNING; gives the tasks that were claimed. A claim may be lost with the machine's power (never with
+   *  the hub's process): then the task waits again, and the agent that holds it is heard by {@link adopt}. */
+  claim(claims: readonly Claim[]): Promise<ClaimedTask[]>;
+  /** Takes over attempts that an agent holds though the task waits: true where the attempt is in force afterwards.
+   *  That is so as long as no newer attempt has begun. */
+  adopt(held: readonly HeldAttempt[]): Promise<boolean[]>;
+  end(ended: readonly EndedAttempt[]): Promise<boolean[]>;
+  /** RUNNING to WAITING, at its old place in the queue. */
+  release(released: readonly ReleasedAttempt[]): Promise<boolean[]>;
+  /** To CANCELED, from one of `from`. */
+  cancel(taskIds: readonly string[], from: readonly TaskStatus[], endedAtMs: number): Promise<boolean[]>;
+  /** The running tasks of an agent. */
+  runningOn(agentId: string): Promise<Task[]>;
+  /** The agents that have running tasks. */
+  agentsWithRunning(): Promise<string[]>;
+}
+
+export interface TaskQuery {
+  /** Counted from 0. */
+  readonly page: number;
+  readonly size: number;
+  /** `id`, `name` and `creator` may hold wildcards; `name` is compared without regard to case. */
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
+  readonly creator?: string | undefined;
+  readonly type?: TaskType | undefined;
+  readonly priority?: Priority | undefined;
+  /** Any of these; empty for all. */
+  readonly statuses: readonly TaskStatus[];
+}
+
+export interface TaskPage {
+  readonly tasks: readonly Task[];
+  readonly totalElements: number;
+}
+
+/** Reading and removing tasks. */
+export interface TaskArchive {
+  find(taskId: string): Promise<Task | undefined>;
+  filesOf(taskId: string): Promise<TaskFiles>;
+  /** Newest request first. */
+  list(query: TaskQuery): Promise<TaskPage>;
+  /** Removes tasks that have ended, with all that belongs to them. */
+  remove(taskIds: readonly string[]): Promise<boolean[]>;
+  /** Tasks that ended before this moment, oldest first. */
+  endedBefore(timeMs: number, limit: number): Promise<string[]>;
+}
+

@@ -1,0 +1,21 @@
+import type { Task } from './task.js';
+
+/** The state of a task in words: the `message` of a simulate-work result (decisions 3). */
+export function describeState(task: Task): string {
+  switch (task.status) {
+    case 'WAITING':
+      return task.attempt === 0
+        ? 'The task waits for a workbench instance.'
+        : `The task waits for a workbench instance again, after ${task.attempt} ${task.attempt === 1 ? 'attempt' : 'attempts'} that could not end.`;
+    case 'RUNNING':
+      return `The task runs on workbench instance ${task.instance?.id ?? 'unknown'}.`;
+    case 'FINISHED':
+      return `The task has finished on workbench instance ${task.instance?.id ?? 'unknown'}.`;
+    case 'FAILED':
+      return `The task has failed: ${task.message ?? 'no reason is known'}.`;
+    case 'CANCELED':
+      return task.startedAtMs === null
+        ? 'The task was canceled before it ran.'
+        : 'The task was canceled by force while it ran.';
+  }
+}

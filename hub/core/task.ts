@@ -1,0 +1,85 @@
+/**
+ * A task and its life:
+ *
+ *   create --> WAITING --claim--> RUNNING --end--> FINISHED | FAILED
+ *                 |  <--release--    |
+ *                 '--cancel--> CANCELED <--cancel by force--'
+ *
+ * Releasing gives a task out again: its instance died under it, its agent was lost, or the instance gave it back.
+ */
+import type { Classifier, Requirement } from '@workbench-hub/shared/domain/classifier';
+import type { Job, NamedFileRef, FileRef } from '@workbench-hub/shared/domain/job';
+import type { Priority } from '@workbench-hub/shared/domain/priority';
+import type { AttemptRef, BatchExecutionStatus, TaskStatus, TaskType } from '@workbench-hub/shared/domain/task';
+
+/** The instance that runs a task, or ran it last. */
+export interface ExecutingInstance {
+  readonly id: string;
+  readonly version: string;
+  readonly revision: string;
+  readonly agentId: string;
+}
+
+/** What is known of a task without its job and its results. Moments are milliseconds since 1970 by the hub's clock. */
+export interface Task {
+  readonly id: string;
+  readonly type: TaskType;
+  readonly name: string | null;
+  readonly creator: string | null;
+  readonly classifiers: readonly Classifier[];
+  readonly requirement: Requirement;
+  readonly priority: Priority;
+  readonly status: TaskStatus;
+  readonly requestedAtMs: number;
+  readonly startedAtMs: number | null;
+  readonly endedAtMs: number | null;
+  readonly timeLimitS: number | null;
+  /** Number of the latest attempt; 0 before the first. */
+  readonly attempt: number;
+  /** Attempts whose instance died under them. */
+  readonly crashes: number;
+  /** Attempts lost with their agent. */
+  readonly losses: number;
+  /** Of the latest attempt. */
+  readonly instance: ExecutingInstance | null;
+  readonly batchExecutionStatus: BatchExecutionStatus | null;
+  /** Why a task failed, in words. */
+  readonly message: string | null;
+}
+
+export interface NewTask extends Task {
+  readonly job: Job;
+}
+
+/** What a task left behind when it ended. */
+export interface TaskFiles {
+  readonly outputFiles: readonly NamedFileRef[];
+  readonly log: FileRef | null;
+}
+
+/** How a task ends; written together, once. */
+export interface Ending {
+  readonly status: 'FINISHED' | 'FAILED' | 'CANCELED';
+  readonly batchExecutionStatus: BatchExecutionStatus | null;
+  readonly message: string | null;
+  readonly files: TaskFiles;
+}
+
+export const NO_FILES: TaskFiles = { outputFiles: [], log: null };
+
+/** Who may take a task from one status to another. Nothing else happens to a task. */
+export const TASK_TRANSITIONS = {
+  claim: { from: ['WAITING'], to: ['RUNNING'], by: 'scheduler' },
+  adopt: { from: ['WAITING'], to: ['RUNNING'], by: 'agent that still holds the attempt' },
+  end: { from: ['RUNNING'], to: ['FINISHED', 'FAILED'], by: 'report of the attempt, or its last loss' },
+  release: { from: ['RUNNING'], to: ['WAITING'], by: 'loss of the attempt' },
+  cancel: { from: ['WAITING'], to: ['CANCELED'], by: 'client' },
+  cancelByForce: { from: ['WAITING', 'RUNNING'], to: ['CANCELED'], by: 'client' },
+  remove: { from: ['FINISHED', 'FAILED', 'CANCELED'], to: [], by: 'client, or the end of its keeping time' },
+} as const satisfies Record<string, { from: readonly TaskStatus[]; to: readonly TaskStatus[]; by: string }>;
+
+/** The attempt that a running task is in; undefined when it is in none. */
+export function attemptOf(task: Task): AttemptRef | undefined {
+  if (task.status !== 'RUNNING' || !task.instance) return undefined;
+  return { taskId: task.id, attempt: task.attempt, instanceId: task.instance.id };
+}
