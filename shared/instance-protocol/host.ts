@@ -38,7 +38,9 @@ export function instanceHost(
 ): InstanceHost {
   const peer = new RpcPeer(send, {
     onRequest: (method) =>
-      Promise.reject(new RpcError(RPC_ERROR.METHOD_NOT_FOUND, `an agent has no method ${JSON.stringify(method)}`)),
+      Promise.reject(
+        new RpcError(RPC_ERROR.METHOD_NOT_FOUND, `an agent has no method ${JSON.stringify(method)}`),
+      ),
     onNotification: (method, params) => {
       if (method !== 'output') return;
       onOutput(checked(outputParams, params, 'the notification "output"'));

@@ -95,7 +95,12 @@ const id = z.union([z.int(), z.string().max(100)]);
 const rpcError = z.object({ code: z.int(), message: z.string(), data: z.unknown().optional() });
 
 export const rpcMessage = z.union([
-  z.object({ jsonrpc: z.literal('2.0'), method: z.string(), params: z.unknown().optional(), id: id.optional() }),
+  z.object({
+    jsonrpc: z.literal('2.0'),
+    method: z.string(),
+    params: z.unknown().optional(),
+    id: id.optional(),
+  }),
   z.object({ jsonrpc: z.literal('2.0'), id, result: z.unknown() }).refine((m) => 'result' in m),
   z.object({ jsonrpc: z.literal('2.0'), id: id.nullable(), error: rpcError }),
 ]);

@@ -75,9 +75,8 @@ export class RpcPeer {
 
   /** Sends what nobody waits for. A transport that fails has ended the conversation. */
   #post(message: object): void {
-    void Promise.resolve(this.#send(JSON.stringify(message))).catch((error: unknown) => {
-      this.close(error instanceof Error ? error : new Error(String(error)));
-    });
+    const sent = (async () => this.#send(JSON.stringify(message)))();
+    sent.catch((error: unknown) => this.close(error instanceof Error ? error : new Error(String(error))));
   }
 
   async #answer(method: string, params: unknown): Promise<{ result: unknown } | { error: object }> {
@@ -95,8 +94,10 @@ function parse(line: string) {
   let value: unknown;
   try {
     value = JSON.parse(line);
-  } catch {
-    throw new ProtocolViolation(`only protocol messages may be on this stream, found ${quote(line)}`);
+  } catch (cause) {
+    throw new ProtocolViolation(`only protocol messages may be on this stream, found ${quote(line)}`, {
+      cause,
+    });
   }
   const message = rpcMessage.safeParse(value);
   if (!message.success) throw new ProtocolViolation(`not a JSON-RPC 2.0 message: ${quote(line)}`);

@@ -2,7 +2,6 @@
 import { Console } from 'node:console';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-// biome-ignore lint/style/noRestrictedImports: an instance program waits in real time; no simulation contains one
 import { setTimeout as delay } from 'node:timers/promises';
 import type { z } from 'zod';
 import { lineSplitter, ProtocolViolation } from './framing.js';
@@ -54,13 +53,13 @@ export interface Surroundings {
 /**
  * Serves the protocol until `shutdown`, the end of standard input or `stop`; resolves when the process should exit:
  * the running job has ended and everything is written.
- * Standard output belongs to the protocol from here on: the global console is moved to standard error.
+ * Standard output then belongs to the protocol: the global console is moved to standard error.
  */
 export async function serveProgram(
   program: InstanceProgram,
   { stdin, stdout, stop }: Surroundings = process,
 ): Promise<void> {
-  globalThis.console = new Console(process.stderr);
+  if (stdout === process.stdout) globalThis.console = new Console(process.stderr);
   let state: 'new' | 'ready' | 'ending' = 'new';
   let job: { taskId: string; abort: AbortController; ended: Promise<unknown> } | undefined;
   let endServing!: () => void;
@@ -152,7 +151,7 @@ export async function serveProgram(
     },
     onNotification: () => undefined,
   });
-  /** Takes what `take` gives or throws; false when the other side broke the protocol, which it is told. */
+  /** False when the other side broke the protocol, of which it is told; any other error is a defect and thrown. */
   const guarded = (take: () => void): boolean => {
     try {
       take();

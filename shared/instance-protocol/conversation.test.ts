@@ -1,0 +1,277 @@
+/** Both ends of the protocol over streams in memory, as an agent and an instance program would hold them. */
+import { once } from 'node:events';
+import { PassThrough } from 'node:stream';
+import { afterEach, describe, expect, it } from 'vitest';
+import { lineSplitter } from './framing.js';
+import { instanceHost } from './host.js';
+import { type ExecuteBatchJobParams, MAX_LINE_BYTES, type OutputParams, RPC_ERROR } from './messages.js';
+import { type InstanceProgram, type JobContext, serveProgram } from './program.js';
+
+const initialize = {
+  protocolVersion: 1 as const,
+  instance: { id: 'sim-1', version: '9.1.0', revision: '4711', labels: ['gears'] },
+};
+const job: ExecuteBatchJobParams = {
+  taskId: 'task-1',
+  workingDirectory: '/nowhere',
+  scripts: ['/nowhere/1'],
+  model: null,
+  variables: {},
+  environment: {},
+};
+const open: { end(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const conversation of open.splice(0)) await conversation.end();
+});
+
+type Job = (params: ExecuteBatchJobParams, context: JobContext) => Promise<{ status: 'OK' | 'ERROR' }>;
+
+function converse(executeBatchJob: Job, more: Partial<InstanceProgram> = {}) {
+  const stdin = new PassThrough();
+  const stdout = new PassThrough();
+  const stop = new AbortController();
+  const outputs: OutputParams[] = [];
+  const violations: Error[] = [];
+  const program: InstanceProgram = { name: 'test-program', version: '1.2.3', executeBatchJob, ...more };
+  const served = serveProgram(program, { stdin, stdout, stop: stop.signal });
+  const host = instanceHost(
+    (line) => void stdin.write(`${line}\n`),
+    (output) => outputs.push(output),
+  );
+  const splitter = lineSplitter(MAX_LINE_BYTES);
+  stdout.on('data', (chunk: Buffer) => {
+    for (const line of splitter.push(chunk)) {
+      try {
+        host.receive(line);
+      } catch (error) {
+        violations.push(error as Error);
+      }
+    }
+  });
+  const conversation = {
+    host,
+    stdin,
+    stdout,
+    stop,
+    served,
+    outputs,
+    violations,
+    async end() {
+      stdin.end();
+      await served;
+    },
+  };
+  open.push(conversation);
+  return conversation;
+}
+
+/** A job that runs until it is aborted, and a promise of its start. */
+function endlessJob() {
+  let begun!: () => void;
+  const started = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const run: Job = async (_, { signal }) => {
+    begun();
+    await once(signal, 'abort');
+    return { status: 'OK' };
+  };
+  return { run, started };
+}
+
+const ok: Job = () => Promise.resolve({ status: 'OK' });
+
+describe('an instance program and its host', () => {
+  it('run jobs one after the other, and shut down', async () => {
+    const order: string[] = [];
+    const { host, outputs, served } = converse(
+      async ({ taskId }, { output }) => {
+        await output('stdout', `this is ${taskId}\n`);
+        order.push(taskId);
+        return { status: 'OK' };
+      },
+      {
+        initialize: async ({ instance }) => void order.push(`initialize ${instance.id}`),
+        shutdown: async () => void order.push('shutdown'),
+      },
+    );
+    expect(await host.initialize(initialize)).toEqual({
+      protocolVersion: 1,
+      name: 'test-program',
+      version: '1.2.3',
+    });
+    expect(await host.executeBatchJob(job)).toEqual({ status: 'OK' });
+    expect(await host.simulateWork({ taskId: 'task-2', durationMs: 0 })).toEqual({});
+    expect(await host.executeBatchJob({ ...job, taskId: 'task-3' })).toEqual({ status: 'OK' });
+    await host.shutdown();
+    await served;
+    expect(order).toEqual(['initialize sim-1', 'task-1', 'task-3', 'shutdown']);
+    expect(outputs).toEqual([
+      { taskId: 'task-1', stream: 'stdout', text: 'this is task-1\n' },
+      { taskId: 'task-3', stream: 'stdout', text: 'this is task-3\n' },
+    ]);
+  });
+
+  it('refuse a job before initialize, and a second initialize', async () => {
+    const { host } = converse(ok);
+    await expect(host.executeBatchJob(job)).rejects.toMatchObject({
+      code: RPC_ERROR.INVALID_REQUEST,
+      message: 'not initialized',
+    });
+    await host.initialize(initialize);
+    await expect(host.initialize(initialize)).rejects.toMatchObject({ code: RPC_ERROR.INVALID_REQUEST });
+  });
+
+  it('say why a program could not start, and let it be tried again', async () => {
+    let licences = 0;
+    const { host } = converse(ok, {
+      initialize: () => (licences++ > 0 ? Promise.resolve() : Promise.reject(new Error('no licence'))),
+    });
+    await expect(host.initialize(initialize)).rejects.toThrow('no licence');
+    await expect(host.initialize(initialize)).resolves.toMatchObject({ name: 'test-program' });
+  });
+
+  it('refuse a second job while one runs', async () => {
+    const endless = endlessJob();
+    const { host } = converse(endless.run);
+    await host.initialize(initialize);
+    const first = host.executeBatchJob(job);
+    await endless.started;
+    await expect(host.simulateWork({ taskId: 'task-2', durationMs: 0 })).rejects.toMatchObject({
+      code: RPC_ERROR.INVALID_REQUEST,
+      message: 'busy with task task-1',
+    });
+    await host.cancel('task-1');
+    await expect(first).rejects.toMatchObject({ code: RPC_ERROR.CANCELED });
+  });
+
+  it('cancel only the task that is named, and take a job after it', async () => {
+    const endless = endlessJob();
+    const { host } = converse((params, context) =>
+      params.taskId === 'task-1' ? endless.run(params, context) : ok(params, context),
+    );
+    await host.initialize(initialize);
+    const first = host.executeBatchJob(job);
+    await endless.started;
+    await host.cancel('another');
+    await host.cancel('task-1');
+    await expect(first).rejects.toMatchObject({ code: RPC_ERROR.CANCELED, message: 'canceled' });
+    expect(await host.executeBatchJob({ ...job, taskId: 'task-2' })).toEqual({ status: 'OK' });
+  });
+
+  it('cancel simulated work', async () => {
+    const { host } = converse(ok);
+    await host.initialize(initialize);
+    const work = host.simulateWork({ taskId: 'task-1', durationMs: 30 * 24 * 3600 * 1000 });
+    await host.cancel('task-1');
+    await expect(work).rejects.toMatchObject({ code: RPC_ERROR.CANCELED });
+  });
+
+  it('say which parameter is wrong', async () => {
+    const { host } = converse(ok);
+    await host.initialize(initialize);
+    await expect(host.executeBatchJob({ ...job, scripts: [] })).rejects.toMatchObject({
+      code: RPC_ERROR.INVALID_PARAMS,
+      message: expect.stringMatching(/^scripts: /),
+    });
+    const notANumber = 'soon' as unknown as number;
+    await expect(host.simulateWork({ taskId: 'task-1', durationMs: notANumber })).rejects.toMatchObject({
+      code: RPC_ERROR.INVALID_PARAMS,
+      message: expect.stringMatching(/^durationMs: /),
+    });
+  });
+
+  it('take an answer of the wrong shape as a violation', async () => {
+    const { host } = converse(() => Promise.resolve({ status: 'PERHAPS' as 'OK' }));
+    await host.initialize(initialize);
+    await expect(host.executeBatchJob(job)).rejects.toMatchObject({
+      name: 'ProtocolViolation',
+      message: expect.stringMatching(/^the answer to "executeBatchJob" is wrong: status /),
+    });
+  });
+
+  it('refuse an unknown method, and go on', async () => {
+    const { host, stdin, stdout } = converse(ok);
+    const answer = once(stdout, 'data');
+    stdin.write('{"jsonrpc":"2.0","id":"mine","method":"constructor"}\n');
+    expect(JSON.parse(String((await answer)[0]))).toMatchObject({
+      id: 'mine',
+      error: { code: RPC_ERROR.METHOD_NOT_FOUND },
+    });
+    await expect(host.initialize(initialize)).resolves.toBeDefined();
+  });
+
+  it('complain about rubbish, and go on', async () => {
+    const { host, stdin, violations } = converse(ok);
+    stdin.write('rubbish\n');
+    await host.initialize(initialize);
+    expect(violations.map(String)).toEqual([
+      expect.stringContaining('only protocol messages may be on this stream, found "rubbish"'),
+    ]);
+  });
+
+  it('end after a line that never ends', async () => {
+    const { served, stdin, violations } = converse(ok);
+    stdin.write(Buffer.alloc(MAX_LINE_BYTES + 1, 'x'));
+    await served;
+    expect(violations.map(String)).toEqual([expect.stringContaining('longer than')]);
+  });
+
+  it.each([
+    ['the end of standard input', (c: ReturnType<typeof converse>) => c.stdin.end()],
+    ['a broken standard output', (c: ReturnType<typeof converse>) => c.stdout.destroy(new Error('EPIPE'))],
+    ['being told to stop', (c: ReturnType<typeof converse>) => c.stop.abort()],
+  ])('end the running job, then the program, at %s', async (_, happen) => {
+    const endless = endlessJob();
+    const order: string[] = [];
+    const conversation = converse(
+      async (params, context) => {
+        const result = await endless.run(params, context);
+        order.push('job');
+        return result;
+      },
+      { shutdown: async () => void order.push('program') },
+    );
+    const { host, served } = conversation;
+    await host.initialize(initialize);
+    const waiting = host.executeBatchJob(job);
+    // Its answer may be lost with the stream.
+    waiting.catch(() => undefined);
+    await endless.started;
+    happen(conversation);
+    await served;
+    expect(order).toEqual(['job', 'program']);
+    host.close(new Error('the process ended'));
+  });
+
+  it('answer the running job as canceled before shutdown, and take no more', async () => {
+    const endless = endlessJob();
+    const { host, served } = converse(endless.run);
+    await host.initialize(initialize);
+    const answers: string[] = [];
+    const running = host.executeBatchJob(job).catch((error: Error) => answers.push(error.message));
+    await endless.started;
+    const down = host.shutdown().then(() => answers.push('down'));
+    const late = host.executeBatchJob(job).catch((error: Error) => answers.push(error.message));
+    await Promise.all([running, down, late, served]);
+    expect(answers).toEqual(['shutting down', 'canceled', 'down']);
+  });
+
+  it('hold a job back that prints faster than is read', async () => {
+    let printed = 0;
+    const { host, stdout } = converse(async (_, { output }) => {
+      for (; printed < 1000; printed++) await output('stdout', 'x'.repeat(1000));
+      return { status: 'OK' };
+    });
+    await host.initialize(initialize);
+    stdout.pause();
+    const running = host.executeBatchJob(job);
+    // The program has filled the stream: the next write waits for somebody to read.
+    while (!stdout.writableNeedDrain) await new Promise(setImmediate);
+    const printedWhilePaused = printed;
+    stdout.resume();
+    expect(await running).toEqual({ status: 'OK' });
+    expect(printedWhilePaused).toBeLessThan(100);
+    expect(printed).toBe(1000);
+  });
+});
