@@ -1,0 +1,50 @@
+// Writes shared/dist/build-info.json: what this build is. Rewritten only when version or revision changes, so
+// that building twice leaves the same files behind.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const file = fileURLToPath(new URL('../shared/dist/build-info.json', import.meta.url));
+
+/** The short commit, or "unknown" without git or outside a clone. */
+function readRevision() {
+  try {
+    // safe.directory: root may build a clone that belongs to somebody else; nothing of it is executed here.
+    const git = ['-c', 'safe.directory=*', 'rev-parse', '--short', 'HEAD'];
+    return execFileSync('git', git, {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim();
+  } catch {
+    return 'unknown';
+  }
+}
+
+function readJson(path) {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Local time with its offset, as in 2022-05-27T13:50:08.523+0100. */
+function formatTimestamp(date) {
+  const offsetMinutes = -date.getTimezoneOffset();
+  const local = new Date(date.getTime() + offsetMinutes * 60_000).toISOString().slice(0, -1);
+  const two = (number) => String(number).padStart(2, '0');
+  const hours = two(Math.floor(Math.abs(offsetMinutes) / 60));
+  return `${local}${offsetMinutes < 0 ? '-' : '+'}${hours}${two(Math.abs(offsetMinutes) % 60)}`;
+}
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+const revision = readRevision();
+const previous = readJson(file);
+if (previous?.version !== version || previous?.revision !== revision) {
+  const info = { version, revision, buildDate: formatTimestamp(new Date()), vendor: 'Workbench Hub' };
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `${JSON.stringify(info, null, 2)}\n`);
+}
