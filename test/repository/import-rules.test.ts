@@ -1,0 +1,193 @@
+// Proof that the import rules bite: a small house with one wrong import a file, and one right import a file,
+// is cruised with the configuration of this repository.
+import { execFile } from 'node:child_process';
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Who imports, what, and the rule that must object. */
+const forbidden: [from: string, to: string, rule: string][] = [
+  ['hub/main.ts', '@workbench-hub/agent/agent', 'hub-imports-only-shared'],
+  ['agent/agent.ts', '@workbench-hub/hub/hub', 'agent-imports-only-shared'],
+  ['agent/disk/a.ts', '../../hub/core/x.js', 'agent-imports-only-shared'],
+  ['shared/runtime/a.ts', '@workbench-hub/hub/core/x', 'shared-imports-nothing-of-ours'],
+  ['shared/config/a.ts', '../../agent/core/x.js', 'shared-imports-nothing-of-ours'],
+  ['shared/domain/a.ts', '../runtime/x.js', 'domain-imports-only-domain'],
+  ['shared/domain/b.ts', 'node:fs', 'domain-imports-only-domain'],
+  ['shared/domain/c.ts', 'hono', 'domain-imports-only-domain'],
+  ['shared/domain/d.test.ts', '../runtime/x.js', 'domain-tests-import-only-domain'],
+  ['hub/core/a.ts', '../engine/x.js', 'core-is-pure'],
+  ['hub/core/b.ts', '@workbench-hub/shared/agent-protocol/messages', 'core-is-pure'],
+  ['hub/core/c.ts', 'node:fs/promises', 'core-is-pure'],
+  ['hub/core/d.ts', 'zod', 'core-is-pure'],
+  ['hub/core/e.ts', '@workbench-hub/shared/runtime/x', 'core-imports-only-types-of-runtime'],
+  ['hub/core/f.ts', 'node:stream', 'core-imports-only-types-of-runtime'],
+  ['agent/core/a.ts', '../engine/x.js', 'core-is-pure'],
+  ['agent/core/b.test.ts', '../engine/x.js', 'core-tests-import-only-core'],
+  ['hub/engine/a.ts', '../http/x.js', 'engine-imports-only-inward'],
+  ['hub/engine/b.ts', '../store/sqlite/x.js', 'engine-imports-only-inward'],
+  ['hub/engine/c.ts', '@workbench-hub/shared/agent-protocol/dial', 'engine-imports-only-inward'],
+  ['hub/engine/d.ts', '../hub.js', 'engine-imports-only-inward'],
+  ['hub/engine/e.ts', 'node:fs', 'engine-does-no-io'],
+  ['hub/engine/f.ts', 'node:timers/promises', 'engine-does-no-io'],
+  ['agent/engine/a.ts', '../process/x.js', 'engine-imports-only-inward'],
+  ['agent/engine/b.ts', 'node:child_process', 'engine-does-no-io'],
+  ['hub/http/a.ts', '../store/sqlite/x.js', 'adapters-import-only-inward'],
+  ['hub/http/b.ts', '../hub.js', 'adapters-import-only-inward'],
+  ['hub/files/a.ts', '../config.js', 'adapters-import-only-inward'],
+  ['hub/agent-link/a.ts', '../files/x.js', 'adapters-import-only-inward'],
+  ['hub/newcomer/a.ts', '../http/x.js', 'adapters-import-only-inward'],
+  ['agent/hub-link/a.ts', '../disk/x.js', 'adapters-import-only-inward'],
+  ['hub/store/sqlite/a.ts', '../postgres/x.js', 'stores-do-not-import-each-other'],
+  ['hub/hub.ts', './main.js', 'not-to-main'],
+  ['hub/commands/a.ts', 'hono', 'hono-only-in-http'],
+  ['hub/hub-a.ts', '@hono/node-server', 'hono-only-in-http'],
+  ['hub/engine/g.ts', 'better-sqlite3', 'sqlite-only-in-store'],
+  ['hub/files/b.ts', 'pg', 'postgres-only-in-store'],
+  ['shared/agent-protocol/link.ts', 'ws', 'sockets-only-at-the-ends-of-the-link'],
+  ['agent/hub-link/b.ts', 'ws', 'sockets-only-at-the-ends-of-the-link'],
+  ['agent/engine/c.ts', 'vitest', 'test-tools-only-in-tests'],
+  [
+    'packages/runner/a.ts',
+    '@workbench-hub/shared/runtime/x',
+    'instance-programs-import-only-the-instance-protocol',
+  ],
+  ['packages/runner/b.ts', '../workbench/x.js', 'instance-programs-import-only-the-instance-protocol'],
+  [
+    'packages/runner/c.ts',
+    '@workbench-hub/workbench/x',
+    'instance-programs-import-only-the-instance-protocol',
+  ],
+  [
+    'packages/runner/d.ts',
+    '@workbench-hub/hub/core/x',
+    'instance-programs-import-only-the-instance-protocol',
+  ],
+  ['packages/client/a.ts', '@workbench-hub/shared/domain/x', 'client-imports-nothing-of-ours'],
+  ['packages/cli/a.ts', '@workbench-hub/shared/domain/x', 'cli-and-console-import-only-the-client'],
+  ['packages/console/a.ts', '@workbench-hub/cli/x', 'cli-and-console-import-only-the-client'],
+  ['hub/http/c.test.ts', '../../test/support/x.js', 'not-to-test'],
+  ['hub/files/c.ts', '../../shared/dist/domain/x.js', 'not-to-dist'],
+  ['hub/files/d.ts', './missing.js', 'no-unresolvable'],
+];
+
+const allowed: [from: string, to: string][] = [
+  ['hub/config.ts', '@workbench-hub/shared/config/x'],
+  ['hub/commands/b.ts', '../store/sqlite/x.js'],
+  ['hub/core/y.ts', '@workbench-hub/shared/domain/x'],
+  ['hub/core/ports/y.ts', '../x.js'],
+  ['hub/core/y.test.ts', 'vitest'],
+  ['hub/engine/y.ts', '../core/ports/x.js'],
+  ['hub/engine/z.ts', '@workbench-hub/shared/runtime/x'],
+  ['hub/engine/m.ts', '@workbench-hub/shared/agent-protocol/messages'],
+  ['hub/http/y.ts', '../engine/x.js'],
+  ['hub/http/v2/y.ts', '../x.js'],
+  ['hub/http/h.ts', 'hono'],
+  ['hub/store/sqlite/y.ts', 'better-sqlite3'],
+  ['hub/agent-link/y.ts', 'ws'],
+  ['shared/agent-protocol/dial.ts', 'ws'],
+  ['shared/domain/z.ts', 'zod'],
+  ['packages/runner/y.ts', '@workbench-hub/shared/instance-protocol/x'],
+  ['packages/cli/y.ts', '@workbench-hub/client/x'],
+  ['test/scenarios/y.ts', '@workbench-hub/hub/hub'],
+];
+
+const targets = [
+  ...['hub', 'agent'].flatMap((half) => [`${half}/core/x.ts`, `${half}/engine/x.ts`]),
+  ...[
+    'hub/core/ports/x.ts',
+    'hub/http/x.ts',
+    'hub/files/x.ts',
+    'hub/store/sqlite/x.ts',
+    'hub/store/postgres/x.ts',
+  ],
+  ...['agent/process/x.ts', 'agent/disk/x.ts', 'shared/agent-protocol/messages.ts', 'test/support/x.ts'],
+  ...['domain', 'runtime', 'config', 'instance-protocol'].map((folder) => `shared/${folder}/x.ts`),
+  ...['workbench', 'client', 'cli'].map((name) => `packages/${name}/x.ts`),
+  'shared/dist/domain/x.js',
+];
+const npmPackages = ['hono', '@hono/node-server', 'better-sqlite3', 'pg', 'ws', 'zod', 'vitest'];
+
+interface Violation {
+  from: string;
+  to: string;
+  rule: { name: string };
+}
+
+let house: string;
+let violations: Violation[];
+
+beforeAll(async () => {
+  house = await mkdtemp(join(tmpdir(), 'import-rules-'));
+  const write = async (path: string, text: string) => {
+    await mkdir(dirname(join(house, path)), { recursive: true });
+    await writeFile(join(house, path), text);
+  };
+  for (const name of npmPackages) {
+    await write(`node_modules/${name}/package.json`, JSON.stringify({ name, main: 'dist/index.js' }));
+    await write(`node_modules/${name}/dist/index.js`, '');
+  }
+  for (const path of targets) await write(path, 'export const x = 1;\n');
+  for (const [from, to] of [...forbidden, ...allowed]) await write(from, `import '${to}';\n`);
+  await write('hub/files/circle.ts', "import './circle-back.js';\n");
+  await write('hub/files/circle-back.ts', "import './circle.js';\n");
+  await write(
+    'hub/core/t.ts',
+    "import type { x } from '@workbench-hub/shared/runtime/x';\nexport type T = typeof x;\n",
+  );
+  await write('hub/core/s.ts', "import type { Readable } from 'node:stream';\nexport type S = Readable;\n");
+  await write('hub/core/u.ts', "import type { x } from '../http/x.js';\nexport type T = typeof x;\n");
+  for (const name of ['.dependency-cruiser.cjs', '.dependency-cruiser-resolve.cjs']) {
+    await copyFile(join(root, name), join(house, name));
+  }
+  violations = await cruise(house);
+});
+
+afterAll(() => rm(house, { recursive: true, force: true }));
+
+/** What dependency-cruiser finds in a folder. It ends with the number of errors, hence the exit code is no news. */
+function cruise(folder: string): Promise<Violation[]> {
+  const script = join(root, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
+  const packages = ['shared', 'hub', 'agent', 'packages', 'test'];
+  const args = [script, '--config', '.dependency-cruiser.cjs', '--output-type', 'json', ...packages];
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, args, { cwd: folder, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
+      if (!stdout.startsWith('{'))
+        reject(new Error(`dependency-cruiser said nothing: ${stderr}`, { cause: error }));
+      else resolve((JSON.parse(stdout) as { summary: { violations: Violation[] } }).summary.violations);
+    });
+  });
+}
+
+function rulesAgainst(path: string): string[] {
+  return violations.filter((violation) => violation.from === path).map((violation) => violation.rule.name);
+}
+
+describe('import rules', () => {
+  it.each(forbidden)('%s must not import %s: %s', (from, _to, rule) => {
+    expect(rulesAgainst(from)).toContain(rule);
+  });
+
+  it.each(allowed)('%s may import %s', (from) => {
+    expect(rulesAgainst(from)).toEqual([]);
+  });
+
+  it('finds a cycle', () => {
+    // Reported once, for either of the two.
+    expect([...rulesAgainst('hub/files/circle.ts'), ...rulesAgainst('hub/files/circle-back.ts')]).toEqual([
+      'no-cycle',
+    ]);
+  });
+
+  it('counts an import of types alone', () => {
+    expect(rulesAgainst('hub/core/u.ts')).toContain('core-is-pure');
+  });
+
+  it('lets core name a clock or a stream as a type', () => {
+    expect([...rulesAgainst('hub/core/t.ts'), ...rulesAgainst('hub/core/s.ts')]).toEqual([]);
+  });
+});
