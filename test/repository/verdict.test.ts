@@ -1,0 +1,56 @@
+// The last line of a CI run, and what makes it fail.
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+
+const script = fileURLToPath(new URL('../../.ci/summary.mjs', import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), 'verdict-'));
+const report = join(folder, 'report.json');
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** The verdict on one test file with tests of these statuses. */
+function judge(statuses: string[], exitCode = 0) {
+  const assertionResults = statuses.map((status, index) => ({ status, fullName: `test ${index}` }));
+  const status = statuses.length === 0 || statuses.includes('failed') ? 'failed' : 'passed';
+  writeFileSync(report, JSON.stringify({ testResults: [{ name: 'a.test.ts', status, assertionResults }] }));
+  return run(exitCode);
+}
+
+function run(exitCode: number) {
+  const args = [script, report, String(exitCode)];
+  const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' });
+  return { code: status, output: stdout, lastLine: stdout.trimEnd().split('\n').at(-1) };
+}
+
+describe('the verdict of a CI run', () => {
+  it('is good when every test passed', () => {
+    expect(judge(['passed', 'passed'])).toMatchObject({ code: 0, lastLine: '2 passed, 0 failed' });
+  });
+
+  it('fails with a failed test', () => {
+    expect(judge(['passed', 'failed'], 1)).toMatchObject({ code: 1, lastLine: '1 passed, 1 failed' });
+  });
+
+  it('fails with a skipped test, and names it', () => {
+    const verdict = judge(['passed', 'skipped']);
+    expect(verdict).toMatchObject({ code: 1, lastLine: '1 passed, 0 failed' });
+    expect(verdict.output).toContain('a.test.ts: test 1');
+  });
+
+  it('counts a file that could not be loaded as failed', () => {
+    expect(judge([], 1)).toMatchObject({ code: 1, lastLine: '0 passed, 1 failed' });
+  });
+
+  it('fails when no test ran', () => {
+    writeFileSync(report, '');
+    expect(run(0)).toMatchObject({ code: 1, lastLine: '0 passed, 0 failed' });
+  });
+
+  it('fails when a check failed though every test passed', () => {
+    expect(judge(['passed'], 1)).toMatchObject({ code: 1, lastLine: '1 passed, 0 failed' });
+  });
+});
