@@ -1,7 +1,7 @@
 /** The WebSocket client of the agent link. */
 import { type ClientOptions, WebSocket } from 'ws';
-import { MAX_FRAME_BYTES } from './messages.js';
 import type { Transport } from './link.js';
+import { MAX_FRAME_BYTES } from './messages.js';
 
 export interface DialOptions {
   /** `ws://` or `wss://` address of the hub with the path of the endpoint. */
@@ -28,7 +28,10 @@ export class DialRefused extends Error {
 }
 
 /** Resolves with the open connection; rejects with {@link DialRefused}, or with what the network said. */
-export function dial({ url, token, handshakeTimeoutMs }: DialOptions, handlers: DialHandlers): Promise<Transport> {
+export function dial(
+  { url, token, handshakeTimeoutMs }: DialOptions,
+  handlers: DialHandlers,
+): Promise<Transport> {
   const options: ClientOptions = {
     headers: { authorization: `Bearer ${token}` },
     handshakeTimeout: handshakeTimeoutMs,
@@ -64,5 +67,6 @@ export function webSocketTransport(socket: WebSocket, handlers: DialHandlers): T
     send: (frame) => socket.send(frame),
     close: (code, reason) => socket.close(code, reason),
     terminate: () => socket.terminate(),
+    bufferedBytes: () => socket.bufferedAmount,
   };
 }

@@ -14,6 +14,8 @@ export interface Transport {
   close(code: number, reason: string): void;
   /** Ends it at once, without waiting for the other side. */
   terminate(): void;
+  /** How many bytes were sent and have not left this machine: a sender of what may be left out looks here first. */
+  bufferedBytes(): number;
 }
 
 /** WebSocket close codes that this protocol uses. */
@@ -96,15 +98,20 @@ export class Link<Incoming extends { type: string }, Outgoing extends { type: st
     try {
       values = JSON.parse(frame);
     } catch {
-      return this.fail('a frame that is not JSON');
+      this.fail('a frame that is not JSON');
+      return;
     }
-    if (!Array.isArray(values)) return this.fail('a frame that is not a list of messages');
+    if (!Array.isArray(values)) {
+      this.fail('a frame that is not a list of messages');
+      return;
+    }
     for (const value of values) {
       const parsed = this.#options.incoming.safeParse(value);
       if (!parsed.success) {
         const issue = parsed.error.issues[0];
         const type = (value as { type?: unknown } | null)?.type;
-        return this.fail(`a message of type ${JSON.stringify(type)}: ${issue?.path.join('.')} ${issue?.message}`);
+        this.fail(`a message of type ${JSON.stringify(type)}: ${issue?.path.join('.')} ${issue?.message}`);
+        return;
       }
       if (parsed.data.type !== 'heartbeat') this.#options.onMessage(parsed.data);
       if (this.#ended) return;

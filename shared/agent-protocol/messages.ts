@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { ATTEMPT_OUTCOMES } from '../domain/attempt.js';
-import { REPORTED_INSTANCE_STATUSES } from '../domain/instance.js';
+import { INSTANCE_COMMANDS, INSTANCE_LOG_TYPES, REPORTED_INSTANCE_STATUSES } from '../domain/instance.js';
 import { relativePathFault } from '../domain/relative-path.js';
 
 /** Versions that this build speaks, best first. The hub takes the best that both know. */
@@ -42,14 +42,21 @@ export const instanceReport = z.object({
 });
 export type InstanceReport = z.infer<typeof instanceReport>;
 
-export const simulateWorkJob = z.object({ type: z.literal('SIMULATE_WORK'), durationS: z.int().nonnegative() });
+export const simulateWorkJob = z.object({
+  type: z.literal('SIMULATE_WORK'),
+  durationS: z.int().nonnegative(),
+});
 
 export const batchJob = z.object({
   type: z.literal('EXECUTE_BATCH_JOB'),
   model: z
     .discriminatedUnion('kind', [
       namedFileRef.extend({ kind: z.literal('CONTENT') }),
-      z.object({ kind: z.literal('LOCAL_FILESYSTEM'), pathToFile: z.string(), copyToWorkingDirectory: z.boolean() }),
+      z.object({
+        kind: z.literal('LOCAL_FILESYSTEM'),
+        pathToFile: z.string(),
+        copyToWorkingDirectory: z.boolean(),
+      }),
     ])
     .nullable(),
   scripts: z.array(fileRef).min(1),
@@ -107,12 +114,6 @@ export type AgentMessage = z.infer<typeof agentMessage>;
 
 export const REFUSALS = ['PROTOCOL_VERSION', 'AGENT_ID_TAKEN', 'INSTANCE_ID_TAKEN'] as const;
 
-export const INSTANCE_COMMANDS = ['start', 'stop', 'restart'] as const;
-export type InstanceCommand = (typeof INSTANCE_COMMANDS)[number];
-
-export const INSTANCE_LOG_TYPES = ['stdout', 'stderr', 'console'] as const;
-export type InstanceLogType = (typeof INSTANCE_LOG_TYPES)[number];
-
 export const hubMessage = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('welcome'),
@@ -138,8 +139,16 @@ export const hubMessage = z.discriminatedUnion('type', [
     type: z.literal('request'),
     requestId: z.string(),
     request: z.discriminatedUnion('kind', [
-      z.object({ kind: z.literal('instanceCommand'), instanceId: identifier, command: z.enum(INSTANCE_COMMANDS) }),
-      z.object({ kind: z.literal('instanceLog'), instanceId: identifier, logType: z.enum(INSTANCE_LOG_TYPES) }),
+      z.object({
+        kind: z.literal('instanceCommand'),
+        instanceId: identifier,
+        command: z.enum(INSTANCE_COMMANDS),
+      }),
+      z.object({
+        kind: z.literal('instanceLog'),
+        instanceId: identifier,
+        logType: z.enum(INSTANCE_LOG_TYPES),
+      }),
     ]),
   }),
 ]);

@@ -18,7 +18,9 @@ export interface ConfigSource<Schema extends z.ZodType> {
 
 export type LoadedConfig<T> = { readonly config: T } | { readonly faults: readonly string[] };
 
-export function loadConfig<Schema extends z.ZodType>(source: ConfigSource<Schema>): LoadedConfig<z.output<Schema>> {
+export function loadConfig<Schema extends z.ZodType>(
+  source: ConfigSource<Schema>,
+): LoadedConfig<z.output<Schema>> {
   const origin = source.file ?? 'configuration';
   const read = source.file === null ? { value: {} } : readYaml(source.file);
   if ('faults' in read) return read;
@@ -28,7 +30,7 @@ export function loadConfig<Schema extends z.ZodType>(source: ConfigSource<Schema
     const name = `${source.environmentPrefix}_${leaf.path.map(environmentName).join('_')}`;
     const text = source.environment[name];
     if (text === undefined) continue;
-    const fault = setAt(read.value, leaf.path, valueOf(text, leaf.schema));
+    const fault = setAt(read.value, leaf.path, valueOfText(text, leaf.schema));
     if (fault) return { faults: [`${origin}: ${fault}`] };
     origins.set(leaf.path.join('.'), `environment variable ${name}`);
   }
@@ -37,7 +39,9 @@ export function loadConfig<Schema extends z.ZodType>(source: ConfigSource<Schema
   if (parsed.success) return { config: parsed.data };
   const faults = parsed.error.issues.flatMap((issue) =>
     describeIssue(issue, read.value, source.schema).map(({ path, text }) => {
-      const from = [...origins].find(([key]) => path === key || path.startsWith(`${key}.`) || path.startsWith(`${key}[`));
+      const from = [...origins].find(
+        ([key]) => path === key || path.startsWith(`${key}.`) || path.startsWith(`${key}[`),
+      );
       return `${from?.[1] ?? origin}: ${text}`;
     }),
   );
@@ -52,14 +56,17 @@ function readYaml(file: string): { value: Tree } | { faults: string[] } {
     text = readFileSync(file, 'utf8');
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    return { faults: [`${file}: ${code === 'ENOENT' ? 'there is no such file' : `cannot be read (${code})`}`] };
+    return {
+      faults: [`${file}: ${code === 'ENOENT' ? 'there is no such file' : `cannot be read (${code})`}`],
+    };
   }
   const document = parseDocument(text);
   if (document.errors.length > 0) {
     return { faults: document.errors.map((error) => `${file}: ${error.message.split('\n')[0]}`) };
   }
   const value: unknown = document.toJS() ?? {};
-  if (!isTree(value)) return { faults: [`${file}: must hold keys and values, found ${JSON.stringify(value)}`] };
+  if (!isTree(value))
+    return { faults: [`${file}: must hold keys and values, found ${JSON.stringify(value)}`] };
   return { value };
 }
 
@@ -75,7 +82,9 @@ interface Leaf {
 function leavesOf(schema: z.ZodType, path: readonly string[] = []): Leaf[] {
   const inner = unwrap(schema);
   if (!(inner instanceof z.ZodObject)) return [{ path, schema }];
-  const leaves = Object.entries(inner.shape).flatMap(([key, member]) => leavesOf(member as z.ZodType, [...path, key]));
+  const leaves = Object.entries(inner.shape).flatMap(([key, member]) =>
+    leavesOf(member as z.ZodType, [...path, key]),
+  );
   return path.length === 0 ? leaves : [{ path, schema }, ...leaves];
 }
 
@@ -97,7 +106,7 @@ function environmentName(key: string): string {
 }
 
 /** The text itself where the key takes it so, otherwise what the text says as YAML. */
-function valueOf(text: string, schema: z.ZodType): unknown {
+function valueOfText(text: string, schema: z.ZodType): unknown {
   if (schema.safeParse(text).success) return text;
   try {
     return parseYaml(text);

@@ -24,7 +24,9 @@ export function duration({ minMs = 1 }: { minMs?: number } = {}) {
 export function size({ minBytes = 1 }: { minBytes?: number } = {}) {
   return z
     .union([z.string(), z.int()], { error: SIZE_ALLOWED })
-    .transform((value, context) => parseUnit(`${value}`, { '': 1, ...SIZE_UNITS_BYTES }, minBytes, SIZE_ALLOWED, context));
+    .transform((value, context) =>
+      parseUnit(`${value}`, { '': 1, ...SIZE_UNITS_BYTES }, minBytes, SIZE_ALLOWED, context),
+    );
 }
 
 /** Text that must never be shown: its value is left out of every fault. */

@@ -53,7 +53,8 @@ export function classify(classifiers: readonly Classifier[], defaultVersion: str
       else faults.push({ index, member: 'value', message: `must be one of ${PRIORITIES.join(', ')}` });
     } else {
       const asked = parseLabels(value);
-      if (asked.length === 0) faults.push({ index, member: 'value', message: 'must name at least one label' });
+      if (asked.length === 0)
+        faults.push({ index, member: 'value', message: 'must name at least one label' });
       for (const label of asked) labels.add(label);
     }
   }

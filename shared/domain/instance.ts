@@ -7,6 +7,14 @@ export type InstanceStatus = (typeof INSTANCE_STATUSES)[number];
 export const REPORTED_INSTANCE_STATUSES = ['UP', 'STARTING', 'STOPPING', 'DOWN', 'FAILED'] as const;
 export type ReportedInstanceStatus = (typeof REPORTED_INSTANCE_STATUSES)[number];
 
+/** What an operator may ask of an instance. */
+export const INSTANCE_COMMANDS = ['start', 'stop', 'restart'] as const;
+export type InstanceCommand = (typeof INSTANCE_COMMANDS)[number];
+
+/** `console` is both, in order. */
+export const INSTANCE_LOG_TYPES = ['stdout', 'stderr', 'console'] as const;
+export type InstanceLogType = (typeof INSTANCE_LOG_TYPES)[number];
+
 export const AGENT_STATUSES = ['UP', 'DOWN'] as const;
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
 

@@ -18,7 +18,11 @@ export type ModelSource =
   /** Content that came with the task, staged under `path` (`model.<type>`). */
   | ({ readonly kind: 'CONTENT' } & NamedFileRef)
   /** A file that the simulation host can read itself. */
-  | { readonly kind: 'LOCAL_FILESYSTEM'; readonly pathToFile: string; readonly copyToWorkingDirectory: boolean };
+  | {
+      readonly kind: 'LOCAL_FILESYSTEM';
+      readonly pathToFile: string;
+      readonly copyToWorkingDirectory: boolean;
+    };
 
 export interface SimulateWorkJob {
   readonly type: 'SIMULATE_WORK';

@@ -3,7 +3,10 @@ import type { InstanceProfile } from './instance.js';
 import { matchesWildcard } from './wildcard.js';
 
 /** True when an instance of this version and these labels may run a task that requires this. */
-export function fits(requirement: Requirement, profile: Pick<InstanceProfile, 'version' | 'labels'>): boolean {
+export function fits(
+  requirement: Requirement,
+  profile: Pick<InstanceProfile, 'version' | 'labels'>,
+): boolean {
   if (requirement.version !== null && !matchesWildcard(requirement.version, profile.version)) return false;
   if (requirement.labels.length === 0) return true;
   const carried = new Set(profile.labels.map((label) => label.toLowerCase()));

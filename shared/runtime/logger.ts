@@ -25,7 +25,10 @@ export interface OpenLog {
 export function openLog({ name, level, file }: LogOptions): OpenLog {
   const destinations = [pino.destination({ fd: 1, sync: false })];
   const streams: StreamEntry[] = [
-    { level: 'trace', stream: process.stdout.isTTY ? prettyStream() : (destinations[0] as DestinationStream) },
+    {
+      level: 'trace',
+      stream: process.stdout.isTTY ? prettyStream() : (destinations[0] as DestinationStream),
+    },
   ];
   if (file !== null) {
     mkdirSync(dirname(file), { recursive: true });

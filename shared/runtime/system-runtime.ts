@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Runtime } from './runtime.js';
 
-/** A timer of Node holds at most 2^31 - 1 ms; a longer delay would fire at once. */
+/** A timer of Node holds at most 2^31 - 1 ms (24.8 days) and fires at once for more; a longer delay takes several. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /** The machine's own clock, timers and chance. */
@@ -12,8 +12,11 @@ export const systemRuntime: Runtime = {
   },
   timers: {
     after(delayMs, action) {
-      const timer = setTimeout(action, Math.min(delayMs, MAX_DELAY_MS));
-      timer.unref();
+      let timer = startTimer(delayMs);
+      function startTimer(leftMs: number): NodeJS.Timeout {
+        const proceed = leftMs <= MAX_DELAY_MS ? action : () => (timer = startTimer(leftMs - MAX_DELAY_MS));
+        return setTimeout(proceed, Math.min(leftMs, MAX_DELAY_MS)).unref();
+      }
       return { cancel: () => clearTimeout(timer) };
     },
     soon: (action) => void setImmediate(action),
@@ -21,4 +24,3 @@ export const systemRuntime: Runtime = {
   random: () => Math.random(),
   newId: () => uuidv7(),
 };
-
