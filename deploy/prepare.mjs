@@ -2,8 +2,8 @@
 // it runs before any package is there; it also parses on Node 14, so that an old Node gets a sentence, not a
 // syntax error.
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
@@ -71,6 +71,7 @@ function runNpm(args, log) {
     const child = spawn(command, commandArgs, {
       cwd: root,
       stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, ...compilerSettings() },
       shell: !npmScript && process.platform === 'win32', // npm is a .cmd file there
     });
     const heartbeat = setInterval(() => log(`  ... ${seconds(started)} s`), HEARTBEAT_MS);
@@ -87,6 +88,14 @@ function runNpm(args, log) {
         );
     });
   });
+}
+
+/** Add-ons compile against the headers installed beside this Node, if any: no download, so it works offline too. */
+function compilerSettings() {
+  const prefix = join(dirname(realpathSync(process.execPath)), '..');
+  return existsSync(join(prefix, 'include/node/node_version.h'))
+    ? { npm_package_config_node_gyp_nodedir: prefix }
+    : {};
 }
 
 function seconds(started) {
