@@ -1,0 +1,66 @@
+import { parseArgs } from 'node:util';
+
+export const USAGE = `workbench-runner: runs the scripts of simulation jobs, one process per script
+
+Usage: workbench-runner [--interpreter <command>]
+
+An agent starts it as an instance (\`command\` in the instance's configuration) and talks to it over standard
+input and output, as packages/docs/instance-protocol.md describes. Standard error is its log.
+
+Options:
+  --interpreter <command>  what runs a script that has no #! line: node (default), python3, sh, or any
+                           command with arguments, such as "octave-cli --quiet"
+  --version                print the version and exit
+  --help                   print this and exit
+`;
+
+export type CommandLine =
+  | { kind: 'help' }
+  | { kind: 'version' }
+  | { kind: 'serve'; interpreter: string[] }
+  | { kind: 'refused'; message: string };
+
+/** Reads the arguments of `workbench-runner`; what is wrong with them is the message of `refused`. */
+export function readCommandLine(args: string[]): CommandLine {
+  try {
+    const { values } = parseArgs({
+      args,
+      options: {
+        interpreter: { type: 'string', default: 'node' },
+        help: { type: 'boolean', short: 'h' },
+        version: { type: 'boolean' },
+      },
+    });
+    if (values.help) return { kind: 'help' };
+    if (values.version) return { kind: 'version' };
+    const interpreter = splitWords(values.interpreter);
+    if (interpreter.length === 0) return { kind: 'refused', message: '--interpreter is empty' };
+    return { kind: 'serve', interpreter };
+  } catch (error) {
+    return { kind: 'refused', message: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** Cuts a command into words at blanks; quotes, single or double, hold a word together. A `\` is an ordinary
+ *  character, as in a path of Windows. Throws for a quote that is not closed. */
+export function splitWords(command: string): string[] {
+  const words: string[] = [];
+  let word: string | undefined;
+  let quote: string | undefined;
+  for (const character of command) {
+    if (quote === undefined && /\s/.test(character)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else if (quote === undefined && (character === '"' || character === "'")) {
+      quote = character;
+      word ??= '';
+    } else if (character === quote) {
+      quote = undefined;
+    } else {
+      word = (word ?? '') + character;
+    }
+  }
+  if (quote !== undefined) throw new Error(`--interpreter has a quote that is not closed: ${command}`);
+  if (word !== undefined) words.push(word);
+  return words;
+}

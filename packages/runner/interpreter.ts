@@ -1,0 +1,75 @@
+import { constants } from 'node:fs';
+import { access } from 'node:fs/promises';
+import { basename, delimiter, isAbsolute, join, resolve } from 'node:path';
+
+/** A command that runs a script: the script's path is appended. */
+export interface Interpreter {
+  command: string;
+  args: string[];
+}
+
+/** The interpreter that a script's `#!` line names, with at most one argument as the kernel gives it; undefined when
+ *  there is no such line. A `\r` before the line's end, as editors on Windows write it, does not count. */
+export function shebang(script: Buffer): Interpreter | undefined {
+  if (script[0] !== 0x23 || script[1] !== 0x21) return undefined;
+  const end = script.indexOf('\n');
+  const line = script.toString('utf8', 2, end < 0 ? script.length : end).trim();
+  const [, command, argument] = /^(\S+)(?:\s+(.*))?$/s.exec(line) ?? [];
+  if (command === undefined) return undefined;
+  return { command, args: argument === undefined ? [] : [argument] };
+}
+
+/** Whether an interpreter is Node, by the name of its program. */
+export function isNode({ command, args }: Interpreter): boolean {
+  const program = throughEnv({ command, args }) ?? command;
+  return /^node(js)?(\.exe)?$/i.test(basename(program));
+}
+
+/**
+ * The program that an interpreter would need and that is not there, or undefined. `env` runs it for `#!/usr/bin/env
+ * python3`, and would itself be found: so the name that it is given is looked for.
+ */
+export async function missingProgram(
+  interpreter: Interpreter,
+  environment: NodeJS.ProcessEnv,
+  workingDirectory: string,
+): Promise<string | undefined> {
+  for (const program of [interpreter.command, throughEnv(interpreter)]) {
+    if (program !== undefined && !(await isExecutable(program, environment, workingDirectory)))
+      return program;
+  }
+  return undefined;
+}
+
+/** `python3` of `/usr/bin/env python3` or `/usr/bin/env -S LANG=C python3 -u`. Undefined when it is not `env`, and
+ *  when `env` has options of its own: those are its business. */
+function throughEnv({ command, args }: Interpreter): string | undefined {
+  if (basename(command) !== 'env') return undefined;
+  const words = args
+    .join(' ')
+    .replace(/^(?:-S|--split-string[= ])\s*/, '')
+    .split(/\s+/);
+  const program = words.find((word) => word !== '' && !word.includes('='));
+  return program?.startsWith('-') ? undefined : program;
+}
+
+async function isExecutable(
+  program: string,
+  environment: NodeJS.ProcessEnv,
+  workingDirectory: string,
+): Promise<boolean> {
+  // Windows finds programs by more than PATH (extensions, the system's folders): there the start itself tells.
+  if (process.platform === 'win32') return true;
+  const candidates = program.includes('/')
+    ? [isAbsolute(program) ? program : resolve(workingDirectory, program)]
+    : (environment['PATH'] ?? '').split(delimiter).map((folder) => join(folder, program));
+  for (const candidate of candidates) {
+    try {
+      await access(candidate, constants.X_OK);
+      return true;
+    } catch {
+      // Not here: the next folder of PATH may have it.
+    }
+  }
+  return false;
+}

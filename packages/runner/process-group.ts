@@ -1,0 +1,64 @@
+/**
+ * A script with everything that it started, ended together. The one place of the runner that knows how that differs
+ * between systems.
+ *
+ * On POSIX systems each script leads a session of its own (`detached`): its process group is signalled as one. Shells
+ * with job control and MPI launchers put their children into other groups of the same session; on Linux these are
+ * found in /proc. On Windows `taskkill /T` follows the tree of processes. What makes itself a session of its own (a
+ * daemon) has left its script on purpose and is not followed.
+ */
+import { execFile } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+
+/** The options of `spawn` with which a child leads its own group. */
+export const GROUP_SPAWN_OPTIONS = { detached: process.platform !== 'win32', windowsHide: true } as const;
+
+/** Asks the group that `leaderPid` leads to end. There may be nothing left of it. */
+export async function askGroupToEnd(leaderPid: number): Promise<void> {
+  // A program without a window cannot be asked on Windows: there it is ended at once.
+  if (process.platform === 'win32') await killTreeOnWindows(leaderPid);
+  else signal(-leaderPid, 'SIGTERM');
+}
+
+/** Ends at once whatever is left of the group and, on Linux, of the session that `leaderPid` leads. */
+export async function killGroup(leaderPid: number): Promise<void> {
+  if (process.platform === 'win32') return killTreeOnWindows(leaderPid);
+  signal(-leaderPid, 'SIGKILL');
+  if (process.platform !== 'linux') return;
+  // A process may start another while the list is read; what is killed starts none, so the rounds come to an end.
+  for (let members = await sessionMembers(leaderPid); members.length > 0; ) {
+    for (const pid of members) signal(pid, 'SIGKILL');
+    members = (await sessionMembers(leaderPid)).filter((pid) => !members.includes(pid));
+  }
+}
+
+/** The living processes of a session, by the sixth field of /proc/<pid>/stat (proc(5)); zombies are dead already. */
+async function sessionMembers(sessionId: number): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const members = await Promise.all(
+    pids.map(async (pid) => {
+      const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''); // it ended meanwhile
+      // The name, in brackets, may hold blanks and brackets itself.
+      const [state, , , session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      return Number(session) === sessionId && state !== 'Z' ? [Number(pid)] : [];
+    }),
+  );
+  return members.flat();
+}
+
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    // ESRCH: nothing is left. EPERM (macOS): only zombies are left.
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ESRCH' && code !== 'EPERM') throw error;
+  }
+}
+
+function killTreeOnWindows(pid: number): Promise<void> {
+  return new Promise((resolve) => {
+    // It fails when the tree has ended already, which is what was wanted.
+    execFile('taskkill', ['/PID', String(pid), '/T', '/F'], { windowsHide: true }, () => resolve());
+  });
+}

@@ -1,0 +1,92 @@
+import { fileURLToPath } from 'node:url';
+import {
+  type ExecuteBatchJobParams,
+  type ExecuteBatchJobResult,
+  RPC_ERROR,
+  RpcError,
+} from '@workbench-hub/shared/instance-protocol/messages';
+import type { InstanceProgram, JobContext } from '@workbench-hub/shared/instance-protocol/program';
+import { type GroupGuard, groupGuard } from './group-guard.js';
+import { type Interpreter, isNode, missingProgram } from './interpreter.js';
+import { placeScript } from './placed-script.js';
+import { runScriptProcess, type ScriptCommand, type ScriptEnd } from './script-process.js';
+
+const GLOBALS_PRELOAD = fileURLToPath(new URL('javascript-globals.cjs', import.meta.url));
+
+/** The runner: each script one process, in order, in the working directory. */
+export function runnerProgram(version: string, interpreter: Interpreter): InstanceProgram {
+  const guard = groupGuard();
+  return {
+    name: 'workbench-runner',
+    version,
+    async initialize() {
+      const missing = await missingProgram(interpreter, process.env, process.cwd());
+      // No reason not to start: scripts may name their own interpreters.
+      if (missing !== undefined) console.error(`workbench-runner: ${interpreterMissing(missing)}`);
+    },
+    async executeBatchJob(params, context) {
+      const count = params.scripts.length;
+      for (const [index, script] of params.scripts.entries()) {
+        if (context.signal.aborted) break;
+        const end = await runScript(script, index + 1, params, interpreter, guard, context);
+        if (end.exitCode !== 0) return failure(`script ${index + 1} of ${count}`, end);
+      }
+      return { status: 'OK' };
+    },
+    async shutdown() {
+      guard.close();
+    },
+  };
+}
+
+async function runScript(
+  sourcePath: string,
+  scriptNumber: number,
+  { workingDirectory, environment: jobEnvironment }: ExecuteBatchJobParams,
+  interpreter: Interpreter,
+  guard: GroupGuard,
+  context: JobContext,
+): Promise<ScriptEnd> {
+  const environment = {
+    ...process.env,
+    // Python would otherwise leave __pycache__ among the outputs, and hold back what it prints until its end.
+    PYTHONDONTWRITEBYTECODE: '1',
+    PYTHONUNBUFFERED: '1',
+    ...jobEnvironment,
+  };
+  const script = await placeScript(sourcePath, scriptNumber, workingDirectory, interpreter);
+  try {
+    const { command, args } = script.ownInterpreter ?? withGlobals(interpreter);
+    const missing = await missingProgram({ command, args }, environment, workingDirectory);
+    if (missing !== undefined) throw new RpcError(RPC_ERROR.JOB_FAILED, interpreterMissing(missing));
+    const run: ScriptCommand = { command, args: [...args, script.path], workingDirectory, environment };
+    return await runScriptProcess(run, guard, context).catch((error: NodeJS.ErrnoException) => {
+      if (error.syscall?.startsWith('spawn') !== true) throw error;
+      throw new RpcError(RPC_ERROR.JOB_FAILED, `${command} could not be started: ${error.message}`);
+    });
+  } finally {
+    await script.remove();
+  }
+}
+
+/** The instance's interpreter; with Node a script finds the variables, `print` and `println` as globals. */
+function withGlobals(interpreter: Interpreter): Interpreter {
+  if (!isNode(interpreter)) return interpreter;
+  return {
+    // The Node that runs the runner is there, whatever PATH a service manager gives.
+    command: interpreter.command === 'node' ? process.execPath : interpreter.command,
+    args: [...interpreter.args, '--require', GLOBALS_PRELOAD],
+  };
+}
+
+function interpreterMissing(program: string): string {
+  return (
+    `the interpreter ${program} is not on this host: install it, or name another by --interpreter in the ` +
+    "instance's command or by the script's #! line"
+  );
+}
+
+function failure(script: string, { exitCode, signal }: ScriptEnd): ExecuteBatchJobResult {
+  const how = signal === null ? `exited with code ${exitCode}` : `was ended by signal ${signal}`;
+  return { status: 'ERROR', message: `${script} ${how}` };
+}

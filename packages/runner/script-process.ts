@@ -1,0 +1,135 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { JobContext } from '@workbench-hub/shared/instance-protocol/program';
+import type { GroupGuard } from './group-guard.js';
+import { askGroupToEnd, GROUP_SPAWN_OPTIONS, killGroup } from './process-group.js';
+
+/** How long a canceled script may take to end by itself after SIGTERM. */
+const GRACE_MS = 2_000;
+/** How long a stream may stay silent, once its script has ended, before it is given up: somebody else holds it. */
+const DRAIN_SILENCE_MS = 500;
+
+export interface ScriptCommand {
+  command: string;
+  args: string[];
+  workingDirectory: string;
+  environment: NodeJS.ProcessEnv;
+}
+
+export interface ScriptEnd {
+  exitCode: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/**
+ * Runs one script to its end, without standard input, and hands on what it prints. When it has ended, or `signal` is
+ * aborted, nothing of its process group is left. Rejects with the system's error when the command cannot be started.
+ */
+export async function runScriptProcess(
+  { command, args, workingDirectory, environment }: ScriptCommand,
+  guard: GroupGuard,
+  { signal, output }: JobContext,
+): Promise<ScriptEnd> {
+  const child = spawn(command, args, {
+    cwd: workingDirectory,
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    ...GROUP_SPAWN_OPTIONS,
+  });
+  const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  const pid = child.pid;
+  if (pid === undefined) {
+    await exited; // rejects with what the start failed with
+    throw new Error(`${command} did not start`);
+  }
+
+  guard.watch(pid);
+  const graceOver = new AbortController();
+  const cancel = async (): Promise<void> => {
+    await askGroupToEnd(pid);
+    await delay(GRACE_MS, undefined, { signal: graceOver.signal });
+    await killGroup(pid);
+  };
+  const onAbort = (): void => {
+    cancel().catch((error: Error) => {
+      if (!graceOver.signal.aborted) console.error(`a canceled script could not be ended: ${error.message}`);
+    });
+  };
+  const relays = [
+    relay(child.stdout, (text) => output('stdout', text)),
+    relay(child.stderr, (text) => output('stderr', text)),
+  ];
+  try {
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    const [exitCode, signalName] = await exited;
+    await killGroup(pid);
+    await Promise.all(relays.map((each) => each.drain()));
+    return { exitCode, signal: signalName };
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    graceOver.abort();
+    guard.watch(undefined);
+  }
+}
+
+interface Relay {
+  /** Resolves when everything that was printed is handed on; rejects with the error of `send`. */
+  drain(): Promise<void>;
+}
+
+/**
+ * Hands on a stream as text, piece by piece as the system gives it (at most 64 KiB), with characters whole. The next
+ * piece is read when the last was taken: a script that prints faster than its log is written waits.
+ */
+function relay(stream: Readable, send: (text: string) => Promise<void>): Relay {
+  const decoder = new StringDecoder('utf8');
+  let pieces = 0;
+  let sending = false;
+  let givenUp = false;
+  const sendText = async (text: string): Promise<void> => {
+    if (text === '') return;
+    sending = true;
+    await send(text);
+    sending = false;
+  };
+  const ended = (async () => {
+    try {
+      for await (const chunk of stream) {
+        pieces++;
+        await sendText(decoder.write(chunk as Buffer));
+      }
+    } catch (error) {
+      if (!givenUp) throw error;
+    }
+    await sendText(decoder.end());
+  })();
+  // It is awaited in drain(), perhaps much later.
+  ended.catch(() => undefined);
+
+  return {
+    async drain() {
+      const silence = new AbortController();
+      const giveUpWhenSilent = async (): Promise<void> => {
+        for (let seen = -1; seen !== pieces || sending; ) {
+          seen = pieces;
+          await delay(DRAIN_SILENCE_MS, undefined, { signal: silence.signal });
+        }
+        givenUp = true;
+        stream.destroy();
+      };
+      const watching = giveUpWhenSilent().catch((error: Error) => {
+        if (error.name !== 'AbortError') throw error;
+      });
+      try {
+        await ended;
+      } finally {
+        silence.abort();
+        await watching;
+      }
+    },
+  };
+}
