@@ -4,7 +4,8 @@
 // (@workbench-hub/shared/domain/task) is resolved to its source by .dependency-cruiser-resolve.cjs.
 
 const test = '[.]test[.]ts$';
-const ours = '^(?:shared|hub|agent|packages|test|deploy)/';
+// npm may install a package below a workspace (hub/node_modules/x) when two versions are wanted.
+const ours = '^(?!.*node_modules/)(?:shared|hub|agent|packages|test|deploy)/';
 // Every folder of hub and agent that is none of these is an adapter, also one that is added tomorrow.
 const adapter = '^(hub|agent)/(?!(?:core|engine|commands|bin|dist)/)([^/]+)/';
 
@@ -15,7 +16,7 @@ function onlyIn(name, packages, places, comment) {
     comment,
     severity: 'error',
     from: { pathNot: places },
-    to: { path: [`^node_modules/(?:@types/)?(?:${packages})/`, `^(?:${packages})(?:/|$)`] },
+    to: { path: [`(?:^|/)node_modules/(?:@types/)?(?:${packages})/`, `^(?:${packages})(?:/|$)`] },
   };
 }
 
@@ -110,7 +111,7 @@ module.exports = {
         'The vocabulary stands at the end of every arrow: values in, values out, no I/O. zod may describe it.',
       severity: 'error',
       from: { path: '^shared/domain/', pathNot: test },
-      to: { pathNot: ['^shared/domain/', '^node_modules/zod/'] },
+      to: { pathNot: ['^shared/domain/', '(?:^|/)node_modules/zod/'] },
     },
     {
       name: 'domain-tests-import-only-domain',

@@ -47,6 +47,7 @@ const forbidden: [from: string, to: string, rule: string][] = [
   ['hub/commands/a.ts', 'hono', 'hono-only-in-http'],
   ['hub/hub-a.ts', '@hono/node-server', 'hono-only-in-http'],
   ['hub/engine/g.ts', 'better-sqlite3', 'sqlite-only-in-store'],
+  ['agent/engine/d.ts', 'pg', 'postgres-only-in-store'],
   ['hub/files/b.ts', 'pg', 'postgres-only-in-store'],
   ['shared/agent-protocol/link.ts', 'ws', 'sockets-only-at-the-ends-of-the-link'],
   ['agent/hub-link/b.ts', 'ws', 'sockets-only-at-the-ends-of-the-link'],
@@ -87,6 +88,7 @@ const allowed: [from: string, to: string][] = [
   ['hub/http/y.ts', '../engine/x.js'],
   ['hub/http/v2/y.ts', '../x.js'],
   ['hub/http/h.ts', 'hono'],
+  ['agent/disk/y.ts', 'pg-free'],
   ['hub/store/sqlite/y.ts', 'better-sqlite3'],
   ['hub/agent-link/y.ts', 'ws'],
   ['shared/agent-protocol/dial.ts', 'ws'],
@@ -111,6 +113,8 @@ const targets = [
   'shared/dist/domain/x.js',
 ];
 const npmPackages = ['hono', '@hono/node-server', 'better-sqlite3', 'pg', 'ws', 'zod', 'vitest'];
+/** Also installed below a workspace, as npm does when two versions are wanted. */
+const nestedPackages = ['agent/node_modules/pg', 'agent/node_modules/pg-free'];
 
 interface Violation {
   from: string;
@@ -127,9 +131,9 @@ beforeAll(async () => {
     await mkdir(dirname(join(house, path)), { recursive: true });
     await writeFile(join(house, path), text);
   };
-  for (const name of npmPackages) {
-    await write(`node_modules/${name}/package.json`, JSON.stringify({ name, main: 'dist/index.js' }));
-    await write(`node_modules/${name}/dist/index.js`, '');
+  for (const folder of [...npmPackages.map((name) => `node_modules/${name}`), ...nestedPackages]) {
+    await write(`${folder}/package.json`, JSON.stringify({ main: 'dist/index.js' }));
+    await write(`${folder}/dist/index.js`, '');
   }
   for (const path of targets) await write(path, 'export const x = 1;\n');
   for (const [from, to] of [...forbidden, ...allowed]) await write(from, `import '${to}';\n`);
