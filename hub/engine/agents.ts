@@ -1,0 +1,298 @@
+/** Agents that join, what they say, and what is said to them. One session an agent; sockets are somebody else's. */
+import {
+  AGENT_PROTOCOL_VERSIONS,
+  type AgentMessage,
+  type HelloMessage,
+  type HubMessage,
+  type HubRequest,
+  type REFUSALS,
+} from '@workbench-hub/shared/agent-protocol/messages';
+import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
+import type { AgentStore } from '../core/ports/agent-store.js';
+import type { FileStore } from '../core/ports/files.js';
+import type { ClaimedTask, TaskQueue } from '../core/ports/task-store.js';
+import { attemptOf } from '../core/task.js';
+import type { Attempts } from './attempts.js';
+import { type Instances, profileOf } from './instances.js';
+import type { Leases } from './leases.js';
+import type { TaskOutput } from './task-output.js';
+
+/** The hub's end of a connection. */
+export interface AgentSession {
+  send(message: HubMessage): void;
+  close(reason: string): void;
+  /** Ends it because the agent broke the protocol. */
+  fail(fault: string): void;
+}
+
+export interface AgentsOptions {
+  readonly queue: TaskQueue;
+  readonly store: AgentStore;
+  readonly files: FileStore;
+  readonly instances: Instances;
+  readonly attempts: Attempts;
+  readonly leases: Leases;
+  readonly output: TaskOutput;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+  readonly hubVersion: string;
+  readonly heartbeatIntervalMs: number;
+  readonly silenceLimitMs: number;
+  /** An instance may have become able to begin a task. */
+  readonly onCapacity: () => void;
+}
+
+interface Joined {
+  readonly session: AgentSession;
+  readonly nodeId: string;
+}
+
+interface PendingRequest {
+  readonly agentId: string;
+  readonly timer: Timer;
+  resolve(text: string | null): void;
+  reject(error: Error): void;
+}
+
+/** An agent that gave a task back although it looked idle gets nothing for so long. */
+const REST_MS = 1000;
+
+/** Answers to requests are due within this time (decisions 6). */
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/** The agent did not do what it was asked for, or did not answer. */
+export class AgentUnavailable extends Error {
+  override readonly name = 'AgentUnavailable';
+}
+
+export class Agents {
+  readonly #options: AgentsOptions;
+  readonly #joined = new Map<string, Joined>();
+  readonly #requests = new Map<string, PendingRequest>();
+
+  constructor(options: AgentsOptions) {
+    this.#options = options;
+  }
+
+  /** Takes the first message of a connection; false when the agent is refused, which it has been told. */
+  async join(hello: HelloMessage, session: AgentSession): Promise<boolean> {
+    const { instances, log, leases } = this.#options;
+    const { agent } = hello;
+    const refusal = this.#refusalOf(hello);
+    if (refusal) {
+      log.warn({ agentId: agent.id, ...refusal }, 'agent refused');
+      session.send({ type: 'refused', ...refusal });
+      return false;
+    }
+    const former = this.#joined.get(agent.id);
+    this.#joined.set(agent.id, { session, nodeId: agent.nodeId });
+    former?.session.close('the same agent has connected anew');
+    leases.end(agent.id);
+    instances.connected(agent, hello.instances, hello.running);
+    session.send({
+      type: 'welcome',
+      protocolVersion: Math.max(...sharedVersions(hello)),
+      hubVersion: this.#options.hubVersion,
+      heartbeatIntervalMs: this.#options.heartbeatIntervalMs,
+      silenceLimitMs: this.#options.silenceLimitMs,
+    });
+    await this.#reconcile(hello, session);
+    if (!this.#isCurrent(agent.id, session)) return true;
+    instances.ready(agent.id);
+    log.info(
+      { agentId: agent.id, instances: hello.instances.length, running: hello.running.length },
+      'agent joined',
+    );
+    this.#options.onCapacity();
+    await this.#options.store.save({
+      id: agent.id,
+      version: agent.version,
+      revision: agent.revision,
+      seenAtMs: this.#options.runtime.clock.nowMs(),
+      instances: hello.instances.map(profileOf),
+    });
+    return true;
+  }
+
+  /** The connection has ended. */
+  leave(agentId: string, session: AgentSession, reason: string): void {
+    if (!this.#isCurrent(agentId, session)) return;
+    this.#joined.delete(agentId);
+    this.#options.instances.away(agentId);
+    this.#options.leases.begin(agentId);
+    for (const request of this.#requests.values()) {
+      if (request.agentId === agentId) request.reject(new AgentUnavailable(`agent ${agentId} went away`));
+    }
+    this.#options.log.warn({ agentId, reason }, 'agent is unreachable');
+  }
+
+  /** Takes a later message of a connection that joined. */
+  async receive(agentId: string, session: AgentSession, message: AgentMessage): Promise<void> {
+    if (!this.#isCurrent(agentId, session)) return;
+    switch (message.type) {
+      case 'hello':
+        return session.fail('a second hello');
+      case 'instance':
+        this.#options.instances.changed(agentId, message.instance);
+        return this.#options.onCapacity();
+      case 'output':
+        return this.#options.output.append(message.ref.taskId, message.ref.attempt, message.offset, message.text);
+      case 'ended':
+        return this.#ended(session, message.report);
+      case 'reply':
+        return this.#replied(message);
+      case 'heartbeat':
+    }
+  }
+
+  /** Sends a claimed task to its agent; false when the agent is away. */
+  assign({ ref, agentId, timeLimitS, job }: ClaimedTask): boolean {
+    const joined = this.#joined.get(agentId);
+    if (!joined) return false;
+    const timeLimitMs = timeLimitS === null ? null : timeLimitS * 1000;
+    joined.session.send({ type: 'assign', ref, timeLimitMs, job } as HubMessage);
+    return true;
+  }
+
+  /** Tells the agent to end an attempt that no longer counts; an agent that is away hears it when it is back. */
+  cancel(agentId: string, ref: AttemptRef): void {
+    this.#joined.get(agentId)?.session.send({ type: 'cancel', ref });
+  }
+
+  /** Asks something of an agent; rejects with {@link AgentUnavailable} when it is away or does not answer in time. */
+  request(agentId: string, request: HubRequest): Promise<string | null> {
+    const joined = this.#joined.get(agentId);
+    if (!joined) return Promise.reject(new AgentUnavailable(`agent ${agentId} is not connected`));
+    const requestId = this.#options.runtime.newId();
+    return new Promise((resolve, reject) => {
+      const settle = () => {
+        pending.timer.cancel();
+        this.#requests.delete(requestId);
+      };
+      const pending: PendingRequest = {
+        agentId,
+        timer: this.#options.runtime.timers.after(REQUEST_TIMEOUT_MS, () =>
+          pending.reject(new AgentUnavailable(`agent ${agentId} did not answer in ${REQUEST_TIMEOUT_MS / 1000} s`)),
+        ),
+        resolve: (text) => {
+          settle();
+          resolve(text);
+        },
+        reject: (error) => {
+          settle();
+          reject(error);
+        },
+      };
+      this.#requests.set(requestId, pending);
+      joined.session.send({ type: 'request', requestId, request });
+    });
+  }
+
+  /** Says good-bye to all; their leases begin with the next start. */
+  closeAll(reason: string): void {
+    for (const { session } of [...this.#joined.values()]) session.close(reason);
+  }
+
+  #refusalOf(hello: HelloMessage): { code: (typeof REFUSALS)[number]; message: string } | undefined {
+    const { agent } = hello;
+    if (sharedVersions(hello).length === 0) {
+      return {
+        code: 'PROTOCOL_VERSION',
+        message:
+          `this hub speaks version ${AGENT_PROTOCOL_VERSIONS.join(', ')} of the agent protocol, agent ${agent.id} ` +
+          `version ${hello.protocolVersions.join(', ')}: update the older of the two`,
+      };
+    }
+    const joined = this.#joined.get(agent.id);
+    if (joined && joined.nodeId !== agent.nodeId) {
+      return {
+        code: 'AGENT_ID_TAKEN',
+        message: `an agent with the id ${agent.id} is connected from elsewhere: give one of them another "id"`,
+      };
+    }
+    for (const { id } of hello.instances) {
+      const holder = this.#options.instances.holderOf(id, agent.id);
+      if (holder !== undefined) {
+        return {
+          code: 'INSTANCE_ID_TAKEN',
+          message: `the instance id ${id} is in use by the connected agent ${holder}: ids are unique in the cluster`,
+        };
+      }
+    }
+    return undefined;
+  }
+
+  /** Brings together what the agent holds and what the hub believes to run on it. */
+  async #reconcile(hello: HelloMessage, session: AgentSession): Promise<void> {
+    const { queue, attempts, runtime } = this.#options;
+    const agentId = hello.agent.id;
+    const held = [...hello.running, ...hello.spooled];
+    const profiles = new Map(hello.instances.map((report) => [report.id, profileOf(report)]));
+    const startedAtMs = runtime.clock.nowMs();
+    const inForce =
+      held.length === 0
+        ? []
+        : await queue.adopt(
+            held.map((ref) => ({
+              ref,
+              startedAtMs,
+              instance: {
+                id: ref.instanceId,
+                version: profiles.get(ref.instanceId)?.version ?? '',
+                revision: profiles.get(ref.instanceId)?.revision ?? '',
+                agentId,
+              },
+            })),
+          );
+    for (const [index, ref] of hello.running.entries()) {
+      if (!inForce[index]) session.send({ type: 'cancel', ref });
+    }
+    for (const task of await queue.runningOn(agentId)) {
+      const ref = attemptOf(task);
+      if (ref && held.some((other) => sameAttempt(other, ref))) continue;
+      await attempts.lose(task, 'LOSS', `agent ${agentId} came back without it`);
+    }
+  }
+
+  async #ended(session: AgentSession, report: Extract<AgentMessage, { type: 'ended' }>['report']): Promise<void> {
+    const { instances, attempts } = this.#options;
+    const missing = await this.#missingFile(report.outputFiles, report.log);
+    if (missing) return session.fail(`a report of task ${report.taskId} names ${missing}, which was not sent`);
+    instances.vacate(report, report.outcome === 'RETURNED' ? REST_MS : 0);
+    if (report.outcome === 'RETURNED') this.#options.runtime.timers.after(REST_MS, this.#options.onCapacity);
+    this.#options.onCapacity();
+    const counted = await attempts.report(report);
+    session.send({
+      type: 'settled',
+      ref: { taskId: report.taskId, attempt: report.attempt, instanceId: report.instanceId },
+      counted,
+    });
+  }
+
+  async #missingFile(
+    outputFiles: readonly { digest: string }[],
+    log: { digest: string } | null,
+  ): Promise<string | undefined> {
+    for (const { digest } of log ? [...outputFiles, log] : outputFiles) {
+      if (!(await this.#options.files.find(digest))) return digest;
+    }
+    return undefined;
+  }
+
+  #replied({ requestId, error, text }: Extract<AgentMessage, { type: 'reply' }>): void {
+    const pending = this.#requests.get(requestId);
+    if (!pending) return;
+    if (error === null) pending.resolve(text);
+    else pending.reject(new AgentUnavailable(error));
+  }
+
+  #isCurrent(agentId: string, session: AgentSession): boolean {
+    return this.#joined.get(agentId)?.session === session;
+  }
+}
+
+function sharedVersions({ protocolVersions }: HelloMessage): number[] {
+  return AGENT_PROTOCOL_VERSIONS.filter((version) => protocolVersions.includes(version));
+}

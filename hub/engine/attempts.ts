@@ -1,0 +1,73 @@
+/** The end of attempts: reports of agents, losses, cancels by force. Each becomes one fenced step in the store. */
+import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import { requirementKey } from '@workbench-hub/shared/domain/classifier';
+import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { type Consequence, consequenceOf, consequenceOfLoss, type LossKind, type RetryLimits } from '../core/claims.js';
+import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
+import { attemptOf, type Task } from '../core/task.js';
+import type { Results } from './results.js';
+import type { TaskOutput } from './task-output.js';
+
+export interface AttemptsOptions {
+  readonly queue: TaskQueue;
+  readonly archive: TaskArchive;
+  readonly results: Results;
+  readonly output: TaskOutput;
+  readonly limits: RetryLimits;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The task waits again in this group. */
+  readonly onWaiting: (requirementKey: string) => void;
+}
+
+export class Attempts {
+  readonly #options: AttemptsOptions;
+
+  constructor(options: AttemptsOptions) {
+    this.#options = options;
+  }
+
+  /** Takes the report of an attempt; false when it no longer counts. Resolves when what follows is durable. */
+  async report(report: AttemptReport): Promise<boolean> {
+    const task = await this.#options.archive.find(report.taskId);
+    const inForce = task && attemptOf(task);
+    if (!task || !inForce || !sameAttempt(inForce, report)) {
+      this.#options.log.info(
+        { ...refOf(report), outcome: report.outcome, status: task?.status, inForce: task?.attempt },
+        'a report that no longer counts was dropped',
+      );
+      return false;
+    }
+    return this.#carryOut(task, refOf(report), consequenceOf(report, task, this.#options.limits));
+  }
+
+  /** The attempt of a running task is lost; it is given out again, or the task fails when that was its last. */
+  async lose(task: Task, loss: LossKind, reason: string | null): Promise<void> {
+    const ref = attemptOf(task);
+    if (ref) await this.#carryOut(task, ref, consequenceOfLoss(loss, task, this.#options.limits, reason));
+  }
+
+  async #carryOut(task: Task, ref: AttemptRef, consequence: Consequence): Promise<boolean> {
+    const { queue, results, output, clock, log, onWaiting } = this.#options;
+    if (consequence.kind === 'END') {
+      const [counted] = await queue.end([{ ref, ending: consequence.ending, endedAtMs: clock.nowMs() }]);
+      if (!counted) return false;
+      log.debug({ ...ref, status: consequence.ending.status }, 'task ended');
+      output.forget(task.id);
+      results.announce(task.id);
+      return true;
+    }
+    const [released] = await queue.release([{ ref, loss: consequence.loss }]);
+    if (!released) return false;
+    log.info({ ...ref, loss: consequence.loss }, 'task is given out again');
+    output.forget(task.id);
+    onWaiting(requirementKey(task.requirement));
+    return true;
+  }
+}
+
+function refOf({ taskId, attempt, instanceId }: AttemptRef): AttemptRef {
+  return { taskId, attempt, instanceId };
+}

@@ -1,0 +1,225 @@
+/** What the hub knows of agents and their instances right now: one entry each, changed by what agents report. */
+import type { InstanceReport } from '@workbench-hub/shared/agent-protocol/messages';
+import type { AgentStatus, InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import type { AgentRecord } from '../core/ports/agent-store.js';
+import type { IdleInstance } from '../core/rank.js';
+
+/** An instance as the interface shows it. */
+export interface InstanceView {
+  readonly profile: InstanceProfile;
+  readonly agentId: string;
+  readonly status: InstanceStatus;
+  readonly startedAtMs: number | null;
+  readonly working: boolean;
+}
+
+export interface AgentView {
+  readonly id: string;
+  readonly version: string;
+  readonly revision: string;
+  readonly status: AgentStatus;
+  readonly seenAtMs: number;
+  readonly instances: readonly InstanceView[];
+}
+
+interface Instance {
+  profile: InstanceProfile;
+  agentId: string;
+  status: InstanceStatus;
+  startedAtMs: number | null;
+  /** What it runs, or null; an instance runs one task at a time. */
+  attempt: AttemptRef | null;
+  idleSinceMs: number;
+  /** Gets no work before this moment: it gave a task back although it looked idle. */
+  restsUntilMs: number;
+}
+
+interface Agent {
+  id: string;
+  version: string;
+  revision: string;
+  /** CONNECTED: there is a link. READY: moreover, what it holds has been reconciled and it may get work. */
+  state: 'AWAY' | 'CONNECTED' | 'READY';
+  seenAtMs: number;
+  instances: Map<string, Instance>;
+}
+
+export class Instances {
+  readonly #clock: Clock;
+  readonly #agents = new Map<string, Agent>();
+  readonly #instances = new Map<string, Instance>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Takes what was remembered; those agents are away until they come. */
+  remember(records: readonly AgentRecord[]): void {
+    for (const record of records) {
+      const agent: Agent = { ...record, state: 'AWAY', instances: new Map() };
+      this.#agents.set(agent.id, agent);
+      for (const profile of record.instances) this.#add(agent, profile, 'UNKNOWN', null);
+    }
+  }
+
+  /** The agent, other than this one, that is there and holds an instance of this id. */
+  holderOf(instanceId: string, exceptAgentId: string): string | undefined {
+    const instance = this.#instances.get(instanceId);
+    if (!instance || instance.agentId === exceptAgentId) return undefined;
+    return this.#agents.get(instance.agentId)?.state === 'AWAY' ? undefined : instance.agentId;
+  }
+
+  /** An agent has come with these instances, of which some run these attempts. It gets no work before {@link ready}. */
+  connected(
+    { id, version, revision }: { id: string; version: string; revision: string },
+    reports: readonly InstanceReport[],
+    running: readonly AttemptRef[],
+  ): void {
+    this.#forgetInstances(id);
+    const agent: Agent = {
+      id,
+      version,
+      revision,
+      state: 'CONNECTED',
+      seenAtMs: this.#clock.nowMs(),
+      instances: new Map(),
+    };
+    this.#agents.set(id, agent);
+    for (const report of reports) this.#add(agent, profileOf(report), report.status, this.#startedAt(report));
+    for (const ref of running) {
+      const instance = agent.instances.get(ref.instanceId);
+      if (instance) instance.attempt = ref;
+    }
+  }
+
+  ready(agentId: string): void {
+    const agent = this.#agents.get(agentId);
+    if (agent?.state === 'CONNECTED') agent.state = 'READY';
+  }
+
+  away(agentId: string): void {
+    const agent = this.#agents.get(agentId);
+    if (!agent) return;
+    agent.state = 'AWAY';
+    agent.seenAtMs = this.#clock.nowMs();
+    for (const instance of agent.instances.values()) instance.status = 'UNKNOWN';
+  }
+
+  forget(agentId: string): void {
+    this.#forgetInstances(agentId);
+    this.#agents.delete(agentId);
+  }
+
+  changed(agentId: string, report: InstanceReport): void {
+    const instance = this.#agents.get(agentId)?.instances.get(report.id);
+    if (!instance) return;
+    if (instance.status !== 'UP' && report.status === 'UP') instance.idleSinceMs = this.#clock.monotonicMs();
+    instance.status = report.status;
+    instance.startedAtMs = this.#startedAt(report);
+  }
+
+  /** The instance works on this attempt from now on; false when it cannot, since its agent went away meanwhile or
+   *  came back with other work for it. */
+  occupy(ref: AttemptRef, agentId: string): boolean {
+    const instance = this.#instances.get(ref.instanceId);
+    if (!instance || instance.agentId !== agentId || instance.attempt) return false;
+    if (this.#agents.get(agentId)?.state !== 'READY') return false;
+    instance.attempt = ref;
+    return true;
+  }
+
+  /** The instance is free again, if this is what it worked on; it gets no work for `restMs`. */
+  vacate(ref: AttemptRef, restMs = 0): void {
+    const instance = this.#instances.get(ref.instanceId);
+    if (!instance?.attempt || !sameAttempt(instance.attempt, ref)) return;
+    instance.attempt = null;
+    instance.idleSinceMs = this.#clock.monotonicMs();
+    instance.restsUntilMs = instance.idleSinceMs + restMs;
+  }
+
+  /** Instances that could begin a task now. */
+  idle(): IdleInstance[] {
+    const idle: IdleInstance[] = [];
+    const nowMs = this.#clock.monotonicMs();
+    for (const agent of this.#agents.values()) {
+      if (agent.state !== 'READY') continue;
+      const free: Instance[] = [];
+      let busyOnAgent = 0;
+      for (const instance of agent.instances.values()) {
+        if (instance.attempt) busyOnAgent++;
+        else if (instance.status === 'UP' && instance.restsUntilMs <= nowMs) free.push(instance);
+      }
+      for (const { profile, idleSinceMs } of free) idle.push({ profile, agentId: agent.id, busyOnAgent, idleSinceMs });
+    }
+    return idle;
+  }
+
+  /** All instances, by id. */
+  list(): InstanceView[] {
+    return [...this.#instances.values()].map(viewOf).sort(byId((view) => view.profile.id));
+  }
+
+  find(instanceId: string): InstanceView | undefined {
+    const instance = this.#instances.get(instanceId);
+    return instance && viewOf(instance);
+  }
+
+  /** All agents, by id. */
+  agents(): AgentView[] {
+    return [...this.#agents.values()].map(agentViewOf).sort(byId((view) => view.id));
+  }
+
+  findAgent(agentId: string): AgentView | undefined {
+    const agent = this.#agents.get(agentId);
+    return agent && agentViewOf(agent);
+  }
+
+  #add(agent: Agent, profile: InstanceProfile, status: InstanceStatus, startedAtMs: number | null): void {
+    const former = this.#instances.get(profile.id);
+    if (former) this.#agents.get(former.agentId)?.instances.delete(profile.id);
+    const instance: Instance = {
+      profile,
+      agentId: agent.id,
+      status,
+      startedAtMs,
+      attempt: null,
+      idleSinceMs: this.#clock.monotonicMs(),
+      restsUntilMs: 0,
+    };
+    agent.instances.set(profile.id, instance);
+    this.#instances.set(profile.id, instance);
+  }
+
+  #forgetInstances(agentId: string): void {
+    for (const instanceId of this.#agents.get(agentId)?.instances.keys() ?? []) this.#instances.delete(instanceId);
+  }
+
+  #startedAt({ upForMs }: InstanceReport): number | null {
+    return upForMs === null ? null : Math.round(this.#clock.nowMs() - upForMs);
+  }
+}
+
+export function profileOf({ id, version, revision, labels }: InstanceProfile): InstanceProfile {
+  return { id, version, revision, labels };
+}
+
+function viewOf({ profile, agentId, status, startedAtMs, attempt }: Instance): InstanceView {
+  return { profile, agentId, status, startedAtMs, working: attempt !== null };
+}
+
+function agentViewOf({ id, version, revision, state, seenAtMs, instances }: Agent): AgentView {
+  return {
+    id,
+    version,
+    revision,
+    status: state === 'AWAY' ? 'DOWN' : 'UP',
+    seenAtMs,
+    instances: [...instances.values()].map(viewOf).sort(byId((view) => view.profile.id)),
+  };
+}
+
+function byId<T>(id: (item: T) => string): (a: T, b: T) => number {
+  return (a, b) => (id(a) < id(b) ? -1 : id(a) > id(b) ? 1 : 0);
+}

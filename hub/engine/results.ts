@@ -1,0 +1,50 @@
+/** Wakes those who wait for the end of a task. */
+import type { Timers } from '@workbench-hub/shared/runtime/runtime';
+
+export class Results {
+  readonly #timers: Timers;
+  readonly #waiters = new Map<string, Set<() => void>>();
+
+  constructor(timers: Timers) {
+    this.#timers = timers;
+  }
+
+  /** How many wait now. */
+  get waiting(): number {
+    let count = 0;
+    for (const waiters of this.#waiters.values()) count += waiters.size;
+    return count;
+  }
+
+  /** Resolves when the task has ended, `timeoutMs` are over or the signal is aborted, whichever comes first; what the
+   *  task has become is for the caller to read. Call it before reading the task, lest an end in between be missed. */
+  wait(taskId: string, timeoutMs: number, signal?: AbortSignal): { ended: Promise<void>; giveUp: () => void } {
+    let giveUp!: () => void;
+    const ended = new Promise<void>((resolve) => {
+      const timer = this.#timers.after(timeoutMs, () => giveUp());
+      giveUp = () => {
+        timer.cancel();
+        signal?.removeEventListener('abort', giveUp);
+        const waiters = this.#waiters.get(taskId);
+        if (waiters?.delete(giveUp) && waiters.size === 0) this.#waiters.delete(taskId);
+        resolve();
+      };
+      const waiters = this.#waiters.get(taskId);
+      if (waiters) waiters.add(giveUp);
+      else this.#waiters.set(taskId, new Set([giveUp]));
+      if (signal?.aborted) giveUp();
+      else signal?.addEventListener('abort', giveUp, { once: true });
+    });
+    return { ended, giveUp };
+  }
+
+  /** The task has ended, durably. */
+  announce(taskId: string): void {
+    for (const wake of this.#waiters.get(taskId) ?? []) wake();
+  }
+
+  /** Lets everybody go, at the end of the hub. */
+  releaseAll(): void {
+    for (const taskId of [...this.#waiters.keys()]) this.announce(taskId);
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * Gives waiting tasks to idle instances. It keeps the set of groups in which tasks may wait, never the tasks: one round
+ * looks at the heads of the groups that an idle instance fits, pairs them, claims them in the store and hands them to
+ * their agents. A round costs the same however many tasks wait.
+ */
+import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { ClaimedTask, TaskQueue } from '../core/ports/task-store.js';
+import { countFitting, type IdleInstance, type Pairing, pair } from '../core/rank.js';
+import type { Instances } from './instances.js';
+
+export interface SchedulerOptions {
+  readonly queue: TaskQueue;
+  readonly instances: Instances;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+  /** Hands a claimed task to its agent; false when the agent is gone meanwhile. */
+  readonly assign: (task: ClaimedTask) => boolean;
+  /** The attempt was claimed and could not be handed over. */
+  readonly giveBack: (task: ClaimedTask) => void;
+}
+
+/** After a fault of the store, how long until the next try. */
+const RETRY_MS = 1000;
+
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  /** Group to the number of times that a task was announced in it: tells whether one came while a round was under way. */
+  readonly #groups = new Map<string, number>();
+  #announcements = 0;
+  #running: Promise<void> | undefined;
+  #wanted = false;
+  #open = false;
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+  }
+
+  /** Learns what waits in the store, and begins. */
+  async start(): Promise<void> {
+    for (const key of await this.#options.queue.waitingGroups()) this.#groups.set(key, ++this.#announcements);
+    this.#open = true;
+    this.wake();
+  }
+
+  /** Begins no further round; resolves when the one under way has ended. */
+  async stop(): Promise<void> {
+    this.#open = false;
+    await this.#running;
+  }
+
+  /** A task waits in this group, durably. */
+  announce(requirementKey: string): void {
+    this.#groups.set(requirementKey, ++this.#announcements);
+    this.wake();
+  }
+
+  /** Something changed that may let a task begin: an instance is idle, an agent came. */
+  wake(): void {
+    this.#wanted = true;
+    if (this.#running || !this.#open) return;
+    this.#running = this.#rounds().finally(() => {
+      this.#running = undefined;
+      if (this.#wanted && this.#open) this.wake();
+    });
+  }
+
+  async #rounds(): Promise<void> {
+    while (this.#wanted && this.#open) {
+      this.#wanted = false;
+      try {
+        if (await this.#round()) this.#wanted = true;
+      } catch (error) {
+        this.#options.log.error({ err: error }, `giving out tasks failed; next try in ${RETRY_MS} ms`);
+        this.#options.runtime.timers.after(RETRY_MS, () => this.wake());
+        return;
+      }
+    }
+  }
+
+  /** One look at the queue; true when another may find more. */
+  async #round(): Promise<boolean> {
+    const { queue, instances, runtime } = this.#options;
+    const idle = instances.idle();
+    if (idle.length === 0 || this.#groups.size === 0) return false;
+
+    const asked = this.#fittingGroups(idle);
+    if (asked.length === 0) return false;
+    const heads = await queue.heads(asked);
+    const found = new Set(heads.map(({ requirementKey }) => requirementKey));
+    for (const { requirementKey, announced } of asked) {
+      if (!found.has(requirementKey) && this.#groups.get(requirementKey) === announced) {
+        this.#groups.delete(requirementKey);
+      }
+    }
+
+    const pairings = pair(heads, idle);
+    if (pairings.length === 0) return false;
+    const startedAtMs = runtime.clock.nowMs();
+    const claimed = await queue.claim(
+      pairings.map(({ task, instance }) => ({
+        taskId: task.taskId,
+        instance: executing(instance),
+        startedAtMs,
+      })),
+    );
+    for (const task of claimed) this.#handOver(task);
+    this.#options.log.debug({ heads: heads.length, claimed: claimed.length }, 'round');
+    return claimed.length < pairings.length || pairings.length === heads.length;
+  }
+
+  #fittingGroups(idle: readonly IdleInstance[]) {
+    const asked: { requirementKey: string; limit: number; announced: number }[] = [];
+    for (const [requirementKey, announced] of this.#groups) {
+      const limit = countFitting(requirementOfKey(requirementKey), idle);
+      if (limit > 0) asked.push({ requirementKey, limit, announced });
+    }
+    return asked;
+  }
+
+  #handOver(task: ClaimedTask): void {
+    const { instances, assign, giveBack } = this.#options;
+    if (!instances.occupy(task.ref, task.agentId)) return giveBack(task);
+    if (assign(task)) return;
+    instances.vacate(task.ref);
+    giveBack(task);
+  }
+}
+
+function executing({ profile, agentId }: Pairing['instance']) {
+  return { id: profile.id, version: profile.version, revision: profile.revision, agentId };
+}

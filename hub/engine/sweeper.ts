@@ -1,0 +1,81 @@
+/** Removes what is no longer kept: tasks past their keeping time, contents that nobody names, agents long gone. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
+import type { AgentStore } from '../core/ports/agent-store.js';
+import type { FileStore } from '../core/ports/files.js';
+import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
+import type { Instances } from './instances.js';
+
+export interface SweeperOptions {
+  readonly queue: TaskQueue;
+  readonly archive: TaskArchive;
+  readonly files: FileStore;
+  readonly agentStore: AgentStore;
+  readonly instances: Instances;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+  readonly keepEndedForMs: number;
+  readonly forgetAgentsAfterMs: number;
+}
+
+const SWEEP_INTERVAL_MS = 60_000;
+
+/** Tasks removed in one transaction. */
+const TASK_BATCH = 500;
+
+/** A content is stored shortly before the task that names it; within this age it is left alone. */
+const UNNAMED_CONTENT_AGE_MS = 3_600_000;
+
+export class Sweeper {
+  readonly #options: SweeperOptions;
+  #timer: Timer | undefined;
+  #sweeping: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(options: SweeperOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#timer = this.#options.runtime.timers.after(SWEEP_INTERVAL_MS, () => {
+      this.#sweeping = this.sweep()
+        .catch((error: unknown) => this.#options.log.error({ err: error }, 'sweeping failed'))
+        .then(() => {
+          if (!this.#stopped) this.start();
+        });
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    await this.#sweeping;
+  }
+
+  /** One sweep of everything. */
+  async sweep(): Promise<void> {
+    const { archive, files, runtime, log, keepEndedForMs } = this.#options;
+    let tasks = 0;
+    while (!this.#stopped) {
+      const ids = await archive.endedBefore(runtime.clock.nowMs() - keepEndedForMs, TASK_BATCH);
+      if (ids.length === 0) break;
+      await archive.remove(ids);
+      tasks += ids.length;
+    }
+    const agents = await this.#forgetAgents();
+    const contents = await files.sweep(UNNAMED_CONTENT_AGE_MS);
+    if (tasks + contents + agents > 0) log.info({ tasks, contents, agents }, 'swept what is no longer kept');
+  }
+
+  async #forgetAgents(): Promise<number> {
+    const { queue, instances, agentStore, runtime, forgetAgentsAfterMs } = this.#options;
+    const seenBeforeMs = runtime.clock.nowMs() - forgetAgentsAfterMs;
+    const gone = instances.agents().filter(({ status, seenAtMs }) => status === 'DOWN' && seenAtMs < seenBeforeMs);
+    for (const { id } of gone) {
+      if ((await queue.runningOn(id)).length > 0) continue;
+      instances.forget(id);
+      await agentStore.forget(id);
+    }
+    return gone.length;
+  }
+}

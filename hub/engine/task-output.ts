@@ -1,0 +1,48 @@
+/** What running tasks have printed lately, for reading their log before they end. The whole log comes with the report. */
+
+/** Of each running task, this much of the end of its output is kept. */
+const MAX_TAIL_LENGTH = 256 * 1024;
+
+interface Tail {
+  attempt: number;
+  /** Offset of the first character that is kept. */
+  start: number;
+  text: string;
+}
+
+export class TaskOutput {
+  readonly #tails = new Map<string, Tail>();
+
+  /** Takes a piece that begins at `offset` of the attempt's output; what is known already is passed over. */
+  append(taskId: string, attempt: number, offset: number, text: string): void {
+    let tail = this.#tails.get(taskId);
+    if (!tail || tail.attempt !== attempt) {
+      tail = { attempt, start: offset, text: '' };
+      this.#tails.set(taskId, tail);
+    }
+    const end = tail.start + tail.text.length;
+    if (offset > end) {
+      tail.start = offset;
+      tail.text = text;
+    } else {
+      tail.text += text.slice(end - offset);
+    }
+    // Cutting at twice the size keeps the cost of cutting constant for each character.
+    if (tail.text.length > 2 * MAX_TAIL_LENGTH) {
+      const cut = tail.text.length - MAX_TAIL_LENGTH;
+      tail.text = tail.text.slice(cut);
+      tail.start += cut;
+    }
+  }
+
+  /** The latest output; a line at the top says when something before it is left out. */
+  read(taskId: string): string {
+    const tail = this.#tails.get(taskId);
+    if (!tail) return '';
+    return tail.start > 0 ? `[… ${tail.start} characters before this]\n${tail.text}` : tail.text;
+  }
+
+  forget(taskId: string): void {
+    this.#tails.delete(taskId);
+  }
+}

@@ -1,0 +1,189 @@
+/** The use cases of tasks: what a client can do with them, whatever generation of the interface it speaks. */
+import { type Classifier, classify, requirementKey } from '@workbench-hub/shared/domain/classifier';
+import type { Job } from '@workbench-hub/shared/domain/job';
+import { hasEnded, type TaskType } from '@workbench-hub/shared/domain/task';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { HubError, type InputFault, invalidInput } from '../core/errors.js';
+import type { FileStore, StoredFile } from '../core/ports/files.js';
+import type { TaskArchive, TaskPage, TaskQuery, TaskQueue } from '../core/ports/task-store.js';
+import { type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
+import type { Agents } from './agents.js';
+import type { Results } from './results.js';
+import type { TaskOutput } from './task-output.js';
+
+export interface TaskRequest {
+  readonly name: string | null;
+  readonly creator: string | null;
+  readonly classifiers: readonly Classifier[];
+  readonly timeLimitS: number | null;
+  readonly job: Job;
+}
+
+/** A file that a task produced. */
+export interface OutputContent {
+  readonly path: string;
+  readonly content: Buffer;
+}
+
+export type TaskLog =
+  | { readonly kind: 'NONE' }
+  | { readonly kind: 'TEXT'; readonly text: string }
+  | { readonly kind: 'FILE'; readonly file: StoredFile };
+
+export interface TasksOptions {
+  readonly queue: TaskQueue;
+  readonly archive: TaskArchive;
+  readonly files: FileStore;
+  readonly results: Results;
+  readonly output: TaskOutput;
+  readonly agents: Agents;
+  readonly runtime: Runtime;
+  readonly defaultVersion: string | null;
+  /** The task waits in this group, durably. */
+  readonly onWaiting: (requirementKey: string) => void;
+}
+
+export class Tasks {
+  readonly #options: TasksOptions;
+
+  constructor(options: TasksOptions) {
+    this.#options = options;
+  }
+
+  /** What is wrong with these classifiers, by field. */
+  classifierFaults(classifiers: readonly Classifier[]): InputFault[] {
+    return classify(classifiers, this.#options.defaultVersion).faults.map(({ index, member, message }) => ({
+      where: `classifiers[${index}].${member}`,
+      what: message,
+    }));
+  }
+
+  /** Puts a task into the queue; resolves when it is durable. Rejects with INVALID_INPUT. */
+  async create({ name, creator, classifiers, timeLimitS, job }: TaskRequest): Promise<Task> {
+    const { runtime, queue, defaultVersion, onWaiting } = this.#options;
+    const faults = this.classifierFaults(classifiers);
+    if (faults.length > 0) throw invalidInput(faults);
+    const { requirement, priority } = classify(classifiers, defaultVersion);
+    const task: NewTask = {
+      id: runtime.newId(),
+      type: job.type,
+      name,
+      creator,
+      classifiers,
+      requirement,
+      priority,
+      status: 'WAITING',
+      requestedAtMs: runtime.clock.nowMs(),
+      startedAtMs: null,
+      endedAtMs: null,
+      timeLimitS,
+      attempt: 0,
+      crashes: 0,
+      losses: 0,
+      instance: null,
+      batchExecutionStatus: null,
+      message: null,
+      job,
+    };
+    await queue.insert([task]);
+    onWaiting(requirementKey(requirement));
+    return task;
+  }
+
+  /** Rejects with TASK_NOT_FOUND; so do all that follow and take an id. */
+  async get(id: string): Promise<Task> {
+    const task = await this.#options.archive.find(id);
+    if (!task) throw new HubError('TASK_NOT_FOUND', `there is no task with the id ${JSON.stringify(id)}`);
+    return task;
+  }
+
+  list(query: TaskQuery): Promise<TaskPage> {
+    return this.#options.archive.list(query);
+  }
+
+  /** Waits up to `timeoutMs` for the end of a task of this type and gives what the task is then. */
+  async awaitEnd(id: string, type: TaskType, timeoutMs: number, signal: () => AbortSignal): Promise<Task> {
+    const now = await this.#ofType(id, type);
+    if (timeoutMs === 0 || hasEnded(now.status)) return now;
+    const { ended, giveUp } = this.#options.results.wait(id, timeoutMs, signal());
+    try {
+      const latest = await this.#ofType(id, type);
+      if (hasEnded(latest.status)) return latest;
+      await ended;
+      return await this.#ofType(id, type);
+    } finally {
+      giveUp();
+    }
+  }
+
+  /** The files that a task produced, sorted by path. */
+  async outputs(id: string): Promise<OutputContent[]> {
+    const { archive, files } = this.#options;
+    const { outputFiles } = await archive.filesOf(id);
+    const outputs: OutputContent[] = [];
+    for (const { path, digest } of outputFiles) {
+      const content = await files.read(digest);
+      if (!content) throw new Error(`content ${digest} of ${path} of task ${id} is missing`);
+      outputs.push({ path, content });
+    }
+    return outputs;
+  }
+
+  /** What the scripts printed: the latest of it while they run, all of it afterwards. */
+  async log(id: string): Promise<TaskLog> {
+    const task = await this.get(id);
+    if (!hasEnded(task.status)) {
+      const text = this.#options.output.read(id);
+      return text === '' ? { kind: 'NONE' } : { kind: 'TEXT', text };
+    }
+    const { log } = await this.#options.archive.filesOf(id);
+    if (!log) return { kind: 'NONE' };
+    const file = await this.#options.files.find(log.digest);
+    if (!file) throw new Error(`log ${log.digest} of task ${id} is missing`);
+    return { kind: 'FILE', file };
+  }
+
+  /** Cancels a waiting task, by force also a running one. Rejects with TASK_NOT_CANCELABLE. */
+  async cancel(id: string, force: boolean): Promise<void> {
+    const { queue, runtime, results, agents, output } = this.#options;
+    const before = await this.get(id);
+    const { from } = force ? TASK_TRANSITIONS.cancelByForce : TASK_TRANSITIONS.cancel;
+    const [canceled] = await queue.cancel([id], from, runtime.clock.nowMs());
+    if (!canceled) {
+      const { status } = await this.get(id);
+      const hint = status === 'RUNNING' ? '; add ?force=true to end it on its workbench instance' : '';
+      throw new HubError('TASK_NOT_CANCELABLE', `task ${id} is ${status}, only a WAITING one can be canceled${hint}`);
+    }
+    output.forget(id);
+    results.announce(id);
+    // The claim may have been later than the look before: what the store says now names the attempt to end.
+    const after = await this.#options.archive.find(id);
+    const latest = after ?? before;
+    if (latest.startedAtMs !== null && latest.instance) {
+      agents.cancel(latest.instance.agentId, {
+        taskId: id,
+        attempt: latest.attempt,
+        instanceId: latest.instance.id,
+      });
+    }
+  }
+
+  /** Removes an ended task with all its results. Rejects with TASK_NOT_DELETABLE. */
+  async remove(id: string): Promise<void> {
+    await this.get(id);
+    const [removed] = await this.#options.archive.remove([id]);
+    if (removed) return;
+    const { status } = await this.get(id);
+    throw new HubError(
+      'TASK_NOT_DELETABLE',
+      `task ${id} is ${status}, only one that is ${TASK_TRANSITIONS.remove.from.join(', ')} can be deleted`,
+    );
+  }
+
+  async #ofType(id: string, type: TaskType): Promise<Task> {
+    const task = await this.get(id);
+    if (task.type === type) return task;
+    throw new HubError('TASK_NOT_FOUND', `there is no task of type ${type} with the id ${JSON.stringify(id)}`);
+  }
+}
+

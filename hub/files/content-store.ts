@@ -1,0 +1,172 @@
+/**
+ * Contents of files under their SHA-256: small ones in the database, where they share the commit of the task that
+ * names them, large ones as files `<folder>/<first two digits>/<digest>`. A file is there when it is whole and synced:
+ * it is written under a temporary name, synced, renamed, and its folder synced.
+ */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { FileRef } from '@workbench-hub/shared/domain/job';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { HubError } from '../core/errors.js';
+import { DigestMismatch, type FileStore, type SmallFiles } from '../core/ports/files.js';
+
+/** Contents up to this size go into the database. */
+export const MAX_SMALL_BYTES = 32 * 1024;
+
+const TEMPORARY_FOLDER = 'incoming';
+
+/** Prepares the folder and removes what a crash left half-written. */
+export async function openContentStore(folder: string, small: SmallFiles, runtime: Runtime): Promise<FileStore> {
+  const temporaryFolder = join(folder, TEMPORARY_FOLDER);
+  await rm(temporaryFolder, { recursive: true, force: true });
+  await mkdir(temporaryFolder, { recursive: true });
+
+  const pathOf = (digest: string) => join(folder, digest.slice(0, 2), digest);
+
+  /** Marks a content as used now, so that the sweep leaves it until a task names it. */
+  const touch = async (digest: string): Promise<boolean> => {
+    const now = runtime.clock.nowMs() / 1000;
+    return utimes(pathOf(digest), now, now).then(() => true, absent(false));
+  };
+
+  const writeFile = async (content: AsyncIterable<Buffer>, expected: FileRef | null): Promise<FileRef> => {
+    const temporary = join(temporaryFolder, runtime.newId());
+    const hash = createHash('sha256');
+    let sizeBytes = 0;
+    try {
+      const handle = await open(temporary, 'wx', 0o600);
+      try {
+        for await (const chunk of content) {
+          hash.update(chunk);
+          sizeBytes += chunk.length;
+          if (expected && sizeBytes > expected.sizeBytes) break;
+          await handle.writeFile(chunk);
+        }
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+      const digest = hash.digest('hex');
+      if (expected && (digest !== expected.digest || sizeBytes !== expected.sizeBytes)) {
+        throw new DigestMismatch(`announced ${expected.digest} (${expected.sizeBytes} bytes), came ${digest}`);
+      }
+      const parent = join(folder, digest.slice(0, 2));
+      await mkdir(parent, { recursive: true });
+      await rename(temporary, pathOf(digest));
+      await syncFolder(parent);
+      await syncFolder(folder);
+      return { digest, sizeBytes };
+    } catch (error) {
+      await rm(temporary, { force: true });
+      throw isDiskFull(error)
+        ? new HubError('STORAGE_FULL', 'the disk of the hub is full; the file was not kept', { cause: error })
+        : error;
+    }
+  };
+
+  const putSmall = async (content: Buffer): Promise<FileRef> => {
+    const digest = createHash('sha256').update(content).digest('hex');
+    await small.put(digest, content, runtime.clock.nowMs());
+    return { digest, sizeBytes: content.length };
+  };
+
+  const store: FileStore = {
+    async put(content) {
+      if (content.length <= MAX_SMALL_BYTES) return putSmall(content);
+      const digest = createHash('sha256').update(content).digest('hex');
+      if (await touch(digest)) return { digest, sizeBytes: content.length };
+      return writeFile(chunksOf(content), null);
+    },
+
+    async receive(expected, content) {
+      if (expected.sizeBytes > MAX_SMALL_BYTES) {
+        await writeFile(content, expected);
+        return;
+      }
+      const whole = await readAll(content, expected.sizeBytes);
+      const digest = createHash('sha256').update(whole).digest('hex');
+      if (digest !== expected.digest || whole.length !== expected.sizeBytes) {
+        throw new DigestMismatch(`announced ${expected.digest} (${expected.sizeBytes} bytes), came ${digest}`);
+      }
+      await putSmall(whole);
+    },
+
+    async find(digest) {
+      const content = await small.find(digest);
+      if (content) return { sizeBytes: content.length, open: () => Readable.from([content]) };
+      const info = await stat(pathOf(digest)).catch(absent(undefined));
+      if (!info) return undefined;
+      await touch(digest);
+      return { sizeBytes: info.size, open: () => createReadStream(pathOf(digest)) };
+    },
+
+    async read(digest) {
+      const file = await store.find(digest);
+      return file && readAll(file.open(), file.sizeBytes);
+    },
+
+    async sweep(ageMs) {
+      const beforeMs = runtime.clock.nowMs() - ageMs;
+      let removed = await small.sweep(beforeMs);
+      for (const prefix of await readdir(folder)) {
+        if (prefix === TEMPORARY_FOLDER) continue;
+        const digests = await readdir(join(folder, prefix));
+        const named = await small.named(digests);
+        for (const digest of digests) {
+          if (named.has(digest)) continue;
+          const info = await stat(pathOf(digest)).catch(absent(undefined));
+          if (!info || info.mtimeMs >= beforeMs) continue;
+          await rm(pathOf(digest), { force: true });
+          removed++;
+        }
+      }
+      return removed;
+    },
+  };
+  return store;
+}
+
+/** Large buffers go to disk in pieces, so that hashing and writing never hold the event loop for long. */
+async function* chunksOf(content: Buffer): AsyncGenerator<Buffer> {
+  const pieceBytes = 1024 * 1024;
+  for (let start = 0; start < content.length; start += pieceBytes) {
+    yield content.subarray(start, start + pieceBytes);
+  }
+}
+
+/** Reads a stream that should have `sizeBytes`; stops soon after when it has more. */
+async function readAll(content: AsyncIterable<Buffer>, sizeBytes: number): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of content) {
+    pieces.push(piece);
+    length += piece.length;
+    if (length > sizeBytes) break;
+  }
+  return Buffer.concat(pieces);
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Turns "there is no such file" into a value; everything else stays an error. */
+function absent<T>(value: T): (error: unknown) => T {
+  return (error) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return value;
+    throw error;
+  };
+}
+
+function isDiskFull(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  return code === 'ENOSPC' || code === 'EDQUOT';
+}

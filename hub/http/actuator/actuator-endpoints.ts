@@ -1,0 +1,145 @@
+/** Health and info (specification 2.12, decisions 6), and the two probes that answer by their status code. */
+import type { BuildInfo } from '@workbench-hub/shared/runtime/build-info';
+import { z } from 'zod';
+import type { Instances } from '../../engine/instances.js';
+import { type Endpoint, endpoint } from '../endpoint.js';
+
+export interface DiskSpace {
+  readonly totalBytes: number;
+  readonly freeBytes: number;
+  readonly exists: boolean;
+}
+
+export interface HealthOptions {
+  readonly instances: Instances;
+  readonly diskSpace: () => Promise<DiskSpace>;
+  readonly thresholdBytes: number;
+  /** The HTTP status of a health document that says DOWN. */
+  readonly downStatus: 200 | 503;
+  readonly build: BuildInfo;
+  /** True from the moment when the hub works until it begins to stop. */
+  readonly isReady: () => boolean;
+}
+
+const status = z.enum(['UP', 'DOWN']);
+
+const healthSchema = z
+  .object({
+    status: status.openapi({ description: 'UP when every component is.' }),
+    components: z.object({
+      diskSpace: z.object({
+        status,
+        details: z.object({
+          total: z.int().openapi({ description: 'Bytes.' }),
+          free: z.int().openapi({ description: 'Bytes.' }),
+          threshold: z.int().openapi({ description: 'Less free space than this, in bytes, is DOWN.' }),
+          exists: z.boolean(),
+        }),
+      }),
+      nodes: z.object({
+        status,
+        details: z.object({
+          totalInstances: z.int().openapi({ description: 'Configured workbench instances.' }),
+          runningInstances: z.int(),
+        }),
+      }),
+      ping: z.object({ status }),
+    }),
+  })
+  .openapi('Health');
+
+const infoSchema = z
+  .object({
+    application: z.object({
+      name: z.string(),
+      version: z.string(),
+      revision: z.string(),
+      buildDate: z.string().openapi({ example: '2022-05-27T13:50:08.523+0100' }),
+      vendor: z.string(),
+    }),
+  })
+  .openapi('Info');
+
+const probe = z.object({ status });
+
+export function actuatorEndpoints(options: HealthOptions): Endpoint[] {
+  const { instances, build, isReady } = options;
+  return [
+    endpoint(
+      {
+        method: 'get',
+        path: '/actuator/health',
+        tag: 'Service',
+        summary: 'Health of the hub and its components',
+        responses: {
+          200: { description: 'The health, whatever it is.', schema: healthSchema },
+          503: { description: 'Health is DOWN and health.downStatus is 503.', schema: healthSchema },
+        },
+      },
+      async ({ context }) => {
+        const space = await options.diskSpace();
+        const list = instances.list();
+        const running = list.filter((instance) => instance.status === 'UP').length;
+        const diskUp = space.exists && space.freeBytes >= options.thresholdBytes;
+        const nodesUp = list.length === 0 || running > 0;
+        const health = {
+          status: upOrDown(diskUp && nodesUp),
+          components: {
+            diskSpace: {
+              status: upOrDown(diskUp),
+              details: {
+                total: space.totalBytes,
+                free: space.freeBytes,
+                threshold: options.thresholdBytes,
+                exists: space.exists,
+              },
+            },
+            nodes: {
+              status: upOrDown(nodesUp),
+              details: { totalInstances: list.length, runningInstances: running },
+            },
+            ping: { status: 'UP' },
+          },
+        };
+        return context.json(health, health.status === 'UP' ? 200 : options.downStatus);
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: '/actuator/info',
+        tag: 'Service',
+        summary: 'Which build of the hub this is',
+        responses: { 200: { description: 'The build.', schema: infoSchema } },
+      },
+      ({ context }) => context.json({ application: { name: 'Workbench Hub', ...build } }),
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: '/livez',
+        tag: 'Service',
+        summary: 'Whether the process works at all',
+        responses: { 200: { description: 'It does.', schema: probe } },
+      },
+      ({ context }) => context.json({ status: 'UP' }),
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: '/readyz',
+        tag: 'Service',
+        summary: 'Whether the hub takes requests',
+        responses: {
+          200: { description: 'It does.', schema: probe },
+          503: { description: 'It is starting or stopping.', schema: probe },
+        },
+      },
+      ({ context }) => (isReady() ? context.json({ status: 'UP' }) : context.json({ status: 'DOWN' }, 503)),
+    ),
+  ];
+}
+
+function upOrDown(up: boolean): 'UP' | 'DOWN' {
+  return up ? 'UP' : 'DOWN';
+}

@@ -1,0 +1,59 @@
+/** The HTTP application: endpoints become routes; whatever goes wrong becomes the error body. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { type Context, Hono } from 'hono';
+import { HubError } from '../core/errors.js';
+import { readJson } from './body.js';
+import type { Endpoint } from './endpoint.js';
+import { errorResponse } from './errors.js';
+import { validated } from './validation.js';
+
+export interface AppOptions {
+  readonly endpoints: readonly Endpoint[];
+  readonly openApiDocument: object;
+  readonly maxBodyBytes: number;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+}
+
+export function createApp({ endpoints, openApiDocument, maxBodyBytes, runtime, log }: AppOptions): Hono {
+  const app = new Hono();
+  const allowed = new Map<string, string[]>();
+  const allow = (path: string, method: string) => allowed.set(path, [...(allowed.get(path) ?? []), method]);
+
+  for (const { spec, handle } of endpoints) {
+    const path = spec.path.replaceAll(/\{(\w+)\}/g, ':$1');
+    allow(path, spec.method.toUpperCase());
+    app.on(spec.method.toUpperCase(), path, async (context) => {
+      const params = spec.params ? validated(spec.params, context.req.param()) : undefined;
+      const query = spec.query ? validated(spec.query, queryOf(context)) : undefined;
+      const body = spec.body ? validated(spec.body, await readJson(context, maxBodyBytes)) : undefined;
+      return handle({ params, query, body, context });
+    });
+  }
+
+  const document = JSON.stringify(openApiDocument);
+  allow('/openapi.json', 'GET');
+  app.get('/openapi.json', (context) => context.body(document, 200, { 'content-type': 'application/json' }));
+
+  for (const [path, methods] of allowed) {
+    app.all(path, (context) => {
+      context.header('Allow', methods.join(', '));
+      throw new HubError('METHOD_NOT_ALLOWED', `${context.req.method} is not allowed here, only ${methods.join(', ')}`);
+    });
+  }
+  app.notFound((context) =>
+    errorResponse(new HubError('UNKNOWN_PATH', 'there is nothing at this path; /openapi.json tells what there is'), context, runtime, log),
+  );
+  app.onError((error, context) => errorResponse(error, context, runtime, log));
+  return app;
+}
+
+/** Parameters that are given once as texts, others as lists. */
+function queryOf(context: Context): Record<string, string | string[]> {
+  const query: Record<string, string | string[]> = {};
+  for (const [name, values] of Object.entries(context.req.queries())) {
+    query[name] = values.length === 1 ? (values[0] as string) : values;
+  }
+  return query;
+}

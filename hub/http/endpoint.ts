@@ -1,0 +1,54 @@
+/** One endpoint as data: from it come the route, the validation and its part of the OpenAPI document. */
+import type { Context } from 'hono';
+import { z } from 'zod';
+
+export type Method = 'get' | 'post' | 'patch' | 'put' | 'delete';
+
+export interface ResponseSpec {
+  readonly description: string;
+  /** Absent: no body. */
+  readonly schema?: z.ZodType;
+  /** `application/json` when left out. */
+  readonly contentType?: string;
+}
+
+export interface EndpointSpec<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
+  readonly method: Method;
+  /** With `{name}` for parameters. */
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly params?: Params;
+  readonly query?: Query;
+  readonly body?: Body;
+  /** The answers that are particular to this endpoint; 400, 401, 403 and 500 are said of all. */
+  readonly responses: Readonly<Record<number, ResponseSpec>>;
+}
+
+export interface EndpointInput<Params, Query, Body> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  readonly context: Context;
+}
+
+export interface Endpoint {
+  readonly spec: EndpointSpec<z.ZodType, z.ZodType, z.ZodType>;
+  readonly handle: (input: EndpointInput<unknown, unknown, unknown>) => Response | Promise<Response>;
+}
+
+const nothing = z.unknown();
+
+export function endpoint<
+  Params extends z.ZodType = typeof nothing,
+  Query extends z.ZodType = typeof nothing,
+  Body extends z.ZodType = typeof nothing,
+>(
+  spec: EndpointSpec<Params, Query, Body>,
+  handle: (
+    input: EndpointInput<z.output<Params>, z.output<Query>, z.output<Body>>,
+  ) => Response | Promise<Response>,
+): Endpoint {
+  return { spec, handle: handle as Endpoint['handle'] };
+}

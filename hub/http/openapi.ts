@@ -1,0 +1,60 @@
+/** The OpenAPI 3.1 document, made of the endpoints and their schemas. */
+import { OpenAPIRegistry, OpenApiGeneratorV31, type RouteConfig } from '@asteasolutions/zod-to-openapi';
+import type { BuildInfo } from '@workbench-hub/shared/runtime/build-info';
+import { z } from 'zod';
+import type { Endpoint, ResponseSpec } from './endpoint.js';
+
+const errorSchema = z
+  .object({
+    timestamp: z.string().openapi({ description: 'ISO date with offset.', example: '2026-11-21T06:53:00.123+01:00' }),
+    status: z.int().openapi({ description: 'HTTP status code.', example: 400 }),
+    error: z.string().openapi({ description: 'HTTP status code as text.', example: 'Bad Request' }),
+    message: z.string().openapi({ description: 'What was wrong, where, and what is allowed.' }),
+    path: z.string().openapi({ description: 'Path that was called.' }),
+  })
+  .openapi('Error');
+
+const ANY_ENDPOINT: Readonly<Record<number, ResponseSpec>> = {
+  400: { description: 'The parameters are not valid.' },
+  401: { description: 'Unauthorized.' },
+  403: { description: 'Forbidden.' },
+  500: { description: 'Unexpected error.' },
+};
+
+export function openApiDocument(endpoints: readonly Endpoint[], build: BuildInfo): object {
+  const registry = new OpenAPIRegistry();
+  for (const { spec } of endpoints) registry.registerPath(routeOf(spec));
+  return new OpenApiGeneratorV31(registry.definitions).generateDocument({
+    openapi: '3.1.0',
+    info: {
+      title: 'Workbench Hub',
+      version: build.version,
+      description: 'Hand in simulation jobs, follow them, and get their result files.',
+    },
+    tags: [...new Set(endpoints.map(({ spec }) => spec.tag))].map((name) => ({ name })),
+  });
+}
+
+function routeOf(spec: Endpoint['spec']): RouteConfig {
+  const withBody = spec.body ? { 413: { description: 'The body is too large.' } } : {};
+  const responses = Object.entries({ ...ANY_ENDPOINT, ...withBody, ...spec.responses });
+  return {
+    method: spec.method,
+    path: spec.path,
+    tags: [spec.tag],
+    summary: spec.summary,
+    ...(spec.description === undefined ? {} : { description: spec.description }),
+    request: {
+      ...(spec.params instanceof z.ZodObject ? { params: spec.params } : {}),
+      ...(spec.query instanceof z.ZodObject ? { query: spec.query } : {}),
+      ...(spec.body ? { body: { required: true, content: { 'application/json': { schema: spec.body } } } } : {}),
+    },
+    responses: Object.fromEntries(responses.map(([status, response]) => [status, responseOf(Number(status), response)])),
+  };
+}
+
+function responseOf(status: number, { description, schema, contentType }: ResponseSpec) {
+  const content = schema ?? (status >= 400 ? errorSchema : undefined);
+  if (!content) return { description };
+  return { description, content: { [contentType ?? 'application/json']: { schema: content } } };
+}

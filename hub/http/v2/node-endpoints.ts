@@ -1,0 +1,109 @@
+/** Workbench instances and agents in the 2.x interface (specification 4.1, endpoints 17, 18, 23 and 24). */
+import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
+import { HubError } from '../../core/errors.js';
+import type { Instances } from '../../engine/instances.js';
+import { type Endpoint, endpoint } from '../endpoint.js';
+import { pageFrom } from '../page.js';
+import { presentAgent, presentInstance } from './present.js';
+import {
+  agentListQuery,
+  agentPage,
+  agentSchema,
+  idParams,
+  instanceListQuery,
+  instancePage,
+  instanceSchema,
+} from './schemas.js';
+
+const BASE = '/api/2.0/workbench/node';
+
+export function nodeEndpoints(instances: Instances): Endpoint[] {
+  return [
+    endpoint(
+      {
+        method: 'get',
+        path: `${BASE}/instance/list`,
+        tag: 'Workbench instances',
+        summary: 'List the workbench instances of all agents, by id',
+        query: instanceListQuery,
+        responses: { 200: { description: 'One page of instances.', schema: instancePage } },
+      },
+      ({ query, context }) => {
+        const found = instances.list().filter(({ profile, status, working }) => {
+          const carried = new Set(profile.labels.map((label) => label.toLowerCase()));
+          return (
+            matches(query.id, profile.id) &&
+            matches(query.version, profile.version) &&
+            query.labels.every((label) => carried.has(label.toLowerCase())) &&
+            (query.status.length === 0 || query.status.includes(status)) &&
+            (query.working === undefined || query.working === working)
+          );
+        });
+        return context.json(pageFrom(found.map(presentInstance), query));
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: `${BASE}/instance/{id}`,
+        tag: 'Workbench instances',
+        summary: 'One workbench instance',
+        params: idParams,
+        responses: {
+          200: { description: 'The instance.', schema: instanceSchema },
+          404: { description: 'There is no such instance.' },
+        },
+      },
+      ({ params, context }) => {
+        const instance = instances.find(params.id);
+        if (!instance) {
+          throw new HubError('INSTANCE_NOT_FOUND', `there is no instance with the id ${JSON.stringify(params.id)}`);
+        }
+        return context.json(presentInstance(instance));
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: `${BASE}/agent/list`,
+        tag: 'Agents',
+        summary: 'List the agents, by id',
+        query: agentListQuery,
+        responses: { 200: { description: 'One page of agents.', schema: agentPage } },
+      },
+      ({ query, context }) => {
+        const found = instances
+          .agents()
+          .filter(
+            ({ id, version, status }) =>
+              matches(query.id, id) &&
+              matches(query.version, version) &&
+              (query.status.length === 0 || query.status.includes(status)),
+          );
+        return context.json(pageFrom(found.map(presentAgent), query));
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: `${BASE}/agent/{id}`,
+        tag: 'Agents',
+        summary: 'One agent',
+        params: idParams,
+        responses: {
+          200: { description: 'The agent.', schema: agentSchema },
+          404: { description: 'There is no such agent.' },
+        },
+      },
+      ({ params, context }) => {
+        const agent = instances.findAgent(params.id);
+        if (!agent) throw new HubError('AGENT_NOT_FOUND', `there is no agent with the id ${JSON.stringify(params.id)}`);
+        return context.json(presentAgent(agent));
+      },
+    ),
+  ];
+}
+
+function matches(pattern: string | undefined, value: string): boolean {
+  return pattern === undefined || matchesWildcard(pattern, value);
+}

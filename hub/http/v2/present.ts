@@ -1,0 +1,94 @@
+/** Domain records as the 2.x interface shows them. */
+import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
+import type { Task } from '../../core/task.js';
+import { describeState } from '../../core/task-message.js';
+import type { AgentView, InstanceView } from '../../engine/instances.js';
+import type { OutputContent } from '../../engine/tasks.js';
+
+export function presentTask(task: Task) {
+  return {
+    id: task.id,
+    type: task.type,
+    ...(task.name === null ? {} : { name: task.name }),
+    priority: task.priority,
+    ...(task.creator === null ? {} : { creator: task.creator }),
+    classifiers: task.classifiers,
+    ...presentMoments(task),
+    status: task.status,
+  };
+}
+
+export function presentCreation({ status, id, requestedAtMs }: Task) {
+  return { status, id, requestedDatetime: localTimestamp(requestedAtMs) };
+}
+
+export function presentSimulateWorkResult(task: Task) {
+  return {
+    status: task.status,
+    id: task.id,
+    message: describeState(task),
+    ...presentExecutingWorkbench(task),
+    ...presentMoments(task),
+  };
+}
+
+/** `outputs` is null before the end. */
+export function presentBatchJobResult(task: Task, outputs: readonly OutputContent[] | null) {
+  return {
+    status: task.status,
+    id: task.id,
+    ...(task.batchExecutionStatus === null ? {} : { batchExecutionStatus: task.batchExecutionStatus }),
+    ...(task.message === null ? {} : { message: task.message }),
+    ...presentExecutingWorkbench(task),
+    ...presentMoments(task),
+    ...(outputs === null ? {} : { outputFiles: outputs.map(presentOutput) }),
+  };
+}
+
+export function presentInstance(view: InstanceView) {
+  const { startedAtMs } = view;
+  return {
+    ...presentInstanceOfAgent(view),
+    ...(startedAtMs === null ? {} : { startedDatetime: localTimestamp(startedAtMs) }),
+  };
+}
+
+export function presentAgent({ id, version, revision, instances, status }: AgentView) {
+  return { id, version, revision, instances: instances.map(presentInstanceOfAgent), status };
+}
+
+/** An agent's instances carry no startedDatetime (decisions 4). */
+function presentInstanceOfAgent({ profile, agentId, status, working }: InstanceView) {
+  return {
+    id: profile.id,
+    version: profile.version,
+    revision: profile.revision,
+    labels: profile.labels,
+    agentId,
+    status,
+    working,
+  };
+}
+
+function presentMoments({ requestedAtMs, startedAtMs, endedAtMs }: Task) {
+  return {
+    requestedDatetime: localTimestamp(requestedAtMs),
+    ...(startedAtMs === null ? {} : { startedDatetime: localTimestamp(startedAtMs) }),
+    ...(endedAtMs === null ? {} : { endedDatetime: localTimestamp(endedAtMs) }),
+  };
+}
+
+function presentExecutingWorkbench({ instance, startedAtMs }: Task) {
+  if (!instance || startedAtMs === null) return {};
+  const { id, version, revision } = instance;
+  return { executingWorkbench: { id, version, revision } };
+}
+
+function presentOutput({ path, content }: OutputContent) {
+  const slash = path.lastIndexOf('/');
+  return {
+    ...(slash < 0 ? {} : { directory: path.slice(0, slash) }),
+    filename: path.slice(slash + 1),
+    content: content.toString('base64'),
+  };
+}

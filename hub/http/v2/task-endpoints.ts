@@ -1,0 +1,195 @@
+/** Tasks in the 2.x interface (specification 4.1, endpoints 8 to 16). */
+import { Readable } from 'node:stream';
+import { hasEnded } from '@workbench-hub/shared/domain/task';
+import { z } from 'zod';
+import type { FileStore } from '../../core/ports/files.js';
+import type { Tasks } from '../../engine/tasks.js';
+import { type Endpoint, endpoint } from '../endpoint.js';
+import { pageOf } from '../page.js';
+import { takeInBatchJob } from './batch-job-intake.js';
+import { presentBatchJobResult, presentCreation, presentSimulateWorkResult, presentTask } from './present.js';
+import {
+  cancelQuery,
+  creationResponse,
+  executeBatchJobRequest,
+  executeBatchJobResult,
+  idParams,
+  resultQuery,
+  simulateWorkRequest,
+  simulateWorkResult,
+  taskListQuery,
+  taskPage,
+  taskSchema,
+} from './schemas.js';
+
+const BASE = '/api/2.0/workbench/task';
+const NOT_FOUND = { description: 'There is no such task.' };
+const LOCKED = { description: 'The resource is locked: the hub takes no tasks at present.' };
+
+export function taskEndpoints(tasks: Tasks, files: FileStore): Endpoint[] {
+  return [
+    endpoint(
+      {
+        method: 'post',
+        path: `${BASE}/simulate-work/create`,
+        tag: 'Tasks',
+        summary: 'Create a simulate-work task',
+        description: 'Blocks a workbench instance for a number of seconds. 201 is answered when the task is durable.',
+        body: simulateWorkRequest,
+        responses: { 201: { description: 'The task waits.', schema: creationResponse }, 423: LOCKED },
+      },
+      async ({ body, context }) => {
+        const task = await tasks.create({
+          name: body.name ?? null,
+          creator: null,
+          classifiers: body.classifiers ?? [],
+          timeLimitS: body.timeLimit ?? null,
+          job: { type: 'SIMULATE_WORK', durationS: body.duration },
+        });
+        return context.json(presentCreation(task), 201);
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: `${BASE}/simulate-work/{id}/result`,
+        tag: 'Tasks',
+        summary: 'Result of a simulate-work task',
+        description: 'Waits up to `timeout` seconds for the end of the task and answers with what it is then.',
+        params: idParams,
+        query: resultQuery,
+        responses: { 200: { description: 'The current state.', schema: simulateWorkResult }, 404: NOT_FOUND },
+      },
+      async ({ params, query, context }) => {
+        const signal = () => context.req.raw.signal;
+        const task = await tasks.awaitEnd(params.id, 'SIMULATE_WORK', query.timeout * 1000, signal);
+        return context.json(presentSimulateWorkResult(task));
+      },
+    ),
+    endpoint(
+      {
+        method: 'post',
+        path: `${BASE}/execute-batch-job/create`,
+        tag: 'Tasks',
+        summary: 'Create an execute-batch-job task',
+        description: 'Runs scripts on a workbench instance, optionally with a model, and keeps the files they produce.',
+        body: executeBatchJobRequest,
+        responses: { 201: { description: 'The task waits.', schema: creationResponse }, 423: LOCKED },
+      },
+      async ({ body, context }) => {
+        const classifiers = body.classifiers ?? [];
+        const job = await takeInBatchJob(body, tasks.classifierFaults(classifiers), files);
+        const task = await tasks.create({
+          name: body.name ?? null,
+          creator: null,
+          classifiers,
+          timeLimitS: body.timeLimit ?? null,
+          job,
+        });
+        return context.json(presentCreation(task), 201);
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: `${BASE}/execute-batch-job/{id}/result`,
+        tag: 'Tasks',
+        summary: 'Result of an execute-batch-job task',
+        description: 'Waits up to `timeout` seconds for the end of the task and answers with what it is then.',
+        params: idParams,
+        query: resultQuery,
+        responses: { 200: { description: 'The current state.', schema: executeBatchJobResult }, 404: NOT_FOUND },
+      },
+      async ({ params, query, context }) => {
+        const signal = () => context.req.raw.signal;
+        const task = await tasks.awaitEnd(params.id, 'EXECUTE_BATCH_JOB', query.timeout * 1000, signal);
+        const outputs = hasEnded(task.status) ? await tasks.outputs(task.id) : null;
+        return context.json(presentBatchJobResult(task, outputs));
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: `${BASE}/list`,
+        tag: 'Tasks',
+        summary: 'List tasks, newest request first',
+        query: taskListQuery,
+        responses: { 200: { description: 'One page of tasks.', schema: taskPage } },
+      },
+      async ({ query: { status, ...query }, context }) => {
+        const { tasks: found, totalElements } = await tasks.list({ ...query, statuses: status });
+        return context.json(pageOf(found.map(presentTask), totalElements, query));
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: `${BASE}/{id}`,
+        tag: 'Tasks',
+        summary: 'One task',
+        params: idParams,
+        responses: { 200: { description: 'The task.', schema: taskSchema }, 404: NOT_FOUND },
+      },
+      async ({ params, context }) => context.json(presentTask(await tasks.get(params.id))),
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: `${BASE}/{id}/log`,
+        tag: 'Tasks',
+        summary: 'What the scripts of a task printed',
+        description: 'While the task runs, the latest of it; afterwards all of it.',
+        params: idParams,
+        responses: {
+          200: { description: 'The log.', schema: z.string(), contentType: 'text/plain' },
+          204: { description: 'Nothing was printed.' },
+          404: NOT_FOUND,
+        },
+      },
+      async ({ params, context }) => {
+        const log = await tasks.log(params.id);
+        const headers = { 'content-type': 'text/plain; charset=utf-8' };
+        if (log.kind === 'NONE') return context.body(null, 204);
+        if (log.kind === 'TEXT') return context.body(log.text, 200, headers);
+        return context.body(Readable.toWeb(log.file.open()) as ReadableStream, 200, headers);
+      },
+    ),
+    endpoint(
+      {
+        method: 'delete',
+        path: `${BASE}/{id}/cancel`,
+        tag: 'Tasks',
+        summary: 'Cancel a waiting task',
+        params: idParams,
+        query: cancelQuery,
+        responses: {
+          204: { description: 'The task is CANCELED.' },
+          404: NOT_FOUND,
+          409: { description: 'The task runs or has ended.' },
+        },
+      },
+      async ({ params, query, context }) => {
+        await tasks.cancel(params.id, query.force);
+        return context.body(null, 204);
+      },
+    ),
+    endpoint(
+      {
+        method: 'delete',
+        path: `${BASE}/{id}/delete`,
+        tag: 'Tasks',
+        summary: 'Delete an ended task with all its results',
+        params: idParams,
+        responses: {
+          204: { description: 'The task is gone.' },
+          404: NOT_FOUND,
+          409: { description: 'The task has not ended.' },
+        },
+      },
+      async ({ params, context }) => {
+        await tasks.remove(params.id);
+        return context.body(null, 204);
+      },
+    ),
+  ];
+}

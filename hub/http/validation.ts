@@ -1,0 +1,112 @@
+/** Building blocks of request schemas, and what a fault of a request reads like. */
+import { extendZodWithOpenApi } from '@asteasolutions/zod-to-openapi';
+import { pathText } from '@workbench-hub/shared/config/faults';
+import { z } from 'zod';
+import { type InputFault, invalidInput } from '../core/errors.js';
+
+extendZodWithOpenApi(z);
+
+/** Checks `input`; throws INVALID_INPUT that names each field and says what is allowed. */
+export function validated<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
+  const result = schema.safeParse(input, { reportInput: true });
+  if (result.success) return result.data;
+  throw invalidInput(result.error.issues.map(faultOf));
+}
+
+function faultOf(issue: z.core.$ZodIssue): InputFault {
+  const where = pathText(issue.path) || 'body';
+  return { where, what: issue.input === undefined && issue.code === 'invalid_type' ? 'is required' : wording(issue) };
+}
+
+function wording(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.message.startsWith('Invalid input') ? `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}` : issue.message;
+    case 'too_small':
+      return issue.message.startsWith('Too small') ? `must be at least ${issue.minimum}${unitOf(issue.origin)}` : issue.message;
+    case 'too_big':
+      return issue.message.startsWith('Too big') ? `must be at most ${issue.maximum}${unitOf(issue.origin)}` : issue.message;
+    default:
+      return issue.message;
+  }
+}
+
+const TYPE_NAMES: Record<string, string> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+};
+
+function unitOf(origin: string): string {
+  if (origin === 'string') return ' characters long';
+  if (origin === 'array') return ' items long';
+  return '';
+}
+
+/** One of `values`, read without regard to case (decisions 2). */
+export function enumeration<const Values extends readonly [string, ...string[]]>(values: Values) {
+  const message = `must be one of ${values.join(', ')}`;
+  return z
+    .string({ error: (issue) => (issue.input === undefined ? 'is required' : message) })
+    .transform((text) => text.trim().toUpperCase())
+    .pipe(z.enum(values, { error: message }))
+    .openapi({ type: 'string', enum: [...values] });
+}
+
+/** A whole number in a query; `undefined` stays undefined. */
+export function queryInteger({ minimum, maximum }: { minimum: number; maximum?: number }) {
+  const range = maximum === undefined ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;
+  const message = `must be a whole number ${range}, given once`;
+  return z
+    .string({ error: message })
+    .regex(/^\d{1,15}$/, { error: message })
+    .transform(Number)
+    .refine((value) => value >= minimum && (maximum === undefined || value <= maximum), { error: message })
+    .openapi({ type: 'integer', minimum, ...(maximum === undefined ? {} : { maximum }) });
+}
+
+/** A text in a query, given once. */
+export function queryText() {
+  return z.string({ error: 'must be given once' }).openapi({ type: 'string' });
+}
+
+export function queryBoolean() {
+  const message = 'must be true or false, given once';
+  return z
+    .string({ error: message })
+    .transform((text) => text.toLowerCase())
+    .pipe(z.enum(['true', 'false'], { error: message }))
+    .transform((text) => text === 'true')
+    .openapi({ type: 'boolean' });
+}
+
+/** A list in a query: repeated, comma-separated, or both (decisions 4). */
+export function queryList<Item extends z.ZodType<unknown, string>>(item: Item) {
+  return z
+    .union([z.string(), z.array(z.string())])
+    .transform((value) =>
+      [value]
+        .flat()
+        .flatMap((text) => text.split(','))
+        .map((text) => text.trim())
+        .filter((text) => text !== ''),
+    )
+    .pipe(z.array(item));
+}
+
+/** Larger pages are cut to this size (decisions 4). */
+const MAX_PAGE_SIZE = 2000;
+
+/** The page parameters of every list (decisions 4). */
+export const pageQuery = {
+  page: queryInteger({ minimum: 0 })
+    .default(0)
+    .openapi({ description: 'Which page, counted from 0.', example: 0 }),
+  size: queryInteger({ minimum: 1 })
+    .transform((size) => Math.min(size, MAX_PAGE_SIZE))
+    .default(20)
+    .openapi({ description: 'How many items a page holds; more than 2000 are taken as 2000.', example: 20 }),
+};

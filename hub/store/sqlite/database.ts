@@ -1,0 +1,61 @@
+/** Opens the database file and brings its schema up to date. */
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import Database from 'better-sqlite3';
+import { initial } from './migrations/0001-initial.js';
+
+export type SqliteDatabase = Database.Database;
+
+/** In order; the position, counted from 1, is the version that a database file carries after it. */
+const MIGRATIONS = [initial];
+
+/** How many pages of the write-ahead log are gathered before they are moved into the database file. */
+const CHECKPOINT_PAGES = 4000;
+
+/** Opens or makes the database. Throws {@link StartRefused} when another hub has it open, when it was written by a
+ *  newer version, or when it is no database. */
+export function openDatabase(file: string): SqliteDatabase {
+  mkdirSync(dirname(file), { recursive: true });
+  let db: SqliteDatabase | undefined;
+  try {
+    db = new Database(file, { timeout: 0 });
+    // One hub owns the file: nobody else can write, and there is no shared memory to be kept.
+    db.pragma('locking_mode = EXCLUSIVE');
+    db.pragma('journal_mode = WAL');
+    db.pragma('synchronous = FULL');
+    db.pragma('foreign_keys = ON');
+    db.pragma('cache_size = -16384');
+    db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    migrate(db, file);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw refusal(error, file);
+  }
+}
+
+function migrate(db: SqliteDatabase, file: string): void {
+  const version = db.pragma('user_version', { simple: true }) as number;
+  if (version > MIGRATIONS.length) {
+    throw new StartRefused(
+      `the database ${file} has schema version ${version}, this hub knows up to ${MIGRATIONS.length}: ` +
+        'start the newer hub that wrote it, or restore a backup',
+    );
+  }
+  for (const [index, migration] of MIGRATIONS.entries()) {
+    if (index < version) continue;
+    db.transaction(() => {
+      db.exec(migration);
+      db.pragma(`user_version = ${index + 1}`);
+    }).immediate();
+  }
+}
+
+function refusal(error: unknown, file: string): unknown {
+  if (!(error instanceof Database.SqliteError)) return error;
+  if (error.code === 'SQLITE_BUSY') {
+    return new StartRefused(`the database ${file} is in use: another hub runs with the same dataDir`);
+  }
+  return new StartRefused(`the database ${file} cannot be used: ${error.message} (${error.code})`);
+}

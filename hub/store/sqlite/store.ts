@@ -1,0 +1,37 @@
+/** The whole store on one SQLite file. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { AgentStore } from '../../core/ports/agent-store.js';
+import type { SmallFiles } from '../../core/ports/files.js';
+import type { TaskArchive, TaskQueue } from '../../core/ports/task-store.js';
+import { sqliteAgentStore } from './agent-store.js';
+import { openDatabase } from './database.js';
+import { GroupCommit } from './group-commit.js';
+import { sqliteSmallFiles } from './small-files.js';
+import { sqliteTaskArchive } from './task-archive.js';
+import { sqliteTaskQueue } from './task-queue.js';
+
+export interface Store {
+  readonly queue: TaskQueue;
+  readonly archive: TaskArchive;
+  readonly agents: AgentStore;
+  readonly smallFiles: SmallFiles;
+  /** Writes what waits and closes the file. */
+  close(): void;
+}
+
+/** Opens the store; see `openDatabase` for how it refuses. */
+export function openSqliteStore(file: string, timers: Timers, log: Logger): Store {
+  const db = openDatabase(file);
+  const commit = new GroupCommit(db, timers, log);
+  return {
+    queue: sqliteTaskQueue(db, commit),
+    archive: sqliteTaskArchive(db, commit),
+    agents: sqliteAgentStore(db, commit),
+    smallFiles: sqliteSmallFiles(db, commit),
+    close: () => {
+      commit.flush();
+      db.close();
+    },
+  };
+}

@@ -1,0 +1,184 @@
+import { requirementKey } from '@workbench-hub/shared/domain/classifier';
+import { filesOfJob, type Job } from '@workbench-hub/shared/domain/job';
+import { priorityRank } from '@workbench-hub/shared/domain/priority';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type {
+  Claim,
+  ClaimedTask,
+  EndedAttempt,
+  HeldAttempt,
+  ReleasedAttempt,
+  TaskQueue,
+} from '../../core/ports/task-store.js';
+import type { WaitingTask } from '../../core/rank.js';
+import type { NewTask } from '../../core/task.js';
+import type { SqliteDatabase } from './database.js';
+import type { GroupCommit } from './group-commit.js';
+import { TASK_COLUMNS, TASK_TABLES, type TaskRow, taskOfRow } from './task-row.js';
+
+/** Requirements whose row is remembered; beyond, all are forgotten and looked up anew. */
+const MAX_REMEMBERED_REQUIREMENTS = 10_000;
+
+interface HeadRow {
+  seq: number;
+  id: string;
+  priority: number;
+}
+
+interface ClaimedRow {
+  attempt: number;
+  time_limit_s: number | null;
+  job: string;
+}
+
+/** Names the attempt in force; binds the task's id, the attempt and the instance. */
+const IN_FORCE = `id = ? AND status = 'RUNNING' AND attempt = ? AND instance_id = ?`;
+
+export function sqliteTaskQueue(db: SqliteDatabase, commit: GroupCommit): TaskQueue {
+  const insertRequirement = db.prepare('INSERT INTO requirement (key) VALUES (?) ON CONFLICT DO NOTHING');
+  const selectRequirement = db.prepare<[string], { id: number }>('SELECT id FROM requirement WHERE key = ?');
+  const insertTask = db.prepare(`
+    INSERT INTO task (id, type, status, priority, requirement_id, requested_at, time_limit_s, creator, name,
+                      name_folded, classifiers, job)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const insertFile = db.prepare(
+    'INSERT INTO task_file (task_seq, role, position, path, digest, size_bytes) VALUES (?, ?, ?, ?, ?, ?)',
+  );
+  const selectGroups = db.prepare<[], { key: string }>(`
+    SELECT key FROM requirement
+    WHERE EXISTS (SELECT 1 FROM task WHERE requirement_id = requirement.id AND status = 'WAITING')`);
+  const selectHeads = db.prepare<[string, number], HeadRow>(`
+    SELECT seq, id, priority FROM task
+    WHERE requirement_id = (SELECT id FROM requirement WHERE key = ?) AND status = 'WAITING'
+    ORDER BY priority, seq LIMIT ?`);
+  const claimTask = db.prepare<[number, string, string, string, string, string], ClaimedRow>(`
+    UPDATE task SET status = 'RUNNING', attempt = attempt + 1, started_at = ?, agent_id = ?, instance_id = ?,
+                    instance_version = ?, instance_revision = ?
+    WHERE id = ? AND status = 'WAITING'
+    RETURNING attempt, time_limit_s, job`);
+  const adoptTask = db.prepare(`
+    UPDATE task SET status = 'RUNNING', attempt = @attempt, started_at = @startedAtMs, agent_id = @agentId,
+                    instance_id = @instanceId, instance_version = @version, instance_revision = @revision
+    WHERE id = @taskId AND status = 'WAITING'
+      AND (attempt = @attempt - 1 OR (attempt = @attempt AND instance_id = @instanceId))`);
+  const selectInForce = db.prepare<[string, number, string]>(`SELECT 1 FROM task WHERE ${IN_FORCE}`);
+  const endTask = db.prepare<[string, string | null, string | null, number, string, number, string], { seq: number }>(`
+    UPDATE task SET status = ?, batch_status = ?, message = ?, ended_at = ? WHERE ${IN_FORCE} RETURNING seq`);
+  const releaseTask = db.prepare<[number, number, string, number, string]>(`
+    UPDATE task SET status = 'WAITING', started_at = NULL, crashes = crashes + ?, losses = losses + ?
+    WHERE ${IN_FORCE}`);
+  const cancelTask = db.prepare<[number, string, string]>(`
+    UPDATE task SET status = 'CANCELED', ended_at = ?
+    WHERE id = ? AND status IN (SELECT value FROM json_each(?))`);
+  const selectRunning = db.prepare<[string], TaskRow>(
+    `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE status = 'RUNNING' AND agent_id = ?`,
+  );
+  const selectAgents = db.prepare<[], { agent_id: string }>(
+    `SELECT DISTINCT agent_id FROM task WHERE status = 'RUNNING'`,
+  );
+
+  const requirementIds = new Map<string, number>();
+  commit.onRollback(() => requirementIds.clear());
+  const requirementId = (key: string): number => {
+    const known = requirementIds.get(key);
+    if (known !== undefined) return known;
+    if (requirementIds.size >= MAX_REMEMBERED_REQUIREMENTS) requirementIds.clear();
+    insertRequirement.run(key);
+    const id = (selectRequirement.get(key) as { id: number }).id;
+    requirementIds.set(key, id);
+    return id;
+  };
+
+  const insertOne = (task: NewTask): void => {
+    const { lastInsertRowid: seq } = insertTask.run(
+      task.id,
+      task.type,
+      task.status,
+      priorityRank(task.priority),
+      requirementId(requirementKey(task.requirement)),
+      task.requestedAtMs,
+      task.timeLimitS,
+      task.creator,
+      task.name,
+      task.name?.toLowerCase() ?? null,
+      JSON.stringify(task.classifiers),
+      JSON.stringify(task.job),
+    );
+    for (const [position, { digest, sizeBytes }] of filesOfJob(task.job).entries()) {
+      insertFile.run(seq, 'INPUT', position, null, digest, sizeBytes);
+    }
+  };
+
+  const claimOne = ({ taskId, instance, startedAtMs }: Claim): ClaimedTask[] => {
+    const row = claimTask.get(
+      startedAtMs,
+      instance.agentId,
+      instance.id,
+      instance.version,
+      instance.revision,
+      taskId,
+    );
+    if (!row) return [];
+    return [
+      {
+        ref: { taskId, attempt: row.attempt, instanceId: instance.id },
+        agentId: instance.agentId,
+        timeLimitS: row.time_limit_s,
+        job: JSON.parse(row.job) as Job,
+      },
+    ];
+  };
+
+  const adoptOne = ({ ref, instance, startedAtMs }: HeldAttempt): boolean =>
+    adoptTask.run({ ...ref, startedAtMs, ...instance }).changes > 0 || selectInForce.get(...fence(ref)) !== undefined;
+
+  const endOne = ({ ref, ending, endedAtMs }: EndedAttempt): boolean => {
+    const row = endTask.get(
+      ending.status,
+      ending.batchExecutionStatus,
+      ending.message,
+      endedAtMs,
+      ...fence(ref),
+    );
+    if (!row) return false;
+    for (const [position, { path, digest, sizeBytes }] of ending.files.outputFiles.entries()) {
+      insertFile.run(row.seq, 'OUTPUT', position, path, digest, sizeBytes);
+    }
+    const { log } = ending.files;
+    if (log) insertFile.run(row.seq, 'LOG', 0, null, log.digest, log.sizeBytes);
+    return true;
+  };
+
+  const releaseOne = ({ ref, loss }: ReleasedAttempt): boolean =>
+    releaseTask.run(loss === 'CRASH' ? 1 : 0, loss === 'LOSS' ? 1 : 0, ...fence(ref)).changes > 0;
+
+  return {
+    insert: (tasks) => commit.durable(() => tasks.forEach(insertOne)),
+    waitingGroups: async () => selectGroups.all().map(({ key }) => key),
+    heads: async (groups) =>
+      groups.flatMap(({ requirementKey: key, limit }) =>
+        selectHeads.all(key, limit).map(
+          (row): WaitingTask => ({
+            taskId: row.id,
+            requirementKey: key,
+            priorityRank: row.priority,
+            sequence: row.seq,
+          }),
+        ),
+      ),
+    claim: (claims) => commit.relaxed(() => claims.flatMap(claimOne)),
+    adopt: (held) => commit.durable(() => held.map(adoptOne)),
+    end: (ended) => commit.durable(() => ended.map(endOne)),
+    release: (released) => commit.durable(() => released.map(releaseOne)),
+    cancel: (taskIds, from, endedAtMs) => {
+      const statuses = JSON.stringify(from);
+      return commit.durable(() => taskIds.map((id) => cancelTask.run(endedAtMs, id, statuses).changes > 0));
+    },
+    runningOn: async (agentId) => selectRunning.all(agentId).map(taskOfRow),
+    agentsWithRunning: async () => selectAgents.all().map(({ agent_id }) => agent_id),
+  };
+}
+
+function fence({ taskId, attempt, instanceId }: AttemptRef): [string, number, string] {
+  return [taskId, attempt, instanceId];
+}
