@@ -1,6 +1,7 @@
 /** The rules for the parts of an execute-batch-job request that need no I/O (decisions 3). */
-import { pathConflict, RESERVED_PREFIX, relativePathFault } from '@workbench-hub/shared/domain/relative-path';
+
 import { type Job, MAX_JOB_BYTES } from '@workbench-hub/shared/domain/job';
+import { pathConflict, RESERVED_PREFIX, relativePathFault } from '@workbench-hub/shared/domain/relative-path';
 import type { InputFault } from './errors.js';
 
 export const MAX_VARIABLE_KEY_LENGTH = 128;
@@ -27,9 +28,15 @@ export function variableFaults(variables: readonly { key: string }[]): InputFaul
     if (key.length > MAX_VARIABLE_KEY_LENGTH) {
       faults.push({ where, what: `must have at most ${MAX_VARIABLE_KEY_LENGTH} characters` });
     } else if (!/^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u.test(key)) {
-      faults.push({ where, what: 'must be an ECMAScript identifier: letters, digits, $ and _, not a digit first' });
+      faults.push({
+        where,
+        what: 'must be an ECMAScript identifier: letters, digits, $ and _, not a digit first',
+      });
     } else if (RESERVED_WORDS.has(key)) {
-      faults.push({ where, what: `must be a name that a script can use; ${key} is reserved by the language` });
+      faults.push({
+        where,
+        what: `must be a name that a script can use; ${key} is reserved by the language`,
+      });
     } else if (seen.has(key)) {
       faults.push({ where, what: 'is given more than once' });
     }
@@ -45,15 +52,21 @@ export function additionalFileFaults(paths: readonly string[], modelPath: string
     const fault = relativePathFault(path);
     if (fault) faults.push({ where: at(index), what: fault });
     else if (path.startsWith(RESERVED_PREFIX)) {
-      faults.push({ where: at(index), what: `must not begin with "${RESERVED_PREFIX}", which workbenches use` });
+      faults.push({
+        where: at(index),
+        what: `must not begin with "${RESERVED_PREFIX}", which workbenches use`,
+      });
     }
   }
   if (faults.length > 0) return faults;
   const conflict = pathConflict(modelPath === null ? paths : [modelPath, ...paths]);
   if (!conflict) return [];
   const index = modelPath === null ? conflict.index : conflict.index - 1;
-  const taken = modelPath !== null && (paths[index] === modelPath || paths[index]?.startsWith(`${modelPath}/`));
-  return [{ where: at(index), what: taken ? `is the name of the staged model (${modelPath})` : conflict.fault }];
+  const taken =
+    modelPath !== null && (paths[index] === modelPath || paths[index]?.startsWith(`${modelPath}/`));
+  return [
+    { where: at(index), what: taken ? `is the name of the staged model (${modelPath})` : conflict.fault },
+  ];
 }
 
 /** The description of a job travels to the agent in one message, which bounds it. */

@@ -71,7 +71,6 @@ export function consequenceOfLoss(
   return { kind: 'RELEASE', loss };
 }
 
-
 function end(ending: Ending): Consequence {
   return { kind: 'END', ending };
 }

@@ -8,9 +8,14 @@
  * Releasing gives a task out again: its instance died under it, its agent was lost, or the instance gave it back.
  */
 import type { Classifier, Requirement } from '@workbench-hub/shared/domain/classifier';
-import type { Job, NamedFileRef, FileRef } from '@workbench-hub/shared/domain/job';
+import type { FileRef, Job, NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { Priority } from '@workbench-hub/shared/domain/priority';
-import type { AttemptRef, BatchExecutionStatus, TaskStatus, TaskType } from '@workbench-hub/shared/domain/task';
+import type {
+  AttemptRef,
+  BatchExecutionStatus,
+  TaskStatus,
+  TaskType,
+} from '@workbench-hub/shared/domain/task';
 
 /** The instance that runs a task, or ran it last. */
 export interface ExecutingInstance {

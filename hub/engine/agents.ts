@@ -138,7 +138,12 @@ export class Agents {
         this.#options.instances.changed(agentId, message.instance);
         return this.#options.onCapacity();
       case 'output':
-        return this.#options.output.append(message.ref.taskId, message.ref.attempt, message.offset, message.text);
+        return this.#options.output.append(
+          message.ref.taskId,
+          message.ref.attempt,
+          message.offset,
+          message.text,
+        );
       case 'ended':
         return this.#ended(session, message.report);
       case 'reply':
@@ -174,7 +179,9 @@ export class Agents {
       const pending: PendingRequest = {
         agentId,
         timer: this.#options.runtime.timers.after(REQUEST_TIMEOUT_MS, () =>
-          pending.reject(new AgentUnavailable(`agent ${agentId} did not answer in ${REQUEST_TIMEOUT_MS / 1000} s`)),
+          pending.reject(
+            new AgentUnavailable(`agent ${agentId} did not answer in ${REQUEST_TIMEOUT_MS / 1000} s`),
+          ),
         ),
         resolve: (text) => {
           settle();
@@ -256,10 +263,14 @@ export class Agents {
     }
   }
 
-  async #ended(session: AgentSession, report: Extract<AgentMessage, { type: 'ended' }>['report']): Promise<void> {
+  async #ended(
+    session: AgentSession,
+    report: Extract<AgentMessage, { type: 'ended' }>['report'],
+  ): Promise<void> {
     const { instances, attempts } = this.#options;
     const missing = await this.#missingFile(report.outputFiles, report.log);
-    if (missing) return session.fail(`a report of task ${report.taskId} names ${missing}, which was not sent`);
+    if (missing)
+      return session.fail(`a report of task ${report.taskId} names ${missing}, which was not sent`);
     instances.vacate(report, report.outcome === 'RETURNED' ? REST_MS : 0);
     if (report.outcome === 'RETURNED') this.#options.runtime.timers.after(REST_MS, this.#options.onCapacity);
     this.#options.onCapacity();

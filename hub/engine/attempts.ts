@@ -4,7 +4,13 @@ import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
-import { type Consequence, consequenceOf, consequenceOfLoss, type LossKind, type RetryLimits } from '../core/claims.js';
+import {
+  type Consequence,
+  consequenceOf,
+  consequenceOfLoss,
+  type LossKind,
+  type RetryLimits,
+} from '../core/claims.js';
 import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
 import { attemptOf, type Task } from '../core/task.js';
 import type { Results } from './results.js';

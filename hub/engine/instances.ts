@@ -151,7 +151,8 @@ export class Instances {
         if (instance.attempt) busyOnAgent++;
         else if (instance.status === 'UP' && instance.restsUntilMs <= nowMs) free.push(instance);
       }
-      for (const { profile, idleSinceMs } of free) idle.push({ profile, agentId: agent.id, busyOnAgent, idleSinceMs });
+      for (const { profile, idleSinceMs } of free)
+        idle.push({ profile, agentId: agent.id, busyOnAgent, idleSinceMs });
     }
     return idle;
   }
@@ -193,7 +194,8 @@ export class Instances {
   }
 
   #forgetInstances(agentId: string): void {
-    for (const instanceId of this.#agents.get(agentId)?.instances.keys() ?? []) this.#instances.delete(instanceId);
+    for (const instanceId of this.#agents.get(agentId)?.instances.keys() ?? [])
+      this.#instances.delete(instanceId);
   }
 
   #startedAt({ upForMs }: InstanceReport): number | null {

@@ -54,7 +54,10 @@ export class Leases {
       this.#options.timers.after(delayMs, () => {
         this.#timers.delete(agentId);
         this.#expire(agentId).catch((error: unknown) => {
-          this.#options.log.error({ err: error, agentId }, `ending a lease failed; next try in ${RETRY_MS} ms`);
+          this.#options.log.error(
+            { err: error, agentId },
+            `ending a lease failed; next try in ${RETRY_MS} ms`,
+          );
           this.#expireAfter(agentId, RETRY_MS);
         });
       }),

@@ -18,7 +18,11 @@ export class Results {
 
   /** Resolves when the task has ended, `timeoutMs` are over or the signal is aborted, whichever comes first; what the
    *  task has become is for the caller to read. Call it before reading the task, lest an end in between be missed. */
-  wait(taskId: string, timeoutMs: number, signal?: AbortSignal): { ended: Promise<void>; giveUp: () => void } {
+  wait(
+    taskId: string,
+    timeoutMs: number,
+    signal?: AbortSignal,
+  ): { ended: Promise<void>; giveUp: () => void } {
     let giveUp!: () => void;
     const ended = new Promise<void>((resolve) => {
       const timer = this.#timers.after(timeoutMs, () => giveUp());

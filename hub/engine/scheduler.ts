@@ -107,7 +107,7 @@ export class Scheduler {
     );
     for (const task of claimed) this.#handOver(task);
     this.#options.log.debug({ heads: heads.length, claimed: claimed.length }, 'round');
-    return claimed.length < pairings.length || pairings.length === heads.length;
+    return claimed.length < pairings.length;
   }
 
   #fittingGroups(idle: readonly IdleInstance[]) {
@@ -121,9 +121,10 @@ export class Scheduler {
 
   #handOver(task: ClaimedTask): void {
     const { instances, assign, giveBack } = this.#options;
-    if (!instances.occupy(task.ref, task.agentId)) return giveBack(task);
-    if (assign(task)) return;
-    instances.vacate(task.ref);
+    if (instances.occupy(task.ref, task.agentId)) {
+      if (assign(task)) return;
+      instances.vacate(task.ref);
+    }
     giveBack(task);
   }
 }

@@ -70,7 +70,9 @@ export class Sweeper {
   async #forgetAgents(): Promise<number> {
     const { queue, instances, agentStore, runtime, forgetAgentsAfterMs } = this.#options;
     const seenBeforeMs = runtime.clock.nowMs() - forgetAgentsAfterMs;
-    const gone = instances.agents().filter(({ status, seenAtMs }) => status === 'DOWN' && seenAtMs < seenBeforeMs);
+    const gone = instances
+      .agents()
+      .filter(({ status, seenAtMs }) => status === 'DOWN' && seenAtMs < seenBeforeMs);
     for (const { id } of gone) {
       if ((await queue.runningOn(id)).length > 0) continue;
       instances.forget(id);

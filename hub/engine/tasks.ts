@@ -152,7 +152,10 @@ export class Tasks {
     if (!canceled) {
       const { status } = await this.get(id);
       const hint = status === 'RUNNING' ? '; add ?force=true to end it on its workbench instance' : '';
-      throw new HubError('TASK_NOT_CANCELABLE', `task ${id} is ${status}, only a WAITING one can be canceled${hint}`);
+      throw new HubError(
+        'TASK_NOT_CANCELABLE',
+        `task ${id} is ${status}, only a WAITING one can be canceled${hint}`,
+      );
     }
     output.forget(id);
     results.announce(id);
@@ -183,7 +186,9 @@ export class Tasks {
   async #ofType(id: string, type: TaskType): Promise<Task> {
     const task = await this.get(id);
     if (task.type === type) return task;
-    throw new HubError('TASK_NOT_FOUND', `there is no task of type ${type} with the id ${JSON.stringify(id)}`);
+    throw new HubError(
+      'TASK_NOT_FOUND',
+      `there is no task of type ${type} with the id ${JSON.stringify(id)}`,
+    );
   }
 }
-

@@ -19,7 +19,11 @@ export const MAX_SMALL_BYTES = 32 * 1024;
 const TEMPORARY_FOLDER = 'incoming';
 
 /** Prepares the folder and removes what a crash left half-written. */
-export async function openContentStore(folder: string, small: SmallFiles, runtime: Runtime): Promise<FileStore> {
+export async function openContentStore(
+  folder: string,
+  small: SmallFiles,
+  runtime: Runtime,
+): Promise<FileStore> {
   const temporaryFolder = join(folder, TEMPORARY_FOLDER);
   await rm(temporaryFolder, { recursive: true, force: true });
   await mkdir(temporaryFolder, { recursive: true });
@@ -51,7 +55,9 @@ export async function openContentStore(folder: string, small: SmallFiles, runtim
       }
       const digest = hash.digest('hex');
       if (expected && (digest !== expected.digest || sizeBytes !== expected.sizeBytes)) {
-        throw new DigestMismatch(`announced ${expected.digest} (${expected.sizeBytes} bytes), came ${digest}`);
+        throw new DigestMismatch(
+          `announced ${expected.digest} (${expected.sizeBytes} bytes), came ${digest}`,
+        );
       }
       const parent = join(folder, digest.slice(0, 2));
       await mkdir(parent, { recursive: true });
@@ -89,7 +95,9 @@ export async function openContentStore(folder: string, small: SmallFiles, runtim
       const whole = await readAll(content, expected.sizeBytes);
       const digest = createHash('sha256').update(whole).digest('hex');
       if (digest !== expected.digest || whole.length !== expected.sizeBytes) {
-        throw new DigestMismatch(`announced ${expected.digest} (${expected.sizeBytes} bytes), came ${digest}`);
+        throw new DigestMismatch(
+          `announced ${expected.digest} (${expected.sizeBytes} bytes), came ${digest}`,
+        );
       }
       await putSmall(whole);
     },

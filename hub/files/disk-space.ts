@@ -1,7 +1,9 @@
 import { statfs } from 'node:fs/promises';
 
 /** The space of the file system that holds `path`; `exists` is false, and the space 0, when there is no such path. */
-export async function diskSpace(path: string): Promise<{ totalBytes: number; freeBytes: number; exists: boolean }> {
+export async function diskSpace(
+  path: string,
+): Promise<{ totalBytes: number; freeBytes: number; exists: boolean }> {
   try {
     const { bsize, blocks, bavail } = await statfs(path);
     return { totalBytes: bsize * blocks, freeBytes: bsize * bavail, exists: true };

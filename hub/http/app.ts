@@ -39,11 +39,19 @@ export function createApp({ endpoints, openApiDocument, maxBodyBytes, runtime, l
   for (const [path, methods] of allowed) {
     app.all(path, (context) => {
       context.header('Allow', methods.join(', '));
-      throw new HubError('METHOD_NOT_ALLOWED', `${context.req.method} is not allowed here, only ${methods.join(', ')}`);
+      throw new HubError(
+        'METHOD_NOT_ALLOWED',
+        `${context.req.method} is not allowed here, only ${methods.join(', ')}`,
+      );
     });
   }
   app.notFound((context) =>
-    errorResponse(new HubError('UNKNOWN_PATH', 'there is nothing at this path; /openapi.json tells what there is'), context, runtime, log),
+    errorResponse(
+      new HubError('UNKNOWN_PATH', 'there is nothing at this path; /openapi.json tells what there is'),
+      context,
+      runtime,
+      log,
+    ),
   );
   app.onError((error, context) => errorResponse(error, context, runtime, log));
   return app;

@@ -1,8 +1,8 @@
 /** The one table from what went wrong to its HTTP status, and the error body of the interface (specification 7). */
 import { STATUS_CODES } from 'node:http';
+import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { type ErrorCode, HubError } from '../core/errors.js';
@@ -41,11 +41,19 @@ export function errorResponse(error: unknown, context: Context, runtime: Runtime
     return respond(context, runtime, 400, 'the request was broken off');
   }
   const reference = runtime.newId();
-  log.error({ err: error, reference, method: context.req.method, path: context.req.path }, 'unexpected error');
+  log.error(
+    { err: error, reference, method: context.req.method, path: context.req.path },
+    'unexpected error',
+  );
   return respond(context, runtime, 500, `unexpected error; the log of the hub tells more under ${reference}`);
 }
 
-function respond(context: Context, runtime: Runtime, status: ContentfulStatusCode, message: string): Response {
+function respond(
+  context: Context,
+  runtime: Runtime,
+  status: ContentfulStatusCode,
+  message: string,
+): Response {
   const body: ErrorBody = {
     timestamp: offsetTimestamp(runtime.clock.nowMs()),
     status,

@@ -1,18 +1,20 @@
 /** The OpenAPI 3.1 document, made of the endpoints and their schemas. */
-import { OpenAPIRegistry, OpenApiGeneratorV31, type RouteConfig } from '@asteasolutions/zod-to-openapi';
 import type { BuildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { z } from 'zod';
+import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
 import type { Endpoint, ResponseSpec } from './endpoint.js';
 
 const errorSchema = z
   .object({
-    timestamp: z.string().openapi({ description: 'ISO date with offset.', example: '2026-11-21T06:53:00.123+01:00' }),
-    status: z.int().openapi({ description: 'HTTP status code.', example: 400 }),
-    error: z.string().openapi({ description: 'HTTP status code as text.', example: 'Bad Request' }),
-    message: z.string().openapi({ description: 'What was wrong, where, and what is allowed.' }),
-    path: z.string().openapi({ description: 'Path that was called.' }),
+    timestamp: z
+      .string()
+      .meta({ description: 'ISO date with offset.', example: '2026-11-21T06:53:00.123+01:00' }),
+    status: z.int().meta({ description: 'HTTP status code.', example: 400 }),
+    error: z.string().meta({ description: 'HTTP status code as text.', example: 'Bad Request' }),
+    message: z.string().meta({ description: 'What was wrong, where, and what is allowed.' }),
+    path: z.string().meta({ description: 'Path that was called.' }),
   })
-  .openapi('Error');
+  .meta({ id: 'Error' });
 
 const ANY_ENDPOINT: Readonly<Record<number, ResponseSpec>> = {
   400: { description: 'The parameters are not valid.' },
@@ -22,9 +24,11 @@ const ANY_ENDPOINT: Readonly<Record<number, ResponseSpec>> = {
 };
 
 export function openApiDocument(endpoints: readonly Endpoint[], build: BuildInfo): object {
-  const registry = new OpenAPIRegistry();
-  for (const { spec } of endpoints) registry.registerPath(routeOf(spec));
-  return new OpenApiGeneratorV31(registry.definitions).generateDocument({
+  const paths: ZodOpenApiPathsObject = {};
+  for (const { spec } of endpoints) {
+    paths[spec.path] = { ...paths[spec.path], [spec.method]: operationOf(spec) };
+  }
+  return createDocument({
     openapi: '3.1.0',
     info: {
       title: 'Workbench Hub',
@@ -32,24 +36,27 @@ export function openApiDocument(endpoints: readonly Endpoint[], build: BuildInfo
       description: 'Hand in simulation jobs, follow them, and get their result files.',
     },
     tags: [...new Set(endpoints.map(({ spec }) => spec.tag))].map((name) => ({ name })),
+    paths,
   });
 }
 
-function routeOf(spec: Endpoint['spec']): RouteConfig {
+function operationOf(spec: Endpoint['spec']): ZodOpenApiOperationObject {
   const withBody = spec.body ? { 413: { description: 'The body is too large.' } } : {};
   const responses = Object.entries({ ...ANY_ENDPOINT, ...withBody, ...spec.responses });
   return {
-    method: spec.method,
-    path: spec.path,
     tags: [spec.tag],
     summary: spec.summary,
     ...(spec.description === undefined ? {} : { description: spec.description }),
-    request: {
-      ...(spec.params instanceof z.ZodObject ? { params: spec.params } : {}),
+    requestParams: {
+      ...(spec.params instanceof z.ZodObject ? { path: spec.params } : {}),
       ...(spec.query instanceof z.ZodObject ? { query: spec.query } : {}),
-      ...(spec.body ? { body: { required: true, content: { 'application/json': { schema: spec.body } } } } : {}),
     },
-    responses: Object.fromEntries(responses.map(([status, response]) => [status, responseOf(Number(status), response)])),
+    ...(spec.body
+      ? { requestBody: { required: true, content: { 'application/json': { schema: spec.body } } } }
+      : {}),
+    responses: Object.fromEntries(
+      responses.map(([status, response]) => [status, responseOf(Number(status), response)]),
+    ),
   };
 }
 

@@ -18,7 +18,11 @@ interface PageRequest {
 }
 
 /** Presents the items of one page of `totalElements`. */
-export function pageOf<T>(content: readonly T[], totalElements: number, { page, size }: PageRequest): Page<T> {
+export function pageOf<T>(
+  content: readonly T[],
+  totalElements: number,
+  { page, size }: PageRequest,
+): Page<T> {
   const totalPages = Math.ceil(totalElements / size);
   return {
     content,
@@ -41,14 +45,14 @@ export function pageFrom<T>(items: readonly T[], request: PageRequest): Page<T> 
 export function pageSchema<Item extends z.ZodType>(item: Item, name: string) {
   return z
     .object({
-      content: z.array(item).openapi({ description: 'Items of this page.' }),
-      pageSize: z.int().openapi({ description: 'Maximum number of items on a page.', example: 20 }),
-      pageNumber: z.int().openapi({ description: 'Number of this page, counted from 0.', example: 0 }),
-      totalElements: z.int().openapi({ description: 'Number of all items.', example: 1 }),
-      totalPages: z.int().openapi({ description: 'Number of pages.', example: 1 }),
-      size: z.int().openapi({ description: 'Number of items on this page.', example: 1 }),
-      first: z.boolean().openapi({ description: 'True on the first page.' }),
-      last: z.boolean().openapi({ description: 'True on the last page and after it.' }),
+      content: z.array(item).meta({ description: 'Items of this page.' }),
+      pageSize: z.int().meta({ description: 'Maximum number of items on a page.', example: 20 }),
+      pageNumber: z.int().meta({ description: 'Number of this page, counted from 0.', example: 0 }),
+      totalElements: z.int().meta({ description: 'Number of all items.', example: 1 }),
+      totalPages: z.int().meta({ description: 'Number of pages.', example: 1 }),
+      size: z.int().meta({ description: 'Number of items on this page.', example: 1 }),
+      first: z.boolean().meta({ description: 'True on the first page.' }),
+      last: z.boolean().meta({ description: 'True on the last page and after it.' }),
     })
-    .openapi(name);
+    .meta({ id: name });
 }

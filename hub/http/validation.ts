@@ -1,10 +1,7 @@
 /** Building blocks of request schemas, and what a fault of a request reads like. */
-import { extendZodWithOpenApi } from '@asteasolutions/zod-to-openapi';
 import { pathText } from '@workbench-hub/shared/config/faults';
 import { z } from 'zod';
 import { type InputFault, invalidInput } from '../core/errors.js';
-
-extendZodWithOpenApi(z);
 
 /** Checks `input`; throws INVALID_INPUT that names each field and says what is allowed. */
 export function validated<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
@@ -15,17 +12,26 @@ export function validated<Schema extends z.ZodType>(schema: Schema, input: unkno
 
 function faultOf(issue: z.core.$ZodIssue): InputFault {
   const where = pathText(issue.path) || 'body';
-  return { where, what: issue.input === undefined && issue.code === 'invalid_type' ? 'is required' : wording(issue) };
+  return {
+    where,
+    what: issue.input === undefined && issue.code === 'invalid_type' ? 'is required' : wording(issue),
+  };
 }
 
 function wording(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return issue.message.startsWith('Invalid input') ? `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}` : issue.message;
+      return issue.message.startsWith('Invalid input')
+        ? `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}`
+        : issue.message;
     case 'too_small':
-      return issue.message.startsWith('Too small') ? `must be at least ${issue.minimum}${unitOf(issue.origin)}` : issue.message;
+      return issue.message.startsWith('Too small')
+        ? `must be at least ${issue.minimum}${unitOf(issue.origin)}`
+        : issue.message;
     case 'too_big':
-      return issue.message.startsWith('Too big') ? `must be at most ${issue.maximum}${unitOf(issue.origin)}` : issue.message;
+      return issue.message.startsWith('Too big')
+        ? `must be at most ${issue.maximum}${unitOf(issue.origin)}`
+        : issue.message;
     default:
       return issue.message;
   }
@@ -53,7 +59,7 @@ export function enumeration<const Values extends readonly [string, ...string[]]>
     .string({ error: (issue) => (issue.input === undefined ? 'is required' : message) })
     .transform((text) => text.trim().toUpperCase())
     .pipe(z.enum(values, { error: message }))
-    .openapi({ type: 'string', enum: [...values] });
+    .meta({ override: { type: 'string', enum: [...values] } });
 }
 
 /** A whole number in a query; `undefined` stays undefined. */
@@ -65,12 +71,12 @@ export function queryInteger({ minimum, maximum }: { minimum: number; maximum?: 
     .regex(/^\d{1,15}$/, { error: message })
     .transform(Number)
     .refine((value) => value >= minimum && (maximum === undefined || value <= maximum), { error: message })
-    .openapi({ type: 'integer', minimum, ...(maximum === undefined ? {} : { maximum }) });
+    .meta({ override: { type: 'integer', minimum, ...(maximum === undefined ? {} : { maximum }) } });
 }
 
 /** A text in a query, given once. */
 export function queryText() {
-  return z.string({ error: 'must be given once' }).openapi({ type: 'string' });
+  return z.string({ error: 'must be given once' }).meta({ override: { type: 'string' } });
 }
 
 export function queryBoolean() {
@@ -80,7 +86,7 @@ export function queryBoolean() {
     .transform((text) => text.toLowerCase())
     .pipe(z.enum(['true', 'false'], { error: message }))
     .transform((text) => text === 'true')
-    .openapi({ type: 'boolean' });
+    .meta({ override: { type: 'boolean' } });
 }
 
 /** A list in a query: repeated, comma-separated, or both (decisions 4). */
@@ -104,9 +110,9 @@ const MAX_PAGE_SIZE = 2000;
 export const pageQuery = {
   page: queryInteger({ minimum: 0 })
     .default(0)
-    .openapi({ description: 'Which page, counted from 0.', example: 0 }),
+    .meta({ description: 'Which page, counted from 0.', example: 0 }),
   size: queryInteger({ minimum: 1 })
     .transform((size) => Math.min(size, MAX_PAGE_SIZE))
     .default(20)
-    .openapi({ description: 'How many items a page holds; more than 2000 are taken as 2000.', example: 20 }),
+    .meta({ description: 'How many items a page holds; more than 2000 are taken as 2000.', example: 20 }),
 };

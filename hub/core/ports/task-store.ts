@@ -95,4 +95,3 @@ export interface TaskArchive {
   /** Tasks that ended before this moment, oldest first. */
   endedBefore(timeMs: number, limit: number): Promise<string[]>;
 }
-

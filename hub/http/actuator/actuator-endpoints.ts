@@ -25,28 +25,28 @@ const status = z.enum(['UP', 'DOWN']);
 
 const healthSchema = z
   .object({
-    status: status.openapi({ description: 'UP when every component is.' }),
+    status: status.meta({ description: 'UP when every component is.' }),
     components: z.object({
       diskSpace: z.object({
         status,
         details: z.object({
-          total: z.int().openapi({ description: 'Bytes.' }),
-          free: z.int().openapi({ description: 'Bytes.' }),
-          threshold: z.int().openapi({ description: 'Less free space than this, in bytes, is DOWN.' }),
+          total: z.int().meta({ description: 'Bytes.' }),
+          free: z.int().meta({ description: 'Bytes.' }),
+          threshold: z.int().meta({ description: 'Less free space than this, in bytes, is DOWN.' }),
           exists: z.boolean(),
         }),
       }),
       nodes: z.object({
         status,
         details: z.object({
-          totalInstances: z.int().openapi({ description: 'Configured workbench instances.' }),
+          totalInstances: z.int().meta({ description: 'Configured workbench instances.' }),
           runningInstances: z.int(),
         }),
       }),
       ping: z.object({ status }),
     }),
   })
-  .openapi('Health');
+  .meta({ id: 'Health' });
 
 const infoSchema = z
   .object({
@@ -54,11 +54,11 @@ const infoSchema = z
       name: z.string(),
       version: z.string(),
       revision: z.string(),
-      buildDate: z.string().openapi({ example: '2022-05-27T13:50:08.523+0100' }),
+      buildDate: z.string().meta({ example: '2022-05-27T13:50:08.523+0100' }),
       vendor: z.string(),
     }),
   })
-  .openapi('Info');
+  .meta({ id: 'Info' });
 
 const probe = z.object({ status });
 

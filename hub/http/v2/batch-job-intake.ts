@@ -1,6 +1,7 @@
 /** Turns the body of an execute-batch-job request into a job whose contents are in the file store. */
-import type { Job, ModelSource } from '@workbench-hub/shared/domain/job';
+
 import { isAbsolute, win32 } from 'node:path';
+import type { Job, ModelSource } from '@workbench-hub/shared/domain/job';
 import { additionalFileFaults, jobSizeFaults, modelFileName, variableFaults } from '../../core/batch-job.js';
 import { HubError, type InputFault, invalidInput } from '../../core/errors.js';
 import type { FileStore } from '../../core/ports/files.js';
@@ -29,7 +30,9 @@ export async function takeInBatchJob(
     found.push({ where: 'inputModelReference', what: 'and inputModel exclude each other' });
   }
   const model = request.inputModel ? decode('inputModel.content', request.inputModel.content) : null;
-  const scripts = request.inputScripts.map(({ content }, at) => decode(`inputScripts[${at}].content`, content));
+  const scripts = request.inputScripts.map(({ content }, at) =>
+    decode(`inputScripts[${at}].content`, content),
+  );
   const contents = additional.map(({ content }, at) => decode(`additionalFiles[${at}].content`, content));
   const localModel = reference ? localModelOf(reference, found) : null;
   found.push(
@@ -43,7 +46,8 @@ export async function takeInBatchJob(
 
   const job: Job = {
     type: 'EXECUTE_BATCH_JOB',
-    model: model && modelPath ? { kind: 'CONTENT', path: modelPath, ...(await files.put(model)) } : localModel,
+    model:
+      model && modelPath ? { kind: 'CONTENT', path: modelPath, ...(await files.put(model)) } : localModel,
     scripts: await Promise.all(scripts.map((script) => files.put(script))),
     additionalFiles: await Promise.all(
       contents.map(async (content, at) => ({
@@ -62,7 +66,10 @@ type Reference = NonNullable<ExecuteBatchJobRequest['inputModelReference']>;
 
 function localModelOf({ type, parameters }: Reference, faults: InputFault[]): ModelSource | null {
   if (type === 'INPUT_STORAGE') {
-    throw new HubError('INPUT_STORAGE_OFF', 'inputModelReference.type: the input storage of this hub is not enabled');
+    throw new HubError(
+      'INPUT_STORAGE_OFF',
+      'inputModelReference.type: the input storage of this hub is not enabled',
+    );
   }
   const where = 'inputModelReference.parameters';
   const values = new Map<string, string>();

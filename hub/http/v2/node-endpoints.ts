@@ -57,7 +57,10 @@ export function nodeEndpoints(instances: Instances): Endpoint[] {
       ({ params, context }) => {
         const instance = instances.find(params.id);
         if (!instance) {
-          throw new HubError('INSTANCE_NOT_FOUND', `there is no instance with the id ${JSON.stringify(params.id)}`);
+          throw new HubError(
+            'INSTANCE_NOT_FOUND',
+            `there is no instance with the id ${JSON.stringify(params.id)}`,
+          );
         }
         return context.json(presentInstance(instance));
       },
@@ -97,7 +100,8 @@ export function nodeEndpoints(instances: Instances): Endpoint[] {
       },
       ({ params, context }) => {
         const agent = instances.findAgent(params.id);
-        if (!agent) throw new HubError('AGENT_NOT_FOUND', `there is no agent with the id ${JSON.stringify(params.id)}`);
+        if (!agent)
+          throw new HubError('AGENT_NOT_FOUND', `there is no agent with the id ${JSON.stringify(params.id)}`);
         return context.json(presentAgent(agent));
       },
     ),

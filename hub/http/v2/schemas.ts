@@ -9,13 +9,15 @@ import { enumeration, pageQuery, queryBoolean, queryInteger, queryList, queryTex
 
 const EXAMPLE_ID = '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77';
 
-const id = z.string().openapi({ description: 'Identifier of the task.', example: EXAMPLE_ID });
+const id = z.string().meta({ description: 'Identifier of the task.', example: EXAMPLE_ID });
 const timestamp = (description: string) =>
-  z.string().openapi({ description: `${description} Local time of the hub.`, example: '2026-11-21T06:53:00.123' });
+  z
+    .string()
+    .meta({ description: `${description} Local time of the hub.`, example: '2026-11-21T06:53:00.123' });
 const requestedDatetime = timestamp('When the request was received.');
 const startedDatetime = timestamp('When execution began; absent before.').optional();
 const endedDatetime = timestamp('When execution ended; absent before.').optional();
-const taskStatus = z.enum(TASK_STATUSES).openapi({ description: 'Status of the task.', example: 'RUNNING' });
+const taskStatus = z.enum(TASK_STATUSES).meta({ description: 'Status of the task.', example: 'RUNNING' });
 
 export const idParams = z.object({ id: z.string() });
 
@@ -24,33 +26,40 @@ const classifierType = z
   .transform((text) => text.trim().toUpperCase())
   .transform((type) => (type === 'LABELS' ? 'LABLES' : type))
   .pipe(z.enum(CLASSIFIER_TYPES, { error: `must be one of ${CLASSIFIER_TYPES.join(', ')}` }))
-  .openapi({
-    type: 'string',
-    enum: [...CLASSIFIER_TYPES],
+  .meta({
     description: 'VERSION (wildcards * and ?), PRIORITY, or LABLES (comma-separated; LABELS is understood).',
     example: 'VERSION',
+    override: { type: 'string', enum: [...CLASSIFIER_TYPES] },
   });
 
 export const classifierSchema = z
   .object({
     type: classifierType,
-    value: z.string().max(10_000).openapi({ description: 'What is asked for.', example: '9.*' }),
+    value: z.string().max(10_000).meta({ description: 'What is asked for.', example: '9.*' }),
   })
-  .openapi('Classifier');
+  .meta({ id: 'Classifier' });
 
 const requestHead = {
-  name: z.string().max(1000).nullish().openapi({ type: 'string', description: 'Label for the task.', example: 'run 7' }),
+  name: z
+    .string()
+    .max(1000)
+    .nullish()
+    .meta({ description: 'Label for the task.', example: 'run 7', override: { type: 'string' } }),
   classifiers: z
     .array(classifierSchema)
     .max(100)
     .nullish()
-    .openapi({ type: 'array', description: 'What the workbench instance must offer.' }),
+    .meta({ description: 'What the workbench instance must offer.', override: { type: 'array' } }),
   timeLimit: z
     .int()
     .min(1)
     .max(2_592_000)
     .nullish()
-    .openapi({ type: 'integer', description: 'A longer run is ended and the task FAILED, in seconds.', example: 3600 }),
+    .meta({
+      description: 'A longer run is ended and the task FAILED, in seconds.',
+      example: 3600,
+      override: { type: 'integer' },
+    }),
 };
 
 export const simulateWorkRequest = z
@@ -60,17 +69,25 @@ export const simulateWorkRequest = z
       .int()
       .min(0)
       .max(2_592_000)
-      .openapi({ description: 'How long the simulated job takes, in seconds.', example: 5 }),
+      .meta({ description: 'How long the simulated job takes, in seconds.', example: 5 }),
   })
-  .openapi('SimulateWorkRequest');
+  .meta({ id: 'SimulateWorkRequest' });
 
-const base64 = z.string().openapi({ format: 'byte', description: 'Base64 (RFC 4648 section 4, with padding).' });
+const base64 = z.string().meta({ format: 'byte', description: 'Base64 (RFC 4648 section 4, with padding).' });
 
 export const modelTypeSchema = z
   .string()
   .transform((text) => text.trim().toUpperCase())
-  .pipe(z.string().regex(/^[A-Z0-9]{1,16}$/, { error: 'must be WBPZ or another name of 1 to 16 letters and digits' }))
-  .openapi({ type: 'string', description: 'WBPZ, MJCF, INP, …: staged as model.<type>.', example: 'MJCF' });
+  .pipe(
+    z
+      .string()
+      .regex(/^[A-Z0-9]{1,16}$/, { error: 'must be WBPZ or another name of 1 to 16 letters and digits' }),
+  )
+  .meta({
+    description: 'WBPZ, MJCF, INP, …: staged as model.<type>.',
+    example: 'MJCF',
+    override: { type: 'string' },
+  });
 
 export const modelReferenceSchema = z.object({
   type: enumeration(['LOCAL_FILESYSTEM', 'INPUT_STORAGE']),
@@ -83,61 +100,70 @@ export const executeBatchJobRequest = z
     inputModel: z
       .object({ type: modelTypeSchema, content: base64 })
       .nullish()
-      .openapi({ type: 'object', description: 'The model to load; excludes inputModelReference.' }),
-    inputModelReference: modelReferenceSchema
-      .nullish()
-      .openapi({ type: 'object', description: 'A model that the simulation host can read itself.' }),
+      .meta({
+        description: 'The model to load; excludes inputModelReference.',
+        override: { type: 'object' },
+      }),
+    inputModelReference: modelReferenceSchema.nullish().meta({
+      description: 'A model that the simulation host can read itself.',
+      override: { type: 'object' },
+    }),
     inputScripts: z
       .array(z.object({ content: base64 }))
       .min(1)
       .max(1000)
-      .openapi({ description: 'Scripts to run, one after the other.' }),
+      .meta({ description: 'Scripts to run, one after the other.' }),
     additionalFiles: z
       .array(
         z.object({
-          filename: z.string().openapi({ description: 'Relative path with "/", by which scripts read the file.' }),
+          filename: z
+            .string()
+            .meta({ description: 'Relative path with "/", by which scripts read the file.' }),
           content: base64,
         }),
       )
       .max(10_000)
       .nullish()
-      .openapi({ type: 'array', description: 'Files that the scripts can read.' }),
+      .meta({ description: 'Files that the scripts can read.', override: { type: 'array' } }),
     variablesToInject: z
       .array(z.object({ key: z.string(), value: z.string() }))
       .max(10_000)
       .nullish()
-      .openapi({ type: 'array', description: 'Variables that the scripts can read.' }),
+      .meta({ description: 'Variables that the scripts can read.', override: { type: 'array' } }),
   })
-  .openapi('ExecuteBatchJobRequest');
+  .meta({ id: 'ExecuteBatchJobRequest' });
 export type ExecuteBatchJobRequest = z.output<typeof executeBatchJobRequest>;
 
 export const creationResponse = z
   .object({ status: taskStatus, id, requestedDatetime })
-  .openapi('CreationResponse');
+  .meta({ id: 'CreationResponse' });
 
 const executingWorkbench = z
   .object({ id: z.string(), version: z.string(), revision: z.string() })
-  .openapi('ExecutingWorkbench', { description: 'The instance that ran the task; absent before it began.' });
+  .meta({ id: 'ExecutingWorkbench', description: 'The instance that ran the task; absent before it began.' });
 
 export const simulateWorkResult = z
   .object({
     status: taskStatus,
     id,
-    message: z.string().openapi({ description: 'The state of the task in words.' }),
+    message: z.string().meta({ description: 'The state of the task in words.' }),
     executingWorkbench: executingWorkbench.optional(),
     requestedDatetime,
     startedDatetime,
     endedDatetime,
   })
-  .openapi('SimulateWorkResult');
+  .meta({ id: 'SimulateWorkResult' });
 
 const outputFile = z
   .object({
-    directory: z.string().optional().openapi({ description: 'Folder of the file; absent at the top.', example: 'plots' }),
-    filename: z.string().openapi({ example: 'motion.csv' }),
+    directory: z
+      .string()
+      .optional()
+      .meta({ description: 'Folder of the file; absent at the top.', example: 'plots' }),
+    filename: z.string().meta({ example: 'motion.csv' }),
     content: base64,
   })
-  .openapi('OutputFile');
+  .meta({ id: 'OutputFile' });
 
 export const executeBatchJobResult = z
   .object({
@@ -146,8 +172,8 @@ export const executeBatchJobResult = z
     batchExecutionStatus: z
       .enum(BATCH_EXECUTION_STATUSES)
       .optional()
-      .openapi({ description: 'How the scripts ended; absent when they could not be run.' }),
-    message: z.string().optional().openapi({ description: 'Why a FAILED task failed.' }),
+      .meta({ description: 'How the scripts ended; absent when they could not be run.' }),
+    message: z.string().optional().meta({ description: 'Why a FAILED task failed.' }),
     executingWorkbench: executingWorkbench.optional(),
     requestedDatetime,
     startedDatetime,
@@ -155,14 +181,14 @@ export const executeBatchJobResult = z
     outputFiles: z
       .array(outputFile)
       .optional()
-      .openapi({ description: 'Files that the scripts produced, sorted by path; absent before the end.' }),
+      .meta({ description: 'Files that the scripts produced, sorted by path; absent before the end.' }),
   })
-  .openapi('ExecuteBatchJobResult');
+  .meta({ id: 'ExecuteBatchJobResult' });
 
 export const resultQuery = z.object({
   timeout: queryInteger({ minimum: 0, maximum: 86_400 })
     .default(0)
-    .openapi({ description: 'How long to wait for the end of the task, in seconds.', example: 30 }),
+    .meta({ description: 'How long to wait for the end of the task, in seconds.', example: 30 }),
 });
 
 export const taskSchema = z
@@ -171,80 +197,96 @@ export const taskSchema = z
     type: z.enum(TASK_TYPES),
     name: z.string().optional(),
     priority: z.enum(PRIORITIES),
-    creator: z.string().optional().openapi({ description: 'Present when security is enabled.' }),
+    creator: z.string().optional().meta({ description: 'Present when security is enabled.' }),
     classifiers: z.array(z.object({ type: z.enum(CLASSIFIER_TYPES), value: z.string() })),
     requestedDatetime,
     startedDatetime,
     endedDatetime,
     status: taskStatus,
   })
-  .openapi('Task');
+  .meta({ id: 'Task' });
 
 export const taskPage = pageSchema(taskSchema, 'TaskPage');
 
 export const taskListQuery = z.object({
   ...pageQuery,
-  id: queryText().optional().openapi({ description: 'Whole identifier, with the wildcards * and ?.' }),
+  id: queryText().optional().meta({ description: 'Whole identifier, with the wildcards * and ?.' }),
   type: enumeration(TASK_TYPES).optional(),
-  name: queryText().optional().openapi({ description: 'Whole name, with the wildcards * and ?, without case.' }),
+  name: queryText().optional().meta({ description: 'Whole name, with the wildcards * and ?, without case.' }),
   priority: enumeration(PRIORITIES).optional(),
-  creator: queryText().optional().openapi({ description: 'Whole user name, with the wildcards * and ?.' }),
+  creator: queryText().optional().meta({ description: 'Whole user name, with the wildcards * and ?.' }),
   status: queryList(enumeration(TASK_STATUSES))
     .default([])
-    .openapi({ type: 'array', items: { type: 'string', enum: [...TASK_STATUSES] }, description: 'Any of these.' }),
+    .meta({
+      description: 'Any of these.',
+      override: { type: 'array', items: { type: 'string', enum: [...TASK_STATUSES] } },
+    }),
 });
 
 export const cancelQuery = z.object({
   force: queryBoolean()
     .default(false)
-    .openapi({ description: 'Also end a running task, on its instance.', example: false }),
+    .meta({ description: 'Also end a running task, on its instance.', example: false }),
 });
 
 export const instanceSchema = z
   .object({
-    id: z.string().openapi({ example: 'sim-1' }),
-    version: z.string().openapi({ example: '9.1.0' }),
-    revision: z.string().openapi({ example: '4711' }),
-    labels: z.array(z.string()).openapi({ example: ['gears', 'linux'] }),
-    agentId: z.string().optional().openapi({ description: 'The agent that holds the instance.', example: 'sim-host-1' }),
+    id: z.string().meta({ example: 'sim-1' }),
+    version: z.string().meta({ example: '9.1.0' }),
+    revision: z.string().meta({ example: '4711' }),
+    labels: z.array(z.string()).meta({ example: ['gears', 'linux'] }),
+    agentId: z
+      .string()
+      .optional()
+      .meta({ description: 'The agent that holds the instance.', example: 'sim-host-1' }),
     status: z.enum(INSTANCE_STATUSES),
-    startedDatetime: timestamp('When the instance process became ready; absent when it is not up.').optional(),
-    working: z.boolean().openapi({ description: 'True while the instance processes a task.' }),
+    startedDatetime: timestamp(
+      'When the instance process became ready; absent when it is not up.',
+    ).optional(),
+    working: z.boolean().meta({ description: 'True while the instance processes a task.' }),
   })
-  .openapi('WorkbenchInstance');
+  .meta({ id: 'WorkbenchInstance' });
 
 export const instancePage = pageSchema(instanceSchema, 'WorkbenchInstancePage');
 
 export const instanceListQuery = z.object({
   ...pageQuery,
-  id: queryText().optional().openapi({ description: 'Whole identifier, with the wildcards * and ?.' }),
-  version: queryText().optional().openapi({ description: 'Whole version, with the wildcards * and ?.', example: '9.*' }),
+  id: queryText().optional().meta({ description: 'Whole identifier, with the wildcards * and ?.' }),
+  version: queryText()
+    .optional()
+    .meta({ description: 'Whole version, with the wildcards * and ?.', example: '9.*' }),
   labels: queryList(z.string())
     .default([])
-    .openapi({ type: 'array', items: { type: 'string' }, description: 'All of these, without case.' }),
+    .meta({
+      description: 'All of these, without case.',
+      override: { type: 'array', items: { type: 'string' } },
+    }),
   status: queryList(enumeration(INSTANCE_STATUSES))
     .default([])
-    .openapi({ type: 'array', items: { type: 'string', enum: [...INSTANCE_STATUSES] }, description: 'Any of these.' }),
+    .meta({
+      description: 'Any of these.',
+      override: { type: 'array', items: { type: 'string', enum: [...INSTANCE_STATUSES] } },
+    }),
   working: queryBoolean().optional(),
 });
 
 export const agentSchema = z
   .object({
-    id: z.string().openapi({ example: 'sim-host-1' }),
+    id: z.string().meta({ example: 'sim-host-1' }),
     version: z.string(),
     revision: z.string(),
     instances: z.array(instanceSchema.omit({ startedDatetime: true })),
     status: z.enum(AGENT_STATUSES),
   })
-  .openapi('Agent');
+  .meta({ id: 'Agent' });
 
 export const agentPage = pageSchema(agentSchema, 'AgentPage');
 
 export const agentListQuery = z.object({
   ...pageQuery,
-  id: queryText().optional().openapi({ description: 'Whole identifier, with the wildcards * and ?.' }),
-  version: queryText().optional().openapi({ description: 'Whole version, with the wildcards * and ?.' }),
+  id: queryText().optional().meta({ description: 'Whole identifier, with the wildcards * and ?.' }),
+  version: queryText().optional().meta({ description: 'Whole version, with the wildcards * and ?.' }),
   status: queryList(enumeration(AGENT_STATUSES))
     .default([])
-    .openapi({ type: 'array', items: { type: 'string', enum: [...AGENT_STATUSES] } }),
+    .meta({ override: { type: 'array', items: { type: 'string', enum: [...AGENT_STATUSES] } } }),
 });

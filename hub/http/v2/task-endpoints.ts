@@ -34,7 +34,8 @@ export function taskEndpoints(tasks: Tasks, files: FileStore): Endpoint[] {
         path: `${BASE}/simulate-work/create`,
         tag: 'Tasks',
         summary: 'Create a simulate-work task',
-        description: 'Blocks a workbench instance for a number of seconds. 201 is answered when the task is durable.',
+        description:
+          'Blocks a workbench instance for a number of seconds. 201 is answered when the task is durable.',
         body: simulateWorkRequest,
         responses: { 201: { description: 'The task waits.', schema: creationResponse }, 423: LOCKED },
       },
@@ -55,7 +56,8 @@ export function taskEndpoints(tasks: Tasks, files: FileStore): Endpoint[] {
         path: `${BASE}/simulate-work/{id}/result`,
         tag: 'Tasks',
         summary: 'Result of a simulate-work task',
-        description: 'Waits up to `timeout` seconds for the end of the task and answers with what it is then.',
+        description:
+          'Waits up to `timeout` seconds for the end of the task and answers with what it is then.',
         params: idParams,
         query: resultQuery,
         responses: { 200: { description: 'The current state.', schema: simulateWorkResult }, 404: NOT_FOUND },
@@ -72,7 +74,8 @@ export function taskEndpoints(tasks: Tasks, files: FileStore): Endpoint[] {
         path: `${BASE}/execute-batch-job/create`,
         tag: 'Tasks',
         summary: 'Create an execute-batch-job task',
-        description: 'Runs scripts on a workbench instance, optionally with a model, and keeps the files they produce.',
+        description:
+          'Runs scripts on a workbench instance, optionally with a model, and keeps the files they produce.',
         body: executeBatchJobRequest,
         responses: { 201: { description: 'The task waits.', schema: creationResponse }, 423: LOCKED },
       },
@@ -95,10 +98,14 @@ export function taskEndpoints(tasks: Tasks, files: FileStore): Endpoint[] {
         path: `${BASE}/execute-batch-job/{id}/result`,
         tag: 'Tasks',
         summary: 'Result of an execute-batch-job task',
-        description: 'Waits up to `timeout` seconds for the end of the task and answers with what it is then.',
+        description:
+          'Waits up to `timeout` seconds for the end of the task and answers with what it is then.',
         params: idParams,
         query: resultQuery,
-        responses: { 200: { description: 'The current state.', schema: executeBatchJobResult }, 404: NOT_FOUND },
+        responses: {
+          200: { description: 'The current state.', schema: executeBatchJobResult },
+          404: NOT_FOUND,
+        },
       },
       async ({ params, query, context }) => {
         const signal = () => context.req.raw.signal;

@@ -21,7 +21,9 @@ export function sqliteAgentStore(db: SqliteDatabase, commit: GroupCommit): Agent
 
   return {
     save: async ({ id, version, revision, seenAtMs, instances }) =>
-      void (await commit.relaxed(() => upsert.run(id, version, revision, seenAtMs, JSON.stringify(instances)))),
+      void (await commit.relaxed(() =>
+        upsert.run(id, version, revision, seenAtMs, JSON.stringify(instances)),
+      )),
     all: async () =>
       selectAll.all().map((row) => ({
         id: row.id,

@@ -101,7 +101,9 @@ export class GroupCommit {
     if (!(error instanceof Database.SqliteError)) return error;
     this.#log.error({ err: error }, 'the database could not be written');
     if (error.code === 'SQLITE_FULL') {
-      return new HubError('STORAGE_FULL', 'the disk of the hub is full; nothing was changed', { cause: error });
+      return new HubError('STORAGE_FULL', 'the disk of the hub is full; nothing was changed', {
+        cause: error,
+      });
     }
     return new HubError('STORE_UNAVAILABLE', 'the hub cannot write its database; nothing was changed', {
       cause: error,

@@ -19,7 +19,8 @@ export function sqliteSmallFiles(db: SqliteDatabase, commit: GroupCommit): Small
     SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM task_file WHERE digest = value)`);
 
   return {
-    put: async (digest, content, storedAtMs) => void (await commit.relaxed(() => insert.run(digest, storedAtMs, content))),
+    put: async (digest, content, storedAtMs) =>
+      void (await commit.relaxed(() => insert.run(digest, storedAtMs, content))),
     find: async (digest) => select.get(digest)?.content,
     sweep: async (storedBeforeMs) => {
       let removed = 0;

@@ -13,7 +13,9 @@ interface FileRow {
 }
 
 export function sqliteTaskArchive(db: SqliteDatabase, commit: GroupCommit): TaskArchive {
-  const selectTask = db.prepare<[string], TaskRow>(`SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE task.id = ?`);
+  const selectTask = db.prepare<[string], TaskRow>(
+    `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE task.id = ?`,
+  );
   const selectFiles = db.prepare<[string], FileRow>(`
     SELECT role, path, digest, size_bytes FROM task_file
     WHERE task_seq = (SELECT seq FROM task WHERE id = ?) AND role IN ('OUTPUT', 'LOG')
@@ -36,7 +38,9 @@ export function sqliteTaskArchive(db: SqliteDatabase, commit: GroupCommit): Task
       const ref = ({ digest, size_bytes }: FileRow) => ({ digest, sizeBytes: size_bytes });
       const log = rows.find(({ role }) => role === 'LOG');
       return {
-        outputFiles: rows.filter(({ role }) => role === 'OUTPUT').map((row) => ({ path: row.path, ...ref(row) })),
+        outputFiles: rows
+          .filter(({ role }) => role === 'OUTPUT')
+          .map((row) => ({ path: row.path, ...ref(row) })),
         log: log ? ref(log) : null,
       };
     },

@@ -62,7 +62,10 @@ export function sqliteTaskQueue(db: SqliteDatabase, commit: GroupCommit): TaskQu
     WHERE id = @taskId AND status = 'WAITING'
       AND (attempt = @attempt - 1 OR (attempt = @attempt AND instance_id = @instanceId))`);
   const selectInForce = db.prepare<[string, number, string]>(`SELECT 1 FROM task WHERE ${IN_FORCE}`);
-  const endTask = db.prepare<[string, string | null, string | null, number, string, number, string], { seq: number }>(`
+  const endTask = db.prepare<
+    [string, string | null, string | null, number, string, number, string],
+    { seq: number }
+  >(`
     UPDATE task SET status = ?, batch_status = ?, message = ?, ended_at = ? WHERE ${IN_FORCE} RETURNING seq`);
   const releaseTask = db.prepare<[number, number, string, number, string]>(`
     UPDATE task SET status = 'WAITING', started_at = NULL, crashes = crashes + ?, losses = losses + ?
@@ -130,7 +133,8 @@ export function sqliteTaskQueue(db: SqliteDatabase, commit: GroupCommit): TaskQu
   };
 
   const adoptOne = ({ ref, instance, startedAtMs }: HeldAttempt): boolean =>
-    adoptTask.run({ ...ref, startedAtMs, ...instance }).changes > 0 || selectInForce.get(...fence(ref)) !== undefined;
+    adoptTask.run({ ...ref, startedAtMs, ...instance }).changes > 0 ||
+    selectInForce.get(...fence(ref)) !== undefined;
 
   const endOne = ({ ref, ending, endedAtMs }: EndedAttempt): boolean => {
     const row = endTask.get(

@@ -1,0 +1,77 @@
+/** The hub's configuration (decisions 1). */
+import { join } from 'node:path';
+import { type ConfigSource, type LoadedConfig, loadConfig } from '@workbench-hub/shared/config/load';
+import { duration, secret, section, size } from '@workbench-hub/shared/config/values';
+import { LOG_LEVELS } from '@workbench-hub/shared/runtime/logger';
+import { z } from 'zod';
+
+const port = z.int({ error: 'a whole number from 0 to 65535' }).min(0).max(65_535);
+
+export const hubConfigSchema = z
+  .strictObject({
+    server: section({
+      host: z.string().min(1).default('127.0.0.1'),
+      /** 0: any free port, which the log names. */
+      port: port.default(8080),
+    }),
+    dataDir: z.string().min(1).default('./workbench-hub-data'),
+    security: section({
+      enabled: z.literal(false, { error: 'false: this version has no log-in yet' }).default(false),
+      allowInsecure: z.boolean().default(false),
+    }),
+    agents: section({
+      /** None: one is generated into <dataDir>/agent-token. */
+      token: secret().nullable().default(null),
+      unreachableAfter: duration({ minMs: 1000 }).default(30_000),
+      leaseTimeout: duration().default(30 * 60_000),
+      forgetAfter: duration().default(30 * 86_400_000),
+    }),
+    tasks: section({
+      maxAttempts: z.int().min(1).default(3),
+      maxLosses: z.int().min(1).default(10),
+      keepEndedFor: duration().default(30 * 86_400_000),
+      defaultVersion: z.string().min(1).nullable().default(null),
+    }),
+    limits: section({
+      requestBody: size().default(2 * 1024 ** 3),
+    }),
+    health: section({
+      diskSpaceThreshold: size({ minBytes: 0 }).default(10_485_760),
+      /** None: the folder in which the hub is installed. */
+      diskSpacePath: z.string().min(1).nullable().default(null),
+      downStatus: z.literal([200, 503], { error: '200 or 503' }).default(200),
+    }),
+    log: section({
+      level: z.enum(LOG_LEVELS).default('info'),
+      /** None: <dataDir>/logs/hub.log. */
+      file: z.string().min(1).nullable().default(null),
+    }),
+  })
+  .superRefine((config, context) => {
+    if (config.security.enabled || config.security.allowInsecure || isLoopback(config.server.host)) return;
+    context.addIssue({
+      code: 'custom',
+      path: ['server', 'host'],
+      message:
+        'a loopback address as long as security is off; set security.allowInsecure: true to listen there all the same',
+    });
+  });
+
+export type HubConfig = z.output<typeof hubConfigSchema>;
+
+/** Reads the file (or none) and the environment. */
+export function loadHubConfig(
+  file: string | null,
+  environment: ConfigSource<never>['environment'],
+): LoadedConfig<HubConfig> {
+  return loadConfig({ schema: hubConfigSchema, file, environment, environmentPrefix: 'WORKBENCH_HUB' });
+}
+
+/** Where the log of the hub goes. */
+export function logFileOf(config: HubConfig): string {
+  return config.log.file ?? join(config.dataDir, 'logs', 'hub.log');
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}

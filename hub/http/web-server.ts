@@ -1,0 +1,69 @@
+/** The one port of the hub: REST, file transfers of agents, and their WebSockets. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import type { Timers } from '@workbench-hub/shared/runtime/runtime';
+
+export interface WebServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly fetch: (request: Request) => Response | Promise<Response>;
+  readonly timers: Timers;
+  /** Sees every request first; true when it takes it. */
+  readonly first: (request: IncomingMessage, response: ServerResponse) => boolean;
+}
+
+export interface WebServer {
+  readonly server: Server;
+  /** Resolves with the address, such as `http://127.0.0.1:8080`; rejects with {@link StartRefused}. */
+  listen(): Promise<string>;
+  /** Takes no new connection; resolves when the requests under way have ended, or are cut off after `graceMs`. */
+  close(graceMs: number): Promise<void>;
+}
+
+export function webServer({ host, port, timers, fetch, first }: WebServerOptions): WebServer {
+  const listener = getRequestListener(fetch);
+  const server = createServer((request, response) => {
+    if (!first(request, response)) void listener(request, response);
+  });
+  // Uploads may take long; a client that does not even send its headers is not waited for.
+  server.requestTimeout = 0;
+  server.headersTimeout = 30_000;
+  server.keepAliveTimeout = 65_000;
+
+  return {
+    server,
+    listen: () =>
+      new Promise((resolve, reject) => {
+        server.once('error', (error: NodeJS.ErrnoException) => reject(refusal(error, host, port)));
+        server.listen(port, host, () => {
+          const { address, family, port: bound } = server.address() as AddressInfo;
+          resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`);
+        });
+      }),
+    close: (graceMs) =>
+      new Promise((resolve) => {
+        if (!server.listening) return resolve();
+        const cutOff = timers.after(graceMs, () => server.closeAllConnections());
+        server.close(() => {
+          cutOff.cancel();
+          resolve();
+        });
+        server.closeIdleConnections();
+      }),
+  };
+}
+
+function refusal(error: NodeJS.ErrnoException, host: string, port: number): Error {
+  if (error.code === 'EADDRINUSE') {
+    return new StartRefused(`port ${port} of ${host} is in use: stop what listens there, or set server.port`);
+  }
+  if (error.code === 'EACCES') {
+    return new StartRefused(`port ${port} may not be opened by this user: set server.port to one above 1023`);
+  }
+  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') {
+    return new StartRefused(`${host} is not an address of this machine: correct server.host`);
+  }
+  return error;
+}

@@ -1,0 +1,39 @@
+/** The program workbench-hub: arguments, signals and exit codes; nothing else. */
+import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
+import { openLog } from '@workbench-hub/shared/runtime/logger';
+import { EXIT, runProgram } from '@workbench-hub/shared/runtime/run-program';
+import { Command } from 'commander';
+import { loadHubConfig, logFileOf } from './config.js';
+import { createHub } from './hub.js';
+
+interface Options {
+  config?: string;
+  checkConfig?: boolean;
+}
+
+const program = new Command('workbench-hub')
+  .description(
+    'The central server: takes jobs over REST, queues them durably, and gives them to workbench instances.',
+  )
+  .version(buildInfo.version)
+  .option('--config <file>', 'configuration file (YAML); without it, the defaults')
+  .option('--check-config', 'say what is wrong with the configuration and exit: 0 when nothing, otherwise 2')
+  .addHelpText(
+    'after',
+    '\nEvery key can be set in the environment: WORKBENCH_HUB_SERVER_PORT=9000 is server.port.',
+  )
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.OK : EXIT.REFUSED))
+  .parse();
+
+const options = program.opts<Options>();
+const loaded = loadHubConfig(options.config ?? null, process.env);
+if ('faults' in loaded) {
+  for (const fault of loaded.faults) console.error(fault);
+  process.exitCode = EXIT.REFUSED;
+} else if (options.checkConfig) {
+  console.log('The configuration is valid.');
+} else {
+  const { config } = loaded;
+  const openedLog = openLog({ name: 'hub', level: config.log.level, file: logFileOf(config) });
+  await runProgram(createHub(config, openedLog.log), openedLog);
+}

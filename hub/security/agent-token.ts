@@ -1,0 +1,32 @@
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+
+const FILE_NAME = 'agent-token';
+
+/** The token by which agents join: the configured one, or one that is kept in `<dataDir>/agent-token`, made at the
+ *  first start and readable by the hub's user only (decisions 1). */
+export async function agentToken(configured: string | null, dataDir: string): Promise<string> {
+  if (configured !== null) return configured;
+  const path = join(dataDir, FILE_NAME);
+  await mkdir(dataDir, { recursive: true });
+  try {
+    const handle = await open(path, 'wx', 0o600);
+    try {
+      const token = randomBytes(32).toString('base64url');
+      await handle.writeFile(`${token}\n`);
+      await handle.sync();
+      return token;
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  const token = (await readFile(path, 'utf8')).trim();
+  if (token === '') {
+    throw new StartRefused(`${path} is empty: remove it to have a new token made, or set agents.token`);
+  }
+  return token;
+}
