@@ -1,0 +1,71 @@
+// A job by the REST interface: create, follow its log, wait for its result.
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const LOG_POLL_MS = 250;
+const WAIT_S = 60;
+
+async function request(url, init) {
+  const response = await fetch(url, init);
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${init?.method ?? 'GET'} ${url}: ${response.status} ${text}`);
+  return text;
+}
+
+/** Reads a resource as JSON. */
+export async function getJson(url) {
+  return JSON.parse(await request(url));
+}
+
+/** Creates an execute-batch-job task; gives its id. */
+export async function createJob(baseUrl, job) {
+  const answer = await request(`${baseUrl}/api/2.0/workbench/task/execute-batch-job/create`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(job),
+  });
+  return JSON.parse(answer).id;
+}
+
+/** Waits for the end of a task; `onOutput` gets each new line that its scripts print. Gives the result. */
+export async function followJob(baseUrl, id, onOutput) {
+  let ended = false;
+  const result = (async () => {
+    for (;;) {
+      const url = `${baseUrl}/api/2.0/workbench/task/execute-batch-job/${id}/result?timeout=${WAIT_S}`;
+      const latest = await getJson(url);
+      if (latest.status !== 'WAITING' && latest.status !== 'RUNNING') return latest;
+    }
+  })().finally(() => {
+    ended = true;
+  });
+
+  let shown = 0;
+  const showNew = async (all) => {
+    const log = await request(`${baseUrl}/api/2.0/workbench/task/${id}/log`);
+    const whole = all ? log.length : log.lastIndexOf('\n') + 1;
+    const fresh = log.slice(shown, whole);
+    shown = Math.max(shown, whole);
+    for (const line of fresh.split('\n')) if (line !== '') onOutput(line);
+  };
+  while (!ended) {
+    await showNew(false);
+    await Promise.race([result.catch(() => undefined), delay(LOG_POLL_MS)]);
+  }
+  const final = await result;
+  await showNew(true);
+  return final;
+}
+
+/** Writes the output files of a result beneath `folder`; gives their paths relative to it and their sizes. */
+export async function saveOutputs(result, folder) {
+  const saved = [];
+  for (const { directory = '', filename, content } of result.outputFiles ?? []) {
+    const bytes = Buffer.from(content, 'base64');
+    await mkdir(join(folder, directory), { recursive: true });
+    await writeFile(join(folder, directory, filename), bytes);
+    saved.push({ path: join(directory, filename), sizeBytes: bytes.length });
+  }
+  return saved;
+}

@@ -1,0 +1,161 @@
+// npm run quickstart: from a clone to a real simulation whose result files lie on this disk.
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, relative } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { prepare, root } from '../prepare.mjs';
+import { createJob, followJob, getJson, saveOutputs } from './job.mjs';
+import { assertRunning, isPortFree, startProgram, stopProgram, waitForLog } from './programs.mjs';
+
+const HERE = fileURLToPath(new URL('.', import.meta.url));
+const DEFAULT_PORT = 8080;
+const READY_TIMEOUT_MS = 60_000;
+
+const { values: options } = parseArgs({
+  options: { keep: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
+});
+if (options.help) {
+  console.log('npm run quickstart [-- --keep]\n  --keep  leave the hub and the agent running afterwards');
+  process.exit(0);
+}
+
+const programs = [];
+let dataFolder;
+let keep = false;
+
+async function cleanUp() {
+  if (keep) return;
+  for (const program of programs.splice(0).reverse()) await stopProgram(program);
+  if (dataFolder) await rm(dataFolder, { recursive: true, force: true });
+  dataFolder = undefined;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, async () => {
+    console.error('\nStopping ...');
+    await cleanUp();
+    process.exit(1);
+  });
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(`\nThe quickstart failed. ${error.message}`);
+  process.exitCode = 1;
+} finally {
+  await cleanUp();
+}
+
+async function main() {
+  await prepare();
+  dataFolder = await mkdtemp(join(tmpdir(), 'workbench-hub-quickstart-'));
+
+  const baseUrl = await startHub();
+  await startAgent(baseUrl);
+
+  const job = await exampleJob();
+  const id = await createJob(baseUrl, job);
+  console.log(`\nJob:    ${job.name}, handed in as task ${id}`);
+  const result = await followJob(baseUrl, id, (line) => console.log(`        | ${line}`));
+  const { id: instance, version } = result.executingWorkbench ?? {};
+  console.log(`        ${result.status} on instance ${instance} (version ${version}), scripts ${result.batchExecutionStatus}`);
+  if (result.status !== 'FINISHED') throw new Error(result.message ?? `The task is ${result.status}.`);
+
+  const folder = join(root, 'quickstart-results', id);
+  await mkdir(folder, { recursive: true });
+  const files = await saveOutputs(result, folder);
+  console.log(`\nResult: ${files.length} files in ${relative(process.cwd(), folder) || folder}`);
+  for (const { path, sizeBytes } of files) console.log(`        ${String(sizeBytes).padStart(9)} bytes  ${path}`);
+
+  if (options.keep) leaveRunning(baseUrl, id);
+}
+
+async function startHub() {
+  const free = await isPortFree(DEFAULT_PORT);
+  const configFile = join(dataFolder, 'hub.yaml');
+  await writeFile(configFile, `server: { host: 127.0.0.1, port: ${free ? DEFAULT_PORT : 0} }\ndataDir: ./hub\n`);
+  const hub = startProgram({
+    name: 'hub',
+    script: join(root, 'hub/bin/workbench-hub.js'),
+    args: ['--config', configFile],
+    folder: dataFolder,
+  });
+  programs.push(hub);
+  const logFile = join(dataFolder, 'hub/logs/hub.log');
+  const address = await waitForLog(hub, logFile, ({ address }) => address, READY_TIMEOUT_MS);
+  const note = free ? '' : ` (port ${DEFAULT_PORT} is in use, so another one)`;
+  console.log(`\nHub:    ${address}, process ${hub.pid}${note}`);
+  return address;
+}
+
+async function startAgent(baseUrl) {
+  const configFile = join(dataFolder, 'agent.yaml');
+  await writeFile(
+    configFile,
+    `id: quickstart-host
+hub: ${baseUrl.replace('http', 'ws')}
+tokenFile: ./hub/agent-token
+dataDir: ./agent
+instances:
+  - id: mujoco
+    version: "3.14.0"
+    labels: [multibody, mujoco]
+    count: 2
+    command: [workbench-mujoco]
+  - id: scripts
+    version: "1.0.0"
+    labels: [scripts]
+    command: [workbench-runner, --interpreter, node]
+`,
+  );
+  const agent = startProgram({
+    name: 'agent',
+    script: join(root, 'agent/bin/workbench-agent.js'),
+    args: ['--config', configFile],
+    folder: dataFolder,
+  });
+  programs.push(agent);
+  const up = await allInstancesUp(baseUrl, agent, 3);
+  console.log(`Agent:  quickstart-host, process ${agent.pid}, instances ${up.map(({ id }) => id).join(', ')}`);
+}
+
+async function allInstancesUp(baseUrl, agent, count) {
+  const deadline = Date.now() + READY_TIMEOUT_MS;
+  for (;;) {
+    const { content } = await getJson(`${baseUrl}/api/2.0/workbench/node/instance/list?status=UP`);
+    if (content.length === count) return content;
+    assertRunning(agent);
+    if (Date.now() > deadline) throw new Error(`The instances did not get ready; the agent's log: ${agent.outFile}`);
+    await delay(100);
+  }
+}
+
+async function exampleJob() {
+  const base64 = async (name) => (await readFile(join(HERE, name))).toString('base64');
+  return {
+    name: 'slider-crank at 1500 rpm',
+    classifiers: [
+      { type: 'VERSION', value: '3.*' },
+      { type: 'LABLES', value: 'multibody' },
+    ],
+    inputModel: { type: 'MJCF', content: await base64('slider-crank.xml') },
+    inputScripts: [{ content: await base64('simulate.js') }, { content: await base64('report.js') }],
+    variablesToInject: [{ key: 'crankSpeedRpm', value: '1500' }],
+  };
+}
+
+function leaveRunning(baseUrl, id) {
+  keep = true;
+  const pids = programs.map(({ pid }) => pid).join(' ');
+  console.log(`
+Both go on running: REST interface ${baseUrl}, its description ${baseUrl}/openapi.json
+Data and logs are in ${dataFolder}
+Try next:
+  curl '${baseUrl}/api/2.0/workbench/node/instance/list'
+  curl '${baseUrl}/api/2.0/workbench/task/${id}'
+  curl -X POST '${baseUrl}/api/2.0/workbench/task/simulate-work/create' -H 'content-type: application/json' -d '{"duration": 5}'
+Stop them with: kill ${pids}`);
+}
