@@ -18,7 +18,9 @@ export function describeIssue(issue: z.core.$ZodIssue, input: unknown, schema: z
     });
   }
   const path = pathText(issue.path);
-  const found = isSecret(schema, issue.path) ? 'a value that is not shown' : show(valueAt(input, issue.path));
+  const value = valueAt(input, issue.path);
+  const hidden = value !== undefined && value !== null && isSecret(schema, issue.path);
+  const found = hidden ? 'a value that is not shown' : show(value);
   return [{ path, text: `${path}: found ${found}, allowed: ${allowed(issue)}` }];
 }
 
@@ -57,7 +59,7 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
 }
 
 function show(value: unknown): string {
-  if (value === undefined) return 'nothing';
+  if (value === undefined || value === null) return 'nothing';
   const text = JSON.stringify(value) ?? String(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }

@@ -1,0 +1,148 @@
+/**
+ * Which environment programs and scripts get. An injected variable may not steer the programs that a script starts:
+ * such a variable reaches the script by WORKBENCH_VARIABLES and as a global only (decisions 3, what a script sees).
+ */
+
+export interface JobPaths {
+  /** Absolute path of the model, or null when the job has none. */
+  readonly model: string | null;
+  /** Absolute path of the JSON file with all variables. */
+  readonly variables: string;
+  /** Absolute path of the folder from which files go to the output storage. */
+  readonly outputStorage: string;
+}
+
+export interface Variable {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** What is added to the environment of every script of a job. */
+export function jobEnvironment(
+  taskId: string,
+  variables: readonly Variable[],
+  paths: JobPaths,
+): Record<string, string> {
+  const environment: Record<string, string> = {};
+  for (const { key, value } of variables) {
+    if (mayBeInjected(key) && !value.includes('\0')) environment[key] = value;
+  }
+  environment['WORKBENCH_TASK_ID'] = taskId;
+  if (paths.model !== null) environment['WORKBENCH_MODEL'] = paths.model;
+  environment['WORKBENCH_VARIABLES'] = paths.variables;
+  environment['WORKBENCH_OUTPUT_STORAGE'] = paths.outputStorage;
+  return environment;
+}
+
+/** All variables as one object; `Object.fromEntries` keeps a key such as `__proto__` as data. */
+export function variablesObject(variables: readonly Variable[]): Record<string, string> {
+  return Object.fromEntries(variables.map(({ key, value }) => [key, value]));
+}
+
+/** True for a name that may stand in a script's environment. */
+export function mayBeInjected(key: string): boolean {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(key)) return false;
+  if (/_proxy$/i.test(key)) return false; // read in either case
+  return !STEERING_NAMES.has(key) && !STEERING_PREFIXES.some((prefix) => key.startsWith(prefix));
+}
+
+/** Names by which shells, loaders, interpreters and common tools are told what to load, run or trust. */
+const STEERING_NAMES: ReadonlySet<string> = new Set([
+  // where programs and people's files are
+  ...['PATH', 'PATHEXT', 'HOME', 'PWD', 'OLDPWD', 'CDPATH', 'USER', 'LOGNAME', 'USERNAME', 'USERPROFILE'],
+  ...['TMPDIR', 'TMP', 'TEMP', 'APPDATA', 'LOCALAPPDATA', 'PROGRAMDATA', 'HOMEDRIVE', 'HOMEPATH', 'Path'],
+  ...['SYSTEMROOT', 'WINDIR', 'COMSPEC', 'SYSTEMDRIVE', 'PSMODULEPATH'],
+  // shells
+  ...[
+    'SHELL',
+    'IFS',
+    'ENV',
+    'BASH_ENV',
+    'BASHOPTS',
+    'SHELLOPTS',
+    'PROMPT_COMMAND',
+    'PS0',
+    'PS1',
+    'PS2',
+    'PS4',
+  ],
+  ...['ZDOTDIR', 'FPATH', 'GLOBIGNORE', 'POSIXLY_CORRECT', '_'],
+  // the C library and locale
+  ...['LANG', 'LANGUAGE', 'TZ', 'TZDIR', 'LOCPATH', 'NLSPATH', 'HOSTALIASES', 'RES_OPTIONS', 'GCONV_PATH'],
+  ...['MALLOC_TRACE', 'MALLOC_CONF', 'GETCONF_DIR', 'LOCALDOMAIN', 'RESOLV_HOST_CONF'],
+  // terminal, editors and helpers that tools start
+  ...['TERM', 'TERMCAP', 'TERMINFO', 'TERMINFO_DIRS', 'EDITOR', 'VISUAL', 'PAGER', 'MANPAGER', 'BROWSER'],
+  ...['LESSOPEN', 'LESSCLOSE', 'DISPLAY', 'SUDO_ASKPASS', 'INPUTRC'],
+  // interpreters and virtual machines
+  ...['JAVA_TOOL_OPTIONS', '_JAVA_OPTIONS', 'JDK_JAVA_OPTIONS', 'JAVA_HOME', 'CLASSPATH', 'VIRTUAL_ENV'],
+  ...['PERLLIB', 'LUA_INIT', 'LUA_PATH', 'LUA_CPATH', 'TCLLIBPATH', 'PHPRC', 'PHP_INI_SCAN_DIR', 'ERL_LIBS'],
+  ...[
+    'GEM_HOME',
+    'GEM_PATH',
+    'BUNDLE_GEMFILE',
+    'JULIA_LOAD_PATH',
+    'OCTAVE_PATH',
+    'MATLABPATH',
+    'CONDA_PREFIX',
+  ],
+  ...[
+    'GUILE_LOAD_PATH',
+    'AWKPATH',
+    'AWKLIBPATH',
+    'R_HOME',
+    'R_PROFILE',
+    'R_ENVIRON',
+    'R_LIBS',
+    'R_LIBS_USER',
+  ],
+  // the network and whom to trust in it
+  ...['SSLKEYLOGFILE', 'OPENSSL_CONF'],
+  ...['OPENSSL_MODULES', 'OPENSSL_ENGINES', 'CURL_HOME', 'CURL_CA_BUNDLE', 'REQUESTS_CA_BUNDLE', 'WGETRC'],
+  ...['NETRC', 'RSYNC_RSH', 'CVS_RSH', 'KRB5_CONFIG', 'KRB5CCNAME'],
+  // builds
+  ...[
+    'MAKEFLAGS',
+    'MFLAGS',
+    'GCC_EXEC_PREFIX',
+    'COMPILER_PATH',
+    'LIBRARY_PATH',
+    'GOROOT',
+    'GOPATH',
+    'GOFLAGS',
+  ],
+]);
+
+const STEERING_PREFIXES: readonly string[] = [
+  ...[
+    'WORKBENCH_',
+    'NODE_',
+    'NPM_',
+    'npm_',
+    'PNPM_',
+    'YARN_',
+    'DENO_',
+    'BUN_',
+    'ELECTRON_',
+    'PYTHON',
+    'PIP_',
+    'CONDA_',
+  ],
+  ...['PERL5', 'PERL_', 'RUBY', 'JAVA_', 'DOTNET_', 'CORECLR_', 'COMPLUS_', 'LD_', 'DYLD_', '_RLD', 'LC_'],
+  ...['GLIBC_', 'GIT_', 'SSH_', 'SSL_', 'XDG_', 'SYSTEMD_', 'LISTEN_', 'NOTIFY_', 'BASH_FUNC_', 'CARGO_'],
+];
+
+/** What a workbench program inherits of the agent's own environment: not the agent's settings, which may hold its
+ *  token, nor what was meant for the agent's process alone. */
+export function inheritedEnvironment(
+  environment: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  const inherited: Record<string, string> = {};
+  for (const [name, value] of Object.entries(environment)) {
+    if (value !== undefined && !NOT_INHERITED.test(name)) inherited[name] = value;
+  }
+  return inherited;
+}
+
+/** The agent's settings; how npm, a debugger or a parent started it; how systemd talks to it. */
+const NOT_INHERITED =
+  /^(?:WORKBENCH_.*|npm_.*|INIT_CWD|NODE_OPTIONS|NODE_CHANNEL_.*|NODE_UNIQUE_ID|NODE_V8_COVERAGE|INVOCATION_ID|JOURNAL_STREAM|NOTIFY_SOCKET|WATCHDOG_.*|LISTEN_.*|CREDENTIALS_DIRECTORY)$/;

@@ -1,0 +1,43 @@
+/** What has ended and is not settled: reports and the contents that they name, on disk. */
+import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import type { FileRef } from '@workbench-hub/shared/domain/job';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+
+/** Writes one content and learns its digest meanwhile. */
+export interface ContentWriter {
+  write(bytes: Uint8Array): Promise<void>;
+  /** Closes it; it is kept under its digest. */
+  finish(): Promise<FileRef>;
+  /** Closes and removes it. */
+  abandon(): Promise<void>;
+}
+
+/** The contents of one report. */
+export interface ReportFolder {
+  readonly name: string;
+  begin(): Promise<ContentWriter>;
+  /** Removes it with all that is in it. */
+  discard(): Promise<void>;
+}
+
+export interface SpooledReport {
+  readonly report: AttemptReport;
+  /** Name of the folder with its contents, null when it has none. */
+  readonly folder: string | null;
+}
+
+export interface Spool {
+  /** What earlier runs of the agent left, oldest first. */
+  readonly leftOver: readonly SpooledReport[];
+  createFolder(ref: AttemptRef): Promise<ReportFolder>;
+  /** Resolves when the report would survive the end of this process. A second one for the same attempt replaces it. */
+  put(spooled: SpooledReport): Promise<void>;
+  /** Forgets the report and removes its contents. */
+  settle(spooled: SpooledReport): Promise<void>;
+  /** Reads a content; throws {@link ContentLost}, when it begins or later, if it is not there any more. */
+  read(folder: string, file: FileRef): AsyncIterable<Uint8Array>;
+}
+
+export class ContentLost extends Error {
+  override readonly name = 'ContentLost';
+}

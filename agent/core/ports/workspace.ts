@@ -1,0 +1,44 @@
+/** The directories in which jobs work. */
+import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { ReportFolder } from './spool.js';
+
+/** One attempt's directories. All paths are absolute; `path` parameters are relative, with `/`. */
+export interface WorkingDirectory {
+  /** Where scripts run; what is new or changed in it afterwards is the output. */
+  readonly files: string;
+  readonly outputStorage: string;
+  readonly variables: string;
+  /** Puts a cached content under `path` into `files`, gives where it is. */
+  placeFile(path: string, digest: string): Promise<string>;
+  /** Puts a cached content beside `files`, as the script number `index`. */
+  placeScript(index: number, digest: string): Promise<string>;
+  /** Copies a file of this host. */
+  placeLocalFile(path: string, source: string): Promise<string>;
+  writeVariables(variables: Readonly<Record<string, string>>): Promise<void>;
+  /** Takes what is in `files` now for what was staged. */
+  seal(): Promise<void>;
+  /** Copies every output into the folder, sorted by path. Rejects with the signal's reason when it is aborted. */
+  collect(into: ReportFolder, signal: AbortSignal): Promise<Collected>;
+  /** Leaves it for people to look into, also after a restart of the agent. */
+  keep(): Promise<void>;
+  discard(): Promise<void>;
+}
+
+export interface Collected {
+  readonly files: readonly NamedFileRef[];
+  readonly leftOut: readonly { readonly name: string; readonly why: string }[];
+}
+
+export interface Workspace {
+  create(ref: AttemptRef): Promise<WorkingDirectory>;
+  /** Where a path really leads, links resolved; rejects with {@link FileNotReadable}. */
+  resolve(path: string): Promise<string>;
+  /** The same for each folder that exists; others are left out. */
+  resolveFolders(paths: readonly string[]): Promise<string[]>;
+}
+
+/** A file of this host is missing, is no file, or may not be read; the message says which. */
+export class FileNotReadable extends Error {
+  override readonly name = 'FileNotReadable';
+}

@@ -1,0 +1,23 @@
+/** Says in words how an instance program came to its end. */
+import type { ProgramEnd } from './ports/programs.js';
+
+/** Continues "the instance program …". */
+export function describeEnd(end: ProgramEnd): string {
+  switch (end.kind) {
+    case 'NOT_FOUND':
+      return `was not found: there is no program ${JSON.stringify(end.program)}; check "command" of the instance`;
+    case 'NOT_STARTED':
+      return `could not be started: ${JSON.stringify(end.program)}: ${end.reason}; check "command" of the instance`;
+    case 'VIOLATION':
+      return `was killed because it broke the instance protocol: ${end.fault}`;
+    case 'EXITED':
+      return end.signal === null
+        ? `exited with code ${end.exitCode ?? 'unknown'}`
+        : `was ended by ${end.signal}`;
+  }
+}
+
+/** `30 s`, `0.5 s` */
+export function seconds(durationMs: number): string {
+  return `${Math.round(durationMs / 100) / 10} s`;
+}

@@ -1,0 +1,106 @@
+/** The spool: `journal.jsonl` with one line for each report put ({put}) or settled ({settled}), and beneath `files/` a
+ *  folder for each report that names contents. */
+import { createReadStream } from 'node:fs';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import type { FileRef } from '@workbench-hub/shared/domain/job';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { ContentLost, type ReportFolder, type Spool, type SpooledReport } from '../core/ports/spool.js';
+import { attemptKey } from '../core/reports.js';
+import { beginContent } from './content-writer.js';
+import { makeFreshDirectory } from './fresh-directory.js';
+import { Journal } from './journal.js';
+
+/** Below it, the journal is not worth being written anew. */
+const COMPACT_AT_BYTES = 1024 * 1024;
+
+type JournalLine = { readonly put: SpooledReport } | { readonly settled: AttemptRef };
+
+export interface OpenSpool extends Spool {
+  close(): Promise<void>;
+}
+
+/** Opens the spool in `root` and removes the contents that no report names. */
+export async function openSpool(root: string, runtime: Runtime, log: Logger): Promise<OpenSpool> {
+  const filesRoot = join(root, 'files');
+  await mkdir(filesRoot, { recursive: true });
+  const journalPath = join(root, 'journal.jsonl');
+  const outstanding = readLines(await Journal.read(journalPath), log);
+  const leftOver = [...outstanding.values()];
+
+  const named = new Set(leftOver.map(({ folder }) => folder));
+  for (const folder of await readdir(filesRoot)) {
+    if (!named.has(folder)) await rm(join(filesRoot, folder), { recursive: true, force: true });
+  }
+
+  const snapshot = () =>
+    [...outstanding.values()].map((put) => JSON.stringify({ put } satisfies JournalLine));
+  const journal = new Journal(journalPath, runtime, snapshot, COMPACT_AT_BYTES);
+  await journal.open();
+
+  return {
+    leftOver,
+    createFolder: async (ref) => reportFolder(filesRoot, await makeFreshDirectory(filesRoot, ref)),
+    put: (put) => {
+      outstanding.set(attemptKey(put.report), put);
+      return journal.append(JSON.stringify({ put } satisfies JournalLine));
+    },
+    settle: async ({ report, folder }) => {
+      const { taskId, attempt, instanceId } = report;
+      outstanding.delete(attemptKey(report));
+      await journal.append(
+        JSON.stringify({ settled: { taskId, attempt, instanceId } } satisfies JournalLine),
+      );
+      if (folder !== null) await rm(join(filesRoot, folder), { recursive: true, force: true });
+    },
+    read: (folder, file) => readContent(join(filesRoot, folder, file.digest), file),
+    close: () => journal.close(),
+  };
+}
+
+function reportFolder(filesRoot: string, name: string): ReportFolder {
+  const path = join(filesRoot, name);
+  let begun = 0;
+  return {
+    name,
+    begin: () => beginContent(path, `${++begun}.partial`),
+    discard: () => rm(path, { recursive: true, force: true }),
+  };
+}
+
+function readLines(lines: readonly string[], log: Logger): Map<string, SpooledReport> {
+  const outstanding = new Map<string, SpooledReport>();
+  for (const text of lines) {
+    let line: JournalLine;
+    try {
+      line = JSON.parse(text) as JournalLine;
+    } catch (error) {
+      log.error({ err: error }, 'a damaged line in the journal of the spool is left out');
+      continue;
+    }
+    if ('put' in line) outstanding.set(attemptKey(line.put.report satisfies AttemptReport), line.put);
+    else outstanding.delete(attemptKey(line.settled));
+  }
+  return outstanding;
+}
+
+async function* readContent(path: string, { digest, sizeBytes }: FileRef): AsyncGenerator<Uint8Array> {
+  let readBytes = 0;
+  try {
+    for await (const chunk of createReadStream(path, {
+      highWaterMark: 256 * 1024,
+    }) as AsyncIterable<Buffer>) {
+      readBytes += chunk.length;
+      yield chunk;
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ContentLost(`the spooled content ${digest} cannot be read: ${why}`, { cause: error });
+  }
+  if (readBytes !== sizeBytes) {
+    throw new ContentLost(`the spooled content ${digest} has ${readBytes} instead of ${sizeBytes} bytes`);
+  }
+}

@@ -1,0 +1,113 @@
+/**
+ * The directories of attempts, `work/<taskId>-<attempt>/`:
+ *
+ *   files/            the working directory: additional files, the model, and what scripts make
+ *   scripts/          the scripts
+ *   output-storage/   WORKBENCH_OUTPUT_STORAGE
+ *   variables.json    WORKBENCH_VARIABLES
+ *   .kept             marks one that stays for people to look into
+ */
+import { constants } from 'node:fs';
+import { access, chmod, copyFile, mkdir, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { FileState } from '../core/outputs.js';
+import { FileNotReadable, type WorkingDirectory, type Workspace } from '../core/ports/workspace.js';
+import { collect } from './collect.js';
+import type { DiskCache } from './disk-cache.js';
+import { filesOf } from './files-of.js';
+import { makeFreshDirectory } from './fresh-directory.js';
+
+const KEPT_MARK = '.kept';
+
+/** Opens the workspace in `root` and removes what earlier attempts left behind. */
+export async function openWorkspace(root: string, cache: DiskCache): Promise<Workspace> {
+  await mkdir(root, { recursive: true });
+  for (const name of await readdir(root)) {
+    const directory = join(root, name);
+    if (!(await exists(join(directory, KEPT_MARK)))) await removeTree(directory);
+  }
+  return {
+    create: async (ref: AttemptRef) => {
+      const directory = join(await realpath(root), await makeFreshDirectory(root, ref));
+      for (const name of ['files', 'scripts', 'output-storage']) await mkdir(join(directory, name));
+      return workingDirectory(directory, cache);
+    },
+    resolve: resolveFile,
+    resolveFolders: async (paths) => {
+      const resolved = await Promise.all(paths.map((path) => realpath(path).catch(() => undefined)));
+      return resolved.filter((path) => path !== undefined);
+    },
+  };
+}
+
+function workingDirectory(directory: string, cache: DiskCache): WorkingDirectory {
+  const files = join(directory, 'files');
+  const variables = join(directory, 'variables.json');
+  const staged = new Map<string, FileState>();
+
+  const place = async (target: string, source: string, mode: number): Promise<string> => {
+    await mkdir(dirname(target), { recursive: true });
+    // Copy on write where the file system can: never a link, since scripts may write into their files.
+    await copyFile(source, target, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+    await chmod(target, mode);
+    return target;
+  };
+
+  return {
+    files,
+    outputStorage: join(directory, 'output-storage'),
+    variables,
+    placeFile: (path, digest) => place(join(files, path), cache.pathOf(digest), 0o644),
+    placeScript: (index, digest) =>
+      place(join(directory, 'scripts', `script-${index + 1}`), cache.pathOf(digest), 0o755),
+    placeLocalFile: (path, source) => place(join(files, path), source, 0o644),
+    writeVariables: (values) => writeFile(variables, JSON.stringify(values)),
+    seal: async () => {
+      for await (const { path, state } of filesOf(files, () => undefined))
+        staged.set(path.toString('latin1'), state);
+    },
+    collect: (into, signal) => collect(files, staged, into, signal),
+    keep: () => writeFile(join(directory, KEPT_MARK), ''),
+    discard: () => removeTree(directory),
+  };
+}
+
+async function resolveFile(path: string): Promise<string> {
+  try {
+    const real = await realpath(resolve(path));
+    if (!(await stat(real)).isFile()) throw new FileNotReadable('it is not a file');
+    await access(real, constants.R_OK);
+    return real;
+  } catch (error) {
+    if (error instanceof FileNotReadable) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    const why =
+      code === 'ENOENT' || code === 'ENOTDIR' ? 'there is no such file' : `it cannot be read (${code})`;
+    throw new FileNotReadable(why, { cause: error });
+  }
+}
+
+/** Also when a script took away the right to write in its folders. */
+async function removeTree(directory: string): Promise<void> {
+  try {
+    await rm(directory, { recursive: true, force: true });
+  } catch {
+    await makeRemovable(directory);
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+async function makeRemovable(directory: string): Promise<void> {
+  await chmod(directory, 0o700);
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    if (entry.isDirectory()) await makeRemovable(join(directory, entry.name));
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

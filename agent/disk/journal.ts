@@ -1,0 +1,101 @@
+/** A file of JSON lines that is only added to. What is written in one turn of the event loop goes to disk in one write;
+ *  it is there when the process ends, whatever ends it, but not necessarily after a loss of power. */
+import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+
+interface Waiting {
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+export class Journal {
+  readonly #path: string;
+  readonly #runtime: Runtime;
+  /** Gives the lines that stand for everything that still counts. */
+  readonly #snapshot: () => string[];
+  readonly #compactAtBytes: number;
+  #file: FileHandle | undefined;
+  #sizeBytes = 0;
+  #compactedBytes = 0;
+  #lines: string[] = [];
+  #waiting: Waiting[] = [];
+  #writing: Promise<void> | undefined;
+
+  constructor(path: string, runtime: Runtime, snapshot: () => string[], compactAtBytes: number) {
+    this.#path = path;
+    this.#runtime = runtime;
+    this.#snapshot = snapshot;
+    this.#compactAtBytes = compactAtBytes;
+  }
+
+  /** The lines that an earlier process wrote; what follows the last line's end was not written whole. */
+  static async read(path: string): Promise<string[]> {
+    let text: string;
+    try {
+      text = await readFile(path, 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      return [];
+    }
+    return text
+      .slice(0, text.lastIndexOf('\n') + 1)
+      .split('\n')
+      .slice(0, -1);
+  }
+
+  /** Begins a new file from the snapshot. */
+  async open(): Promise<void> {
+    await this.#compact();
+  }
+
+  append(line: string): Promise<void> {
+    this.#lines.push(line);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      if (this.#writing) return;
+      this.#writing = new Promise((written) => {
+        this.#runtime.timers.soon(() => void this.#writeAll().then(written));
+      });
+    });
+  }
+
+  /** Writes what waits and closes the file. */
+  async close(): Promise<void> {
+    await this.#writing;
+    await this.#compact();
+    await this.#file?.close();
+    this.#file = undefined;
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#lines.length > 0) {
+      const bytes = Buffer.from(`${this.#lines.join('\n')}\n`);
+      const waiting = this.#waiting;
+      this.#lines = [];
+      this.#waiting = [];
+      try {
+        await this.#file?.appendFile(bytes);
+        this.#sizeBytes += bytes.length;
+        const tooLong = this.#sizeBytes > Math.max(this.#compactAtBytes, this.#compactedBytes * 4);
+        if (tooLong) await this.#compact();
+        for (const { resolve } of waiting) resolve();
+      } catch (error) {
+        for (const { reject } of waiting) reject(error);
+      }
+    }
+    this.#writing = undefined;
+  }
+
+  /** Writes the snapshot to a new file, which takes the place of the old one at once. */
+  async #compact(): Promise<void> {
+    const lines = this.#snapshot();
+    const text = lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+    const fresh = `${this.#path}.new`;
+    const file = await open(fresh, 'w', 0o600);
+    await file.appendFile(text);
+    await rename(fresh, this.#path);
+    await this.#file?.close();
+    this.#file = file;
+    this.#compactedBytes = this.#sizeBytes = Buffer.byteLength(text);
+  }
+}

@@ -1,0 +1,92 @@
+/** The agent without its adapters: instances, jobs, reports and the session with a hub, wired to each other. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Service } from '@workbench-hub/shared/runtime/service';
+import type { ContentCache } from '../core/ports/content-cache.js';
+import type { Hub, InstanceState } from '../core/ports/hub.js';
+import type { Programs } from '../core/ports/programs.js';
+import type { Spool } from '../core/ports/spool.js';
+import type { Workspace } from '../core/ports/workspace.js';
+import { HubSession } from './hub-session.js';
+import { Instances } from './instances.js';
+import { BatchJobs, type BatchSettings } from './jobs/batch-job.js';
+import { Contents } from './jobs/contents.js';
+import { Jobs } from './jobs/jobs.js';
+import { Reporting } from './reporting.js';
+import type { InstanceSettings } from './supervisor.js';
+
+export interface EngineSettings extends BatchSettings {
+  readonly instances: readonly InstanceSettings[];
+  readonly taskLogLimitBytes: number;
+}
+
+export interface EnginePorts {
+  readonly hub: Hub;
+  readonly programs: Programs;
+  readonly cache: ContentCache;
+  readonly workspace: Workspace;
+  readonly spool: Spool;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+}
+
+export class AgentEngine implements Service {
+  readonly name = 'agent engine';
+  readonly #instances: Instances;
+  readonly #jobs: Jobs;
+  readonly #session: HubSession;
+
+  constructor(settings: EngineSettings, ports: EnginePorts) {
+    const { hub, programs, cache, workspace, spool, runtime, log } = ports;
+    const instances = new Instances(settings.instances, { programs, runtime, log });
+    const reporting = new Reporting({ spool, runtime, log });
+    const contents = new Contents({ cache, runtime, log, connected: (signal) => session.connected(signal) });
+    const jobs = new Jobs({
+      instances,
+      reporting,
+      batchJobs: new BatchJobs(settings, { contents, workspace, runtime, log }),
+      spool,
+      runtime,
+      log,
+      connection: () => session.connection,
+      taskLogLimitBytes: settings.taskLogLimitBytes,
+    });
+    let told: InstanceState[] = [];
+    const session: HubSession = new HubSession(
+      hub,
+      {
+        introduce: () => {
+          told = instances.states();
+          return { instances: told, running: jobs.running(), spooled: reporting.outstanding() };
+        },
+        onJoined: (connection) => {
+          log.info('joined the hub');
+          instances.joined(connection, told);
+          reporting.joined(connection);
+          jobs.joined();
+        },
+        onAssign: (assignment) => jobs.assign(assignment),
+        onCancel: (ref) => jobs.cancel(ref),
+        onSettled: (ref, counted) => reporting.settled(ref, counted),
+        onRequest: (request) => instances.answer(request),
+      },
+      { runtime, log },
+    );
+    this.#instances = instances;
+    this.#jobs = jobs;
+    this.#session = session;
+  }
+
+  async start(): Promise<void> {
+    this.#instances.start();
+    await this.#session.start();
+  }
+
+  /** Gives running attempts back, ends every instance, then leaves the hub. Reports that are not settled stay spooled. */
+  async stop(): Promise<void> {
+    this.#jobs.surrender();
+    await this.#instances.stop();
+    await this.#jobs.ended();
+    await this.#session.stop();
+  }
+}

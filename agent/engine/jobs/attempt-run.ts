@@ -1,0 +1,102 @@
+/** One attempt while it runs: why it is to end, if it is, and the call to the program with its deadlines. */
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { JobCanceled, JobFailed, type Program, ProgramLost } from '../../core/ports/programs.js';
+import { seconds } from '../../core/program-end.js';
+import type { Ending } from '../../core/reports.js';
+import type { Claim } from '../supervisor.js';
+import type { TaskLog } from './task-log.js';
+
+/** Why an attempt is ended before its time. AGENT_STOPS: the task is to be given to another. */
+export type EndReason = 'CANCEL' | 'TIME_LIMIT' | 'AGENT_STOPS';
+
+export class AttemptRun {
+  readonly ref: AttemptRef;
+  readonly claim: Claim;
+  readonly timeLimitMs: number | null;
+  /** Of its scripts' output; null while nothing keeps it. */
+  taskLog: TaskLog | null = null;
+  readonly #abort = new AbortController();
+  #endReason: EndReason | null = null;
+  #workDone = false;
+
+  constructor(ref: AttemptRef, claim: Claim, timeLimitMs: number | null) {
+    this.ref = ref;
+    this.claim = claim;
+    this.timeLimitMs = timeLimitMs;
+  }
+
+  get endReason(): EndReason | null {
+    return this.#endReason;
+  }
+
+  /** Aborted when the attempt is to end. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Ends it as soon as may be; the first reason holds. Work that is done is thrown away only by CANCEL. */
+  end(reason: EndReason): void {
+    if (this.#endReason !== null || (this.#workDone && reason !== 'CANCEL')) return;
+    this.#endReason = reason;
+    this.#abort.abort(new JobCanceled('the attempt is to end'));
+  }
+
+  /** Calls the program, and has it cancel the job when the attempt is to end. Settles as the call does. */
+  async call<T>(runtime: Runtime, start: (program: Program) => Promise<T>): Promise<T> {
+    this.signal.throwIfAborted();
+    const onAbort = () => this.claim.cancel(this.ref.taskId);
+    const timer =
+      this.timeLimitMs === null ? null : runtime.timers.after(this.timeLimitMs, () => this.end('TIME_LIMIT'));
+    this.signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      const result = await start(this.claim.program);
+      this.#workDone = true;
+      return result;
+    } catch (error) {
+      // Until nothing of the program is left, and its last words are known.
+      if (error instanceof ProgramLost) await aborted(this.claim.lost);
+      throw error;
+    } finally {
+      this.signal.removeEventListener('abort', onAbort);
+      timer?.cancel();
+    }
+  }
+
+  /** What the attempt came to, when its work ended by an error. */
+  endingOf(error: unknown): Ending {
+    const ended = this.endingByReason();
+    if (ended) return ended;
+    if (error instanceof ProgramLost || this.claim.lost.aborted) {
+      const reason: unknown = this.claim.lost.reason ?? error;
+      return { outcome: 'INSTANCE_LOST', message: reason instanceof Error ? reason.message : String(reason) };
+    }
+    if (error instanceof JobFailed) return { outcome: 'FAILED', message: error.message };
+    if (error instanceof JobCanceled) {
+      return { outcome: 'FAILED', message: 'the instance program canceled the job by itself' };
+    }
+    const why = error instanceof Error ? error.message : String(error);
+    return { outcome: 'FAILED', message: `the job could not be run: ${why}` };
+  }
+
+  /** What it came to when it was ended before its time, otherwise undefined. */
+  endingByReason(): Ending | undefined {
+    switch (this.#endReason) {
+      case null:
+        return undefined;
+      case 'CANCEL':
+        return { outcome: 'CANCELED', message: 'canceled' };
+      case 'TIME_LIMIT':
+        return { outcome: 'FAILED', message: `time limit of ${seconds(this.timeLimitMs ?? 0)} exceeded` };
+      case 'AGENT_STOPS':
+        return { outcome: 'RETURNED', message: 'the agent is stopping' };
+    }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,191 @@
+/** EXECUTE_BATCH_JOB: stage the files, run the scripts, collect what they left. */
+import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import { type BatchJob, type FileRef, filesOfJob, type ModelSource } from '@workbench-hub/shared/domain/job';
+import { pathConflict, relativePathFault } from '@workbench-hub/shared/domain/relative-path';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { jobEnvironment, variablesObject } from '../../core/job-environment.js';
+import { baseName, liesIn, mountedPath } from '../../core/local-model.js';
+import { JobFailed } from '../../core/ports/programs.js';
+import type { ReportFolder } from '../../core/ports/spool.js';
+import { FileNotReadable, type WorkingDirectory, type Workspace } from '../../core/ports/workspace.js';
+import type { Ending } from '../../core/reports.js';
+import type { AttemptRun } from './attempt-run.js';
+import type { Contents } from './contents.js';
+import { eachOf } from './each-of.js';
+
+export const KEEP_POLICIES = ['never', 'failed', 'always'] as const;
+export type KeepPolicy = (typeof KEEP_POLICIES)[number];
+
+export interface BatchSettings {
+  /** Folders that a LOCAL_FILESYSTEM model may be read from. */
+  readonly fileRoots: readonly string[];
+  /** Where the shares of UNC paths are mounted. */
+  readonly uncMounts: Readonly<Record<string, string>>;
+  readonly keepWorkingDirectories: KeepPolicy;
+}
+
+export interface BatchNeeds {
+  readonly contents: Contents;
+  readonly workspace: Workspace;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+}
+
+export interface BatchEnd {
+  readonly ending: Ending;
+  readonly outputFiles: AttemptReport['outputFiles'];
+}
+
+const TRANSFERS_AT_A_TIME = 4;
+
+export class BatchJobs {
+  readonly #settings: BatchSettings;
+  readonly #needs: BatchNeeds;
+
+  constructor(settings: BatchSettings, needs: BatchNeeds) {
+    this.#settings = settings;
+    this.#needs = needs;
+  }
+
+  /** Runs it to its end, whatever that is; rejects only when the directory could not be made. `folder` gives, and makes
+   *  when needed, where the outputs go. `print` adds lines to the task's log. */
+  async run(
+    run: AttemptRun,
+    job: BatchJob,
+    folder: () => Promise<ReportFolder>,
+    print: (line: string) => void,
+  ): Promise<BatchEnd> {
+    const directory = await this.#needs.workspace.create(run.ref);
+    let end: BatchEnd;
+    try {
+      end = await this.#runIn(directory, run, job, folder, print);
+    } catch (error) {
+      end = { ending: run.endingOf(error), outputFiles: [] };
+    }
+    await this.#leave(directory, end.ending);
+    return end;
+  }
+
+  async #runIn(
+    directory: WorkingDirectory,
+    run: AttemptRun,
+    job: BatchJob,
+    folder: () => Promise<ReportFolder>,
+    print: (line: string) => void,
+  ): Promise<BatchEnd> {
+    const signal = AbortSignal.any([run.signal, run.claim.lost]);
+    const { model, scripts } = await this.#stage(directory, job, signal);
+    const { taskId } = run.ref;
+    const { variables, outputStorage } = directory;
+    const { status, message } = await run.call(this.#needs.runtime, (program) =>
+      program.executeBatchJob({
+        taskId,
+        workingDirectory: directory.files,
+        scripts,
+        model,
+        variables: variablesObject(job.variables),
+        environment: jobEnvironment(taskId, job.variables, { model, variables, outputStorage }),
+      }),
+    );
+    const collected = await directory.collect(await folder(), run.signal);
+    for (const { name, why } of collected.leftOut) print(`${JSON.stringify(name)} is no output file: ${why}`);
+    return { ending: { outcome: status, message }, outputFiles: collected.files };
+  }
+
+  async #stage(directory: WorkingDirectory, job: BatchJob, signal: AbortSignal) {
+    const local = job.model?.kind === 'LOCAL_FILESYSTEM' ? await this.#locate(job.model) : null;
+    const scripts: string[] = [];
+    let model: string | null = null;
+    await this.#withContents(filesOfJob(job), signal, async () => {
+      for (const [index, { digest }] of job.scripts.entries()) {
+        scripts.push(await directory.placeScript(index, digest));
+      }
+      for (const { path, digest } of job.additionalFiles) await directory.placeFile(path, digest);
+      if (job.model?.kind === 'CONTENT') model = await directory.placeFile(job.model.path, job.model.digest);
+    });
+    if (job.model?.kind === 'LOCAL_FILESYSTEM' && local !== null) {
+      model = job.model.copyToWorkingDirectory
+        ? await this.#copyModel(directory, job, job.model, local)
+        : local;
+    }
+    await directory.writeVariables(variablesObject(job.variables));
+    await directory.seal();
+    signal.throwIfAborted();
+    return { model, scripts };
+  }
+
+  /** Has the contents in the cache while `use` copies them. */
+  async #withContents(
+    files: readonly FileRef[],
+    signal: AbortSignal,
+    use: () => Promise<void>,
+  ): Promise<void> {
+    const { contents } = this.#needs;
+    const pinned: FileRef[] = [];
+    try {
+      await eachOf(files, TRANSFERS_AT_A_TIME, async (file) => {
+        await contents.pin(file, signal);
+        pinned.push(file);
+      });
+      await use();
+    } finally {
+      for (const file of pinned) contents.unpin(file);
+    }
+  }
+
+  async #locate({ pathToFile }: ModelSource & { kind: 'LOCAL_FILESYSTEM' }): Promise<string> {
+    const { fileRoots, uncMounts } = this.#settings;
+    const path = mountedPath(pathToFile, uncMounts);
+    const shown = JSON.stringify(pathToFile);
+    const outside = `the model ${shown} is not in a folder that this agent may read (setting "fileRoots")`;
+    if (path === undefined) throw new JobFailed(`${outside}: its share is not mounted (setting "uncMounts")`);
+    const { workspace } = this.#needs;
+    try {
+      const real = await workspace.resolve(path);
+      const roots = await workspace.resolveFolders(fileRoots);
+      if (!roots.some((root) => liesIn(real, root))) throw new JobFailed(outside);
+      return real;
+    } catch (error) {
+      if (!(error instanceof FileNotReadable)) throw error;
+      // Whether a file exists outside the roots is nobody's business: such a path is refused in the same words.
+      const within = fileRoots.some((root) => liesIn(path, root)) && !path.split(/[\\/]/).includes('..');
+      if (!within) throw new JobFailed(outside, { cause: error });
+      throw new JobFailed(
+        `the model ${shown} cannot be read on the agent's host, in the folders of its setting "fileRoots": ${error.message}`,
+        { cause: error },
+      );
+    }
+  }
+
+  async #copyModel(
+    directory: WorkingDirectory,
+    job: BatchJob,
+    { pathToFile }: ModelSource & { kind: 'LOCAL_FILESYSTEM' },
+    source: string,
+  ): Promise<string> {
+    const name = baseName(pathToFile);
+    const conflict = pathConflict([...job.additionalFiles.map(({ path }) => path), name])?.fault;
+    const fault = relativePathFault(name) ?? conflict;
+    if (fault !== undefined) {
+      throw new JobFailed(
+        `the model cannot be copied into the working directory: its name ${JSON.stringify(name)} ${fault}`,
+      );
+    }
+    return directory.placeLocalFile(name, source);
+  }
+
+  async #leave(directory: WorkingDirectory, { outcome }: Ending): Promise<void> {
+    const policy = this.#settings.keepWorkingDirectories;
+    const failed = outcome === 'ERROR' || outcome === 'FAILED' || outcome === 'INSTANCE_LOST';
+    try {
+      if (policy === 'always' || (policy === 'failed' && failed)) await directory.keep();
+      else await directory.discard();
+    } catch (error) {
+      this.#needs.log.warn(
+        { err: error },
+        'a working directory could not be removed; the next start tries again',
+      );
+    }
+  }
+}

@@ -1,0 +1,100 @@
+/** Gets contents that jobs need from the hub into the cache. Jobs that need the same content share one download. */
+import type { FileRef } from '@workbench-hub/shared/domain/job';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { pause } from '@workbench-hub/shared/runtime/pause';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { type ContentCache, ContentMismatch } from '../../core/ports/content-cache.js';
+import { type HubConnection, TransferFailed } from '../../core/ports/hub.js';
+import { JobFailed } from '../../core/ports/programs.js';
+import { abortable } from '../abortable.js';
+
+export interface ContentsNeeds {
+  readonly cache: ContentCache;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+  /** The hub that is joined, or the next that will be. */
+  readonly connected: (signal: AbortSignal) => Promise<HubConnection>;
+}
+
+const RETRY_AFTER_MS = 500;
+/** So often a hub that is there may fail to deliver a content. Tries that end with the connection do not count. */
+const TRIES = 5;
+
+interface Download {
+  readonly done: Promise<void>;
+  readonly abort: AbortController;
+  users: number;
+}
+
+export class Contents {
+  readonly #needs: ContentsNeeds;
+  readonly #downloads = new Map<string, Download>();
+
+  constructor(needs: ContentsNeeds) {
+    this.#needs = needs;
+  }
+
+  /** Resolves when the content is in the cache, where it stays until `unpin`; waits for a hub that is away. Rejects
+   *  with {@link JobFailed} when it cannot be had, or with the signal's reason. */
+  async pin(file: FileRef, signal: AbortSignal): Promise<void> {
+    while (!(await this.#needs.cache.pin(file))) {
+      signal.throwIfAborted();
+      await this.#share(file, signal);
+    }
+  }
+
+  unpin(file: FileRef): void {
+    this.#needs.cache.unpin(file.digest);
+  }
+
+  async #share(file: FileRef, signal: AbortSignal): Promise<void> {
+    let download = this.#downloads.get(file.digest);
+    if (!download) {
+      const abort = new AbortController();
+      const done = this.#download(file, abort.signal).finally(() => this.#downloads.delete(file.digest));
+      download = { done, abort, users: 0 };
+      this.#downloads.set(file.digest, download);
+    }
+    download.users++;
+    try {
+      await abortable(download.done, signal);
+    } finally {
+      download.users--;
+      if (download.users === 0) {
+        download.abort.abort(new Error('no job needs it any more'));
+        // A job that comes now begins anew instead of joining what ends.
+        if (this.#downloads.get(file.digest) === download) this.#downloads.delete(file.digest);
+        await download.done.catch(() => undefined);
+      }
+    }
+  }
+
+  async #download(file: FileRef, signal: AbortSignal): Promise<void> {
+    const { cache, connected, runtime, log } = this.#needs;
+    for (let triesLeft = TRIES; ; ) {
+      const hub = await connected(signal);
+      try {
+        const either = AbortSignal.any([signal, hub.ended]);
+        return await cache.put(file, await hub.files.download(file.digest, either));
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof TransferFailed || error instanceof ContentMismatch || hub.ended.aborted)) {
+          const why = error instanceof Error ? error.message : String(error);
+          throw new JobFailed(`an input file could not be stored on the agent's host: ${why}`, {
+            cause: error,
+          });
+        }
+        if (error instanceof TransferFailed && error.failure === 'MISSING') {
+          throw new JobFailed(`the hub has no content ${file.digest} that the job needs`, { cause: error });
+        }
+        if (!hub.ended.aborted) triesLeft--;
+        const reason = error instanceof Error ? error.message : String(error);
+        if (triesLeft === 0) {
+          throw new JobFailed(`an input file could not be fetched from the hub: ${reason}`, { cause: error });
+        }
+        log.warn({ digest: file.digest, reason }, 'fetching an input file failed; trying again');
+        await pause(runtime.timers, RETRY_AFTER_MS, signal);
+      }
+    }
+  }
+}

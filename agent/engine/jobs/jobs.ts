@@ -1,0 +1,168 @@
+/** The attempts that run on this agent, from `assign` to the report. */
+import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import type { Job } from '@workbench-hub/shared/domain/job';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Assignment, HubConnection } from '../../core/ports/hub.js';
+import type { ReportFolder, Spool } from '../../core/ports/spool.js';
+import { attemptKey, attemptReport, type Ending } from '../../core/reports.js';
+import type { Instances } from '../instances.js';
+import type { Reporting } from '../reporting.js';
+import { AttemptRun } from './attempt-run.js';
+import type { BatchEnd, BatchJobs } from './batch-job.js';
+import { TaskLog } from './task-log.js';
+
+export interface JobsNeeds {
+  readonly instances: Instances;
+  readonly reporting: Reporting;
+  readonly batchJobs: BatchJobs;
+  readonly spool: Spool;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+  readonly connection: () => HubConnection | null;
+  /** Beyond it, the middle of a task's log is left out. */
+  readonly taskLogLimitBytes: number;
+}
+
+export class Jobs {
+  readonly #needs: JobsNeeds;
+  readonly #running = new Map<string, { readonly run: AttemptRun; readonly ended: Promise<void> }>();
+  #stopping = false;
+
+  constructor(needs: JobsNeeds) {
+    this.#needs = needs;
+  }
+
+  /** The attempts that have begun and have no report yet. */
+  running(): AttemptRef[] {
+    return [...this.#running.values()].map(({ run }) => run.ref);
+  }
+
+  assign({ ref, job, timeLimitMs }: Assignment): void {
+    const { instances, reporting, log } = this.#needs;
+    const key = attemptKey(ref);
+    if (this.#running.has(key) || reporting.has(ref)) {
+      log.warn({ ref }, 'this attempt was assigned before; it is not begun twice');
+      return;
+    }
+    const claim = this.#stopping ? undefined : instances.claim(ref.instanceId, ref.taskId);
+    if (!claim) {
+      const message = this.#stopping ? 'the agent is stopping' : 'the instance is not ready for a task';
+      reporting.add({ report: attemptReport(ref, { outcome: 'RETURNED', message }), folder: null });
+      return;
+    }
+    const run = new AttemptRun(ref, claim, timeLimitMs);
+    this.#running.set(key, { run, ended: this.#run(run, job) });
+  }
+
+  /** An attempt that is not known is one that has been reported: nothing is left to be ended. */
+  cancel(ref: AttemptRef): void {
+    this.#running.get(attemptKey(ref))?.run.end('CANCEL');
+    this.#needs.reporting.cancel(ref);
+  }
+
+  /** Sends the hub that was joined again what the running scripts printed last. */
+  joined(): void {
+    for (const { run } of this.#running.values()) run.taskLog?.resend();
+  }
+
+  /** From now on nothing is begun, and what runs is given back when its program has ended. */
+  surrender(): void {
+    this.#stopping = true;
+    for (const { run } of this.#running.values()) run.end('AGENT_STOPS');
+  }
+
+  /** Resolves when no attempt runs. */
+  async ended(): Promise<void> {
+    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+  }
+
+  /** Never rejects. The attempt is running or outstanding at every moment: a hub that is joined in between would
+   *  otherwise take it for given up. */
+  async #run(run: AttemptRun, job: Job): Promise<void> {
+    const folder = new LazyFolder(() => this.#needs.spool.createFolder(run.ref));
+    const taskLog = new TaskLog(run.ref, {
+      runtime: this.#needs.runtime,
+      limitBytes: this.#needs.taskLogLimitBytes,
+      openWriter: async () => (await folder.open()).begin(),
+      connection: this.#needs.connection,
+    });
+    run.taskLog = taskLog;
+    run.claim.listen((text) => taskLog.append(text));
+
+    const { ending, outputFiles } = await this.#work(run, job, folder, taskLog);
+    if (ending.outcome === 'RETURNED') {
+      await this.#giveBack(run, ending, taskLog, folder);
+      return;
+    }
+    let log: AttemptReport['log'] = null;
+    try {
+      log = await taskLog.finish();
+    } catch (error) {
+      this.#needs.log.error({ err: error, taskId: run.ref.taskId }, "a task's log could not be kept");
+    }
+    const report = attemptReport(run.ref, ending, { outputFiles, log });
+    const folderName = await folder.nameIfOpened();
+    this.#running.delete(attemptKey(run.ref));
+    run.claim.release(ending.outcome === 'OK' || ending.outcome === 'ERROR');
+    this.#needs.reporting.add({ report, folder: folderName });
+  }
+
+  async #work(run: AttemptRun, job: Job, folder: LazyFolder, taskLog: TaskLog): Promise<BatchEnd> {
+    let end: BatchEnd;
+    try {
+      if (job.type === 'SIMULATE_WORK') {
+        const durationMs = job.durationS * 1000;
+        await run.call(this.#needs.runtime, (program) => program.simulateWork(run.ref.taskId, durationMs));
+        end = { ending: { outcome: 'OK', message: null }, outputFiles: [] };
+      } else {
+        const print = (line: string) => void taskLog.append(`[agent] ${line}\n`);
+        end = await this.#needs.batchJobs.run(run, job, () => folder.open(), print);
+      }
+    } catch (error) {
+      end = { ending: run.endingOf(error), outputFiles: [] };
+    }
+    // Whoever cancels wants no result, also when the work was done in the same moment.
+    if (run.endReason !== 'CANCEL') return end;
+    return { ending: run.endingByReason() ?? end.ending, outputFiles: [] };
+  }
+
+  /** The agent stops: the hub is told if it can be, so that the task goes to another at once; it is not spooled, since
+   *  a hub that is joined later without this attempt gives it up by itself. */
+  async #giveBack(run: AttemptRun, ending: Ending, taskLog: TaskLog, folder: LazyFolder): Promise<void> {
+    try {
+      await taskLog.abandon();
+      await folder.discardIfOpened();
+    } catch (error) {
+      this.#needs.log.warn({ err: error }, 'what an attempt left in the spool is removed at the next start');
+    }
+    this.#running.delete(attemptKey(run.ref));
+    run.claim.release(false);
+    this.#needs.connection()?.sendEnded(attemptReport(run.ref, ending));
+  }
+}
+
+/** A folder of the spool that is made when something is to be put into it. */
+class LazyFolder {
+  readonly #create: () => Promise<ReportFolder>;
+  #folder: Promise<ReportFolder> | null = null;
+
+  constructor(create: () => Promise<ReportFolder>) {
+    this.#create = create;
+  }
+
+  open(): Promise<ReportFolder> {
+    this.#folder ??= this.#create();
+    return this.#folder;
+  }
+
+  /** Null also when it could not be made, which whoever opened it was told. */
+  async nameIfOpened(): Promise<string | null> {
+    return (await this.#folder?.catch(() => null))?.name ?? null;
+  }
+
+  async discardIfOpened(): Promise<void> {
+    await (await this.#folder)?.discard();
+  }
+}

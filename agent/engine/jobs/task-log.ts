@@ -1,0 +1,157 @@
+/**
+ * The log of one attempt: what its scripts print. It goes to a content of the spool, up to a limit (then the beginning,
+ * a line that says how much is left out, and the end), and live to the hub, which may miss pieces: the whole comes with
+ * the result. Nothing is made for an attempt that prints nothing.
+ */
+import type { FileRef } from '@workbench-hub/shared/domain/job';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
+import type { HubConnection } from '../../core/ports/hub.js';
+import type { ContentWriter } from '../../core/ports/spool.js';
+import { TailBuffer } from '../../core/tail-buffer.js';
+
+/** What is kept of the end beyond the limit, and sent again to a hub that was joined again, in UTF-16 units. */
+export const TAIL_LENGTH = 64 * 1024;
+/** A live piece leaves when this much has been gathered, or after the interval. */
+const LIVE_PIECE_LENGTH = 16 * 1024;
+const LIVE_INTERVAL_MS = 100;
+/** With so much unwritten, the script is held back. */
+const HELD_BACK_BYTES = 256 * 1024;
+
+export interface TaskLogNeeds {
+  readonly runtime: Runtime;
+  readonly limitBytes: number;
+  /** Called at most once, with the first text. */
+  readonly openWriter: () => Promise<ContentWriter>;
+  readonly connection: () => HubConnection | null;
+}
+
+export class TaskLog {
+  readonly #ref: AttemptRef;
+  readonly #needs: TaskLogNeeds;
+  readonly #tail = new TailBuffer(TAIL_LENGTH);
+  #writer: Promise<ContentWriter> | null = null;
+  #roomBytes: number;
+  /** Position of the first unit that is not in the beginning. */
+  #headEnd: number | null = null;
+  #beyondBytes = 0;
+  #queue: Buffer[] = [];
+  #queuedBytes = 0;
+  #writing: Promise<void> | null = null;
+  #fault: unknown;
+  #liveEnd = 0;
+  #liveTimer: Timer | null = null;
+
+  constructor(ref: AttemptRef, needs: TaskLogNeeds) {
+    this.#ref = ref;
+    this.#needs = needs;
+    this.#roomBytes = needs.limitBytes;
+  }
+
+  /** Takes text; a promise holds the program back until it is settled. */
+  append(text: string): Promise<void> | undefined {
+    if (text === '') return undefined;
+    this.#keepHead(text);
+    this.#tail.push(text);
+    if (this.#tail.end - this.#liveEnd >= LIVE_PIECE_LENGTH) this.#sendLive();
+    else this.#liveTimer ??= this.#needs.runtime.timers.after(LIVE_INTERVAL_MS, () => this.#sendLive());
+    return this.#queuedBytes > HELD_BACK_BYTES ? (this.#writing ?? undefined) : undefined;
+  }
+
+  /** Sends the hub that was joined again what was printed last. */
+  resend(): void {
+    this.#liveEnd = 0;
+    this.#sendLive();
+  }
+
+  /** Ends the log; null when nothing was printed. Throws what the disk said. */
+  async finish(): Promise<FileRef | null> {
+    this.#liveTimer?.cancel();
+    this.#liveTimer = null;
+    if (!this.#writer) return null;
+    this.#keepEnd();
+    await this.#writing;
+    if (this.#fault !== undefined) throw this.#fault;
+    return (await this.#writer).finish();
+  }
+
+  /** Ends it without keeping anything. */
+  async abandon(): Promise<void> {
+    this.#liveTimer?.cancel();
+    this.#queue = [];
+    await this.#writing;
+    if (this.#fault === undefined) await (await this.#writer)?.abandon();
+  }
+
+  #keepHead(text: string): void {
+    const byteLength = Buffer.byteLength(text);
+    if (this.#headEnd !== null) {
+      this.#beyondBytes += byteLength;
+      return;
+    }
+    if (byteLength <= this.#roomBytes) {
+      this.#roomBytes -= byteLength;
+      this.#write(Buffer.from(text));
+      return;
+    }
+    // The limit may cut a character in two: the text is cut in units, of which each has at most three bytes.
+    let fits = Math.min(text.length, Math.floor(this.#roomBytes / 3));
+    const last = text.charCodeAt(fits - 1);
+    if (fits > 0 && last >= 0xd800 && last < 0xdc00) fits--;
+    this.#headEnd = this.#tail.end + fits;
+    const head = Buffer.from(text.slice(0, fits));
+    this.#beyondBytes = byteLength - head.length;
+    this.#write(head);
+  }
+
+  #keepEnd(): void {
+    if (this.#headEnd === null) return;
+    const end = Buffer.from(this.#tail.from(this.#headEnd));
+    const leftOutBytes = this.#beyondBytes - end.length;
+    if (leftOutBytes > 0) {
+      this.#write(Buffer.from(`\n[agent] ${leftOutBytes} bytes are left out here: limits.taskLog\n`));
+    }
+    this.#write(end);
+  }
+
+  #write(bytes: Buffer): void {
+    this.#queue.push(bytes);
+    this.#queuedBytes += bytes.length;
+    this.#writer ??= this.#needs.openWriter();
+    this.#writing ??= this.#writeQueue(this.#writer).finally(() => {
+      this.#writing = null;
+    });
+  }
+
+  async #writeQueue(opening: Promise<ContentWriter>): Promise<void> {
+    try {
+      const writer = await opening;
+      while (this.#queue.length > 0) {
+        const bytes = Buffer.concat(this.#queue);
+        this.#queue = [];
+        if (this.#fault === undefined) await writer.write(bytes);
+        this.#queuedBytes -= bytes.length;
+      }
+    } catch (error) {
+      // Told at the end by `finish`: the script goes on meanwhile.
+      this.#fault ??= error;
+      this.#queue = [];
+      this.#queuedBytes = 0;
+      this.#roomBytes = 0;
+    }
+  }
+
+  #sendLive(): void {
+    this.#liveTimer?.cancel();
+    this.#liveTimer = null;
+    const connection = this.#needs.connection();
+    if (!connection || this.#tail.end === this.#liveEnd) return;
+    if (connection.isCongested()) {
+      this.#liveTimer = this.#needs.runtime.timers.after(LIVE_INTERVAL_MS, () => this.#sendLive());
+      return;
+    }
+    const text = this.#tail.from(this.#liveEnd);
+    this.#liveEnd = this.#tail.end;
+    connection.sendOutput(this.#ref, this.#tail.end - text.length, text);
+  }
+}

@@ -1,0 +1,160 @@
+/** Delivers the reports of ended attempts: each is spooled, its contents are uploaded, then the report is sent; again to
+ *  each hub that is joined, until it is settled. */
+import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { pause } from '@workbench-hub/shared/runtime/pause';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { type HubConnection, TransferFailed } from '../core/ports/hub.js';
+import { ContentLost, type Spool, type SpooledReport } from '../core/ports/spool.js';
+import { attemptKey, attemptReport, filesOfReport } from '../core/reports.js';
+
+export interface ReportingNeeds {
+  readonly spool: Spool;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+}
+
+/** So many reports have their contents uploaded at a time. */
+const UPLOADS_AT_A_TIME = 4;
+const FIRST_RETRY_MS = 500;
+const LONGEST_RETRY_MS = 30_000;
+
+export class Reporting {
+  readonly #needs: ReportingNeeds;
+  /** In the order in which the attempts ended. */
+  readonly #outstanding = new Map<string, SpooledReport>();
+  #connection: HubConnection | null = null;
+  #uploading = 0;
+  #uploads: (() => Promise<void>)[] = [];
+
+  constructor(needs: ReportingNeeds) {
+    this.#needs = needs;
+    for (const spooled of needs.spool.leftOver) this.#outstanding.set(attemptKey(spooled.report), spooled);
+  }
+
+  /** The attempts whose report is not settled. */
+  outstanding(): AttemptRef[] {
+    return [...this.#outstanding.values()].map(({ report: { taskId, attempt, instanceId } }) => ({
+      taskId,
+      attempt,
+      instanceId,
+    }));
+  }
+
+  has(ref: AttemptRef): boolean {
+    return this.#outstanding.has(attemptKey(ref));
+  }
+
+  /** Takes a report. It is outstanding from now on, and sent when a hub is joined. */
+  add(spooled: SpooledReport): void {
+    this.#outstanding.set(attemptKey(spooled.report), spooled);
+    this.#needs.spool.put(spooled).catch((error: unknown) => {
+      this.#needs.log.error(
+        { err: error },
+        'a report could not be spooled: it is lost if this agent is killed',
+      );
+    });
+    if (this.#connection) this.#deliver(spooled, this.#connection);
+  }
+
+  /** Delivers everything to this hub from now on. */
+  joined(connection: HubConnection): void {
+    this.#connection = connection;
+    this.#uploads = [];
+    connection.ended.addEventListener('abort', () => {
+      if (this.#connection === connection) this.#connection = null;
+    });
+    for (const spooled of this.#outstanding.values()) this.#deliver(spooled, connection);
+  }
+
+  /** The hub wants no result of an attempt that has ended: what is not delivered need not be. */
+  cancel(ref: AttemptRef): void {
+    const spooled = this.#outstanding.get(attemptKey(ref));
+    if (!spooled || filesOfReport(spooled.report).length === 0) return;
+    const report = attemptReport(ref, { outcome: 'CANCELED', message: 'canceled after it had ended' });
+    this.add({ report, folder: spooled.folder });
+  }
+
+  settled(ref: AttemptRef, counted: boolean): void {
+    const key = attemptKey(ref);
+    const spooled = this.#outstanding.get(key);
+    if (!spooled) return;
+    this.#outstanding.delete(key);
+    if (!counted) this.#needs.log.info({ ref }, 'the hub no longer expected this result and dropped it');
+    this.#needs.spool.settle(spooled).catch((error: unknown) => {
+      this.#needs.log.error({ err: error }, 'a settled report could not be removed from the spool');
+    });
+  }
+
+  #deliver(spooled: SpooledReport, connection: HubConnection): void {
+    const { report, folder } = spooled;
+    if (folder === null || filesOfReport(report).length === 0) {
+      connection.sendEnded(report);
+      return;
+    }
+    this.#uploads.push(() => this.#uploadAndSend(spooled, report, folder, connection));
+    this.#uploadNext();
+  }
+
+  #uploadNext(): void {
+    while (this.#uploading < UPLOADS_AT_A_TIME) {
+      const upload = this.#uploads.shift();
+      if (!upload) return;
+      this.#uploading++;
+      void upload().finally(() => {
+        this.#uploading--;
+        this.#uploadNext();
+      });
+    }
+  }
+
+  /** Never rejects: what cannot be delivered now is delivered later, or given up by another report. */
+  async #uploadAndSend(
+    spooled: SpooledReport,
+    report: AttemptReport,
+    folder: string,
+    connection: HubConnection,
+  ): Promise<void> {
+    const { runtime, log } = this.#needs;
+    const stillWanted = () =>
+      !connection.ended.aborted && this.#outstanding.get(attemptKey(report)) === spooled;
+    let lastReason = '';
+    for (let retryMs = FIRST_RETRY_MS; stillWanted(); retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS)) {
+      try {
+        await this.#upload(report, folder, connection);
+        if (stillWanted()) connection.sendEnded(report);
+        return;
+      } catch (error) {
+        if (!stillWanted()) return;
+        if (!(error instanceof TransferFailed)) {
+          this.#giveUpContents(spooled, error);
+          return;
+        }
+        if (error.message !== lastReason) {
+          log.warn(
+            { taskId: report.taskId, reason: error.message },
+            'uploading a result failed; trying again',
+          );
+        }
+        lastReason = error.message;
+      }
+      await pause(runtime.timers, retryMs, connection.ended).catch(() => undefined);
+    }
+  }
+
+  async #upload(report: AttemptReport, folder: string, { files, ended }: HubConnection): Promise<void> {
+    for (const file of filesOfReport(report)) {
+      if (await files.has(file.digest, ended)) continue;
+      await files.upload(file, this.#needs.spool.read(folder, file), ended);
+    }
+  }
+
+  /** The contents are damaged on this host: the run counts as lost, so that the task is run again. */
+  #giveUpContents({ report, folder }: SpooledReport, error: unknown): void {
+    const why = error instanceof ContentLost || error instanceof Error ? error.message : String(error);
+    this.#needs.log.error({ err: error, taskId: report.taskId }, 'a spooled result cannot be read any more');
+    const message = `the result was lost on the agent's host before it was delivered: ${why}`;
+    this.add({ report: attemptReport(report, { outcome: 'INSTANCE_LOST', message }), folder });
+  }
+}

@@ -1,0 +1,274 @@
+/** Keeps one instance as it is wanted: starts its program, watches it, starts it again, ends it. What happens when is
+ *  the table in core/instance-life.ts; this file does it. */
+import type { InstanceCommand, InstanceProfile } from '@workbench-hub/shared/domain/instance';
+import { type BackOff, backOff } from '@workbench-hub/shared/runtime/back-off';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
+import {
+  advance,
+  FAILURES_UNTIL_GIVEN_UP,
+  type InstanceLife,
+  isIdle,
+  type LifeEvent,
+  NEW_LIFE,
+  statusOf,
+} from '../core/instance-life.js';
+import type { InstanceState } from '../core/ports/hub.js';
+import { type Program, ProgramLost, type Programs } from '../core/ports/programs.js';
+import { describeEnd, seconds } from '../core/program-end.js';
+import { InstanceLog } from './instance-log.js';
+
+export interface InstanceSettings extends InstanceProfile {
+  readonly autostart: boolean;
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** How long a program may take to answer `initialize`. */
+  readonly startTimeoutMs: number;
+  /** How long a program may take to end by itself. */
+  readonly stopTimeoutMs: number;
+  /** How long a program may take to end a job that is canceled. */
+  readonly cancelTimeoutMs: number;
+}
+
+export interface SupervisorNeeds {
+  readonly programs: Programs;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+  /** Called after each change of what `state` gives. */
+  readonly onChange: (state: InstanceState) => void;
+}
+
+/** The right to use an instance for one attempt. */
+export interface Claim {
+  readonly program: Program;
+  /** Aborted with a {@link ProgramLost} when the program has ended. */
+  readonly lost: AbortSignal;
+  /** Gets what scripts print, from now on. */
+  listen(onOutput: (text: string) => Promise<void> | undefined): void;
+  /** Asks the program to end the job, and kills it when it does not before the deadline and {@link release}. */
+  cancel(taskId: string): void;
+  /** Gives the instance back. `well`: it did its work to the end. */
+  release(well: boolean): void;
+}
+
+/** Between the request to end (SIGTERM) and the end by force. */
+const KILL_AFTER_TERM_MS = 2000;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 30_000;
+/** How much of the standard error is repeated in messages about an end. */
+const LAST_WORDS_LENGTH = 2000;
+
+/** A program that runs, and what belongs to this run of it. */
+interface Run {
+  readonly program: Program;
+  readonly lost: AbortController;
+  readonly stderrFrom: number;
+  readonly timers: Timer[];
+  upSinceMs: number | null;
+  /** Why the agent ended it, when it did so because of a fault of the program. */
+  fault: string | null;
+  /** The agent ended it, for no fault that counts. */
+  onPurpose: boolean;
+}
+
+export class Supervisor {
+  readonly settings: InstanceSettings;
+  readonly output: InstanceLog;
+  readonly #needs: SupervisorNeeds;
+  readonly #log: Logger;
+  readonly #pauses: BackOff;
+  #life: InstanceLife = NEW_LIFE;
+  #run: Run | null = null;
+  #pause: Timer | null = null;
+  #listener: { taskId: string; onOutput: (text: string) => Promise<void> | undefined } | null = null;
+  #whenDown: (() => void)[] = [];
+
+  constructor(settings: InstanceSettings, needs: SupervisorNeeds) {
+    this.settings = settings;
+    this.#needs = needs;
+    this.#log = needs.log.child({ instance: settings.id });
+    this.#pauses = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, needs.runtime.random);
+    this.output = new InstanceLog(needs.runtime.clock);
+  }
+
+  state(): InstanceState {
+    const { id, version, revision, labels } = this.settings;
+    const since = this.#life.phase === 'UP' || this.#life.phase === 'DRAINING' ? this.#run?.upSinceMs : null;
+    const upForMs = since === null || since === undefined ? null : this.#nowMs() - since;
+    return { id, version, revision, labels, status: statusOf(this.#life.phase), upForMs };
+  }
+
+  /** Acts in the background; of several commands the last one holds. */
+  command(command: InstanceCommand): void {
+    this.#handle({ type: 'COMMAND', command });
+  }
+
+  /** Takes the instance for an attempt; undefined when it is not up or works already. */
+  claim(taskId: string): Claim | undefined {
+    const run = this.#run;
+    if (!run || !isIdle(this.#life)) return undefined;
+    this.#handle({ type: 'CLAIMED' });
+    let deadline: Timer | undefined;
+    return {
+      program: run.program,
+      lost: run.lost.signal,
+      listen: (onOutput) => {
+        this.#listener = { taskId, onOutput };
+      },
+      cancel: (canceledTaskId) => {
+        // An answer is not waited for: what counts is that the job ends before the deadline.
+        run.program.cancel(canceledTaskId).catch((error: unknown) => {
+          this.#log.debug({ err: error }, 'the program did not take the cancel');
+        });
+        deadline ??= this.#needs.runtime.timers.after(this.settings.cancelTimeoutMs, () => {
+          const limit = seconds(this.settings.cancelTimeoutMs);
+          this.#note('warn', `the program did not end a canceled job within ${limit}: it is killed`);
+          run.onPurpose = true;
+          run.program.kill();
+        });
+      },
+      release: (well) => {
+        deadline?.cancel();
+        if (this.#run !== run || run.lost.signal.aborted) return;
+        this.#listener = null;
+        this.#handle({ type: 'RELEASED', well });
+      },
+    };
+  }
+
+  /** Ends the instance for good, at once; resolves when nothing of it is left. */
+  async stop(): Promise<void> {
+    this.#handle({ type: 'COMMAND', command: 'stop' });
+    if (this.#life.phase === 'DRAINING') this.#handle({ type: 'RELEASED', well: false });
+    if (this.#life.phase !== 'ENDING') return;
+    await new Promise<void>((resolve) => this.#whenDown.push(resolve));
+  }
+
+  #handle(event: LifeEvent): void {
+    const before = this.#life;
+    const { life, step } = advance(before, event);
+    this.#life = life;
+    if (life.failuresInARow === 0) this.#pauses.reset();
+    if (before.phase === 'PAUSING' && life.phase !== 'PAUSING') {
+      this.#pause?.cancel();
+      this.#pause = null;
+    }
+    if (life.phase === 'FAILED' && before.phase !== 'FAILED') {
+      this.#note('error', `given up after ${FAILURES_UNTIL_GIVEN_UP} failures in a row; start it by command`);
+    }
+    if (step === 'LAUNCH') this.#launch();
+    else if (step === 'PAUSE') this.#pauseBeforeNextTry();
+    else if (step === 'END') this.#end();
+    if (statusOf(before.phase) !== statusOf(life.phase)) this.#needs.onChange(this.state());
+    if (life.phase === 'DOWN') {
+      for (const resolve of this.#whenDown.splice(0)) resolve();
+    }
+  }
+
+  #launch(): void {
+    const { settings, output } = this;
+    this.#listener = null;
+    const program = this.#needs.programs.start(
+      { instance: settings, command: settings.command, env: settings.env },
+      {
+        onOutput: (taskId, stream, text) => {
+          output.print(stream, text);
+          return this.#listener?.taskId === taskId ? this.#listener.onOutput(text) : undefined;
+        },
+        onStderr: (text) => output.print('stderr', text),
+      },
+    );
+    const run: Run = {
+      program,
+      lost: new AbortController(),
+      stderrFrom: output.stderrEnd,
+      timers: [],
+      upSinceMs: null,
+      fault: null,
+      onPurpose: false,
+    };
+    this.#run = run;
+    if (program.pid !== undefined) {
+      this.#note('info', `started process ${program.pid}: ${settings.command.join(' ')}`);
+    }
+    this.#initialize(run);
+    void program.ended.then((end) => {
+      this.#onEnded(run, describeEnd(end));
+    });
+  }
+
+  #initialize(run: Run): void {
+    const { startTimeoutMs } = this.settings;
+    const deadline = this.#needs.runtime.timers.after(startTimeoutMs, () => {
+      run.fault = `it did not answer "initialize" within ${seconds(startTimeoutMs)}`;
+      run.program.kill();
+    });
+    run.timers.push(deadline);
+    run.program.initialize().then(
+      ({ name, version }) => {
+        deadline.cancel();
+        if (this.#run !== run || this.#life.phase !== 'LAUNCHED') return;
+        run.upSinceMs = this.#nowMs();
+        this.#note('info', `up: ${name} ${version}`);
+        this.#handle({ type: 'READY' });
+      },
+      (error: Error) => {
+        deadline.cancel();
+        if (error instanceof ProgramLost) return; // its end is reported by `ended`
+        run.fault = `it answered "initialize" with an error: ${error.message}`;
+        run.program.kill();
+      },
+    );
+  }
+
+  #onEnded(run: Run, how: string): void {
+    for (const timer of run.timers) timer.cancel();
+    const { phase } = this.#life;
+    const wanted = phase === 'ENDING' || run.onPurpose;
+    const reason = `the instance program ${run.fault === null ? how : `was killed: ${run.fault}`}`;
+    const unready = run.upSinceMs === null && !wanted ? ' before it was ready' : '';
+    const words = wanted ? '' : this.output.lastOfStderr(run.stderrFrom, LAST_WORDS_LENGTH);
+    const lastWords = words === '' ? '' : `; its last lines on standard error: ${words}`;
+    this.#note(wanted ? 'info' : 'error', `${reason}${unready}${wanted ? '' : lastWords}`);
+    run.lost.abort(new ProgramLost(`${reason}${lastWords}`));
+    this.#run = null;
+    this.#listener = null;
+    const upForMs = run.upSinceMs === null ? 0 : this.#nowMs() - run.upSinceMs;
+    this.#handle({ type: 'ENDED', onPurpose: run.onPurpose, upForMs });
+  }
+
+  #pauseBeforeNextTry(): void {
+    const pauseMs = this.#pauses.nextMs();
+    this.#note('info', `next start in ${seconds(pauseMs)}`);
+    this.#pause = this.#needs.runtime.timers.after(pauseMs, () => this.#handle({ type: 'PAUSE_OVER' }));
+  }
+
+  #end(): void {
+    const run = this.#run;
+    if (!run) return;
+    const { timers } = this.#needs.runtime;
+    const { stopTimeoutMs } = this.settings;
+    run.program.shutdown();
+    const terminate = timers.after(stopTimeoutMs, () => {
+      this.#note('warn', `the program did not end within ${seconds(stopTimeoutMs)} of "shutdown": SIGTERM`);
+      run.program.terminate();
+      run.timers.push(
+        timers.after(KILL_AFTER_TERM_MS, () => {
+          this.#note('warn', 'the program did not end after SIGTERM: SIGKILL');
+          run.program.kill();
+        }),
+      );
+    });
+    run.timers.push(terminate);
+  }
+
+  /** The same line for who asks for the instance's log and for who reads the agent's. */
+  #note(level: 'info' | 'warn' | 'error', line: string): void {
+    this.output.note(line);
+    this.#log[level](line);
+  }
+
+  #nowMs(): number {
+    return this.#needs.runtime.clock.monotonicMs();
+  }
+}

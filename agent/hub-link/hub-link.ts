@@ -1,0 +1,257 @@
+/** Joins a hub over the agent link and turns its messages into calls, in both directions. */
+import { DialRefused, dial as dialWebSocket } from '@workbench-hub/shared/agent-protocol/dial';
+import { CLOSE, Link, type Transport } from '@workbench-hub/shared/agent-protocol/link';
+import {
+  AGENT_PROTOCOL_VERSIONS,
+  type AgentMessage,
+  type HubMessage,
+  hubMessage,
+} from '@workbench-hub/shared/agent-protocol/messages';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import {
+  type FileTransfer,
+  type Hub,
+  type HubConnection,
+  type HubListener,
+  type InstanceState,
+  JoinFailed,
+} from '../core/ports/hub.js';
+import { abortable } from '../engine/abortable.js';
+import { connectUrl } from './addresses.js';
+
+export interface HubLinkOptions {
+  /** Base addresses, `ws://` or `wss://`. */
+  readonly addresses: readonly string[];
+  readonly agent: {
+    readonly id: string;
+    readonly nodeId: string;
+    readonly version: string;
+    readonly revision: string;
+  };
+  /** Asked at each dial, so that a token may change; rejects with {@link JoinFailed} when there is none. */
+  readonly token: () => Promise<string>;
+  readonly runtime: Runtime;
+  /** The contents of a hub that was joined. */
+  readonly files: (address: string, token: string) => FileTransfer;
+  /** Makes the connection; a simulation has its own. */
+  readonly dial?: typeof dialWebSocket;
+}
+
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+/** How long a hub may take to answer a good-bye. */
+const CLOSE_LIMIT_MS = 2000;
+/** With more than this unsent, what may be left out should be. */
+const CONGESTED_BYTES = 1024 * 1024;
+
+export function hubLink(options: HubLinkOptions): Hub {
+  return {
+    addresses: options.addresses,
+    join: (address, listener, signal) => new Joining(address, listener, signal, options).run(),
+  };
+}
+
+/** One try and, if it succeeds, the connection until its end. */
+class Joining {
+  readonly #address: string;
+  readonly #listener: HubListener;
+  readonly #signal: AbortSignal;
+  readonly #options: HubLinkOptions;
+  readonly #ended = new AbortController();
+  #link: Link<HubMessage, AgentMessage> | undefined;
+  #transport: Transport | undefined;
+  #token = '';
+  #joined = false;
+  #refusal: string | undefined;
+  #onEnd: (reason: string) => void = () => undefined;
+  #onTransportClosed: () => void = () => undefined;
+
+  constructor(address: string, listener: HubListener, signal: AbortSignal, options: HubLinkOptions) {
+    this.#address = address;
+    this.#listener = listener;
+    this.#signal = signal;
+    this.#options = options;
+  }
+
+  async run(): Promise<string> {
+    const { runtime } = this.#options;
+    this.#token = await this.#options.token();
+    const early: string[] = [];
+    const transport = await this.#dial({
+      onFrame: (frame) => (this.#link ? this.#link.receive(frame) : early.push(frame)),
+      onClose: (reason) => {
+        this.#onTransportClosed();
+        this.#link?.down(reason);
+      },
+    });
+    this.#transport = transport;
+    const ended = new Promise<string>((resolve) => {
+      this.#onEnd = resolve;
+    });
+    const link = new Link<HubMessage, AgentMessage>({
+      transport,
+      runtime,
+      incoming: hubMessage,
+      onMessage: (message) => this.#onMessage(message),
+      onDown: (reason) => {
+        this.#ended.abort(new Error(reason));
+        this.#onEnd(reason);
+      },
+    });
+    this.#link = link;
+    const deadline = runtime.timers.after(HANDSHAKE_TIMEOUT_MS, () => {
+      if (!this.#joined) link.fail(`no answer to hello within ${HANDSHAKE_TIMEOUT_MS / 1000} s`);
+    });
+    const onAbort = () => {
+      if (!this.#joined) link.close(CLOSE.GOING_AWAY, 'the agent is stopping');
+    };
+    if (this.#signal.aborted) onAbort();
+    this.#signal.addEventListener('abort', onAbort, { once: true });
+    this.#introduce(link);
+    for (const frame of early) link.receive(frame);
+
+    const reason = await ended;
+    this.#signal.removeEventListener('abort', onAbort);
+    deadline.cancel();
+    if (this.#joined) return reason;
+    throw new JoinFailed(this.#refusal ?? `the hub closed the connection: ${reason}`);
+  }
+
+  async #dial(handlers: Parameters<typeof dialWebSocket>[1]): Promise<Transport> {
+    const url = connectUrl(this.#address);
+    const dial = this.#options.dial ?? dialWebSocket;
+    const dialing = dial({ url, token: this.#token, handshakeTimeoutMs: HANDSHAKE_TIMEOUT_MS }, handlers);
+    try {
+      return await abortable(dialing, this.#signal);
+    } catch (error) {
+      if (this.#signal.aborted) dialing.then((late) => late.terminate()).catch(() => undefined);
+      throw new JoinFailed(dialFailure(error), { cause: error });
+    }
+  }
+
+  #introduce(link: Link<HubMessage, AgentMessage>): void {
+    const { instances, running, spooled } = this.#listener.introduce();
+    link.send({
+      type: 'hello',
+      protocolVersions: [...AGENT_PROTOCOL_VERSIONS],
+      agent: this.#options.agent,
+      instances: instances.map(instanceMessage),
+      running: [...running],
+      spooled: [...spooled],
+    });
+    link.flush();
+  }
+
+  #onMessage(message: HubMessage): void {
+    if (!this.#joined && message.type !== 'welcome' && message.type !== 'refused') {
+      this.#link?.fail(`a message of type ${JSON.stringify(message.type)} before "welcome"`);
+      return;
+    }
+    switch (message.type) {
+      case 'welcome':
+        this.#welcomed(message);
+        return;
+      case 'refused':
+        this.#refusal = refusalText(message.code, message.message);
+        this.#link?.close(CLOSE.NORMAL, 'refused');
+        return;
+      case 'heartbeat':
+        return;
+      case 'assign':
+        this.#listener.onAssign(message);
+        return;
+      case 'cancel':
+        this.#listener.onCancel(message.ref);
+        return;
+      case 'settled':
+        this.#listener.onSettled(message.ref, message.counted);
+        return;
+      case 'request': {
+        const reply = this.#listener.onRequest(message.request);
+        this.#link?.send({ type: 'reply', requestId: message.requestId, ...reply });
+        return;
+      }
+    }
+  }
+
+  #welcomed({
+    protocolVersion,
+    heartbeatIntervalMs,
+    silenceLimitMs,
+  }: HubMessage & { type: 'welcome' }): void {
+    if (this.#joined) return;
+    if (!AGENT_PROTOCOL_VERSIONS.includes(protocolVersion)) {
+      this.#link?.fail(`protocol version ${protocolVersion} was never offered`);
+      return;
+    }
+    this.#joined = true;
+    this.#link?.watch(heartbeatIntervalMs, silenceLimitMs);
+    this.#listener.onJoined(this.#connection());
+  }
+
+  #connection(): HubConnection {
+    const send = (message: AgentMessage) => this.#link?.send(message);
+    return {
+      ended: this.#ended.signal,
+      files: this.#options.files(this.#address, this.#token),
+      isCongested: () => (this.#transport?.bufferedBytes() ?? 0) > CONGESTED_BYTES,
+      sendInstance: (instance) => send({ type: 'instance', instance: instanceMessage(instance) }),
+      sendOutput: (ref: AttemptRef, offset, text) => send({ type: 'output', ref, offset, text }),
+      sendEnded: (report) =>
+        send({ type: 'ended', report: { ...report, outputFiles: [...report.outputFiles] } }),
+      close: (reason) => this.#close(reason),
+    };
+  }
+
+  async #close(reason: string): Promise<void> {
+    const transport = this.#transport;
+    if (!transport) return;
+    const closed = new Promise<void>((resolve) => {
+      const limit = this.#options.runtime.timers.after(CLOSE_LIMIT_MS, () => {
+        transport.terminate();
+        resolve();
+      });
+      this.#onTransportClosed = () => {
+        limit.cancel();
+        resolve();
+      };
+    });
+    this.#link?.close(CLOSE.GOING_AWAY, reason);
+    await closed;
+  }
+}
+
+function instanceMessage({ id, version, revision, labels, status, upForMs }: InstanceState) {
+  return { id, version, revision, labels: [...labels], status, upForMs };
+}
+
+/** What to do about it is the operator's question. */
+function dialFailure(error: unknown): string {
+  if (error instanceof DialRefused) {
+    if (error.status === 401) {
+      return 'it does not accept the token (401): set "token" or "tokenFile" to the hub\'s agents.token, or to the content of <hub\'s dataDir>/agent-token';
+    }
+    return `what answers there is no hub, or a proxy that passes no WebSocket (${error.message}): check "hub"`;
+  }
+  const { code, message } = error as NodeJS.ErrnoException;
+  switch (code) {
+    case 'ECONNREFUSED':
+      return 'nothing listens at this address (ECONNREFUSED): is the hub running, and is "hub" right?';
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `the host name is not known (${code}): check "hub"`;
+    default:
+      return `${message || code || 'unknown reason'}`;
+  }
+}
+
+function refusalText(code: Extract<HubMessage, { type: 'refused' }>['code'], message: string): string {
+  switch (code) {
+    case 'PROTOCOL_VERSION':
+      return `refused: ${message}; update the hub or this agent`;
+    case 'AGENT_ID_TAKEN':
+      return `refused: ${message}; give this agent another "id", or stop the other one`;
+    case 'INSTANCE_ID_TAKEN':
+      return `refused: ${message}; give the instance another "id"`;
+  }
+}

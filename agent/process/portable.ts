@@ -1,0 +1,26 @@
+import type { Platform } from './platform.js';
+import { signalGroup } from './process-group.js';
+
+const hasGroups = process.platform !== 'win32';
+
+/** What any system offers. Left-overs are not found here: a program that ends with its standard input leaves none. */
+export const portable: Platform = {
+  hasGroups,
+
+  signalGroup(leaderPid, signal) {
+    if (hasGroups) return signalGroup(leaderPid, signal);
+    return isAlive(leaderPid) && process.kill(leaderPid, signal);
+  },
+
+  findByCookie: () => Promise.resolve([]),
+
+  identify: (pid) => (isAlive(pid) ? `${pid}` : undefined),
+};
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

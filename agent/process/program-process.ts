@@ -1,0 +1,212 @@
+/** One instance program as a child process: started in a group of its own, spoken to over its standard input and output,
+ *  and followed until nothing of it is left. */
+import { delimiter, dirname } from 'node:path';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { lineSplitter, ProtocolViolation } from '@workbench-hub/shared/instance-protocol/framing';
+import { instanceHost } from '@workbench-hub/shared/instance-protocol/host';
+import {
+  INSTANCE_PROTOCOL_VERSION,
+  MAX_LINE_BYTES,
+  RPC_ERROR,
+  RpcError,
+} from '@workbench-hub/shared/instance-protocol/messages';
+import { pause } from '@workbench-hub/shared/runtime/pause';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { execa } from 'execa';
+import {
+  JobCanceled,
+  JobFailed,
+  type Program,
+  type ProgramEnd,
+  type ProgramListener,
+  ProgramLost,
+  type ProgramSettings,
+} from '../core/ports/programs.js';
+import { describeEnd } from '../core/program-end.js';
+import { COOKIE_VARIABLE, type Platform } from './platform.js';
+
+export interface ProcessNeeds {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly cookie: string;
+  readonly platform: Platform;
+  readonly runtime: Runtime;
+  /** Ends every process that carries the cookie. */
+  readonly sweep: () => Promise<void>;
+}
+
+/** After the end of everything that could hold its pipes, how long what is left in them may take to be read. */
+const DRAIN_LIMIT_MS = 2000;
+
+/** Where node_modules/.bin is looked for, upwards: the programs that come with the product need no PATH. */
+const LOCAL_DIRECTORY = dirname(fileURLToPath(import.meta.url));
+
+export function startProgram(
+  settings: ProgramSettings,
+  listener: ProgramListener,
+  needs: ProcessNeeds,
+): Program {
+  const { platform, runtime } = needs;
+  const [file = '', ...parameters] = settings.command;
+  const child = execa(file, parameters, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    buffer: false,
+    reject: false,
+    stripFinalNewline: false,
+    cleanup: false,
+    detached: platform.hasGroups,
+    windowsHide: true,
+    extendEnv: false,
+    env: environmentOf(settings, needs),
+    preferLocal: true,
+    localDir: LOCAL_DIRECTORY,
+  });
+
+  let exited = false;
+  let violation: string | undefined;
+  let holdBack: Promise<void> | undefined;
+
+  const host = instanceHost(
+    (line) => {
+      if (!exited) child.stdin.write(`${line}\n`);
+    },
+    ({ taskId, stream, text }) => {
+      holdBack = listener.onOutput(taskId, stream, text) ?? holdBack;
+    },
+  );
+
+  const signal = (name: 'SIGTERM' | 'SIGKILL') => {
+    if (!exited && child.pid !== undefined) platform.signalGroup(child.pid, name);
+  };
+  const violate = (fault: string) => {
+    violation ??= fault;
+    signal('SIGKILL');
+  };
+
+  const splitter = lineSplitter(MAX_LINE_BYTES);
+  const onStdout = (chunk: Buffer) => {
+    if (violation !== undefined) return;
+    try {
+      for (const line of splitter.push(chunk)) host.receive(line);
+    } catch (error) {
+      if (!(error instanceof ProtocolViolation)) throw error;
+      violate(error.message);
+      return;
+    }
+    if (holdBack === undefined) return;
+    const until = holdBack;
+    holdBack = undefined;
+    child.stdout.pause();
+    void until.finally(() => child.stdout.resume());
+  };
+  child.stdout.on('data', onStdout);
+  child.stderr.setEncoding('utf8').on('data', (text: string) => listener.onStderr(text));
+  // A broken pipe says no more than the end of the process does, which is reported by itself.
+  child.stdin.on('error', () => undefined);
+
+  const follow = async (): Promise<ProgramEnd> => {
+    if (child.pid === undefined) {
+      const { code, originalMessage } = await child;
+      if (code === 'ENOENT') return { kind: 'NOT_FOUND', program: file };
+      return { kind: 'NOT_STARTED', program: file, reason: originalMessage ?? code ?? 'unknown reason' };
+    }
+    const pid = child.pid;
+    const [exitCode, exitSignal] = await new Promise<[number | null, string | null]>((resolve) => {
+      child.once('exit', (code, name) => resolve([code, name]));
+    });
+    exited = true;
+    // The leader is gone, but its group keeps its number as long as it has a member.
+    platform.signalGroup(pid, 'SIGKILL');
+    await needs.sweep();
+    await drained([child.stdout, child.stderr], runtime);
+    if (violation !== undefined) return { kind: 'VIOLATION', fault: violation };
+    return { kind: 'EXITED', exitCode, signal: exitSignal };
+  };
+
+  const ended = follow().then((end) => {
+    exited = true;
+    host.close(new ProgramLost(`the instance program ${describeEnd(end)}`));
+    return end;
+  });
+
+  const job = async <T>(call: Promise<T>): Promise<T> => {
+    try {
+      return await call;
+    } catch (error) {
+      if (error instanceof ProtocolViolation) {
+        violate(error.message);
+        throw new ProgramLost(error.message, { cause: error });
+      }
+      throw error instanceof RpcError ? jobError(error) : error;
+    }
+  };
+  const { id, version, revision, labels } = settings.instance;
+
+  return {
+    pid: child.pid,
+    ended,
+    initialize: () =>
+      job(
+        host.initialize({
+          protocolVersion: INSTANCE_PROTOCOL_VERSION,
+          instance: { id, version, revision, labels: [...labels] },
+        }),
+      ),
+    simulateWork: async (taskId, durationMs) => void (await job(host.simulateWork({ taskId, durationMs }))),
+    executeBatchJob: async (run) => {
+      const { status, message } = await job(
+        host.executeBatchJob({
+          ...run,
+          scripts: [...run.scripts],
+          variables: { ...run.variables },
+          environment: { ...run.environment },
+        }),
+      );
+      return { status, message: message ?? null };
+    },
+    cancel: (taskId) => job(host.cancel(taskId)),
+    shutdown: () => {
+      // The answer is of no use: what counts is its end.
+      host.shutdown().catch(() => undefined);
+      child.stdin.end();
+    },
+    terminate: () => signal('SIGTERM'),
+    kill: () => signal('SIGKILL'),
+  };
+}
+
+/** The agent's own Node comes last on the PATH: enough for a program that is a script of Node. */
+function environmentOf(settings: ProgramSettings, needs: ProcessNeeds): Record<string, string> {
+  const environment: Record<string, string> = { ...needs.environment, ...settings.env };
+  const path = environment['PATH'];
+  environment['PATH'] = [...(path ? [path] : []), dirname(process.execPath)].join(delimiter);
+  environment[COOKIE_VARIABLE] = needs.cookie;
+  return environment;
+}
+
+function jobError(error: RpcError): Error {
+  switch (error.code) {
+    case RPC_ERROR.CANCELED:
+      return new JobCanceled(error.message, { cause: error });
+    case RPC_ERROR.JOB_FAILED:
+      return new JobFailed(error.message, { cause: error });
+    default:
+      return new JobFailed(`the instance program answered with error ${error.code}: ${error.message}`, {
+        cause: error,
+      });
+  }
+}
+
+/** Resolves when both streams have been read to their end, or after a limit, when they are given up. */
+async function drained(streams: readonly Readable[], runtime: Runtime): Promise<void> {
+  const limit = new AbortController();
+  const closed = Promise.all(
+    streams.map(
+      (stream) => stream.closed || new Promise<void>((resolve) => stream.once('close', () => resolve())),
+    ),
+  );
+  const overdue = pause(runtime.timers, DRAIN_LIMIT_MS, limit.signal).catch(() => undefined);
+  await Promise.race([closed, overdue]);
+  limit.abort();
+  for (const stream of streams) stream.destroy();
+}

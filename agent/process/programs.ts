@@ -1,0 +1,66 @@
+/** Instance programs as child processes of this agent. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { pause } from '@workbench-hub/shared/runtime/pause';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Programs } from '../core/ports/programs.js';
+import type { Platform } from './platform.js';
+import { startProgram } from './program-process.js';
+
+export interface ProgramsNeeds {
+  /** Of this agent: programs of another one on the same host are left alone. */
+  readonly nodeId: string;
+  /** What programs inherit. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly platform: Platform;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+}
+
+/** A process may start another while it is killed: so often is looked again. */
+const SWEEP_ROUNDS = 20;
+const SWEEP_PAUSE_MS = 25;
+
+export function childProcessPrograms(needs: ProgramsNeeds): Programs {
+  const { nodeId, environment, platform, runtime, log } = needs;
+
+  const sweep = async (cookie: string): Promise<number> => {
+    const killed = new Set<number>();
+    for (let round = 0; round < SWEEP_ROUNDS; round++) {
+      const found = await platform.findByCookie(cookie);
+      if (found.length === 0) return killed.size;
+      for (const pid of found) {
+        killed.add(pid);
+        kill(pid);
+      }
+      await pause(runtime.timers, SWEEP_PAUSE_MS);
+    }
+    log.error({ pids: [...killed] }, 'processes that an instance program started could not be ended');
+    return killed.size;
+  };
+
+  return {
+    start: (settings, listener) => {
+      const cookie = `${nodeId}/${settings.instance.id}`;
+      return startProgram(settings, listener, {
+        environment,
+        cookie,
+        platform,
+        runtime,
+        sweep: async () => {
+          const strays = await sweep(cookie);
+          if (strays > 0)
+            log.info({ instance: settings.instance.id, strays }, 'ended what a program left running');
+        },
+      });
+    },
+    sweep: () => sweep(`${nodeId}/`),
+  };
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It ended by itself meanwhile; one that may not be killed is found again, and reported at the end.
+  }
+}

@@ -1,0 +1,65 @@
+/** At most one agent on a data directory. The lock is a file that names its owner; the lock of a process that is no more
+ *  is taken over. */
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import type { Platform } from './platform.js';
+
+const LOCK_FILE = 'agent.lock';
+
+/** Takes the lock and gives what releases it; throws {@link StartRefused} when another agent has it. */
+export function lockDataDir(dataDir: string, platform: Platform): () => void {
+  const lock = join(dataDir, LOCK_FILE);
+  const mine = platform.identify(process.pid) ?? `${process.pid}`;
+  const proposal = `${lock}.${process.pid}`;
+  writeFileSync(proposal, mine);
+  try {
+    while (!link(proposal, lock)) takeAwayStale(lock, proposal, platform, dataDir);
+  } finally {
+    rmSync(proposal, { force: true });
+  }
+  return () => {
+    if (read(lock) === mine) rmSync(lock, { force: true });
+  };
+}
+
+/** Makes the lock with its whole content at once; false when there is one. */
+function link(proposal: string, lock: string): boolean {
+  try {
+    linkSync(proposal, lock);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return false;
+  }
+}
+
+function takeAwayStale(lock: string, proposal: string, platform: Platform, dataDir: string): void {
+  const owner = read(lock);
+  if (owner === undefined) return; // released meanwhile
+  const pid = Number.parseInt(owner, 10);
+  if (platform.identify(pid) === owner) {
+    throw new StartRefused(
+      `${dataDir} is in use by another agent (process ${pid}): stop it, or give this one a dataDir of its own`,
+    );
+  }
+  // Another agent may take it over in the same moment: what was moved aside must be what was judged.
+  const aside = `${proposal}.stale`;
+  try {
+    renameSync(lock, aside);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return;
+  }
+  if (read(aside) !== owner) link(aside, lock);
+  rmSync(aside, { force: true });
+}
+
+function read(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return undefined;
+  }
+}
