@@ -155,6 +155,7 @@ export function createHub(
     });
     const web = webServer({
       ...config.server,
+      timers,
       fetch: app.fetch,
       first: transferHandler({ files, token, log }),
     });
