@@ -1,0 +1,43 @@
+import path from 'node:path';
+import type { MainModule, MjData, MjModel } from '@mujoco/mujoco';
+import { simulatorPath } from './host-file-system.js';
+
+export interface LoadedModel {
+  model: MjModel;
+  data: MjData;
+}
+
+/** The model cannot be simulated; the message says why and is shown to the task's owner. */
+export class ModelRefused extends Error {
+  override readonly name = 'ModelRefused';
+}
+
+/** Loads an MJCF model (`model.mjcf`; also `.xml`, as MuJoCo's own files are named, for a model read in place), with
+ *  the data of its initial state. Throws {@link ModelRefused} with MuJoCo's own message. */
+export function loadModel(mujoco: MainModule, modelPath: string): LoadedModel {
+  const name = path.basename(modelPath);
+  if (!/\.(mjcf|xml)$/i.test(name)) {
+    throw new ModelRefused(
+      `workbench-mujoco reads models of type MJCF, not ${name}: give an MJCF file, or use an instance of another ` +
+        'workbench',
+    );
+  }
+  let model: MjModel | undefined;
+  try {
+    model = mujoco.MjModel.from_xml_path(simulatorPath(modelPath));
+    return { model, data: new mujoco.MjData(model) };
+  } catch (error) {
+    model?.delete();
+    throw new ModelRefused(`${name}: ${simulatorMessage(error)}`, { cause: error });
+  }
+}
+
+/** `XML Error: Schema violation: unrecognized element, element 'bogus', line 1`: MuJoCo's message on one line. */
+function simulatorMessage(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const lines = message.replace(/^MuJoCo Error: (?:Loading error: )?/, '').split('\n');
+  return lines
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .join(', ');
+}

@@ -1,0 +1,25 @@
+/** What the protocol's thread and the simulator's thread tell each other. */
+import type { ExecuteBatchJobParams, OutputStream } from '@workbench-hub/shared/instance-protocol/messages';
+import type { WasmModule } from './web-assembly.js';
+
+/** What a simulator's thread is given at its start. */
+export interface ThreadData {
+  /** The simulator, compiled once for all threads. */
+  simulator: WasmModule;
+  /** How much printed text is on its way, see output-channel.ts. */
+  inFlight: SharedArrayBuffer;
+}
+
+/** To the simulator's thread, once. */
+export interface JobMessage {
+  job: ExecuteBatchJobParams;
+}
+
+/** From the simulator's thread: `ready` first, then output, then one of the others. */
+export type ThreadMessage =
+  | { kind: 'ready' }
+  | { kind: 'output'; stream: OutputStream; text: string }
+  /** Every script ended well, or one did not, for the reason in `message`. */
+  | { kind: 'ended'; status: 'OK' | 'ERROR'; message?: string }
+  /** The scripts could not be run. */
+  | { kind: 'failed'; message: string };
