@@ -40,7 +40,7 @@ export function variablesObject(variables: readonly Variable[]): Record<string, 
 }
 
 /** True for a name that may stand in a script's environment. */
-export function mayBeInjected(key: string): boolean {
+function mayBeInjected(key: string): boolean {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(key)) return false;
   if (/_proxy$/i.test(key)) return false; // read in either case
   return !STEERING_NAMES.has(key) && !STEERING_PREFIXES.some((prefix) => key.startsWith(prefix));

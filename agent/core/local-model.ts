@@ -23,7 +23,7 @@ export function mountedPath(
 }
 
 /** `\\server\share\file`, also with its backslashes written as `/`. */
-export function isUnc(path: string): boolean {
+function isUnc(path: string): boolean {
   return /^(?:\\\\|\/\/)[^\\/]/.test(path);
 }
 

@@ -9,7 +9,7 @@ export function describeEnd(end: ProgramEnd): string {
     case 'NOT_STARTED':
       return `could not be started: ${JSON.stringify(end.program)}: ${end.reason}; check "command" of the instance`;
     case 'VIOLATION':
-      return `was killed because it broke the instance protocol: ${end.fault}`;
+      return `was killed because it broke the instance protocol on its standard output: ${end.fault}`;
     case 'EXITED':
       return end.signal === null
         ? `exited with code ${end.exitCode ?? 'unknown'}`

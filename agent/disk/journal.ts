@@ -52,7 +52,7 @@ export class Journal {
     this.#lines.push(line);
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
-      if (this.#writing) return;
+      if (this.#writing !== undefined) return;
       this.#writing = new Promise((written) => {
         this.#runtime.timers.soon(() => void this.#writeAll().then(written));
       });

@@ -11,7 +11,7 @@ import type { ContentWriter } from '../../core/ports/spool.js';
 import { TailBuffer } from '../../core/tail-buffer.js';
 
 /** What is kept of the end beyond the limit, and sent again to a hub that was joined again, in UTF-16 units. */
-export const TAIL_LENGTH = 64 * 1024;
+const TAIL_LENGTH = 64 * 1024;
 /** A live piece leaves when this much has been gathered, or after the interval. */
 const LIVE_PIECE_LENGTH = 16 * 1024;
 const LIVE_INTERVAL_MS = 100;

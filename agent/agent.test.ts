@@ -1,0 +1,487 @@
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { loadConfig } from '@workbench-hub/shared/config/load';
+import type { BatchJob } from '@workbench-hub/shared/domain/job';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { Service } from '@workbench-hub/shared/runtime/service';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createAgent } from './agent.js';
+import { agentConfigSchema } from './config.js';
+import { FakeHub, TOKEN } from './fixtures/fake-hub.js';
+import { linux } from './process/linux.js';
+
+const SIM = 'sim-1';
+
+let directory: string;
+let hub: FakeHub;
+let agent: Service | null = null;
+let logLines: string[];
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'agent-test-'));
+  hub = await FakeHub.start();
+  logLines = [];
+});
+
+afterEach(async () => {
+  await agent?.stop();
+  agent = null;
+  await hub.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+
+function fixture(name: string): string[] {
+  return [process.execPath, fileURLToPath(new URL(`process/fixtures/${name}.mjs`, import.meta.url))];
+}
+
+/** An agent with one instance; keys of the configuration as in the file. */
+async function startAgent({
+  program = 'shell-workbench',
+  instance = {},
+  ...keys
+}: Record<string, unknown> & { program?: string; instance?: object } = {}) {
+  const file = join(directory, 'agent.json');
+  const config = {
+    id: 'host-1',
+    hub: hub.address,
+    token: TOKEN,
+    dataDir: join(directory, 'data'),
+    instances: [{ id: SIM, version: '9.1.0', command: fixture(program), ...instance }],
+    ...keys,
+  };
+  await writeFile(file, JSON.stringify(config));
+  const loaded = loadConfig({ schema: agentConfigSchema, file, environment: {}, environmentPrefix: 'NONE' });
+  if ('faults' in loaded) throw new Error(loaded.faults.join('\n'));
+  const log = pino({ level: 'debug' }, { write: (line: string) => void logLines.push(line) });
+  const started = createAgent(loaded.config, {
+    log,
+    version: '1.0.0',
+    revision: 'test',
+    environment: process.env,
+  });
+  await started.start();
+  agent = started;
+}
+
+async function startReadyAgent(options: Parameters<typeof startAgent>[0] = {}) {
+  await startAgent(options);
+  await hub.instanceBecomes(SIM, 'UP');
+}
+
+function newRef(instanceId = SIM): AttemptRef {
+  return { taskId: systemRuntime.newId(), attempt: 1, instanceId };
+}
+
+function batchJob(script: string, more: Partial<BatchJob> = {}): BatchJob {
+  return {
+    type: 'EXECUTE_BATCH_JOB',
+    model: null,
+    scripts: [hub.store(script)],
+    additionalFiles: [],
+    variables: [],
+    ...more,
+  };
+}
+
+async function run(script: string, more: Partial<BatchJob> = {}, timeLimitMs: number | null = null) {
+  const ref = newRef();
+  hub.assign(ref, batchJob(script, more), timeLimitMs);
+  const report = await hub.ended(ref);
+  const outputs = Object.fromEntries(
+    report.outputFiles.map(({ path, digest }) => [path, hub.contents.get(digest)?.toString()]),
+  );
+  return {
+    ref,
+    ...report,
+    outputs,
+    logText: report.log ? hub.contents.get(report.log.digest)?.toString() : null,
+  };
+}
+
+describe('joining', () => {
+  test('introduces itself with its instances', async () => {
+    await startReadyAgent({ instance: { labels: ['gears'], revision: '4711' } });
+    const hello = await hub.receives('hello');
+    expect(hello).toMatchObject({ agent: { id: 'host-1', version: '1.0.0' }, running: [], spooled: [] });
+    expect(hello.instances).toMatchObject([
+      { id: SIM, version: '9.1.0', revision: '4711', labels: ['gears'] },
+    ]);
+  });
+
+  test('keeps its node id over restarts', async () => {
+    await startAgent();
+    const { agent: first } = await hub.receives('hello');
+    await agent?.stop();
+    const seen = hub.received.length;
+    await startAgent();
+    const { agent: second } = await hub.receives('hello', () => true, seen);
+    expect(second.nodeId).toBe(first.nodeId);
+  });
+
+  test('joins the next hub of a list when the first is not there', async () => {
+    const gone = await FakeHub.start();
+    await gone.stop();
+    await startAgent({ hub: [`ws://127.0.0.1:1`, hub.address] });
+    await hub.receives('hello');
+  });
+
+  test('joins again after the connection broke, with what it runs', async () => {
+    await startReadyAgent();
+    const ref = newRef();
+    hub.assign(ref, { type: 'SIMULATE_WORK', durationS: 600 });
+    await hub.receives('hello');
+    hub.send({
+      type: 'request',
+      requestId: '1',
+      request: { kind: 'instanceLog', instanceId: SIM, logType: 'stdout' },
+    });
+    await hub.receives('reply');
+    const seen = hub.received.length;
+    hub.disconnect();
+    const again = await hub.receives('hello', () => true, seen);
+    expect(again.running).toEqual([ref]);
+    hub.send({ type: 'cancel', ref });
+    expect(await hub.ended(ref)).toMatchObject({ outcome: 'CANCELED' });
+  });
+
+  test('says once what to do about a wrong token, and takes the right one when the file has it', async () => {
+    const tokenFile = join(directory, 'token');
+    await writeFile(tokenFile, 'wrong\n');
+    await startAgent({ token: undefined, tokenFile });
+    await writeFile(tokenFile, `${TOKEN}\n`);
+    await hub.receives('hello');
+    const complaints = logLines.filter((line) => line.includes('does not accept the token'));
+    expect(complaints.length).toBeLessThanOrEqual(1);
+  });
+
+  test('refuses a second agent on its data directory, and takes over after a dead one', async () => {
+    await startAgent();
+    const first = agent;
+    agent = null;
+    await expect(startAgent()).rejects.toThrow(/in use by another agent/);
+    await first?.stop();
+    await writeFile(join(directory, 'data', 'agent.lock'), '1@some-other-boot/17');
+    await startAgent();
+  });
+});
+
+describe('simulated work', () => {
+  test('ends OK, without a trace on disk', async () => {
+    await startReadyAgent();
+    const ref = newRef();
+    hub.assign(ref, { type: 'SIMULATE_WORK', durationS: 0 });
+    expect(await hub.ended(ref)).toEqual({
+      ...ref,
+      outcome: 'OK',
+      message: null,
+      outputFiles: [],
+      log: null,
+    });
+    expect(await readdir(join(directory, 'data', 'work'))).toEqual([]);
+    expect(await readdir(join(directory, 'data', 'spool', 'files'))).toEqual([]);
+  });
+
+  test('is ended by its time limit', async () => {
+    await startReadyAgent();
+    const ref = newRef();
+    hub.assign(ref, { type: 'SIMULATE_WORK', durationS: 600 }, 100);
+    expect(await hub.ended(ref)).toMatchObject({
+      outcome: 'FAILED',
+      message: 'time limit of 0.1 s exceeded',
+    });
+  });
+
+  test('is returned by an instance that works already, or is not there', async () => {
+    await startReadyAgent();
+    const busy = newRef();
+    hub.assign(busy, { type: 'SIMULATE_WORK', durationS: 600 });
+    const second = newRef();
+    hub.assign(second, { type: 'SIMULATE_WORK', durationS: 0 });
+    expect(await hub.ended(second)).toMatchObject({ outcome: 'RETURNED' });
+    const nowhere = newRef('sim-9');
+    hub.assign(nowhere, { type: 'SIMULATE_WORK', durationS: 0 });
+    expect(await hub.ended(nowhere)).toMatchObject({ outcome: 'RETURNED' });
+  });
+});
+
+describe('batch jobs', () => {
+  test('get their files and variables, and give back what is new or changed', async () => {
+    await startReadyAgent();
+    const result = await run(
+      [
+        'cat data/in.txt > out.txt; echo more >> changed.txt; mkdir -p a/b; printf x > a/b/c.txt',
+        'printf %s "$WIDTH" > width; cp "$WORKBENCH_VARIABLES" vars.json; cat "$WORKBENCH_MODEL" > model-copy',
+        'printf %s "$WORKBENCH_TASK_ID" > id; printf %s "$LD_PRELOAD$PYTHONPATH" > steering; mkfifo pipe; ln -s /etc/passwd link',
+        'echo reserved > .workbench-x; test -d "$WORKBENCH_OUTPUT_STORAGE"; echo hello; echo trouble >&2',
+      ].join('\n'),
+      {
+        model: { kind: 'CONTENT', path: 'model.wbpz', ...hub.store('the model') },
+        additionalFiles: [
+          { path: 'data/in.txt', ...hub.store('input') },
+          { path: 'changed.txt', ...hub.store('begin\n') },
+          { path: 'same.txt', ...hub.store('same') },
+        ],
+        variables: [
+          { key: 'WIDTH', value: '12.5' },
+          { key: 'PYTHONPATH', value: '/evil' },
+          { key: 'größe', value: 'x' },
+        ],
+      },
+    );
+    expect(result).toMatchObject({ outcome: 'OK', message: null });
+    expect(result.outputs).toEqual({
+      'a/b/c.txt': 'x',
+      'changed.txt': 'begin\nmore\n',
+      id: result.ref.taskId,
+      'model-copy': 'the model',
+      'out.txt': 'input',
+      steering: '',
+      'vars.json': JSON.stringify({ WIDTH: '12.5', PYTHONPATH: '/evil', größe: 'x' }),
+      width: '12.5',
+    });
+    expect(result.outputFiles.map(({ path }) => path)).toEqual(Object.keys(result.outputs).sort());
+    expect(result.logText).toContain('hello\n');
+    expect(result.logText).toContain('trouble\n');
+    expect(await readdir(join(directory, 'data', 'work'))).toEqual([]);
+  });
+
+  test('do not change what is cached', async () => {
+    await startReadyAgent();
+    const file = hub.store('original');
+    const more = { additionalFiles: [{ path: 'in', ...file }] };
+    expect((await run('echo changed > in', more)).outputs).toEqual({ in: 'changed\n' });
+    expect((await run('cat in > out', more)).outputs).toEqual({ out: 'original' });
+    expect(hub.requests.filter((request) => request === `GET ${file.digest}`)).toHaveLength(1);
+  });
+
+  test('a script that fails leaves its outputs, and the later ones are not run', async () => {
+    await startReadyAgent();
+    const result = await run('echo so far > out; exit 4', {
+      scripts: [hub.store('echo so far > out; exit 4'), hub.store('echo never > later')],
+    });
+    expect(result).toMatchObject({
+      outcome: 'ERROR',
+      message: 'script exited with 4',
+      outputs: { out: 'so far\n' },
+    });
+  });
+
+  test('a content that the hub does not have fails the attempt', async () => {
+    await startReadyAgent();
+    const missing = { digest: 'ab'.repeat(32), sizeBytes: 4 };
+    const result = await run('true', { additionalFiles: [{ path: 'x', ...missing }] });
+    expect(result).toMatchObject({ outcome: 'FAILED', message: expect.stringContaining(missing.digest) });
+  });
+
+  test('a name that cannot be listed is left out, and the log says so', async () => {
+    await startReadyAgent();
+    const result = await run(`printf x > "$(printf 'bad\\377')"; printf x > 'back\\slash'; printf x > good`);
+    expect(result.outputs).toEqual({ good: 'x' });
+    expect(result.logText).toContain('not valid UTF-8');
+    expect(result.logText).toContain('is no output file: its name must use');
+  });
+
+  test('a cancel ends the run', async () => {
+    await startReadyAgent();
+    const ref = newRef();
+    hub.assign(ref, batchJob('echo begun; sleep 600'));
+    await hub.receives('output', ({ text }) => text.includes('begun'));
+    hub.send({ type: 'cancel', ref });
+    expect(await hub.ended(ref)).toMatchObject({ outcome: 'CANCELED', outputFiles: [] });
+    expect((await run('echo again > out')).outputs).toEqual({ out: 'again\n' });
+  });
+
+  test('a program that is deaf to cancel is killed and started again', async () => {
+    await startReadyAgent({ program: 'ignores-cancel', instance: { cancelTimeout: '50ms' } });
+    const ref = newRef();
+    hub.assign(ref, batchJob('true'));
+    await hub.receives('output');
+    const seen = hub.received.length;
+    hub.send({ type: 'cancel', ref });
+    expect(await hub.ended(ref)).toMatchObject({ outcome: 'CANCELED' });
+    await hub.instanceBecomes(SIM, 'UP', seen);
+  });
+
+  test('a program that dies under a job loses the instance, which is started again', async () => {
+    await startReadyAgent({ program: 'dies-at-work' });
+    const seen = hub.received.length;
+    const result = await run('true');
+    expect(result.outcome).toBe('INSTANCE_LOST');
+    expect(result.message).toContain('SIGKILL');
+    expect(result.message).toContain('segmentation fault in solver');
+    await hub.instanceBecomes(SIM, 'UP', seen);
+  });
+
+  test('what a script prints without end is bounded, begins and ends as it did', async () => {
+    await startReadyAgent({ limits: { taskLog: '100KiB' } });
+    const result = await run('echo first; yes "a line of text" | head -n 200000; echo last');
+    expect(result.outcome).toBe('OK');
+    expect(result.logText?.startsWith('first\n')).toBe(true);
+    expect(result.logText?.endsWith('last\n')).toBe(true);
+    expect(result.logText).toMatch(/\[agent\] \d+ bytes are left out here: limits.taskLog/);
+    expect(result.log?.sizeBytes).toBeLessThan(200 * 1024);
+  });
+
+  test('results wait in the spool while the hub is away, over a restart of the agent', async () => {
+    await startReadyAgent();
+    const { port } = hub;
+    const ref = newRef();
+    const flag = join(directory, 'flag');
+    hub.assign(ref, batchJob(`echo begun; while ! test -e ${flag}; do sleep 0.02; done; echo done > out`));
+    await hub.receives('output');
+    await hub.stop();
+    await writeFile(flag, '');
+    await expect
+      .poll(() => readFile(join(directory, 'data/spool/journal.jsonl'), 'utf8'))
+      .toContain(ref.taskId);
+    await agent?.stop();
+    hub = await FakeHub.start(port);
+    hub.settles = false;
+    await startAgent();
+    const hello = await hub.receives('hello');
+    expect(hello).toMatchObject({ running: [], spooled: [ref] });
+    const report = await hub.ended(ref);
+    expect(report.outcome).toBe('OK');
+    expect(hub.contents.get(report.outputFiles[0]?.digest ?? '')?.toString()).toBe('done\n');
+    const seen = hub.received.length;
+    hub.disconnect();
+    await hub.receives('ended', () => true, seen);
+    hub.settle(ref);
+    await expect.poll(() => readdir(join(directory, 'data/spool/files'))).toEqual([]);
+  });
+});
+
+describe('models on the host', () => {
+  const model = (pathToFile: string, copyToWorkingDirectory = false) => ({
+    model: { kind: 'LOCAL_FILESYSTEM' as const, pathToFile, copyToWorkingDirectory },
+  });
+
+  test('are read in place or copied under their own name', async () => {
+    await writeFile(join(directory, 'gear.wbpz'), 'gears');
+    await startReadyAgent({ fileRoots: [directory], uncMounts: { '\\\\server\\share': directory } });
+    const script = 'printf %s "$WORKBENCH_MODEL" > where; cat "$WORKBENCH_MODEL" > what';
+    const inPlace = await run(script, model(join(directory, 'gear.wbpz')));
+    expect(inPlace.outputs).toEqual({ where: expect.stringMatching(/gear\.wbpz$/), what: 'gears' });
+    const copied = await run(`${script}; test -f gear.wbpz`, model('\\\\SERVER\\share\\gear.wbpz', true));
+    expect(copied.outcome).toBe('OK');
+    expect(copied.outputs['where']).toMatch(/\/files\/gear\.wbpz$/);
+  });
+
+  test('outside fileRoots fail, also behind a link', async () => {
+    await writeFile(join(directory, 'secret'), 'secret');
+    await symlink(join(directory, 'secret'), join(directory, 'data-link'));
+    const root = await mkdtemp(join(directory, 'root-'));
+    await symlink(join(directory, 'secret'), join(root, 'link'));
+    await startReadyAgent({ fileRoots: [root] });
+    for (const path of [
+      join(directory, 'secret'),
+      join(root, 'link'),
+      join(root, 'missing'),
+      '\\\\server\\x\\y',
+    ]) {
+      const result = await run('true', model(path));
+      expect(result.outcome).toBe('FAILED');
+      expect(result.message).toContain('fileRoots');
+    }
+  });
+});
+
+describe('instances', () => {
+  const logOf = async (logType: 'stdout' | 'stderr' | 'console') => {
+    const requestId = systemRuntime.newId();
+    hub.send({ type: 'request', requestId, request: { kind: 'instanceLog', instanceId: SIM, logType } });
+    return (await hub.receives('reply', (reply) => reply.requestId === requestId)).text ?? '';
+  };
+  const command = async (name: 'start' | 'stop' | 'restart', instanceId = SIM) => {
+    const requestId = systemRuntime.newId();
+    hub.send({ type: 'request', requestId, request: { kind: 'instanceCommand', instanceId, command: name } });
+    return (await hub.receives('reply', (reply) => reply.requestId === requestId)).error;
+  };
+
+  test.each([
+    [
+      'exits-at-once',
+      /exited with code 3 before it was ready; its last lines on standard error: no licence found/,
+    ],
+    ['prints-rubbish', /broke the instance protocol on its standard output: .*"Welcome to the workbench!"/],
+    ['never-answers', /was killed: it did not answer "initialize" within 0.1 s/],
+  ])('a program that %s says so in the logs and is tried again', async (program, reason) => {
+    await startAgent({ program, instance: { startTimeout: '100ms' } });
+    await hub.receives('hello');
+    await expect.poll(() => logOf('console'), { timeout: 10_000 }).toMatch(reason);
+    await expect.poll(() => logOf('console'), { timeout: 10_000 }).toMatch(/next start in/);
+    expect(logLines.map((line) => (JSON.parse(line) as { msg: string }).msg).join('\n')).toMatch(reason);
+  });
+
+  test('a program that does not exist is named, and given up in the end', async () => {
+    await startAgent({ instance: { command: ['no-such-workbench', '-x'] } });
+    await hub.receives('hello');
+    await expect.poll(() => logOf('console')).toMatch(/there is no program "no-such-workbench"/);
+    await hub.instanceBecomes(SIM, 'FAILED');
+    expect(await logOf('console')).toMatch(/given up after 5 failures in a row/);
+    expect(await command('stop')).toBeNull();
+    await hub.instanceBecomes(SIM, 'DOWN');
+  });
+
+  test('obey commands; a working one first ends its task', async () => {
+    await startReadyAgent();
+    const flag = join(directory, 'flag');
+    const ref = newRef();
+    hub.assign(ref, batchJob(`echo begun; while ! test -e ${flag}; do sleep 0.02; done`));
+    await hub.receives('output');
+    const seen = hub.received.length;
+    expect(await command('stop')).toBeNull();
+    await hub.instanceBecomes(SIM, 'STOPPING', seen);
+    await writeFile(flag, '');
+    expect(await hub.ended(ref)).toMatchObject({ outcome: 'OK' });
+    await hub.instanceBecomes(SIM, 'DOWN', seen);
+    expect(await command('start')).toBeNull();
+    await hub.instanceBecomes(SIM, 'UP', seen);
+    expect(await command('restart', 'sim-9')).toMatch(/no instance sim-9/);
+  });
+
+  test('what is printed is kept by stream', async () => {
+    await startReadyAgent();
+    await run('echo to stdout; echo to stderr >&2');
+    expect(await logOf('stdout')).toBe('to stdout\n');
+    expect(await logOf('stderr')).toBe('to stderr\n');
+    expect(await logOf('console')).toMatch(/up: shell-workbench 1\.0\.0[\s\S]*to stdout\n/);
+  });
+
+  test('one that ignores every request is ended by force', async () => {
+    await startReadyAgent({ program: 'ignores-shutdown', instance: { stopTimeout: '50ms' } });
+    const nodeId = (await readFile(join(directory, 'data', 'node-id'), 'utf8')).trim();
+    expect(await linux.findByCookie(`${nodeId}/`)).toHaveLength(1);
+    await command('stop');
+    await hub.instanceBecomes(SIM, 'DOWN');
+    expect(await linux.findByCookie(`${nodeId}/`)).toEqual([]);
+  });
+
+  test('leave no process behind, not even one that left its group', async () => {
+    await startReadyAgent({ program: 'leaves-a-stray' });
+    const nodeId = (await readFile(join(directory, 'data', 'node-id'), 'utf8')).trim();
+    expect(await linux.findByCookie(`${nodeId}/${SIM}`)).toHaveLength(2);
+    await agent?.stop();
+    agent = null;
+    expect(await linux.findByCookie(`${nodeId}/`)).toEqual([]);
+  });
+});
+
+describe('stopping', () => {
+  test('gives a running task back at once and leaves nothing behind', async () => {
+    await startReadyAgent();
+    const ref = newRef();
+    hub.assign(ref, batchJob('echo begun; sleep 600'));
+    await hub.receives('output');
+    await agent?.stop();
+    agent = null;
+    expect(await hub.ended(ref)).toMatchObject({ outcome: 'RETURNED', message: 'the agent is stopping' });
+    expect(await readdir(join(directory, 'data', 'work'))).toEqual([]);
+    expect(await readFile(join(directory, 'data/spool/journal.jsonl'), 'utf8')).toBe('');
+    expect(await readdir(join(directory, 'data'))).not.toContain('agent.lock');
+  });
+});
