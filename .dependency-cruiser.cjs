@@ -200,7 +200,7 @@ module.exports = {
     onlyIn(
       'sockets-only-at-the-ends-of-the-link',
       'ws',
-      ['^hub/agent-link/', '^shared/agent-protocol/dial[.]ts$', '^test/', test],
+      ['^hub/agent-link/', '^shared/agent-protocol/dial[.]ts$', '^test/', '/fixtures/', test],
       'Handshake, heartbeat and acknowledgement work over any transport; the socket is at either end only.',
     ),
     onlyIn(
