@@ -31,7 +31,13 @@ export function startProgram({ name, script, args, folder }) {
   });
   const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
   child.unref();
-  return { name, pid: child.pid, outFile, ended, isRunning: () => child.exitCode === null && child.signalCode === null };
+  return {
+    name,
+    pid: child.pid,
+    outFile,
+    ended,
+    isRunning: () => child.exitCode === null && child.signalCode === null,
+  };
 }
 
 /** Waits until the JSON log has a line for which `find` gives something, and gives that. */
@@ -44,7 +50,8 @@ export async function waitForLog(program, logFile, find, timeoutMs) {
       if (found !== undefined) return found;
     }
     assertRunning(program);
-    if (Date.now() > deadline) throw new Error(`The ${program.name} did not get ready; its log is ${logFile}`);
+    if (Date.now() > deadline)
+      throw new Error(`The ${program.name} did not get ready; its log is ${logFile}`);
     await delay(POLL_MS);
   }
 }

@@ -61,14 +61,17 @@ async function main() {
   console.log(`\nJob:    ${job.name}, handed in as task ${id}`);
   const result = await followJob(baseUrl, id, (line) => console.log(`        | ${line}`));
   const { id: instance, version } = result.executingWorkbench ?? {};
-  console.log(`        ${result.status} on instance ${instance} (version ${version}), scripts ${result.batchExecutionStatus}`);
+  console.log(
+    `        ${result.status} on instance ${instance} (version ${version}), scripts ${result.batchExecutionStatus}`,
+  );
   if (result.status !== 'FINISHED') throw new Error(result.message ?? `The task is ${result.status}.`);
 
   const folder = join(root, 'quickstart-results', id);
   await mkdir(folder, { recursive: true });
   const files = await saveOutputs(result, folder);
   console.log(`\nResult: ${files.length} files in ${relative(process.cwd(), folder) || folder}`);
-  for (const { path, sizeBytes } of files) console.log(`        ${String(sizeBytes).padStart(9)} bytes  ${path}`);
+  for (const { path, sizeBytes } of files)
+    console.log(`        ${String(sizeBytes).padStart(9)} bytes  ${path}`);
 
   if (options.keep) leaveRunning(baseUrl, id);
 }
@@ -76,7 +79,10 @@ async function main() {
 async function startHub() {
   const free = await isPortFree(DEFAULT_PORT);
   const configFile = join(dataFolder, 'hub.yaml');
-  await writeFile(configFile, `server: { host: 127.0.0.1, port: ${free ? DEFAULT_PORT : 0} }\ndataDir: ./hub\n`);
+  await writeFile(
+    configFile,
+    `server: { host: 127.0.0.1, port: ${free ? DEFAULT_PORT : 0} }\ndataDir: ./hub\n`,
+  );
   const hub = startProgram({
     name: 'hub',
     script: join(root, 'hub/bin/workbench-hub.js'),
@@ -119,7 +125,9 @@ instances:
   });
   programs.push(agent);
   const up = await allInstancesUp(baseUrl, agent, 3);
-  console.log(`Agent:  quickstart-host, process ${agent.pid}, instances ${up.map(({ id }) => id).join(', ')}`);
+  console.log(
+    `Agent:  quickstart-host, process ${agent.pid}, instances ${up.map(({ id }) => id).join(', ')}`,
+  );
 }
 
 async function allInstancesUp(baseUrl, agent, count) {
@@ -128,7 +136,8 @@ async function allInstancesUp(baseUrl, agent, count) {
     const { content } = await getJson(`${baseUrl}/api/2.0/workbench/node/instance/list?status=UP`);
     if (content.length === count) return content;
     assertRunning(agent);
-    if (Date.now() > deadline) throw new Error(`The instances did not get ready; the agent's log: ${agent.outFile}`);
+    if (Date.now() > deadline)
+      throw new Error(`The instances did not get ready; the agent's log: ${agent.outFile}`);
     await delay(100);
   }
 }
@@ -143,7 +152,10 @@ async function exampleJob() {
     ],
     inputModel: { type: 'MJCF', content: await base64('slider-crank.xml') },
     inputScripts: [{ content: await base64('simulate.js') }, { content: await base64('report.js') }],
-    variablesToInject: [{ key: 'crankSpeedRpm', value: '1500' }],
+    variablesToInject: [
+      { key: 'crankSpeedRpm', value: '1500' },
+      { key: 'simulatedSeconds', value: '5' },
+    ],
   };
 }
 

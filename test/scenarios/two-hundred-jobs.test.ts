@@ -1,0 +1,88 @@
+/** 200 jobs at once on 4 instances of 2 agents, and the same with the hub killed in the middle. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.js';
+import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs.js';
+import { base64, outputsOf, restClient } from '../support/rest-client.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+const JOBS = 200;
+
+/** Writes a file whose bytes follow from the job's number, and a line into a ledger that all jobs share. */
+const SCRIPT = `
+const { appendFileSync, writeFileSync, readFileSync } = require('node:fs');
+appendFileSync(ledger, process.env.WORKBENCH_TASK_ID + '\\n');
+writeFileSync('out.txt', readFileSync('in.txt', 'utf8').repeat(Number(number)) + number);
+`;
+
+let folder: TemporaryFolder;
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+
+afterEach(async () => {
+  await endPrograms();
+  await folder.remove();
+});
+
+const INSTANCES = { instances: [{ id: 'x', version: '9.1.0', labels: ['gears'], count: 2 }] };
+
+function startAgents(folder: string, hub: HubProgram): void {
+  for (const id of ['host-a', 'host-b']) {
+    const instances = INSTANCES.instances.map((instance) => ({ ...instance, id: `${id}-sim` }));
+    startAgent(folder, hub, id, { instances });
+  }
+}
+
+async function handIn(hub: HubProgram, ledger: string): Promise<string[]> {
+  const client = restClient(hub.baseUrl);
+  return Promise.all(
+    Array.from({ length: JOBS }, (_, number) =>
+      client.createBatchJob({
+        name: `job ${number}`,
+        classifiers: [{ type: 'VERSION', value: '9.*' }],
+        inputScripts: [{ content: base64(SCRIPT) }],
+        additionalFiles: [{ filename: 'in.txt', content: base64(`line of job ${number}\n`) }],
+        variablesToInject: [
+          { key: 'number', value: String(number) },
+          { key: 'ledger', value: ledger },
+        ],
+      }),
+    ),
+  );
+}
+
+async function expectAllRight(hub: HubProgram, ids: readonly string[], ledger: string): Promise<void> {
+  const client = restClient(hub.baseUrl);
+  const results = await Promise.all(ids.map((id) => client.batchJobResult(id)));
+  for (const [number, result] of results.entries()) {
+    expect(result).toMatchObject({ status: 'FINISHED', batchExecutionStatus: 'OK' });
+    expect(outputsOf(result)).toEqual({ 'out.txt': `line of job ${number}\n`.repeat(number) + number });
+  }
+  const used = new Set(results.map(({ executingWorkbench }) => executingWorkbench?.id));
+  expect([...used].sort()).toEqual(['host-a-sim-1', 'host-a-sim-2', 'host-b-sim-1', 'host-b-sim-2']);
+  expect(readFileSync(ledger, 'utf8').trim().split('\n').sort()).toEqual([...ids].sort());
+}
+
+describe('200 jobs at once on 4 instances of 2 agents', () => {
+  it('all finish, with the right bytes, none twice', { timeout: 120_000 }, async () => {
+    const hub = await startHub(folder.path);
+    startAgents(folder.path, hub);
+    const ledger = join(folder.path, 'ledger');
+    await expectAllRight(hub, await handIn(hub, ledger), ledger);
+  });
+
+  it('all finish, none twice, though the hub is killed in the middle', { timeout: 120_000 }, async () => {
+    const hub = await startHub(folder.path);
+    startAgents(folder.path, hub);
+    const ledger = join(folder.path, 'ledger');
+    const ids = await handIn(hub, ledger);
+    await eventually(() => expect(readFileSync(ledger, 'utf8').split('\n').length).toBeGreaterThan(40));
+    await hub.kill();
+    expect(readFileSync(ledger, 'utf8').split('\n').length).toBeLessThan(JOBS);
+    const again = await startHub(folder.path, {}, Number(new URL(hub.baseUrl).port));
+    await expectAllRight(again, ids, ledger);
+  });
+});

@@ -1,0 +1,137 @@
+/** Hub and agents as real processes, as an operator starts them. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** One line of a program's log. */
+export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };
+
+export interface Program {
+  readonly process: ChildProcess;
+  /** Every line that it has logged so far. */
+  readonly lines: readonly LogLine[];
+  /** What it printed that is no log line. */
+  readonly printed: readonly string[];
+  /** Resolves with the first line, past or future, that fits; rejects when the program ends without one. */
+  logged(fits: (line: LogLine) => boolean): Promise<LogLine>;
+  /** Resolves with the exit code, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals>;
+  /** Asks it to stop (SIGTERM); resolves as `ended`. */
+  stop(): Promise<number | NodeJS.Signals>;
+  /** Ends it at once (SIGKILL). */
+  kill(): Promise<void>;
+}
+
+const started = new Set<Program>();
+
+/** Ends whatever a test has left running; for `afterEach`. */
+export async function endPrograms(): Promise<void> {
+  await Promise.all([...started].map((program) => program.stop()));
+  started.clear();
+}
+
+/** Runs a program of this repository: `hub/bin/workbench-hub.js`. */
+export function startProgram(
+  script: string,
+  args: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv = {},
+): Program {
+  const child = spawn(process.execPath, [join(ROOT, script), ...args], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  });
+  const lines: LogLine[] = [];
+  const printed: string[] = [];
+  const waiting = new Set<() => void>();
+  const take = (text: string) => {
+    try {
+      lines.push(JSON.parse(text) as LogLine);
+    } catch {
+      printed.push(text);
+    }
+    for (const look of waiting) look();
+  };
+  createInterface(child.stdout).on('line', take);
+  createInterface(child.stderr).on('line', take);
+  const ended = new Promise<number | NodeJS.Signals>((resolve) => {
+    child.once('close', (code, signal) => resolve(code ?? signal ?? -1));
+  });
+  const send = (signal: NodeJS.Signals) => {
+    if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+  };
+
+  const program: Program = {
+    process: child,
+    lines,
+    printed,
+    ended,
+    logged: (fits) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const line = lines.find(fits);
+          if (!line) return;
+          waiting.delete(look);
+          resolve(line);
+        };
+        waiting.add(look);
+        look();
+        void ended.then((how) =>
+          reject(new Error(`${script} ended (${how}): ${JSON.stringify(lines)} ${printed}`)),
+        );
+      }),
+    stop: async () => {
+      send('SIGTERM');
+      return ended;
+    },
+    kill: async () => {
+      send('SIGKILL');
+      await ended;
+    },
+  };
+  started.add(program);
+  return program;
+}
+
+export interface HubProgram extends Program {
+  readonly baseUrl: string;
+}
+
+/** Starts a hub in `folder`; `config` is added to a port of its own. Resolves when it listens. */
+export async function startHub(
+  folder: string,
+  config: Record<string, unknown> = {},
+  port = 0,
+): Promise<HubProgram> {
+  const file = join(folder, 'hub.yaml');
+  writeFileSync(file, JSON.stringify({ server: { port }, dataDir: join(folder, 'hub'), ...config }));
+  const program = startProgram('hub/bin/workbench-hub.js', ['--config', file], folder);
+  const { address } = await program.logged((line) => typeof line['address'] === 'string');
+  return Object.assign(program, { baseUrl: String(address) });
+}
+
+/** Starts an agent in `folder` for this hub. */
+export function startAgent(
+  folder: string,
+  hub: HubProgram,
+  id: string,
+  config: Record<string, unknown>,
+): Program {
+  const file = join(folder, `${id}.yaml`);
+  writeFileSync(
+    file,
+    JSON.stringify({
+      id,
+      hub: hub.baseUrl.replace('http', 'ws'),
+      tokenFile: join(folder, 'hub', 'agent-token'),
+      dataDir: join(folder, id),
+      ...config,
+    }),
+  );
+  return startProgram('agent/bin/workbench-agent.js', ['--config', file], folder);
+}
