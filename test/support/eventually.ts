@@ -1,16 +1,22 @@
-import { setTimeout as delay } from 'node:timers/promises';
+/** How often {@link eventually} looks. Short, because what is waited for takes a few milliseconds as a rule. */
+const LOOK_EVERY_MS = 5;
 
-const POLL_MS = 10;
-
-/** Repeats `look` until it no longer throws, and gives what it gives; fails with its last error when the time is over. */
-export async function eventually<T>(look: () => T | Promise<T>, timeoutMs = 10_000): Promise<T> {
-  const deadline = performance.now() + timeoutMs;
+/** Waits until `look` gives something else than undefined or false without throwing, and gives that. After `timeoutMs`
+ *  it fails with what `look` threw last. */
+export async function eventually<T>(
+  look: () => T | Promise<T>,
+  timeoutMs = 10_000,
+): Promise<Exclude<T, undefined | false>> {
+  const giveUpAt = performance.now() + timeoutMs;
   for (;;) {
+    let failure: unknown = new Error(`nothing of the kind within ${timeoutMs} ms`);
     try {
-      return await look();
+      const found = await look();
+      if (found !== undefined && found !== false) return found as Exclude<T, undefined | false>;
     } catch (error) {
-      if (performance.now() > deadline) throw error;
+      failure = error;
     }
-    await delay(POLL_MS);
+    if (performance.now() > giveUpAt) throw failure;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
 }

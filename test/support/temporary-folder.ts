@@ -4,11 +4,12 @@ import { join } from 'node:path';
 
 export interface TemporaryFolder {
   readonly path: string;
+  /** Removes the folder with all that is in it. */
   remove(): Promise<void>;
 }
 
-/** A fresh folder of the test's own; remove it at the end. */
+/** A new, empty folder of its own; whoever makes it removes it, for instance with `onTestFinished(folder.remove)`. */
 export async function temporaryFolder(): Promise<TemporaryFolder> {
-  const path = await mkdtemp(join(tmpdir(), 'workbench-hub-test-'));
-  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+  const path = await mkdtemp(join(tmpdir(), 'workbench-test-'));
+  return { path, remove: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) };
 }

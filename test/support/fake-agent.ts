@@ -1,0 +1,185 @@
+/**
+ * An agent whose every word the test chooses. It speaks the real protocol over a real WebSocket to a real hub; what the
+ * hub says is kept and waited for.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { dial } from '@workbench-hub/shared/agent-protocol/dial';
+import { CLOSE, Link, type Transport } from '@workbench-hub/shared/agent-protocol/link';
+import {
+  AGENT_PATHS,
+  type AgentMessage,
+  type EndedReport,
+  type HelloMessage,
+  type HubMessage,
+  hubMessage,
+  type InstanceReport,
+} from '@workbench-hub/shared/agent-protocol/messages';
+import type { FileRef } from '@workbench-hub/shared/domain/job';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { eventually } from './eventually.js';
+
+export interface FakeAgentSetup {
+  readonly id?: string;
+  readonly nodeId?: string;
+  readonly instances?: readonly Partial<InstanceReport>[];
+  readonly running?: readonly AttemptRef[];
+  readonly spooled?: readonly AttemptRef[];
+  readonly protocolVersions?: number[];
+}
+
+type Of<Type extends HubMessage['type']> = Extract<HubMessage, { type: Type }>;
+
+/** An instance that is up, as an agent reports it. */
+export function instanceReportOf(report: Partial<InstanceReport> = {}): InstanceReport {
+  return {
+    id: 'sim-1',
+    version: '9.1.0',
+    revision: '4711',
+    labels: [],
+    status: 'UP',
+    upForMs: 1000,
+    ...report,
+  };
+}
+
+export class FakeAgent {
+  readonly id: string;
+  readonly nodeId: string;
+  /** Everything that the hub has said, in order. */
+  readonly heard: HubMessage[] = [];
+  readonly #hub: { address: string; token: string };
+  readonly #link: Link<HubMessage, AgentMessage>;
+  #closeReason: string | undefined;
+  readonly #given = new Set<HubMessage>();
+
+  private constructor(
+    hub: { address: string; token: string },
+    { id, nodeId }: { id: string; nodeId: string },
+    transport: Transport,
+  ) {
+    this.#hub = hub;
+    this.id = id;
+    this.nodeId = nodeId;
+    this.#link = new Link<HubMessage, AgentMessage>({
+      transport,
+      runtime: systemRuntime,
+      incoming: hubMessage,
+      onMessage: (message) => this.heard.push(message),
+      onDown: (reason) => {
+        this.#closeReason ??= reason;
+      },
+    });
+  }
+
+  /** Connects and says hello, without waiting for the answer. */
+  static async connect(
+    hub: { address: string; token: string },
+    setup: FakeAgentSetup = {},
+  ): Promise<FakeAgent> {
+    const names = { id: setup.id ?? 'agent-1', nodeId: setup.nodeId ?? randomUUID() };
+    let agent!: FakeAgent;
+    const url = hub.address.replace('http', 'ws') + AGENT_PATHS.CONNECT;
+    const transport = await dial(
+      { url, token: hub.token, handshakeTimeoutMs: 10_000 },
+      {
+        onFrame: (frame) => agent.#link.receive(frame),
+        onClose: (reason) => {
+          agent.#closeReason = reason;
+          agent.#link.down(reason);
+        },
+      },
+    );
+    agent = new FakeAgent(hub, names, transport);
+    agent.say(helloOf(names, setup));
+    return agent;
+  }
+
+  /** Connects, says hello and is welcome. */
+  static async join(hub: { address: string; token: string }, setup: FakeAgentSetup = {}): Promise<FakeAgent> {
+    const agent = await FakeAgent.connect(hub, setup);
+    await agent.hear('welcome');
+    return agent;
+  }
+
+  say(message: AgentMessage): void {
+    this.#link.send(message);
+    this.#link.flush();
+  }
+
+  /** The first message of this type that no earlier call has given. */
+  async hear<Type extends HubMessage['type']>(
+    type: Type,
+    accept: (message: Of<Type>) => boolean = () => true,
+  ): Promise<Of<Type>> {
+    return eventually(() => {
+      const found = this.heard.find(
+        (message): message is Of<Type> =>
+          message.type === type && !this.#given.has(message) && accept(message as Of<Type>),
+      );
+      if (!found) throw new Error(`the hub said no ${type}, only ${JSON.stringify(this.heard)}`);
+      this.#given.add(found);
+      return found;
+    });
+  }
+
+  /** Sends a content to the hub, as an agent does before its report names it. */
+  async upload(content: string | Buffer): Promise<FileRef> {
+    const bytes = Buffer.from(content);
+    const ref = { digest: createHash('sha256').update(bytes).digest('hex'), sizeBytes: bytes.length };
+    const response = await this.file(ref.digest, { method: 'PUT', body: bytes });
+    if (response.status !== 204) throw new Error(`PUT answered ${response.status} ${await response.text()}`);
+    return ref;
+  }
+
+  /** Asks for a path beneath the files of the hub, with the token. */
+  file(digest: string, init: RequestInit = {}): Promise<Response> {
+    return fetch(`${this.#hub.address}${AGENT_PATHS.FILES}/${digest}`, {
+      ...init,
+      headers: { authorization: `Bearer ${this.#hub.token}` },
+    });
+  }
+
+  /** Reports the end of an attempt, with these files that have been uploaded. */
+  report(ref: AttemptRef, outcome: EndedReport['outcome'], rest: Partial<EndedReport> = {}): void {
+    this.say({
+      type: 'ended',
+      report: { ...ref, outcome, message: null, outputFiles: [], log: null, ...rest },
+    });
+  }
+
+  /** Reports the end of an attempt and waits until the hub has settled it; true when it counted. */
+  async end(
+    ref: AttemptRef,
+    outcome: EndedReport['outcome'],
+    rest: Partial<EndedReport> = {},
+  ): Promise<boolean> {
+    this.report(ref, outcome, rest);
+    return (await this.hear('settled')).counted;
+  }
+
+  /** Resolves with the reason when the connection has ended. */
+  closed(): Promise<string> {
+    return eventually(() => this.#closeReason);
+  }
+
+  /** Goes away. */
+  async leave(): Promise<void> {
+    this.#link.close(CLOSE.GOING_AWAY, 'the agent stops');
+    await this.closed();
+  }
+}
+
+function helloOf(
+  { id, nodeId }: { id: string; nodeId: string },
+  { instances = [{}], running = [], spooled = [], protocolVersions = [1] }: FakeAgentSetup,
+): HelloMessage {
+  return {
+    type: 'hello',
+    protocolVersions,
+    agent: { id, nodeId, version: '0.1.0', revision: 'abc1234' },
+    instances: instances.map(instanceReportOf),
+    running: [...running],
+    spooled: [...spooled],
+  };
+}

@@ -1,0 +1,79 @@
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+
+interface Pending {
+  readonly dueMs: number;
+  readonly order: number;
+  readonly action: () => void;
+}
+
+/** Time that stands still until the test advances it. What is `soon` happens by itself, as in production. */
+export class HandDrivenRuntime implements Runtime {
+  #timeMs = 0;
+  #startMs: number;
+  #order = 0;
+  #ids = 0;
+  #soon = 0;
+  #timers = new Set<Pending>();
+
+  /** Begins at this moment, in milliseconds since 1970. */
+  constructor(startMs = Date.UTC(2026, 10, 21, 6, 53)) {
+    this.#startMs = startMs;
+  }
+
+  readonly clock = {
+    nowMs: () => this.#startMs + this.#timeMs,
+    monotonicMs: () => this.#timeMs,
+  };
+
+  readonly timers = {
+    after: (delayMs: number, action: () => void) => {
+      const pending: Pending = { dueMs: this.#timeMs + delayMs, order: ++this.#order, action };
+      this.#timers.add(pending);
+      return { cancel: () => void this.#timers.delete(pending) };
+    },
+    soon: (action: () => void) => {
+      this.#soon++;
+      setImmediate(() => {
+        this.#soon--;
+        action();
+      });
+    },
+  };
+
+  random(): number {
+    return 0.5;
+  }
+
+  newId(): string {
+    return `019aa4f2-6d3c-7c41-9f0e-${(++this.#ids).toString(16).padStart(12, '0')}`;
+  }
+
+  /** How many timers wait. */
+  get pendingTimers(): number {
+    return this.#timers.size;
+  }
+
+  /** Resolves when nothing more happens by itself. Does not wait for files and sockets. */
+  async settle(): Promise<void> {
+    do {
+      await new Promise(setImmediate);
+    } while (this.#soon > 0);
+  }
+
+  /** Lets this much time pass: each timer runs at its moment, and what it sets off comes to rest before the next. */
+  async advance(byMs: number): Promise<void> {
+    const untilMs = this.#timeMs + byMs;
+    await this.settle();
+    for (;;) {
+      const next = [...this.#timers]
+        .filter(({ dueMs }) => dueMs <= untilMs)
+        .sort((a, b) => a.dueMs - b.dueMs || a.order - b.order)[0];
+      if (!next) break;
+      this.#timers.delete(next);
+      this.#timeMs = Math.max(this.#timeMs, next.dueMs);
+      next.action();
+      await this.settle();
+    }
+    this.#timeMs = untilMs;
+  }
+}

@@ -1,0 +1,63 @@
+/** A whole hub in this process: real HTTP on a free port, real SQLite in a folder of its own. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type HubConfig, hubConfigSchema } from '@workbench-hub/hub/config';
+import { createHub } from '@workbench-hub/hub/hub';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { z } from 'zod';
+import { type LogLine, memoryLog } from './memory-log.js';
+import { temporaryFolder } from './temporary-folder.js';
+
+export interface HubSetup {
+  /** As in a configuration file; port, data folder and agent token are set already. */
+  readonly config?: z.input<typeof hubConfigSchema>;
+  /** A folder that outlives the hub, to start another one on it; by default one that goes with the hub. */
+  readonly dataDir?: string;
+  readonly runtime?: Runtime;
+}
+
+export interface RunningHub {
+  /** `http://127.0.0.1:49152` */
+  readonly address: string;
+  /** By which agents join. */
+  readonly token: string;
+  readonly config: HubConfig;
+  /** What it has logged. */
+  readonly log: readonly LogLine[];
+  /** Stops it and removes its folder, unless that was given. Does nothing when it has been stopped. */
+  stop(): Promise<void>;
+}
+
+const TOKEN = 'token-of-the-tests';
+
+/** Starts a hub; rejects with what its start rejects with. */
+export async function startHub({ config: settings, dataDir, runtime }: HubSetup = {}): Promise<RunningHub> {
+  const folder = dataDir === undefined ? await temporaryFolder() : undefined;
+  const path = dataDir ?? join(folder?.path ?? '', 'data');
+  await mkdir(path, { recursive: true });
+  const config = hubConfigSchema.parse({
+    ...settings,
+    dataDir: path,
+    server: { port: 0, ...settings?.server },
+    agents: { token: TOKEN, ...settings?.agents },
+  });
+  const { log, lines } = memoryLog();
+  const hub = createHub(config, log, runtime ? { runtime } : {});
+  try {
+    await hub.start();
+  } catch (error) {
+    await folder?.remove();
+    throw error;
+  }
+  let stopped: Promise<void> | undefined;
+  return {
+    address: hub.address,
+    token: config.agents.token ?? '',
+    config,
+    log: lines,
+    stop: () => {
+      stopped ??= hub.stop().finally(() => folder?.remove());
+      return stopped;
+    },
+  };
+}
