@@ -10,15 +10,7 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { serveAgents } from './agent-link/endpoint.js';
 import { transferHandler } from './agent-link/transfer.js';
 import type { HubConfig } from './config.js';
-import { Agents } from './engine/agents.js';
-import { Attempts } from './engine/attempts.js';
-import { Instances } from './engine/instances.js';
-import { Leases } from './engine/leases.js';
-import { Results } from './engine/results.js';
-import { Scheduler } from './engine/scheduler.js';
-import { Sweeper } from './engine/sweeper.js';
-import { TaskOutput } from './engine/task-output.js';
-import { Tasks } from './engine/tasks.js';
+import { createEngine } from './engine/engine.js';
 import { openContentStore } from './files/content-store.js';
 import { diskSpace } from './files/disk-space.js';
 import { actuatorEndpoints } from './http/actuator/actuator-endpoints.js';
@@ -28,7 +20,7 @@ import { nodeEndpoints } from './http/v2/node-endpoints.js';
 import { taskEndpoints } from './http/v2/task-endpoints.js';
 import { webServer } from './http/web-server.js';
 import { agentToken } from './security/agent-token.js';
-import { openSqliteStore } from './store/sqlite/store.js';
+import { openSqliteStore, type Store } from './store/sqlite/store.js';
 
 /** What a test replaces. */
 export interface HubOverrides {
@@ -58,93 +50,50 @@ export function createHub(
     await mkdir(config.dataDir, { recursive: true });
     const token = await agentToken(config.agents.token, config.dataDir);
     const store = openSqliteStore(join(config.dataDir, 'hub.sqlite'), runtime.timers, log);
-    const files = await openContentStore(join(config.dataDir, 'files'), store.smallFiles, runtime);
+    const undo: (() => unknown)[] = [() => store.close()];
+    try {
+      await startOn(store, token, undo);
+    } catch (error) {
+      for (const release of undo.reverse()) await release();
+      throw error;
+    }
+  };
 
-    const { queue, archive } = store;
-    const { clock, timers } = runtime;
-    const instances = new Instances(clock);
-    instances.remember(await store.agents.all());
-    const results = new Results(timers);
-    const output = new TaskOutput();
-    const onWaiting = (requirementKey: string) => scheduler.announce(requirementKey);
-    const attempts = new Attempts({
-      queue,
-      archive,
-      results,
-      output,
-      clock,
-      log,
-      onWaiting,
-      limits: config.tasks,
-    });
-    const leases = new Leases({ queue, attempts, timers, log, leaseTimeoutMs: config.agents.leaseTimeout });
+  /** Starts everything over the open store; `undo` gets what a failure further on has to release, in order. */
+  const startOn = async (store: Store, token: string, undo: (() => unknown)[]): Promise<void> => {
+    const files = await openContentStore(join(config.dataDir, 'files'), store.smallFiles, runtime);
     const silenceLimitMs = config.agents.unreachableAfter;
     const heartbeatIntervalMs = Math.ceil(silenceLimitMs / HEARTBEATS_PER_SILENCE);
-    const agents = new Agents({
-      queue,
-      store: store.agents,
+    const engine = await createEngine({
+      queue: store.queue,
+      archive: store.archive,
+      agentStore: store.agents,
       files,
-      instances,
-      attempts,
-      leases,
-      output,
       runtime,
       log,
       hubVersion: buildInfo.version,
       heartbeatIntervalMs,
       silenceLimitMs,
-      onCapacity: () => scheduler.wake(),
-    });
-    const scheduler = new Scheduler({
-      queue,
-      instances,
-      runtime,
-      log,
-      assign: (task) => agents.assign(task),
-      giveBack: (task) => {
-        queue
-          .release([{ ref: task.ref, loss: 'RETURN' }])
-          .then(() => queue.waitingGroups())
-          .then((groups) => groups.forEach(onWaiting))
-          .catch((error: unknown) => log.error({ err: error, ...task.ref }, 'a task could not be put back'));
-      },
-    });
-    const tasks = new Tasks({
-      queue,
-      archive,
-      files,
-      results,
-      output,
-      agents,
-      runtime,
-      onWaiting,
-      defaultVersion: config.tasks.defaultVersion,
-    });
-    const sweeper = new Sweeper({
-      queue,
-      archive,
-      files,
-      agentStore: store.agents,
-      instances,
-      runtime,
-      log,
-      keepEndedForMs: config.tasks.keepEndedFor,
+      leaseTimeoutMs: config.agents.leaseTimeout,
       forgetAgentsAfterMs: config.agents.forgetAfter,
+      limits: config.tasks,
+      keepEndedForMs: config.tasks.keepEndedFor,
+      defaultVersion: config.tasks.defaultVersion,
     });
 
     let ready = false;
     const installation = fileURLToPath(new URL('..', import.meta.url));
     const endpoints = [
       ...actuatorEndpoints({
-        instances,
+        instances: engine.instances,
         diskSpace: () => diskSpace(config.health.diskSpacePath ?? installation),
         thresholdBytes: config.health.diskSpaceThreshold,
         downStatus: config.health.downStatus,
         build: buildInfo,
         isReady: () => ready,
       }),
-      ...taskEndpoints(tasks, files),
-      ...nodeEndpoints(instances),
+      ...taskEndpoints(engine.tasks, files),
+      ...nodeEndpoints(engine.instances),
     ];
     const app = createApp({
       endpoints,
@@ -155,33 +104,34 @@ export function createHub(
     });
     const web = webServer({
       ...config.server,
-      timers,
+      timers: runtime.timers,
       fetch: app.fetch,
       first: transferHandler({ files, token, log }),
     });
-    serveAgents(web.server, { agents, token, runtime, log, heartbeatIntervalMs, silenceLimitMs });
+    serveAgents(web.server, {
+      agents: engine.agents,
+      token,
+      runtime,
+      log,
+      heartbeatIntervalMs,
+      silenceLimitMs,
+    });
 
+    const stopEngine = async () => {
+      const closed = web.close(STOP_GRACE_MS);
+      await engine.quiesce();
+      await closed;
+      await engine.stop();
+    };
+    address = await web.listen();
+    undo.push(stopEngine);
+    await engine.start();
+    ready = true;
     stop = async () => {
       ready = false;
-      const closed = web.close(STOP_GRACE_MS);
-      await scheduler.stop();
-      agents.closeAll('the hub stops');
-      results.releaseAll();
-      await closed;
-      leases.stop();
-      await sweeper.stop();
+      await stopEngine();
       store.close();
     };
-    try {
-      address = await web.listen();
-    } catch (error) {
-      store.close();
-      throw error;
-    }
-    await leases.start();
-    await scheduler.start();
-    sweeper.start();
-    ready = true;
     log.info({ address, dataDir: config.dataDir, ...buildInfo }, 'the hub listens');
   };
 

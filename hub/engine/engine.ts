@@ -1,0 +1,133 @@
+/** The engine: every moving part of the hub over the ports of core, wired together. The hub puts adapters around it,
+ *  a simulation drives it by itself. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { RetryLimits } from '../core/claims.js';
+import type { AgentStore } from '../core/ports/agent-store.js';
+import type { FileStore } from '../core/ports/files.js';
+import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
+import { Agents } from './agents.js';
+import { Attempts } from './attempts.js';
+import { Instances } from './instances.js';
+import { Leases } from './leases.js';
+import { Results } from './results.js';
+import { Scheduler } from './scheduler.js';
+import { Sweeper } from './sweeper.js';
+import { TaskOutput } from './task-output.js';
+import { Tasks } from './tasks.js';
+
+export interface EngineOptions {
+  readonly queue: TaskQueue;
+  readonly archive: TaskArchive;
+  readonly agentStore: AgentStore;
+  readonly files: FileStore;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+  readonly hubVersion: string;
+  readonly heartbeatIntervalMs: number;
+  /** A side of the agent link that has heard nothing for so long takes it for dead. */
+  readonly silenceLimitMs: number;
+  readonly leaseTimeoutMs: number;
+  readonly forgetAgentsAfterMs: number;
+  readonly limits: RetryLimits;
+  readonly keepEndedForMs: number;
+  readonly defaultVersion: string | null;
+}
+
+export interface Engine {
+  readonly tasks: Tasks;
+  readonly agents: Agents;
+  readonly instances: Instances;
+  readonly results: Results;
+  /** Takes up what the store holds: the leases of running tasks, then the queue. */
+  start(): Promise<void>;
+  /** Gives out nothing more and lets agents and waiting clients go. */
+  quiesce(): Promise<void>;
+  /** Ends everything that runs by itself; the store may be closed afterwards. */
+  stop(): Promise<void>;
+}
+
+/** Builds the engine and remembers the agents that the store knows; nothing runs before its start. */
+export async function createEngine(options: EngineOptions): Promise<Engine> {
+  const { queue, archive, agentStore, files, runtime, log, limits } = options;
+  const { clock, timers } = runtime;
+  const instances = new Instances(clock);
+  instances.remember(await agentStore.all());
+  const results = new Results(timers);
+  const output = new TaskOutput();
+  const onWaiting = (requirementKey: string) => scheduler.announce(requirementKey);
+  const attempts = new Attempts({ queue, archive, results, output, limits, clock, log, onWaiting });
+  const leases = new Leases({ queue, attempts, timers, log, leaseTimeoutMs: options.leaseTimeoutMs });
+  const agents = new Agents({
+    queue,
+    store: agentStore,
+    files,
+    instances,
+    attempts,
+    leases,
+    output,
+    runtime,
+    log,
+    hubVersion: options.hubVersion,
+    heartbeatIntervalMs: options.heartbeatIntervalMs,
+    silenceLimitMs: options.silenceLimitMs,
+    onCapacity: () => scheduler.wake(),
+  });
+  const scheduler = new Scheduler({
+    queue,
+    instances,
+    runtime,
+    log,
+    assign: (task) => agents.assign(task),
+    giveBack: (task) => {
+      queue
+        .release([{ ref: task.ref, loss: 'RETURN' }])
+        .then(() => queue.waitingGroups())
+        .then((groups) => groups.forEach(onWaiting))
+        .catch((error: unknown) => log.error({ err: error, ...task.ref }, 'a task could not be put back'));
+    },
+  });
+  const tasks = new Tasks({
+    queue,
+    archive,
+    files,
+    results,
+    output,
+    agents,
+    runtime,
+    onWaiting,
+    defaultVersion: options.defaultVersion,
+  });
+  const sweeper = new Sweeper({
+    queue,
+    archive,
+    files,
+    agentStore,
+    instances,
+    runtime,
+    log,
+    keepEndedForMs: options.keepEndedForMs,
+    forgetAgentsAfterMs: options.forgetAgentsAfterMs,
+  });
+
+  return {
+    tasks,
+    agents,
+    instances,
+    results,
+    start: async () => {
+      await leases.start();
+      await scheduler.start();
+      sweeper.start();
+    },
+    quiesce: async () => {
+      await scheduler.stop();
+      agents.closeAll('the hub stops');
+      results.releaseAll();
+    },
+    stop: async () => {
+      leases.stop();
+      await sweeper.stop();
+    },
+  };
+}
