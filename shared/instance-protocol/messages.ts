@@ -81,7 +81,6 @@ export const executeBatchJobResult = z.object({
 export type ExecuteBatchJobResult = z.infer<typeof executeBatchJobResult>;
 
 export const cancelParams = z.object({ taskId: z.string() });
-export type CancelParams = z.infer<typeof cancelParams>;
 
 export const outputParams = z.object({
   taskId: z.string(),
@@ -104,7 +103,6 @@ export const rpcMessage = z.union([
   z.object({ jsonrpc: z.literal('2.0'), id, result: z.unknown() }).refine((m) => 'result' in m),
   z.object({ jsonrpc: z.literal('2.0'), id: id.nullable(), error: rpcError }),
 ]);
-export type RpcMessage = z.infer<typeof rpcMessage>;
 export type RpcId = z.infer<typeof id>;
 
 /** The other side answered with an error, or this side wants to answer with one. */
