@@ -14,6 +14,8 @@ export interface RunningLog {
   flush(): Promise<void>;
 }
 
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /**
  * Runs a service until SIGTERM or SIGINT, then stops it and exits with 0; a second signal exits at once.
  * A start that fails exits with 2. What nothing caught is logged and exits with 1, so that a supervisor restarts it.
@@ -27,6 +29,9 @@ export async function runProgram(service: Service, { log, flush }: RunningLog): 
     log.fatal({ err: error }, 'stopped by an error that nothing caught; this is a defect of the program');
     void exit(EXIT.CRASHED);
   };
+  // The timers of the runtime keep no process alive, and a service may for a while have nothing else: an agent whose hub
+  // is away and whose instances are all waiting for their next start.
+  setInterval(() => undefined, MAX_TIMER_MS);
   process.on('uncaughtException', crash);
   process.on('unhandledRejection', crash);
 
