@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { classify, requirementKey, requirementOfKey } from './classifier.js';
+
+describe('classifiers', () => {
+  it('are nothing, the default version, normal priority', () => {
+    expect(classify([], '9.*')).toEqual({
+      requirement: { version: '9.*', labels: [] },
+      priority: 'NORMAL',
+      faults: [],
+    });
+  });
+
+  it('name a version, a priority and labels; several lists of labels add up', () => {
+    const { requirement, priority, faults } = classify(
+      [
+        { type: 'LABLES', value: 'Linux, gears' },
+        { type: 'VERSION', value: ' 9.1.? ' },
+        { type: 'PRIORITY', value: 'high' },
+        { type: 'LABLES', value: 'GEARS,,fast ' },
+      ],
+      '8',
+    );
+    expect(faults).toEqual([]);
+    expect(priority).toBe('HIGH');
+    expect(requirement).toEqual({ version: '9.1.?', labels: ['fast', 'gears', 'linux'] });
+  });
+
+  it('are faulty when given twice, empty or unknown', () => {
+    const { faults } = classify(
+      [
+        { type: 'VERSION', value: ' ' },
+        { type: 'VERSION', value: '9' },
+        { type: 'PRIORITY', value: 'URGENT' },
+        { type: 'LABLES', value: ' , ' },
+      ],
+      null,
+    );
+    expect(faults.map(({ index, member }) => [index, member])).toEqual([
+      [0, 'value'],
+      [1, 'type'],
+      [2, 'value'],
+      [3, 'value'],
+    ]);
+    expect(faults[2]?.message).toContain('HIGHEST, HIGH, NORMAL, LOW, LOWEST');
+  });
+
+  it('of the same requirement have the same key, from which it can be read', () => {
+    const one = classify([{ type: 'LABLES', value: 'b,A' }], null).requirement;
+    const other = classify([{ type: 'LABLES', value: 'a, B' }], null).requirement;
+    expect(requirementKey(one)).toBe(requirementKey(other));
+    expect(requirementOfKey(requirementKey(one))).toEqual(one);
+    expect(requirementKey({ version: null, labels: [] })).not.toBe(
+      requirementKey({ version: 'null', labels: [] }),
+    );
+  });
+});

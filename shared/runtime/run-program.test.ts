@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+/** Runs fixtures/service-program.mjs, and signals it as often as it says that it is ready for one. */
+async function run(behaviour: string, signal: NodeJS.Signals = 'SIGTERM') {
+  const program = fileURLToPath(new URL('fixtures/service-program.mjs', import.meta.url));
+  const child = spawn(process.execPath, [program, behaviour], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+    for (const line of text.split('\n')) if (line.includes('"signal me"')) child.kill(signal);
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, output };
+}
+
+describe('a program', () => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('stops its service on %s and exits with 0', async (signal) => {
+    const { code, output } = await run('in-order', signal);
+    expect(code).toBe(0);
+    expect(output).toContain('service stopped');
+  });
+
+  it('exits with 2 and the reason alone when its start is refused', async () => {
+    const { code, output } = await run('refused');
+    expect(code).toBe(2);
+    expect(output).toContain('"msg":"the data directory is in use"');
+    expect(output).not.toContain('"stack"');
+  });
+
+  it('exits with 2 when its start fails', async () => {
+    expect((await run('start-fails')).code).toBe(2);
+  });
+
+  it('exits at once on a second signal', async () => {
+    const { code, output } = await run('stops-never');
+    expect(code).toBe(1);
+    expect(output).toContain('second signal');
+  });
+
+  it('logs what nothing caught and exits with 1', async () => {
+    const { code, output } = await run('throws-later');
+    expect(code).toBe(1);
+    expect(output).toContain('nobody expected this');
+  });
+});
