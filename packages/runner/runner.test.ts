@@ -177,6 +177,12 @@ describe('workbench-runner --interpreter node', () => {
     expect(await folder.names()).toEqual([]);
   });
 
+  it('fails a job whose environment no program can be given, and goes on', async () => {
+    const folder = await layOut({ scripts: ['println(1)'], environment: { load: 'a\0b' } });
+    await expect(runner.host.executeBatchJob(folder.params)).rejects.toMatchObject({ name: 'RpcError' });
+    expect(await folder.names()).toEqual([]);
+  });
+
   it('does not overwrite a file of the job', async () => {
     const folder = await layOut({ scripts: ['println(1)'], files: { '.workbench-script-1.cjs': 'mine' } });
     await expect(runner.host.executeBatchJob(folder.params)).rejects.toMatchObject({
@@ -240,6 +246,15 @@ describe('workbench-runner --interpreter node', () => {
     await runner.host.cancel(folder.params.taskId);
     await expect(running).rejects.toMatchObject({ code: RPC_ERROR.CANCELED });
     expect(printedBy(folder)).toBe('stubborn\nno\n');
+  });
+
+  it('lets a script open its output by name', async () => {
+    const folder = await layOut({
+      scripts: ['#!/bin/sh\necho one | tee /dev/stderr; echo two > /dev/stdout'],
+    });
+    expect(await runner.host.executeBatchJob(folder.params)).toEqual({ status: 'OK' });
+    expect(printedBy(folder)).toBe('one\ntwo\n');
+    expect(runner.outputs.at(-1)?.taskId).toBe(folder.params.taskId);
   });
 
   it('keeps characters whole that a script prints in pieces', async () => {

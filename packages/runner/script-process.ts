@@ -1,11 +1,13 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobContext } from '@workbench-hub/shared/instance-protocol/program';
 import type { GroupGuard } from './group-guard.js';
 import { askGroupToEnd, GROUP_SPAWN_OPTIONS, killGroup } from './process-group.js';
+import { openPipes, type ScriptPipe } from './script-pipes.js';
 
 /** How long a canceled script may take to end by itself after SIGTERM. */
 const GRACE_MS = 2_000;
@@ -29,21 +31,21 @@ export interface ScriptEnd {
  * aborted, nothing of its process group is left. Rejects with the system's error when the command cannot be started.
  */
 export async function runScriptProcess(
-  { command, args, workingDirectory, environment }: ScriptCommand,
+  run: ScriptCommand,
   guard: GroupGuard,
   { signal, output }: JobContext,
 ): Promise<ScriptEnd> {
-  const child = spawn(command, args, {
-    cwd: workingDirectory,
-    env: environment,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    ...GROUP_SPAWN_OPTIONS,
-  });
+  const pipes = await openPipes(['stdout', 'stderr']);
+  const child = startChild(run, pipes);
+  const [stdout, stderr] = pipes ? pipes.map(({ readable }) => readable) : [child.stdout, child.stderr];
+  if (!stdout || !stderr) throw new Error('a script was started without its output');
   const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
   const pid = child.pid;
   if (pid === undefined) {
+    stdout.destroy();
+    stderr.destroy();
     await exited; // rejects with what the start failed with
-    throw new Error(`${command} did not start`);
+    throw new Error(`${run.command} did not start`);
   }
 
   guard.watch(pid);
@@ -59,8 +61,8 @@ export async function runScriptProcess(
     });
   };
   const relays = [
-    relay(child.stdout, (text) => output('stdout', text)),
-    relay(child.stderr, (text) => output('stderr', text)),
+    relay(stdout, (text) => output('stdout', text)),
+    relay(stderr, (text) => output('stderr', text)),
   ];
   try {
     if (signal.aborted) onAbort();
@@ -73,6 +75,27 @@ export async function runScriptProcess(
     signal.removeEventListener('abort', onAbort);
     graceOver.abort();
     guard.watch(undefined);
+  }
+}
+
+/** Throws what `spawn` does for arguments that no program can be given: a variable with a NUL in it. */
+function startChild(
+  { command, args, workingDirectory, environment }: ScriptCommand,
+  pipes: ScriptPipe[] | undefined,
+): ChildProcess {
+  try {
+    return spawn(command, args, {
+      cwd: workingDirectory,
+      env: environment,
+      stdio: ['ignore', pipes?.[0]?.writeFd ?? 'pipe', pipes?.[1]?.writeFd ?? 'pipe'],
+      ...GROUP_SPAWN_OPTIONS,
+    });
+  } catch (error) {
+    for (const { readable } of pipes ?? []) readable.destroy();
+    throw error;
+  } finally {
+    // A pipe ends when no process holds it for writing any more, so the runner must not.
+    for (const { writeFd } of pipes ?? []) closeSync(writeFd);
   }
 }
 
