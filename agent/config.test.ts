@@ -1,0 +1,114 @@
+import { hostname } from 'node:os';
+import { loadConfig } from '@workbench-hub/shared/config/load';
+import { describe, expect, test } from 'vitest';
+import { agentConfigSchema, ENVIRONMENT_PREFIX, hubAddresses, instanceSettings } from './config.js';
+
+/** Keys as in the file, over the environment, so that nothing is written. */
+function load(keys: Record<string, unknown>) {
+  const environment = Object.fromEntries(
+    Object.entries(keys).map(([key, value]) => [
+      `${ENVIRONMENT_PREFIX}_${key.replace(/([a-z])([A-Z])/g, '$1_$2').toUpperCase()}`,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
+  );
+  return loadConfig({
+    schema: agentConfigSchema,
+    file: null,
+    environment,
+    environmentPrefix: ENVIRONMENT_PREFIX,
+  });
+}
+
+function config(keys: Record<string, unknown>) {
+  const loaded = load({ token: 't', ...keys });
+  if ('faults' in loaded) throw new Error(loaded.faults.join('\n'));
+  return loaded.config;
+}
+
+function faults(keys: Record<string, unknown>): string[] {
+  const loaded = load({ token: 't', ...keys });
+  return 'faults' in loaded ? [...loaded.faults] : [];
+}
+
+describe("an agent's configuration", () => {
+  test('has defaults for all but the token', () => {
+    const defaults = config({});
+    expect(defaults).toMatchObject({ id: hostname(), dataDir: './workbench-agent-data', instances: [] });
+    expect(hubAddresses(defaults)).toEqual(['ws://127.0.0.1:8080']);
+    expect(load({})).toEqual({
+      faults: [
+        "configuration: token: found nothing, allowed: the hub's agents.token, or tokenFile: the path of a file that holds it",
+      ],
+    });
+  });
+
+  test('takes one hub or several', () => {
+    expect(hubAddresses(config({ hub: 'wss://hub.example.org/base' }))).toEqual([
+      'wss://hub.example.org/base',
+    ]);
+    expect(hubAddresses(config({ hub: ['ws://a:1', 'ws://b:2'] }))).toEqual(['ws://a:1', 'ws://b:2']);
+    for (const hub of ['http://a', 'a:8080', 'ws://', 'ws://u@a', 'ws://a/?x', []])
+      expect(faults({ hub })).toHaveLength(1);
+  });
+
+  test('works out single instances', () => {
+    const settings = instanceSettings(
+      config({
+        instances: [
+          { id: 'a', version: '1' },
+          { id: 'b', version: '2', count: 3, startTimeout: '1m', env: { N: 4 } },
+        ],
+      }),
+    );
+    expect(settings.map(({ id }) => id)).toEqual(['a', 'b-1', 'b-2', 'b-3']);
+    expect(settings[0]).toMatchObject({
+      command: ['workbench-runner', '--interpreter', 'node'],
+      autostart: true,
+      labels: [],
+      startTimeoutMs: 30_000,
+      stopTimeoutMs: 10_000,
+      cancelTimeoutMs: 10_000,
+    });
+    expect(settings[3]).toMatchObject({ startTimeoutMs: 60_000, env: { N: '4' } });
+  });
+
+  test.each([
+    [{ tokenFile: '/x' }, 'either token or tokenFile'],
+    [{ instances: [{ id: 'a b', version: '1' }] }, 'instances[0].id: found "a b"'],
+    [{ instances: [{ id: 'a', version: 9.1 }] }, 'in quotes'],
+    [
+      {
+        instances: [
+          { id: 'a', version: '1' },
+          { id: 'a', version: '1' },
+        ],
+      },
+      'instances[1].id: found "a", allowed: an id that no other',
+    ],
+    [
+      {
+        instances: [
+          { id: 'a', version: '1', count: 2 },
+          { id: 'a-2', version: '1' },
+        ],
+      },
+      'a-2 is there twice',
+    ],
+    [
+      { instances: [{ id: 'a', version: '1', count: 0 }] },
+      'instances[0].count: found 0, allowed: at least 1',
+    ],
+    [{ instances: [{ id: 'a', version: '1', labels: ['x,y'] }] }, 'without a comma'],
+    [{ instances: [{ id: 'a', version: '1', command: [] }] }, 'a program and its arguments'],
+    [{ instances: [{ id: 'a', version: '1', env: { 'A-B': 'x' } }] }, 'letters, digits and _'],
+    [{ instances: [{ id: 'a', version: '1', comand: ['x'] }] }, 'instances[0].comand: unknown key'],
+    [{ fileRoots: ['models'] }, 'fileRoots[0]: found "models", allowed: an absolute path'],
+    [{ uncMounts: { server: '/mnt' } }, String.raw`keys such as \\server\share`],
+    [{ keepWorkingDirectories: 'sometimes' }, '"never", "failed", "always"'],
+    [{ id: 'a b' }, 'letters, digits and . _ : @ - only'],
+  ])('%j is a fault', (keys, text) => {
+    const found = faults(keys);
+    expect(found).toHaveLength(1);
+    expect(found[0]).toContain(text);
+  });
+});

@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest';
+import {
+  advance,
+  FAILURES_UNTIL_GIVEN_UP,
+  type InstanceLife,
+  isIdle,
+  type LifeEvent,
+  NEW_LIFE,
+  PHASES,
+  statusOf,
+} from './instance-life.js';
+
+const START: LifeEvent = { type: 'COMMAND', command: 'start' };
+const STOP: LifeEvent = { type: 'COMMAND', command: 'stop' };
+const RESTART: LifeEvent = { type: 'COMMAND', command: 'restart' };
+const READY: LifeEvent = { type: 'READY' };
+const CLAIMED: LifeEvent = { type: 'CLAIMED' };
+const RELEASED: LifeEvent = { type: 'RELEASED', well: true };
+const PAUSE_OVER: LifeEvent = { type: 'PAUSE_OVER' };
+const CRASHED: LifeEvent = { type: 'ENDED', onPurpose: false, upForMs: 0 };
+const ENDED: LifeEvent = { type: 'ENDED', onPurpose: true, upForMs: 0 };
+
+/** The phases and steps that a new instance goes through. */
+function follow(...events: LifeEvent[]): string[] {
+  let life: InstanceLife = NEW_LIFE;
+  return events.map((event) => {
+    const next = advance(life, event);
+    life = next.life;
+    return next.step === 'NOTHING' ? life.phase : `${life.phase} ${next.step}`;
+  });
+}
+
+describe('an instance', () => {
+  test('is started and stopped by command', () => {
+    expect(follow(START, READY, STOP, ENDED, START)).toEqual([
+      'LAUNCHED LAUNCH',
+      'UP',
+      'ENDING END',
+      'DOWN',
+      'LAUNCHED LAUNCH',
+    ]);
+  });
+
+  test('takes a second command of the same kind as nothing', () => {
+    expect(follow(STOP, START, START, READY, START, STOP, STOP, ENDED, STOP)).toEqual([
+      'DOWN',
+      'LAUNCHED LAUNCH',
+      'LAUNCHED',
+      'UP',
+      'UP',
+      'ENDING END',
+      'ENDING',
+      'DOWN',
+      'DOWN',
+    ]);
+  });
+
+  test('is restarted', () => {
+    expect(follow(START, READY, RESTART, ENDED, READY)).toEqual([
+      'LAUNCHED LAUNCH',
+      'UP',
+      'ENDING END',
+      'LAUNCHED LAUNCH',
+      'UP',
+    ]);
+    expect(follow(RESTART)).toEqual(['LAUNCHED LAUNCH']);
+  });
+
+  test('first ends its task', () => {
+    expect(follow(START, READY, CLAIMED, STOP, RELEASED, ENDED)).toEqual([
+      'LAUNCHED LAUNCH',
+      'UP',
+      'UP',
+      'DRAINING',
+      'ENDING END',
+      'DOWN',
+    ]);
+    expect(follow(START, READY, CLAIMED, RESTART, CRASHED)).toEqual([
+      'LAUNCHED LAUNCH',
+      'UP',
+      'UP',
+      'DRAINING',
+      'LAUNCHED LAUNCH',
+    ]);
+  });
+
+  test('obeys the last of several commands', () => {
+    expect(follow(START, READY, CLAIMED, STOP, START, RELEASED)).toEqual([
+      'LAUNCHED LAUNCH',
+      'UP',
+      'UP',
+      'DRAINING',
+      'UP',
+      'UP',
+    ]);
+    expect(follow(START, READY, CLAIMED, RESTART, START, RELEASED, ENDED)).toEqual([
+      'LAUNCHED LAUNCH',
+      'UP',
+      'UP',
+      'DRAINING',
+      'DRAINING',
+      'ENDING END',
+      'LAUNCHED LAUNCH',
+    ]);
+    expect(follow(START, READY, STOP, START, ENDED)).toEqual([
+      'LAUNCHED LAUNCH',
+      'UP',
+      'ENDING END',
+      'ENDING',
+      'LAUNCHED LAUNCH',
+    ]);
+    expect(follow(START, STOP, RESTART, STOP, ENDED)).toEqual([
+      'LAUNCHED LAUNCH',
+      'ENDING END',
+      'ENDING',
+      'ENDING',
+      'DOWN',
+    ]);
+  });
+
+  test('is started again after a pause when it ends by itself', () => {
+    expect(follow(START, READY, CRASHED, PAUSE_OVER, READY)).toEqual([
+      'LAUNCHED LAUNCH',
+      'UP',
+      'PAUSING PAUSE',
+      'LAUNCHED LAUNCH',
+      'UP',
+    ]);
+    expect(follow(START, CRASHED, STOP, PAUSE_OVER)).toEqual([
+      'LAUNCHED LAUNCH',
+      'PAUSING PAUSE',
+      'DOWN',
+      'DOWN',
+    ]);
+    expect(follow(START, CRASHED, RESTART)).toEqual(['LAUNCHED LAUNCH', 'PAUSING PAUSE', 'LAUNCHED LAUNCH']);
+  });
+
+  test('is started again at once when the agent killed it', () => {
+    expect(follow(START, READY, CLAIMED, ENDED)).toEqual(['LAUNCHED LAUNCH', 'UP', 'UP', 'LAUNCHED LAUNCH']);
+  });
+
+  test('is given up after too many failures in a row, and by no count of others', () => {
+    const failures = Array.from({ length: FAILURES_UNTIL_GIVEN_UP }, () => [PAUSE_OVER, CRASHED])
+      .flat()
+      .slice(1);
+    expect(follow(START, ...failures).at(-1)).toBe('FAILED');
+    expect(follow(START, ...failures.slice(0, -1), READY, CLAIMED, RELEASED, CRASHED).at(-1)).toBe(
+      'PAUSING PAUSE',
+    );
+    const afterAnHour: LifeEvent = { type: 'ENDED', onPurpose: false, upForMs: 3_600_000 };
+    expect(follow(START, ...failures.slice(0, -1), READY, afterAnHour).at(-1)).toBe('PAUSING PAUSE');
+    expect(follow(START, ...failures, START, CRASHED).slice(-2)).toEqual([
+      'LAUNCHED LAUNCH',
+      'PAUSING PAUSE',
+    ]);
+    expect(follow(START, ...failures, STOP).at(-1)).toBe('DOWN');
+  });
+
+  test('is shown by five statuses and takes a task only when it is up and idle', () => {
+    expect(PHASES.map(statusOf)).toEqual([
+      'DOWN',
+      'STARTING',
+      'STARTING',
+      'UP',
+      'STOPPING',
+      'STOPPING',
+      'FAILED',
+    ]);
+    for (const phase of PHASES) {
+      expect(isIdle({ ...NEW_LIFE, phase })).toBe(phase === 'UP');
+      expect(isIdle({ ...NEW_LIFE, phase, busy: true })).toBe(false);
+    }
+  });
+});

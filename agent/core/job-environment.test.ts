@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { inheritedEnvironment, jobEnvironment, variablesObject } from './job-environment.js';
+
+const PATHS = { model: null, variables: '/w/variables.json', outputStorage: '/w/output-storage' };
+
+function injected(...keys: string[]): string[] {
+  const variables = keys.map((key) => ({ key, value: 'x' }));
+  return Object.keys(jobEnvironment('task', variables, PATHS)).filter((key) => !key.startsWith('WORKBENCH_'));
+}
+
+describe('the environment of a script', () => {
+  test('names the task and its files', () => {
+    expect(jobEnvironment('task', [], PATHS)).toEqual({
+      WORKBENCH_TASK_ID: 'task',
+      WORKBENCH_VARIABLES: '/w/variables.json',
+      WORKBENCH_OUTPUT_STORAGE: '/w/output-storage',
+    });
+    expect(jobEnvironment('task', [], { ...PATHS, model: '/w/files/model.wbpz' })).toMatchObject({
+      WORKBENCH_MODEL: '/w/files/model.wbpz',
+    });
+  });
+
+  test('holds variables whose key can be a name there', () => {
+    expect(
+      injected('speed', '_x', 'A1', 'path', 'GOAL', 'CC', 'user', '$x', 'größe', '1a', 'a-b', ''),
+    ).toEqual(['speed', '_x', 'A1', 'path', 'GOAL', 'CC', 'user']);
+  });
+
+  test.each([
+    'PATH',
+    'HOME',
+    'SHELL',
+    'USER',
+    'TMPDIR',
+    'IFS',
+    'ENV',
+    'BASH_ENV',
+    'NODE_OPTIONS',
+    'NODE_PATH',
+    'PYTHONPATH',
+    'PYTHONSTARTUP',
+    'PERL5OPT',
+    'RUBYLIB',
+    'RUBYOPT',
+    'LD_PRELOAD',
+    'DYLD_INSERT_LIBRARIES',
+    'WORKBENCH_MODEL',
+    'JAVA_TOOL_OPTIONS',
+    'GIT_SSH_COMMAND',
+    'http_proxy',
+    'HTTPS_PROXY',
+    'all_proxy',
+    'npm_config_registry',
+    'GCONV_PATH',
+    'LC_ALL',
+    'SSL_CERT_FILE',
+    'XDG_CONFIG_HOME',
+  ])('does not let a variable be %s', (key) => {
+    expect(injected(key)).toEqual([]);
+  });
+
+  test('does not take a value that no environment can hold', () => {
+    expect(jobEnvironment('task', [{ key: 'a', value: 'b\0c' }], PATHS)).not.toHaveProperty('a');
+  });
+
+  test('leaves every variable to the file', () => {
+    const variables = [
+      { key: 'PATH', value: '1' },
+      { key: '__proto__', value: '2' },
+      { key: 'größe', value: '3' },
+    ];
+    expect(JSON.stringify(variablesObject(variables))).toBe('{"PATH":"1","__proto__":"2","größe":"3"}');
+  });
+});
+
+describe('what programs inherit', () => {
+  test("is the agent's environment without its settings and what was meant for its process alone", () => {
+    const environment = {
+      PATH: '/bin',
+      LANG: 'C.UTF-8',
+      OMP_NUM_THREADS: '4',
+      EMPTY: undefined,
+      WORKBENCH_AGENT_TOKEN: 'secret',
+      WORKBENCH_HUB_AGENTS_TOKEN: 'secret',
+      NODE_OPTIONS: '--inspect',
+      NOTIFY_SOCKET: '/run/x',
+      npm_lifecycle_event: 'start',
+    };
+    expect(inheritedEnvironment(environment)).toEqual({
+      PATH: '/bin',
+      LANG: 'C.UTF-8',
+      OMP_NUM_THREADS: '4',
+    });
+  });
+});

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest';
+import { attemptReport, filesOfReport } from './reports.js';
+
+const REF = { taskId: 'task', attempt: 2, instanceId: 'sim' };
+const FILE = { digest: 'aa', sizeBytes: 1 };
+
+describe('a report', () => {
+  test('names its contents, each once', () => {
+    const report = attemptReport(
+      REF,
+      { outcome: 'OK', message: null },
+      {
+        outputFiles: [
+          { path: 'a', ...FILE },
+          { path: 'b', ...FILE },
+        ],
+        log: { digest: 'bb', sizeBytes: 2 },
+      },
+    );
+    expect(filesOfReport(report)).toEqual([FILE, { digest: 'bb', sizeBytes: 2 }]);
+  });
+
+  test('has a message that fits', () => {
+    expect(attemptReport(REF, { outcome: 'FAILED', message: 'x'.repeat(20_000) }).message).toHaveLength(
+      10_000,
+    );
+  });
+
+  test('of more files than one message can list is a failure that says so', () => {
+    const outputFiles = Array.from({ length: 200_000 }, (_, index) => ({ path: `f${index}`, ...FILE }));
+    expect(attemptReport(REF, { outcome: 'OK', message: null }, { outputFiles, log: null })).toEqual({
+      ...REF,
+      outcome: 'FAILED',
+      message: 'the job left 200000 output files, more than a result can list',
+      outputFiles: [],
+      log: null,
+    });
+  });
+});

@@ -1,0 +1,89 @@
+import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ContentLost, type SpooledReport } from '../core/ports/spool.js';
+import { attemptReport } from '../core/reports.js';
+import { openSpool } from './disk-spool.js';
+
+const LOG = pino({ level: 'silent' });
+const REF = { taskId: '019c0000-0000-7000-8000-000000000001', attempt: 1, instanceId: 'sim' };
+
+let directory: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'spool-test-'));
+});
+
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+function open() {
+  return openSpool(directory, systemRuntime, LOG);
+}
+
+function report(attempt: number, folder: string | null = null): SpooledReport {
+  return { report: attemptReport({ ...REF, attempt }, { outcome: 'OK', message: null }), folder };
+}
+
+describe('a spool', () => {
+  test('has what was put and not settled, also after a crash', async () => {
+    const crashed = await open();
+    const [first, second, third] = [report(1), report(2), report(3)];
+    await Promise.all([crashed.put(first), crashed.put(second), crashed.put(third)]);
+    await crashed.settle(second);
+    await appendFile(join(directory, 'journal.jsonl'), '{"put":{"rep');
+    const next = await open();
+    expect(next.leftOver).toEqual([first, third]);
+    await next.settle(first);
+    await next.settle(third);
+    await next.close();
+    expect(await readFile(join(directory, 'journal.jsonl'), 'utf8')).toBe('');
+    await crashed.close();
+  });
+
+  test('keeps the contents of a report until it is settled', async () => {
+    const spool = await open();
+    const folder = await spool.createFolder(REF);
+    const writer = await folder.begin();
+    await writer.write(Buffer.from('hello '));
+    await writer.write(Buffer.from('world'));
+    const file = await writer.finish();
+    expect(file).toEqual({
+      digest: 'b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9',
+      sizeBytes: 11,
+    });
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of spool.read(folder.name, file)) chunks.push(chunk);
+    expect(Buffer.concat(chunks).toString()).toBe('hello world');
+    const spooled = report(1, folder.name);
+    await spool.put(spooled);
+    await spool.settle(spooled);
+    expect(await readdir(join(directory, 'files'))).toEqual([]);
+    await spool.close();
+  });
+
+  test('sweeps contents that no report names', async () => {
+    const crashed = await open();
+    const [kept, lost] = [await crashed.createFolder(REF), await crashed.createFolder(REF)];
+    expect(kept.name).not.toBe(lost.name);
+    await crashed.put(report(1, kept.name));
+    const next = await open();
+    expect(await readdir(join(directory, 'files'))).toEqual([kept.name]);
+    await next.close();
+    await crashed.close();
+  });
+
+  test('says so when a content is lost or damaged', async () => {
+    const spool = await open();
+    const folder = await spool.createFolder(REF);
+    const read = async () => {
+      for await (const _ of spool.read(folder.name, { digest: 'ab', sizeBytes: 3 }));
+    };
+    await expect(read()).rejects.toThrow(ContentLost);
+    await writeFile(join(directory, 'files', folder.name, 'ab'), 'too long');
+    await expect(read()).rejects.toThrow('8 instead of 3 bytes');
+    await spool.close();
+  });
+});

@@ -1,0 +1,48 @@
+import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Journal } from './journal.js';
+
+let directory: string;
+let path: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'journal-test-'));
+  path = join(directory, 'journal.jsonl');
+});
+
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+describe('a journal', () => {
+  test('has what was appended before the promise was resolved, in order', async () => {
+    const journal = new Journal(path, systemRuntime, () => [], 1000);
+    await journal.open();
+    await Promise.all(['a', 'b', 'c'].map((line) => journal.append(line)));
+    expect(await readFile(path, 'utf8')).toBe('a\nb\nc\n');
+    await journal.append('d');
+    expect(await Journal.read(path)).toEqual(['a', 'b', 'c', 'd']);
+    await journal.close();
+  });
+
+  test('tolerates a last line that was not written whole, and a file that is not there', async () => {
+    expect(await Journal.read(path)).toEqual([]);
+    await writeFile(path, 'a\nb\n{"pu');
+    expect(await Journal.read(path)).toEqual(['a', 'b']);
+    await appendFile(path, 't"}\n');
+    expect(await Journal.read(path)).toEqual(['a', 'b', '{"put"}']);
+  });
+
+  test('is written anew from what still counts when it has grown', async () => {
+    const counts = ['still counts'];
+    const journal = new Journal(path, systemRuntime, () => counts, 100);
+    await journal.open();
+    for (let i = 0; i < 50; i++) await journal.append(`line ${i}`);
+    const lines = await Journal.read(path);
+    expect(lines[0]).toBe('still counts');
+    expect(lines.length).toBeLessThan(20);
+    await journal.close();
+    expect(await Journal.read(path)).toEqual(counts);
+  });
+});
