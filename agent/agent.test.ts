@@ -158,6 +158,23 @@ describe('joining', () => {
     expect(complaints.length).toBeLessThanOrEqual(1);
   });
 
+  test('says what to do about a refusal, and goes on trying', async () => {
+    hub.refusal = { type: 'refused', code: 'INSTANCE_ID_TAKEN', message: 'sim-1 is connected from host-2' };
+    await startAgent();
+    await expect
+      .poll(() => logLines.join(''))
+      .toContain('refused: sim-1 is connected from host-2; give the instance');
+    hub.refusal = null;
+    await hub.instanceBecomes(SIM, 'UP');
+  });
+
+  test('stops while no hub is there', async () => {
+    await startAgent({ hub: 'ws://127.0.0.1:1' });
+    await expect.poll(() => logLines.join('')).toContain('nothing listens at this address (ECONNREFUSED)');
+    await agent?.stop();
+    agent = null;
+  });
+
   test('refuses a second agent on its data directory, and takes over after a dead one', async () => {
     await startAgent();
     const first = agent;
@@ -326,6 +343,43 @@ describe('batch jobs', () => {
     expect(result.log?.sizeBytes).toBeLessThan(200 * 1024);
   });
 
+  test('a result that the hub does not take at first is uploaded again', async () => {
+    await startReadyAgent();
+    const ref = newRef();
+    hub.assign(ref, batchJob('echo begun; printf result > out; sleep 0.2'));
+    await hub.receives('output');
+    hub.brokenStatus = 503;
+    await expect
+      .poll(() => hub.requests.filter((request) => request.startsWith('HEAD')).length)
+      .toBeGreaterThan(1);
+    hub.brokenStatus = null;
+    expect(await hub.ended(ref)).toMatchObject({ outcome: 'OK', outputFiles: [{ path: 'out' }] });
+    expect(logLines.filter((line) => line.includes('uploading a result failed'))).toHaveLength(1);
+  });
+
+  test('a result that is damaged in the spool counts as lost', async () => {
+    await startReadyAgent();
+    const ref = newRef();
+    hub.assign(ref, batchJob('echo begun; printf result > out; sleep 0.2'));
+    await hub.receives('output');
+    hub.brokenStatus = 503;
+    const spool = join(directory, 'data', 'spool');
+    await expect.poll(() => readFile(join(spool, 'journal.jsonl'), 'utf8')).toContain(ref.taskId);
+    await rm(join(spool, 'files', `${ref.taskId}-1`), { recursive: true });
+    hub.brokenStatus = null;
+    expect(await hub.ended(ref)).toMatchObject({ outcome: 'INSTANCE_LOST', outputFiles: [] });
+  });
+
+  test('are kept to be looked into when that is asked for', async () => {
+    await startReadyAgent({ keepWorkingDirectories: 'failed' });
+    await run('echo good > out');
+    const { ref } = await run('echo bad > out; exit 1');
+    expect(await readdir(join(directory, 'data', 'work'))).toEqual([`${ref.taskId}-1`]);
+    expect(await readFile(join(directory, 'data/work', `${ref.taskId}-1`, 'files/out'), 'utf8')).toBe(
+      'bad\n',
+    );
+  });
+
   test('results wait in the spool while the hub is away, over a restart of the agent', async () => {
     await startReadyAgent();
     const { port } = hub;
@@ -417,14 +471,13 @@ describe('instances', () => {
     expect(logLines.map((line) => (JSON.parse(line) as { msg: string }).msg).join('\n')).toMatch(reason);
   });
 
-  test('a program that does not exist is named, and given up in the end', async () => {
+  test('a program that does not exist is named, and its tries end by command', async () => {
     await startAgent({ instance: { command: ['no-such-workbench', '-x'] } });
     await hub.receives('hello');
     await expect.poll(() => logOf('console')).toMatch(/there is no program "no-such-workbench"/);
-    await hub.instanceBecomes(SIM, 'FAILED');
-    expect(await logOf('console')).toMatch(/given up after 5 failures in a row/);
+    const seen = hub.received.length;
     expect(await command('stop')).toBeNull();
-    await hub.instanceBecomes(SIM, 'DOWN');
+    await hub.instanceBecomes(SIM, 'DOWN', seen);
   });
 
   test('obey commands; a working one first ends its task', async () => {

@@ -1,0 +1,127 @@
+import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { pino } from 'pino';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type ContentCache, ContentMismatch } from '../../core/ports/content-cache.js';
+import { type HubConnection, TransferFailed } from '../../core/ports/hub.js';
+import { Contents } from './contents.js';
+
+const FILE = { digest: 'ab', sizeBytes: 5 };
+const NEVER = new AbortController().signal;
+
+let runtime: ManualRuntime;
+let cached: Set<string>;
+let downloads: { signal: AbortSignal; resolve: () => void; reject: (error: Error) => void }[];
+let ended: AbortController;
+let putFault: Error | null;
+let contents: Contents;
+
+beforeEach(() => {
+  runtime = manualRuntime();
+  cached = new Set();
+  downloads = [];
+  ended = new AbortController();
+  putFault = null;
+  const cache: ContentCache = {
+    pin: ({ digest }) => Promise.resolve(cached.has(digest)),
+    unpin: () => undefined,
+    put: ({ digest }) => {
+      if (putFault) return Promise.reject(putFault);
+      cached.add(digest);
+      return Promise.resolve();
+    },
+  };
+  const files = {
+    download: (_digest: string, signal: AbortSignal) =>
+      new Promise((resolve, reject) => {
+        downloads.push({ signal, resolve: () => resolve([]), reject });
+        signal.addEventListener('abort', () => reject(new TransferFailed('UNREACHABLE', 'aborted')));
+      }),
+  };
+  contents = new Contents({
+    cache,
+    runtime,
+    log: pino({ level: 'silent' }),
+    connected: (signal) => {
+      signal.throwIfAborted();
+      return Promise.resolve({ files, ended: ended.signal } as unknown as HubConnection);
+    },
+  });
+});
+
+const broken = new TransferFailed('UNREACHABLE', 'cut');
+
+describe('a content', () => {
+  test('is downloaded once for all that need it at the same time', async () => {
+    const both = Promise.all([contents.pin(FILE, NEVER), contents.pin(FILE, NEVER)]);
+    await runtime.advance(0);
+    expect(downloads).toHaveLength(1);
+    downloads[0]?.resolve();
+    await both;
+    await contents.pin(FILE, NEVER);
+    expect(downloads).toHaveLength(1);
+  });
+
+  test('is fetched again after the connection was lost, as often as that happens', async () => {
+    const pinned = contents.pin(FILE, NEVER);
+    for (let times = 0; times < 20; times++) {
+      await runtime.advance(1000);
+      expect(downloads).toHaveLength(times + 1);
+      ended.abort();
+      await runtime.advance(0);
+      ended = new AbortController();
+    }
+    await runtime.advance(1000);
+    downloads.at(-1)?.resolve();
+    await pinned;
+  });
+
+  test('that a hub fails to deliver is given up after some tries', async () => {
+    const pinned = contents.pin(FILE, NEVER);
+    const rejected = expect(pinned).rejects.toThrow('an input file could not be fetched from the hub: cut');
+    for (let times = 1; times <= 5; times++) {
+      await runtime.advance(1000);
+      expect(downloads).toHaveLength(times);
+      downloads.at(-1)?.reject(broken);
+    }
+    await rejected;
+  });
+
+  test('that the hub does not have, or the disk does not take, fails at once', async () => {
+    const missing = contents.pin(FILE, NEVER);
+    await runtime.advance(0);
+    downloads[0]?.reject(new TransferFailed('MISSING', '404'));
+    await expect(missing).rejects.toThrow('the hub has no content ab');
+    putFault = new Error('ENOSPC');
+    const full = contents.pin(FILE, NEVER);
+    await runtime.advance(0);
+    downloads[1]?.resolve();
+    await expect(full).rejects.toThrow('could not be stored');
+    expect(downloads).toHaveLength(2);
+  });
+
+  test('that came damaged is fetched again', async () => {
+    putFault = new ContentMismatch('another digest');
+    const pinned = contents.pin(FILE, NEVER);
+    await runtime.advance(0);
+    downloads[0]?.resolve();
+    await runtime.advance(0);
+    putFault = null;
+    await runtime.advance(1000);
+    downloads[1]?.resolve();
+    await pinned;
+  });
+
+  test('is no longer fetched when the last that needs it is canceled', async () => {
+    const [first, second] = [new AbortController(), new AbortController()];
+    const pins = [contents.pin(FILE, first.signal), contents.pin(FILE, second.signal)];
+    const settled = Promise.allSettled(pins);
+    await runtime.advance(0);
+    first.abort(new Error('canceled'));
+    await runtime.advance(0);
+    expect(downloads[0]?.signal.aborted).toBe(false);
+    second.abort(new Error('canceled'));
+    expect((await settled).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(downloads[0]?.signal.aborted).toBe(true);
+    expect(downloads).toHaveLength(1);
+  });
+});

@@ -1,0 +1,145 @@
+import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { HubConnection } from '../../core/ports/hub.js';
+import type { ContentWriter } from '../../core/ports/spool.js';
+import { TaskLog } from './task-log.js';
+
+const REF = { taskId: 'task', attempt: 1, instanceId: 'sim' };
+
+let runtime: ManualRuntime;
+let written: Buffer[];
+let live: { offset: number; text: string }[];
+let connected: boolean;
+let congested: boolean;
+let writerFault: Error | null;
+let hold: Promise<void>;
+
+beforeEach(() => {
+  runtime = manualRuntime();
+  written = [];
+  live = [];
+  connected = true;
+  congested = false;
+  writerFault = null;
+  hold = Promise.resolve();
+});
+
+function taskLog(limitBytes = 1_000_000) {
+  const writer: ContentWriter = {
+    async write(bytes) {
+      await hold;
+      if (writerFault) throw writerFault;
+      written.push(Buffer.from(bytes));
+    },
+    finish: () => Promise.resolve({ digest: 'digest', sizeBytes: Buffer.concat(written).length }),
+    abandon: () => Promise.resolve(),
+  };
+  const connection = {
+    isCongested: () => congested,
+    sendOutput: (_ref: unknown, offset: number, text: string) => void live.push({ offset, text }),
+  } as unknown as HubConnection;
+  return new TaskLog(REF, {
+    runtime,
+    limitBytes,
+    openWriter: () => Promise.resolve(writer),
+    connection: () => (connected ? connection : null),
+  });
+}
+
+const text = () => Buffer.concat(written).toString();
+
+describe("a task's log", () => {
+  test('is nothing when nothing was printed', async () => {
+    expect(await taskLog().finish()).toBeNull();
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  test('is what was printed', async () => {
+    const log = taskLog();
+    await log.append('größe\n');
+    await log.append('end');
+    expect(await log.finish()).toEqual({ digest: 'digest', sizeBytes: 11 });
+    expect(text()).toBe('größe\nend');
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  test('has its beginning, its end, and a line about what is between, when it is long', async () => {
+    const log = taskLog(1000);
+    for (let line = 0; line < 100_000; line++) await log.append(`line ${line} ü\n`);
+    await log.finish();
+    expect(text().startsWith('line 0 ü\nline 1 ü\n')).toBe(true);
+    expect(text().endsWith('line 99998 ü\nline 99999 ü\n')).toBe(true);
+    const [, leftOut] = /\n\[agent\] (\d+) bytes are left out here: limits.taskLog\n/.exec(text()) ?? [];
+    let printed = 0;
+    for (let line = 0; line < 100_000; line++) printed += Buffer.byteLength(`line ${line} ü\n`);
+    const marker = Buffer.byteLength(`\n[agent] ${leftOut} bytes are left out here: limits.taskLog\n`);
+    expect(Buffer.concat(written).length - marker + Number(leftOut)).toBe(printed);
+    expect(text()).not.toContain('\ufffd');
+  });
+
+  test('a little over its limit is whole', async () => {
+    const log = taskLog(10);
+    await log.append('12345678');
+    await log.append('90abcdef');
+    await log.finish();
+    expect(text()).toBe('1234567890abcdef');
+  });
+
+  test('holds back who prints faster than the disk takes it', async () => {
+    let release = () => {};
+    hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    const log = taskLog();
+    expect(log.append('a little')).toBeUndefined();
+    let free = false;
+    const held = log.append('x'.repeat(300_000))?.then(() => (free = true));
+    expect(held).toBeDefined();
+    await runtime.advance(0);
+    expect(free).toBe(false);
+    release();
+    await held;
+    expect(log.append('a little')).toBeUndefined();
+    await log.finish();
+  });
+
+  test('that the disk does not take stops nobody, and says so at the end', async () => {
+    writerFault = new Error('no space left on device');
+    const log = taskLog();
+    for (let i = 0; i < 10; i++) await log.append('x'.repeat(300_000));
+    await expect(log.finish()).rejects.toThrow('no space left');
+  });
+});
+
+describe('live pieces', () => {
+  test('are gathered, by time and by length', async () => {
+    const log = taskLog();
+    for (const piece of ['a', 'b', 'c']) await log.append(piece);
+    expect(live).toEqual([]);
+    await runtime.advance(100);
+    expect(live).toEqual([{ offset: 0, text: 'abc' }]);
+    await log.append('d'.repeat(20_000));
+    expect(live.at(-1)).toEqual({ offset: 3, text: 'd'.repeat(20_000) });
+  });
+
+  test('are not sent while the hub is away or the link is full, and then only the last part', async () => {
+    const log = taskLog();
+    congested = true;
+    await log.append('a'.repeat(100_000));
+    await runtime.advance(1000);
+    expect(live).toEqual([]);
+    congested = false;
+    await runtime.advance(100);
+    expect(live.map(({ offset, text: { length } }) => [offset, length])).toEqual([
+      [100_000 - 65_536, 65_536],
+    ]);
+    connected = false;
+    await log.append('b');
+    await runtime.advance(1000);
+    connected = true;
+    log.resend();
+    expect(live.at(-1)?.text.endsWith('ab')).toBe(true);
+    expect(live.at(-1)?.offset).toBe(100_001 - 65_536);
+    await log.finish();
+  });
+});

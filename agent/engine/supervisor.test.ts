@@ -1,0 +1,194 @@
+import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { pino } from 'pino';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { FakePrograms } from './fixtures/fake-programs.js';
+import { Supervisor } from './supervisor.js';
+
+let runtime: ManualRuntime;
+let programs: FakePrograms;
+let supervisor: Supervisor;
+let statuses: string[];
+
+beforeEach(() => {
+  runtime = manualRuntime();
+  programs = new FakePrograms();
+  statuses = [];
+  supervisor = new Supervisor(
+    {
+      id: 'sim',
+      version: '9',
+      revision: '1',
+      labels: [],
+      autostart: true,
+      command: ['program'],
+      env: {},
+      startTimeoutMs: 30_000,
+      stopTimeoutMs: 10_000,
+      cancelTimeoutMs: 10_000,
+    },
+    {
+      programs,
+      runtime,
+      log: pino({ level: 'silent' }),
+      onChange: ({ status }) => statuses.push(status),
+    },
+  );
+});
+
+const console = () => supervisor.output.read('console');
+const crash = () => programs.last.ends({ kind: 'EXITED', exitCode: 1, signal: null });
+
+async function start(): Promise<void> {
+  supervisor.command('start');
+  programs.last.becomesReady();
+  await runtime.advance(0);
+}
+
+describe('a start', () => {
+  test('is done when the program has answered', async () => {
+    supervisor.command('start');
+    expect(supervisor.state()).toMatchObject({ status: 'STARTING', upForMs: null });
+    expect(supervisor.claim('task')).toBeUndefined();
+    programs.last.becomesReady();
+    await runtime.advance(5000);
+    expect(supervisor.state()).toMatchObject({ status: 'UP', upForMs: 5000 });
+    expect(statuses).toEqual(['STARTING', 'UP']);
+  });
+
+  test('that takes too long is ended and tried again', async () => {
+    supervisor.command('start');
+    await runtime.advance(29_999);
+    expect(programs.last.calls).toEqual(['initialize']);
+    await runtime.advance(1);
+    expect(programs.last.calls).toEqual(['initialize', 'kill']);
+    await runtime.advance(1000);
+    expect(console()).toContain('was killed: it did not answer "initialize" within 30 s before it was ready');
+    expect(programs.started).toHaveLength(2);
+  });
+
+  test('that is answered with an error is tried again', async () => {
+    supervisor.command('start');
+    programs.last.listener.onStderr('license server unreachable\n');
+    programs.last.fails('initialize', new Error('no license'));
+    await runtime.advance(0);
+    expect(console()).toContain('it answered "initialize" with an error: no license');
+    expect(console()).toContain('last lines on standard error: license server unreachable');
+  });
+
+  test('is tried with growing pauses, and given up after five failures in a row', async () => {
+    supervisor.command('start');
+    const startedAtMs: number[] = [];
+    for (let seen = 0; supervisor.state().status !== 'FAILED'; ) {
+      if (programs.started.length > seen) {
+        seen = programs.started.length;
+        startedAtMs.push(runtime.clock.monotonicMs());
+        crash();
+      }
+      await runtime.advance(5);
+    }
+    expect(startedAtMs).toHaveLength(5);
+    const pauses = startedAtMs.slice(1).map((atMs, index) => atMs - (startedAtMs[index] ?? 0));
+    expect(pauses.map((pauseMs) => Math.round(pauseMs / 100) * 100)).toEqual([400, 800, 1500, 3000]);
+    expect(console()).toContain('given up after 5 failures in a row');
+    expect(statuses).toEqual(['STARTING', 'FAILED']);
+    await runtime.advance(3_600_000);
+    expect(programs.started).toHaveLength(5);
+    await start();
+    expect(supervisor.state().status).toBe('UP');
+  });
+});
+
+describe('a stop', () => {
+  test('asks, then insists, then uses force', async () => {
+    await start();
+    programs.last.obeys = false;
+    supervisor.command('stop');
+    expect(supervisor.state().status).toBe('STOPPING');
+    await runtime.advance(9999);
+    expect(programs.last.calls.slice(1)).toEqual(['shutdown']);
+    await runtime.advance(1);
+    expect(programs.last.calls.slice(1)).toEqual(['shutdown', 'terminate']);
+    await runtime.advance(2000);
+    expect(programs.last.calls.slice(1)).toEqual(['shutdown', 'terminate', 'kill']);
+    expect(supervisor.state().status).toBe('DOWN');
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  test('of the agent does not wait for a task', async () => {
+    await start();
+    supervisor.claim('task');
+    const stopped = supervisor.stop();
+    await runtime.advance(0);
+    await stopped;
+    expect(programs.last.calls.slice(1)).toEqual(['shutdown']);
+    expect(supervisor.state().status).toBe('DOWN');
+  });
+
+  test('while it waits for the next try ends the waiting', async () => {
+    supervisor.command('start');
+    crash();
+    await runtime.advance(1);
+    await supervisor.stop();
+    expect(runtime.pendingTimers).toBe(0);
+    expect(supervisor.state().status).toBe('DOWN');
+  });
+});
+
+describe('a claim', () => {
+  test('is for one at a time', async () => {
+    await start();
+    const claim = supervisor.claim('task');
+    expect(claim).toBeDefined();
+    expect(supervisor.claim('other')).toBeUndefined();
+    claim?.release(true);
+    expect(supervisor.claim('other')).toBeDefined();
+  });
+
+  test('hears what its scripts print, and nothing of others', async () => {
+    await start();
+    const heard: string[] = [];
+    supervisor.claim('task')?.listen((text) => void heard.push(text));
+    await programs.last.listener.onOutput('task', 'stdout', 'mine');
+    await programs.last.listener.onOutput('late', 'stdout', 'late');
+    expect(heard).toEqual(['mine']);
+    expect(supervisor.output.read('stdout')).toBe('minelate');
+  });
+
+  test('is lost with the program, with its last words, and its release is nothing then', async () => {
+    await start();
+    const claim = supervisor.claim('task');
+    programs.last.listener.onStderr('out of memory\n');
+    programs.last.ends({ kind: 'EXITED', exitCode: null, signal: 'SIGKILL' });
+    await runtime.advance(0);
+    expect(claim?.lost.reason).toMatchObject({
+      message: 'the instance program was ended by SIGKILL; its last lines on standard error: out of memory',
+    });
+    await runtime.advance(1000);
+    programs.last.becomesReady();
+    await runtime.advance(0);
+    const next = supervisor.claim('next');
+    claim?.release(true);
+    expect(next).toBeDefined();
+    expect(supervisor.claim('third')).toBeUndefined();
+  });
+
+  test('has the program killed that is deaf to cancel, which counts as no failure', async () => {
+    await start();
+    programs.last.obeys = false;
+    supervisor.claim('task')?.cancel('task');
+    await runtime.advance(9999);
+    expect(programs.last.calls.at(-1)).toBe('cancel task');
+    await runtime.advance(1);
+    expect(programs.started).toHaveLength(2);
+    expect(supervisor.state().status).toBe('STARTING');
+  });
+
+  test('that is released in time leaves no deadline', async () => {
+    await start();
+    const claim = supervisor.claim('task');
+    claim?.cancel('task');
+    claim?.release(false);
+    await runtime.advance(60_000);
+    expect(programs.last.calls).not.toContain('kill');
+  });
+});
