@@ -6,7 +6,7 @@ export function describeState(task: Task): string {
     case 'WAITING':
       return task.attempt === 0
         ? 'The task waits for a workbench instance.'
-        : `The task waits for a workbench instance again, after ${task.attempt} ${task.attempt === 1 ? 'attempt' : 'attempts'} that could not end.`;
+        : `The task waits for a workbench instance again, ${afterAttempts(task)}.`;
     case 'RUNNING':
       return `The task runs on workbench instance ${task.instance?.id ?? 'unknown'}.`;
     case 'FINISHED':
@@ -14,8 +14,13 @@ export function describeState(task: Task): string {
     case 'FAILED':
       return `The task has failed: ${task.message ?? 'no reason is known'}.`;
     case 'CANCELED':
-      return task.startedAtMs === null
+      if (task.startedAtMs !== null) return 'The task was canceled by force while it ran.';
+      return task.attempt === 0
         ? 'The task was canceled before it ran.'
-        : 'The task was canceled by force while it ran.';
+        : `The task was canceled while it waited again, ${afterAttempts(task)}.`;
   }
+}
+
+function afterAttempts({ attempt }: Task): string {
+  return `after ${attempt} ${attempt === 1 ? 'attempt' : 'attempts'} that could not end`;
 }

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import type { Task } from './task.js';
+import { describeState } from './task-message.js';
+
+const base: Task = {
+  id: '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77',
+  type: 'SIMULATE_WORK',
+  name: null,
+  creator: null,
+  classifiers: [],
+  requirement: { version: null, labels: [] },
+  priority: 'NORMAL',
+  status: 'WAITING',
+  requestedAtMs: 1,
+  startedAtMs: null,
+  endedAtMs: null,
+  timeLimitS: null,
+  attempt: 0,
+  crashes: 0,
+  losses: 0,
+  instance: null,
+  batchExecutionStatus: null,
+  message: null,
+};
+const instance = { id: 'sim-1', version: '9', revision: '1', agentId: 'agent-1' };
+
+describe('the state of a task in words', () => {
+  it.each<[Partial<Task>, string]>([
+    [{}, 'The task waits for a workbench instance.'],
+    [{ attempt: 1 }, 'The task waits for a workbench instance again, after 1 attempt that could not end.'],
+    [{ attempt: 2 }, 'The task waits for a workbench instance again, after 2 attempts that could not end.'],
+    [{ status: 'RUNNING', startedAtMs: 2, instance }, 'The task runs on workbench instance sim-1.'],
+    [
+      { status: 'FINISHED', startedAtMs: 2, endedAtMs: 3, instance },
+      'The task has finished on workbench instance sim-1.',
+    ],
+    [
+      { status: 'FAILED', startedAtMs: 2, endedAtMs: 3, instance, message: 'the time limit is over' },
+      'The task has failed: the time limit is over.',
+    ],
+    [{ status: 'FAILED', endedAtMs: 3 }, 'The task has failed: no reason is known.'],
+    [{ status: 'CANCELED', endedAtMs: 3 }, 'The task was canceled before it ran.'],
+    [
+      { status: 'CANCELED', endedAtMs: 3, attempt: 2 },
+      'The task was canceled while it waited again, after 2 attempts that could not end.',
+    ],
+    [
+      { status: 'CANCELED', startedAtMs: 2, endedAtMs: 3, attempt: 1, instance },
+      'The task was canceled by force while it ran.',
+    ],
+  ])('%j', (state, words) => {
+    expect(describeState({ ...base, ...state })).toBe(words);
+  });
+});
