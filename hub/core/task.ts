@@ -45,7 +45,7 @@ export interface Task {
   readonly crashes: number;
   /** Attempts lost with their agent. */
   readonly losses: number;
-  /** Of the latest attempt. */
+  /** Of the latest attempt; null before the first, and when the latest is known to have ended without a result. */
   readonly instance: ExecutingInstance | null;
   readonly batchExecutionStatus: BatchExecutionStatus | null;
   /** Why a task failed, in words. */

@@ -106,13 +106,7 @@ export class Agents {
       'agent joined',
     );
     this.#options.onCapacity();
-    await this.#options.store.save({
-      id: agent.id,
-      version: agent.version,
-      revision: agent.revision,
-      seenAtMs: this.#options.runtime.clock.nowMs(),
-      instances: hello.instances.map(profileOf),
-    });
+    await this.#remember(agent.id);
     return true;
   }
 
@@ -126,6 +120,9 @@ export class Agents {
       if (request.agentId === agentId) request.reject(new AgentUnavailable(`agent ${agentId} went away`));
     }
     this.#options.log.warn({ agentId, reason }, 'agent is unreachable');
+    this.#remember(agentId).catch((error: unknown) => {
+      this.#options.log.error({ err: error, agentId }, 'when the agent was last seen could not be kept');
+    });
   }
 
   /** Takes a later message of a connection that joined. */
@@ -138,12 +135,7 @@ export class Agents {
         this.#options.instances.changed(agentId, message.instance);
         return this.#options.onCapacity();
       case 'output':
-        return this.#options.output.append(
-          message.ref.taskId,
-          message.ref.attempt,
-          message.offset,
-          message.text,
-        );
+        return this.#options.output.append(message.ref, message.offset, message.text);
       case 'ended':
         return this.#ended(session, message.report);
       case 'reply':
@@ -156,7 +148,8 @@ export class Agents {
   assign({ ref, agentId, timeLimitS, job }: ClaimedTask): boolean {
     const joined = this.#joined.get(agentId);
     if (!joined) return false;
-    const timeLimitMs = timeLimitS === null ? null : timeLimitS * 1000;
+    const timeLimitMs = timeLimitS === null ? null : Math.min(timeLimitS * 1000, Number.MAX_SAFE_INTEGER);
+    this.#options.output.expect(ref);
     joined.session.send({ type: 'assign', ref, timeLimitMs, job } as HubMessage);
     return true;
   }
@@ -200,6 +193,14 @@ export class Agents {
   /** Says good-bye to all; their leases begin with the next start. */
   closeAll(reason: string): void {
     for (const { session } of [...this.#joined.values()]) session.close(reason);
+  }
+
+  async #remember(agentId: string): Promise<void> {
+    const view = this.#options.instances.findAgent(agentId);
+    if (!view) return;
+    const { id, version, revision, seenAtMs } = view;
+    const instances = view.instances.map(({ profile }) => profile);
+    await this.#options.store.save({ id, version, revision, seenAtMs, instances });
   }
 
   #refusalOf(hello: HelloMessage): { code: (typeof REFUSALS)[number]; message: string } | undefined {
@@ -254,13 +255,16 @@ export class Agents {
             })),
           );
     for (const [index, ref] of hello.running.entries()) {
-      if (!inForce[index]) session.send({ type: 'cancel', ref });
+      if (inForce[index]) this.#options.output.expect(ref);
+      else session.send({ type: 'cancel', ref });
     }
-    for (const task of await queue.runningOn(agentId)) {
+    const missing = (await queue.runningOn(agentId)).filter((task) => {
       const ref = attemptOf(task);
-      if (ref && held.some((other) => sameAttempt(other, ref))) continue;
-      await attempts.lose(task, 'LOSS', `agent ${agentId} came back without it`);
-    }
+      return !ref || !held.some((other) => sameAttempt(other, ref));
+    });
+    await Promise.all(
+      missing.map((task) => attempts.lose(task, 'LOSS', `agent ${agentId} came back without it`)),
+    );
   }
 
   async #ended(
@@ -271,10 +275,18 @@ export class Agents {
     const missing = await this.#missingFile(report.outputFiles, report.log);
     if (missing)
       return session.fail(`a report of task ${report.taskId} names ${missing}, which was not sent`);
-    instances.vacate(report, report.outcome === 'RETURNED' ? REST_MS : 0);
-    if (report.outcome === 'RETURNED') this.#options.runtime.timers.after(REST_MS, this.#options.onCapacity);
+    // The report goes first: a task that it takes back must not be given out anew. The instance need not wait for it.
+    const reported = attempts.report(report);
+    const rests = report.outcome === 'RETURNED';
+    const wake = instances.vacate(report, rests);
+    if (rests) {
+      this.#options.runtime.timers.after(REST_MS, () => {
+        wake();
+        this.#options.onCapacity();
+      });
+    }
     this.#options.onCapacity();
-    const counted = await attempts.report(report);
+    const counted = await reported;
     session.send({
       type: 'settled',
       ref: { taskId: report.taskId, attempt: report.attempt, instanceId: report.instanceId },

@@ -37,7 +37,7 @@ export class Attempts {
 
   /** Takes the report of an attempt; false when it no longer counts. Resolves when what follows is durable. */
   async report(report: AttemptReport): Promise<boolean> {
-    const task = await this.#options.archive.find(report.taskId);
+    const task = await this.#inForceAgain(report, await this.#options.archive.find(report.taskId));
     const inForce = task && attemptOf(task);
     if (!task || !inForce || !sameAttempt(inForce, report)) {
       this.#options.log.info(
@@ -53,6 +53,16 @@ export class Attempts {
   async lose(task: Task, loss: LossKind, reason: string | null): Promise<void> {
     const ref = attemptOf(task);
     if (ref) await this.#carryOut(task, ref, consequenceOfLoss(loss, task, this.#options.limits, reason));
+  }
+
+  /** An attempt that was taken for lost counts as long as no newer one has begun (decisions 3). */
+  async #inForceAgain(report: AttemptReport, task: Task | undefined): Promise<Task | undefined> {
+    const { queue, archive, clock } = this.#options;
+    if (task?.status !== 'WAITING' || !task.instance) return task;
+    const { instance } = task;
+    if (task.attempt !== report.attempt || instance.id !== report.instanceId) return task;
+    await queue.adopt([{ ref: refOf(report), instance, startedAtMs: clock.nowMs() }]);
+    return archive.find(report.taskId);
   }
 
   async #carryOut(task: Task, ref: AttemptRef, consequence: Consequence): Promise<boolean> {

@@ -32,8 +32,8 @@ interface Instance {
   /** What it runs, or null; an instance runs one task at a time. */
   attempt: AttemptRef | null;
   idleSinceMs: number;
-  /** Gets no work before this moment: it gave a task back although it looked idle. */
-  restsUntilMs: number;
+  /** Gets no work for a while: it gave a task back although it looked idle. */
+  resting: boolean;
 }
 
 interface Agent {
@@ -130,26 +130,29 @@ export class Instances {
     return true;
   }
 
-  /** The instance is free again, if this is what it worked on; it gets no work for `restMs`. */
-  vacate(ref: AttemptRef, restMs = 0): void {
+  /** The instance is free again, if this is what it worked on. When it `rests`, it gets no work before what is given
+   *  back is called. */
+  vacate(ref: AttemptRef, rests = false): () => void {
     const instance = this.#instances.get(ref.instanceId);
-    if (!instance?.attempt || !sameAttempt(instance.attempt, ref)) return;
+    if (!instance?.attempt || !sameAttempt(instance.attempt, ref)) return () => undefined;
     instance.attempt = null;
     instance.idleSinceMs = this.#clock.monotonicMs();
-    instance.restsUntilMs = instance.idleSinceMs + restMs;
+    instance.resting = rests;
+    return () => {
+      instance.resting = false;
+    };
   }
 
   /** Instances that could begin a task now. */
   idle(): IdleInstance[] {
     const idle: IdleInstance[] = [];
-    const nowMs = this.#clock.monotonicMs();
     for (const agent of this.#agents.values()) {
       if (agent.state !== 'READY') continue;
       const free: Instance[] = [];
       let busyOnAgent = 0;
       for (const instance of agent.instances.values()) {
         if (instance.attempt) busyOnAgent++;
-        else if (instance.status === 'UP' && instance.restsUntilMs <= nowMs) free.push(instance);
+        else if (instance.status === 'UP' && !instance.resting) free.push(instance);
       }
       for (const { profile, idleSinceMs } of free)
         idle.push({ profile, agentId: agent.id, busyOnAgent, idleSinceMs });
@@ -187,7 +190,7 @@ export class Instances {
       startedAtMs,
       attempt: null,
       idleSinceMs: this.#clock.monotonicMs(),
-      restsUntilMs: 0,
+      resting: false,
     };
     agent.instances.set(profile.id, instance);
     this.#instances.set(profile.id, instance);

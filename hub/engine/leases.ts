@@ -21,6 +21,8 @@ const RETRY_MS = 5000;
 export class Leases {
   readonly #options: LeasesOptions;
   readonly #timers = new Map<string, Timer>();
+  /** Agents whose lease is over and that have not come back. */
+  readonly #over = new Set<string>();
 
   constructor(options: LeasesOptions) {
     this.#options = options;
@@ -45,6 +47,7 @@ export class Leases {
   end(agentId: string): void {
     this.#timers.get(agentId)?.cancel();
     this.#timers.delete(agentId);
+    this.#over.delete(agentId);
   }
 
   #expireAfter(agentId: string, delayMs: number): void {
@@ -53,6 +56,7 @@ export class Leases {
       agentId,
       this.#options.timers.after(delayMs, () => {
         this.#timers.delete(agentId);
+        this.#over.add(agentId);
         this.#expire(agentId).catch((error: unknown) => {
           this.#options.log.error(
             { err: error, agentId },
@@ -66,9 +70,9 @@ export class Leases {
 
   async #expire(agentId: string): Promise<void> {
     const tasks = await this.#options.queue.runningOn(agentId);
-    if (tasks.length === 0) return;
+    if (tasks.length === 0 || !this.#over.has(agentId)) return;
     this.#options.log.warn({ agentId, tasks: tasks.length }, 'agent is lost: its lease is over');
     const reason = `agent ${agentId} was not heard of for ${this.#options.leaseTimeoutMs / 1000} s`;
-    for (const task of tasks) await this.#options.attempts.lose(task, 'LOSS', reason);
+    await Promise.all(tasks.map((task) => this.#options.attempts.lose(task, 'LOSS', reason)));
   }
 }

@@ -73,11 +73,13 @@ export class Sweeper {
     const gone = instances
       .agents()
       .filter(({ status, seenAtMs }) => status === 'DOWN' && seenAtMs < seenBeforeMs);
+    let forgotten = 0;
     for (const { id } of gone) {
       if ((await queue.runningOn(id)).length > 0) continue;
       instances.forget(id);
       await agentStore.forget(id);
+      forgotten++;
     }
-    return gone.length;
+    return forgotten;
   }
 }

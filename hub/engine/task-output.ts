@@ -1,10 +1,11 @@
 /** What running tasks have printed lately, for reading their log before they end. The whole log comes with the report. */
+import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
 
 /** Of each running task, this much of the end of its output is kept. */
-const MAX_TAIL_LENGTH = 256 * 1024;
+export const MAX_TAIL_LENGTH = 256 * 1024;
 
 interface Tail {
-  attempt: number;
+  readonly ref: AttemptRef;
   /** Offset of the first character that is kept. */
   start: number;
   text: string;
@@ -13,13 +14,17 @@ interface Tail {
 export class TaskOutput {
   readonly #tails = new Map<string, Tail>();
 
-  /** Takes a piece that begins at `offset` of the attempt's output; what is known already is passed over. */
-  append(taskId: string, attempt: number, offset: number, text: string): void {
-    let tail = this.#tails.get(taskId);
-    if (!tail || tail.attempt !== attempt) {
-      tail = { attempt, start: offset, text: '' };
-      this.#tails.set(taskId, tail);
-    }
+  /** This attempt of the task is in force from now on; what is known of its output stays known. */
+  expect(ref: AttemptRef): void {
+    const tail = this.#tails.get(ref.taskId);
+    if (!tail || !sameAttempt(tail.ref, ref)) this.#tails.set(ref.taskId, { ref, start: 0, text: '' });
+  }
+
+  /** Takes a piece that begins at `offset` of the attempt's output; what is known already is passed over, and so is
+   *  what an attempt prints that is not in force. */
+  append(ref: AttemptRef, offset: number, text: string): void {
+    const tail = this.#tails.get(ref.taskId);
+    if (!tail || !sameAttempt(tail.ref, ref)) return;
     const end = tail.start + tail.text.length;
     if (offset > end) {
       tail.start = offset;

@@ -69,7 +69,10 @@ export class Tasks {
       type: job.type,
       name,
       creator,
-      classifiers,
+      classifiers: classifiers.map(({ type, value }) => ({
+        type,
+        value: type === 'PRIORITY' ? priority : value,
+      })),
       requirement,
       priority,
       status: 'WAITING',

@@ -53,6 +53,11 @@ export class HandDrivenRuntime implements Runtime {
     return this.#timers.size;
   }
 
+  /** Forgets what waits, as the end of a process does. */
+  dropTimers(): void {
+    this.#timers.clear();
+  }
+
   /** Resolves when nothing more happens by itself. Does not wait for files and sockets. */
   async settle(): Promise<void> {
     do {

@@ -67,8 +67,8 @@ export function sqliteTaskQueue(db: SqliteDatabase, commit: GroupCommit): TaskQu
     { seq: number }
   >(`
     UPDATE task SET status = ?, batch_status = ?, message = ?, ended_at = ? WHERE ${IN_FORCE} RETURNING seq`);
-  const releaseTask = db.prepare<[number, number, string, number, string]>(`
-    UPDATE task SET status = 'WAITING', started_at = NULL, crashes = crashes + ?, losses = losses + ?
+  const releaseTask = db.prepare<[number, number, string | null, string, number, string]>(`
+    UPDATE task SET status = 'WAITING', started_at = NULL, crashes = crashes + ?, losses = losses + ?, instance_id = ?
     WHERE ${IN_FORCE}`);
   const cancelTask = db.prepare<[number, string, string]>(`
     UPDATE task SET status = 'CANCELED', ended_at = ?
@@ -153,8 +153,14 @@ export function sqliteTaskQueue(db: SqliteDatabase, commit: GroupCommit): TaskQu
     return true;
   };
 
+  // An attempt whose end is known leaves no instance behind, so that its report, told twice, does not adopt it.
   const releaseOne = ({ ref, loss }: ReleasedAttempt): boolean =>
-    releaseTask.run(loss === 'CRASH' ? 1 : 0, loss === 'LOSS' ? 1 : 0, ...fence(ref)).changes > 0;
+    releaseTask.run(
+      loss === 'CRASH' ? 1 : 0,
+      loss === 'LOSS' ? 1 : 0,
+      loss === 'LOSS' ? ref.instanceId : null,
+      ...fence(ref),
+    ).changes > 0;
 
   return {
     insert: (tasks) => commit.durable(() => tasks.forEach(insertOne)),

@@ -1,0 +1,174 @@
+/** From the queue to an instance, through the real engine and the real store. */
+import type { Classifier } from '@workbench-hub/shared/domain/classifier';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+
+let engine: RunningEngine;
+beforeEach(async () => {
+  engine = await startEngine();
+});
+afterEach(() => engine.close());
+
+async function create(...classifiers: Classifier[]): Promise<string> {
+  const task = await engine.tasks.create({
+    name: null,
+    creator: null,
+    classifiers,
+    timeLimitS: null,
+    job: { type: 'SIMULATE_WORK', durationS: 1 },
+  });
+  await engine.runtime.settle();
+  return task.id;
+}
+
+const priority = (value: string): Classifier => ({ type: 'PRIORITY', value });
+const labels = (value: string): Classifier => ({ type: 'LABLES', value });
+const version = (value: string): Classifier => ({ type: 'VERSION', value });
+
+const statusOf = async (id: string) => (await engine.tasks.get(id)).status;
+
+describe('giving out', () => {
+  it('hands a waiting task to an instance that comes, with all that it takes to run it', async () => {
+    const task = await engine.tasks.create({
+      name: 'run 7',
+      creator: null,
+      classifiers: [],
+      timeLimitS: 60,
+      job: { type: 'SIMULATE_WORK', durationS: 5 },
+    });
+    expect(await statusOf(task.id)).toBe('WAITING');
+    await engine.runtime.advance(1500);
+
+    const agent = await SocketlessAgent.join(engine);
+    expect(agent.latest).toEqual({
+      type: 'assign',
+      ref: { taskId: task.id, attempt: 1, instanceId: 'sim-1' },
+      timeLimitMs: 60_000,
+      job: { type: 'SIMULATE_WORK', durationS: 5 },
+    });
+    expect(await engine.tasks.get(task.id)).toMatchObject({
+      status: 'RUNNING',
+      attempt: 1,
+      startedAtMs: task.requestedAtMs + 1500,
+      endedAtMs: null,
+      instance: { id: 'sim-1', version: '9.1.0', revision: '4711', agentId: 'agent-1' },
+    });
+    expect(engine.instances.find('sim-1')).toMatchObject({ working: true, status: 'UP' });
+  });
+
+  it('hands a new task to an instance that is idle already', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    const id = await create();
+    expect(agent.latest.ref.taskId).toBe(id);
+  });
+
+  it('gives one task at a time to an instance, by priority and then by time of the request', async () => {
+    const normal = await create();
+    const low = await create(priority('low'));
+    const later = await create();
+    const highest = await create(priority('HIGHEST'));
+    const agent = await SocketlessAgent.join(engine);
+
+    const order: string[] = [];
+    for (let at = 0; at < 4; at++) {
+      expect(agent.assigned).toHaveLength(at + 1);
+      order.push(agent.latest.ref.taskId);
+      expect(await agent.end(agent.latest.ref, 'OK')).toBe(true);
+    }
+    expect(order).toEqual([highest, normal, later, low]);
+    expect(agent.assigned).toHaveLength(4);
+  });
+
+  it('lets a task wait that nothing fits, and those behind it pass', async () => {
+    const agent = await SocketlessAgent.join(engine, {
+      instances: [{ version: '9.1.0', labels: ['linux'] }],
+    });
+    const old = await create(version('8.*'));
+    const gpu = await create(labels('gpu'));
+    const fitting = await create(version('9.?.0'), labels('LINUX'));
+    expect(agent.assigned.map(({ ref }) => ref.taskId)).toEqual([fitting]);
+
+    const other = await SocketlessAgent.join(engine, {
+      id: 'agent-2',
+      instances: [
+        { id: 'sim-8', version: '8.4' },
+        { id: 'sim-gpu', labels: ['GPU'] },
+      ],
+    });
+    expect(other.assigned.map(({ ref }) => [ref.taskId, ref.instanceId])).toEqual([
+      [old, 'sim-8'],
+      [gpu, 'sim-gpu'],
+    ]);
+  });
+
+  it('gives tasks that name no version the version of the configuration', async () => {
+    await engine.close();
+    engine = await startEngine({ defaultVersion: '8.*' });
+    const agent = await SocketlessAgent.join(engine, {
+      instances: [{ version: '9.1.0' }, { id: 'sim-8', version: '8.1' }],
+    });
+    await create();
+    await create();
+    const any = await create(version('*'));
+    expect(agent.assigned.map(({ ref }) => ref.instanceId)).toEqual(['sim-8', 'sim-1']);
+    expect(agent.latest.ref.taskId).toBe(any);
+  });
+
+  it('gives nothing to an instance that is not up, until it is', async () => {
+    const agent = await SocketlessAgent.join(engine, { instances: [{ status: 'STARTING', upForMs: null }] });
+    const id = await create();
+    expect(agent.assigned).toEqual([]);
+    await agent.say({
+      type: 'instance',
+      instance: { id: 'sim-1', version: '9.1.0', revision: '4711', labels: [], status: 'UP', upForMs: 0 },
+    });
+    expect(agent.latest.ref.taskId).toBe(id);
+  });
+
+  it('does not hurry a task to an instance that gave it back: it rests a second', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    const id = await create();
+    expect(await agent.end(agent.latest.ref, 'RETURNED')).toBe(true);
+    expect(await statusOf(id)).toBe('WAITING');
+    await engine.runtime.advance(999);
+    expect(agent.assigned).toHaveLength(1);
+    await engine.runtime.advance(1);
+    expect(agent.latest.ref).toEqual({ taskId: id, attempt: 2, instanceId: 'sim-1' });
+    expect(await engine.tasks.get(id)).toMatchObject({ crashes: 0, losses: 0 });
+  });
+
+  it('gives a task that was returned to another instance at once', async () => {
+    const agent = await SocketlessAgent.join(engine, { instances: [{}, { id: 'sim-2', labels: ['spare'] }] });
+    const id = await create();
+    expect(agent.latest.ref.instanceId).toBe('sim-1');
+    await agent.end(agent.latest.ref, 'RETURNED');
+    expect(agent.latest.ref).toEqual({ taskId: id, attempt: 2, instanceId: 'sim-2' });
+  });
+
+  it('fills many instances of many agents from a long queue, each task once', async () => {
+    const ids: string[] = [];
+    for (let at = 0; at < 40; at++) ids.push(await create(...(at % 2 ? [labels('b')] : [])));
+    const instances = (prefix: string, count: number, own: string[]) =>
+      Array.from({ length: count }, (_, at) => ({ id: `${prefix}-${at}`, labels: own }));
+    const a = await SocketlessAgent.join(engine, { id: 'a', instances: instances('a', 10, []) });
+    const b = await SocketlessAgent.join(engine, { id: 'b', instances: instances('b', 10, ['b']) });
+    const given = [...a.assigned, ...b.assigned].map(({ ref }) => ref.taskId);
+    expect(given).toHaveLength(20);
+    expect(new Set(given).size).toBe(20);
+    expect(a.assigned.map(({ ref }) => ref.taskId)).toEqual(ids.filter((_, at) => at % 2 === 0).slice(0, 10));
+    expect(b.assigned.map(({ ref }) => ref.taskId).sort()).toEqual(
+      [...ids].slice(0, 20).filter((_, at) => at % 2),
+    );
+
+    while (a.assigned.length + b.assigned.length < 40) {
+      for (const agent of [a, b]) {
+        for (const { ref } of agent.assigned) {
+          if ((await statusOf(ref.taskId)) === 'RUNNING') await agent.end(ref, 'OK');
+        }
+      }
+    }
+    for (const agent of [a, b]) for (const { ref } of agent.assigned) await agent.end(ref, 'OK');
+    expect(new Set([...a.assigned, ...b.assigned].map(({ ref }) => ref.taskId))).toEqual(new Set(ids));
+    for (const id of ids) expect(await statusOf(id)).toBe('FINISHED');
+  });
+});

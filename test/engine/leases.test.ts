@@ -1,0 +1,165 @@
+/** Agents that go away and come back, or do not: unreachable is not lost (decisions 3). */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LEASE_MS, type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+
+let engine: RunningEngine;
+beforeEach(async () => {
+  engine = await startEngine();
+});
+afterEach(() => engine.close());
+
+async function create(): Promise<string> {
+  const task = await engine.tasks.create({
+    name: null,
+    creator: null,
+    classifiers: [],
+    timeLimitS: null,
+    job: { type: 'SIMULATE_WORK', durationS: 1 },
+  });
+  await engine.runtime.settle();
+  return task.id;
+}
+
+/** A task that runs on agent-1. */
+async function runOne() {
+  const agent = await SocketlessAgent.join(engine);
+  const id = await create();
+  return { agent, id, ref: agent.latest.ref };
+}
+
+/** The agent again, after its connection broke or another one replaced it. */
+const comeBack = ({ id, nodeId }: SocketlessAgent, setup: object) =>
+  SocketlessAgent.join(engine, { id, nodeId, ...setup });
+
+describe('an agent that is away', () => {
+  it('is shown as DOWN with instances UNKNOWN, gets no new work and keeps what it runs', async () => {
+    const { agent, id } = await runOne();
+    const waiting = await create();
+    await agent.vanish();
+    expect(engine.instances.findAgent('agent-1')).toMatchObject({ status: 'DOWN' });
+    expect(engine.instances.find('sim-1')).toMatchObject({ status: 'UNKNOWN', working: true });
+    await engine.runtime.advance(LEASE_MS - 1);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', attempt: 1, losses: 0 });
+    expect(await engine.tasks.get(waiting)).toMatchObject({ status: 'WAITING', attempt: 0 });
+    expect(agent.assigned).toHaveLength(1);
+  });
+
+  it('goes on when it comes back within its lease', async () => {
+    const { agent, id, ref } = await runOne();
+    const { startedAtMs } = await engine.tasks.get(id);
+    await agent.vanish();
+    await engine.runtime.advance(LEASE_MS - 1);
+    const again = await comeBack(agent, { running: [ref] });
+    expect(again.heard.map(({ type }) => type)).toEqual(['welcome']);
+    await engine.runtime.advance(2 * LEASE_MS);
+    expect(await engine.tasks.get(id)).toMatchObject({
+      status: 'RUNNING',
+      attempt: 1,
+      startedAtMs,
+      losses: 0,
+    });
+    expect(engine.instances.find('sim-1')).toMatchObject({ status: 'UP', working: true });
+    expect(await again.end(ref, 'OK')).toBe(true);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED', attempt: 1 });
+  });
+
+  it('delivers what it finished meanwhile', async () => {
+    const { agent, id, ref } = await runOne();
+    await agent.vanish();
+    const again = await comeBack(agent, { spooled: [ref] });
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING' });
+    expect(engine.instances.find('sim-1')).toMatchObject({ working: false });
+    expect(await again.end(ref, 'ERROR', { message: 'exit code 1' })).toBe(true);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'FAILED', message: 'exit code 1' });
+  });
+
+  it('gives up at once what it no longer runs when it comes back', async () => {
+    const { agent, id } = await runOne();
+    await agent.vanish();
+    const again = await comeBack(agent, {});
+    expect(again.latest.ref).toEqual({ taskId: id, attempt: 2, instanceId: 'sim-1' });
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', losses: 1, crashes: 0 });
+  });
+
+  it('is lost when its lease is over: its tasks are given out again, in their old place', async () => {
+    const { agent, id, ref } = await runOne();
+    const younger = await create();
+    await agent.vanish();
+    await engine.runtime.advance(LEASE_MS);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', startedAtMs: null, losses: 1 });
+    const other = await SocketlessAgent.join(engine, { id: 'agent-2', instances: [{ id: 'sim-2' }] });
+    expect(other.latest.ref).toEqual({ taskId: id, attempt: 2, instanceId: 'sim-2' });
+    expect(await engine.tasks.get(younger)).toMatchObject({ status: 'WAITING' });
+
+    // A newer attempt has begun: what the old one says no longer counts.
+    const again = await comeBack(agent, { running: [ref] });
+    expect(again.heard).toContainEqual({ type: 'cancel', ref });
+    expect(await again.end(ref, 'OK')).toBe(false);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', attempt: 2 });
+    expect(await other.end(other.latest.ref, 'OK')).toBe(true);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED', instance: { id: 'sim-2' } });
+  });
+
+  it.each(['running', 'spooled'] as const)(
+    'is believed after its lease as long as no newer attempt has begun: %s',
+    async (how) => {
+      const { agent, id, ref } = await runOne();
+      await agent.vanish();
+      await engine.runtime.advance(LEASE_MS);
+      expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING' });
+      const again = await comeBack(agent, { [how]: [ref] });
+      expect(again.assigned).toEqual([]);
+      expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', attempt: 1 });
+      expect(await again.end(ref, 'OK')).toBe(true);
+      expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED', attempt: 1 });
+    },
+  );
+
+  it('is believed when it is connected while the store still gave its task up', async () => {
+    const { agent, id, ref } = await runOne();
+    expect(await engine.store.queue.release([{ ref, loss: 'LOSS' }])).toEqual([true]);
+    expect(await agent.end(ref, 'OK')).toBe(true);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED', attempt: 1 });
+  });
+
+  it('fails a task that was lost as often as tasks.maxLosses says, with the reason', async () => {
+    await engine.close();
+    engine = await startEngine({ maxLosses: 2 });
+    const { agent, id } = await runOne();
+    await agent.vanish();
+    const again = await comeBack(agent, {});
+    expect(again.latest.ref.attempt).toBe(2);
+    await again.vanish();
+    await engine.runtime.advance(LEASE_MS);
+    expect(await engine.tasks.get(id)).toMatchObject({
+      status: 'FAILED',
+      batchExecutionStatus: null,
+      message:
+        'the agent was lost 2 times while it ran this task (tasks.maxLosses): ' +
+        'agent agent-1 was not heard of for 1800 s',
+    });
+  });
+
+  it('loses all its tasks together', async () => {
+    const instances = [{}, { id: 'sim-2' }, { id: 'sim-3' }];
+    const agent = await SocketlessAgent.join(engine, { instances });
+    const ids = [await create(), await create(), await create()];
+    await agent.vanish();
+    await engine.runtime.advance(LEASE_MS);
+    for (const id of ids) expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', losses: 1 });
+    const other = await SocketlessAgent.join(engine, { id: 'agent-2', instances: [{ id: 'x' }] });
+    expect(other.latest.ref.taskId).toBe(ids[0]);
+  });
+
+  it('begins a lease of its own with each time that it goes away', async () => {
+    const { agent, id, ref } = await runOne();
+    await agent.vanish();
+    await engine.runtime.advance(LEASE_MS - 1);
+    const again = await comeBack(agent, { running: [ref] });
+    await again.vanish();
+    await engine.runtime.advance(LEASE_MS - 1);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING' });
+    await engine.runtime.advance(1);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING' });
+  });
+});

@@ -1,0 +1,184 @@
+/** What agents report, what it does to tasks, and what is dropped. */
+import type { Job } from '@workbench-hub/shared/domain/job';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+
+let engine: RunningEngine;
+beforeEach(async () => {
+  engine = await startEngine();
+});
+afterEach(() => engine.close());
+
+const SIMULATE: Job = { type: 'SIMULATE_WORK', durationS: 1 };
+
+async function create(job: Job = SIMULATE): Promise<string> {
+  const request = { name: null, creator: null, classifiers: [], timeLimitS: null, job };
+  const task = await engine.tasks.create(request);
+  await engine.runtime.settle();
+  return task.id;
+}
+
+async function batchJob(): Promise<Job> {
+  const script = await engine.files.put(Buffer.from('// nothing'));
+  return { type: 'EXECUTE_BATCH_JOB', model: null, scripts: [script], additionalFiles: [], variables: [] };
+}
+
+describe('a report', () => {
+  it('ends the task with its files and its log, and makes the instance free', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    const id = await create(await batchJob());
+    const next = await create();
+    const motion = await engine.files.put(Buffer.from('t;x\n'));
+    const plot = await engine.files.put(Buffer.from('<svg/>'));
+    const log = await engine.files.put(Buffer.from('hello\n'));
+    await engine.runtime.advance(2500);
+    const { ref } = agent.latest;
+    const outputFiles = [
+      { path: 'motion.csv', ...motion },
+      { path: 'plots/a.svg', ...plot },
+    ];
+    expect(await agent.end(ref, 'OK', { outputFiles, log })).toBe(true);
+
+    const task = await engine.tasks.get(id);
+    expect(task).toMatchObject({ status: 'FINISHED', batchExecutionStatus: 'OK', message: null });
+    expect(task.endedAtMs).toBe((task.startedAtMs ?? 0) + 2500);
+    expect(await engine.tasks.outputs(id)).toEqual([
+      { path: 'motion.csv', content: Buffer.from('t;x\n') },
+      { path: 'plots/a.svg', content: Buffer.from('<svg/>') },
+    ]);
+    expect(await engine.tasks.log(id)).toMatchObject({ kind: 'FILE', file: { sizeBytes: 6 } });
+    expect(agent.latest.ref.taskId).toBe(next);
+  });
+
+  it('counts once: told again, it is settled and changes nothing', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    const id = await create();
+    const { ref } = agent.latest;
+    expect(await agent.end(ref, 'OK')).toBe(true);
+    expect(await agent.end(ref, 'FAILED', { message: 'no' })).toBe(false);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED', message: null });
+  });
+
+  it('counts once although it comes twice at the same moment', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    await create();
+    const { ref } = agent.latest;
+    const [first, second] = await Promise.all([agent.end(ref, 'OK'), agent.end(ref, 'OK')]);
+    expect([first, second]).toContain(true);
+    const settled = agent.heard.filter((message) => message.type === 'settled');
+    expect(settled.map(({ counted }) => counted)).toEqual([true, false]);
+  });
+
+  it.each([
+    ['of an unknown task', { taskId: '019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77' }],
+    ['of another attempt', { attempt: 7 }],
+    ['of another instance', { instanceId: 'sim-9' }],
+  ])('is dropped when it is %s', async (_, other) => {
+    const agent = await SocketlessAgent.join(engine);
+    const id = await create();
+    expect(await agent.end({ ...agent.latest.ref, ...other }, 'OK')).toBe(false);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING' });
+    expect(engine.instances.find('sim-1')).toMatchObject({ working: true });
+  });
+
+  it('that names a file which was not sent breaks the protocol, and nothing has happened', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    const id = await create();
+    const digest = 'd'.repeat(64);
+    const outputFiles = [{ path: 'a', digest, sizeBytes: 1 }];
+    expect(await agent.end(agent.latest.ref, 'OK', { outputFiles })).toBeUndefined();
+    expect(agent.ended).toBe(`fault: a report of task ${id} names ${digest}, which was not sent`);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING' });
+  });
+});
+
+describe('an instance that dies', () => {
+  it('gives its task out again, maxAttempts runs in all, and then fails it with the reason', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    const id = await create();
+    for (const attempt of [1, 2, 3]) {
+      expect(agent.latest.ref).toEqual({ taskId: id, attempt, instanceId: 'sim-1' });
+      expect(await agent.end(agent.latest.ref, 'INSTANCE_LOST', { message: 'signal 11' })).toBe(true);
+    }
+    expect(await engine.tasks.get(id)).toMatchObject({
+      status: 'FAILED',
+      batchExecutionStatus: null,
+      message: 'the workbench instance died 3 times while it ran this task (tasks.maxAttempts): signal 11',
+    });
+    expect(agent.assigned).toHaveLength(3);
+  });
+
+  it('has died once, also when the connection breaks before the hub has said so', async () => {
+    const agent = await SocketlessAgent.join(engine, { instances: [{}] });
+    const id = await create();
+    const { ref } = agent.latest;
+    await agent.say({
+      type: 'instance',
+      instance: { id: 'sim-1', version: '9', revision: '1', labels: [], status: 'DOWN', upForMs: null },
+    });
+    await agent.end(ref, 'INSTANCE_LOST');
+    await agent.vanish();
+    const again = await SocketlessAgent.join(engine, {
+      id: agent.id,
+      nodeId: agent.nodeId,
+      spooled: [ref],
+      instances: [{ status: 'STARTING', upForMs: null }],
+    });
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', crashes: 1 });
+    expect(await again.end(ref, 'INSTANCE_LOST')).toBe(false);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', crashes: 1 });
+  });
+});
+
+describe('what a running task prints', () => {
+  const text = async (id: string) => {
+    const log = await engine.tasks.log(id);
+    return log.kind === 'TEXT' ? log.text : log.kind;
+  };
+
+  it('can be read as it comes, and goes when the whole log is there', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    const id = await create(await batchJob());
+    const { ref } = agent.latest;
+    expect(await text(id)).toBe('NONE');
+    await agent.say({ type: 'output', ref, offset: 0, text: 'one\n' });
+    await agent.say({ type: 'output', ref, offset: 4, text: 'two\n' });
+    expect(await text(id)).toBe('one\ntwo\n');
+    await agent.end(ref, 'ERROR', { message: 'no' });
+    expect(await text(id)).toBe('NONE');
+  });
+
+  it('is that of the attempt in force, also when a superseded one goes on printing', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    const id = await create();
+    const old = agent.latest.ref;
+    await agent.say({ type: 'output', ref: old, offset: 0, text: 'old' });
+    await agent.vanish();
+    const other = await SocketlessAgent.join(engine, { id: 'agent-2', instances: [{ id: 'sim-2' }] });
+    await engine.runtime.advance(30 * 60_000);
+    await other.say({ type: 'output', ref: other.latest.ref, offset: 0, text: 'new' });
+    const again = await SocketlessAgent.join(engine, { id: agent.id, nodeId: agent.nodeId, running: [old] });
+    await again.say({ type: 'output', ref: old, offset: 3, text: 'stale' });
+    expect(await text(id)).toBe('new');
+  });
+
+  it('is not kept of a task that has ended', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    const id = await create();
+    const { ref } = agent.latest;
+    await engine.tasks.cancel(id, true);
+    await agent.say({ type: 'output', ref, offset: 0, text: 'late' });
+    expect(await text(id)).toBe('NONE');
+  });
+
+  it('goes on after a break of the connection', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    const id = await create();
+    const { ref } = agent.latest;
+    await agent.say({ type: 'output', ref, offset: 0, text: 'abc' });
+    await agent.vanish();
+    const again = await SocketlessAgent.join(engine, { id: agent.id, nodeId: agent.nodeId, running: [ref] });
+    await again.say({ type: 'output', ref, offset: 2, text: 'cdef' });
+    expect(await text(id)).toBe('abcdef');
+  });
+});

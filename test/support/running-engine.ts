@@ -1,0 +1,184 @@
+/** The engine of a hub over real SQLite and real files, with time that the test drives, and agents without sockets. */
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import type { FileStore } from '@workbench-hub/hub/core/ports/files';
+import { createEngine, type Engine } from '@workbench-hub/hub/engine/engine';
+import { openContentStore } from '@workbench-hub/hub/files/content-store';
+import { openSqliteStore, type Store } from '@workbench-hub/hub/store/sqlite/store';
+import type {
+  AgentMessage,
+  EndedReport,
+  HelloMessage,
+  HubMessage,
+  InstanceReport,
+} from '@workbench-hub/shared/agent-protocol/messages';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import { instanceReportOf } from './fake-agent.js';
+import { HandDrivenRuntime } from './hand-driven-runtime.js';
+import { type LogLine, memoryLog } from './memory-log.js';
+import { type TemporaryFolder, temporaryFolder } from './temporary-folder.js';
+
+export const LEASE_MS = 30 * 60_000;
+
+export interface EngineSetup {
+  readonly maxAttempts?: number;
+  readonly maxLosses?: number;
+  readonly keepEndedForMs?: number;
+  readonly forgetAgentsAfterMs?: number;
+  readonly defaultVersion?: string | null;
+}
+
+export interface RunningEngine extends Engine {
+  readonly runtime: HandDrivenRuntime;
+  readonly store: Store;
+  readonly files: FileStore;
+  readonly log: readonly LogLine[];
+  /** Ends this engine as a hub that is killed would: nobody is told. Gives a new one on the same files. */
+  restart(): Promise<RunningEngine>;
+  /** Ends it and removes its files. */
+  close(): Promise<void>;
+}
+
+export async function startEngine(setup: EngineSetup = {}): Promise<RunningEngine> {
+  return startOn(await temporaryFolder(), new HandDrivenRuntime(), setup);
+}
+
+async function startOn(
+  folder: TemporaryFolder,
+  runtime: HandDrivenRuntime,
+  setup: EngineSetup,
+): Promise<RunningEngine> {
+  const { log, lines } = memoryLog();
+  const store = openSqliteStore(join(folder.path, 'hub.sqlite'), runtime.timers, log);
+  const files = await openContentStore(join(folder.path, 'files'), store.smallFiles, runtime);
+  const engine = await createEngine({
+    queue: store.queue,
+    archive: store.archive,
+    agentStore: store.agents,
+    files,
+    runtime,
+    log,
+    hubVersion: '0.1.0',
+    heartbeatIntervalMs: 5000,
+    silenceLimitMs: 30_000,
+    leaseTimeoutMs: LEASE_MS,
+    forgetAgentsAfterMs: setup.forgetAgentsAfterMs ?? 30 * 86_400_000,
+    limits: { maxAttempts: setup.maxAttempts ?? 3, maxLosses: setup.maxLosses ?? 10 },
+    keepEndedForMs: setup.keepEndedForMs ?? 30 * 86_400_000,
+    defaultVersion: setup.defaultVersion ?? null,
+  });
+  await engine.start();
+  const end = async () => {
+    await runtime.settle();
+    await engine.stop();
+    store.close();
+    runtime.dropTimers();
+  };
+  return {
+    ...engine,
+    runtime,
+    store,
+    files,
+    log: lines,
+    restart: async () => {
+      await end();
+      return startOn(folder, runtime, setup);
+    },
+    close: async () => {
+      await end();
+      await folder.remove();
+    },
+  };
+}
+
+type Assign = Extract<HubMessage, { type: 'assign' }>;
+
+export interface AgentSetup {
+  readonly id?: string;
+  readonly nodeId?: string;
+  readonly instances?: readonly Partial<InstanceReport>[];
+  readonly running?: readonly AttemptRef[];
+  readonly spooled?: readonly AttemptRef[];
+  readonly protocolVersions?: number[];
+}
+
+/** An agent whose every word the test chooses, connected to the engine itself. */
+export class SocketlessAgent {
+  readonly id: string;
+  readonly nodeId: string;
+  readonly heard: HubMessage[] = [];
+  /** Why the hub ended the connection, if it did. */
+  ended: string | undefined;
+  welcome = false;
+  readonly #engine: RunningEngine;
+  readonly #session = {
+    send: (message: HubMessage) => void this.heard.push(message),
+    close: (reason: string) => this.#end(reason),
+    fail: (fault: string) => this.#end(`fault: ${fault}`),
+  };
+
+  private constructor(engine: RunningEngine, id: string, nodeId: string) {
+    this.#engine = engine;
+    this.id = id;
+    this.nodeId = nodeId;
+  }
+
+  static async join(engine: RunningEngine, setup: AgentSetup = {}): Promise<SocketlessAgent> {
+    const agent = new SocketlessAgent(engine, setup.id ?? 'agent-1', setup.nodeId ?? randomUUID());
+    const { instances = [{}], running = [], spooled = [], protocolVersions = [1] } = setup;
+    const hello: HelloMessage = {
+      type: 'hello',
+      protocolVersions,
+      agent: { id: agent.id, nodeId: agent.nodeId, version: '0.1.0', revision: 'abc1234' },
+      instances: instances.map(instanceReportOf),
+      running: [...running],
+      spooled: [...spooled],
+    };
+    agent.welcome = await engine.agents.join(hello, agent.#session);
+    await engine.runtime.settle();
+    return agent;
+  }
+
+  /** The assignments that it was given, in order. */
+  get assigned(): Assign[] {
+    return this.heard.filter((message): message is Assign => message.type === 'assign');
+  }
+
+  /** The latest assignment; fails when there is none. */
+  get latest(): Assign {
+    const latest = this.assigned.at(-1);
+    if (!latest)
+      throw new Error(`nothing was assigned to ${this.id}, it heard ${JSON.stringify(this.heard)}`);
+    return latest;
+  }
+
+  async say(message: AgentMessage): Promise<void> {
+    await this.#engine.agents.receive(this.id, this.#session, message);
+    await this.#engine.runtime.settle();
+  }
+
+  /** Reports the end of an attempt; gives what the hub settles: whether it counted, or undefined when it did not say. */
+  async end(
+    ref: AttemptRef,
+    outcome: EndedReport['outcome'],
+    rest: Partial<EndedReport> = {},
+  ): Promise<boolean | undefined> {
+    const before = this.heard.length;
+    const report = { ...ref, outcome, message: null, outputFiles: [], log: null, ...rest };
+    await this.say({ type: 'ended', report });
+    const settled = this.heard.slice(before).find((message) => message.type === 'settled');
+    return settled?.counted;
+  }
+
+  /** The connection breaks. */
+  async vanish(): Promise<void> {
+    this.#end('connection closed');
+    await this.#engine.runtime.settle();
+  }
+
+  #end(reason: string): void {
+    if (this.ended !== undefined) return;
+    this.ended = reason;
+    this.#engine.agents.leave(this.id, this.#session, reason);
+  }
+}
