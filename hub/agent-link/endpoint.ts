@@ -38,8 +38,10 @@ export function serveAgents(server: Server, options: AgentEndpointOptions): void
   const isToken = tokenCheck(options.token);
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', (error) => options.log.debug({ err: error }, 'a connection broke during its upgrade'));
-    const path = new URL(request.url ?? '/', 'http://hub').pathname;
-    if (path !== AGENT_PATHS.CONNECT) return refuse(socket, 404, 'Not Found');
+    if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
+      return answerWithoutUpgrade(server, request, socket, head);
+    }
+    if (request.url?.split('?')[0] !== AGENT_PATHS.CONNECT) return refuse(socket, 404, 'Not Found');
     if (!isToken(request.headers.authorization)) {
       options.log.warn(
         { remoteAddress: request.socket.remoteAddress },
@@ -106,6 +108,25 @@ function serveConnection(socket: WebSocket, options: AgentEndpointOptions): void
     if (await joined) await agents.receive(agentId as string, session, message);
   };
 }
+
+/** A client may offer another protocol with an ordinary request (the HTTP client of Java offers h2c), and a server may
+ *  pass over the offer (RFC 9110, 7.8). Node hands every such request to the listener for upgrades, so the server gets
+ *  it once more, without the offer. */
+function answerWithoutUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];
+  for (let at = 0; at < request.rawHeaders.length; at += 2) {
+    const name = request.rawHeaders[at] ?? '';
+    if (OFFER_HEADERS.has(name.toLowerCase())) continue;
+    lines.push(`${name}: ${request.rawHeaders[at + 1]}`);
+  }
+  const options = (request.headers.connection ?? '').split(',').map((option) => option.trim());
+  const kept = options.filter((option) => option !== '' && !OFFER_HEADERS.has(option.toLowerCase()));
+  if (kept.length > 0) lines.push(`Connection: ${kept.join(', ')}`);
+  socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
+  server.emit('connection', socket);
+}
+
+const OFFER_HEADERS = new Set(['upgrade', 'http2-settings', 'connection']);
 
 function refuse(socket: Duplex, status: number, phrase: string): void {
   socket.end(`HTTP/1.1 ${status} ${phrase}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);

@@ -1,6 +1,6 @@
 /** The one port of the hub: REST, file transfers of agents, and their WebSockets. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
@@ -23,7 +23,8 @@ export interface WebServer {
 }
 
 export function webServer({ host, port, timers, fetch, first }: WebServerOptions): WebServer {
-  const listener = getRequestListener(fetch);
+  // A probe that speaks HTTP/1.0 names no host.
+  const listener = getRequestListener(fetch, { hostname: host.includes(':') ? `[${host}]` : host });
   const server = createServer((request, response) => {
     if (!first(request, response)) void listener(request, response);
   });
@@ -31,6 +32,12 @@ export function webServer({ host, port, timers, fetch, first }: WebServerOptions
   server.requestTimeout = 0;
   server.headersTimeout = 30_000;
   server.keepAliveTimeout = 65_000;
+  // Node forgets a connection that became a WebSocket, and would wait for one whose other side hangs.
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
 
   return {
     server,
@@ -45,7 +52,9 @@ export function webServer({ host, port, timers, fetch, first }: WebServerOptions
     close: (graceMs) =>
       new Promise((resolve) => {
         if (!server.listening) return resolve();
-        const cutOff = timers.after(graceMs, () => server.closeAllConnections());
+        const cutOff = timers.after(graceMs, () => {
+          for (const socket of sockets) socket.destroy();
+        });
         server.close(() => {
           cutOff.cancel();
           resolve();
