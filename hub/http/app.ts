@@ -6,6 +6,7 @@ import { HubError } from '../core/errors.js';
 import { readJson } from './body.js';
 import type { Endpoint } from './endpoint.js';
 import { errorResponse } from './errors.js';
+import { OPENAPI_PATH } from './openapi.js';
 import { validated } from './validation.js';
 
 export interface AppOptions {
@@ -33,8 +34,8 @@ export function createApp({ endpoints, openApiDocument, maxBodyBytes, runtime, l
   }
 
   const document = JSON.stringify(openApiDocument);
-  allow('/openapi.json', 'GET');
-  app.get('/openapi.json', (context) => context.body(document, 200, { 'content-type': 'application/json' }));
+  allow(OPENAPI_PATH, 'GET');
+  app.get(OPENAPI_PATH, (context) => context.body(document, 200, { 'content-type': 'application/json' }));
 
   for (const [path, methods] of allowed) {
     app.all(path, (context) => {
@@ -47,7 +48,7 @@ export function createApp({ endpoints, openApiDocument, maxBodyBytes, runtime, l
   }
   app.notFound((context) =>
     errorResponse(
-      new HubError('UNKNOWN_PATH', 'there is nothing at this path; /openapi.json tells what there is'),
+      new HubError('UNKNOWN_PATH', `there is nothing at this path; ${OPENAPI_PATH} tells what there is`),
       context,
       runtime,
       log,

@@ -1,8 +1,14 @@
 /** The OpenAPI 3.1 document, made of the endpoints and their schemas. */
 import type { BuildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { z } from 'zod';
-import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiPathsObject } from 'zod-openapi';
+import {
+  createDocument,
+  type ZodOpenApiObject,
+  type ZodOpenApiOperationObject,
+  type ZodOpenApiPathsObject,
+} from 'zod-openapi';
 import type { Endpoint, ResponseSpec } from './endpoint.js';
+import { withoutLanguageBounds } from './shown.js';
 
 const errorSchema = z
   .object({
@@ -16,6 +22,9 @@ const errorSchema = z
   })
   .meta({ id: 'Error' });
 
+/** Where the document is. */
+export const OPENAPI_PATH = '/openapi.json';
+
 const ANY_ENDPOINT: Readonly<Record<number, ResponseSpec>> = {
   400: { description: 'The parameters are not valid.' },
   401: { description: 'Unauthorized.' },
@@ -23,12 +32,27 @@ const ANY_ENDPOINT: Readonly<Record<number, ResponseSpec>> = {
   500: { description: 'Unexpected error.' },
 };
 
+/** Of every endpoint that changes something. */
+const ANY_CHANGE: Readonly<Record<number, ResponseSpec>> = {
+  503: { description: 'The hub cannot write its database; nothing was changed.' },
+  507: { description: 'The disk of the hub is full; nothing was changed.' },
+};
+
 export function openApiDocument(endpoints: readonly Endpoint[], build: BuildInfo): object {
   const paths: ZodOpenApiPathsObject = {};
   for (const { spec } of endpoints) {
     paths[spec.path] = { ...paths[spec.path], [spec.method]: operationOf(spec) };
   }
-  return createDocument({
+  paths[OPENAPI_PATH] = {
+    get: {
+      tags: ['Service'],
+      summary: 'This document',
+      responses: {
+        200: { description: 'OpenAPI 3.1.', content: { 'application/json': { schema: { type: 'object' } } } },
+      },
+    },
+  };
+  const document: ZodOpenApiObject = {
     openapi: '3.1.0',
     info: {
       title: 'Workbench Hub',
@@ -37,12 +61,14 @@ export function openApiDocument(endpoints: readonly Endpoint[], build: BuildInfo
     },
     tags: [...new Set(endpoints.map(({ spec }) => spec.tag))].map((name) => ({ name })),
     paths,
-  });
+  };
+  return createDocument(document, { override: withoutLanguageBounds });
 }
 
 function operationOf(spec: Endpoint['spec']): ZodOpenApiOperationObject {
   const withBody = spec.body ? { 413: { description: 'The body is too large.' } } : {};
-  const responses = Object.entries({ ...ANY_ENDPOINT, ...withBody, ...spec.responses });
+  const ofChange = spec.method === 'get' ? {} : ANY_CHANGE;
+  const responses = Object.entries({ ...ANY_ENDPOINT, ...ofChange, ...withBody, ...spec.responses });
   return {
     tags: [spec.tag],
     summary: spec.summary,

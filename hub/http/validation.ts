@@ -2,6 +2,7 @@
 import { pathText } from '@workbench-hub/shared/config/faults';
 import { z } from 'zod';
 import { type InputFault, invalidInput } from '../core/errors.js';
+import { shown, shownDefault } from './shown.js';
 
 /** Checks `input`; throws INVALID_INPUT that names each field and says what is allowed. */
 export function validated<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
@@ -59,7 +60,7 @@ export function enumeration<const Values extends readonly [string, ...string[]]>
     .string({ error: (issue) => (issue.input === undefined ? 'is required' : message) })
     .transform((text) => text.trim().toUpperCase())
     .pipe(z.enum(values, { error: message }))
-    .meta({ override: { type: 'string', enum: [...values] } });
+    .meta({ override: shown({ type: 'string', enum: [...values] }) });
 }
 
 /** A whole number in a query; `undefined` stays undefined. */
@@ -71,12 +72,12 @@ export function queryInteger({ minimum, maximum }: { minimum: number; maximum?: 
     .regex(/^\d{1,15}$/, { error: message })
     .transform(Number)
     .refine((value) => value >= minimum && (maximum === undefined || value <= maximum), { error: message })
-    .meta({ override: { type: 'integer', minimum, ...(maximum === undefined ? {} : { maximum }) } });
+    .meta({ override: shown({ type: 'integer', minimum, ...(maximum === undefined ? {} : { maximum }) }) });
 }
 
 /** A text in a query, given once. */
 export function queryText() {
-  return z.string({ error: 'must be given once' }).meta({ override: { type: 'string' } });
+  return z.string({ error: 'must be given once' }).meta({ override: shown({ type: 'string' }) });
 }
 
 export function queryBoolean() {
@@ -86,7 +87,7 @@ export function queryBoolean() {
     .transform((text) => text.toLowerCase())
     .pipe(z.enum(['true', 'false'], { error: message }))
     .transform((text) => text === 'true')
-    .meta({ override: { type: 'boolean' } });
+    .meta({ override: shown({ type: 'boolean' }) });
 }
 
 /** A list in a query: repeated, comma-separated, or both (decisions 4). */
@@ -110,9 +111,13 @@ const MAX_PAGE_SIZE = 2000;
 export const pageQuery = {
   page: queryInteger({ minimum: 0 })
     .default(0)
-    .meta({ description: 'Which page, counted from 0.', example: 0 }),
+    .meta({ description: 'Which page, counted from 0.', example: 0, override: shownDefault(0) }),
   size: queryInteger({ minimum: 1 })
     .transform((size) => Math.min(size, MAX_PAGE_SIZE))
     .default(20)
-    .meta({ description: 'How many items a page holds; more than 2000 are taken as 2000.', example: 20 }),
+    .meta({
+      description: 'How many items a page holds; more than 2000 are taken as 2000.',
+      example: 20,
+      override: shownDefault(20),
+    }),
 };

@@ -5,6 +5,7 @@ import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { BATCH_EXECUTION_STATUSES, TASK_STATUSES, TASK_TYPES } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';
 import { pageSchema } from '../page.js';
+import { shown, shownDefault, shownWithoutNull } from '../shown.js';
 import { enumeration, pageQuery, queryBoolean, queryInteger, queryList, queryText } from '../validation.js';
 
 const EXAMPLE_ID = '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77';
@@ -29,7 +30,7 @@ const classifierType = z
   .meta({
     description: 'VERSION (wildcards * and ?), PRIORITY, or LABLES (comma-separated; LABELS is understood).',
     example: 'VERSION',
-    override: { type: 'string', enum: [...CLASSIFIER_TYPES] },
+    override: shown({ type: 'string', enum: [...CLASSIFIER_TYPES] }),
   });
 
 export const classifierSchema = z
@@ -44,22 +45,17 @@ const requestHead = {
     .string()
     .max(1000)
     .nullish()
-    .meta({ description: 'Label for the task.', example: 'run 7', override: { type: 'string' } }),
+    .meta({ description: 'Label for the task.', example: 'run 7', override: shownWithoutNull }),
   classifiers: z
     .array(classifierSchema)
     .max(100)
     .nullish()
-    .meta({ description: 'What the workbench instance must offer.', override: { type: 'array' } }),
-  timeLimit: z
-    .int()
-    .min(1)
-    .max(2_592_000)
-    .nullish()
-    .meta({
-      description: 'A longer run is ended and the task FAILED, in seconds.',
-      example: 3600,
-      override: { type: 'integer' },
-    }),
+    .meta({ description: 'What the workbench instance must offer.', override: shownWithoutNull }),
+  timeLimit: z.int().min(1).nullish().meta({
+    description: 'A longer run is ended and the task FAILED, in seconds.',
+    example: 3600,
+    override: shownWithoutNull,
+  }),
 };
 
 export const simulateWorkRequest = z
@@ -86,7 +82,7 @@ export const modelTypeSchema = z
   .meta({
     description: 'WBPZ, MJCF, INP, …: staged as model.<type>.',
     example: 'MJCF',
-    override: { type: 'string' },
+    override: shown({ type: 'string', pattern: '^[A-Za-z0-9]{1,16}$' }),
   });
 
 export const modelReferenceSchema = z.object({
@@ -97,16 +93,13 @@ export const modelReferenceSchema = z.object({
 export const executeBatchJobRequest = z
   .object({
     ...requestHead,
-    inputModel: z
-      .object({ type: modelTypeSchema, content: base64 })
-      .nullish()
-      .meta({
-        description: 'The model to load; excludes inputModelReference.',
-        override: { type: 'object' },
-      }),
+    inputModel: z.object({ type: modelTypeSchema, content: base64 }).nullish().meta({
+      description: 'The model to load; excludes inputModelReference.',
+      override: shownWithoutNull,
+    }),
     inputModelReference: modelReferenceSchema.nullish().meta({
       description: 'A model that the simulation host can read itself.',
-      override: { type: 'object' },
+      override: shownWithoutNull,
     }),
     inputScripts: z
       .array(z.object({ content: base64 }))
@@ -124,12 +117,12 @@ export const executeBatchJobRequest = z
       )
       .max(10_000)
       .nullish()
-      .meta({ description: 'Files that the scripts can read.', override: { type: 'array' } }),
+      .meta({ description: 'Files that the scripts can read.', override: shownWithoutNull }),
     variablesToInject: z
       .array(z.object({ key: z.string(), value: z.string() }))
       .max(10_000)
       .nullish()
-      .meta({ description: 'Variables that the scripts can read.', override: { type: 'array' } }),
+      .meta({ description: 'Variables that the scripts can read.', override: shownWithoutNull }),
   })
   .meta({ id: 'ExecuteBatchJobRequest' });
 export type ExecuteBatchJobRequest = z.output<typeof executeBatchJobRequest>;
@@ -188,7 +181,11 @@ export const executeBatchJobResult = z
 export const resultQuery = z.object({
   timeout: queryInteger({ minimum: 0, maximum: 86_400 })
     .default(0)
-    .meta({ description: 'How long to wait for the end of the task, in seconds.', example: 30 }),
+    .meta({
+      description: 'How long to wait for the end of the task, in seconds.',
+      example: 30,
+      override: shownDefault(0),
+    }),
 });
 
 export const taskSchema = z
@@ -219,14 +216,18 @@ export const taskListQuery = z.object({
     .default([])
     .meta({
       description: 'Any of these.',
-      override: { type: 'array', items: { type: 'string', enum: [...TASK_STATUSES] } },
+      override: shown({ type: 'array', items: { type: 'string', enum: [...TASK_STATUSES] } }),
     }),
 });
 
 export const cancelQuery = z.object({
   force: queryBoolean()
     .default(false)
-    .meta({ description: 'Also end a running task, on its instance.', example: false }),
+    .meta({
+      description: 'Also end a running task, on its instance.',
+      example: false,
+      override: shownDefault(false),
+    }),
 });
 
 export const instanceSchema = z
@@ -259,13 +260,13 @@ export const instanceListQuery = z.object({
     .default([])
     .meta({
       description: 'All of these, without case.',
-      override: { type: 'array', items: { type: 'string' } },
+      override: shown({ type: 'array', items: { type: 'string' } }),
     }),
   status: queryList(enumeration(INSTANCE_STATUSES))
     .default([])
     .meta({
       description: 'Any of these.',
-      override: { type: 'array', items: { type: 'string', enum: [...INSTANCE_STATUSES] } },
+      override: shown({ type: 'array', items: { type: 'string', enum: [...INSTANCE_STATUSES] } }),
     }),
   working: queryBoolean().optional(),
 });
@@ -288,5 +289,5 @@ export const agentListQuery = z.object({
   version: queryText().optional().meta({ description: 'Whole version, with the wildcards * and ?.' }),
   status: queryList(enumeration(AGENT_STATUSES))
     .default([])
-    .meta({ override: { type: 'array', items: { type: 'string', enum: [...AGENT_STATUSES] } } }),
+    .meta({ override: shown({ type: 'array', items: { type: 'string', enum: [...AGENT_STATUSES] } }) }),
 });
