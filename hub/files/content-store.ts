@@ -120,8 +120,8 @@ export async function openContentStore(
       const beforeMs = runtime.clock.nowMs() - ageMs;
       let removed = await small.sweep(beforeMs);
       for (const prefix of await readdir(folder)) {
-        if (prefix === TEMPORARY_FOLDER) continue;
-        const digests = await readdir(join(folder, prefix));
+        if (!/^[0-9a-f]{2}$/.test(prefix)) continue;
+        const digests = (await readdir(join(folder, prefix))).filter((name) => /^[0-9a-f]{64}$/.test(name));
         const named = await small.named(digests);
         for (const digest of digests) {
           if (named.has(digest)) continue;

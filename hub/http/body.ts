@@ -9,7 +9,10 @@ export async function readJson(context: Context, maxBytes: number): Promise<unkn
   const limitBytes = Math.min(maxBytes, constants.MAX_STRING_LENGTH);
   const announced = context.req.header('content-length');
   if (announced !== undefined && Number(announced) > limitBytes) throw tooLarge(limitBytes);
-  const text = announced === undefined ? await readCounted(context, limitBytes) : await context.req.text();
+  const text =
+    announced === undefined
+      ? decode(await readCounted(context, limitBytes))
+      : decode(Buffer.from(await context.req.arrayBuffer()));
   if (text.trim() === '') throw invalidInput([{ where: 'body', what: 'is required, as JSON' }]);
   try {
     return JSON.parse(text);
@@ -18,7 +21,16 @@ export async function readJson(context: Context, maxBytes: number): Promise<unkn
   }
 }
 
-async function readCounted(context: Context, limitBytes: number): Promise<string> {
+/** JSON is UTF-8 (RFC 8259, 8.1); what is not is not guessed at. A byte order mark is passed over. */
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (error) {
+    throw invalidInput([{ where: 'body', what: `is not JSON: ${(error as Error).message}` }]);
+  }
+}
+
+async function readCounted(context: Context, limitBytes: number): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   for await (const piece of context.req.raw.body ?? []) {
@@ -26,7 +38,7 @@ async function readCounted(context: Context, limitBytes: number): Promise<string
     if (length > limitBytes) throw tooLarge(limitBytes);
     pieces.push(piece);
   }
-  return Buffer.concat(pieces).toString('utf8');
+  return Buffer.concat(pieces);
 }
 
 function tooLarge(limitBytes: number): HubError {

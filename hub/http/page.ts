@@ -31,7 +31,7 @@ export function pageOf<T>(
     totalElements,
     totalPages,
     size: content.length,
-    first: page === 0,
+    first: page === 0 || totalElements === 0,
     last: page >= totalPages - 1,
   };
 }
@@ -51,7 +51,7 @@ export function pageSchema<Item extends z.ZodType>(item: Item, name: string) {
       totalElements: z.int().meta({ description: 'Number of all items.', example: 1 }),
       totalPages: z.int().meta({ description: 'Number of pages.', example: 1 }),
       size: z.int().meta({ description: 'Number of items on this page.', example: 1 }),
-      first: z.boolean().meta({ description: 'True on the first page.' }),
+      first: z.boolean().meta({ description: 'True on the first page, and when there are no items.' }),
       last: z.boolean().meta({ description: 'True on the last page and after it.' }),
     })
     .meta({ id: name });

@@ -1,9 +1,9 @@
 /** Tasks in the 2.x interface (specification 4.1, endpoints 8 to 16). */
-import { Readable } from 'node:stream';
 import { hasEnded } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';
 import type { FileStore } from '../../core/ports/files.js';
 import type { Tasks } from '../../engine/tasks.js';
+import { contentStream } from '../content-stream.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
 import { pageOf } from '../page.js';
 import { takeInBatchJob } from './batch-job-intake.js';
@@ -158,7 +158,10 @@ export function taskEndpoints(tasks: Tasks, files: FileStore): Endpoint[] {
         const headers = { 'content-type': 'text/plain; charset=utf-8' };
         if (log.kind === 'NONE') return context.body(null, 204);
         if (log.kind === 'TEXT') return context.body(log.text, 200, headers);
-        return context.body(Readable.toWeb(log.file.open()) as ReadableStream, 200, headers);
+        return context.body(contentStream(log.file), 200, {
+          ...headers,
+          'content-length': String(log.file.sizeBytes),
+        });
       },
     ),
     endpoint(
