@@ -42,6 +42,9 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
 
     const environment = inheritedEnvironment(overrides.environment);
     const programs = childProcessPrograms({ nodeId: id, environment, platform: thisPlatform, runtime, log });
+    // A second signal, or a defect, ends this process at once: no program stays behind it.
+    process.once('exit', programs.killAll);
+    releaseLater(() => process.off('exit', programs.killAll));
     const leftOver = await programs.sweep();
     if (leftOver > 0)
       log.warn({ processes: leftOver }, 'ended processes that an earlier run of this agent left');
@@ -67,9 +70,10 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
       runtime,
       files: (address, token) => httpFiles({ address, token, dispatcher }),
     });
+    const instances = instanceSettings(config);
     const engine = new AgentEngine(
       {
-        instances: instanceSettings(config),
+        instances,
         taskLogLimitBytes: config.limits.taskLog,
         fileRoots: config.fileRoots,
         uncMounts: config.uncMounts,
@@ -79,10 +83,7 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
     );
     await engine.start();
     releaseLater(() => engine.stop());
-    log.info(
-      { agent: config.id, hub: hub.addresses, instances: config.instances.length, dataDir },
-      'agent started',
-    );
+    log.info({ agent: config.id, hub: hub.addresses, instances: instances.length, dataDir }, 'agent started');
   };
 
   return {

@@ -15,7 +15,7 @@ const command = new Command('workbench-agent')
     '--check-config',
     'print what is wrong with the configuration, one fault a line, and exit with 2, or with 0',
   )
-  .version(`${buildInfo.version} (${buildInfo.revision})`, '--version')
+  .version(buildInfo.version, '--version')
   .addHelpText(
     'after',
     `\nEvery key can be overridden by the environment: ${ENVIRONMENT_PREFIX}_DATA_DIR is dataDir.\nExit codes: 0 stopped by a signal; 1 stopped by a defect; 2 the start was refused.`,
@@ -34,7 +34,9 @@ const loaded = loadConfig({
 if ('faults' in loaded) {
   for (const fault of loaded.faults) console.error(fault);
   process.exitCode = EXIT.REFUSED;
-} else if (!options.checkConfig) {
+} else if (options.checkConfig) {
+  console.log('The configuration is valid.');
+} else {
   const { config } = loaded;
   const { level } = config.log;
   const openedLog = openLog({

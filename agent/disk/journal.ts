@@ -20,6 +20,8 @@ export class Journal {
   #lines: string[] = [];
   #waiting: Waiting[] = [];
   #writing: Promise<void> | undefined;
+  /** A write failed, and may have left half a line. */
+  #torn = false;
 
   constructor(path: string, runtime: Runtime, snapshot: () => string[], compactAtBytes: number) {
     this.#path = path;
@@ -28,7 +30,8 @@ export class Journal {
     this.#compactAtBytes = compactAtBytes;
   }
 
-  /** The lines that an earlier process wrote; what follows the last line's end was not written whole. */
+  /** The lines that an earlier process wrote; what follows the last line's end was not written whole. A line before it
+   *  may be half a one, if the disk was full. */
   static async read(path: string): Promise<string[]> {
     let text: string;
     try {
@@ -69,17 +72,19 @@ export class Journal {
 
   async #writeAll(): Promise<void> {
     while (this.#lines.length > 0) {
-      const bytes = Buffer.from(`${this.#lines.join('\n')}\n`);
+      const bytes = Buffer.from(`${this.#torn ? '\n' : ''}${this.#lines.join('\n')}\n`);
       const waiting = this.#waiting;
       this.#lines = [];
       this.#waiting = [];
       try {
         await this.#file?.appendFile(bytes);
+        this.#torn = false;
         this.#sizeBytes += bytes.length;
         const tooLong = this.#sizeBytes > Math.max(this.#compactAtBytes, this.#compactedBytes * 4);
         if (tooLong) await this.#compact();
         for (const { resolve } of waiting) resolve();
       } catch (error) {
+        this.#torn = true;
         for (const { reject } of waiting) reject(error);
       }
     }

@@ -60,7 +60,6 @@ export class AgentEngine implements Service {
           return { instances: told, running: jobs.running(), spooled: reporting.outstanding() };
         },
         onJoined: (connection) => {
-          log.info('joined the hub');
           instances.joined(connection, told);
           reporting.joined(connection);
           jobs.joined();

@@ -33,14 +33,7 @@ export class HubSession implements Service {
     this.#runtime = runtime;
     this.#log = log;
     this.#pauses = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, runtime.random);
-    this.#listener = {
-      ...listener,
-      onJoined: (connection) => {
-        this.#onJoined(connection);
-        listener.onJoined(connection);
-        for (const resolve of this.#waiting.splice(0)) resolve(connection);
-      },
-    };
+    this.#listener = listener;
   }
 
   /** The hub that is joined now. */
@@ -99,7 +92,14 @@ export class HubSession implements Service {
   /** One try; gives whether the hub was joined. */
   async #join(address: string, signal: AbortSignal): Promise<boolean> {
     try {
-      const reason = await this.#hub.join(address, this.#listener, signal);
+      const listener: HubListener = {
+        ...this.#listener,
+        onJoined: (connection) => {
+          this.#log.info({ hub: address }, 'joined the hub');
+          this.#onJoined(connection);
+        },
+      };
+      const reason = await this.#hub.join(address, listener, signal);
       this.#connection = null;
       if (!signal.aborted) this.#log.warn({ hub: address, reason }, 'the connection to the hub has ended');
       const lastedMs = this.#runtime.clock.monotonicMs() - this.#joinedAtMs;
@@ -122,6 +122,8 @@ export class HubSession implements Service {
     connection.ended.addEventListener('abort', () => {
       if (this.#connection === connection) this.#connection = null;
     });
+    this.#listener.onJoined(connection);
+    for (const resolve of this.#waiting.splice(0)) resolve(connection);
   }
 
   /** Not each time: a hub may be away for days. */

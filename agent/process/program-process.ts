@@ -102,7 +102,7 @@ export function startProgram(
   child.stdout.on('data', onStdout);
   child.stderr.setEncoding('utf8').on('data', (text: string) => listener.onStderr(text));
   // A broken pipe says no more than the end of the process does, which is reported by itself.
-  child.stdin.on('error', () => undefined);
+  for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => undefined);
 
   const follow = async (): Promise<ProgramEnd> => {
     if (child.pid === undefined) {

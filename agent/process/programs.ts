@@ -2,7 +2,7 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import type { Programs } from '../core/ports/programs.js';
+import type { Program, Programs } from '../core/ports/programs.js';
 import type { Platform } from './platform.js';
 import { startProgram } from './program-process.js';
 
@@ -20,8 +20,14 @@ export interface ProgramsNeeds {
 const SWEEP_ROUNDS = 20;
 const SWEEP_PAUSE_MS = 25;
 
-export function childProcessPrograms(needs: ProgramsNeeds): Programs {
+export interface ChildProcessPrograms extends Programs {
+  /** Ends every program by force, without waiting: for the last moment of this process. */
+  killAll(): void;
+}
+
+export function childProcessPrograms(needs: ProgramsNeeds): ChildProcessPrograms {
   const { nodeId, environment, platform, runtime, log } = needs;
+  const running = new Set<Program>();
 
   const sweep = async (cookie: string): Promise<number> => {
     const killed = new Set<number>();
@@ -41,7 +47,7 @@ export function childProcessPrograms(needs: ProgramsNeeds): Programs {
   return {
     start: (settings, listener) => {
       const cookie = `${nodeId}/${settings.instance.id}`;
-      return startProgram(settings, listener, {
+      const program = startProgram(settings, listener, {
         environment,
         cookie,
         platform,
@@ -52,8 +58,14 @@ export function childProcessPrograms(needs: ProgramsNeeds): Programs {
             log.info({ instance: settings.instance.id, strays }, 'ended what a program left running');
         },
       });
+      running.add(program);
+      void program.ended.then(() => running.delete(program));
+      return program;
     },
     sweep: () => sweep(`${nodeId}/`),
+    killAll: () => {
+      for (const program of running) program.kill();
+    },
   };
 }
 

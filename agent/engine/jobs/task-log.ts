@@ -12,7 +12,7 @@ import { TailBuffer } from '../../core/tail-buffer.js';
 
 /** What is kept of the end beyond the limit, and sent again to a hub that was joined again, in UTF-16 units. */
 const TAIL_LENGTH = 64 * 1024;
-/** A live piece leaves when this much has been gathered, or after the interval. */
+/** A live piece leaves when this much has been gathered, or after the interval; it is never longer than the tail. */
 const LIVE_PIECE_LENGTH = 16 * 1024;
 const LIVE_INTERVAL_MS = 100;
 /** With so much unwritten, the script is held back. */
@@ -53,7 +53,9 @@ export class TaskLog {
     if (text === '') return undefined;
     this.#keepHead(text);
     this.#tail.push(text);
-    if (this.#tail.end - this.#liveEnd >= LIVE_PIECE_LENGTH) this.#sendLive();
+    // What the log leaves out need not be seen by anyone as it comes: beyond the limit there is one piece an interval.
+    const enough = this.#headEnd === null && this.#tail.end - this.#liveEnd >= LIVE_PIECE_LENGTH;
+    if (enough) this.#sendLive();
     else this.#liveTimer ??= this.#needs.runtime.timers.after(LIVE_INTERVAL_MS, () => this.#sendLive());
     return this.#queuedBytes > HELD_BACK_BYTES ? (this.#writing ?? undefined) : undefined;
   }
