@@ -9,18 +9,25 @@ import type { Service } from '@workbench-hub/shared/runtime/service';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { serveAgents } from './agent-link/endpoint.js';
 import { transferHandler } from './agent-link/transfer.js';
-import type { HubConfig } from './config.js';
+import { type HubConfig, logFileOf } from './config.js';
 import { createEngine } from './engine/engine.js';
 import { openContentStore } from './files/content-store.js';
 import { diskSpace } from './files/disk-space.js';
 import { actuatorEndpoints } from './http/actuator/actuator-endpoints.js';
+import { logfileEndpoint } from './http/actuator/logfile-endpoint.js';
 import { createApp } from './http/app.js';
 import { openApiDocument } from './http/openapi.js';
+import { taskRequests } from './http/task-requests.js';
+import { nodeEndpointsV1 } from './http/v1/node-endpoints.js';
+import { taskEndpointsV1 } from './http/v1/task-endpoints.js';
+import { adminEndpoints } from './http/v2/admin-endpoints.js';
+import { instanceControlEndpoints } from './http/v2/instance-control-endpoints.js';
 import { nodeEndpoints } from './http/v2/node-endpoints.js';
 import { taskEndpoints } from './http/v2/task-endpoints.js';
 import { webServer } from './http/web-server.js';
 import { agentToken } from './security/agent-token.js';
 import { openSqliteStore, type Store } from './store/sqlite/store.js';
+import { serverInfo } from './system/server-info.js';
 
 /** What a test replaces. */
 export interface HubOverrides {
@@ -83,6 +90,7 @@ export function createHub(
 
     let ready = false;
     const installation = fileURLToPath(new URL('..', import.meta.url));
+    const requests = taskRequests(engine.tasks, files);
     const endpoints = [
       ...actuatorEndpoints({
         instances: engine.instances,
@@ -92,8 +100,18 @@ export function createHub(
         build: buildInfo,
         isReady: () => ready,
       }),
-      ...taskEndpoints(engine.tasks, files),
+      logfileEndpoint(logFileOf(config)),
+      ...taskEndpoints(engine.tasks, requests),
       ...nodeEndpoints(engine.instances),
+      ...instanceControlEndpoints(engine.control),
+      ...adminEndpoints(
+        async () => serverInfo(buildInfo, runtime.clock, await diskSpace(installation)),
+        engine.shutdown,
+      ),
+      ...(['1.1', '1.0'] as const).flatMap((generation) => [
+        ...taskEndpointsV1(generation, engine.tasks, requests),
+        ...nodeEndpointsV1(generation, engine.instances, engine.control),
+      ]),
     ];
     const app = createApp({
       endpoints,

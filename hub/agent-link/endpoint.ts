@@ -49,7 +49,9 @@ export function serveAgents(server: Server, options: AgentEndpointOptions): void
       );
       return refuse(socket, 401, 'Unauthorized');
     }
-    sockets.handleUpgrade(request, socket, head, (webSocket) => serveConnection(webSocket, options));
+    sockets.handleUpgrade(request, socket, head, (webSocket) =>
+      serveConnection(webSocket, request.socket.remoteAddress ?? null, options),
+    );
   });
 }
 
@@ -60,7 +62,11 @@ export function tokenCheck(token: string): (authorization: string | undefined) =
   return (authorization) => timingSafeEqual(digest(authorization ?? ''), expected);
 }
 
-function serveConnection(socket: WebSocket, options: AgentEndpointOptions): void {
+function serveConnection(
+  socket: WebSocket,
+  remoteAddress: string | null,
+  options: AgentEndpointOptions,
+): void {
   const { agents, runtime, log } = options;
   let agentId: string | undefined;
   /** Messages are taken one after the other: a report waits for the join that precedes it. */
@@ -100,7 +106,7 @@ function serveConnection(socket: WebSocket, options: AgentEndpointOptions): void
       if (message.type !== 'hello') return session.fail(`${message.type} before hello`);
       helloTimer.cancel();
       agentId = message.agent.id;
-      joined = agents.join(message, session);
+      joined = agents.join(message, session, remoteAddress);
       link.watch(options.heartbeatIntervalMs, options.silenceLimitMs);
       if (!(await joined)) link.close(CLOSE.REFUSED, 'refused');
       return;

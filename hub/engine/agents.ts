@@ -76,8 +76,12 @@ export class Agents {
     this.#options = options;
   }
 
-  /** Takes the first message of a connection; false when the agent is refused, which it has been told. */
-  async join(hello: HelloMessage, session: AgentSession): Promise<boolean> {
+  /** Takes the first message of a connection from `remoteAddress`, as far as that is known; false when the agent is refused, which it has been told. */
+  async join(
+    hello: HelloMessage,
+    session: AgentSession,
+    remoteAddress: string | null = null,
+  ): Promise<boolean> {
     const { instances, log, leases } = this.#options;
     const { agent } = hello;
     const refusal = this.#refusalOf(hello);
@@ -90,7 +94,7 @@ export class Agents {
     this.#joined.set(agent.id, { session, nodeId: agent.nodeId });
     former?.session.close('the same agent has connected anew');
     leases.end(agent.id);
-    instances.connected(agent, hello.instances, hello.running);
+    instances.connected({ ...agent, address: remoteAddress }, hello.instances, hello.running);
     session.send({
       type: 'welcome',
       protocolVersion: Math.max(...sharedVersions(hello)),

@@ -8,10 +8,12 @@ import type { FileStore } from '../core/ports/files.js';
 import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
 import { Agents } from './agents.js';
 import { Attempts } from './attempts.js';
+import { InstanceControl } from './instance-control.js';
 import { Instances } from './instances.js';
 import { Leases } from './leases.js';
 import { Results } from './results.js';
 import { Scheduler } from './scheduler.js';
+import { ShutdownPreparation } from './shutdown-preparation.js';
 import { Sweeper } from './sweeper.js';
 import { TaskOutput } from './task-output.js';
 import { Tasks } from './tasks.js';
@@ -38,9 +40,13 @@ export interface Engine {
   readonly tasks: Tasks;
   readonly agents: Agents;
   readonly instances: Instances;
+  readonly control: InstanceControl;
+  readonly shutdown: ShutdownPreparation;
   readonly results: Results;
   /** Takes up what the store holds: the leases of running tasks, then the queue. */
   start(): Promise<void>;
+  /** Removes now what is no longer kept; it happens by itself every minute. */
+  sweep(): Promise<void>;
   /** Gives out nothing more and lets agents and waiting clients go. */
   quiesce(): Promise<void>;
   /** Ends everything that runs by itself; the store may be closed afterwards. */
@@ -87,6 +93,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
         .catch((error: unknown) => log.error({ err: error, ...task.ref }, 'a task could not be put back'));
     },
   });
+  const shutdown = new ShutdownPreparation(clock, (initiated) =>
+    initiated ? scheduler.pause() : scheduler.resume(),
+  );
   const tasks = new Tasks({
     queue,
     archive,
@@ -95,6 +104,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     output,
     agents,
     runtime,
+    shutdown,
     onWaiting,
     defaultVersion: options.defaultVersion,
   });
@@ -114,12 +124,15 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     tasks,
     agents,
     instances,
+    control: new InstanceControl(instances, agents),
+    shutdown,
     results,
     start: async () => {
       await leases.start();
       await scheduler.start();
       sweeper.start();
     },
+    sweep: () => sweeper.sweep(),
     quiesce: async () => {
       await scheduler.stop();
       agents.closeAll('the hub stops');

@@ -19,6 +19,8 @@ export interface AgentView {
   readonly id: string;
   readonly version: string;
   readonly revision: string;
+  /** Of its host, as far as it is known. */
+  readonly address: string | null;
   readonly status: AgentStatus;
   readonly seenAtMs: number;
   readonly instances: readonly InstanceView[];
@@ -40,6 +42,7 @@ interface Agent {
   id: string;
   version: string;
   revision: string;
+  address: string | null;
   /** CONNECTED: there is a link. READY: moreover, what it holds has been reconciled and it may get work. */
   state: 'AWAY' | 'CONNECTED' | 'READY';
   seenAtMs: number;
@@ -58,7 +61,7 @@ export class Instances {
   /** Takes what was remembered; those agents are away until they come. */
   remember(records: readonly AgentRecord[]): void {
     for (const record of records) {
-      const agent: Agent = { ...record, state: 'AWAY', instances: new Map() };
+      const agent: Agent = { ...record, address: null, state: 'AWAY', instances: new Map() };
       this.#agents.set(agent.id, agent);
       for (const profile of record.instances) this.#add(agent, profile, 'UNKNOWN', null);
     }
@@ -73,7 +76,7 @@ export class Instances {
 
   /** An agent has come with these instances, of which some run these attempts. It gets no work before {@link ready}. */
   connected(
-    { id, version, revision }: { id: string; version: string; revision: string },
+    { id, version, revision, address }: Pick<Agent, 'id' | 'version' | 'revision' | 'address'>,
     reports: readonly InstanceReport[],
     running: readonly AttemptRef[],
   ): void {
@@ -82,6 +85,7 @@ export class Instances {
       id,
       version,
       revision,
+      address,
       state: 'CONNECTED',
       seenAtMs: this.#clock.nowMs(),
       instances: new Map(),
@@ -214,11 +218,12 @@ function viewOf({ profile, agentId, status, startedAtMs, attempt }: Instance): I
   return { profile, agentId, status, startedAtMs, working: attempt !== null };
 }
 
-function agentViewOf({ id, version, revision, state, seenAtMs, instances }: Agent): AgentView {
+function agentViewOf({ id, version, revision, address, state, seenAtMs, instances }: Agent): AgentView {
   return {
     id,
     version,
     revision,
+    address,
     status: state === 'AWAY' ? 'DOWN' : 'UP',
     seenAtMs,
     instances: [...instances.values()].map(viewOf).sort(byId((view) => view.profile.id)),

@@ -50,6 +50,16 @@ export class Scheduler {
     await this.#running;
   }
 
+  /** Begins no further round until {@link resume}; what is announced meanwhile is kept. */
+  pause(): void {
+    this.#open = false;
+  }
+
+  resume(): void {
+    this.#open = true;
+    this.wake();
+  }
+
   /** A task waits in this group, durably. */
   announce(requirementKey: string): void {
     this.#groups.set(requirementKey, ++this.#announcements);

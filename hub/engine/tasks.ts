@@ -9,6 +9,7 @@ import type { TaskArchive, TaskPage, TaskQuery, TaskQueue } from '../core/ports/
 import { type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
 import type { Agents } from './agents.js';
 import type { Results } from './results.js';
+import type { ShutdownPreparation } from './shutdown-preparation.js';
 import type { TaskOutput } from './task-output.js';
 
 export interface TaskRequest {
@@ -38,6 +39,7 @@ export interface TasksOptions {
   readonly output: TaskOutput;
   readonly agents: Agents;
   readonly runtime: Runtime;
+  readonly shutdown: ShutdownPreparation;
   readonly defaultVersion: string | null;
   /** The task waits in this group, durably. */
   readonly onWaiting: (requirementKey: string) => void;
@@ -58,9 +60,15 @@ export class Tasks {
     }));
   }
 
-  /** Puts a task into the queue; resolves when it is durable. Rejects with INVALID_INPUT. */
+  /** Throws SHUTDOWN_PREPARED while no tasks are taken: before anything of a request is stored. */
+  refuseWhileLocked(): void {
+    this.#options.shutdown.refuseNewTasks();
+  }
+
+  /** Puts a task into the queue; resolves when it is durable. Rejects with INVALID_INPUT and SHUTDOWN_PREPARED. */
   async create({ name, creator, classifiers, timeLimitS, job }: TaskRequest): Promise<Task> {
     const { runtime, queue, defaultVersion, onWaiting } = this.#options;
+    this.refuseWhileLocked();
     const faults = this.classifierFaults(classifiers);
     if (faults.length > 0) throw invalidInput(faults);
     const { requirement, priority } = classify(classifiers, defaultVersion);

@@ -42,12 +42,12 @@ export const instanceReport = z.object({
 });
 export type InstanceReport = z.infer<typeof instanceReport>;
 
-export const simulateWorkJob = z.object({
+const simulateWorkJob = z.object({
   type: z.literal('SIMULATE_WORK'),
   durationS: z.int().nonnegative(),
 });
 
-export const batchJob = z.object({
+const batchJob = z.object({
   type: z.literal('EXECUTE_BATCH_JOB'),
   model: z
     .discriminatedUnion('kind', [
@@ -64,7 +64,7 @@ export const batchJob = z.object({
   variables: z.array(z.object({ key: z.string(), value: z.string() })),
 });
 
-export const jobSchema = z.discriminatedUnion('type', [simulateWorkJob, batchJob]);
+const jobSchema = z.discriminatedUnion('type', [simulateWorkJob, batchJob]);
 
 export const endedReport = attemptRef.extend({
   outcome: z.enum(ATTEMPT_OUTCOMES),

@@ -62,7 +62,7 @@ export function classify(classifiers: readonly Classifier[], defaultVersion: str
 }
 
 /** Labels of a comma-separated list, in lower case; empty ones are dropped. */
-export function parseLabels(text: string): string[] {
+function parseLabels(text: string): string[] {
   return text
     .split(',')
     .map((label) => label.trim().toLowerCase())

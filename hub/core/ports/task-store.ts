@@ -66,6 +66,8 @@ export interface TaskQueue {
   agentsWithRunning(): Promise<string[]>;
 }
 
+export type TaskOrder = 'NEWEST_FIRST' | 'NEXT_TO_RUN_FIRST' | 'LONGEST_RUNNING_FIRST';
+
 export interface TaskQuery {
   /** Counted from 0. */
   readonly page: number;
@@ -78,6 +80,8 @@ export interface TaskQuery {
   readonly priority?: Priority | undefined;
   /** Any of these; empty for all. */
   readonly statuses: readonly TaskStatus[];
+  /** By time of the request (when left out), by place in the queue, or by time of the start. */
+  readonly order?: TaskOrder;
 }
 
 export interface TaskPage {
@@ -89,7 +93,6 @@ export interface TaskPage {
 export interface TaskArchive {
   find(taskId: string): Promise<Task | undefined>;
   filesOf(taskId: string): Promise<TaskFiles>;
-  /** Newest request first. */
   list(query: TaskQuery): Promise<TaskPage>;
   /** Removes tasks that have ended, with all that belongs to them. */
   remove(taskIds: readonly string[]): Promise<boolean[]>;

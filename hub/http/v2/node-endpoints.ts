@@ -1,8 +1,8 @@
 /** Workbench instances and agents in the 2.x interface (specification 4.1, endpoints 17, 18, 23 and 24). */
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
-import { HubError } from '../../core/errors.js';
 import type { Instances } from '../../engine/instances.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
+import { findAgent, findInstance } from '../found.js';
 import { pageFrom } from '../page.js';
 import { presentAgent, presentInstance } from './present.js';
 import {
@@ -54,16 +54,7 @@ export function nodeEndpoints(instances: Instances): Endpoint[] {
           404: { description: 'There is no such instance.' },
         },
       },
-      ({ params, context }) => {
-        const instance = instances.find(params.id);
-        if (!instance) {
-          throw new HubError(
-            'INSTANCE_NOT_FOUND',
-            `there is no instance with the id ${JSON.stringify(params.id)}`,
-          );
-        }
-        return context.json(presentInstance(instance));
-      },
+      ({ params, context }) => context.json(presentInstance(findInstance(instances, params.id))),
     ),
     endpoint(
       {
@@ -98,12 +89,7 @@ export function nodeEndpoints(instances: Instances): Endpoint[] {
           404: { description: 'There is no such agent.' },
         },
       },
-      ({ params, context }) => {
-        const agent = instances.findAgent(params.id);
-        if (!agent)
-          throw new HubError('AGENT_NOT_FOUND', `there is no agent with the id ${JSON.stringify(params.id)}`);
-        return context.json(presentAgent(agent));
-      },
+      ({ params, context }) => context.json(presentAgent(findAgent(instances, params.id))),
     ),
   ];
 }

@@ -84,7 +84,7 @@ function presentExecutingWorkbench({ instance, startedAtMs }: Task) {
   return { executingWorkbench: { id, version, revision } };
 }
 
-function presentOutput({ path, content }: OutputContent) {
+export function presentOutput({ path, content }: OutputContent) {
   const slash = path.lastIndexOf('/');
   return {
     ...(slash < 0 ? {} : { directory: path.slice(0, slash) }),

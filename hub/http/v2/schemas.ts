@@ -33,7 +33,7 @@ const classifierType = z
     override: shown({ type: 'string', enum: [...CLASSIFIER_TYPES] }),
   });
 
-export const classifierSchema = z
+const classifierSchema = z
   .object({
     type: classifierType,
     value: z.string().max(10_000).meta({ description: 'What is asked for.', example: '9.*' }),
@@ -68,10 +68,11 @@ export const simulateWorkRequest = z
       .meta({ description: 'How long the simulated job takes, in seconds.', example: 5 }),
   })
   .meta({ id: 'SimulateWorkRequest' });
+export type SimulateWorkRequest = z.output<typeof simulateWorkRequest>;
 
 const base64 = z.string().meta({ format: 'byte', description: 'Base64 (RFC 4648 section 4, with padding).' });
 
-export const modelTypeSchema = z
+const modelTypeSchema = z
   .string()
   .transform((text) => text.trim().toUpperCase())
   .pipe(
@@ -85,7 +86,7 @@ export const modelTypeSchema = z
     override: shown({ type: 'string', pattern: '^[A-Za-z0-9]{1,16}$' }),
   });
 
-export const modelReferenceSchema = z.object({
+const modelReferenceSchema = z.object({
   type: enumeration(['LOCAL_FILESYSTEM', 'INPUT_STORAGE']),
   parameters: z.array(z.object({ key: z.string(), value: z.string() })).max(100),
 });

@@ -1,12 +1,10 @@
 /** Tasks in the 2.x interface (specification 4.1, endpoints 8 to 16). */
-import { hasEnded } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';
-import type { FileStore } from '../../core/ports/files.js';
 import type { Tasks } from '../../engine/tasks.js';
 import { contentStream } from '../content-stream.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
 import { pageOf } from '../page.js';
-import { takeInBatchJob } from './batch-job-intake.js';
+import type { TaskRequests } from '../task-requests.js';
 import { presentBatchJobResult, presentCreation, presentSimulateWorkResult, presentTask } from './present.js';
 import {
   cancelQuery,
@@ -26,7 +24,7 @@ const BASE = '/api/2.0/workbench/task';
 const NOT_FOUND = { description: 'There is no such task.' };
 const LOCKED = { description: 'The resource is locked: the hub takes no tasks at present.' };
 
-export function taskEndpoints(tasks: Tasks, files: FileStore): Endpoint[] {
+export function taskEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] {
   return [
     endpoint(
       {
@@ -39,16 +37,8 @@ export function taskEndpoints(tasks: Tasks, files: FileStore): Endpoint[] {
         body: simulateWorkRequest,
         responses: { 201: { description: 'The task waits.', schema: creationResponse }, 423: LOCKED },
       },
-      async ({ body, context }) => {
-        const task = await tasks.create({
-          name: body.name ?? null,
-          creator: null,
-          classifiers: body.classifiers ?? [],
-          timeLimitS: body.timeLimit ?? null,
-          job: { type: 'SIMULATE_WORK', durationS: body.duration },
-        });
-        return context.json(presentCreation(task), 201);
-      },
+      async ({ body, context }) =>
+        context.json(presentCreation(await requests.createSimulateWork(body)), 201),
     ),
     endpoint(
       {
@@ -62,11 +52,8 @@ export function taskEndpoints(tasks: Tasks, files: FileStore): Endpoint[] {
         query: resultQuery,
         responses: { 200: { description: 'The current state.', schema: simulateWorkResult }, 404: NOT_FOUND },
       },
-      async ({ params, query, context }) => {
-        const signal = () => context.req.raw.signal;
-        const task = await tasks.awaitEnd(params.id, 'SIMULATE_WORK', query.timeout * 1000, signal);
-        return context.json(presentSimulateWorkResult(task));
-      },
+      async (request) =>
+        request.context.json(presentSimulateWorkResult(await requests.simulateWorkResult(request))),
     ),
     endpoint(
       {
@@ -79,18 +66,7 @@ export function taskEndpoints(tasks: Tasks, files: FileStore): Endpoint[] {
         body: executeBatchJobRequest,
         responses: { 201: { description: 'The task waits.', schema: creationResponse }, 423: LOCKED },
       },
-      async ({ body, context }) => {
-        const classifiers = body.classifiers ?? [];
-        const job = await takeInBatchJob(body, tasks.classifierFaults(classifiers), files);
-        const task = await tasks.create({
-          name: body.name ?? null,
-          creator: null,
-          classifiers,
-          timeLimitS: body.timeLimit ?? null,
-          job,
-        });
-        return context.json(presentCreation(task), 201);
-      },
+      async ({ body, context }) => context.json(presentCreation(await requests.createBatchJob(body)), 201),
     ),
     endpoint(
       {
@@ -107,11 +83,9 @@ export function taskEndpoints(tasks: Tasks, files: FileStore): Endpoint[] {
           404: NOT_FOUND,
         },
       },
-      async ({ params, query, context }) => {
-        const signal = () => context.req.raw.signal;
-        const task = await tasks.awaitEnd(params.id, 'EXECUTE_BATCH_JOB', query.timeout * 1000, signal);
-        const outputs = hasEnded(task.status) ? await tasks.outputs(task.id) : null;
-        return context.json(presentBatchJobResult(task, outputs));
+      async (request) => {
+        const { task, outputs } = await requests.batchJobResult(request);
+        return request.context.json(presentBatchJobResult(task, outputs));
       },
     ),
     endpoint(
@@ -124,7 +98,10 @@ export function taskEndpoints(tasks: Tasks, files: FileStore): Endpoint[] {
         responses: { 200: { description: 'One page of tasks.', schema: taskPage } },
       },
       async ({ query: { status, ...query }, context }) => {
-        const { tasks: found, totalElements } = await tasks.list({ ...query, statuses: status });
+        const { tasks: found, totalElements } = await tasks.list({
+          ...query,
+          statuses: status,
+        });
         return context.json(pageOf(found.map(presentTask), totalElements, query));
       },
     ),

@@ -1,9 +1,15 @@
 import { priorityRank } from '@workbench-hub/shared/domain/priority';
-import type { TaskArchive, TaskQuery } from '../../core/ports/task-store.js';
+import type { TaskArchive, TaskOrder, TaskQuery } from '../../core/ports/task-store.js';
 import { TASK_TRANSITIONS, type TaskFiles } from '../../core/task.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';
 import { TASK_COLUMNS, TASK_TABLES, type TaskRow, taskOfRow } from './task-row.js';
+
+const ORDER_BY: Readonly<Record<TaskOrder, string>> = {
+  NEWEST_FIRST: 'seq DESC',
+  NEXT_TO_RUN_FIRST: 'priority, seq',
+  LONGEST_RUNNING_FIRST: 'started_at, seq',
+};
 
 interface FileRow {
   role: 'OUTPUT' | 'LOG';
@@ -51,7 +57,7 @@ export function sqliteTaskArchive(db: SqliteDatabase, commit: GroupCommit): Task
         .get(...values) as { total: number };
       const rows = db
         .prepare<unknown[], TaskRow>(
-          `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} ${condition} ORDER BY seq DESC LIMIT ? OFFSET ?`,
+          `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} ${condition} ORDER BY ${ORDER_BY[query.order ?? 'NEWEST_FIRST']} LIMIT ? OFFSET ?`,
         )
         .all(...values, query.size, query.page * query.size);
       return { tasks: rows.map(taskOfRow), totalElements: total.total };

@@ -1,0 +1,46 @@
+/**
+ * Preparing a shutdown (decisions 6): while it is initiated no task is taken and none is given out; running tasks end as
+ * usual and waiting ones stay in the queue. It is not kept over a restart.
+ */
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { HubError } from '../core/errors.js';
+
+export interface ShutdownStatus {
+  readonly initiated: boolean;
+  /** Milliseconds since 1970; null while it is not initiated. */
+  readonly initiatedAtMs: number | null;
+}
+
+export class ShutdownPreparation {
+  readonly #clock: Clock;
+  readonly #onChange: (initiated: boolean) => void;
+  #initiatedAtMs: number | null = null;
+
+  /** `onChange` is called when giving out tasks has to stop, or may go on. */
+  constructor(clock: Clock, onChange: (initiated: boolean) => void) {
+    this.#clock = clock;
+    this.#onChange = onChange;
+  }
+
+  get status(): ShutdownStatus {
+    return { initiated: this.#initiatedAtMs !== null, initiatedAtMs: this.#initiatedAtMs };
+  }
+
+  /** Initiating anew leaves the first moment in place. */
+  change(initiated: boolean): ShutdownStatus {
+    if (initiated !== this.status.initiated) {
+      this.#initiatedAtMs = initiated ? this.#clock.nowMs() : null;
+      this.#onChange(initiated);
+    }
+    return this.status;
+  }
+
+  /** Throws SHUTDOWN_PREPARED while a shutdown is being prepared. */
+  refuseNewTasks(): void {
+    if (this.#initiatedAtMs === null) return;
+    throw new HubError(
+      'SHUTDOWN_PREPARED',
+      'the hub is being prepared for a shutdown and takes no tasks; hand it in again after its restart',
+    );
+  }
+}

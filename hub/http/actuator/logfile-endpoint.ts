@@ -1,0 +1,63 @@
+/** The hub's log file (specification 4.1, endpoint 3), whole or in part (decisions 6). */
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import parseRange from 'range-parser';
+import { z } from 'zod';
+import { HubError } from '../../core/errors.js';
+import { type Endpoint, endpoint } from '../endpoint.js';
+
+const TEXT = { 'content-type': 'text/plain; charset=utf-8', 'accept-ranges': 'bytes' };
+
+export function logfileEndpoint(file: string): Endpoint {
+  return endpoint(
+    {
+      method: 'get',
+      path: '/actuator/logfile',
+      tag: 'Service',
+      summary: 'The log file of the hub',
+      description: 'Honours `Range: bytes=…` with one range.',
+      responses: {
+        200: { description: 'The whole file.', schema: z.string(), contentType: 'text/plain' },
+        206: { description: 'The range that was asked for.', schema: z.string(), contentType: 'text/plain' },
+        416: { description: 'The file has no such range.' },
+      },
+    },
+    async ({ context }) => {
+      const sizeBytes = await sizeOf(file);
+      const range = rangeOf(context.req.header('range'), sizeBytes);
+      if (range === 'UNSATISFIABLE') {
+        context.header('Content-Range', `bytes */${sizeBytes}`);
+        throw new HubError('RANGE_NOT_SATISFIABLE', `the log file has ${sizeBytes} bytes`);
+      }
+      if (sizeBytes === 0) return context.body('', 200, TEXT);
+      // The file grows meanwhile; what is announced is what is sent.
+      const { start, end } = range ?? { start: 0, end: sizeBytes - 1 };
+      const body = Readable.toWeb(createReadStream(file, { start, end })) as ReadableStream;
+      const headers = { ...TEXT, 'content-length': String(end - start + 1) };
+      if (!range) return context.body(body, 200, headers);
+      return context.body(body, 206, { ...headers, 'content-range': `bytes ${start}-${end}/${sizeBytes}` });
+    },
+  );
+}
+
+async function sizeOf(file: string): Promise<number> {
+  try {
+    return (await stat(file)).size;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return 0;
+  }
+}
+
+/** One range in bytes; undefined for none, another unit, several, or what is none (RFC 9110: then it is passed over). */
+function rangeOf(
+  header: string | undefined,
+  sizeBytes: number,
+): { start: number; end: number } | 'UNSATISFIABLE' | undefined {
+  if (header === undefined) return undefined;
+  const ranges = parseRange(sizeBytes, header);
+  if (ranges === -1) return 'UNSATISFIABLE';
+  if (ranges === -2 || ranges.type !== 'bytes' || ranges.length !== 1) return undefined;
+  return ranges[0];
+}

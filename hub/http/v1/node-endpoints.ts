@@ -1,0 +1,98 @@
+/** Workbench instances and connected servers in the 1.x interfaces (specification 4.2, endpoints 13 to 18). */
+import { z } from 'zod';
+import type { InstanceControl } from '../../engine/instance-control.js';
+import type { Instances } from '../../engine/instances.js';
+import { type Endpoint, endpoint } from '../endpoint.js';
+import { findAgent, findInstance } from '../found.js';
+import { pageFrom } from '../page.js';
+import { idParams } from '../v2/schemas.js';
+import { pageQuery } from '../validation.js';
+import { type Generation, presentInstance, presentServer } from './present.js';
+import { schemasOf } from './schemas.js';
+
+const NO_INSTANCE = { description: 'There is no such instance.' };
+const NO_SERVER = { description: 'There is no such server.' };
+
+export function nodeEndpointsV1(
+  generation: Generation,
+  instances: Instances,
+  control: InstanceControl,
+): Endpoint[] {
+  const base = `/api/${generation}/workbench/node`;
+  const instanceTag = `Workbench instances (${generation})`;
+  const serverTag = `Servers (${generation})`;
+  const schemas = schemasOf(generation);
+
+  return [
+    endpoint(
+      {
+        method: 'get',
+        path: `${base}/instance/list`,
+        tag: instanceTag,
+        summary: 'List the workbench instances, by id',
+        query: z.object(pageQuery),
+        responses: { 200: { description: 'One page of instances.', schema: schemas.instancePage } },
+      },
+      ({ query, context }) => {
+        const found = instances.list().map((instance) => presentInstance(instance, generation));
+        return context.json(pageFrom(found, query));
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: `${base}/instance/{id}`,
+        tag: instanceTag,
+        summary: 'One workbench instance',
+        params: idParams,
+        responses: { 200: { description: 'The instance.', schema: schemas.instance }, 404: NO_INSTANCE },
+      },
+      ({ params, context }) => context.json(presentInstance(findInstance(instances, params.id), generation)),
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: `${base}/server/list`,
+        tag: serverTag,
+        summary: 'List the connected servers, by id',
+        query: z.object(pageQuery),
+        responses: { 200: { description: 'One page of servers.', schema: schemas.serverPage } },
+      },
+      ({ query, context }) => {
+        const found = instances.agents().map((agent) => presentServer(agent, generation));
+        return context.json(pageFrom(found, query));
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: `${base}/server/{id}`,
+        tag: serverTag,
+        summary: 'One connected server',
+        params: idParams,
+        responses: { 200: { description: 'The server.', schema: schemas.server }, 404: NO_SERVER },
+      },
+      ({ params, context }) => context.json(presentServer(findAgent(instances, params.id), generation)),
+    ),
+    ...(generation === '1.0' ? (['start', 'stop'] as const) : []).map((command) =>
+      endpoint(
+        {
+          method: 'patch',
+          path: `${base}/instance/{id}/${command}`,
+          tag: instanceTag,
+          summary: command === 'start' ? 'Start a workbench instance' : 'Stop a workbench instance',
+          params: idParams,
+          responses: {
+            202: { description: 'Requested.' },
+            404: NO_INSTANCE,
+            502: { description: 'The agent of the instance is not connected or did not answer within 10 s.' },
+          },
+        },
+        async ({ params, context }) => {
+          await control.command(params.id, command);
+          return context.body(null, 202);
+        },
+      ),
+    ),
+  ];
+}

@@ -1,0 +1,150 @@
+/** Tasks in the 1.x interfaces (specification 4.2, endpoints 4 to 12; decisions, introduction). */
+import type { TaskStatus } from '@workbench-hub/shared/domain/task';
+import { z } from 'zod';
+import type { TaskOrder } from '../../core/ports/task-store.js';
+import type { Tasks } from '../../engine/tasks.js';
+import { type Endpoint, endpoint } from '../endpoint.js';
+import { pageOf } from '../page.js';
+import type { TaskRequests } from '../task-requests.js';
+import { executeBatchJobRequest, idParams, resultQuery, simulateWorkRequest } from '../v2/schemas.js';
+import { pageQuery } from '../validation.js';
+import {
+  type Generation,
+  presentBatchJobResult,
+  presentCreation,
+  presentSimulateWorkResult,
+  presentTask,
+} from './present.js';
+import { schemasOf } from './schemas.js';
+
+const NOT_FOUND = { description: 'There is no such task.' };
+const LOCKED = { description: 'The hub takes no tasks at present.' };
+
+const LISTS: readonly { path: string; summary: string; statuses: readonly TaskStatus[]; order: TaskOrder }[] =
+  [
+    { path: 'list', summary: 'List tasks, newest request first', statuses: [], order: 'NEWEST_FIRST' },
+    {
+      path: 'list/running',
+      summary: 'List the running tasks, longest running first',
+      statuses: ['RUNNING'],
+      order: 'LONGEST_RUNNING_FIRST',
+    },
+    {
+      path: 'list/waiting',
+      summary: 'List the waiting tasks, next to run first',
+      statuses: ['WAITING'],
+      order: 'NEXT_TO_RUN_FIRST',
+    },
+  ];
+
+export function taskEndpointsV1(generation: Generation, tasks: Tasks, requests: TaskRequests): Endpoint[] {
+  const base = `/api/${generation}/workbench/task`;
+  const tag = `Tasks (${generation})`;
+  const schemas = schemasOf(generation);
+  const created = { 201: { description: 'The task waits.', schema: schemas.creation }, 423: LOCKED };
+
+  return [
+    endpoint(
+      {
+        method: 'post',
+        path: `${base}/simulate-work/create`,
+        tag,
+        summary: 'Create a simulate-work task',
+        body: simulateWorkRequest,
+        responses: created,
+      },
+      async ({ body, context }) =>
+        context.json(presentCreation(await requests.createSimulateWork(body)), 201),
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: `${base}/simulate-work/{id}/result`,
+        tag,
+        summary: 'Result of a simulate-work task',
+        params: idParams,
+        query: resultQuery,
+        responses: { 200: { description: 'The state.', schema: schemas.simulateWorkResult }, 404: NOT_FOUND },
+      },
+      async (request) => {
+        const task = await requests.simulateWorkResult(request);
+        return request.context.json(presentSimulateWorkResult(task, generation));
+      },
+    ),
+    endpoint(
+      {
+        method: 'post',
+        path: `${base}/execute-batch-job/create`,
+        tag,
+        summary: 'Create an execute-batch-job task',
+        body: executeBatchJobRequest,
+        responses: created,
+      },
+      async ({ body, context }) => context.json(presentCreation(await requests.createBatchJob(body)), 201),
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: `${base}/execute-batch-job/{id}/result`,
+        tag,
+        summary: 'Result of an execute-batch-job task',
+        params: idParams,
+        query: resultQuery,
+        responses: { 200: { description: 'The state.', schema: schemas.batchJobResult }, 404: NOT_FOUND },
+      },
+      async (request) => {
+        const { task, outputs } = await requests.batchJobResult(request);
+        return request.context.json(presentBatchJobResult(task, outputs, generation));
+      },
+    ),
+    ...LISTS.map(({ path, summary, statuses, order }) =>
+      endpoint(
+        {
+          method: 'get',
+          path: `${base}/${path}`,
+          tag,
+          summary,
+          query: z.object(pageQuery),
+          responses: { 200: { description: 'One page of tasks.', schema: schemas.taskPage } },
+        },
+        async ({ query, context }) => {
+          const { tasks: found, totalElements } = await tasks.list({ ...query, statuses, order });
+          return context.json(pageOf(found.map(presentTask), totalElements, query));
+        },
+      ),
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: `${base}/{id}`,
+        tag,
+        summary: 'One task',
+        params: idParams,
+        responses: { 200: { description: 'The task.', schema: schemas.task }, 404: NOT_FOUND },
+      },
+      async ({ params, context }) => context.json(presentTask(await tasks.get(params.id))),
+    ),
+    ...(generation === '1.0' ? [cancelEndpoint(base, tag, tasks)] : []),
+  ];
+}
+
+function cancelEndpoint(base: string, tag: string, tasks: Tasks): Endpoint {
+  return endpoint(
+    {
+      method: 'delete',
+      path: `${base}/{id}/cancel`,
+      tag,
+      summary: 'Cancel a waiting task',
+      params: idParams,
+      responses: {
+        204: { description: 'The task is CANCELED.' },
+        404: NOT_FOUND,
+        409: { description: 'The task runs or has ended.' },
+      },
+    },
+    async ({ params, context }) => {
+      await tasks.cancel(params.id, false);
+      return context.body(null, 204);
+    },
+  );
+}

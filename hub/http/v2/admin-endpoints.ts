@@ -1,0 +1,104 @@
+/** Monitoring and administration in the 2.x interface (specification 4.1, endpoints 30 to 32). */
+import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
+import { z } from 'zod';
+import type { ShutdownPreparation, ShutdownStatus } from '../../engine/shutdown-preparation.js';
+import { type Endpoint, endpoint } from '../endpoint.js';
+
+const text = z.string();
+const bytes = z.int().meta({ description: 'Bytes.' });
+const space = {
+  total: bytes,
+  used: bytes,
+  free: bytes,
+  totalFormatted: text,
+  usedFormatted: text,
+  freeFormatted: text,
+  freePercentage: z.int(),
+};
+
+const serverInfoSchema = z
+  .object({
+    systemInfo: z.object({
+      version: text,
+      revision: text,
+      buildDate: text,
+      serverTime: text,
+      uptime: text,
+      javaVersion: text.meta({ description: 'Version of Node.js, the runtime that there is.' }),
+      javaVendor: text,
+      javaVm: text,
+      javaVmVersion: text,
+      javaRuntime: text,
+      javaHome: text.meta({ description: 'Folder of the executable of the runtime.' }),
+      osName: text,
+      osArchitecture: text,
+      osVersion: text,
+      fileEncoding: text,
+      userName: text,
+      userDir: text,
+      userTimezone: text,
+      userLocale: text,
+      inputArguments: z.array(text),
+    }),
+    memoryInfo: z.object({ ...space, max: bytes, maxFormatted: text }),
+    diskSpaceInfo: z.object(space),
+  })
+  .meta({ id: 'ServerInfo' });
+export type ServerInfo = z.output<typeof serverInfoSchema>;
+
+const shutdownStatusSchema = z
+  .object({
+    initiated: z.boolean(),
+    initiationTime: z.string().optional().meta({
+      description: 'Only while initiated. Local time of the hub.',
+      example: '2026-11-21T06:53:00.123',
+    }),
+  })
+  .meta({ id: 'ShutdownStatus' });
+
+const shutdownChange = z.object({ initiated: z.boolean() }).meta({ id: 'ShutdownChange' });
+
+export function adminEndpoints(
+  serverInfo: () => Promise<ServerInfo>,
+  shutdown: ShutdownPreparation,
+): Endpoint[] {
+  return [
+    endpoint(
+      {
+        method: 'get',
+        path: '/api/2.0/monitoring/server-info',
+        tag: 'Administration',
+        summary: 'The machine, its runtime, memory and disk',
+        responses: { 200: { description: 'As of now.', schema: serverInfoSchema } },
+      },
+      async ({ context }) => context.json(await serverInfo()),
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: '/api/2.0/admin/prepare-shutdown',
+        tag: 'Administration',
+        summary: 'Whether a shutdown is being prepared',
+        responses: { 200: { description: 'The status.', schema: shutdownStatusSchema } },
+      },
+      ({ context }) => context.json(present(shutdown.status)),
+    ),
+    endpoint(
+      {
+        method: 'post',
+        path: '/api/2.0/admin/prepare-shutdown/change',
+        tag: 'Administration',
+        summary: 'Prepare a shutdown, or take that back',
+        description:
+          'While initiated, creating a task answers 423, running tasks end as usual, and waiting ones stay in the queue.',
+        body: shutdownChange,
+        responses: { 200: { description: 'The new status.', schema: shutdownStatusSchema } },
+      },
+      ({ body, context }) => context.json(present(shutdown.change(body.initiated))),
+    ),
+  ];
+}
+
+function present({ initiated, initiatedAtMs }: ShutdownStatus) {
+  return { initiated, ...(initiatedAtMs === null ? {} : { initiationTime: localTimestamp(initiatedAtMs) }) };
+}

@@ -1,0 +1,75 @@
+/** Controlling workbench instances in the 2.x interface (specification 4.1, endpoints 19 to 22). */
+import { INSTANCE_COMMANDS, INSTANCE_LOG_TYPES } from '@workbench-hub/shared/domain/instance';
+import { z } from 'zod';
+import type { InstanceControl } from '../../engine/instance-control.js';
+import { type Endpoint, endpoint } from '../endpoint.js';
+import { idParams } from './schemas.js';
+
+const BASE = '/api/2.0/workbench/node/instance/{id}';
+const NOT_FOUND = { description: 'There is no such instance.' };
+const BAD_GATEWAY = {
+  description: 'The agent of the instance is not connected or did not answer within 10 s.',
+};
+
+const SUMMARIES = {
+  start: 'Start a workbench instance',
+  stop: 'Stop a workbench instance when its task has ended',
+  restart: 'Restart a workbench instance when its task has ended',
+};
+
+const logParams = z.object({
+  id: z.string(),
+  type: z
+    .string()
+    .transform((text) => text.toLowerCase())
+    .pipe(z.enum(INSTANCE_LOG_TYPES, { error: `must be one of ${INSTANCE_LOG_TYPES.join(', ')}` }))
+    .meta({
+      description: '`stdout`, `stderr`, or `console` for both in order.',
+      example: 'console',
+      override: { type: 'string', enum: [...INSTANCE_LOG_TYPES] },
+    }),
+});
+
+export function instanceControlEndpoints(control: InstanceControl): Endpoint[] {
+  return [
+    endpoint(
+      {
+        method: 'get',
+        path: `${BASE}/log/{type}`,
+        tag: 'Workbench instances',
+        summary: 'The latest lines of a log of a workbench instance',
+        params: logParams,
+        responses: {
+          200: {
+            description: 'The lines; empty when there are none.',
+            schema: z.string(),
+            contentType: 'text/plain',
+          },
+          404: NOT_FOUND,
+          502: BAD_GATEWAY,
+        },
+      },
+      async ({ params, context }) =>
+        context.body(await control.log(params.id, params.type), 200, {
+          'content-type': 'text/plain; charset=utf-8',
+        }),
+    ),
+    ...INSTANCE_COMMANDS.map((command) =>
+      endpoint(
+        {
+          method: 'patch',
+          path: `${BASE}/${command}`,
+          tag: 'Workbench instances',
+          summary: SUMMARIES[command],
+          description: 'Acts in the background. Of several requests the last one holds.',
+          params: idParams,
+          responses: { 202: { description: 'Requested.' }, 404: NOT_FOUND, 502: BAD_GATEWAY },
+        },
+        async ({ params, context }) => {
+          await control.command(params.id, command);
+          return context.body(null, 202);
+        },
+      ),
+    ),
+  ];
+}

@@ -1,0 +1,91 @@
+/** What the server-info endpoint tells of the machine and the runtime. The Java names are the contract's; they describe
+ *  Node.js and V8, since that is the runtime that there is (decisions 6). */
+import os from 'node:os';
+import { dirname } from 'node:path';
+import process from 'node:process';
+import { getHeapStatistics } from 'node:v8';
+import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
+import type { BuildInfo } from '@workbench-hub/shared/runtime/build-info';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+
+export interface Space {
+  readonly totalBytes: number;
+  readonly freeBytes: number;
+}
+
+export function serverInfo(build: BuildInfo, clock: Clock, disk: Space) {
+  const { locale, timeZone } = Intl.DateTimeFormat().resolvedOptions();
+  const heap = getHeapStatistics();
+  const { heapTotal, heapUsed } = process.memoryUsage();
+  return {
+    systemInfo: {
+      version: build.version,
+      revision: build.revision,
+      buildDate: build.buildDate,
+      serverTime: localTimestamp(clock.nowMs()),
+      uptime: formatUptime(process.uptime()),
+      javaVersion: process.versions.node,
+      javaVendor: 'OpenJS Foundation',
+      javaVm: 'V8',
+      javaVmVersion: process.versions.v8,
+      javaRuntime: 'Node.js',
+      javaHome: dirname(process.execPath),
+      osName: os.type(),
+      osArchitecture: os.arch(),
+      osVersion: os.release(),
+      fileEncoding: 'UTF-8',
+      userName: os.userInfo().username,
+      userDir: process.cwd(),
+      userTimezone: timeZone,
+      userLocale: locale,
+      inputArguments: [...process.execArgv],
+    },
+    memoryInfo: {
+      ...formatSpace({ totalBytes: heapTotal, freeBytes: heapTotal - heapUsed }),
+      max: heap.heap_size_limit,
+      maxFormatted: formatBytes(heap.heap_size_limit),
+    },
+    diskSpaceInfo: formatSpace(disk),
+  };
+}
+
+function formatSpace({ totalBytes, freeBytes }: Space) {
+  const usedBytes = totalBytes - freeBytes;
+  return {
+    total: totalBytes,
+    used: usedBytes,
+    free: freeBytes,
+    totalFormatted: formatBytes(totalBytes),
+    usedFormatted: formatBytes(usedBytes),
+    freeFormatted: formatBytes(freeBytes),
+    freePercentage: totalBytes === 0 ? 0 : Math.round((freeBytes / totalBytes) * 100),
+  };
+}
+
+/** `1.5 GiB` */
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
+}
+
+/** `2 d 3 h 4 min 5 s` */
+export function formatUptime(seconds: number): string {
+  const whole = Math.floor(seconds);
+  const parts: [number, string][] = [
+    [Math.floor(whole / 86_400), 'd'],
+    [Math.floor(whole / 3600) % 24, 'h'],
+    [Math.floor(whole / 60) % 60, 'min'],
+    [whole % 60, 's'],
+  ];
+  const first = parts.findIndex(([value]) => value > 0);
+  return parts
+    .slice(first < 0 ? 3 : first)
+    .map(([value, unit]) => `${value} ${unit}`)
+    .join(' ');
+}
