@@ -28,6 +28,8 @@ export function httpFiles({ address, token, dispatcher }: HttpFilesOptions): Fil
       return await request(fileUrl(address, digest), {
         ...rest,
         dispatcher,
+        // Left to itself, undici closes the connection after a HEAD, for servers that send a body then.
+        reset: false,
         headers: { authorization, ...headers },
       });
     } catch (error) {
