@@ -25,6 +25,7 @@ import { instanceControlEndpoints } from './http/v2/instance-control-endpoints.j
 import { nodeEndpoints } from './http/v2/node-endpoints.js';
 import { taskEndpoints } from './http/v2/task-endpoints.js';
 import { webServer } from './http/web-server.js';
+import { explainEndpoints } from './http/x/explain-endpoints.js';
 import { agentToken } from './security/agent-token.js';
 import { openSqliteStore, type Store } from './store/sqlite/store.js';
 import { serverInfo } from './system/server-info.js';
@@ -108,6 +109,7 @@ export function createHub(
         async () => serverInfo(buildInfo, runtime.clock, await diskSpace(installation)),
         engine.shutdown,
       ),
+      ...explainEndpoints(engine.tasks, engine.explanations),
       ...(['1.1', '1.0'] as const).flatMap((generation) => [
         ...taskEndpointsV1(generation, engine.tasks, requests),
         ...nodeEndpointsV1(generation, engine.instances, engine.control),

@@ -116,7 +116,7 @@ describe('names of additional files', () => {
     ['a\ud800', 'must be well-formed Unicode'],
     ['x'.repeat(256), 'must not have a part longer than 255 bytes'],
     [`${'ä'.repeat(128)}`, 'must not have a part longer than 255 bytes'],
-    ['a/'.repeat(512) + 'b', 'must have at most 1024 characters'],
+    [`${'a/'.repeat(512)}b`, 'must have at most 1024 characters'],
     ['.workbench-variables.json', 'must not begin with ".workbench-", which workbenches use'],
   ])('may not be %j', (path, what) => expect(faultOf(path)).toBe(what));
 

@@ -26,6 +26,8 @@ export interface AttemptsOptions {
   readonly log: Logger;
   /** The task waits again in this group. */
   readonly onWaiting: (requirementKey: string) => void;
+  /** The task has finished: how long it took is a measure for others of its kind. */
+  readonly onFinished: (task: Task, endedAtMs: number) => void;
 }
 
 export class Attempts {
@@ -66,10 +68,12 @@ export class Attempts {
   }
 
   async #carryOut(task: Task, ref: AttemptRef, consequence: Consequence): Promise<boolean> {
-    const { queue, results, output, clock, log, onWaiting } = this.#options;
+    const { queue, results, output, clock, log, onWaiting, onFinished } = this.#options;
     if (consequence.kind === 'END') {
-      const [counted] = await queue.end([{ ref, ending: consequence.ending, endedAtMs: clock.nowMs() }]);
+      const endedAtMs = clock.nowMs();
+      const [counted] = await queue.end([{ ref, ending: consequence.ending, endedAtMs }]);
       if (!counted) return false;
+      if (consequence.ending.status === 'FINISHED') onFinished(task, endedAtMs);
       log.debug({ ...ref, status: consequence.ending.status }, 'task ended');
       output.forget(task.id);
       results.announce(task.id);

@@ -8,6 +8,7 @@ import type { FileStore } from '../core/ports/files.js';
 import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
 import { Agents } from './agents.js';
 import { Attempts } from './attempts.js';
+import { Explanations } from './explanations.js';
 import { InstanceControl } from './instance-control.js';
 import { Instances } from './instances.js';
 import { Leases } from './leases.js';
@@ -42,6 +43,7 @@ export interface Engine {
   readonly instances: Instances;
   readonly control: InstanceControl;
   readonly shutdown: ShutdownPreparation;
+  readonly explanations: Explanations;
   readonly results: Results;
   /** Takes up what the store holds: the leases of running tasks, then the queue. */
   start(): Promise<void>;
@@ -62,7 +64,22 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const results = new Results(timers);
   const output = new TaskOutput();
   const onWaiting = (requirementKey: string) => scheduler.announce(requirementKey);
-  const attempts = new Attempts({ queue, archive, results, output, limits, clock, log, onWaiting });
+  const shutdown = new ShutdownPreparation(clock, (initiated) =>
+    initiated ? scheduler.pause() : scheduler.resume(),
+  );
+  const { defaultVersion } = options;
+  const explanations = new Explanations({ queue, instances, shutdown, clock, defaultVersion });
+  const attempts = new Attempts({
+    queue,
+    archive,
+    results,
+    output,
+    limits,
+    clock,
+    log,
+    onWaiting,
+    onFinished: (task, endedAtMs) => explanations.measured(task, endedAtMs),
+  });
   const leases = new Leases({ queue, attempts, timers, log, leaseTimeoutMs: options.leaseTimeoutMs });
   const agents = new Agents({
     queue,
@@ -93,9 +110,6 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
         .catch((error: unknown) => log.error({ err: error, ...task.ref }, 'a task could not be put back'));
     },
   });
-  const shutdown = new ShutdownPreparation(clock, (initiated) =>
-    initiated ? scheduler.pause() : scheduler.resume(),
-  );
   const tasks = new Tasks({
     queue,
     archive,
@@ -105,8 +119,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     agents,
     runtime,
     shutdown,
+    explanations,
     onWaiting,
-    defaultVersion: options.defaultVersion,
+    defaultVersion,
   });
   const sweeper = new Sweeper({
     queue,
@@ -126,6 +141,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     instances,
     control: new InstanceControl(instances, agents),
     shutdown,
+    explanations,
     results,
     start: async () => {
       await leases.start();

@@ -53,9 +53,17 @@ export class Instances {
   readonly #clock: Clock;
   readonly #agents = new Map<string, Agent>();
   readonly #instances = new Map<string, Instance>();
+  #lastLossMs: number;
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#lastLossMs = clock.nowMs();
+  }
+
+  /** When an instance was last removed or changed its version or labels, or since when the hub runs; milliseconds since
+   *  1970. What fits no instance now has fitted none since then at the latest. */
+  get lastLossMs(): number {
+    return this.#lastLossMs;
   }
 
   /** Takes what was remembered; those agents are away until they come. */
@@ -80,6 +88,7 @@ export class Instances {
     reports: readonly InstanceReport[],
     running: readonly AttemptRef[],
   ): void {
+    if (this.#loses(id, reports)) this.#lastLossMs = this.#clock.nowMs();
     this.#forgetInstances(id);
     const agent: Agent = {
       id,
@@ -112,6 +121,7 @@ export class Instances {
   }
 
   forget(agentId: string): void {
+    this.#lastLossMs = this.#clock.nowMs();
     this.#forgetInstances(agentId);
     this.#agents.delete(agentId);
   }
@@ -198,6 +208,13 @@ export class Instances {
     };
     agent.instances.set(profile.id, instance);
     this.#instances.set(profile.id, instance);
+  }
+
+  /** Whether the agent held an instance that is not among these any more, as it was. */
+  #loses(agentId: string, reports: readonly InstanceReport[]): boolean {
+    const held = this.#agents.get(agentId)?.instances.values() ?? [];
+    const offered = new Set(reports.map((report) => JSON.stringify(profileOf(report))));
+    return [...held].some(({ profile }) => !offered.has(JSON.stringify(profileOf(profile))));
   }
 
   #forgetInstances(agentId: string): void {

@@ -8,6 +8,7 @@ import type { FileStore, StoredFile } from '../core/ports/files.js';
 import type { TaskArchive, TaskPage, TaskQuery, TaskQueue } from '../core/ports/task-store.js';
 import { type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
 import type { Agents } from './agents.js';
+import type { Explanations } from './explanations.js';
 import type { Results } from './results.js';
 import type { ShutdownPreparation } from './shutdown-preparation.js';
 import type { TaskOutput } from './task-output.js';
@@ -40,6 +41,7 @@ export interface TasksOptions {
   readonly agents: Agents;
   readonly runtime: Runtime;
   readonly shutdown: ShutdownPreparation;
+  readonly explanations: Explanations;
   readonly defaultVersion: string | null;
   /** The task waits in this group, durably. */
   readonly onWaiting: (requirementKey: string) => void;
@@ -144,7 +146,7 @@ export class Tasks {
   async log(id: string): Promise<TaskLog> {
     const task = await this.get(id);
     if (!hasEnded(task.status)) {
-      const text = this.#options.output.read(id);
+      const text = await this.#textWhileNotEnded(task);
       return text === '' ? { kind: 'NONE' } : { kind: 'TEXT', text };
     }
     const { log } = await this.#options.archive.filesOf(id);
@@ -152,6 +154,11 @@ export class Tasks {
     const file = await this.#options.files.find(log.digest);
     if (!file) throw new Error(`log ${log.digest} of task ${id} is missing`);
     return { kind: 'FILE', file };
+  }
+
+  async #textWhileNotEnded(task: Task): Promise<string> {
+    if (task.status === 'RUNNING') return this.#options.output.read(task.id);
+    return (await this.#options.explanations.lineFor(task)) ?? '';
   }
 
   /** Cancels a waiting task, by force also a running one. Rejects with TASK_NOT_CANCELABLE. */

@@ -41,6 +41,8 @@ export interface ReleasedAttempt {
   readonly loss: LossKind;
 }
 
+export type QueuePlace = { readonly taskId: string } | { readonly newWithPriorityRank: number };
+
 /** The queue: what waits, what runs, and the steps between. */
 export interface TaskQueue {
   insert(tasks: readonly NewTask[]): Promise<void>;
@@ -48,6 +50,8 @@ export interface TaskQueue {
   waitingGroups(): Promise<string[]>;
   /** The first tasks of each of these groups, at most `limit` of each, in order within a group. */
   heads(groups: readonly { requirementKey: string; limit: number }[]): Promise<WaitingTask[]>;
+  /** How many waiting tasks of these groups come before a task: one that waits, or a new one of this priority. */
+  countAhead(groups: readonly string[], of: QueuePlace): Promise<number>;
   /** WAITING to RUNNING; gives the tasks that were claimed. A claim may be lost with the machine's power (never with
    *  the hub's process): then the task waits again, and the agent that holds it is heard by {@link adopt}. */
   claim(claims: readonly Claim[]): Promise<ClaimedTask[]>;

@@ -40,17 +40,19 @@ const classifierSchema = z
   })
   .meta({ id: 'Classifier' });
 
+export const classifiersSchema = z
+  .array(classifierSchema)
+  .max(100)
+  .nullish()
+  .meta({ description: 'What the workbench instance must offer.', override: shownWithoutNull });
+
 const requestHead = {
   name: z
     .string()
     .max(1000)
     .nullish()
     .meta({ description: 'Label for the task.', example: 'run 7', override: shownWithoutNull }),
-  classifiers: z
-    .array(classifierSchema)
-    .max(100)
-    .nullish()
-    .meta({ description: 'What the workbench instance must offer.', override: shownWithoutNull }),
+  classifiers: classifiersSchema,
   timeLimit: z.int().min(1).nullish().meta({
     description: 'A longer run is ended and the task FAILED, in seconds.',
     example: 3600,

@@ -51,6 +51,13 @@ export function sqliteTaskQueue(db: SqliteDatabase, commit: GroupCommit): TaskQu
     SELECT seq, id, priority FROM task
     WHERE requirement_id = (SELECT id FROM requirement WHERE key = ?) AND status = 'WAITING'
     ORDER BY priority, seq LIMIT ?`);
+  const selectPlace = db.prepare<[string], { priority: number; seq: number }>(
+    'SELECT priority, seq FROM task WHERE id = ?',
+  );
+  const countAhead = db.prepare<[string, number, number], { ahead: number }>(`
+    SELECT count(*) AS ahead FROM task
+    WHERE requirement_id IN (SELECT id FROM requirement WHERE key IN (SELECT value FROM json_each(?)))
+      AND status = 'WAITING' AND (priority, seq) < (?, ?)`);
   const claimTask = db.prepare<[number, string, string, string, string, string], ClaimedRow>(`
     UPDATE task SET status = 'RUNNING', attempt = attempt + 1, started_at = ?, agent_id = ?, instance_id = ?,
                     instance_version = ?, instance_revision = ?
@@ -176,6 +183,14 @@ export function sqliteTaskQueue(db: SqliteDatabase, commit: GroupCommit): TaskQu
           }),
         ),
       ),
+    countAhead: async (groups, of) => {
+      const place =
+        'taskId' in of
+          ? selectPlace.get(of.taskId)
+          : { priority: of.newWithPriorityRank, seq: Number.MAX_SAFE_INTEGER };
+      if (!place) return 0;
+      return countAhead.get(JSON.stringify(groups), place.priority, place.seq)?.ahead ?? 0;
+    },
     claim: (claims) => commit.relaxed(() => claims.flatMap(claimOne)),
     adopt: (held) => commit.durable(() => held.map(adoptOne)),
     end: (ended) => commit.durable(() => ended.map(endOne)),

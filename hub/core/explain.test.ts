@@ -1,0 +1,141 @@
+import type { InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import { describe, expect, it } from 'vitest';
+import { type Candidate, explain, type Situation } from './explain.js';
+
+const NOW_MS = 1_000_000;
+
+function instance(
+  version: string,
+  labels: string[],
+  status: InstanceStatus = 'UP',
+  working = false,
+): Candidate {
+  return { profile: { id: `${version} ${labels.join()}`, version, revision: '', labels }, status, working };
+}
+
+function situation(part: Partial<Situation>): Situation {
+  return {
+    requirement: { version: '9.*', labels: ['gears', 'linux'] },
+    candidates: [],
+    tasksAhead: 0,
+    runTimes: null,
+    unfittingSinceMs: 500,
+    nowMs: NOW_MS,
+    givingOut: true,
+    ...part,
+  };
+}
+
+describe('explain', () => {
+  it('says NEVER only when no known instance fits, with what none offers and since when', () => {
+    const explanation = explain(
+      situation({ candidates: [instance('9.1', ['linux']), instance('8.0', ['linux', 'cfd'])] }),
+    );
+    expect(explanation).toMatchObject({
+      verdict: 'NEVER',
+      unsatisfied: [{ type: 'LABLES', value: 'gears' }],
+      knownInstances: 2,
+      satisfyingAll: 0,
+      satisfyingAllButOne: [{ missing: { type: 'LABLES', value: 'gears' }, instances: 1 }],
+      unfittingSinceMs: 500,
+      estimate: null,
+    });
+    expect(explanation.message).toBe(
+      'No known instance fits: none offers label "gears"; it waits until one does.',
+    );
+  });
+
+  it('names the one criterion that keeps instances from fitting when each is offered somewhere', () => {
+    const candidates = [
+      instance('9.1', ['gears']),
+      instance('8.0', ['gears', 'linux']),
+      instance('9.2', ['linux']),
+    ];
+    const explanation = explain(situation({ candidates }));
+    expect(explanation).toMatchObject({ verdict: 'NEVER', unsatisfied: [] });
+    expect(explanation.satisfyingAllButOne).toEqual([
+      { missing: { type: 'VERSION', value: '9.*' }, instances: 1 },
+      { missing: { type: 'LABLES', value: 'gears' }, instances: 1 },
+      { missing: { type: 'LABLES', value: 'linux' }, instances: 1 },
+    ]);
+    expect(explanation.message).toMatch(/: 1 lacks only version "9\.\*", 1 lacks only label "gears", /);
+  });
+
+  it('says NEVER when no instance is known at all', () => {
+    expect(explain(situation({ requirement: { version: null, labels: [] } }))).toMatchObject({
+      verdict: 'NEVER',
+      message: 'No known instance fits: none offers all that is asked for; it waits until one does.',
+    });
+  });
+
+  it('tells instances that are down from those whose agent is away', () => {
+    const labels = ['gears', 'linux'];
+    const candidates = [
+      instance('9.1', labels, 'DOWN'),
+      instance('9.2', labels, 'FAILED'),
+      instance('9.3', labels, 'UNKNOWN'),
+      instance('8.1', labels),
+    ];
+    expect(explain(situation({ candidates }))).toMatchObject({
+      verdict: 'NONE_UP',
+      fitting: { idle: 0, busy: 0, down: 2, unreachable: 1 },
+      message: '3 instances fit, but none is up: 2 down, 1 unreachable.',
+      estimate: null,
+      unfittingSinceMs: null,
+    });
+  });
+
+  it('says SOON when more instances are free than tasks are ahead', () => {
+    const candidates = [instance('9.1', ['gears', 'linux']), instance('9.2', ['gears', 'linux'])];
+    const explanation = explain(situation({ candidates, tasksAhead: 1 }));
+    expect(explanation).toMatchObject({
+      verdict: 'SOON',
+      estimate: { expectedMs: NOW_MS, latestMs: NOW_MS },
+    });
+    expect(explain(situation({ candidates, tasksAhead: 2 })).verdict).toBe('BUSY');
+  });
+
+  it('estimates the start from measured run times, and says nothing of it without them', () => {
+    const candidates = [
+      instance('9.1', ['gears', 'linux'], 'UP', true),
+      instance('9.2', ['gears', 'linux'], 'UP', true),
+    ];
+    const busy = situation({ candidates, tasksAhead: 3 });
+    expect(explain(busy)).toMatchObject({
+      verdict: 'BUSY',
+      estimate: null,
+      message: '2 fitting instances are busy, 3 tasks are ahead.',
+    });
+    const runTimes = { lowMs: 10_000, medianMs: 20_000, highMs: 40_000, count: 12 };
+    // Four tasks, this one among them, on two instances: the second round, after half of the first on the average.
+    const explanation = explain({ ...busy, runTimes });
+    expect(explanation.estimate).toEqual({
+      earliestMs: NOW_MS + 10_000,
+      expectedMs: NOW_MS + 30_000,
+      latestMs: NOW_MS + 80_000,
+      measuredRuns: 12,
+    });
+    expect(explanation.message).toBe(
+      '2 fitting instances are busy, 3 tasks are ahead; expected to start in 30 s (between 10 s and 80 s).',
+    );
+  });
+
+  it('says PAUSED while a shutdown is being prepared', () => {
+    const candidates = [instance('9.1', ['gears', 'linux'])];
+    expect(explain(situation({ candidates, givingOut: false }))).toMatchObject({
+      verdict: 'PAUSED',
+      estimate: null,
+    });
+  });
+
+  it('counts an instance for a task that asks for nothing', () => {
+    const requirement = { version: null, labels: [] };
+    const explanation = explain(situation({ requirement, candidates: [instance('1', [])] }));
+    expect(explanation).toMatchObject({
+      verdict: 'SOON',
+      satisfyingAll: 1,
+      unsatisfied: [],
+      satisfyingAllButOne: [],
+    });
+  });
+});

@@ -1,0 +1,209 @@
+/** Why a task waits, or how one would fare if it were handed in now: in words and as data. Pure; the engine gathers. */
+import type { Requirement } from '@workbench-hub/shared/domain/classifier';
+import type { InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import { fits } from '@workbench-hub/shared/domain/matching';
+import type { RunTimes } from './run-times.js';
+
+/** An instance as far as it matters here. */
+export interface Candidate {
+  readonly profile: InstanceProfile;
+  readonly status: InstanceStatus;
+  readonly working: boolean;
+}
+
+/** One thing that a task asks for: its version, or one of its labels. */
+export interface Criterion {
+  readonly type: 'VERSION' | 'LABLES';
+  readonly value: string;
+}
+
+export interface Situation {
+  readonly requirement: Requirement;
+  readonly candidates: readonly Candidate[];
+  /** Waiting tasks that come before this one and that the same instances could run. */
+  readonly tasksAhead: number;
+  /** Of tasks that asked for the same; null when too few have ended to say. */
+  readonly runTimes: RunTimes | null;
+  /** Since when no known instance has fitted, in case that none does; milliseconds since 1970. */
+  readonly unfittingSinceMs: number;
+  readonly nowMs: number;
+  /** False while the hub gives out no tasks, since a shutdown is being prepared. */
+  readonly givingOut: boolean;
+}
+
+/** NEVER: no known instance fits. NONE_UP: those that fit are all down or unreachable. BUSY: those that are up all work,
+ *  or others come first. SOON: an instance is free. PAUSED: the hub gives out nothing at present. */
+export const VERDICTS = ['NEVER', 'NONE_UP', 'BUSY', 'SOON', 'PAUSED'] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+export interface StartEstimate {
+  readonly expectedMs: number;
+  readonly earliestMs: number;
+  readonly latestMs: number;
+  /** How many measured runs it rests on. */
+  readonly measuredRuns: number;
+}
+
+export interface Explanation {
+  readonly verdict: Verdict;
+  readonly message: string;
+  /** What no known instance offers at all. */
+  readonly unsatisfied: readonly Criterion[];
+  readonly knownInstances: number;
+  readonly satisfyingAll: number;
+  /** How many instances would fit but for this one criterion; only criteria with such instances are listed. */
+  readonly satisfyingAllButOne: readonly { readonly missing: Criterion; readonly instances: number }[];
+  /** Of those that satisfy all. `down` includes starting, stopping and failed ones. */
+  readonly fitting: {
+    readonly idle: number;
+    readonly busy: number;
+    readonly down: number;
+    readonly unreachable: number;
+  };
+  readonly tasksAhead: number;
+  readonly unfittingSinceMs: number | null;
+  /** When it may start, in milliseconds since 1970; null when too little is known. */
+  readonly estimate: StartEstimate | null;
+}
+
+export function explain(situation: Situation): Explanation {
+  const { requirement, candidates, tasksAhead, givingOut } = situation;
+  const criteria = criteriaOf(requirement);
+  const fittingCandidates = candidates.filter(({ profile }) => fits(requirement, profile));
+  const fitting = countStates(fittingCandidates);
+  const verdict = verdictOf(fittingCandidates.length, fitting, tasksAhead, givingOut);
+  const facts = {
+    unsatisfied: criteria.filter(
+      (criterion) => !candidates.some(({ profile }) => satisfies(profile, criterion)),
+    ),
+    knownInstances: candidates.length,
+    satisfyingAll: fittingCandidates.length,
+    satisfyingAllButOne: allButOne(criteria, candidates),
+    fitting,
+    tasksAhead,
+    unfittingSinceMs: verdict === 'NEVER' ? situation.unfittingSinceMs : null,
+    estimate: estimateOf(verdict, fitting, situation),
+  };
+  return { verdict, message: wordsOf(verdict, facts, situation), ...facts };
+}
+
+function criteriaOf({ version, labels }: Requirement): Criterion[] {
+  const asked: Criterion[] = labels.map((value) => ({ type: 'LABLES', value }));
+  return version === null ? asked : [{ type: 'VERSION', value: version }, ...asked];
+}
+
+function satisfies(profile: InstanceProfile, { type, value }: Criterion): boolean {
+  return fits(
+    type === 'VERSION' ? { version: value, labels: [] } : { version: null, labels: [value] },
+    profile,
+  );
+}
+
+function allButOne(criteria: readonly Criterion[], candidates: readonly Candidate[]) {
+  return criteria
+    .map((missing) => ({
+      missing,
+      instances: candidates.filter(
+        ({ profile }) =>
+          !satisfies(profile, missing) &&
+          criteria.every((other) => other === missing || satisfies(profile, other)),
+      ).length,
+    }))
+    .filter(({ instances }) => instances > 0);
+}
+
+function countStates(fitting: readonly Candidate[]): Explanation['fitting'] {
+  const counts = { idle: 0, busy: 0, down: 0, unreachable: 0 };
+  for (const { status, working } of fitting) {
+    if (status === 'UNKNOWN') counts.unreachable++;
+    else if (status !== 'UP') counts.down++;
+    else if (working) counts.busy++;
+    else counts.idle++;
+  }
+  return counts;
+}
+
+function verdictOf(
+  known: number,
+  { idle, busy }: Explanation['fitting'],
+  tasksAhead: number,
+  givingOut: boolean,
+): Verdict {
+  if (known === 0) return 'NEVER';
+  if (!givingOut) return 'PAUSED';
+  if (idle + busy === 0) return 'NONE_UP';
+  return idle > tasksAhead ? 'SOON' : 'BUSY';
+}
+
+/** Tasks ahead are served in rounds by the instances that are up; each round takes one run time. A running task has, on
+ *  the average, half of its time left. */
+function estimateOf(
+  verdict: Verdict,
+  { idle, busy }: Explanation['fitting'],
+  { runTimes, tasksAhead, nowMs }: Situation,
+): StartEstimate | null {
+  if (verdict === 'SOON') {
+    return { expectedMs: nowMs, earliestMs: nowMs, latestMs: nowMs, measuredRuns: runTimes?.count ?? 0 };
+  }
+  if (verdict !== 'BUSY' || !runTimes) return null;
+  const toWaitFor = tasksAhead - idle + 1;
+  const rounds = Math.ceil(toWaitFor / (idle + busy));
+  return {
+    earliestMs: nowMs + (rounds - 1) * runTimes.lowMs,
+    expectedMs: nowMs + (rounds - 0.5) * runTimes.medianMs,
+    latestMs: nowMs + rounds * runTimes.highMs,
+    measuredRuns: runTimes.count,
+  };
+}
+
+function wordsOf(
+  verdict: Verdict,
+  facts: Omit<Explanation, 'verdict' | 'message'>,
+  { nowMs }: Situation,
+): string {
+  const { fitting, satisfyingAll, tasksAhead, estimate } = facts;
+  switch (verdict) {
+    case 'NEVER':
+      return `No known instance fits${neverDetail(facts)}; it waits until one does.`;
+    case 'PAUSED':
+      return 'The hub is being prepared for a shutdown and gives out no tasks until its restart.';
+    case 'NONE_UP':
+      return `${count(satisfyingAll, 'instance fits', 'instances fit')}, but none is up: ${fitting.down} down, ${fitting.unreachable} unreachable.`;
+    case 'SOON':
+      return `${count(fitting.idle, 'fitting instance is', 'fitting instances are')} free; it starts at once.`;
+    case 'BUSY': {
+      const when = estimate ? `; expected to start in ${span(estimate.expectedMs - nowMs)}` : '';
+      const range = estimate
+        ? ` (between ${span(estimate.earliestMs - nowMs)} and ${span(estimate.latestMs - nowMs)})`
+        : '';
+      return `${count(fitting.busy, 'fitting instance is', 'fitting instances are')} busy, ${count(tasksAhead, 'task is', 'tasks are')} ahead${when}${range}.`;
+    }
+  }
+}
+
+function neverDetail({
+  unsatisfied,
+  satisfyingAllButOne,
+}: Pick<Explanation, 'unsatisfied' | 'satisfyingAllButOne'>): string {
+  if (unsatisfied.length > 0) return `: none offers ${unsatisfied.map(name).join(', ')}`;
+  if (satisfyingAllButOne.length === 0) return ': none offers all that is asked for';
+  const near = satisfyingAllButOne.map(
+    ({ missing, instances }) => `${count(instances, 'lacks', 'lack')} only ${name(missing)}`,
+  );
+  return `: ${near.join(', ')}`;
+}
+
+function name({ type, value }: Criterion): string {
+  return `${type === 'VERSION' ? 'version' : 'label'} ${JSON.stringify(value)}`;
+}
+
+function count(amount: number, one: string, more: string): string {
+  return `${amount} ${amount === 1 ? one : more}`;
+}
+
+function span(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
+  return `${Math.round(seconds / 3600)} h`;
+}

@@ -1,0 +1,98 @@
+/** Gathers what is known about a waiting task, or one that might be handed in, and has it explained. */
+import {
+  type Classifier,
+  classify,
+  type Requirement,
+  requirementKey,
+  requirementOfKey,
+} from '@workbench-hub/shared/domain/classifier';
+import { fits } from '@workbench-hub/shared/domain/matching';
+import { type Priority, priorityRank } from '@workbench-hub/shared/domain/priority';
+import type { TaskType } from '@workbench-hub/shared/domain/task';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { type Explanation, explain } from '../core/explain.js';
+import type { TaskQueue } from '../core/ports/task-store.js';
+import { RunTimeBook } from '../core/run-times.js';
+import type { Task } from '../core/task.js';
+import type { Instances } from './instances.js';
+import type { ShutdownPreparation } from './shutdown-preparation.js';
+
+export interface ExplanationsOptions {
+  readonly queue: TaskQueue;
+  readonly instances: Instances;
+  readonly shutdown: ShutdownPreparation;
+  readonly clock: Clock;
+  readonly defaultVersion: string | null;
+}
+
+/** A task that has waited for so long says in its log why. */
+const LONG_WAIT_MS = 60_000;
+
+export class Explanations {
+  readonly #options: ExplanationsOptions;
+  readonly #runTimes = new RunTimeBook();
+
+  constructor(options: ExplanationsOptions) {
+    this.#options = options;
+  }
+
+  /** A task has ended after it ran: how long is a measure for the next of its kind. */
+  measured({ type, requirement, startedAtMs }: Task, endedAtMs: number): void {
+    if (startedAtMs !== null) this.#runTimes.add(kindOf(type, requirement), endedAtMs - startedAtMs);
+  }
+
+  /** Why this waiting task waits. */
+  async ofTask(task: Task): Promise<Explanation> {
+    const ahead = (groups: string[]) => this.#options.queue.countAhead(groups, { taskId: task.id });
+    return this.#explain(task.requirement, [task.type], task.requestedAtMs, ahead);
+  }
+
+  /** How a task with these classifiers, which are valid, would fare if it were handed in now. */
+  async ofClassifiers(
+    classifiers: readonly Classifier[],
+  ): Promise<Explanation & { requirement: Requirement; priority: Priority }> {
+    const { requirement, priority } = classify(classifiers, this.#options.defaultVersion);
+    const ahead = (groups: string[]) =>
+      this.#options.queue.countAhead(groups, { newWithPriorityRank: priorityRank(priority) });
+    const explanation = await this.#explain(requirement, ['EXECUTE_BATCH_JOB', 'SIMULATE_WORK'], 0, ahead);
+    return { ...explanation, requirement, priority };
+  }
+
+  /** The same in one line, for the log of a task that has waited for a minute; undefined before. */
+  async lineFor(task: Task): Promise<string | undefined> {
+    const waitedMs = this.#options.clock.nowMs() - task.requestedAtMs;
+    if (waitedMs < LONG_WAIT_MS) return undefined;
+    const { message } = await this.ofTask(task);
+    return `Waiting for ${Math.floor(waitedMs / 60_000)} min: ${message}\n`;
+  }
+
+  async #explain(
+    requirement: Requirement,
+    types: readonly TaskType[],
+    requestedAtMs: number,
+    countAhead: (groups: string[]) => Promise<number>,
+  ): Promise<Explanation> {
+    const { queue, instances, shutdown, clock } = this.#options;
+    const candidates = instances.list();
+    const fitting = candidates.filter(({ profile }) => fits(requirement, profile));
+    const competing = (await queue.waitingGroups()).filter((key) => {
+      const other = requirementOfKey(key);
+      return fitting.some(({ profile }) => fits(other, profile));
+    });
+    return explain({
+      requirement,
+      candidates,
+      tasksAhead: await countAhead(competing),
+      runTimes:
+        types.map((type) => this.#runTimes.of(kindOf(type, requirement))).find((found) => found !== null) ??
+        null,
+      unfittingSinceMs: Math.max(requestedAtMs, instances.lastLossMs),
+      nowMs: clock.nowMs(),
+      givingOut: !shutdown.status.initiated,
+    });
+  }
+}
+
+function kindOf(type: TaskType, requirement: Requirement): string {
+  return `${type} ${requirementKey(requirement)}`;
+}
