@@ -49,6 +49,8 @@ export async function openContentStore(
           if (expected && sizeBytes > expected.sizeBytes) break;
           await handle.writeFile(chunk);
         }
+        const now = runtime.clock.nowMs() / 1000;
+        await handle.utimes(now, now);
         await handle.sync();
       } finally {
         await handle.close();

@@ -112,6 +112,7 @@ export class SocketlessAgent {
   welcome = false;
   readonly #engine: RunningEngine;
   readonly #session = {
+    remoteAddress: null,
     send: (message: HubMessage) => void this.heard.push(message),
     close: (reason: string) => this.#end(reason),
     fail: (fault: string) => this.#end(`fault: ${fault}`),

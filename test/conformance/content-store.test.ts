@@ -1,0 +1,181 @@
+/** Contents of files on a real disk, with a real database for the small ones. */
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { DigestMismatch, type FileStore } from '@workbench-hub/hub/core/ports/files';
+import { MAX_SMALL_BYTES, openContentStore } from '@workbench-hub/hub/files/content-store';
+import { openSqliteStore, type Store } from '@workbench-hub/hub/store/sqlite/store';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { memoryLog } from '../support/memory-log.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+import { newTask } from './store-under-test.js';
+
+const HOUR_MS = 3_600_000;
+
+let folder: TemporaryFolder;
+let runtime: HandDrivenRuntime;
+let store: Store;
+let files: FileStore;
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  runtime = new HandDrivenRuntime();
+  store = openSqliteStore(join(folder.path, 'hub.sqlite'), runtime.timers, memoryLog().log);
+  files = await open();
+});
+afterEach(async () => {
+  store.close();
+  await folder.remove();
+});
+
+const root = () => join(folder.path, 'files');
+const open = (): Promise<FileStore> => openContentStore(root(), store.smallFiles, runtime);
+const refOf = (content: Buffer) => ({
+  digest: createHash('sha256').update(content).digest('hex'),
+  sizeBytes: content.length,
+});
+const contentOf = (bytes: number, fill = 'content') => Buffer.alloc(bytes, fill);
+
+/** Paths of the files below the store's folder. */
+async function onDisk(): Promise<string[]> {
+  const entries = await readdir(root(), { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(root().length + 1));
+}
+
+const SIZES = [0, 1, MAX_SMALL_BYTES, MAX_SMALL_BYTES + 1, 3 * 1024 * 1024 + 1];
+
+describe('a content', () => {
+  it.each(SIZES)('of %d bytes can be put and read', async (bytes) => {
+    const content = contentOf(bytes);
+    const ref = refOf(content);
+    expect(await files.put(content)).toEqual(ref);
+    expect(await files.find(ref.digest)).toMatchObject({ sizeBytes: bytes });
+    expect((await files.read(ref.digest))?.equals(content)).toBe(true);
+    const large = bytes > MAX_SMALL_BYTES;
+    expect(await onDisk()).toEqual(large ? [join(ref.digest.slice(0, 2), ref.digest)] : []);
+  });
+
+  it.each(SIZES)('of %d bytes can be received as a stream', async (bytes) => {
+    const content = contentOf(bytes);
+    const ref = refOf(content);
+    await files.receive(ref, Readable.from([content.subarray(0, 10), content.subarray(10)]));
+    expect((await files.read(ref.digest))?.equals(content)).toBe(true);
+  });
+
+  it('is kept once, however often it comes', async () => {
+    const content = contentOf(100_000);
+    await Promise.all([
+      files.put(content),
+      files.put(content),
+      files.receive(refOf(content), Readable.from([content])),
+    ]);
+    expect(await onDisk()).toHaveLength(1);
+    expect((await files.read(refOf(content).digest))?.equals(content)).toBe(true);
+  });
+
+  it('that is not there is undefined', async () => {
+    expect(await files.find('a'.repeat(64))).toBeUndefined();
+    expect(await files.read('a'.repeat(64))).toBeUndefined();
+  });
+
+  it('is there after a restart', async () => {
+    const contents = [contentOf(10), contentOf(100_000)];
+    for (const content of contents) await files.put(content);
+    store.close();
+    store = openSqliteStore(join(folder.path, 'hub.sqlite'), runtime.timers, memoryLog().log);
+    files = await open();
+    for (const content of contents) {
+      expect((await files.read(refOf(content).digest))?.equals(content)).toBe(true);
+    }
+  });
+});
+
+describe('a content that is not the one announced', () => {
+  it.each([
+    ['small, with another digest', contentOf(10), { digest: 'b'.repeat(64), sizeBytes: 10 }],
+    ['small, shorter', contentOf(9), { ...refOf(contentOf(9)), sizeBytes: 10 }],
+    ['small, longer', contentOf(11), { ...refOf(contentOf(11)), sizeBytes: 10 }],
+    ['large, with another digest', contentOf(100_000), { digest: 'b'.repeat(64), sizeBytes: 100_000 }],
+    ['large, shorter', contentOf(99_999), { ...refOf(contentOf(99_999)), sizeBytes: 100_000 }],
+    ['large, longer', contentOf(100_001), { ...refOf(contentOf(100_001)), sizeBytes: 100_000 }],
+    ['large, though announced small', contentOf(100_000), { ...refOf(contentOf(100_000)), sizeBytes: 10 }],
+  ])('is refused and leaves nothing: %s', async (_, content, announced) => {
+    const pieces = Readable.from([content.subarray(0, 5), content.subarray(5)]);
+    await expect(files.receive(announced, pieces)).rejects.toBeInstanceOf(DigestMismatch);
+    expect(await files.find(announced.digest)).toBeUndefined();
+    expect(await onDisk()).toEqual([]);
+  });
+
+  it('leaves nothing either when its stream breaks', async () => {
+    const content = contentOf(100_000);
+    const broken = Readable.from(
+      (async function* () {
+        yield content.subarray(0, 50_000);
+        throw new Error('the connection broke');
+      })(),
+    );
+    await expect(files.receive(refOf(content), broken)).rejects.toThrow('the connection broke');
+    expect(await onDisk()).toEqual([]);
+    expect(await files.find(refOf(content).digest)).toBeUndefined();
+  });
+});
+
+describe('sweep', () => {
+  const named = contentOf(100_000, 'named');
+  const orphan = contentOf(100_000, 'orphan');
+  const touched = contentOf(100_000, 'touched');
+  const small = contentOf(10, 'small');
+
+  it('removes what is old and named by no task', async () => {
+    for (const content of [named, orphan, touched, small]) {
+      await files.put(content);
+    }
+    await store.queue.insert([
+      newTask({
+        job: {
+          type: 'EXECUTE_BATCH_JOB',
+          model: null,
+          scripts: [refOf(named)],
+          additionalFiles: [],
+          variables: [],
+        },
+      }),
+    ]);
+    runtime.skip(HOUR_MS);
+    expect(await files.sweep(HOUR_MS)).toBe(0);
+    await files.put(touched);
+    runtime.skip(1);
+    expect(await files.sweep(HOUR_MS)).toBe(2);
+    const there: boolean[] = [];
+    for (const content of [named, orphan, touched, small]) {
+      there.push((await files.find(refOf(content).digest)) !== undefined);
+    }
+    expect(there).toEqual([true, false, true, false]);
+  });
+
+  it('leaves foreign files alone', async () => {
+    await files.put(orphan);
+    const { digest } = refOf(orphan);
+    await writeFile(join(root(), 'README'), 'by an operator');
+    await mkdir(join(root(), 'lost+found'));
+    await writeFile(join(root(), digest.slice(0, 2), 'notes.txt'), 'by an operator');
+    runtime.skip(2 * HOUR_MS);
+    expect(await files.sweep(HOUR_MS)).toBe(1);
+    expect((await onDisk()).sort()).toEqual(['README', join(digest.slice(0, 2), 'notes.txt')].sort());
+  });
+});
+
+describe('open', () => {
+  it('removes what a crash left half-written, and nothing else', async () => {
+    const content = contentOf(100_000);
+    await files.put(content);
+    await writeFile(join(root(), 'incoming', 'half-written'), 'half');
+    files = await open();
+    expect(await onDisk()).toEqual([join(refOf(content).digest.slice(0, 2), refOf(content).digest)]);
+    expect(await readFile(join(root(), (await onDisk())[0] as string))).toEqual(content);
+  });
+});

@@ -1,0 +1,39 @@
+/** The store on SQLite does what every store has to do: on real files, with the timers of the machine. */
+import { join } from 'node:path';
+import { openSqliteStore } from '@workbench-hub/hub/store/sqlite/store';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { describe } from 'vitest';
+import { memoryLog } from '../support/memory-log.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { describeAttemptSteps } from './attempt-steps-suite.js';
+import { describeRememberedThings } from './remembered-things-suite.js';
+import type { StoreUnderTest } from './store-under-test.js';
+import { describeTaskArchive } from './task-archive-suite.js';
+import { describeTaskQueue } from './task-queue-suite.js';
+
+async function open(): Promise<StoreUnderTest> {
+  const folder = await temporaryFolder();
+  const file = join(folder.path, 'hub.sqlite');
+  const openOnce = (): StoreUnderTest => {
+    const store = openSqliteStore(file, systemRuntime.timers, memoryLog().log);
+    return {
+      ...store,
+      reopen: async () => {
+        store.close();
+        return openOnce();
+      },
+      close: async () => {
+        store.close();
+        await folder.remove();
+      },
+    };
+  };
+  return openOnce();
+}
+
+describe.each([
+  ['queue', describeTaskQueue],
+  ['steps of attempts', describeAttemptSteps],
+  ['archive', describeTaskArchive],
+  ['remembered things', describeRememberedThings],
+])('SQLite: %s', (_, suite) => suite(open));

@@ -1,0 +1,88 @@
+/** What every store has to be able to do, and records to do it with. A suite gets a function that opens an empty store. */
+import type { AgentStore } from '@workbench-hub/hub/core/ports/agent-store';
+import type { SmallFiles } from '@workbench-hub/hub/core/ports/files';
+import type { TaskArchive, TaskQueue } from '@workbench-hub/hub/core/ports/task-store';
+import type { NewTask } from '@workbench-hub/hub/core/task';
+import { requirementKey } from '@workbench-hub/shared/domain/classifier';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+
+export interface StoreUnderTest {
+  readonly queue: TaskQueue;
+  readonly archive: TaskArchive;
+  readonly agents: AgentStore;
+  readonly smallFiles: SmallFiles;
+  /** Closes the store and opens it anew on the same data. This one is of no use afterwards. */
+  reopen(): Promise<StoreUnderTest>;
+  /** Closes the store and removes its data. */
+  close(): Promise<void>;
+}
+
+export type OpenStore = () => Promise<StoreUnderTest>;
+
+/** A digest that looks like one; the same for the same text. */
+export function digestOf(text: string): string {
+  return Buffer.from(text).toString('hex').padEnd(64, '0').slice(0, 64);
+}
+
+export function fileOf(text: string): { digest: string; sizeBytes: number } {
+  return { digest: digestOf(text), sizeBytes: text.length };
+}
+
+export const ANYTHING = requirementKey({ version: null, labels: [] });
+
+export function newTask(rest: Partial<NewTask> = {}): NewTask {
+  return {
+    id: systemRuntime.newId(),
+    type: 'SIMULATE_WORK',
+    name: null,
+    creator: null,
+    classifiers: [],
+    requirement: { version: null, labels: [] },
+    priority: 'NORMAL',
+    status: 'WAITING',
+    requestedAtMs: 1_795_000_000_000,
+    startedAtMs: null,
+    endedAtMs: null,
+    timeLimitS: null,
+    attempt: 0,
+    crashes: 0,
+    losses: 0,
+    instance: null,
+    batchExecutionStatus: null,
+    message: null,
+    job: { type: 'SIMULATE_WORK', durationS: 5 },
+    ...rest,
+  };
+}
+
+export const INSTANCE = { id: 'sim-1', version: '9.1.0', revision: '4711', agentId: 'agent-1' };
+
+/** Puts a task into the queue and claims it for an instance; gives the attempt. */
+export async function startTask(
+  { queue }: StoreUnderTest,
+  task = newTask(),
+  instance = INSTANCE,
+): Promise<AttemptRef> {
+  await queue.insert([task]);
+  return claim({ queue }, task.id, instance);
+}
+
+/** Claims a waiting task; gives the attempt. */
+export async function claim(
+  { queue }: Pick<StoreUnderTest, 'queue'>,
+  taskId: string,
+  instance = INSTANCE,
+): Promise<AttemptRef> {
+  const [claimed] = await queue.claim([{ taskId, instance, startedAtMs: 1_795_000_001_000 }]);
+  if (!claimed) throw new Error(`task ${taskId} could not be claimed`);
+  return claimed.ref;
+}
+
+/** How a task may end. */
+export const WELL = {
+  status: 'FINISHED',
+  batchExecutionStatus: 'OK',
+  message: null,
+  files: { outputFiles: [], log: null },
+} as const;

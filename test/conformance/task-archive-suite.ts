@@ -1,0 +1,179 @@
+import type { TaskQuery } from '@workbench-hub/hub/core/ports/task-store';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fileOf, newTask, type OpenStore, type StoreUnderTest, startTask, WELL } from './store-under-test.js';
+
+/** Reading, listing and removing. */
+export function describeTaskArchive(open: OpenStore): void {
+  let store: StoreUnderTest;
+  beforeEach(async () => {
+    store = await open();
+  });
+  afterEach(() => store.close());
+
+  const list = async (query: Partial<TaskQuery> = {}) =>
+    store.archive.list({ page: 0, size: 100, statuses: [], ...query });
+  const names = async (query: Partial<TaskQuery> = {}) => (await list(query)).tasks.map(({ name }) => name);
+
+  async function end(ref: Awaited<ReturnType<typeof startTask>>, endedAtMs: number) {
+    await store.queue.end([{ ref, ending: WELL, endedAtMs }]);
+  }
+
+  describe('list', () => {
+    it('gives the newest request first, in pages', async () => {
+      const tasks = Array.from({ length: 7 }, (_, at) => newTask({ name: `n${at}`, requestedAtMs: 5 }));
+      for (const task of tasks) await store.queue.insert([task]);
+      expect(await names({ size: 3 })).toEqual(['n6', 'n5', 'n4']);
+      expect(await names({ size: 3, page: 1 })).toEqual(['n3', 'n2', 'n1']);
+      expect(await names({ size: 3, page: 2 })).toEqual(['n0']);
+      expect(await list({ size: 3, page: 3 })).toEqual({ tasks: [], totalElements: 7 });
+      expect((await list({ size: 3, page: 1 })).totalElements).toBe(7);
+    });
+
+    it('gives an empty page very far behind the end', async () => {
+      await store.queue.insert([newTask()]);
+      expect(await list({ page: 999_999_999_999_999, size: 2000 })).toEqual({ tasks: [], totalElements: 1 });
+    });
+
+    it('gives nothing of an empty store', async () => {
+      expect(await list()).toEqual({ tasks: [], totalElements: 0 });
+    });
+
+    it('gives whole tasks', async () => {
+      const { job, ...task } = newTask({ name: 'whole', classifiers: [{ type: 'VERSION', value: '9' }] });
+      await store.queue.insert([{ ...task, job }]);
+      expect((await list()).tasks).toEqual([task]);
+    });
+
+    it('filters by type, priority and statuses', async () => {
+      await store.queue.insert([
+        newTask({ name: 'batch', type: 'EXECUTE_BATCH_JOB' }),
+        newTask({ name: 'urgent', priority: 'HIGHEST' }),
+        newTask({ name: 'plain' }),
+      ]);
+      await startTask(store, newTask({ name: 'running' }));
+      await end(await startTask(store, newTask({ name: 'ended' })), 1);
+      expect(await names({ type: 'EXECUTE_BATCH_JOB' })).toEqual(['batch']);
+      expect(await names({ priority: 'HIGHEST' })).toEqual(['urgent']);
+      expect(await names({ statuses: ['RUNNING'] })).toEqual(['running']);
+      expect(await names({ statuses: ['FINISHED', 'RUNNING'] })).toEqual(['ended', 'running']);
+      expect(await names({ statuses: ['CANCELED'] })).toEqual([]);
+      expect(await names({ statuses: ['WAITING'], priority: 'NORMAL', type: 'SIMULATE_WORK' })).toEqual([
+        'plain',
+      ]);
+      expect((await list({ statuses: ['WAITING'], size: 1 })).totalElements).toBe(3);
+    });
+
+    it('filters by id and creator as a whole, with case, with wildcards', async () => {
+      const anna = newTask({ name: 'a', creator: 'anna' });
+      await store.queue.insert([anna, newTask({ name: 'b', creator: 'Anna' }), newTask({ name: 'c' })]);
+      expect(await names({ creator: 'anna' })).toEqual(['a']);
+      expect(await names({ creator: '?nna' })).toEqual(['b', 'a']);
+      expect(await names({ creator: 'ann' })).toEqual([]);
+      expect(await names({ creator: '*' })).toEqual(['b', 'a']);
+      expect(await names({ id: anna.id })).toEqual(['a']);
+      expect(await names({ id: `${anna.id.slice(0, 35)}?` })).toContain('a');
+      expect(await names({ id: anna.id.slice(0, 35) })).toEqual([]);
+      expect(await names({ id: '*' })).toHaveLength(3);
+    });
+
+    it.each([
+      ['run 7', ['Run 7']],
+      ['RUN*', ['run [a-z]', 'Run 7']],
+      ['run ?', ['Run 7']],
+      ['*7', ['Run 7']],
+      ['run [a-z]', ['run [a-z]']],
+      ['*[a-z]', ['run [a-z]']],
+      ['*[*', ['run [a-z]']],
+      ['größe*', ['GRÖßE']],
+      ['GRÖß?', ['GRÖßE']],
+      ['100%', ['100%']],
+      ['1_0%', []],
+      ['*\\*', ['a\\b']],
+      ["it's", ["it's"]],
+      ['*', ["it's", 'a\\b', '100%', 'GRÖßE', 'run [a-z]', 'Run 7']],
+      ['', []],
+      ['run', []],
+    ])('filters by name %j, as a whole, without case', async (name, expected) => {
+      const known = ['Run 7', 'run [a-z]', 'GRÖßE', '100%', 'a\\b', "it's"];
+      await store.queue.insert([...known.map((each) => newTask({ name: each })), newTask()]);
+      expect(await names({ name })).toEqual(expected);
+    });
+
+    it('is not slowed down by a pattern with many wildcards', async () => {
+      await store.queue.insert([newTask({ name: 'a'.repeat(1000) })]);
+      const began = performance.now();
+      expect(await names({ name: `${'*a'.repeat(100)}b` })).toEqual([]);
+      expect(performance.now() - began).toBeLessThan(2000);
+    });
+  });
+
+  describe('files', () => {
+    it('are those of the end, not those of the job', async () => {
+      const script = fileOf('script');
+      const ref = await startTask(
+        store,
+        newTask({
+          type: 'EXECUTE_BATCH_JOB',
+          job: {
+            type: 'EXECUTE_BATCH_JOB',
+            model: null,
+            scripts: [script],
+            additionalFiles: [],
+            variables: [],
+          },
+        }),
+      );
+      expect(await store.archive.filesOf(ref.taskId)).toEqual({ outputFiles: [], log: null });
+      const outputFiles = [{ path: 'copy of the script', ...script }];
+      await store.queue.end([{ ref, ending: { ...WELL, files: { outputFiles, log: null } }, endedAtMs: 1 }]);
+      expect(await store.archive.filesOf(ref.taskId)).toEqual({ outputFiles, log: null });
+      expect(await store.archive.filesOf('nobody')).toEqual({ outputFiles: [], log: null });
+    });
+  });
+
+  describe('remove', () => {
+    it('takes ended tasks only, with their files', async () => {
+      const waiting = newTask();
+      await store.queue.insert([waiting]);
+      const running = await startTask(store);
+      const ended = await startTask(store);
+      const files = { outputFiles: [{ path: 'a', ...fileOf('a') }], log: fileOf('log') };
+      await store.queue.end([{ ref: ended, ending: { ...WELL, files }, endedAtMs: 1 }]);
+      expect(await store.smallFiles.named([fileOf('a').digest])).toEqual(new Set([fileOf('a').digest]));
+      const all = [waiting.id, running.taskId, ended.taskId, 'nobody'];
+      expect(await store.archive.remove(all)).toEqual([false, false, true, false]);
+      expect(await store.archive.find(ended.taskId)).toBeUndefined();
+      expect(await store.archive.filesOf(ended.taskId)).toEqual({ outputFiles: [], log: null });
+      expect(await store.smallFiles.named([fileOf('a').digest, fileOf('log').digest])).toEqual(new Set());
+      expect((await list()).totalElements).toBe(2);
+    });
+  });
+
+  describe('endedBefore', () => {
+    it('gives the ids of tasks that ended before a moment, oldest first', async () => {
+      const refs = [await startTask(store), await startTask(store), await startTask(store)];
+      const [a, b, c] = refs.map(({ taskId }) => taskId);
+      for (const [at, ref] of refs.entries()) await end(ref, [300, 100, 200][at] ?? 0);
+      await startTask(store);
+      expect(await store.archive.endedBefore(300, 10)).toEqual([b, c]);
+      expect(await store.archive.endedBefore(301, 10)).toEqual([b, c, a]);
+      expect(await store.archive.endedBefore(301, 1)).toEqual([b]);
+      expect(await store.archive.endedBefore(100, 10)).toEqual([]);
+    });
+  });
+
+  it('is the same after the store was opened anew', async () => {
+    const ref = await startTask(store, newTask({ name: 'kept', creator: 'anna' }));
+    await store.queue.end([
+      {
+        ref,
+        ending: { ...WELL, files: { outputFiles: [{ path: 'a', ...fileOf('a') }], log: null } },
+        endedAtMs: 9,
+      },
+    ]);
+    const before = [await store.archive.find(ref.taskId), await store.archive.filesOf(ref.taskId)];
+    store = await store.reopen();
+    expect([await store.archive.find(ref.taskId), await store.archive.filesOf(ref.taskId)]).toEqual(before);
+    expect(await names()).toEqual(['kept']);
+  });
+}

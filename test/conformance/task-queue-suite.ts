@@ -1,0 +1,218 @@
+import { requirementKey } from '@workbench-hub/shared/domain/classifier';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  ANYTHING,
+  claim,
+  fileOf,
+  INSTANCE,
+  newTask,
+  type OpenStore,
+  type StoreUnderTest,
+  startTask,
+  WELL,
+} from './store-under-test.js';
+
+/** What waits: putting in, groups, heads, claiming. */
+export function describeTaskQueue(open: OpenStore): void {
+  let store: StoreUnderTest;
+  beforeEach(async () => {
+    store = await open();
+  });
+  afterEach(() => store.close());
+
+  const key = (version: string | null, ...labels: string[]) => requirementKey({ version, labels });
+  const ids = (tasks: readonly { taskId: string }[]) => tasks.map(({ taskId }) => taskId);
+
+  describe('insert', () => {
+    it('keeps everything of a task', async () => {
+      const task = newTask({
+        type: 'EXECUTE_BATCH_JOB',
+        name: 'Größe "7"',
+        creator: 'anna',
+        classifiers: [
+          { type: 'VERSION', value: '9.*' },
+          { type: 'LABLES', value: 'Linux, gears' },
+        ],
+        requirement: { version: '9.*', labels: ['gears', 'linux'] },
+        priority: 'LOWEST',
+        timeLimitS: 2_592_000,
+        job: {
+          type: 'EXECUTE_BATCH_JOB',
+          model: { kind: 'CONTENT', path: 'model.wbpz', ...fileOf('model') },
+          scripts: [fileOf('script')],
+          additionalFiles: [{ path: 'a/b.txt', ...fileOf('b') }],
+          variables: [{ key: 'stiffness', value: '1 200' }],
+        },
+      });
+      await store.queue.insert([task]);
+      const { job, ...rest } = task;
+      expect(await store.archive.find(task.id)).toEqual(rest);
+      const [claimed] = await store.queue.claim([{ taskId: task.id, instance: INSTANCE, startedAtMs: 1 }]);
+      expect(claimed).toEqual({
+        ref: { taskId: task.id, attempt: 1, instanceId: 'sim-1' },
+        agentId: 'agent-1',
+        timeLimitS: 2_592_000,
+        job,
+      });
+    });
+
+    it('takes all of a list or none of it', async () => {
+      const first = newTask();
+      await store.queue.insert([first]);
+      const fresh = newTask();
+      await expect(store.queue.insert([fresh, first])).rejects.toThrow();
+      expect(await store.archive.find(fresh.id)).toBeUndefined();
+      await store.queue.insert([fresh]);
+      expect(await store.archive.find(fresh.id)).toBeDefined();
+    });
+
+    it('does not let one caller take another down that asks at the same time', async () => {
+      const taken = newTask();
+      await store.queue.insert([taken]);
+      const groups = ['a', 'b', 'c'].map((label) =>
+        newTask({ requirement: { version: null, labels: [label] } }),
+      );
+      const results = await Promise.allSettled(
+        [groups[0], taken, groups[1], taken, groups[2]].map((task) => store.queue.insert([task as never])),
+      );
+      expect(results.map(({ status }) => status)).toEqual([
+        'fulfilled',
+        'rejected',
+        'fulfilled',
+        'rejected',
+        'fulfilled',
+      ]);
+      expect((await store.queue.waitingGroups()).sort()).toEqual(
+        [ANYTHING, key(null, 'a'), key(null, 'b'), key(null, 'c')].sort(),
+      );
+    });
+  });
+
+  describe('groups and heads', () => {
+    it('gives the groups in which tasks wait, each once', async () => {
+      expect(await store.queue.waitingGroups()).toEqual([]);
+      const gears = newTask({ requirement: { version: '9.*', labels: ['gears'] } });
+      await store.queue.insert([newTask(), newTask(), gears]);
+      expect((await store.queue.waitingGroups()).sort()).toEqual([ANYTHING, key('9.*', 'gears')].sort());
+      await claim(store, gears.id);
+      expect(await store.queue.waitingGroups()).toEqual([ANYTHING]);
+    });
+
+    it('gives the heads of each group, by priority and then by time of the request', async () => {
+      const tasks = [
+        newTask({ priority: 'LOW' }),
+        newTask({ priority: 'NORMAL' }),
+        newTask({ priority: 'HIGHEST' }),
+        newTask({ priority: 'NORMAL' }),
+        newTask({ priority: 'HIGH', requirement: { version: '8', labels: [] } }),
+      ];
+      for (const task of tasks) await store.queue.insert([task]);
+      const [low, first, highest, second, other] = tasks.map(({ id }) => id);
+      const heads = await store.queue.heads([
+        { requirementKey: ANYTHING, limit: 3 },
+        { requirementKey: key('8'), limit: 9 },
+        { requirementKey: key('none'), limit: 9 },
+      ]);
+      expect(ids(heads.filter(({ requirementKey: group }) => group === ANYTHING))).toEqual([
+        highest,
+        first,
+        second,
+      ]);
+      expect(heads.filter(({ requirementKey: group }) => group === key('8'))).toEqual([
+        { taskId: other, requirementKey: key('8'), priorityRank: 1, sequence: expect.any(Number) },
+      ]);
+      expect(heads).toHaveLength(4);
+      expect(ids(heads)).not.toContain(low);
+      const sequenceOf = (id: string | undefined) => heads.find(({ taskId }) => taskId === id)?.sequence ?? 0;
+      expect(sequenceOf(first)).toBeLessThan(sequenceOf(second));
+    });
+
+    it('keeps the order of a list that is put in at once', async () => {
+      const tasks = Array.from({ length: 50 }, () => newTask());
+      await store.queue.insert(tasks);
+      const heads = await store.queue.heads([{ requirementKey: ANYTHING, limit: 50 }]);
+      expect(ids(heads)).toEqual(tasks.map(({ id }) => id));
+    });
+
+    it('puts a released task back into its old place', async () => {
+      const task = newTask();
+      const ref = await startTask(store, task);
+      const younger = newTask();
+      await store.queue.insert([younger]);
+      await store.queue.release([{ ref, loss: 'CRASH' }]);
+      const heads = await store.queue.heads([{ requirementKey: ANYTHING, limit: 9 }]);
+      expect(ids(heads)).toEqual([task.id, younger.id]);
+    });
+
+    it('gives nothing for no group', async () => {
+      await store.queue.insert([newTask()]);
+      expect(await store.queue.heads([])).toEqual([]);
+    });
+  });
+
+  describe('claim', () => {
+    it('takes a waiting task once', async () => {
+      const task = newTask();
+      await store.queue.insert([task]);
+      const asked = { taskId: task.id, instance: INSTANCE, startedAtMs: 7 };
+      const both = await Promise.all([store.queue.claim([asked]), store.queue.claim([asked])]);
+      expect(both.flat()).toHaveLength(1);
+      expect(await store.queue.claim([asked])).toEqual([]);
+      expect(await store.archive.find(task.id)).toMatchObject({
+        status: 'RUNNING',
+        attempt: 1,
+        startedAtMs: 7,
+        instance: INSTANCE,
+      });
+    });
+
+    it('takes those of a list that wait, and passes over the others', async () => {
+      const running = await startTask(store);
+      const waiting = newTask();
+      await store.queue.insert([waiting]);
+      const asked = [running.taskId, 'nobody', waiting.id].map((taskId) => ({
+        taskId,
+        instance: INSTANCE,
+        startedAtMs: 1,
+      }));
+      const claimed = await store.queue.claim(asked);
+      expect(claimed.map(({ ref }) => ref.taskId)).toEqual([waiting.id]);
+    });
+
+    it('counts attempts', async () => {
+      const first = await startTask(store);
+      await store.queue.release([{ ref: first, loss: 'RETURN' }]);
+      expect(await claim(store, first.taskId, { ...INSTANCE, id: 'sim-2' })).toEqual({
+        taskId: first.taskId,
+        attempt: 2,
+        instanceId: 'sim-2',
+      });
+    });
+  });
+
+  describe('what runs', () => {
+    it('is found by the agent that runs it', async () => {
+      const mine = await startTask(store);
+      const other = await startTask(store, newTask(), { ...INSTANCE, id: 'sim-9', agentId: 'agent-2' });
+      const ended = await startTask(store, newTask(), { ...INSTANCE, id: 'sim-8', agentId: 'agent-3' });
+      await store.queue.end([{ ref: ended, ending: WELL, endedAtMs: 1 }]);
+      await store.queue.insert([newTask()]);
+      expect((await store.queue.agentsWithRunning()).sort()).toEqual(['agent-1', 'agent-2']);
+      expect(await store.queue.runningOn('agent-1')).toMatchObject([
+        { id: mine.taskId, status: 'RUNNING', attempt: 1, instance: INSTANCE },
+      ]);
+      expect((await store.queue.runningOn('agent-2')).map(({ id }) => id)).toEqual([other.taskId]);
+      expect(await store.queue.runningOn('agent-3')).toEqual([]);
+    });
+
+    it('is the same after the store was opened anew', async () => {
+      const ref = await startTask(store);
+      const waiting = newTask({ requirement: { version: '9', labels: ['a'] } });
+      await store.queue.insert([waiting]);
+      store = await store.reopen();
+      expect(await store.queue.runningOn('agent-1')).toMatchObject([{ id: ref.taskId, attempt: 1 }]);
+      expect(await store.queue.waitingGroups()).toEqual([key('9', 'a')]);
+      expect(await store.queue.end([{ ref, ending: WELL, endedAtMs: 1 }])).toEqual([true]);
+    });
+  });
+}

@@ -1,0 +1,162 @@
+/** Cancel and delete, also at the very moment when something else happens to the task. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+
+let engine: RunningEngine;
+beforeEach(async () => {
+  engine = await startEngine();
+});
+afterEach(() => engine.close());
+
+async function create(): Promise<string> {
+  const task = await engine.tasks.create({
+    name: null,
+    creator: null,
+    classifiers: [],
+    timeLimitS: null,
+    job: { type: 'SIMULATE_WORK', durationS: 1 },
+  });
+  return task.id;
+}
+
+const canceled = (agent: SocketlessAgent) => agent.heard.filter(({ type }) => type === 'cancel');
+
+describe('cancel', () => {
+  it('takes a waiting task out of the queue for good', async () => {
+    const id = await create();
+    await engine.runtime.advance(500);
+    await engine.tasks.cancel(id, false);
+    const task = await engine.tasks.get(id);
+    expect(task).toMatchObject({ status: 'CANCELED', startedAtMs: null, attempt: 0 });
+    expect(task.endedAtMs).toBe(task.requestedAtMs + 500);
+    const agent = await SocketlessAgent.join(engine);
+    expect(agent.assigned).toEqual([]);
+  });
+
+  it('of a running task is refused, and says how it can be had', async () => {
+    await SocketlessAgent.join(engine);
+    const id = await create();
+    await engine.runtime.settle();
+    await expect(engine.tasks.cancel(id, false)).rejects.toMatchObject({
+      code: 'TASK_NOT_CANCELABLE',
+      message: `task ${id} is RUNNING, only a WAITING one can be canceled; add ?force=true to end it on its workbench instance`,
+    });
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING' });
+  });
+
+  it('by force ends a running task on its instance, and its report is dropped', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    const id = await create();
+    const next = await create();
+    await engine.runtime.settle();
+    const { ref } = agent.latest;
+    await engine.tasks.cancel(id, true);
+    await engine.runtime.settle();
+    expect(canceled(agent)).toEqual([{ type: 'cancel', ref }]);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'CANCELED', instance: { id: 'sim-1' } });
+    // The instance is busy until its agent says that it is not.
+    expect(agent.assigned).toHaveLength(1);
+    expect(await agent.end(ref, 'OK')).toBe(false);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'CANCELED' });
+    expect(agent.latest.ref.taskId).toBe(next);
+  });
+
+  it('by force reaches an agent that is away when it is back', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    const id = await create();
+    await engine.runtime.settle();
+    const { ref } = agent.latest;
+    await agent.vanish();
+    await engine.tasks.cancel(id, true);
+    const again = await SocketlessAgent.join(engine, { id: agent.id, nodeId: agent.nodeId, running: [ref] });
+    expect(canceled(again)).toEqual([{ type: 'cancel', ref }]);
+    expect(await again.end(ref, 'CANCELED')).toBe(false);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'CANCELED' });
+  });
+
+  it.each([false, true])('of an ended task is refused (by force: %s)', async (force) => {
+    const agent = await SocketlessAgent.join(engine);
+    const id = await create();
+    await engine.runtime.settle();
+    await agent.end(agent.latest.ref, 'OK');
+    await expect(engine.tasks.cancel(id, force)).rejects.toMatchObject({
+      code: 'TASK_NOT_CANCELABLE',
+      message: `task ${id} is FINISHED, only a WAITING one can be canceled`,
+    });
+  });
+
+  it('of an unknown task says so', async () => {
+    await expect(engine.tasks.cancel('nobody', false)).rejects.toMatchObject({
+      code: 'TASK_NOT_FOUND',
+      message: 'there is no task with the id "nobody"',
+    });
+  });
+
+  it.each([
+    ['as soon as it is asked for', 0],
+    ['a microtask later', 1],
+    ['two microtasks later', 2],
+    ['three microtasks later', 3],
+    ['five microtasks later', 5],
+  ])('against a claim: one of the two wins, and both sides agree (%s)', async (_, microtasks) => {
+    const agent = await SocketlessAgent.join(engine);
+    const id = await create();
+    for (let at = 0; at < microtasks; at++) await Promise.resolve();
+    const outcome = await engine.tasks.cancel(id, false).then(
+      () => 'CANCELED',
+      () => 'RUNNING',
+    );
+    await engine.runtime.settle();
+    expect(await engine.tasks.get(id)).toMatchObject({ status: outcome });
+    expect(agent.assigned).toHaveLength(outcome === 'RUNNING' ? 1 : 0);
+  });
+
+  it.each([0, 1, 2, 3, 5, 8])(
+    'by force against a claim: whatever was handed out is called back (%d microtasks later)',
+    async (microtasks) => {
+      const agent = await SocketlessAgent.join(engine);
+      const id = await create();
+      for (let at = 0; at < microtasks; at++) await Promise.resolve();
+      await engine.tasks.cancel(id, true);
+      await engine.runtime.settle();
+      expect(await engine.tasks.get(id)).toMatchObject({ status: 'CANCELED' });
+      const refs = agent.assigned.map(({ ref }) => ref);
+      expect(canceled(agent)).toEqual(refs.map((ref) => ({ type: 'cancel', ref })));
+      for (const ref of refs) expect(await agent.end(ref, 'CANCELED')).toBe(false);
+      const next = await create();
+      await engine.runtime.settle();
+      expect(agent.latest.ref.taskId).toBe(next);
+    },
+  );
+});
+
+describe('delete', () => {
+  it('removes an ended task with all that belongs to it', async () => {
+    const id = await create();
+    await engine.tasks.cancel(id, false);
+    await engine.tasks.remove(id);
+    await expect(engine.tasks.get(id)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' });
+    await expect(engine.tasks.remove(id)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' });
+  });
+
+  it('of a task that has not ended is refused', async () => {
+    const id = await create();
+    const refusal = (status: string) => ({
+      code: 'TASK_NOT_DELETABLE',
+      message: `task ${id} is ${status}, only one that is FINISHED, FAILED, CANCELED can be deleted`,
+    });
+    await expect(engine.tasks.remove(id)).rejects.toMatchObject(refusal('WAITING'));
+    await SocketlessAgent.join(engine);
+    await expect(engine.tasks.remove(id)).rejects.toMatchObject(refusal('RUNNING'));
+  });
+
+  it('takes a report that comes later for one of an unknown task', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    const id = await create();
+    await engine.runtime.settle();
+    await engine.tasks.cancel(id, true);
+    await engine.tasks.remove(id);
+    expect(await agent.end(agent.latest.ref, 'CANCELED')).toBe(false);
+    expect(engine.instances.find('sim-1')).toMatchObject({ working: false });
+  });
+});

@@ -1,0 +1,236 @@
+/** How agents join: refused, replaced, reconciled; and what is asked of them. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LOG_LEVEL } from '../support/memory-log.js';
+import { type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+
+const NODE = '0c0e5e0e-0000-4000-8000-000000000001';
+const OTHER_NODE = '0c0e5e0e-0000-4000-8000-000000000002';
+
+let engine: RunningEngine;
+beforeEach(async () => {
+  engine = await startEngine();
+});
+afterEach(() => engine.close());
+
+async function create(): Promise<string> {
+  const task = await engine.tasks.create({
+    name: null,
+    creator: null,
+    classifiers: [],
+    timeLimitS: null,
+    job: { type: 'SIMULATE_WORK', durationS: 1 },
+  });
+  await engine.runtime.settle();
+  return task.id;
+}
+
+const refusals = () =>
+  engine.log.filter(({ level, msg }) => level === LOG_LEVEL.WARN && msg === 'agent refused');
+
+describe('an agent that joins', () => {
+  it('is welcome, and listed with its instances', async () => {
+    const agent = await SocketlessAgent.join(engine, {
+      id: 'host-b',
+      instances: [
+        { id: 'sim-2', labels: ['Gears'] },
+        { id: 'sim-1', status: 'STARTING', upForMs: null },
+      ],
+    });
+    expect(agent.welcome).toBe(true);
+    expect(agent.heard).toEqual([
+      {
+        type: 'welcome',
+        protocolVersion: 1,
+        hubVersion: '0.1.0',
+        heartbeatIntervalMs: 5000,
+        silenceLimitMs: 30_000,
+      },
+    ]);
+    await SocketlessAgent.join(engine, { id: 'host-a', instances: [] });
+    expect(engine.instances.agents().map(({ id, status }) => [id, status])).toEqual([
+      ['host-a', 'UP'],
+      ['host-b', 'UP'],
+    ]);
+    expect(engine.instances.list()).toMatchObject([
+      { profile: { id: 'sim-1' }, status: 'STARTING', startedAtMs: null, working: false },
+      {
+        profile: { id: 'sim-2', version: '9.1.0', revision: '4711', labels: ['Gears'] },
+        agentId: 'host-b',
+        status: 'UP',
+        startedAtMs: engine.runtime.clock.nowMs() - 1000,
+      },
+    ]);
+  });
+
+  it('is refused when it speaks only versions that the hub does not', async () => {
+    const agent = await SocketlessAgent.join(engine, { protocolVersions: [2, 3] });
+    expect(agent.welcome).toBe(false);
+    expect(agent.heard).toEqual([
+      {
+        type: 'refused',
+        code: 'PROTOCOL_VERSION',
+        message:
+          'this hub speaks version 1 of the agent protocol, agent agent-1 version 2, 3: update the older of the two',
+      },
+    ]);
+    expect(engine.instances.agents()).toEqual([]);
+    expect(refusals()).toHaveLength(1);
+  });
+
+  it('is welcome when one of its versions is known', async () => {
+    const agent = await SocketlessAgent.join(engine, { protocolVersions: [7, 1] });
+    expect(agent.heard[0]).toMatchObject({ type: 'welcome', protocolVersion: 1 });
+  });
+
+  it('is refused while another one with its id is connected, and welcome when that is gone', async () => {
+    const first = await SocketlessAgent.join(engine, { nodeId: NODE });
+    const second = await SocketlessAgent.join(engine, { nodeId: OTHER_NODE });
+    expect(second.heard).toEqual([
+      {
+        type: 'refused',
+        code: 'AGENT_ID_TAKEN',
+        message: 'an agent with the id agent-1 is connected from elsewhere: give one of them another "id"',
+      },
+    ]);
+    expect(first.ended).toBeUndefined();
+    expect(refusals()).toMatchObject([{ agentId: 'agent-1', code: 'AGENT_ID_TAKEN' }]);
+    await first.vanish();
+    expect((await SocketlessAgent.join(engine, { nodeId: OTHER_NODE })).welcome).toBe(true);
+  });
+
+  it('is refused while another agent holds one of its instance ids, and takes it over when that is away', async () => {
+    const first = await SocketlessAgent.join(engine, { id: 'host-a', nodeId: NODE });
+    const second = await SocketlessAgent.join(engine, { id: 'host-b', instances: [{ id: 'x' }, {}] });
+    expect(second.heard).toEqual([
+      {
+        type: 'refused',
+        code: 'INSTANCE_ID_TAKEN',
+        message:
+          'the instance id sim-1 is in use by the connected agent host-a: ids are unique in the cluster',
+      },
+    ]);
+    expect(engine.instances.find('x')).toBeUndefined();
+    await first.vanish();
+    const third = await SocketlessAgent.join(engine, { id: 'host-b', instances: [{ id: 'x' }, {}] });
+    expect(third.welcome).toBe(true);
+    expect(engine.instances.find('sim-1')).toMatchObject({ agentId: 'host-b', status: 'UP' });
+    expect(engine.instances.findAgent('host-a')).toMatchObject({ status: 'DOWN', instances: [] });
+    const fourth = await SocketlessAgent.join(engine, { id: 'host-a', nodeId: NODE });
+    expect(fourth.heard).toMatchObject([{ type: 'refused', code: 'INSTANCE_ID_TAKEN' }]);
+  });
+
+  it('replaces its own older connection, and nothing is lost by that', async () => {
+    const first = await SocketlessAgent.join(engine, { nodeId: NODE });
+    const id = await create();
+    const { ref } = first.latest;
+    const second = await SocketlessAgent.join(engine, { nodeId: NODE, running: [ref] });
+    expect(first.ended).toBe('the same agent has connected anew');
+    expect(engine.instances.findAgent('agent-1')).toMatchObject({ status: 'UP' });
+    await first.say({ type: 'output', ref, offset: 0, text: 'from the dead connection' });
+    expect(await engine.tasks.log(id)).toEqual({ kind: 'NONE' });
+    await engine.runtime.advance(60 * 60_000);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', losses: 0 });
+    expect(await second.end(ref, 'OK')).toBe(true);
+  });
+
+  it('may come back with other instances', async () => {
+    const first = await SocketlessAgent.join(engine, { nodeId: NODE, instances: [{}, { id: 'sim-2' }] });
+    await first.vanish();
+    await SocketlessAgent.join(engine, { nodeId: NODE, instances: [{ id: 'sim-3' }] });
+    expect(engine.instances.list().map(({ profile }) => profile.id)).toEqual(['sim-3']);
+  });
+
+  it('is told to end what it runs that the hub does not want any more', async () => {
+    const unknown = { taskId: '019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77', attempt: 1, instanceId: 'sim-1' };
+    const waiting = await create();
+    const agent = await SocketlessAgent.join(engine, { running: [unknown] });
+    expect(agent.heard.map(({ type }) => type)).toEqual(['welcome', 'cancel']);
+    expect(agent.heard[1]).toEqual({ type: 'cancel', ref: unknown });
+    expect(engine.instances.find('sim-1')).toMatchObject({ working: true });
+    expect(await agent.end(unknown, 'CANCELED')).toBe(false);
+    expect(agent.latest.ref.taskId).toBe(waiting);
+  });
+
+  it('is believed about an attempt whose claim the hub lost with its power', async () => {
+    const id = await create();
+    const held = { taskId: id, attempt: 1, instanceId: 'sim-1' };
+    const agent = await SocketlessAgent.join(engine, { running: [held] });
+    expect(agent.assigned).toEqual([]);
+    expect(await engine.tasks.get(id)).toMatchObject({
+      status: 'RUNNING',
+      attempt: 1,
+      startedAtMs: engine.runtime.clock.nowMs(),
+      instance: { id: 'sim-1', version: '9.1.0', revision: '4711', agentId: 'agent-1' },
+    });
+    expect(await agent.end(held, 'OK')).toBe(true);
+  });
+
+  it('breaks the protocol with a second hello', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    await agent.say({
+      type: 'hello',
+      protocolVersions: [1],
+      agent: { id: agent.id, nodeId: agent.nodeId, version: '1', revision: '1' },
+      instances: [],
+      running: [],
+      spooled: [],
+    });
+    expect(agent.ended).toBe('fault: a second hello');
+  });
+});
+
+describe('a request to an agent', () => {
+  const ask = () =>
+    engine.agents
+      .request('agent-1', { kind: 'instanceCommand', instanceId: 'sim-1', command: 'restart' })
+      .then(
+        (text) => ({ text }),
+        (error: Error) => ({ name: error.name, message: error.message }),
+      );
+  const asked = (agent: SocketlessAgent) => {
+    const request = agent.heard.find((message) => message.type === 'request');
+    if (!request) throw new Error('nothing was asked');
+    return request;
+  };
+
+  it('is answered with what the agent says', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    const answer = ask();
+    const { requestId, request } = asked(agent);
+    expect(request).toEqual({ kind: 'instanceCommand', instanceId: 'sim-1', command: 'restart' });
+    await agent.say({ type: 'reply', requestId: 'of another one', error: null, text: 'x' });
+    await agent.say({ type: 'reply', requestId, error: null, text: 'done' });
+    expect(await answer).toEqual({ text: 'done' });
+  });
+
+  it('fails with the fault that the agent names', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    const answer = ask();
+    await agent.say({
+      type: 'reply',
+      requestId: asked(agent).requestId,
+      error: 'no such instance',
+      text: null,
+    });
+    expect(await answer).toEqual({ name: 'AgentUnavailable', message: 'no such instance' });
+  });
+
+  it('fails after 10 seconds without an answer', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    const answer = ask();
+    await engine.runtime.advance(10_000);
+    expect(await answer).toEqual({
+      name: 'AgentUnavailable',
+      message: 'agent agent-1 did not answer in 10 s',
+    });
+    await agent.say({ type: 'reply', requestId: asked(agent).requestId, error: null, text: 'late' });
+  });
+
+  it('fails at once when the agent goes away or is not there', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    const answer = ask();
+    await agent.vanish();
+    expect(await answer).toEqual({ name: 'AgentUnavailable', message: 'agent agent-1 went away' });
+    expect(await ask()).toEqual({ name: 'AgentUnavailable', message: 'agent agent-1 is not connected' });
+  });
+});

@@ -1,0 +1,131 @@
+/** What is no longer kept goes: ended tasks, contents that nobody names, agents long gone. */
+import { createHash } from 'node:crypto';
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  type EngineSetup,
+  type RunningEngine,
+  SocketlessAgent,
+  startEngine,
+} from '../support/running-engine.js';
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const LARGE = Buffer.alloc(100_000, 'large');
+
+let engine: RunningEngine;
+const start = async (setup: EngineSetup) => {
+  engine = await startEngine(setup);
+};
+afterEach(() => engine.close());
+
+/** Lets time pass, then sweeps once. */
+async function passAndSweep(byMs: number): Promise<void> {
+  engine.runtime.skip(byMs);
+  await engine.sweep();
+}
+
+async function createBatchJob(script: Buffer): Promise<string> {
+  const file = await engine.files.put(script);
+  const task = await engine.tasks.create({
+    name: null,
+    creator: null,
+    classifiers: [],
+    timeLimitS: null,
+    job: { type: 'EXECUTE_BATCH_JOB', model: null, scripts: [file], additionalFiles: [], variables: [] },
+  });
+  await engine.runtime.settle();
+  return task.id;
+}
+
+const isThere = async (content: Buffer) => {
+  return (await engine.files.find(createHash('sha256').update(content).digest('hex'))) !== undefined;
+};
+
+describe('an ended task', () => {
+  it('is kept for tasks.keepEndedFor, then removed with its results', async () => {
+    await start({ keepEndedForMs: DAY_MS });
+    const agent = await SocketlessAgent.join(engine);
+    const script = Buffer.from('// small');
+    const id = await createBatchJob(script);
+    const large = await engine.files.put(LARGE);
+    await agent.end(agent.latest.ref, 'OK', { outputFiles: [{ path: 'a', ...large }] });
+
+    await passAndSweep(DAY_MS);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED' });
+    expect(await engine.tasks.outputs(id)).toHaveLength(1);
+    expect([await isThere(script), await isThere(LARGE)]).toEqual([true, true]);
+
+    await passAndSweep(1);
+    await expect(engine.tasks.get(id)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' });
+    await passAndSweep(HOUR_MS + 1);
+    expect([await isThere(script), await isThere(LARGE)]).toEqual([false, false]);
+  });
+
+  it('goes in any of the three end states, and no other task does', async () => {
+    await start({ keepEndedForMs: DAY_MS });
+    const agent = await SocketlessAgent.join(engine);
+    const ids: string[] = [];
+    for (const outcome of ['OK', 'ERROR'] as const) {
+      ids.push(await createBatchJob(Buffer.from(outcome)));
+      await agent.end(agent.latest.ref, outcome);
+    }
+    const running = await createBatchJob(Buffer.from('running'));
+    const waiting = await createBatchJob(Buffer.from('waiting'));
+    const canceled = await createBatchJob(Buffer.from('canceled'));
+    await engine.tasks.cancel(canceled, false);
+    await passAndSweep(2 * DAY_MS);
+    const { tasks } = await engine.tasks.list({ page: 0, size: 20, statuses: [] });
+    expect(tasks.map(({ id }) => id)).toEqual([waiting, running]);
+    expect(ids).toHaveLength(2);
+  });
+});
+
+describe('contents', () => {
+  it('that nobody names go after an hour, those that a waiting task names stay', async () => {
+    await start({});
+    const orphan = Buffer.from('orphan');
+    const largeOrphan = Buffer.alloc(50_000, 'orphan');
+    await engine.files.put(orphan);
+    await engine.files.put(largeOrphan);
+    const named = Buffer.alloc(60_000, 'named');
+    await createBatchJob(named);
+    await passAndSweep(HOUR_MS - 1);
+    expect([await isThere(orphan), await isThere(named)]).toEqual([true, true]);
+    await passAndSweep(2);
+    expect([await isThere(orphan), await isThere(largeOrphan), await isThere(named)]).toEqual([
+      false,
+      false,
+      true,
+    ]);
+  });
+});
+
+describe('an agent that is long gone', () => {
+  it('is forgotten with its instances, but not while it has a task, and not while it is there', async () => {
+    await start({ forgetAgentsAfterMs: 7 * DAY_MS });
+    const gone = await SocketlessAgent.join(engine, { id: 'gone', instances: [{ id: 'old' }] });
+    await SocketlessAgent.join(engine, {
+      id: 'there',
+      instances: [{ id: 'new', status: 'DOWN', upForMs: null }],
+    });
+    engine.runtime.skip(30 * DAY_MS);
+    await gone.vanish();
+    await passAndSweep(7 * DAY_MS);
+    expect(engine.instances.agents().map(({ id }) => id)).toEqual(['gone', 'there']);
+    await passAndSweep(1);
+    expect(engine.instances.agents().map(({ id }) => id)).toEqual(['there']);
+    expect(engine.instances.find('old')).toBeUndefined();
+    engine = await engine.restart();
+    expect(engine.instances.agents().map(({ id }) => id)).toEqual(['there']);
+  });
+
+  it('is measured from when it went, not from when it came', async () => {
+    await start({ forgetAgentsAfterMs: 7 * DAY_MS });
+    const agent = await SocketlessAgent.join(engine);
+    engine.runtime.skip(30 * DAY_MS);
+    await agent.vanish();
+    engine = await engine.restart();
+    await passAndSweep(DAY_MS);
+    expect(engine.instances.agents()).toHaveLength(1);
+  });
+});

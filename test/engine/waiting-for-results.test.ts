@@ -1,0 +1,136 @@
+/** Clients that wait for the end of a task. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+
+let engine: RunningEngine;
+beforeEach(async () => {
+  engine = await startEngine();
+});
+afterEach(() => engine.close());
+
+async function create(): Promise<string> {
+  const task = await engine.tasks.create({
+    name: null,
+    creator: null,
+    classifiers: [],
+    timeLimitS: null,
+    job: { type: 'SIMULATE_WORK', durationS: 1 },
+  });
+  await engine.runtime.settle();
+  return task.id;
+}
+
+/** Waits for a task; `status` is undefined as long as there is no answer. */
+function await_(id: string, timeoutMs: number, signal = new AbortController().signal) {
+  const waiting: { status: string | undefined } = { status: undefined };
+  engine.tasks
+    .awaitEnd(id, 'SIMULATE_WORK', timeoutMs, () => signal)
+    .then(
+      ({ status }) => {
+        waiting.status = status;
+      },
+      (error: { code: string }) => {
+        waiting.status = error.code;
+      },
+    );
+  return waiting;
+}
+
+describe('waiting for the end of a task', () => {
+  it('ends with the task, for all who wait', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    const id = await create();
+    const all = [await_(id, 60_000), await_(id, 60_000)];
+    await engine.runtime.advance(59_999);
+    expect(all.map(({ status }) => status)).toEqual([undefined, undefined]);
+    expect(engine.results.waiting).toBe(2);
+    await agent.end(agent.latest.ref, 'OK');
+    expect(all.map(({ status }) => status)).toEqual(['FINISHED', 'FINISHED']);
+    expect(engine.results.waiting).toBe(0);
+  });
+
+  it('ends when its time is over, with what the task is then', async () => {
+    const id = await create();
+    const waiting = await_(id, 5000);
+    await SocketlessAgent.join(engine);
+    await engine.runtime.advance(4999);
+    expect(waiting.status).toBeUndefined();
+    await engine.runtime.advance(1);
+    expect(waiting.status).toBe('RUNNING');
+    expect(engine.results.waiting).toBe(0);
+  });
+
+  it('ends at once without a timeout, and with a task that has ended', async () => {
+    const id = await create();
+    const now = await_(id, 0);
+    await engine.runtime.settle();
+    expect(now.status).toBe('WAITING');
+    await engine.tasks.cancel(id, false);
+    const ended = await_(id, 60_000);
+    await engine.runtime.settle();
+    expect(ended.status).toBe('CANCELED');
+    expect(engine.results.waiting).toBe(0);
+  });
+
+  it('goes on while a task is given out again', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    const id = await create();
+    const waiting = await_(id, 60_000);
+    await agent.end(agent.latest.ref, 'INSTANCE_LOST');
+    expect(waiting.status).toBeUndefined();
+    await agent.end(agent.latest.ref, 'OK');
+    expect(waiting.status).toBe('FINISHED');
+  });
+
+  it.each([false, true])('ends with a cancel (by force: %s)', async (force) => {
+    if (force) await SocketlessAgent.join(engine);
+    const id = await create();
+    const waiting = await_(id, 60_000);
+    await engine.runtime.settle();
+    await engine.tasks.cancel(id, force);
+    await engine.runtime.settle();
+    expect(waiting.status).toBe('CANCELED');
+  });
+
+  it('frees its place when the client goes away', async () => {
+    const id = await create();
+    const client = new AbortController();
+    const timers = engine.runtime.pendingTimers;
+    const waiting = await_(id, 60_000, client.signal);
+    await engine.runtime.settle();
+    expect(engine.results.waiting).toBe(1);
+    client.abort();
+    await engine.runtime.settle();
+    expect(engine.results.waiting).toBe(0);
+    expect(engine.runtime.pendingTimers).toBe(timers);
+    expect(waiting.status).toBe('WAITING');
+  });
+
+  it('does not begin for a client that is gone already', async () => {
+    const id = await create();
+    const waiting = await_(id, 60_000, AbortSignal.abort());
+    await engine.runtime.settle();
+    expect(waiting.status).toBe('WAITING');
+    expect(engine.results.waiting).toBe(0);
+  });
+
+  it('ends when the hub stops', async () => {
+    const id = await create();
+    const waiting = await_(id, 60_000);
+    await engine.runtime.settle();
+    await engine.quiesce();
+    await engine.runtime.settle();
+    expect(waiting.status).toBe('WAITING');
+  });
+
+  it('misses no end, however close to the request it comes', async () => {
+    for (let microtasks = 0; microtasks < 8; microtasks++) {
+      const id = await create();
+      const waiting = await_(id, 60_000);
+      for (let at = 0; at < microtasks; at++) await Promise.resolve();
+      await engine.tasks.cancel(id, false);
+      await engine.runtime.settle();
+      expect(waiting.status, `${microtasks} microtasks`).toBe('CANCELED');
+    }
+  });
+});
