@@ -4,6 +4,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Context, Hono } from 'hono';
 import { HubError } from '../core/errors.js';
 import { readJson } from './body.js';
+import { serveDocs } from './docs.js';
 import type { Endpoint } from './endpoint.js';
 import { errorResponse } from './errors.js';
 import { OPENAPI_PATH } from './openapi.js';
@@ -36,6 +37,8 @@ export function createApp({ endpoints, openApiDocument, maxBodyBytes, runtime, l
   const document = JSON.stringify(openApiDocument);
   allow(OPENAPI_PATH, 'GET');
   app.get(OPENAPI_PATH, (context) => context.body(document, 200, { 'content-type': 'application/json' }));
+
+  for (const path of serveDocs(app)) allow(path, 'GET');
 
   for (const [path, methods] of allowed) {
     app.all(path, (context) => {
