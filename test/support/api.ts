@@ -1,0 +1,132 @@
+/** A client of the REST interface whose every answer is held against the hub's openapi.json. */
+import { expect } from 'vitest';
+import { type OpenApiCheck, type OpenApiDocument, openApiCheck } from './openapi-check.js';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; fails when it is none. */
+  readonly body: Record<string, unknown>;
+}
+
+export interface CallOptions {
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Sent as it is. */
+  readonly raw?: string | Uint8Array | ReadableStream;
+  readonly headers?: Record<string, string>;
+  readonly signal?: AbortSignal;
+}
+
+const TASKS = '/api/2.0/workbench/task';
+
+export class Api {
+  readonly #address: string;
+  #check: Promise<OpenApiCheck> | undefined;
+
+  constructor({ address }: { readonly address: string }) {
+    this.#address = address;
+  }
+
+  async document(): Promise<OpenApiDocument> {
+    const response = await fetch(`${this.#address}/openapi.json`);
+    return (await response.json()) as OpenApiDocument;
+  }
+
+  async call(method: string, pathAndQuery: string, options: CallOptions = {}): Promise<Answer> {
+    this.#check ??= this.document().then(openApiCheck);
+    const check = await this.#check;
+    const body = options.json === undefined ? options.raw : JSON.stringify(options.json);
+    const response = await fetch(this.#address + pathAndQuery, {
+      method,
+      ...(body === undefined ? {} : { body, duplex: 'half' }),
+      ...(options.headers ? { headers: options.headers } : {}),
+      ...(options.signal ? { signal: options.signal } : {}),
+    } as RequestInit);
+    const text = await response.text();
+    const path = pathAndQuery.split('?')[0] ?? '';
+    if (method !== 'HEAD') {
+      const contentType = response.headers.get('content-type');
+      check({ method, path, status: response.status, contentType, text });
+    }
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      get body() {
+        return JSON.parse(text) as Record<string, unknown>;
+      },
+    };
+  }
+
+  get(path: string): Promise<Answer> {
+    return this.call('GET', path);
+  }
+
+  post(path: string, json: unknown): Promise<Answer> {
+    return this.call('POST', path, { json });
+  }
+
+  delete(path: string): Promise<Answer> {
+    return this.call('DELETE', path);
+  }
+
+  /** Creates a simulate-work task; gives its id. */
+  async simulateWork(request: object = {}): Promise<string> {
+    return this.#create('simulate-work', { duration: 1, ...request });
+  }
+
+  /** Creates an execute-batch-job task; gives its id. */
+  async batchJob(request: object = {}): Promise<string> {
+    return this.#create('execute-batch-job', {
+      inputScripts: [{ content: base64('// nothing') }],
+      ...request,
+    });
+  }
+
+  /** A task as `GET task/{id}` shows it. */
+  async task(id: string): Promise<Record<string, unknown>> {
+    const { status, body } = await this.get(`${TASKS}/${id}`);
+    expect(status).toBe(200);
+    return body;
+  }
+
+  async #create(kind: string, request: object): Promise<string> {
+    const { status, body, text } = await this.post(`${TASKS}/${kind}/create`, request);
+    expect(status, text).toBe(201);
+    return body['id'] as string;
+  }
+}
+
+export function base64(text: string | Buffer): string {
+  return Buffer.from(text).toString('base64');
+}
+
+/** `2026-11-21T06:53:00.123` (specification, conventions). */
+export const LOCAL_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}$/;
+
+/** `2026-11-21T06:53:00.123+01:00` (decisions 6). */
+export const OFFSET_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d$/;
+
+/** Holds an answer against the error body of the specification, part 7. */
+export function expectError(answer: Answer, status: number, path: string, message: string | RegExp): void {
+  expect(answer.status, answer.text).toBe(status);
+  expect(answer.headers.get('content-type')).toBe('application/json');
+  expect(answer.body).toEqual({
+    timestamp: expect.stringMatching(OFFSET_TIMESTAMP),
+    status,
+    error: PHRASES[status],
+    message: typeof message === 'string' ? message : expect.stringMatching(message),
+    path,
+  });
+}
+
+const PHRASES: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  409: 'Conflict',
+  413: 'Payload Too Large',
+  423: 'Locked',
+};

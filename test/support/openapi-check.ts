@@ -1,0 +1,74 @@
+/** Holds what a hub answers against its own openapi.json. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import ajvFormats from 'ajv-formats';
+
+interface Operation {
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, unknown>> }>>;
+}
+
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
+}
+
+export interface AnswerToCheck {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly status: number;
+  readonly contentType: string | null;
+  readonly text: string;
+}
+
+export type OpenApiCheck = (answer: AnswerToCheck) => void;
+
+/** A check that throws when an answer is not as the document describes it: unknown status, another content type, a body
+ *  that the schema does not allow, or a field that it does not know. Paths that are not in the document pass. */
+export function openApiCheck(document: OpenApiDocument): OpenApiCheck {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  ajvFormats.default(ajv);
+  ajv.addSchema(document, 'openapi');
+  const validators = new Map<string, ValidateFunction>();
+  const validatorOf = (...pointer: string[]): ValidateFunction => {
+    const $ref = `openapi#/${pointer.map(escapePointer).join('/')}`;
+    const known = validators.get($ref);
+    if (known) return known;
+    const validator = ajv.compile({ $ref });
+    validators.set($ref, validator);
+    return validator;
+  };
+
+  return ({ method, path, status, contentType, text }) => {
+    const template = templateOf(document, path);
+    const operation = template && document.paths[template]?.[method.toLowerCase()];
+    if (!template || !operation) return;
+    const where = `${method} ${path} answered ${status}`;
+    const response = operation.responses[status];
+    if (!response) throw new Error(`${where}, of which the document knows nothing`);
+    const [mediaType] = Object.keys(response.content ?? {});
+    if (mediaType === undefined) {
+      if (text !== '') throw new Error(`${where} with a body, of which the document knows nothing`);
+      return;
+    }
+    if (contentType?.split(';')[0] !== mediaType)
+      throw new Error(`${where} as ${contentType}, not ${mediaType}`);
+    if (mediaType !== 'application/json') return;
+    const pointer = ['paths', template, method.toLowerCase(), 'responses', String(status)];
+    const validate = validatorOf(...pointer, 'content', mediaType, 'schema');
+    if (validate(JSON.parse(text))) return;
+    throw new Error(`${where} with ${text}, but ${ajv.errorsText(validate.errors, { dataVar: 'the body' })}`);
+  };
+}
+
+/** The path of the document that stands for this one; one without parameters goes before one with them. */
+function templateOf(document: OpenApiDocument, path: string): string | undefined {
+  const matching = Object.keys(document.paths).filter((template) =>
+    new RegExp(`^${template.replaceAll('.', '[.]').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
+  );
+  return matching.find((template) => !template.includes('{')) ?? matching[0];
+}
+
+function escapePointer(part: string): string {
+  return encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'));
+}
