@@ -9,11 +9,12 @@ import {
 } from '@workbench-hub/shared/agent-protocol/messages';
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentStore } from '../core/ports/agent-store.js';
 import type { FileStore } from '../core/ports/files.js';
 import type { ClaimedTask, TaskQueue } from '../core/ports/task-store.js';
 import { attemptOf } from '../core/task.js';
+import { AgentRequests, AgentUnavailable } from './agent-requests.js';
 import type { Attempts } from './attempts.js';
 import { type Instances, profileOf } from './instances.js';
 import type { Leases } from './leases.js';
@@ -49,31 +50,17 @@ interface Joined {
   readonly nodeId: string;
 }
 
-interface PendingRequest {
-  readonly agentId: string;
-  readonly timer: Timer;
-  resolve(text: string | null): void;
-  reject(error: Error): void;
-}
-
 /** An agent that gave a task back although it looked idle gets nothing for so long. */
 const REST_MS = 1000;
-
-/** Answers to requests are due within this time (decisions 6). */
-const REQUEST_TIMEOUT_MS = 10_000;
-
-/** The agent did not do what it was asked for, or did not answer. */
-export class AgentUnavailable extends Error {
-  override readonly name = 'AgentUnavailable';
-}
 
 export class Agents {
   readonly #options: AgentsOptions;
   readonly #joined = new Map<string, Joined>();
-  readonly #requests = new Map<string, PendingRequest>();
+  readonly #requests: AgentRequests;
 
   constructor(options: AgentsOptions) {
     this.#options = options;
+    this.#requests = new AgentRequests(options.runtime);
   }
 
   /** Takes the first message of a connection from `remoteAddress`, as far as that is known; false when the agent is refused, which it has been told. */
@@ -120,9 +107,7 @@ export class Agents {
     this.#joined.delete(agentId);
     this.#options.instances.away(agentId);
     this.#options.leases.begin(agentId);
-    for (const request of this.#requests.values()) {
-      if (request.agentId === agentId) request.reject(new AgentUnavailable(`agent ${agentId} went away`));
-    }
+    this.#requests.agentLeft(agentId);
     this.#options.log.warn({ agentId, reason }, 'agent is unreachable');
     this.#remember(agentId).catch((error: unknown) => {
       this.#options.log.error({ err: error, agentId }, 'when the agent was last seen could not be kept');
@@ -143,7 +128,7 @@ export class Agents {
       case 'ended':
         return this.#ended(session, message.report);
       case 'reply':
-        return this.#replied(message);
+        return this.#requests.answered(message.requestId, message.error, message.text);
       case 'heartbeat':
     }
   }
@@ -167,31 +152,7 @@ export class Agents {
   request(agentId: string, request: HubRequest): Promise<string | null> {
     const joined = this.#joined.get(agentId);
     if (!joined) return Promise.reject(new AgentUnavailable(`agent ${agentId} is not connected`));
-    const requestId = this.#options.runtime.newId();
-    return new Promise((resolve, reject) => {
-      const settle = () => {
-        pending.timer.cancel();
-        this.#requests.delete(requestId);
-      };
-      const pending: PendingRequest = {
-        agentId,
-        timer: this.#options.runtime.timers.after(REQUEST_TIMEOUT_MS, () =>
-          pending.reject(
-            new AgentUnavailable(`agent ${agentId} did not answer in ${REQUEST_TIMEOUT_MS / 1000} s`),
-          ),
-        ),
-        resolve: (text) => {
-          settle();
-          resolve(text);
-        },
-        reject: (error) => {
-          settle();
-          reject(error);
-        },
-      };
-      this.#requests.set(requestId, pending);
-      joined.session.send({ type: 'request', requestId, request });
-    });
+    return this.#requests.ask(agentId, request, (message) => joined.session.send(message));
   }
 
   /** Says good-bye to all; their leases begin with the next start. */
@@ -306,13 +267,6 @@ export class Agents {
       if (!(await this.#options.files.find(digest))) return digest;
     }
     return undefined;
-  }
-
-  #replied({ requestId, error, text }: Extract<AgentMessage, { type: 'reply' }>): void {
-    const pending = this.#requests.get(requestId);
-    if (!pending) return;
-    if (error === null) pending.resolve(text);
-    else pending.reject(new AgentUnavailable(error));
   }
 
   #isCurrent(agentId: string, session: AgentSession): boolean {

@@ -1,7 +1,8 @@
 /** Starting, stopping and restarting instances, and reading their logs, through the agent that holds them. */
 import type { InstanceCommand, InstanceLogType } from '@workbench-hub/shared/domain/instance';
 import { HubError } from '../core/errors.js';
-import { type Agents, AgentUnavailable } from './agents.js';
+import { AgentUnavailable } from './agent-requests.js';
+import type { Agents } from './agents.js';
 import type { Instances } from './instances.js';
 
 export class InstanceControl {
