@@ -134,7 +134,7 @@ export class Tasks {
     const { archive, files } = this.#options;
     const { outputFiles } = await archive.filesOf(id);
     const outputs: OutputContent[] = [];
-    for (const { path, digest } of outputFiles) {
+    for (const { path, digest } of [...outputFiles].sort(byPath)) {
       const content = await files.read(digest);
       if (!content) throw new Error(`content ${digest} of ${path} of task ${id} is missing`);
       outputs.push({ path, content });
@@ -209,4 +209,8 @@ export class Tasks {
       `there is no task of type ${type} with the id ${JSON.stringify(id)}`,
     );
   }
+}
+
+function byPath(a: { path: string }, b: { path: string }): number {
+  return a.path < b.path ? -1 : a.path > b.path ? 1 : 0;
 }

@@ -62,7 +62,7 @@ function respond(
     status,
     error: STATUS_CODES[status] ?? 'Error',
     message,
-    path: context.req.path,
+    path: new URL(context.req.url).pathname,
   };
   return context.json(body, status);
 }

@@ -1,5 +1,6 @@
 /** A client of the REST interface whose every answer is held against the hub's openapi.json. */
 import { expect } from 'vitest';
+import { countAnswer } from './exercised.js';
 import { type OpenApiCheck, type OpenApiDocument, openApiCheck } from './openapi-check.js';
 
 export interface Answer {
@@ -23,7 +24,7 @@ const TASKS = '/api/2.0/workbench/task';
 
 export class Api {
   readonly #address: string;
-  #check: Promise<OpenApiCheck> | undefined;
+  #document: Promise<{ document: OpenApiDocument; check: OpenApiCheck }> | undefined;
 
   constructor({ address }: { readonly address: string }) {
     this.#address = address;
@@ -35,8 +36,8 @@ export class Api {
   }
 
   async call(method: string, pathAndQuery: string, options: CallOptions = {}): Promise<Answer> {
-    this.#check ??= this.document().then(openApiCheck);
-    const check = await this.#check;
+    this.#document ??= this.document().then((document) => ({ document, check: openApiCheck(document) }));
+    const { document, check } = await this.#document;
     const body = options.json === undefined ? options.raw : JSON.stringify(options.json);
     const response = await fetch(this.#address + pathAndQuery, {
       method,
@@ -46,6 +47,7 @@ export class Api {
     } as RequestInit);
     const text = await response.text();
     const path = pathAndQuery.split('?')[0] ?? '';
+    countAnswer(document, { method, path, status: response.status });
     if (method !== 'HEAD') {
       const contentType = response.headers.get('content-type');
       check({ method, path, status: response.status, contentType, text });

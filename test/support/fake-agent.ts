@@ -2,7 +2,7 @@
  * An agent whose every word the test chooses. It speaks the real protocol over a real WebSocket to a real hub; what the
  * hub says is kept and waited for.
  */
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { dial } from '@workbench-hub/shared/agent-protocol/dial';
 import { CLOSE, Link, type Transport } from '@workbench-hub/shared/agent-protocol/link';
 import {
@@ -27,6 +27,9 @@ export interface FakeAgentSetup {
   readonly spooled?: readonly AttemptRef[];
   readonly protocolVersions?: number[];
 }
+
+/** The same for all who do not say otherwise: an agent that comes again is the same agent. */
+const NODE_ID = '0c0e5e0e-0000-4000-8000-000000000000';
 
 type Of<Type extends HubMessage['type']> = Extract<HubMessage, { type: Type }>;
 
@@ -77,7 +80,7 @@ export class FakeAgent {
     hub: { address: string; token: string },
     setup: FakeAgentSetup = {},
   ): Promise<FakeAgent> {
-    const names = { id: setup.id ?? 'agent-1', nodeId: setup.nodeId ?? randomUUID() };
+    const names = { id: setup.id ?? 'agent-1', nodeId: setup.nodeId ?? NODE_ID };
     let agent!: FakeAgent;
     const url = hub.address.replace('http', 'ws') + AGENT_PATHS.CONNECT;
     const transport = await dial(
@@ -163,10 +166,15 @@ export class FakeAgent {
     return eventually(() => this.#closeReason);
   }
 
-  /** Goes away. */
+  /** Goes away; resolves when the hub knows it. Does nothing when the connection has ended already. */
   async leave(): Promise<void> {
+    if (this.#closeReason !== undefined) return;
     this.#link.close(CLOSE.GOING_AWAY, 'the agent stops');
-    await this.closed();
+    await eventually(async () => {
+      const response = await fetch(`${this.#hub.address}/api/2.0/workbench/node/agent/${this.id}`);
+      const { status } = (await response.json()) as { status: unknown };
+      return status !== 'UP';
+    });
   }
 }
 

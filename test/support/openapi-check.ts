@@ -62,7 +62,7 @@ export function openApiCheck(document: OpenApiDocument): OpenApiCheck {
 }
 
 /** The path of the document that stands for this one; one without parameters goes before one with them. */
-function templateOf(document: OpenApiDocument, path: string): string | undefined {
+export function templateOf(document: OpenApiDocument, path: string): string | undefined {
   const matching = Object.keys(document.paths).filter((template) =>
     new RegExp(`^${template.replaceAll('.', '[.]').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
   );

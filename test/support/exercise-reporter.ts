@@ -1,0 +1,73 @@
+/**
+ * Prints, endpoint by endpoint, what the tests exercised: each status and how often it was seen. A run of all contract
+ * tests that leaves out an endpoint fails.
+ */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Plugin } from 'vitest/config';
+import type { Reporter, TestModule } from 'vitest/node';
+import type { Exercised } from './exercised.js';
+
+const CONTRACT_TESTS = 'test/contract';
+
+/** Adds the table to whatever reporters the command line asks for. */
+export function exerciseReport(): Plugin {
+  return {
+    name: 'exercise-report',
+    configureVitest: ({ vitest }) => {
+      const { root } = vitest.config;
+      vitest.config.reporters.push([reporterOf(root), {}] as never);
+    },
+  };
+}
+
+function reporterOf(root: string): Reporter {
+  return {
+    onTestRunEnd: (modules) => {
+      const found = modules.flatMap((module) => module.meta().exercised ?? []);
+      if (found.length === 0) return;
+      const { lines, left } = tableOf(found);
+      console.log(`\nThe interface as the tests exercised it (status × answers):\n${lines.join('\n')}\n`);
+      if (left.length === 0 || !isComplete(modules, root)) return;
+      console.error(`Never exercised: ${left.join(', ')}. This run fails.`);
+      process.exitCode = 1;
+    },
+  };
+}
+
+/** The lines of the table, and the operations that nobody called. */
+export function tableOf(found: readonly Exercised[]): { lines: string[]; left: string[] } {
+  const operations = [...new Set(found.flatMap((file) => file.operations))].sort(byPath);
+  const width = Math.max(...operations.map((operation) => operation.length));
+  const left: string[] = [];
+  const lines = operations.map((operation) => {
+    const counts = new Map<string, number>();
+    for (const { answers } of found) {
+      for (const [status, count] of Object.entries(answers[operation] ?? {})) {
+        counts.set(status, (counts.get(status) ?? 0) + count);
+      }
+    }
+    if (counts.size === 0) left.push(operation);
+    const seen = [...counts].sort().map(([status, count]) => `${status} × ${count}`);
+    return `  ${operation.padEnd(width)}  ${seen.join(', ') || 'NEVER'}`;
+  });
+  return { lines, left };
+}
+
+function byPath(a: string, b: string): number {
+  const [pathOfA, pathOfB] = [a, b].map((operation) => operation.slice(operation.indexOf(' ')));
+  return `${pathOfA}` < `${pathOfB}` ? -1 : `${pathOfA}` > `${pathOfB}` ? 1 : a < b ? -1 : 1;
+}
+
+/** Whether all contract tests were run to their end: only then does it mean something that a call is missing. */
+function isComplete(modules: readonly TestModule[], root: string): boolean {
+  const ran = new Set(modules.filter((module) => everyTestRan(module)).map(({ moduleId }) => moduleId));
+  const folder = join(root, CONTRACT_TESTS);
+  const files = readdirSync(folder).filter((name) => name.endsWith('.test.ts'));
+  return files.every((name) => ran.has(join(folder, name)));
+}
+
+function everyTestRan(module: TestModule): boolean {
+  for (const { result } of module.children.allTests()) if (result().state === 'skipped') return false;
+  return module.ok() || module.state() === 'failed';
+}
