@@ -39,6 +39,7 @@ export function operationsOf(document: OpenApiDocument): string[] {
 }
 
 // The suite that is being collected when this file is imported is the file of the test.
-afterAll((_, file) => {
+// biome-ignore lint/correctness/noEmptyPattern: vitest insists on a pattern here
+afterAll(({}, file) => {
   file.meta.exercised = { operations: [...new Set([...documents.values()].flat())], answers };
 });
