@@ -25,7 +25,12 @@ export interface WebServer {
 export function webServer({ host, port, timers, fetch, first }: WebServerOptions): WebServer {
   // A probe that speaks HTTP/1.0 names no host.
   const listener = getRequestListener(fetch, { hostname: host.includes(':') ? `[${host}]` : host });
+  let closing = false;
   const server = createServer((request, response) => {
+    // A connection that becomes idle while the server closes would be kept for its next request.
+    response.once('close', () => {
+      if (closing) server.closeIdleConnections();
+    });
     if (!first(request, response)) void listener(request, response);
   });
   // Uploads may take long; a client that does not even send its headers is not waited for.
@@ -52,6 +57,7 @@ export function webServer({ host, port, timers, fetch, first }: WebServerOptions
     close: (graceMs) =>
       new Promise((resolve) => {
         if (!server.listening) return resolve();
+        closing = true;
         const cutOff = timers.after(graceMs, () => {
           for (const socket of sockets) socket.destroy();
         });

@@ -1,0 +1,164 @@
+/** What every endpoint answers to requests that none of them takes (specification 7, decisions 6). */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Api, expectError } from '../support/api.js';
+import { type RunningHub, startHub } from '../support/running-hub.js';
+
+const CREATE = '/api/2.0/workbench/task/simulate-work/create';
+
+let hub: RunningHub;
+let api: Api;
+beforeAll(async () => {
+  hub = await startHub({ config: { limits: { requestBody: '1KiB' } } });
+  api = new Api(hub);
+});
+afterAll(() => hub.stop());
+
+describe('an unknown path', () => {
+  it.each([
+    '/',
+    '/api',
+    '/api/2.0/workbench/task',
+    '/api/2.0/workbench/task/',
+    '/api/2.0/workbench/task/1/2/3',
+    '/api/2.0/workbench/task/list/',
+    '/api/2.1/workbench/task/list',
+    '/API/2.0/workbench/task/list',
+    '/actuator',
+    '/actuator/healthy',
+    '/%2e%2e/etc/passwd',
+    '/nothing/%C3%A4%20%00',
+  ])('%s is a 404', async (path) => {
+    const message = 'there is nothing at this path; /openapi.json tells what there is';
+    for (const method of ['GET', 'POST'])
+      expectError(await api.call(method, path), 404, new URL(path, hub.address).pathname, message);
+  });
+});
+
+describe('a wrong method', () => {
+  it.each([
+    ['POST', '/actuator/health', 'GET'],
+    ['PUT', CREATE, 'POST'],
+    ['GET', CREATE, 'POST'],
+    ['DELETE', '/api/2.0/workbench/task/list', 'GET'],
+    ['POST', '/api/2.0/workbench/task/1', 'GET'],
+    ['GET', '/api/2.0/workbench/task/1/cancel', 'DELETE'],
+    ['POST', '/api/2.0/workbench/task/1/delete', 'DELETE'],
+    ['PATCH', '/api/2.0/workbench/node/instance/list', 'GET'],
+    ['POST', '/openapi.json', 'GET'],
+    ['OPTIONS', '/livez', 'GET'],
+  ])('%s %s is a 405 that names %s', async (method, path, allowed) => {
+    const answer = await fetch(hub.address + path, { method });
+    expect(answer.headers.get('allow')).toBe(allowed);
+    const text = await answer.text();
+    expectError(
+      {
+        status: answer.status,
+        headers: answer.headers,
+        text,
+        body: JSON.parse(text) as Record<string, unknown>,
+      },
+      405,
+      path,
+      `${method} is not allowed here, only ${allowed}`,
+    );
+  });
+});
+
+describe('a body over the limit', () => {
+  const tooLarge = 'the body may have at most 1024 bytes (limits.requestBody)';
+  const request = (bytes: number) => {
+    const frame = JSON.stringify({ duration: 1, name: '' });
+    return JSON.stringify({ duration: 1, name: 'x'.repeat(bytes - frame.length) });
+  };
+  const inPieces = (text: string) =>
+    new ReadableStream({
+      start(controller) {
+        for (let at = 0; at < text.length; at += 100)
+          controller.enqueue(Buffer.from(text.slice(at, at + 100)));
+        controller.close();
+      },
+    });
+
+  it.each([
+    ['announced', (text: string) => text],
+    ['in pieces', inPieces],
+  ])('is a 413, and one at the limit is taken: %s', async (_, send) => {
+    expect((await api.call('POST', CREATE, { raw: send(request(1000)) })).status).toBe(201);
+    expectError(await api.call('POST', CREATE, { raw: send(request(1025)) }), 413, CREATE, tooLarge);
+    const atLimit = await api.call('POST', CREATE, { raw: send(request(1024)) });
+    expect([201, 400]).toContain(atLimit.status);
+    expect(atLimit.text).not.toContain('limits.requestBody');
+  });
+
+  it('is a 413 before it has come', async () => {
+    const { hostname, port } = new URL(hub.address);
+    const socket = connect(Number(port), hostname);
+    await once(socket, 'connect');
+    socket.write(`POST ${CREATE} HTTP/1.1\r\nHost: hub\r\nContent-Length: 999999999\r\n\r\n{`);
+    const [head] = (await once(socket, 'data')) as [Buffer];
+    expect(head.toString()).toMatch(/^HTTP\/1\.1 413 /);
+    socket.destroy();
+  });
+
+  it('leaves the hub as it was for the next request', async () => {
+    const large = 'x'.repeat(3_000_000);
+    for (let at = 0; at < 3; at++) {
+      const answer = await api.call('POST', CREATE, { raw: large }).catch(() => undefined);
+      // A client may be cut off while it still sends; it never gets another answer than this one.
+      if (answer) expect(answer.status).toBe(413);
+    }
+    expect((await api.post(CREATE, { duration: 1 })).status).toBe(201);
+  });
+});
+
+describe('a request that is none', () => {
+  /** Sends a text over a connection of its own; gives all that comes back. */
+  async function exchange(text: string): Promise<string> {
+    const { hostname, port } = new URL(hub.address);
+    const socket = connect(Number(port), hostname);
+    const pieces: Buffer[] = [];
+    socket.on('data', (piece: Buffer) => pieces.push(piece));
+    socket.end(text);
+    await once(socket, 'close');
+    return Buffer.concat(pieces).toString();
+  }
+
+  it.each([
+    ['rubbish', 'rubbish\r\n\r\n'],
+    ['a path that is none', 'GET http:// HTTP/1.1\r\nHost: hub\r\n\r\n'],
+    ['a host that is none', 'GET /livez HTTP/1.1\r\nHost: a b\r\n\r\n'],
+    ['no host', 'GET /livez HTTP/1.1\r\n\r\n'],
+    [
+      'an upgrade of a path that is none',
+      'GET // HTTP/1.1\r\nHost: hub\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+    ],
+  ])('is refused, and the hub goes on: %s', async (_, text) => {
+    expect(await exchange(text)).toMatch(/^HTTP\/1\.1 4\d\d /);
+    expect((await api.get('/livez')).status).toBe(200);
+  });
+
+  it('without a host is answered when it speaks HTTP/1.0, as some probes do', async () => {
+    expect(await exchange('GET /livez HTTP/1.0\r\n\r\n')).toMatch(
+      /^HTTP\/1\.1 200 OK\r\n.*\{"status":"UP"\}$/s,
+    );
+  });
+
+  it('but an offer of another protocol is answered as if the offer were not there', async () => {
+    const offer =
+      'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n';
+    const body = '{"duration": 1}';
+    const first = `POST ${CREATE} HTTP/1.1\r\nHost: hub\r\n${offer}Content-Length: ${body.length}\r\n\r\n${body}`;
+    const second = 'GET /livez HTTP/1.1\r\nHost: hub\r\nConnection: close\r\n\r\n';
+    const answers = await exchange(first + second);
+    expect(answers).toMatch(/^HTTP\/1\.1 201 Created\r\n/);
+    expect(answers).toContain('HTTP/1.1 200 OK');
+    expect(await exchange(`GET /livez HTTP/1.1\r\nHost: hub\r\n${offer}\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
+
+it('HEAD is answered like GET without a body', async () => {
+  const answer = await api.call('HEAD', '/actuator/info');
+  expect([answer.status, answer.text]).toEqual([200, '']);
+});
