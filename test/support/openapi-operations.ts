@@ -1,0 +1,81 @@
+/** The operations of an OpenAPI document, as tests that are made from it need them. */
+import type { OpenApiDocument } from './openapi-check.js';
+
+/** A JSON schema, as far as the hub's document uses it. */
+export interface JsonSchema {
+  readonly $ref?: string;
+  readonly type?: 'string' | 'integer' | 'number' | 'boolean' | 'array' | 'object';
+  readonly enum?: readonly string[];
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minItems?: number;
+  readonly maxItems?: number;
+  readonly items?: JsonSchema;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+}
+
+export interface Parameter {
+  readonly in: 'path' | 'query';
+  readonly name: string;
+  readonly schema: JsonSchema;
+}
+
+export interface Operation {
+  readonly method: string;
+  readonly path: string;
+  readonly summary: string;
+  readonly parameters: readonly Parameter[];
+  /** Of the JSON body; absent when it takes none. References are resolved. */
+  readonly body?: JsonSchema;
+  readonly responses: Readonly<
+    Record<string, { readonly description: string; readonly content?: Readonly<Record<string, unknown>> }>
+  >;
+}
+
+interface Described extends Omit<Operation, 'parameters'> {
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
+}
+
+/** All operations, in the order of the document. */
+export function operationsIn(document: OpenApiDocument): Operation[] {
+  return Object.entries(document.paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => {
+      const { parameters = [], requestBody, summary, responses } = operation as unknown as Described;
+      const body = requestBody?.content['application/json']?.schema;
+      return {
+        method: method.toUpperCase(),
+        path,
+        summary,
+        responses,
+        parameters: parameters.map((parameter) => ({
+          ...parameter,
+          schema: resolved(parameter.schema, document),
+        })),
+        ...(body ? { body: resolved(body, document) } : {}),
+      };
+    }),
+  );
+}
+
+/** The schema without references; it must not contain itself. */
+function resolved(schema: JsonSchema, document: OpenApiDocument): JsonSchema {
+  const name = schema.$ref?.replace('#/components/schemas/', '');
+  if (name !== undefined) return resolved(document.components.schemas[name] as JsonSchema, document);
+  return {
+    ...schema,
+    ...(schema.items ? { items: resolved(schema.items, document) } : {}),
+    ...(schema.properties
+      ? {
+          properties: Object.fromEntries(
+            Object.entries(schema.properties).map(([key, member]) => [key, resolved(member, document)]),
+          ),
+        }
+      : {}),
+  };
+}

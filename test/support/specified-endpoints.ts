@@ -1,0 +1,106 @@
+/** The tables of the specification (4.1, 4.2) and the 1.1 paths of the decisions, written down once more: the document of
+ *  the hub is held against this list, never made of it. */
+
+export interface SpecifiedEndpoint {
+  readonly method: string;
+  readonly path: string;
+  /** The success and what is particular to the endpoint; 400, 401, 403 and 500 go for all. */
+  readonly statuses: readonly number[];
+}
+
+/** The statuses that every endpoint can answer (specification 4). */
+export const ANY_ENDPOINT = [400, 401, 403, 500];
+
+export const SPECIFIED_2X = parse(`
+  GET    /actuator/health                                          200
+  GET    /actuator/info                                            200
+  GET    /actuator/logfile                                         200
+  POST   /api/2.0/workbench/task/simulate-work/create              201 423
+  GET    /api/2.0/workbench/task/simulate-work/{id}/result         200 404
+  POST   /api/2.0/workbench/task/execute-batch-job/create          201 423
+  GET    /api/2.0/workbench/task/execute-batch-job/{id}/result     200 404
+  GET    /api/2.0/workbench/task/list                              200
+  GET    /api/2.0/workbench/task/{id}                              200 404
+  GET    /api/2.0/workbench/task/{id}/log                          200 204 404
+  DELETE /api/2.0/workbench/task/{id}/cancel                       204 404 409
+  DELETE /api/2.0/workbench/task/{id}/delete                       204 404 409
+  GET    /api/2.0/workbench/node/instance/list                     200
+  GET    /api/2.0/workbench/node/instance/{id}                     200 404
+  GET    /api/2.0/workbench/node/instance/{id}/log/{type}          200 404 502
+  PATCH  /api/2.0/workbench/node/instance/{id}/start               202 404 502
+  PATCH  /api/2.0/workbench/node/instance/{id}/restart             202 404 502
+  PATCH  /api/2.0/workbench/node/instance/{id}/stop                202 404 502
+  GET    /api/2.0/workbench/node/agent/list                        200
+  GET    /api/2.0/workbench/node/agent/{id}                        200 404
+  GET    /api/2.0/monitoring/server-info                           200
+  GET    /api/2.0/admin/prepare-shutdown                           200
+  POST   /api/2.0/admin/prepare-shutdown/change                    200
+`);
+
+export const SPECIFIED_10 = parse(`
+  GET    /actuator/health                                          200
+  GET    /actuator/info                                            200
+  POST   /api/1.0/workbench/task/simulate-work/create              201 423
+  GET    /api/1.0/workbench/task/simulate-work/{id}/result         200 404
+  POST   /api/1.0/workbench/task/execute-batch-job/create          201 423
+  GET    /api/1.0/workbench/task/execute-batch-job/{id}/result     200 404
+  GET    /api/1.0/workbench/task/list                              200
+  GET    /api/1.0/workbench/task/list/running                      200
+  GET    /api/1.0/workbench/task/list/waiting                      200
+  GET    /api/1.0/workbench/task/{id}                              200 404
+  DELETE /api/1.0/workbench/task/{id}/cancel                       204 404 409
+  GET    /api/1.0/workbench/node/instance/list                     200
+  GET    /api/1.0/workbench/node/instance/{id}                     200 404
+  PATCH  /api/1.0/workbench/node/instance/{id}/start               202 404 502
+  PATCH  /api/1.0/workbench/node/instance/{id}/stop                202 404 502
+  GET    /api/1.0/workbench/node/server/list                       200
+  GET    /api/1.0/workbench/node/server/{id}                       200 404
+`);
+
+export const SPECIFIED_11 = parse(`
+  POST   /api/1.1/workbench/task/simulate-work/create              201 423
+  GET    /api/1.1/workbench/task/simulate-work/{id}/result         200 404
+  POST   /api/1.1/workbench/task/execute-batch-job/create          201 423
+  GET    /api/1.1/workbench/task/execute-batch-job/{id}/result     200 404
+  GET    /api/1.1/workbench/task/list                              200
+  GET    /api/1.1/workbench/task/list/running                      200
+  GET    /api/1.1/workbench/task/list/waiting                      200
+  GET    /api/1.1/workbench/task/{id}                              200 404
+  GET    /api/1.1/workbench/node/instance/list                     200
+  GET    /api/1.1/workbench/node/instance/{id}                     200 404
+  GET    /api/1.1/workbench/node/server/list                       200
+  GET    /api/1.1/workbench/node/server/{id}                       200 404
+`);
+
+/** Specified, and not built yet: log-in, user and storage. Whoever builds one moves it to its table above. */
+export const NOT_YET_THERE = parse(`
+  POST   /api/2.0/auth/login                                       200
+  GET    /api/2.0/auth/refresh                                     200
+  GET    /api/2.0/auth/logout                                      200
+  GET    /api/2.0/user                                             200
+  GET    /api/2.1/storage/input/status                             200
+  POST   /api/2.0/storage/input/upload                             204 409 423
+  GET    /api/2.0/storage/input/{name}                             200 423
+  DELETE /api/2.0/storage/input/{name}/delete                      204 423
+  GET    /api/2.0/storage/output/{name}/download                   200 423
+  POST   /api/1.0/auth/login                                       200
+`);
+
+/** What this product has beside the contract. */
+export const ADDITIONS = parse(`
+  GET    /livez                                                    200
+  GET    /readyz                                                   200 503
+  GET    /openapi.json                                             200
+  GET    /api/x/tasks/{id}/explain                                 200 404
+  POST   /api/x/explain                                            200
+`);
+
+function parse(table: string): SpecifiedEndpoint[] {
+  return table
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [method = '', path = '', ...statuses] = line.trim().split(/ +/);
+      return { method, path, statuses: statuses.map(Number) };
+    });
+}
