@@ -1,0 +1,124 @@
+/** Whatever is wrong with a parameter or field of whichever endpoint: 400 that names it (specification 7; decisions 2, 4, 6). */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Api, expectError } from '../support/api.js';
+import { badRequestsOf, leastOf } from '../support/bad-requests.js';
+import { type Operation, operationsIn } from '../support/openapi-operations.js';
+import { type RunningHub, startHub } from '../support/running-hub.js';
+
+const UNKNOWN_ID = '019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77';
+
+/** Tests are made of the document, so it has to be there before them. */
+const operations = await operationsOfThisHub();
+
+let hub: RunningHub;
+let api: Api;
+beforeAll(async () => {
+  hub = await startHub();
+  api = new Api(hub);
+});
+afterAll(() => hub.stop());
+
+async function operationsOfThisHub(): Promise<Operation[]> {
+  const own = await startHub();
+  const document = await new Api(own).document();
+  await own.stop();
+  return operationsIn(document);
+}
+
+function pathOf({ path, parameters }: Operation, values: Readonly<Record<string, string>> = {}): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const schema = parameters.find((parameter) => parameter.name === name)?.schema;
+    return values[name] ?? schema?.enum?.[0] ?? UNKNOWN_ID;
+  });
+}
+
+const named = operations.map((operation) => ({
+  ...operation,
+  name: `${operation.method} ${operation.path}`,
+}));
+const withInput = named
+  .map((operation) => ({ ...operation, bad: badRequestsOf(operation) }))
+  .filter(({ bad }) => bad.length > 0);
+
+it('finds the parameters and fields of the endpoints', () => {
+  const fields = withInput.flatMap(({ bad, name }) => bad.map(({ field }) => `${name} ${field}`));
+  expect(new Set(fields)).toEqual(
+    new Set([
+      ...fields,
+      'GET /api/2.0/workbench/task/list status',
+      'GET /api/1.0/workbench/node/server/list size',
+      'GET /api/2.0/workbench/node/instance/{id}/log/{type} type',
+      'DELETE /api/2.0/workbench/task/{id}/cancel force',
+      'POST /api/1.1/workbench/task/execute-batch-job/create inputModelReference.parameters[0].key',
+      'POST /api/x/explain classifiers[0].type',
+      'POST /api/2.0/admin/prepare-shutdown/change initiated',
+    ]),
+  );
+});
+
+describe.each(withInput)('$name refuses', (operation) => {
+  const fields = [...new Set(operation.bad.map(({ field }) => field))];
+
+  it.each(fields)('%s that is wrong in whatever way', async (field) => {
+    const requests = operation.bad.filter((request) => request.field === field);
+    for (const { fault, query, pathValues, json } of requests) {
+      const path = pathOf(operation, pathValues);
+      const body = operation.body && json === undefined ? { json: leastOf(operation.body) } : { json };
+      const answer = await api.call(
+        operation.method,
+        query === undefined ? path : `${path}?${query}`,
+        operation.body ? body : {},
+      );
+      const place = field.replaceAll(/[[\].]/g, '\\$&');
+      expect(answer.status, `${field} ${fault}: ${answer.text}`).toBe(400);
+      expectError(answer, 400, path, new RegExp(`(?:^|; )${place}(?:\\[\\d+\\])?: [a-z]`));
+    }
+  });
+});
+
+describe.each(named.filter(({ body }) => body))('$name refuses', (operation) => {
+  it.each([
+    ['no body', undefined, /^body: is required, as JSON$/],
+    ['an empty body', '', /^body: is required, as JSON$/],
+    ['half of a body', '{"a":', /^body: is not JSON: /],
+    ['a form', 'a=1&b=2', /^body: is not JSON: /],
+    ['a body that is not UTF-8', Uint8Array.of(0x22, 0xff, 0x22), /^body: is not JSON: /],
+    ['JSON in UTF-16', Buffer.from('{}', 'utf16le'), /^body: is not JSON: /],
+  ])('%s', async (_, raw, message) => {
+    const answer = await api.call(operation.method, pathOf(operation), raw === undefined ? {} : { raw });
+    expectError(answer, 400, pathOf(operation), message);
+  });
+});
+
+describe.each(named.filter(({ path }) => path.includes('{id}')))('$name', (operation) => {
+  it.each([
+    UNKNOWN_ID,
+    'x',
+    '%00',
+    '%20',
+    '%25',
+    '%2e%2e%2f',
+    '%F0%9F%94%A7',
+    '%ff',
+    '%zz',
+    "'%20OR%201=1--",
+    'x'.repeat(4000),
+  ])('has nothing for an id that nobody has: %s', async (id) => {
+    const path = pathOf(operation, { id });
+    const answer = await api.call(operation.method, path, {});
+    expectError(answer, 404, path, /^there is no (?:task|instance|agent) (?:of type \w+ )?with the id "/);
+  });
+});
+
+describe.each(named)('$name', (operation) => {
+  it('passes over parameters that it does not know', async () => {
+    const answer = await api.call(
+      operation.method,
+      `${pathOf(operation)}?color=red&color=blue&%ff=%ff&=&&a[]=1`,
+      {
+        ...(operation.body ? { json: leastOf(operation.body) } : {}),
+      },
+    );
+    expect(answer.status, answer.text).toBeLessThan(operation.path.includes('{id}') ? 405 : 300);
+  });
+});
