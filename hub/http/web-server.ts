@@ -25,11 +25,17 @@ export interface WebServer {
 export function webServer({ host, port, timers, fetch, first }: WebServerOptions): WebServer {
   // A probe that speaks HTTP/1.0 names no host.
   const listener = getRequestListener(fetch, { hostname: host.includes(':') ? `[${host}]` : host });
+  // Node's own list of idle connections has none on which no request has come yet, such as browsers open in advance,
+  // and forgets those that became a WebSocket: both would be waited for. So each is kept here, with what is under way.
+  const underWay = new Map<Socket, number>();
   let closing = false;
   const server = createServer((request, response) => {
-    // A connection that becomes idle while the server closes would be kept for its next request.
+    const { socket } = request;
+    underWay.set(socket, (underWay.get(socket) ?? 0) + 1);
     response.once('close', () => {
-      if (closing) server.closeIdleConnections();
+      const left = (underWay.get(socket) ?? 1) - 1;
+      if (underWay.has(socket)) underWay.set(socket, left);
+      if (closing && left === 0) socket.destroySoon();
     });
     if (!first(request, response)) void listener(request, response);
   });
@@ -37,12 +43,11 @@ export function webServer({ host, port, timers, fetch, first }: WebServerOptions
   server.requestTimeout = 0;
   server.headersTimeout = 30_000;
   server.keepAliveTimeout = 65_000;
-  // Node forgets a connection that became a WebSocket, and would wait for one whose other side hangs.
-  const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
+    underWay.set(socket, 0);
+    socket.once('close', () => underWay.delete(socket));
   });
+  server.on('upgrade', ({ socket }: IncomingMessage) => underWay.set(socket, 1));
 
   return {
     server,
@@ -59,13 +64,13 @@ export function webServer({ host, port, timers, fetch, first }: WebServerOptions
         if (!server.listening) return resolve();
         closing = true;
         const cutOff = timers.after(graceMs, () => {
-          for (const socket of sockets) socket.destroy();
+          for (const socket of underWay.keys()) socket.destroy();
         });
         server.close(() => {
           cutOff.cancel();
           resolve();
         });
-        server.closeIdleConnections();
+        for (const [socket, requests] of underWay) if (requests === 0) socket.destroySoon();
       }),
   };
 }

@@ -1,0 +1,216 @@
+/** A hub from its start to its end: what refuses the start, what the end waits for, what a client leaves behind. */
+import { once } from 'node:events';
+import { mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { Api } from '../support/api.js';
+import { eventually } from '../support/eventually.js';
+import { FakeAgent } from '../support/fake-agent.js';
+import { startHub } from '../support/running-hub.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+const TASKS = '/api/2.0/workbench/task';
+
+let folder: TemporaryFolder;
+let dataDir: string;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  dataDir = join(folder.path, 'data');
+});
+afterEach(() => folder.remove());
+
+/** Starts a hub that must be refused; gives the reason. */
+async function refusal(setup: Parameters<typeof startHub>[0]): Promise<string> {
+  const outcome = await startHub({ dataDir, ...setup }).catch((error: unknown) => error);
+  if (outcome instanceof StartRefused) return outcome.message;
+  throw new Error('the start was not refused', { cause: outcome });
+}
+
+describe('the start', () => {
+  it('is refused when the port is in use, and releases the database', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const { port } = other.address() as { port: number };
+    expect(await refusal({ config: { server: { port } } })).toBe(
+      `port ${port} of 127.0.0.1 is in use: stop what listens there, or set server.port`,
+    );
+    other.close();
+    await (await startHub({ dataDir })).stop();
+  });
+
+  it('is refused when another hub has the data folder, and works when that is gone', async () => {
+    const first = await startHub({ dataDir });
+    expect(await refusal({})).toMatch(/hub\.sqlite is in use: another hub runs with the same dataDir$/);
+    await first.stop();
+    await (await startHub({ dataDir })).stop();
+  });
+
+  it('that fails for another reason releases the database, too', async () => {
+    await mkdir(dataDir, { recursive: true });
+    await writeFile(join(dataDir, 'files'), 'no folder');
+    await expect(startHub({ dataDir })).rejects.toMatchObject({ code: 'ENOTDIR' });
+    await rm(join(dataDir, 'files'));
+    await (await startHub({ dataDir })).stop();
+  });
+
+  it('makes a token for agents when none is configured, and keeps it', async () => {
+    for (let at = 0; at < 2; at++) {
+      const hub = await startHub({ dataDir, config: { agents: { token: null } } });
+      const token = (await readFile(join(dataDir, 'agent-token'), 'utf8')).trim();
+      const agent = await FakeAgent.join({ ...hub, token });
+      await agent.leave();
+      await hub.stop();
+    }
+  });
+
+  it('finds tasks, results and agents of the time before', async () => {
+    let hub = await startHub({ dataDir });
+    const agent = await FakeAgent.join(hub, { id: 'host-a' });
+    const ended = await new Api(hub).batchJob({ name: 'ended' });
+    const { ref } = await agent.hear('assign');
+    const outputFiles = [{ path: 'a', ...(await agent.upload(Buffer.alloc(100_000, 'a'))) }];
+    await agent.end(ref, 'OK', { outputFiles, log: await agent.upload('log') });
+    const running = await new Api(hub).simulateWork();
+    await agent.hear('assign');
+    const waiting = await new Api(hub).simulateWork();
+    await hub.stop();
+
+    hub = await startHub({ dataDir });
+    const api = new Api(hub);
+    const { body } = await api.get(`${TASKS}/execute-batch-job/${ended}/result`);
+    expect((body['outputFiles'] as { content: string }[])[0]?.content).toHaveLength(
+      Math.ceil(100_000 / 3) * 4,
+    );
+    expect((await api.get(`${TASKS}/${ended}/log`)).text).toBe('log');
+    expect(await api.task(running)).toMatchObject({ status: 'RUNNING' });
+    expect(await api.task(waiting)).toMatchObject({ status: 'WAITING' });
+    expect((await api.get('/api/2.0/workbench/node/agent/host-a')).body).toMatchObject({ status: 'DOWN' });
+    await hub.stop();
+  });
+});
+
+describe('the end', () => {
+  it('says good-bye to agents', async () => {
+    const hub = await startHub();
+    const agent = await FakeAgent.join(hub);
+    await hub.stop();
+    expect(await agent.closed()).toBe('the hub stops');
+  });
+
+  it('does not wait for connections on which nothing is asked', async () => {
+    const hub = await startHub();
+    const { hostname, port } = new URL(hub.address);
+    const unused = connect(Number(port), hostname);
+    const kept = connect(Number(port), hostname);
+    await Promise.all([once(unused, 'connect'), once(kept, 'connect')]);
+    kept.write('GET /livez HTTP/1.1\r\nHost: hub\r\n\r\n');
+    await once(kept, 'data');
+    const began = performance.now();
+    const ends = [once(unused, 'close'), once(kept, 'close')];
+    for (const socket of [unused, kept]) socket.resume();
+    await hub.stop();
+    await Promise.all(ends);
+    expect(performance.now() - began).toBeLessThan(4000);
+  });
+
+  it('does not wait for an agent that hangs', async () => {
+    // The patience of a hub that stops is 5 s; this one lives 50 times as fast.
+    const hub = await startHub({ runtime: withTimers((delayMs) => delayMs / 50) });
+    const socket = new WebSocket(hub.address.replace('http', 'ws') + AGENT_PATHS.CONNECT, {
+      headers: { authorization: `Bearer ${hub.token}` },
+    });
+    await once(socket, 'open');
+    socket.pause();
+    const began = performance.now();
+    await hub.stop();
+    expect(performance.now() - began).toBeLessThan(4000);
+    socket.terminate();
+  });
+});
+
+describe('a client that goes away', () => {
+  it('frees the place at which it waited for a result', async () => {
+    const waiting = new Set<Timer>();
+    const hub = await startHub({
+      runtime: withTimers(
+        (delayMs) => delayMs,
+        (delayMs, timer) => {
+          if (delayMs === 86_400_000) waiting.add(timer);
+        },
+        (timer) => waiting.delete(timer),
+      ),
+    });
+    const api = new Api(hub);
+    const id = await api.simulateWork();
+    const client = new AbortController();
+    const path = `${TASKS}/simulate-work/${id}/result?timeout=86400`;
+    const answer = api.call('GET', path, { signal: client.signal });
+    await eventually(() => waiting.size === 1);
+    client.abort();
+    await expect(answer).rejects.toThrow('abort');
+    await eventually(() => waiting.size === 0);
+    expect((await api.get(`${TASKS}/simulate-work/${id}/result`)).body).toMatchObject({ status: 'WAITING' });
+    await hub.stop();
+  });
+
+  it.runIf(process.platform === 'linux')('or that asks by HEAD leaves no file open', async () => {
+    const hub = await startHub();
+    const api = new Api(hub);
+    const agent = await FakeAgent.join(hub);
+    const id = await api.batchJob();
+    const { ref } = await agent.hear('assign');
+    const log = await agent.upload(Buffer.alloc(20_000_000, 'log'));
+    const { digest } = log;
+    await agent.end(ref, 'OK', { log });
+    const openLogs = async () => {
+      const descriptors = await readdir('/proc/self/fd');
+      const paths = await Promise.all(
+        descriptors.map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')),
+      );
+      return paths.filter((path) => path.endsWith(digest)).length;
+    };
+    for (let at = 0; at < 3; at++) await api.call('HEAD', `${TASKS}/${id}/log`);
+    const response = await fetch(`${hub.address}${TASKS}/${id}/log`);
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await eventually(async () => (await openLogs()) === 1);
+    await reader?.cancel();
+    await eventually(async () => (await openLogs()) === 0);
+    await agent.leave();
+    await hub.stop();
+  });
+});
+
+/** The machine's runtime with other delays, and with an eye on its timers. */
+function withTimers(
+  delay: (delayMs: number) => number,
+  onBegin: (delayMs: number, timer: Timer) => void = () => undefined,
+  onEnd: (timer: Timer) => void = () => undefined,
+): Runtime {
+  return {
+    ...systemRuntime,
+    timers: {
+      soon: systemRuntime.timers.soon,
+      after: (delayMs, action) => {
+        const inner = systemRuntime.timers.after(delay(delayMs), () => {
+          onEnd(timer);
+          action();
+        });
+        const timer: Timer = {
+          cancel: () => {
+            onEnd(timer);
+            inner.cancel();
+          },
+        };
+        onBegin(delayMs, timer);
+        return timer;
+      },
+    },
+  };
+}
