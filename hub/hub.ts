@@ -150,7 +150,7 @@ export function createHub(
     stop = async () => {
       ready = false;
       await stopEngine();
-      store.close();
+      await store.close();
     };
     log.info({ address, dataDir: config.dataDir, ...buildInfo }, 'the hub listens');
   };

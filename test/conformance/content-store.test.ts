@@ -26,7 +26,7 @@ beforeEach(async () => {
   files = await open();
 });
 afterEach(async () => {
-  store.close();
+  await store.close();
   await folder.remove();
 });
 
@@ -85,7 +85,7 @@ describe('a content', () => {
   it('is there after a restart', async () => {
     const contents = [contentOf(10), contentOf(100_000)];
     for (const content of contents) await files.put(content);
-    store.close();
+    await store.close();
     store = openSqliteStore(join(folder.path, 'hub.sqlite'), runtime.timers, memoryLog().log);
     files = await open();
     for (const content of contents) {

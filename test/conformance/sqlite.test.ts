@@ -9,6 +9,7 @@ import { describeAttemptSteps } from './attempt-steps-suite.js';
 import { describeRememberedThings } from './remembered-things-suite.js';
 import type { StoreUnderTest } from './store-under-test.js';
 import { describeTaskArchive } from './task-archive-suite.js';
+import { describeTaskLists } from './task-lists-suite.js';
 import { describeTaskQueue } from './task-queue-suite.js';
 
 async function open(): Promise<StoreUnderTest> {
@@ -19,11 +20,11 @@ async function open(): Promise<StoreUnderTest> {
     return {
       ...store,
       reopen: async () => {
-        store.close();
+        await store.close();
         return openOnce();
       },
       close: async () => {
-        store.close();
+        await store.close();
         await folder.remove();
       },
     };
@@ -35,5 +36,6 @@ describe.each([
   ['queue', describeTaskQueue],
   ['steps of attempts', describeAttemptSteps],
   ['archive', describeTaskArchive],
+  ['lists', describeTaskLists],
   ['remembered things', describeRememberedThings],
 ])('SQLite: %s', (_, suite) => suite(open));

@@ -71,7 +71,7 @@ async function startOn(
   const end = async () => {
     await runtime.settle();
     await engine.stop();
-    store.close();
+    await store.close();
     runtime.dropTimers();
   };
   return {

@@ -84,7 +84,8 @@ export interface TaskQuery {
   readonly priority?: Priority | undefined;
   /** Any of these; empty for all. */
   readonly statuses: readonly TaskStatus[];
-  /** By time of the request (when left out), by place in the queue, or by time of the start. */
+  /** By time of the request (when left out), by place in the queue, or by time of the start. The last costs the more,
+   *  the more tasks match: it is for those that run. */
   readonly order?: TaskOrder;
 }
 

@@ -42,7 +42,7 @@ describe('opening the database', () => {
   it('syncs every commit and checks references', () => {
     const db = openDatabase(file);
     const settings = ['journal_mode', 'synchronous', 'foreign_keys', 'locking_mode'];
-    expect(settings.map((name) => db.pragma(name, { simple: true }))).toEqual(['wal', 2, 1, 'exclusive']);
+    expect(settings.map((name) => db.pragma(name, { simple: true }))).toEqual(['wal', 2, 1, 'normal']);
     db.close();
   });
 

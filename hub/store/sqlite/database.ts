@@ -4,11 +4,12 @@ import { dirname } from 'node:path';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import Database from 'better-sqlite3';
 import { initial } from './migrations/0001-initial.js';
+import { nameOnce } from './migrations/0002-name-once.js';
 
 export type SqliteDatabase = Database.Database;
 
 /** In order; the position, counted from 1, is the version that a database file carries after it. */
-const MIGRATIONS = [initial];
+const MIGRATIONS = [initial, nameOnce];
 
 /** How many pages of the write-ahead log are gathered before they are moved into the database file. */
 const CHECKPOINT_PAGES = 4000;
@@ -20,9 +21,8 @@ export function openDatabase(file: string): SqliteDatabase {
   let db: SqliteDatabase | undefined;
   try {
     db = new Database(file, { timeout: 0 });
-    // One hub owns the file: nobody else can write, and there is no shared memory to be kept.
-    db.pragma('locking_mode = EXCLUSIVE');
     db.pragma('journal_mode = WAL');
+    own(db, file);
     db.pragma('synchronous = FULL');
     db.pragma('foreign_keys = ON');
     db.pragma('cache_size = -16384');
@@ -33,6 +33,14 @@ export function openDatabase(file: string): SqliteDatabase {
     db?.close();
     throw refusal(error, file);
   }
+}
+
+/** One hub owns the database. Its own file cannot be locked, since the thread of the lists reads it too; an empty one
+ *  beside it is, for as long as this connection is open or its process lives. */
+function own(db: SqliteDatabase, file: string): void {
+  db.prepare('ATTACH DATABASE ? AS owner').run(`${file}-lock`);
+  db.pragma('owner.locking_mode = EXCLUSIVE');
+  db.exec('BEGIN EXCLUSIVE; COMMIT');
 }
 
 function migrate(db: SqliteDatabase, file: string): void {

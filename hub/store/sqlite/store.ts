@@ -7,6 +7,7 @@ import type { TaskArchive, TaskQueue } from '../../core/ports/task-store.js';
 import { sqliteAgentStore } from './agent-store.js';
 import { openDatabase } from './database.js';
 import { GroupCommit } from './group-commit.js';
+import { TaskLists } from './lists/task-lists.js';
 import { sqliteSmallFiles } from './small-files.js';
 import { sqliteTaskArchive } from './task-archive.js';
 import { sqliteTaskQueue } from './task-queue.js';
@@ -17,20 +18,22 @@ export interface Store {
   readonly agents: AgentStore;
   readonly smallFiles: SmallFiles;
   /** Writes what waits and closes the file. */
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Opens the store; see `openDatabase` for how it refuses. */
 export function openSqliteStore(file: string, timers: Timers, log: Logger): Store {
   const db = openDatabase(file);
   const commit = new GroupCommit(db, timers, log);
+  const lists = new TaskLists({ file, timers, log });
   return {
-    queue: sqliteTaskQueue(db, commit),
-    archive: sqliteTaskArchive(db, commit),
+    queue: sqliteTaskQueue(db, commit, lists),
+    archive: sqliteTaskArchive(db, commit, lists),
     agents: sqliteAgentStore(db, commit),
     smallFiles: sqliteSmallFiles(db, commit),
-    close: () => {
+    close: async () => {
       commit.flush();
+      await lists.close();
       db.close();
     },
   };

@@ -1,15 +1,9 @@
-import { priorityRank } from '@workbench-hub/shared/domain/priority';
-import type { TaskArchive, TaskOrder, TaskQuery } from '../../core/ports/task-store.js';
+import type { TaskArchive } from '../../core/ports/task-store.js';
 import { TASK_TRANSITIONS, type TaskFiles } from '../../core/task.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';
+import type { TaskLists } from './lists/task-lists.js';
 import { TASK_COLUMNS, TASK_TABLES, type TaskRow, taskOfRow } from './task-row.js';
-
-const ORDER_BY: Readonly<Record<TaskOrder, string>> = {
-  NEWEST_FIRST: 'seq DESC',
-  NEXT_TO_RUN_FIRST: 'priority, seq',
-  LONGEST_RUNNING_FIRST: 'started_at, seq',
-};
 
 interface FileRow {
   role: 'OUTPUT' | 'LOG';
@@ -18,7 +12,7 @@ interface FileRow {
   size_bytes: number;
 }
 
-export function sqliteTaskArchive(db: SqliteDatabase, commit: GroupCommit): TaskArchive {
+export function sqliteTaskArchive(db: SqliteDatabase, commit: GroupCommit, lists: TaskLists): TaskArchive {
   const selectTask = db.prepare<[string], TaskRow>(
     `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE task.id = ?`,
   );
@@ -26,13 +20,21 @@ export function sqliteTaskArchive(db: SqliteDatabase, commit: GroupCommit): Task
     SELECT role, path, digest, size_bytes FROM task_file
     WHERE task_seq = (SELECT seq FROM task WHERE id = ?) AND role IN ('OUTPUT', 'LOG')
     ORDER BY role, position`);
-  const deleteTask = db.prepare<[string, string]>(
-    'DELETE FROM task WHERE id = ? AND status IN (SELECT value FROM json_each(?))',
-  );
+  const deleteTask = db
+    .prepare<[string, string], number>(
+      'DELETE FROM task WHERE id = ? AND status IN (SELECT value FROM json_each(?)) RETURNING seq',
+    )
+    .pluck();
   const selectEnded = db.prepare<[number, number], { id: string }>(
     'SELECT id FROM task WHERE ended_at < ? ORDER BY ended_at LIMIT ?',
   );
   const removable = JSON.stringify(TASK_TRANSITIONS.remove.from);
+
+  const removeOne = (taskId: string): boolean => {
+    const seq = deleteTask.get(taskId, removable);
+    if (seq !== undefined) lists.changed(seq);
+    return seq !== undefined;
+  };
 
   return {
     find: async (taskId) => {
@@ -50,42 +52,8 @@ export function sqliteTaskArchive(db: SqliteDatabase, commit: GroupCommit): Task
         log: log ? ref(log) : null,
       };
     },
-    list: async (query) => {
-      const { condition, values } = conditionOf(query);
-      const total = db
-        .prepare<unknown[], { total: number }>(`SELECT count(*) AS total FROM task ${condition}`)
-        .get(...values) as { total: number };
-      const rows = db
-        .prepare<unknown[], TaskRow>(
-          `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} ${condition} ORDER BY ${ORDER_BY[query.order ?? 'NEWEST_FIRST']} LIMIT ? OFFSET ?`,
-        )
-        .all(...values, query.size, query.page * query.size);
-      return { tasks: rows.map(taskOfRow), totalElements: total.total };
-    },
-    remove: (taskIds) => commit.durable(() => taskIds.map((id) => deleteTask.run(id, removable).changes > 0)),
+    list: (query) => lists.list(query),
+    remove: (taskIds) => commit.durable(() => taskIds.map(removeOne)),
     endedBefore: async (timeMs, limit) => selectEnded.all(timeMs, limit).map(({ id }) => id),
   };
-}
-
-function conditionOf(query: TaskQuery): { condition: string; values: unknown[] } {
-  const parts: string[] = [];
-  const values: unknown[] = [];
-  const add = (part: string, value: unknown) => {
-    parts.push(part);
-    values.push(value);
-  };
-  const addPattern = (column: string, pattern: string | undefined) => {
-    if (pattern === undefined) return;
-    if (/[*?]/.test(pattern)) add(`${column} GLOB ?`, pattern.replaceAll('[', '[[]'));
-    else add(`${column} = ?`, pattern);
-  };
-  addPattern('task.id', query.id);
-  addPattern('name_folded', query.name?.toLowerCase());
-  addPattern('creator', query.creator);
-  if (query.type) add('type = ?', query.type);
-  if (query.priority) add('priority = ?', priorityRank(query.priority));
-  if (query.statuses.length > 0) {
-    add('status IN (SELECT value FROM json_each(?))', JSON.stringify(query.statuses));
-  }
-  return { condition: parts.length > 0 ? `WHERE ${parts.join(' AND ')}` : '', values };
 }

@@ -14,6 +14,7 @@ import type { WaitingTask } from '../../core/rank.js';
 import type { NewTask } from '../../core/task.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';
+import type { TaskLists } from './lists/task-lists.js';
 import { TASK_COLUMNS, TASK_TABLES, type TaskRow, taskOfRow } from './task-row.js';
 
 /** Requirements whose row is remembered; beyond, all are forgotten and looked up anew. */
@@ -26,6 +27,7 @@ interface HeadRow {
 }
 
 interface ClaimedRow {
+  seq: number;
   attempt: number;
   time_limit_s: number | null;
   job: string;
@@ -34,12 +36,12 @@ interface ClaimedRow {
 /** Names the attempt in force; binds the task's id, the attempt and the instance. */
 const IN_FORCE = `id = ? AND status = 'RUNNING' AND attempt = ? AND instance_id = ?`;
 
-export function sqliteTaskQueue(db: SqliteDatabase, commit: GroupCommit): TaskQueue {
+export function sqliteTaskQueue(db: SqliteDatabase, commit: GroupCommit, lists: TaskLists): TaskQueue {
   const insertRequirement = db.prepare('INSERT INTO requirement (key) VALUES (?) ON CONFLICT DO NOTHING');
   const selectRequirement = db.prepare<[string], { id: number }>('SELECT id FROM requirement WHERE key = ?');
   const insertTask = db.prepare(`
-    INSERT INTO task (id, type, status, priority, requirement_id, requested_at, time_limit_s, creator, name,
-                      name_folded, classifiers, job)
+    INSERT INTO task (seq, id, type, status, priority, requirement_id, requested_at, time_limit_s, creator, name,
+                      classifiers, job)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertFile = db.prepare(
     'INSERT INTO task_file (task_seq, role, position, path, digest, size_bytes) VALUES (?, ?, ?, ?, ?, ?)',
@@ -62,24 +64,25 @@ export function sqliteTaskQueue(db: SqliteDatabase, commit: GroupCommit): TaskQu
     UPDATE task SET status = 'RUNNING', attempt = attempt + 1, started_at = ?, agent_id = ?, instance_id = ?,
                     instance_version = ?, instance_revision = ?
     WHERE id = ? AND status = 'WAITING'
-    RETURNING attempt, time_limit_s, job`);
-  const adoptTask = db.prepare(`
+    RETURNING seq, attempt, time_limit_s, job`);
+  const adoptTask = db.prepare<[Record<string, unknown>], { seq: number }>(`
     UPDATE task SET status = 'RUNNING', attempt = @attempt, started_at = @startedAtMs, agent_id = @agentId,
                     instance_id = @instanceId, instance_version = @version, instance_revision = @revision
     WHERE id = @taskId AND status = 'WAITING'
-      AND (attempt = @attempt - 1 OR (attempt = @attempt AND instance_id = @instanceId))`);
+      AND (attempt = @attempt - 1 OR (attempt = @attempt AND instance_id = @instanceId))
+    RETURNING seq`);
   const selectInForce = db.prepare<[string, number, string]>(`SELECT 1 FROM task WHERE ${IN_FORCE}`);
   const endTask = db.prepare<
     [string, string | null, string | null, number, string, number, string],
     { seq: number }
   >(`
     UPDATE task SET status = ?, batch_status = ?, message = ?, ended_at = ? WHERE ${IN_FORCE} RETURNING seq`);
-  const releaseTask = db.prepare<[number, number, string | null, string, number, string]>(`
+  const releaseTask = db.prepare<[number, number, string | null, string, number, string], { seq: number }>(`
     UPDATE task SET status = 'WAITING', started_at = NULL, crashes = crashes + ?, losses = losses + ?, instance_id = ?
-    WHERE ${IN_FORCE}`);
-  const cancelTask = db.prepare<[number, string, string]>(`
+    WHERE ${IN_FORCE} RETURNING seq`);
+  const cancelTask = db.prepare<[number, string, string], { seq: number }>(`
     UPDATE task SET status = 'CANCELED', ended_at = ?
-    WHERE id = ? AND status IN (SELECT value FROM json_each(?))`);
+    WHERE id = ? AND status IN (SELECT value FROM json_each(?)) RETURNING seq`);
   const selectRunning = db.prepare<[string], TaskRow>(
     `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE status = 'RUNNING' AND agent_id = ?`,
   );
@@ -99,8 +102,20 @@ export function sqliteTaskQueue(db: SqliteDatabase, commit: GroupCommit): TaskQu
     return id;
   };
 
+  // Given out here and never again, not even after the latest task was removed: the lists know a task by it.
+  let latestSeq = db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM task').pluck().get() ?? 0;
+  lists.added(latestSeq);
+
+  /** Tells the lists of the row that a statement has changed; true when there is one. */
+  const noted = (row: { seq: number } | undefined): boolean => {
+    if (row) lists.changed(row.seq);
+    return row !== undefined;
+  };
+
   const insertOne = (task: NewTask): void => {
-    const { lastInsertRowid: seq } = insertTask.run(
+    const seq = ++latestSeq;
+    insertTask.run(
+      seq,
       task.id,
       task.type,
       task.status,
@@ -110,13 +125,13 @@ export function sqliteTaskQueue(db: SqliteDatabase, commit: GroupCommit): TaskQu
       task.timeLimitS,
       task.creator,
       task.name,
-      task.name?.toLowerCase() ?? null,
       JSON.stringify(task.classifiers),
       JSON.stringify(task.job),
     );
     for (const [position, { digest, sizeBytes }] of filesOfJob(task.job).entries()) {
       insertFile.run(seq, 'INPUT', position, null, digest, sizeBytes);
     }
+    lists.added(seq);
   };
 
   const claimOne = ({ taskId, instance, startedAtMs }: Claim): ClaimedTask[] => {
@@ -129,6 +144,7 @@ export function sqliteTaskQueue(db: SqliteDatabase, commit: GroupCommit): TaskQu
       taskId,
     );
     if (!row) return [];
+    lists.changed(row.seq);
     return [
       {
         ref: { taskId, attempt: row.attempt, instanceId: instance.id },
@@ -140,7 +156,7 @@ export function sqliteTaskQueue(db: SqliteDatabase, commit: GroupCommit): TaskQu
   };
 
   const adoptOne = ({ ref, instance, startedAtMs }: HeldAttempt): boolean =>
-    adoptTask.run({ ...ref, startedAtMs, ...instance }).changes > 0 ||
+    noted(adoptTask.get({ ...ref, startedAtMs, ...instance })) ||
     selectInForce.get(...fence(ref)) !== undefined;
 
   const endOne = ({ ref, ending, endedAtMs }: EndedAttempt): boolean => {
@@ -152,6 +168,7 @@ export function sqliteTaskQueue(db: SqliteDatabase, commit: GroupCommit): TaskQu
       ...fence(ref),
     );
     if (!row) return false;
+    lists.changed(row.seq);
     for (const [position, { path, digest, sizeBytes }] of ending.files.outputFiles.entries()) {
       insertFile.run(row.seq, 'OUTPUT', position, path, digest, sizeBytes);
     }
@@ -162,12 +179,14 @@ export function sqliteTaskQueue(db: SqliteDatabase, commit: GroupCommit): TaskQu
 
   // An attempt whose end is known leaves no instance behind, so that its report, told twice, does not adopt it.
   const releaseOne = ({ ref, loss }: ReleasedAttempt): boolean =>
-    releaseTask.run(
-      loss === 'CRASH' ? 1 : 0,
-      loss === 'LOSS' ? 1 : 0,
-      loss === 'LOSS' ? ref.instanceId : null,
-      ...fence(ref),
-    ).changes > 0;
+    noted(
+      releaseTask.get(
+        loss === 'CRASH' ? 1 : 0,
+        loss === 'LOSS' ? 1 : 0,
+        loss === 'LOSS' ? ref.instanceId : null,
+        ...fence(ref),
+      ),
+    );
 
   return {
     insert: (tasks) => commit.durable(() => tasks.forEach(insertOne)),
@@ -197,7 +216,7 @@ export function sqliteTaskQueue(db: SqliteDatabase, commit: GroupCommit): TaskQu
     release: (released) => commit.durable(() => released.map(releaseOne)),
     cancel: (taskIds, from, endedAtMs) => {
       const statuses = JSON.stringify(from);
-      return commit.durable(() => taskIds.map((id) => cancelTask.run(endedAtMs, id, statuses).changes > 0));
+      return commit.durable(() => taskIds.map((id) => noted(cancelTask.get(endedAtMs, id, statuses))));
     },
     runningOn: async (agentId) => selectRunning.all(agentId).map(taskOfRow),
     agentsWithRunning: async () => selectAgents.all().map(({ agent_id }) => agent_id),

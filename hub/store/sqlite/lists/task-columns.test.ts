@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { type ColumnsFilter, type ColumnsRow, TaskColumns } from './task-columns.js';
+
+const row = (seq: number, rest: Partial<ColumnsRow> = {}): ColumnsRow => ({
+  seq,
+  id: `id-${seq}`,
+  type: 'SIMULATE_WORK',
+  status: 'WAITING',
+  priority: 2,
+  name: null,
+  creator: null,
+  ...rest,
+});
+
+const seqsOf = (columns: TaskColumns, filter: Partial<ColumnsFilter> = {}): number[] => {
+  const { count, seqs } = columns.matching({ statuses: [], ...filter });
+  return [...seqs.subarray(0, count)];
+};
+
+describe('columns of tasks', () => {
+  it('know nothing at first', () => {
+    expect(seqsOf(new TaskColumns())).toEqual([]);
+    expect(new TaskColumns().update(5, undefined)).toBe(false);
+  });
+
+  it('hold tasks far apart, in order', () => {
+    const columns = new TaskColumns();
+    const seqs = [3, 16_383, 16_384, 70_000, 1e12];
+    for (const seq of seqs) columns.add(row(seq, { name: `N ${seq}` }));
+    expect(seqsOf(columns)).toEqual(seqs);
+    expect(seqsOf(columns, { id: 'id-7*' })).toEqual([70_000]);
+    expect(seqsOf(columns, { name: 'n*3*' })).toEqual([3, 16_383, 16_384]);
+    expect(columns.lastSeq).toBe(1e12);
+  });
+
+  it('filter by everything at once', () => {
+    const columns = new TaskColumns();
+    columns.add(row(1, { name: 'Gear', creator: 'anna' }));
+    columns.add(row(2, { name: 'gear', creator: 'Anna' }));
+    columns.add(row(3, { name: 'gear', creator: 'anna', status: 'FAILED', priority: 0 }));
+    columns.add(row(4, { creator: 'anna', type: 'EXECUTE_BATCH_JOB' }));
+    expect(seqsOf(columns, { name: 'GEAR' })).toEqual([1, 2, 3]);
+    expect(seqsOf(columns, { name: 'gear', creator: 'anna' })).toEqual([1, 3]);
+    expect(seqsOf(columns, { name: 'gear', creator: 'anna', statuses: ['FAILED', 'RUNNING'] })).toEqual([3]);
+    expect(seqsOf(columns, { priority: 'HIGHEST' })).toEqual([3]);
+    expect(seqsOf(columns, { type: 'EXECUTE_BATCH_JOB', id: '*4', creator: 'a*' })).toEqual([4]);
+  });
+
+  it('follow what becomes of a task, and say whether it was news', () => {
+    const columns = new TaskColumns();
+    for (const seq of [1, 2, 3]) columns.add(row(seq, { name: `n${seq}` }));
+    const running = { type: 'SIMULATE_WORK', status: 'RUNNING', priority: 2 } as const;
+    expect(columns.update(2, running)).toBe(true);
+    expect(columns.update(2, running)).toBe(false);
+    expect(seqsOf(columns, { statuses: ['RUNNING'] })).toEqual([2]);
+    expect(columns.update(3, undefined)).toBe(true);
+    expect(columns.update(3, undefined)).toBe(false);
+    expect(seqsOf(columns, { name: 'n*' })).toEqual([1, 2]);
+  });
+
+  it('forget a whole segment and go on after it', () => {
+    const columns = new TaskColumns();
+    columns.add(row(1, { name: 'old' }));
+    columns.update(1, undefined);
+    expect(seqsOf(columns)).toEqual([]);
+    columns.add(row(2, { name: 'new' }));
+    expect(seqsOf(columns, { name: '*' })).toEqual([2]);
+    columns.add(row(20_000, { name: 'newer' }));
+    columns.update(2, undefined);
+    expect(seqsOf(columns, { name: 'new*' })).toEqual([20_000]);
+  });
+});

@@ -1,0 +1,129 @@
+/**
+ * Lists of tasks, answered by a thread of their own. It starts with the first list, or as soon as the store has grown
+ * so far that the first list would have to wait for it. The thread is told which tasks have changed, and finds new
+ * ones by itself.
+ */
+import { Worker } from 'node:worker_threads';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Timers } from '@workbench-hub/shared/runtime/runtime';
+import { HubError } from '../../../core/errors.js';
+import type { TaskPage, TaskQuery } from '../../../core/ports/task-store.js';
+import type { FromListThread, ListThreadData, ToListThread } from './thread-messages.js';
+
+/** A store with more tasks than this has its thread from the start: reading so many takes about a tenth of a second. */
+const SMALL_STORE_TASKS = 50_000;
+
+/** After so many changes the thread is told, list or no list, so that a list never finds much to catch up with. */
+const CHANGES_AT_ONCE = 4096;
+
+export interface TaskListsOptions {
+  readonly file: string;
+  readonly timers: Timers;
+  readonly log: Logger;
+}
+
+interface Call {
+  resolve(page: TaskPage): void;
+  reject(error: unknown): void;
+}
+
+export class TaskLists {
+  readonly #options: TaskListsOptions;
+  readonly #calls = new Map<number, Call>();
+  #thread: Worker | undefined;
+  #latestCall = 0;
+  #changed: number[] = [];
+  #changes = 0;
+  #newest = 0;
+  #closed = false;
+
+  constructor(options: TaskListsOptions) {
+    this.#options = options;
+  }
+
+  /** A task was added. To be called within the transaction, like {@link changed}. */
+  added(seq: number): void {
+    this.#newest = Math.max(this.#newest, seq);
+    this.#count();
+  }
+
+  /** The row of a task changes with the transaction that is under way. */
+  changed(seq: number): void {
+    if (!this.#thread) return;
+    this.#changed.push(seq);
+    this.#count();
+  }
+
+  list(query: TaskQuery): Promise<TaskPage> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) return reject(new HubError('STORE_UNAVAILABLE', 'the hub stops'));
+      const call = ++this.#latestCall;
+      this.#calls.set(call, { resolve, reject });
+      this.#send({ kind: 'list', call, query, changed: this.#takeChanged() });
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const thread = this.#thread;
+    this.#forget(new HubError('STORE_UNAVAILABLE', 'the hub stops'));
+    await thread?.terminate();
+  }
+
+  #count(): void {
+    this.#changes++;
+    if (this.#changes < CHANGES_AT_ONCE) return;
+    this.#changes = 0;
+    if (!this.#thread && this.#newest < SMALL_STORE_TASKS) return;
+    // Not before the transaction has been committed.
+    this.#options.timers.soon(() => {
+      if (!this.#closed) this.#send({ kind: 'keep up', changed: this.#takeChanged() });
+    });
+  }
+
+  #takeChanged(): Float64Array<ArrayBuffer> {
+    const changed = Float64Array.from(this.#changed);
+    this.#changed = [];
+    this.#changes = 0;
+    return changed;
+  }
+
+  #send(message: ToListThread): void {
+    this.#thread ??= this.#start();
+    this.#thread.postMessage(message, [message.changed.buffer]);
+  }
+
+  #start(): Worker {
+    const workerData: ListThreadData = { file: this.#options.file };
+    const thread = new Worker(new URL('./thread-main.js', import.meta.url), { workerData, execArgv: [] });
+    thread.unref();
+    thread.on('message', (message: FromListThread) => this.#settle(message));
+    thread.on('error', (error) => this.#broken(thread, error));
+    thread.on('exit', (code) => this.#broken(thread, new Error(`it ended with ${code}`)));
+    return thread;
+  }
+
+  #settle(message: FromListThread): void {
+    const call = this.#calls.get(message.call);
+    this.#calls.delete(message.call);
+    if (message.kind === 'page') call?.resolve(message.page);
+    else call?.reject(this.#unavailable(new Error(message.message)));
+  }
+
+  /** The next list starts another one, which reads everything anew. */
+  #broken(thread: Worker, error: Error): void {
+    if (this.#thread === thread) this.#forget(this.#unavailable(error));
+  }
+
+  #forget(reason: HubError): void {
+    this.#thread = undefined;
+    this.#changed = [];
+    for (const call of this.#calls.values()) call.reject(reason);
+    this.#calls.clear();
+  }
+
+  #unavailable(cause: Error): HubError {
+    this.#options.log.error({ err: cause }, 'the list of tasks could not be read');
+    return new HubError('STORE_UNAVAILABLE', 'the hub cannot read its list of tasks', { cause });
+  }
+}

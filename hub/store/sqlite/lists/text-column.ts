@@ -1,0 +1,60 @@
+/** One text for each row of a segment, or none: all in one long text, which is what can be searched fast. */
+
+export interface TextColumnContents {
+  readonly text: string;
+  /** Where the text of each row ends; it begins where that of the row before ends. */
+  readonly ends: Uint32Array;
+  /** 1 for the rows that have a text. */
+  readonly present: Uint8Array;
+  readonly rows: number;
+}
+
+const NOTHING: TextColumnContents = {
+  text: '',
+  ends: new Uint32Array(),
+  present: new Uint8Array(),
+  rows: 0,
+};
+
+export class TextColumn {
+  readonly #capacity: number;
+  // Made with the first text: where nobody is named, a column of names costs nothing.
+  #ends: Uint32Array | undefined;
+  #present = NOTHING.present;
+  #text = '';
+  #added: string[] = [];
+  #length = 0;
+  #rows = 0;
+
+  constructor(capacity: number) {
+    this.#capacity = capacity;
+  }
+
+  /** Sets the text of a row. Rows come in ascending order; those left out have none. */
+  append(row: number, text: string | null): void {
+    if (text === null) return;
+    if (!this.#ends) {
+      this.#ends = new Uint32Array(this.#capacity);
+      this.#present = new Uint8Array(this.#capacity);
+    }
+    this.#ends.fill(this.#length, this.#rows, row);
+    this.#added.push(text);
+    this.#length += text.length;
+    this.#ends[row] = this.#length;
+    this.#present[row] = 1;
+    this.#rows = row + 1;
+  }
+
+  /** Makes one text of what has been added, which takes less memory. */
+  pack(): void {
+    this.#text = [this.#text, ...this.#added].join('');
+    this.#added = [];
+  }
+
+  /** The rows up to the last one that has a text. */
+  contents(): TextColumnContents {
+    if (!this.#ends) return NOTHING;
+    if (this.#added.length > 0) this.pack();
+    return { text: this.#text, ends: this.#ends, present: this.#present, rows: this.#rows };
+  }
+}

@@ -1,0 +1,69 @@
+import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
+import { describe, expect, it } from 'vitest';
+import { TextColumn } from './text-column.js';
+import { TextPattern } from './text-pattern.js';
+
+function columnOf(texts: readonly (string | null)[]): TextColumn {
+  const column = new TextColumn(texts.length);
+  for (const [row, text] of texts.entries()) column.append(row, text);
+  return column;
+}
+
+/** The rows that match. */
+function rowsOf(pattern: string, texts: readonly (string | null)[]): number[] {
+  const marks = new Uint8Array(texts.length).fill(1);
+  new TextPattern(pattern).raise(columnOf(texts), marks, 1);
+  return [...marks.keys()].filter((row) => marks[row] === 2);
+}
+
+describe('the rows that match a pattern', () => {
+  it.each([
+    ['ab', ['ab', 'abc', 'xab', null, ''], [0]],
+    ['', ['', null, 'a'], [0]],
+    ['*', ['', null, 'a'], [0, 2]],
+    ['?', ['', null, 'a', 'ab'], [2]],
+    ['*b*', ['abc', 'a', 'b', null, 'xxb'], [0, 2, 4]],
+    ['a*a', ['a', 'aa', 'aba', 'ab'], [1, 2]],
+    ['*?b', ['b', 'ab', 'bb', 'ba'], [1, 2]],
+    ['*ab*ab*', ['ab', 'abab', 'ab-ab', 'aba'], [1, 2]],
+    // What stands at the end of one row and the beginning of the next is in neither.
+    ['*ab*', ['xa', 'bx', 'ab'], [2]],
+    ['*a?c*', ['xa', 'bc', 'abc'], [2]],
+    ['*größe?', ['größe1', 'die größe2', 'größe'], [0, 1]],
+    ['*[a]*', ['a', '[a]'], [1]],
+  ] as const)('%j in %j', (pattern, texts, expected) => {
+    expect(rowsOf(pattern, texts)).toEqual(expected);
+  });
+
+  it('are those that the comparison of one text with one pattern finds', () => {
+    const random = randomOf(7);
+    const textOf = (alphabet: string, longest: number) =>
+      Array.from({ length: Math.floor(random() * (longest + 1)) }, () =>
+        alphabet.charAt(Math.floor(random() * alphabet.length)),
+      ).join('');
+    for (let round = 0; round < 3000; round++) {
+      const pattern = textOf('ab*?', 8);
+      const texts = Array.from({ length: 12 }, () => (random() < 0.1 ? null : textOf('abc', 7)));
+      const expected = [...texts.keys()].filter((row) => {
+        const text = texts[row];
+        return text !== null && text !== undefined && matchesWildcard(pattern, text);
+      });
+      expect(rowsOf(pattern, texts), `${pattern} in ${JSON.stringify(texts)}`).toEqual(expected);
+    }
+  });
+
+  it('are only those that bear the mark', () => {
+    const marks = Uint8Array.from([1, 0, 2, 1]);
+    new TextPattern('*a*').raise(columnOf(['a', 'a', 'a', 'b']), marks, 1);
+    expect([...marks]).toEqual([2, 0, 2, 1]);
+  });
+});
+
+/** Numbers from 0 to 1, always the same for a seed. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

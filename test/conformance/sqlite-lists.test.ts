@@ -1,0 +1,80 @@
+/** The thread of the lists when something is wrong with its database, and the lock that it made necessary. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { TaskLists } from '@workbench-hub/hub/store/sqlite/lists/task-lists';
+import { openSqliteStore } from '@workbench-hub/hub/store/sqlite/store';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { memoryLog } from '../support/memory-log.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+import { newTask } from './store-under-test.js';
+
+const EVERYTHING = { page: 0, size: 10, statuses: [] };
+
+let folder: TemporaryFolder;
+let file: string;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  file = join(folder.path, 'hub.sqlite');
+});
+afterEach(() => folder.remove());
+
+const open = () => openSqliteStore(file, systemRuntime.timers, memoryLog().log);
+
+describe('the thread of the lists', () => {
+  it('says so when it cannot read, and is started anew for the next list', async () => {
+    const { log, lines } = memoryLog();
+    const lists = new TaskLists({ file, timers: systemRuntime.timers, log });
+    await expect(lists.list(EVERYTHING)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    expect(lines).toMatchObject([{ msg: 'the list of tasks could not be read' }]);
+    const store = open();
+    await store.queue.insert([newTask({ name: 'n' })]);
+    expect(await lists.list(EVERYTHING)).toMatchObject({ tasks: [{ name: 'n' }], totalElements: 1 });
+    await lists.close();
+    await store.close();
+  });
+
+  it('lets nobody wait who asks while the store closes', async () => {
+    const store = open();
+    const list = store.archive.list(EVERYTHING);
+    const refused = expect(list).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await store.close();
+    await refused;
+    await expect(store.archive.list(EVERYTHING)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+  });
+
+  it('leaves no file of its connection behind', async () => {
+    const store = open();
+    await store.queue.insert([newTask()]);
+    await store.archive.list(EVERYTHING);
+    await store.close();
+    expect(existsSync(`${file}-wal`)).toBe(false);
+    expect(existsSync(`${file}-shm`)).toBe(false);
+  });
+});
+
+describe('the lock of the store', () => {
+  it('is held against another process while the thread reads, until the process is killed', async () => {
+    const store = new URL(import.meta.resolve('@workbench-hub/hub/store/sqlite/store')).href;
+    const script = `
+      const { openSqliteStore } = await import(${JSON.stringify(store)});
+      const log = { info() {}, error() {} };
+      const { archive } = openSqliteStore(${JSON.stringify(file)}, { soon: setImmediate }, log);
+      await archive.list(${JSON.stringify(EVERYTHING)});
+      console.log('listed');
+      setInterval(() => undefined, 1000);`;
+    const other = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    try {
+      await once(other.stdout, 'data');
+      expect(open).toThrow(`the database ${file} is in use: another hub runs with the same dataDir`);
+    } finally {
+      other.kill('SIGKILL');
+      await once(other, 'close');
+    }
+    await open().close();
+  });
+});

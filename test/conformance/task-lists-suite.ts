@@ -1,0 +1,165 @@
+/** Lists on a store with a history: whatever is asked for is what a comparison task by task gives. */
+import type { TaskOrder, TaskQuery } from '@workbench-hub/hub/core/ports/task-store';
+import type { NewTask, Task } from '@workbench-hub/hub/core/task';
+import { PRIORITIES, priorityRank } from '@workbench-hub/shared/domain/priority';
+import { TASK_STATUSES, TASK_TYPES } from '@workbench-hub/shared/domain/task';
+import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Chance, chanceOf } from '../support/chance.js';
+import {
+  INSTANCE,
+  newTask,
+  type OpenStore,
+  type StoreUnderTest,
+  startTask,
+  WELL,
+} from './store-under-test.js';
+
+const TASKS = 250;
+const QUERIES = 150;
+const NAMES = ['Gear 1', 'gear 12', 'GEAR [2]', 'Größe 7', 'crank', 'a*b', ''];
+const CREATORS = ['anna', 'Anna', 'bob'];
+
+const orNull = <T>(chance: Chance, items: readonly T[]) => (chance.oneIn(6) ? null : chance.of(items));
+
+function randomTask(chance: Chance): NewTask {
+  const type = chance.of(TASK_TYPES);
+  const files = { model: null, scripts: [], additionalFiles: [], variables: [] };
+  return newTask({
+    type,
+    job: type === 'SIMULATE_WORK' ? { type, durationS: 1 } : { type, ...files },
+    name: orNull(chance, NAMES),
+    creator: orNull(chance, CREATORS),
+    priority: chance.of(PRIORITIES),
+  });
+}
+
+function randomQuery(chance: Chance, known: readonly Task[]): TaskQuery {
+  const maybe = <T>(item: T) => (chance.oneIn(3) ? item : undefined);
+  const { id } = chance.of(known);
+  const orders: TaskOrder[] = ['NEWEST_FIRST', 'NEXT_TO_RUN_FIRST', 'LONGEST_RUNNING_FIRST'];
+  return {
+    page: chance.below(4),
+    size: chance.of([1, 7, 100]),
+    id: maybe(chance.of([id, `*${id.slice(-2)}`, `${id.slice(0, 13)}*`, `*${id.charAt(9)}*7?`, '*'])),
+    name: maybe(chance.of(['gear*', '*[2]', '*e*', 'GEAR 1', '?????', 'a*b', '', '*ß*', '*1?', 'nobody'])),
+    creator: maybe(chance.of(['anna', '*nna', 'b?b', '*'])),
+    type: maybe(chance.of(TASK_TYPES)),
+    priority: maybe(chance.of(PRIORITIES)),
+    statuses: TASK_STATUSES.filter(() => chance.oneIn(3)),
+    order: chance.of(orders),
+  };
+}
+
+/** The same by the plainest means. */
+function expectedOf(tasks: readonly Task[], query: TaskQuery): { ids: string[]; totalElements: number } {
+  const fits = (pattern: string | undefined, text: string | null) =>
+    pattern === undefined || (text !== null && matchesWildcard(pattern, text));
+  const matching = tasks.filter(
+    ({ id, name, creator, type, priority, status }) =>
+      fits(query.id, id) &&
+      fits(query.name?.toLowerCase(), name?.toLowerCase() ?? null) &&
+      fits(query.creator, creator) &&
+      (query.type ?? type) === type &&
+      (query.priority ?? priority) === priority &&
+      (query.statuses.length === 0 || query.statuses.includes(status)),
+  );
+  const byStart = ({ startedAtMs }: Task) => startedAtMs ?? Number.NEGATIVE_INFINITY;
+  if (query.order === 'NEWEST_FIRST') matching.reverse();
+  if (query.order === 'NEXT_TO_RUN_FIRST') {
+    matching.sort((a, b) => priorityRank(a.priority) - priorityRank(b.priority));
+  }
+  if (query.order === 'LONGEST_RUNNING_FIRST') {
+    matching.sort((a, b) => (byStart(a) === byStart(b) ? 0 : byStart(a) - byStart(b)));
+  }
+  const page = matching.slice(query.page * query.size, (query.page + 1) * query.size);
+  return { ids: page.map(({ id }) => id), totalElements: matching.length };
+}
+
+export function describeTaskLists(open: OpenStore): void {
+  let store: StoreUnderTest;
+  beforeEach(async () => {
+    store = await open();
+  });
+  afterEach(() => store.close());
+
+  /** Lets something happen to a task, if it can. */
+  async function happen(chance: Chance, { id, status, attempt }: Task): Promise<void> {
+    const { queue, archive } = store;
+    const ref = { taskId: id, attempt, instanceId: INSTANCE.id };
+    const at = chance.below(1000);
+    if (status === 'WAITING') {
+      if (chance.oneIn(4)) await queue.cancel([id], ['WAITING'], at);
+      else await queue.claim([{ taskId: id, instance: INSTANCE, startedAtMs: at }]);
+    } else if (status === 'RUNNING') {
+      const what = chance.below(4);
+      if (what === 0) await queue.release([{ ref, loss: 'LOSS' }]);
+      else if (what === 1) await queue.cancel([id], ['RUNNING'], at);
+      else {
+        const ending = chance.oneIn(3) ? ({ ...WELL, status: 'FAILED' } as const) : WELL;
+        await queue.end([{ ref, ending, endedAtMs: at }]);
+      }
+    } else if (chance.oneIn(4)) await archive.remove([id]);
+  }
+
+  /** The tasks that there are, oldest first. */
+  async function present(ids: readonly string[]): Promise<Task[]> {
+    const found = await Promise.all(ids.map((id) => store.archive.find(id)));
+    return found.flatMap((task) => task ?? []);
+  }
+
+  async function compare(chance: Chance, tasks: readonly Task[]): Promise<void> {
+    const query = randomQuery(chance, tasks);
+    const { tasks: listed, totalElements } = await store.archive.list(query);
+    const ids = listed.map(({ id }) => id);
+    expect({ ids, totalElements }, JSON.stringify(query)).toEqual(expectedOf(tasks, query));
+    const known = new Map(tasks.map((task) => [task.id, task]));
+    expect(listed).toEqual(ids.map((id) => known.get(id)));
+  }
+
+  describe.each([1, 2])('with a history by seed %d', (seed) => {
+    it('list what a comparison task by task gives, before and after a restart', async () => {
+      const chance = chanceOf(seed);
+      const ids: string[] = [];
+      for (let at = 0; at < TASKS; at++) {
+        const task = randomTask(chance);
+        await store.queue.insert([task]);
+        ids.push(task.id);
+        // Also the latest, so that removing it is among what happens.
+        for (const each of await present([chance.of(ids), ids.at(-1) ?? ''])) await happen(chance, each);
+        if (at % 40 === 0) await compare(chance, await present(ids));
+      }
+      const tasks = await present(ids);
+      for (let at = 0; at < QUERIES; at++) await compare(chance, tasks);
+      store = await store.reopen();
+      for (let at = 0; at < QUERIES; at++) await compare(chance, tasks);
+    });
+  });
+
+  it('show only what fits, also while it changes', async () => {
+    const waiting = Array.from({ length: 300 }, () => newTask());
+    await store.queue.insert(waiting);
+    const lists: Promise<unknown>[] = [];
+    for (const { id } of waiting) {
+      lists.push(
+        store.archive.list({ page: 0, size: 300, statuses: ['WAITING'] }).then(({ tasks, totalElements }) => {
+          expect(tasks.every(({ status }) => status === 'WAITING')).toBe(true);
+          expect(tasks).toHaveLength(totalElements);
+        }),
+      );
+      await store.queue.cancel([id], ['WAITING'], 1);
+    }
+    await Promise.all(lists);
+    expect((await store.archive.list({ page: 0, size: 1, statuses: ['WAITING'] })).totalElements).toBe(0);
+  });
+
+  it('name each task once when the latest is removed and another one comes', async () => {
+    for (let round = 0; round < 5; round++) {
+      const ref = await startTask(store, newTask({ name: `round ${round}` }));
+      await store.queue.end([{ ref, ending: WELL, endedAtMs: 1 }]);
+      const { tasks } = await store.archive.list({ page: 0, size: 9, statuses: [] });
+      expect(tasks.map(({ name }) => name)).toEqual([`round ${round}`]);
+      await store.archive.remove([ref.taskId]);
+    }
+  });
+}
