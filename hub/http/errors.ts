@@ -7,7 +7,7 @@ import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { type ErrorCode, HubError } from '../core/errors.js';
 
-export const STATUS_OF: Readonly<Record<ErrorCode, ContentfulStatusCode>> = {
+const STATUS_OF: Readonly<Record<ErrorCode, ContentfulStatusCode>> = {
   INVALID_INPUT: 400,
   UNKNOWN_PATH: 404,
   METHOD_NOT_ALLOWED: 405,
