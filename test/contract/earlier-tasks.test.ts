@@ -1,0 +1,199 @@
+/** Tasks in 1.0 and 1.1, field for field: what the generation shows and not one field more (specification 2 and 4.2;
+ *  decisions, introduction). `toEqual` on whole bodies: a field too many fails as one too few. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Api, base64, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
+import { FakeAgent } from '../support/fake-agent.js';
+import { type RunningHub, startHub } from '../support/running-hub.js';
+
+const time = expect.stringMatching(LOCAL_TIMESTAMP);
+const UNKNOWN = '019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77';
+const SCRIPTS = { inputScripts: [{ content: base64('print(1)') }] };
+const NOWHERE = { classifiers: [{ type: 'VERSION', value: 'none' }] };
+
+let hub: RunningHub;
+let api: Api;
+let agent: FakeAgent;
+beforeAll(async () => {
+  hub = await startHub({ config: { tasks: { maxAttempts: 1 } } });
+  api = new Api(hub);
+});
+beforeEach(async () => {
+  agent = await FakeAgent.join(hub);
+});
+afterEach(() => agent.leave());
+afterAll(() => hub.stop());
+
+describe.each([
+  { generation: '1.0', workbench: {} },
+  { generation: '1.1', workbench: { executingWorkbench: { version: '9.1.0', revision: '4711' } } },
+])('$generation', ({ generation, workbench }) => {
+  const base = `/api/${generation}/workbench/task`;
+
+  const create = async (kind: string, request: object): Promise<string> => {
+    const answer = await api.post(`${base}/${kind}/create`, request);
+    expect(answer.status, answer.text).toBe(201);
+    expect(answer.body).toEqual({ status: 'WAITING', id: expect.any(String) });
+    return answer.body['id'] as string;
+  };
+  const result = async (kind: string, id: string, query = '') =>
+    (await api.get(`${base}/${kind}/${id}/result${query}`)).body;
+  const task = async (id: string) => (await api.get(`${base}/${id}`)).body;
+
+  it('shows simulated work in every state', async () => {
+    const id = await create('simulate-work', { name: 'run 7', duration: 5 });
+    const born = { id, type: 'SIMULATE_WORK', priority: 'NORMAL', requestedDatetime: time };
+    const { ref, job } = await agent.hear('assign');
+    expect(job).toEqual({ type: 'SIMULATE_WORK', durationS: 5 });
+    expect(await task(id)).toEqual({ ...born, startedDatetime: time, status: 'RUNNING' });
+    const running = { id, status: 'RUNNING', message: 'The task runs on workbench instance sim-1.' };
+    expect(await result('simulate-work', id)).toEqual({ ...running, ...workbench });
+
+    const waiting = await create('simulate-work', { duration: 0, ...NOWHERE });
+    expect(await task(waiting)).toEqual({ ...born, id: waiting, status: 'WAITING' });
+    expect(await result('simulate-work', waiting)).toEqual({
+      id: waiting,
+      status: 'WAITING',
+      message: 'The task waits for a workbench instance.',
+    });
+
+    const answer = result('simulate-work', id, '?timeout=60');
+    await agent.end(ref, 'OK');
+    expect(await answer).toEqual({
+      id,
+      status: 'FINISHED',
+      message: 'The task has finished on workbench instance sim-1.',
+      ...workbench,
+    });
+    expect(await task(id)).toEqual({ ...born, startedDatetime: time, status: 'FINISHED' });
+  });
+
+  it('shows the result of a batch job with its files', async () => {
+    const id = await create('execute-batch-job', {
+      ...SCRIPTS,
+      name: 'gears',
+      classifiers: [{ type: 'PRIORITY', value: 'HIGH' }],
+      inputModel: { type: 'WBPZ', content: base64('model') },
+      additionalFiles: [{ filename: 'a.txt', content: base64('a') }],
+      variablesToInject: [{ key: 'a', value: '1' }],
+    });
+    const { ref } = await agent.hear('assign');
+    expect(await result('execute-batch-job', id)).toEqual({ id, status: 'RUNNING', ...workbench });
+    const outputFiles = [
+      { path: 'plots/motion.csv', ...(await agent.upload('1;2')) },
+      { path: 'top.txt', ...(await agent.upload('')) },
+    ];
+    await agent.end(ref, 'OK', { outputFiles });
+    expect(await result('execute-batch-job', id)).toEqual({
+      id,
+      status: 'FINISHED',
+      batchExecutionStatus: 'OK',
+      ...workbench,
+      outputFiles: [
+        { directory: 'plots', filename: 'motion.csv', content: base64('1;2') },
+        { filename: 'top.txt', content: '' },
+      ],
+    });
+    expect(await task(id)).toEqual({
+      id,
+      type: 'EXECUTE_BATCH_JOB',
+      priority: 'HIGH',
+      requestedDatetime: time,
+      startedDatetime: time,
+      status: 'FINISHED',
+    });
+  });
+
+  it.each([
+    ['ERROR', { batchExecutionStatus: 'ERROR' }],
+    ['FAILED', {}],
+    ['INSTANCE_LOST', {}],
+  ] as const)('shows a failed batch job (%s) without the message of 2.x', async (outcome, status) => {
+    const id = await create('execute-batch-job', SCRIPTS);
+    const { ref } = await agent.hear('assign');
+    await agent.end(ref, outcome, { message: 'no licence' });
+    const expected = { id, status: 'FAILED', ...status, ...workbench, outputFiles: [] };
+    expect(await result('execute-batch-job', id)).toEqual(expected);
+  });
+
+  it('shows a task that was canceled before it ran, without a workbench', async () => {
+    const id = await create('execute-batch-job', { ...SCRIPTS, ...NOWHERE });
+    expect((await api.delete(`/api/2.0/workbench/task/${id}/cancel`)).status).toBe(204);
+    expect(await result('execute-batch-job', id)).toEqual({ id, status: 'CANCELED', outputFiles: [] });
+  });
+
+  it('has nothing for an unknown id, or one of the other kind', async () => {
+    const work = await create('simulate-work', { duration: 1, ...NOWHERE });
+    const job = await create('execute-batch-job', { ...SCRIPTS, ...NOWHERE });
+    for (const path of [
+      `${base}/${UNKNOWN}`,
+      `${base}/simulate-work/${UNKNOWN}/result`,
+      `${base}/simulate-work/${job}/result`,
+      `${base}/execute-batch-job/${work}/result`,
+    ]) {
+      expectError(await api.get(path), 404, path, /^there is no task (of type \w+ )?with the id "/);
+    }
+  });
+
+  it('knows the input storage reference, and that it is off', async () => {
+    const inputModelReference = { type: 'INPUT_STORAGE', parameters: [{ key: 'name', value: 'abc' }] };
+    const path = `${base}/execute-batch-job/create`;
+    expectError(await api.post(path, { ...SCRIPTS, inputModelReference }), 423, path, /input storage/);
+  });
+});
+
+describe('1.0 cancels', () => {
+  const cancel = (id: string, query = '') => api.delete(`/api/1.0/workbench/task/${id}/cancel${query}`);
+
+  it('a waiting task with 204 and no body; it stays in the list', async () => {
+    const id = await api.simulateWork(NOWHERE);
+    const answer = await cancel(id);
+    expect([answer.status, answer.text]).toEqual([204, '']);
+    expect((await api.get(`/api/1.0/workbench/task/${id}`)).body).toMatchObject({ status: 'CANCELED' });
+    expectError(
+      await cancel(id),
+      409,
+      `/api/1.0/workbench/task/${id}/cancel`,
+      /is CANCELED, only a WAITING one/,
+    );
+  });
+
+  it('no running task, not even by force: that is an addition of 2.x', async () => {
+    const id = await api.simulateWork();
+    const { ref } = await agent.hear('assign');
+    const path = `/api/1.0/workbench/task/${id}/cancel`;
+    expectError(await cancel(id, '?force=true'), 409, path, /is RUNNING, only a WAITING one/);
+    expect(await agent.end(ref, 'OK')).toBe(true);
+    expectError(await cancel(id), 409, path, /is FINISHED, only a WAITING one/);
+  });
+
+  it('nothing under an unknown id', async () => {
+    expectError(await cancel(UNKNOWN), 404, `/api/1.0/workbench/task/${UNKNOWN}/cancel`, /^there is no task/);
+  });
+});
+
+describe('one hub', () => {
+  it('shows the tasks of each generation in all of them', async () => {
+    const generations = ['1.0', '1.1', '2.0'];
+    for (const origin of generations) {
+      const path = `/api/${origin}/workbench/task/simulate-work/create`;
+      const id = (await api.post(path, { duration: 1, name: origin, ...NOWHERE })).body['id'] as string;
+      for (const shown of generations) {
+        const base = `/api/${shown}/workbench/task`;
+        expect((await api.get(`${base}/${id}`)).body).toMatchObject({ id, status: 'WAITING' });
+        expect((await api.get(`${base}/simulate-work/${id}/result`)).body).toMatchObject({ id });
+        const [newest] = (await api.get(`${base}/list?size=1`)).body['content'] as { id: string }[];
+        expect(newest?.id).toBe(id);
+      }
+      expect(await api.task(id)).toMatchObject({ name: origin, ...NOWHERE });
+    }
+  });
+
+  it.each(['1.0', '1.1'])(
+    'takes the fields that %s never shows, and shows them in 2.x',
+    async (generation) => {
+      const path = `/api/${generation}/workbench/task/simulate-work/create`;
+      const answer = await api.post(path, { duration: 1, name: 'n', timeLimit: 60, ...NOWHERE });
+      expect(await api.task(answer.body['id'] as string)).toMatchObject({ name: 'n', ...NOWHERE });
+    },
+  );
+});
