@@ -125,6 +125,7 @@ export function createHub(
     const web = webServer({
       ...config.server,
       timers: runtime.timers,
+      clock: runtime.clock,
       fetch: app.fetch,
       first: transferHandler({ files, token, log }),
     });

@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Clock, Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { type ErrorCode, HubError } from '../core/errors.js';
@@ -57,12 +57,17 @@ function respond(
   status: ContentfulStatusCode,
   message: string,
 ): Response {
-  const body: ErrorBody = {
-    timestamp: offsetTimestamp(runtime.clock.nowMs()),
+  const path = new URL(context.req.url).pathname;
+  return context.json(errorBody(runtime.clock, status, message, path), status);
+}
+
+/** The error body of the interface; `path` is the one that was called, empty when it could not be read. */
+export function errorBody(clock: Clock, status: number, message: string, path: string): ErrorBody {
+  return {
+    timestamp: offsetTimestamp(clock.nowMs()),
     status,
     error: STATUS_CODES[status] ?? 'Error',
     message,
-    path: new URL(context.req.url).pathname,
+    path,
   };
-  return context.json(body, status);
 }

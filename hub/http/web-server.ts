@@ -3,13 +3,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
-import type { Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import { refuseConnection, refuseRequest } from './unreadable.js';
 
 export interface WebServerOptions {
   readonly host: string;
   readonly port: number;
   readonly fetch: (request: Request) => Response | Promise<Response>;
   readonly timers: Timers;
+  readonly clock: Clock;
   /** Sees every request first; true when it takes it. */
   readonly first: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
@@ -22,9 +24,9 @@ export interface WebServer {
   close(graceMs: number): Promise<void>;
 }
 
-export function webServer({ host, port, timers, fetch, first }: WebServerOptions): WebServer {
+export function webServer({ host, port, timers, clock, fetch, first }: WebServerOptions): WebServer {
   // A probe that speaks HTTP/1.0 names no host.
-  const listener = getRequestListener(fetch, { hostname: host.includes(':') ? `[${host}]` : host });
+  const hostname = host.includes(':') ? `[${host}]` : host;
   // Node's own list of idle connections has none on which no request has come yet, such as browsers open in advance,
   // and forgets those that became a WebSocket: both would be waited for. So each is kept here, with what is under way.
   const underWay = new Map<Socket, number>();
@@ -37,7 +39,9 @@ export function webServer({ host, port, timers, fetch, first }: WebServerOptions
       if (underWay.has(socket)) underWay.set(socket, left);
       if (closing && left === 0) socket.destroySoon();
     });
-    if (!first(request, response)) void listener(request, response);
+    if (first(request, response)) return;
+    const errorHandler = (error: unknown) => refuseRequest(clock, request, error);
+    void getRequestListener(fetch, { hostname, errorHandler })(request, response);
   });
   // Uploads may take long; a client that does not even send its headers is not waited for.
   server.requestTimeout = 0;
@@ -46,6 +50,10 @@ export function webServer({ host, port, timers, fetch, first }: WebServerOptions
   server.on('connection', (socket: Socket) => {
     underWay.set(socket, 0);
     socket.once('close', () => underWay.delete(socket));
+  });
+  server.on('clientError', (error, socket) => {
+    if (underWay.get(socket as Socket)) socket.destroy();
+    else refuseConnection(clock, socket, error);
   });
   server.on('upgrade', ({ socket }: IncomingMessage) => underWay.set(socket, 1));
 

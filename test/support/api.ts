@@ -109,7 +109,7 @@ export function base64(text: string | Buffer): string {
 export const LOCAL_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}$/;
 
 /** `2026-11-21T06:53:00.123+01:00` (decisions 6). */
-const OFFSET_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d$/;
+export const OFFSET_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d$/;
 
 /** Holds an answer against the error body of the specification, part 7. */
 export function expectError(answer: Answer, status: number, path: string, message: string | RegExp): void {
