@@ -26,6 +26,8 @@ export interface FakeAgentSetup {
   readonly running?: readonly AttemptRef[];
   readonly spooled?: readonly AttemptRef[];
   readonly protocolVersions?: number[];
+  /** Is told at once whatever the hub says. */
+  readonly onHeard?: (this: FakeAgent, message: HubMessage) => void;
 }
 
 /** The same for all who do not say otherwise: an agent that comes again is the same agent. */
@@ -60,6 +62,7 @@ export class FakeAgent {
     hub: { address: string; token: string },
     { id, nodeId }: { id: string; nodeId: string },
     transport: Transport,
+    onHeard: FakeAgentSetup['onHeard'],
   ) {
     this.#hub = hub;
     this.id = id;
@@ -68,7 +71,10 @@ export class FakeAgent {
       transport,
       runtime: systemRuntime,
       incoming: hubMessage,
-      onMessage: (message) => this.heard.push(message),
+      onMessage: (message) => {
+        this.heard.push(message);
+        onHeard?.call(this, message);
+      },
       onDown: (reason) => {
         this.#closeReason ??= reason;
       },
@@ -93,7 +99,7 @@ export class FakeAgent {
         },
       },
     );
-    agent = new FakeAgent(hub, names, transport);
+    agent = new FakeAgent(hub, names, transport, setup.onHeard);
     agent.say(helloOf(names, setup));
     return agent;
   }

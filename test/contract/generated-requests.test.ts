@@ -1,0 +1,118 @@
+/**
+ * Thousands of generated requests against every endpoint of a listening hub with an agent: none ends in a 500, none
+ * hangs, and every answer is what openapi.json says. The requests follow from a seed; a failure prints the seed and the
+ * path to the smallest request. `WORKBENCH_TEST_SEED` and `WORKBENCH_TEST_RUNS` choose others.
+ */
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Api } from '../support/api.js';
+import { countAnswer } from '../support/exercised.js';
+import { FakeAgent } from '../support/fake-agent.js';
+import {
+  type GeneratedRequest,
+  type KnownIds,
+  requestFor,
+  requestForAnything,
+} from '../support/generated-requests.js';
+import { openApiCheck } from '../support/openapi-check.js';
+import { type Operation, operationsIn } from '../support/openapi-operations.js';
+import { rawSender } from '../support/raw-request.js';
+import { type RunningHub, startHub } from '../support/running-hub.js';
+
+const seed = Number(process.env['WORKBENCH_TEST_SEED'] ?? 20261121);
+const numRuns = Number(process.env['WORKBENCH_TEST_RUNS'] ?? 40);
+
+const NOWHERE = { classifiers: [{ type: 'VERSION', value: 'none' }] };
+
+let hub: RunningHub;
+let api: Api;
+let agent: FakeAgent;
+let sender: ReturnType<typeof rawSender>;
+let ids: KnownIds;
+let operations: Operation[];
+let hold: (request: GeneratedRequest) => Promise<void>;
+
+beforeAll(async () => {
+  hub = await startHub();
+  api = new Api(hub);
+  sender = rawSender(hub.address);
+  const away = await FakeAgent.join(hub, { id: 'away', instances: [{ id: 'sim-away' }] });
+  await away.leave();
+  agent = await FakeAgent.join(hub, { onHeard: answer });
+  const ended = await Promise.all(
+    Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? api.simulateWork() : api.batchJob())),
+  );
+  for (const id of ended)
+    await api.get(`/api/2.0/workbench/task/${await kindOf(id)}/${id}/result?timeout=20`);
+  const waiting = await Promise.all(Array.from({ length: 10 }, () => api.simulateWork(NOWHERE)));
+  ids = { ended, waiting, instances: ['sim-1', 'sim-away'], agents: ['agent-1', 'away'] };
+  hold = await holder();
+  operations = operationsIn(await api.document());
+});
+afterAll(async () => {
+  sender.close();
+  await agent.leave();
+  await hub.stop();
+});
+
+/** The agent does at once whatever it is told. */
+function answer(this: FakeAgent, message: FakeAgent['heard'][number]): void {
+  if (message.type === 'assign') this.report(message.ref, 'OK');
+  if (message.type === 'request')
+    this.say({ type: 'reply', requestId: message.requestId, error: null, text: null });
+}
+
+async function kindOf(id: string): Promise<string> {
+  return (await api.task(id))['type'] === 'SIMULATE_WORK' ? 'simulate-work' : 'execute-batch-job';
+}
+
+/** Sends a request and fails when the answer is none that the hub may give. */
+async function holder(): Promise<typeof hold> {
+  const document = await api.document();
+  const check = openApiCheck(document);
+  return async (request) => {
+    const { status, headers, text } = await sender.send(request);
+    const { method } = request;
+    const path = request.target.split('?')[0] ?? '';
+    expect(status, text).not.toBe(500);
+    expect(status, text).toBeLessThan(505);
+    if (method === 'HEAD') {
+      expect(text).toBe('');
+      return;
+    }
+    countAnswer(document, { method, path, status });
+    check({ method, path, status, contentType: headers['content-type']?.toString() ?? null, text });
+    // Agents have a protocol of their own, which speaks plain text.
+    if (status < 400 || status === 503 || path.startsWith('/agent/')) return;
+    expect(JSON.parse(text)).toEqual({
+      timestamp: expect.any(String),
+      status,
+      error: expect.stringMatching(/./),
+      message: expect.stringMatching(/./),
+      path: expect.any(String),
+    });
+  };
+}
+
+describe(`generated requests (seed ${seed})`, () => {
+  it('for every endpoint are all answered as the document says', async () => {
+    for (const operation of operations) {
+      const property = fc.asyncProperty(requestFor(operation, ids), hold);
+      await fc.assert(property, { seed, numRuns });
+    }
+    expect(operations.length).toBeGreaterThan(50);
+  }, 60_000);
+
+  it('for whatever path are all answered', async () => {
+    await fc.assert(fc.asyncProperty(requestForAnything(), hold), { seed, numRuns: numRuns * 10 });
+  }, 60_000);
+
+  it('have left the hub as well as it was, and nothing unexpected in its log', async () => {
+    expect((await api.get('/livez')).status).toBe(200);
+    await api.post('/api/2.0/admin/prepare-shutdown/change', { initiated: false });
+    const id = await api.batchJob();
+    const result = await api.get(`/api/2.0/workbench/task/execute-batch-job/${id}/result?timeout=20`);
+    expect(result.body).toMatchObject({ status: 'FINISHED' });
+    expect(hub.log.filter(({ level }) => level >= 50)).toEqual([]);
+  });
+});

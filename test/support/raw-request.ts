@@ -1,0 +1,48 @@
+/** Sends a request as it is: `fetch` would tidy up its path and refuse half of its headers. */
+import { Agent, request } from 'node:http';
+
+export interface RawRequest {
+  readonly method: string;
+  /** What stands in the request line: path and query, or whatever else. */
+  readonly target: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer | undefined;
+}
+
+export interface RawAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** Nothing that the tests ask takes longer: what does, hangs. */
+const DEADLINE_MS = 10_000;
+
+/** A sender of requests over connections that it keeps; `close` ends them. */
+export function rawSender(address: string) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  const { hostname, port } = new URL(address);
+  return {
+    send: ({ method, target, headers = {}, body }: RawRequest): Promise<RawAnswer> =>
+      new Promise((resolve, reject) => {
+        const signal = AbortSignal.timeout(DEADLINE_MS);
+        const outgoing = request({ agent, hostname, port, method, path: target, headers, signal });
+        outgoing.once('error', reject);
+        outgoing.once('response', (incoming) => {
+          const pieces: Buffer[] = [];
+          incoming.on('data', (piece: Buffer) => pieces.push(piece));
+          incoming.once('error', reject);
+          incoming.once('end', () =>
+            resolve({
+              status: incoming.statusCode ?? 0,
+              headers: incoming.headers,
+              text: Buffer.concat(pieces).toString(),
+            }),
+          );
+        });
+        if (body !== undefined) outgoing.setHeader('content-length', Buffer.byteLength(body));
+        outgoing.end(body);
+      }),
+    close: () => agent.destroy(),
+  };
+}
