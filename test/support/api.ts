@@ -130,5 +130,7 @@ const PHRASES: Readonly<Record<number, string>> = {
   405: 'Method Not Allowed',
   409: 'Conflict',
   413: 'Payload Too Large',
+  416: 'Range Not Satisfiable',
   423: 'Locked',
+  502: 'Bad Gateway',
 };

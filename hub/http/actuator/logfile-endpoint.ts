@@ -2,7 +2,6 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import parseRange from 'range-parser';
 import { z } from 'zod';
 import { HubError } from '../../core/errors.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
@@ -50,14 +49,19 @@ async function sizeOf(file: string): Promise<number> {
   }
 }
 
-/** One range in bytes; undefined for none, another unit, several, or what is none (RFC 9110: then it is passed over). */
+/** One range in bytes; undefined for none, another unit, several, or what is none (RFC 9110, 14.2: it is passed over). */
 function rangeOf(
   header: string | undefined,
   sizeBytes: number,
 ): { start: number; end: number } | 'UNSATISFIABLE' | undefined {
-  if (header === undefined) return undefined;
-  const ranges = parseRange(sizeBytes, header);
-  if (ranges === -1) return 'UNSATISFIABLE';
-  if (ranges === -2 || ranges.type !== 'bytes' || ranges.length !== 1) return undefined;
-  return ranges[0];
+  const [found, from, to = '', lastBytes] = ONE_RANGE.exec(header ?? '') ?? [];
+  if (found === undefined) return undefined;
+  if (from !== undefined && to !== '' && Number(to) < Number(from)) return undefined;
+  // More of the last bytes than there are is all of them (14.1.2).
+  const start = from === undefined ? Math.max(sizeBytes - Number(lastBytes), 0) : Number(from);
+  if (start >= sizeBytes) return 'UNSATISFIABLE';
+  return { start, end: to === '' ? sizeBytes - 1 : Math.min(Number(to), sizeBytes - 1) };
 }
+
+/** `bytes=5-9`, `bytes=5-`, `bytes=-5` */
+const ONE_RANGE = /^bytes=[ \t]*(?:(\d+)-(\d*)|-(\d+))[ \t]*$/i;
