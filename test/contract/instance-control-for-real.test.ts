@@ -1,0 +1,125 @@
+/** Start, stop, restart and logs with a real hub, a real agent and a real instance program (decisions 6). */
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Api, base64 } from '../support/api.js';
+import { eventually } from '../support/eventually.js';
+import { endPrograms, startAgent, startHub } from '../support/programs.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+const INSTANCE = '/api/2.0/workbench/node/instance/sim';
+const TASKS = '/api/2.0/workbench/task';
+
+let folder: TemporaryFolder;
+let api: Api;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  const hub = await startHub(folder.path);
+  startAgent(folder.path, hub, 'host', { instances: [{ id: 'sim', version: '1' }] });
+  api = new Api({ address: hub.baseUrl });
+  await becomes('UP');
+});
+afterEach(async () => {
+  await endPrograms();
+  await folder.remove();
+});
+
+const instance = async () => (await api.get(INSTANCE)).body;
+
+async function becomes(status: string) {
+  return eventually(async () => {
+    const { body } = await api.get(INSTANCE);
+    expect(body).toMatchObject({ status });
+    return body;
+  }, 20_000);
+}
+
+async function order(command: string): Promise<void> {
+  const { status, text } = await api.call('PATCH', `${INSTANCE}/${command}`);
+  expect([status, text]).toEqual([202, '']);
+}
+
+/** A job that runs until the test lets it end; resolves when it runs. */
+async function runJob() {
+  const [began, mayEnd] = [join(folder.path, 'began'), join(folder.path, 'may-end')];
+  const script = `
+    const { existsSync, writeFileSync } = require('node:fs');
+    writeFileSync(${JSON.stringify(began)}, '');
+    println('to the console');
+    console.error('to stderr');
+    const look = setInterval(() => existsSync(${JSON.stringify(mayEnd)}) && clearInterval(look), 5);
+  `;
+  const id = await api.batchJob({ inputScripts: [{ content: base64(script) }] });
+  await eventually(() => existsSync(began));
+  return {
+    id,
+    end: async () => {
+      writeFileSync(mayEnd, '');
+      return (await api.get(`${TASKS}/execute-batch-job/${id}/result?timeout=20`)).body;
+    },
+  };
+}
+
+it('stops and starts in the background, and does nothing when there is nothing to do', async () => {
+  await order('start');
+  expect(await instance()).toMatchObject({ status: 'UP', working: false });
+  await order('stop');
+  expect(await becomes('DOWN')).not.toHaveProperty('startedDatetime');
+  await order('stop');
+  expect(await instance()).toMatchObject({ status: 'DOWN' });
+
+  const id = await api.simulateWork({ duration: 0 });
+  expect(await api.task(id)).toMatchObject({ status: 'WAITING' });
+  await order('start');
+  const result = await api.get(`${TASKS}/simulate-work/${id}/result?timeout=20`);
+  expect(result.body).toMatchObject({ status: 'FINISHED' });
+}, 60_000);
+
+it('restarts: another process with a start of its own', async () => {
+  const before = await instance();
+  await order('restart');
+  const after = await eventually(async () => {
+    const now = await instance();
+    return now['status'] === 'UP' && now['startedDatetime'] !== before['startedDatetime'] ? now : undefined;
+  }, 20_000);
+  expect(String(after['startedDatetime']) > String(before['startedDatetime'])).toBe(true);
+}, 60_000);
+
+it('a working instance first ends its task', async () => {
+  const job = await runJob();
+  await order('stop');
+  expect(await becomes('STOPPING')).toMatchObject({ working: true });
+  expect(await job.end()).toMatchObject({ status: 'FINISHED', batchExecutionStatus: 'OK' });
+  await becomes('DOWN');
+}, 60_000);
+
+it('of several requests the last one holds', async () => {
+  const job = await runJob();
+  const before = await instance();
+  await order('stop');
+  await order('start');
+  expect(await job.end()).toMatchObject({ status: 'FINISHED' });
+  expect(await instance()).toMatchObject({ status: 'UP', startedDatetime: before['startedDatetime'] });
+  await order('stop');
+  await order('start');
+  await becomes('UP');
+  await order('start');
+  await order('stop');
+  await becomes('DOWN');
+}, 60_000);
+
+it('tells the logs of an instance by type', async () => {
+  const job = await runJob();
+  await job.end();
+  const log = async (type: string) => (await api.get(`${INSTANCE}/log/${type}`)).text;
+  expect(await log('stdout')).toBe('to the console\n');
+  expect(await log('stderr')).toBe('to stderr\n');
+  const both = await log('console');
+  expect(both).toContain('to the console\n');
+  expect(both).toContain('to stderr\n');
+  expect(both).toContain('[agent]');
+  // The hub's own log is a file that it writes itself.
+  expect((await api.get('/actuator/logfile')).text).toContain('the hub listens');
+  const part = await api.call('GET', '/actuator/logfile', { headers: { range: 'bytes=0-0' } });
+  expect([part.status, part.text]).toEqual([206, '{']);
+}, 60_000);

@@ -1,0 +1,137 @@
+/** Preparing a shutdown (specification 4.1, endpoints 31 and 32; decisions 6). */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Api, base64, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
+import { eventually } from '../support/eventually.js';
+import { FakeAgent } from '../support/fake-agent.js';
+import { type RunningHub, startHub } from '../support/running-hub.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+const STATUS = '/api/2.0/admin/prepare-shutdown';
+const CHANGE = `${STATUS}/change`;
+const LOCKED = /prepared for a shutdown and takes no tasks/;
+const initiated = { initiated: true, initiationTime: expect.stringMatching(LOCAL_TIMESTAMP) };
+
+let folder: TemporaryFolder;
+let hub: RunningHub;
+let api: Api;
+let agent: FakeAgent;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  hub = await startHub({ dataDir: folder.path });
+  api = new Api(hub);
+  agent = await FakeAgent.join(hub);
+});
+afterEach(async () => {
+  await agent.leave();
+  await hub.stop();
+  await folder.remove();
+});
+
+async function change(value: boolean) {
+  const answer = await api.post(CHANGE, { initiated: value });
+  expect(answer.status).toBe(200);
+  expect((await api.get(STATUS)).body).toEqual(answer.body);
+  return answer.body;
+}
+
+it('is told by its status; the time only while it is initiated, and it is the first one', async () => {
+  expect((await api.get(STATUS)).body).toEqual({ initiated: false });
+  const began = await change(true);
+  expect(began).toEqual(initiated);
+  expect(await change(true)).toEqual(began);
+  expect(await change(false)).toEqual({ initiated: false });
+  expect(await change(false)).toEqual({ initiated: false });
+});
+
+describe('while it is initiated', () => {
+  it.each(['1.0', '1.1', '2.0'])('creating a task in %s is a 423, and stores nothing', async (generation) => {
+    await change(true);
+    const base = `/api/${generation}/workbench/task`;
+    for (const [kind, body] of [
+      ['simulate-work', { duration: 1 }],
+      ['execute-batch-job', { inputScripts: [{ content: base64('1') }] }],
+    ] as const) {
+      expectError(await api.post(`${base}/${kind}/create`, body), 423, `${base}/${kind}/create`, LOCKED);
+    }
+    expect((await api.get(`${base}/list`)).body).toMatchObject({ totalElements: 0 });
+  });
+
+  it('a request that is wrong is still a 400', async () => {
+    await change(true);
+    const path = '/api/2.0/workbench/task/simulate-work/create';
+    expectError(await api.post(path, {}), 400, path, 'duration: is required');
+  });
+
+  it('the running task ends as usual and the waiting one stays; taking it back gives that out', async () => {
+    const running = await api.simulateWork();
+    const { ref } = await agent.hear('assign');
+    const waiting = await api.simulateWork();
+    await change(true);
+    const result = api.get(`/api/2.0/workbench/task/simulate-work/${running}/result?timeout=60`);
+    expect(await agent.end(ref, 'OK')).toBe(true);
+    expect((await result).body).toMatchObject({ status: 'FINISHED' });
+
+    // Whatever would set off a round of giving out: an instance comes, another agent comes.
+    const second = await FakeAgent.join(hub, { id: 'agent-2', instances: [{ id: 'sim-2' }] });
+    expect(await api.task(waiting)).toMatchObject({ status: 'WAITING' });
+    expect([...agent.heard, ...second.heard].filter(({ type }) => type === 'assign')).toHaveLength(1);
+    const explained = (await api.get(`/api/x/tasks/${waiting}/explain`)).body;
+    expect(explained).toMatchObject({ verdict: 'PAUSED' });
+
+    await change(false);
+    const given = await eventually(() =>
+      [...agent.heard, ...second.heard].find(
+        (message) => message.type === 'assign' && message.ref.taskId === waiting,
+      ),
+    );
+    expect(given).toMatchObject({ type: 'assign' });
+    await second.leave();
+  });
+
+  it('all else goes on: lists, cancel, delete, agents that come', async () => {
+    const id = await api.simulateWork({ classifiers: [{ type: 'VERSION', value: 'none' }] });
+    await change(true);
+    const base = '/api/2.0/workbench/task';
+    expect((await api.get(`${base}/list`)).body).toMatchObject({ totalElements: 1 });
+    expect((await api.delete(`${base}/${id}/cancel`)).status).toBe(204);
+    expect((await api.delete(`${base}/${id}/delete`)).status).toBe(204);
+    expect((await api.get('/readyz')).status).toBe(200);
+  });
+});
+
+it('a restart clears it, and the waiting task is given out', async () => {
+  const running = await api.simulateWork();
+  const { ref } = await agent.hear('assign');
+  const waiting = await api.simulateWork();
+  await change(true);
+  await agent.end(ref, 'OK');
+  await hub.stop();
+  hub = await startHub({ dataDir: folder.path });
+  api = new Api(hub);
+  expect((await api.get(STATUS)).body).toEqual({ initiated: false });
+  expect(await api.task(running)).toMatchObject({ status: 'FINISHED' });
+  agent = await FakeAgent.join(hub);
+  expect((await agent.hear('assign')).ref.taskId).toBe(waiting);
+  await api.simulateWork();
+});
+
+it.each<[unknown, string]>([
+  [{}, 'initiated: is required'],
+  [{ initiated: 'true' }, 'initiated: must be true or false'],
+  [{ initiated: 1 }, 'initiated: must be true or false'],
+  [{ initiated: null }, 'initiated: must be true or false'],
+  [true, 'body: must be an object'],
+])('the body %j is refused, and changes nothing', async (body, message) => {
+  expectError(await api.post(CHANGE, body), 400, CHANGE, message);
+  expect((await api.get(STATUS)).body).toEqual({ initiated: false });
+});
+
+it('a field that is not known is passed over', async () => {
+  const answer = await api.post(CHANGE, {
+    initiated: true,
+    initiationTime: '2000-01-01T00:00:00.000',
+    by: 'anna',
+  });
+  expect(answer.body).toEqual(initiated);
+  expect(answer.body['initiationTime']).not.toMatch(/^2000/);
+});
