@@ -157,6 +157,15 @@ describe('sweep', () => {
     expect(there).toEqual([true, false, true, false]);
   });
 
+  it('leaves what somebody looked for lately: a task may be about to name it', async () => {
+    await files.put(orphan);
+    runtime.skip(2 * HOUR_MS);
+    await files.find(refOf(orphan).digest);
+    expect(await files.sweep(HOUR_MS)).toBe(0);
+    runtime.skip(HOUR_MS + 1);
+    expect(await files.sweep(HOUR_MS)).toBe(1);
+  });
+
   it('leaves foreign files alone', async () => {
     await files.put(orphan);
     const { digest } = refOf(orphan);

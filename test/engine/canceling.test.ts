@@ -130,6 +130,30 @@ describe('cancel', () => {
   );
 });
 
+it('a cancel that comes between choosing a task and claiming it leaves the instance to the next task', async () => {
+  const outcomes = new Set<string>();
+  for (let microtasks = 0; microtasks < 12; microtasks++) {
+    const [first, second] = [await create(), await create()];
+    const joining = SocketlessAgent.join(engine);
+    for (let at = 0; at < microtasks; at++) await Promise.resolve();
+    const canceling = engine.tasks.cancel(first, false).catch(() => undefined);
+    const agent = await joining;
+    await canceling;
+    await engine.runtime.settle();
+    const { status } = await engine.tasks.get(first);
+    outcomes.add(status);
+    const expected = status === 'CANCELED' ? second : first;
+    expect(
+      agent.assigned.map(({ ref }) => ref.taskId),
+      `${microtasks} microtasks`,
+    ).toEqual([expected]);
+    await agent.end(agent.latest.ref, 'OK');
+    if (expected === first) await agent.end(agent.latest.ref, 'OK');
+    await agent.vanish();
+  }
+  expect(outcomes).toContain('CANCELED');
+});
+
 describe('delete', () => {
   it('removes an ended task with all that belongs to it', async () => {
     const id = await create();

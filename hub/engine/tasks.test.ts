@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import type { Task } from '../core/task.js';
+import { Results } from './results.js';
+import { Tasks, type TasksOptions } from './tasks.js';
+
+const RUNNING: Task = {
+  id: 't',
+  type: 'SIMULATE_WORK',
+  name: null,
+  creator: null,
+  classifiers: [],
+  requirement: { version: null, labels: [] },
+  priority: 'NORMAL',
+  status: 'RUNNING',
+  requestedAtMs: 1,
+  startedAtMs: 2,
+  endedAtMs: null,
+  timeLimitS: null,
+  attempt: 1,
+  crashes: 0,
+  losses: 0,
+  instance: null,
+  batchExecutionStatus: null,
+  message: null,
+};
+
+// A store over a network answers late; SQLite never leaves this gap.
+it('an end between the first look at a task and the beginning of the wait is not missed', async () => {
+  const looks: Task[] = [RUNNING, { ...RUNNING, status: 'FINISHED', endedAtMs: 3 }];
+  const results = new Results({
+    after: () => ({ cancel: () => undefined }),
+    soon: () => undefined,
+  });
+  const options = { archive: { find: async () => looks.shift() }, results };
+  const tasks = new Tasks(options as unknown as TasksOptions);
+  const { status } = await tasks.awaitEnd('t', 'SIMULATE_WORK', 60_000, () => new AbortController().signal);
+  expect(status).toBe('FINISHED');
+  expect(results.waiting).toBe(0);
+});
