@@ -1,0 +1,244 @@
+/** Why a task waits, and how one would fare: GET /api/x/tasks/{id}/explain and POST /api/x/explain, verdict by verdict, over
+ *  a time that the test drives. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
+import { FakeAgent } from '../support/fake-agent.js';
+import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { type RunningHub, startHub } from '../support/running-hub.js';
+
+const DRY_RUN = '/api/x/explain';
+const time = expect.stringMatching(LOCAL_TIMESTAMP);
+const classifiers = (version: string, labels = '') => [
+  { type: 'VERSION', value: version },
+  ...(labels === '' ? [] : [{ type: 'LABLES', value: labels }]),
+];
+
+let runtime: HandDrivenRuntime;
+let hub: RunningHub;
+let api: Api;
+let agent: FakeAgent;
+beforeEach(async () => {
+  runtime = new HandDrivenRuntime();
+  hub = await startHub({ runtime });
+  api = new Api(hub);
+  agent = await FakeAgent.join(hub, {
+    instances: [
+      { id: 'a', version: '9.1', labels: ['gears', 'linux'] },
+      { id: 'b', version: '9.2', labels: ['linux'], status: 'DOWN', upForMs: null },
+    ],
+  });
+});
+afterEach(async () => {
+  await agent.leave();
+  await hub.stop();
+});
+
+const ofTask = async (id: string) => (await api.get(`/api/x/tasks/${id}/explain`)).body;
+const dryRun = async (request: object) => {
+  const answer = await api.post(DRY_RUN, request);
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body;
+};
+const none = { idle: 0, busy: 0, down: 0, unreachable: 0 };
+
+describe('NEVER', () => {
+  it('is said when no known instance fits, with what is missing and since when', async () => {
+    const id = await api.simulateWork({ classifiers: classifiers('9.*', 'cfd, linux') });
+    const facts = {
+      verdict: 'NEVER',
+      message: 'No known instance fits: none offers label "cfd"; it waits until one does.',
+      unsatisfied: [{ type: 'LABLES', value: 'cfd' }],
+      instances: {
+        known: 2,
+        satisfyingAll: 0,
+        satisfyingAllButOne: [{ missing: { type: 'LABLES', value: 'cfd' }, instances: 2 }],
+        ...none,
+      },
+      tasksAhead: 0,
+      neverSince: time,
+    };
+    expect(await ofTask(id)).toEqual({ id, status: 'WAITING', ...facts });
+    expect(await dryRun({ classifiers: classifiers('9.*', 'cfd, linux') })).toEqual({
+      ...facts,
+      priority: 'NORMAL',
+      requirement: { version: '9.*', labels: ['cfd', 'linux'] },
+    });
+  });
+
+  it('names the one criterion by which an instance misses it', async () => {
+    const body = await dryRun({ classifiers: classifiers('9.2', 'gears') });
+    expect(body).toMatchObject({
+      verdict: 'NEVER',
+      unsatisfied: [],
+      message: expect.stringMatching(/lacks only version "9\.2".*lacks only label "gears"/),
+    });
+  });
+
+  it('has been so since the task came, when no instance was lost since', async () => {
+    await runtime.advance(90_000);
+    const id = await api.simulateWork({ classifiers: classifiers('7') });
+    await runtime.advance(90_000);
+    const { requestedDatetime } = await api.task(id);
+    expect((await ofTask(id))['neverSince']).toBe(requestedDatetime);
+  });
+
+  it('is not said of an instance that is known and away', async () => {
+    await agent.leave();
+    const body = await dryRun({ classifiers: classifiers('9.1') });
+    expect(body).toMatchObject({ verdict: 'NONE_UP', instances: { ...none, unreachable: 1 } });
+    expect(body).not.toHaveProperty('neverSince');
+  });
+});
+
+describe('NONE_UP', () => {
+  it('is said when those that fit are down', async () => {
+    const id = await api.simulateWork({ classifiers: classifiers('9.2') });
+    expect(await ofTask(id)).toMatchObject({
+      verdict: 'NONE_UP',
+      message: '1 instance fits, but none is up: 1 down, 0 unreachable.',
+      instances: { known: 2, satisfyingAll: 1, ...none, down: 1 },
+    });
+  });
+});
+
+describe('SOON', () => {
+  it('is said when an instance is free, and the start is now', async () => {
+    const body = await dryRun({ classifiers: classifiers('9.*') });
+    expect(body).toMatchObject({
+      verdict: 'SOON',
+      message: '1 fitting instance is free; it starts at once.',
+      instances: { known: 2, satisfyingAll: 2, ...none, idle: 1, down: 1 },
+    });
+    const { expected, earliest, latest } = body['estimatedStart'] as Record<string, string>;
+    expect([expected, earliest, latest]).toEqual([expected, expected, expected]);
+  });
+
+  it('is said of an empty request: any instance will do', async () => {
+    expect(await dryRun({})).toMatchObject({ verdict: 'SOON', requirement: { version: null, labels: [] } });
+  });
+});
+
+describe('BUSY', () => {
+  it('counts the tasks ahead by priority, and only those that the same instances could run', async () => {
+    await api.simulateWork({ classifiers: classifiers('9.1') });
+    await agent.hear('assign');
+    const first = await api.simulateWork({ classifiers: classifiers('9.1') });
+    const second = await api.simulateWork({ classifiers: classifiers('9.*', 'linux') });
+    await api.simulateWork({ classifiers: classifiers('7') });
+    expect(await ofTask(first)).toMatchObject({ verdict: 'BUSY', tasksAhead: 0 });
+    expect(await ofTask(second)).toMatchObject({
+      verdict: 'BUSY',
+      tasksAhead: 1,
+      instances: { ...none, busy: 1, down: 1 },
+    });
+    const request = classifiers('9.1');
+    expect(await dryRun({ classifiers: request })).toMatchObject({ tasksAhead: 2 });
+    const high = [...request, { type: 'PRIORITY', value: 'HIGH' }];
+    expect(await dryRun({ classifiers: high })).toMatchObject({ tasksAhead: 0, priority: 'HIGH' });
+  });
+
+  it('estimates the start with a range once enough runs were measured', async () => {
+    const run = async (lastsMs: number) => {
+      await api.simulateWork({ classifiers: classifiers('9.1') });
+      const { ref } = await agent.hear('assign');
+      await runtime.advance(lastsMs);
+      await agent.end(ref, 'OK');
+    };
+    for (const lastsMs of [1000, 2000, 3000, 4000]) await run(lastsMs);
+    await api.simulateWork({ classifiers: classifiers('9.1') });
+    const { ref } = await agent.hear('assign');
+    expect(await dryRun({ classifiers: classifiers('9.1') })).not.toHaveProperty('estimatedStart');
+    await runtime.advance(5000);
+    await agent.end(ref, 'OK');
+
+    await api.simulateWork({ classifiers: classifiers('9.1') });
+    await agent.hear('assign');
+    const id = await api.simulateWork({ classifiers: classifiers('9.1') });
+    const body = await ofTask(id);
+    const estimate = body['estimatedStart'] as Record<string, string>;
+    expect(estimate).toEqual({ expected: time, earliest: time, latest: time, measuredRuns: 5 });
+    const fromNowMs = (moment: string | undefined) => Date.parse(`${moment}`) - Date.parse(localNow());
+    expect(fromNowMs(estimate['earliest'])).toBe(0);
+    expect(fromNowMs(estimate['expected'])).toBe(1500);
+    expect(fromNowMs(estimate['latest'])).toBe(5000);
+    expect(body['message']).toBe(
+      '1 fitting instance is busy, 0 tasks are ahead; expected to start in 2 s (between 0 s and 5 s).',
+    );
+  });
+
+  /** As the interface writes it, of the time that the test drives. */
+  function localNow(): string {
+    const nowMs = runtime.clock.nowMs();
+    return new Date(nowMs - new Date(nowMs).getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
+  }
+});
+
+describe('PAUSED', () => {
+  it('is said while a shutdown is being prepared, of what would start otherwise', async () => {
+    await api.post('/api/2.0/admin/prepare-shutdown/change', { initiated: true });
+    expect(await dryRun({ classifiers: classifiers('9.1') })).toMatchObject({
+      verdict: 'PAUSED',
+      message: 'The hub is being prepared for a shutdown and gives out no tasks until its restart.',
+    });
+    expect(await dryRun({ classifiers: classifiers('7') })).toMatchObject({ verdict: 'NEVER' });
+  });
+});
+
+describe('a task that does not wait', () => {
+  it('is told by its status in words only', async () => {
+    const id = await api.simulateWork({ classifiers: classifiers('9.1') });
+    const { ref } = await agent.hear('assign');
+    const message = 'The task runs on workbench instance a.';
+    expect(await ofTask(id)).toEqual({ id, status: 'RUNNING', message });
+    await agent.end(ref, 'OK');
+    expect(Object.keys(await ofTask(id)).sort()).toEqual(['id', 'message', 'status']);
+  });
+
+  it('and that nobody has handed in is a 404', async () => {
+    const path = '/api/x/tasks/nobody/explain';
+    expectError(await api.get(path), 404, path, 'there is no task with the id "nobody"');
+  });
+});
+
+describe('the dry run', () => {
+  it('takes the body of a create request and creates nothing', async () => {
+    await dryRun({ duration: 5, name: 'x', inputScripts: 'whatever', classifiers: classifiers('9.1') });
+    expect((await api.get('/api/2.0/workbench/task/list')).body).toMatchObject({ totalElements: 0 });
+    expect(agent.heard.some(({ type }) => type === 'assign')).toBe(false);
+  });
+
+  it.each<[object, RegExp | string]>([
+    [{ classifiers: [{ type: 'COLOR', value: 'red' }] }, /^classifiers\[0\]\.type: must be one of/],
+    [
+      { classifiers: [{ type: 'PRIORITY', value: 'URGENT' }] },
+      /^classifiers\[0\]\.value: must be one of HIGHEST/,
+    ],
+    [{ classifiers: [{ type: 'VERSION', value: ' ' }] }, 'classifiers[0].value: must name a version'],
+    [
+      {
+        classifiers: [
+          { type: 'VERSION', value: '8' },
+          { type: 'VERSION', value: '9' },
+        ],
+      },
+      'classifiers[1].type: VERSION is given more than once',
+    ],
+  ])('refuses classifiers as creating does: %j', async (request, message) => {
+    expectError(await api.post(DRY_RUN, request), 400, DRY_RUN, message);
+  });
+});
+
+describe('the log of a waiting task', () => {
+  it('says after a minute, in one line, why it waits', async () => {
+    const id = await api.simulateWork({ classifiers: classifiers('9.1', 'cfd') });
+    const log = () => api.get(`/api/2.0/workbench/task/${id}/log`);
+    expect((await log()).status).toBe(204);
+    await runtime.advance(59_999);
+    expect(await log()).toMatchObject({ status: 204, text: '' });
+    await runtime.advance(1);
+    const why = String((await ofTask(id))['message']);
+    expect(await log()).toMatchObject({ status: 200, text: `Waiting for 1 min: ${why}\n` });
+    await runtime.advance(4 * 60_000);
+    expect((await log()).text).toBe(`Waiting for 5 min: ${why}\n`);
+  });
+});
