@@ -18,17 +18,19 @@ declare module 'vitest' {
 const answers: Record<string, Record<number, number>> = {};
 const documents = new Map<OpenApiDocument, string[]>();
 
-/** Counts an answer of a hub with this document. Paths that the document does not name are not counted. */
+/** Counts an answer of a hub with this document, under the operation that is given back. What the document does not name
+ *  is not counted. */
 export function countAnswer(
   document: OpenApiDocument,
   { method, path, status }: { method: string; path: string; status: number },
-): void {
+): string | undefined {
   if (!documents.has(document)) documents.set(document, operationsOf(document));
   const template = templateOf(document, path);
-  if (!template || !document.paths[template]?.[method.toLowerCase()]) return;
+  if (!template || !document.paths[template]?.[method.toLowerCase()]) return undefined;
   const operation = `${method.toUpperCase()} ${template}`;
   answers[operation] ??= {};
   answers[operation][status] = (answers[operation][status] ?? 0) + 1;
+  return operation;
 }
 
 /** Every operation of the document, as `GET /livez`. */

@@ -1,0 +1,76 @@
+/** An independent validating proxy before the hub, with the hub's own document, finds no violation on a walk through every
+ *  endpoint: neither in what a client may send nor in what the hub answers. */
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { Api } from '../support/api.js';
+import { countAnswer, operationsOf } from '../support/exercised.js';
+import { FakeAgent } from '../support/fake-agent.js';
+import { type Call, walkThroughInterface } from '../support/interface-walk.js';
+import { type PrismProxy, startPrism } from '../support/prism-proxy.js';
+import { type RunningHub, startHub } from '../support/running-hub.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+let folder: TemporaryFolder;
+let hub: RunningHub;
+let prism: PrismProxy;
+let agent: FakeAgent;
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  hub = await startHub();
+  prism = await startPrism(hub.address, folder.path);
+  agent = await FakeAgent.join(hub);
+});
+afterAll(async () => {
+  await agent.leave();
+  await prism.stop();
+  await hub.stop();
+  await folder.remove();
+});
+
+async function throughProxy(proxy: PrismProxy, method: string, path: string, json?: unknown) {
+  const response = await fetch(proxy.address + path, {
+    method,
+    ...(json === undefined
+      ? {}
+      : { body: JSON.stringify(json), headers: { 'content-type': 'application/json' } }),
+  });
+  // The proxy names here what is against the document and does not stop the answer: an undeclared status, for instance.
+  const violations = response.headers.get('sl-violations');
+  return { status: response.status, text: await response.text(), violations };
+}
+
+it('finds no violation on a walk through every endpoint', async () => {
+  const document = await new Api(hub).document();
+  const called = new Set<string>();
+  const call: Call = async (method, path, json) => {
+    const { status, text, violations } = await throughProxy(prism, method, path, json);
+    expect(violations, `${method} ${path} ${status} ${text}`).toBeNull();
+    // What the proxy itself answers has another form.
+    expect(text).not.toContain('stoplight.io/prism');
+    const counted = countAnswer(document, { method, path: path.split('?')[0] ?? '', status });
+    if (counted !== undefined && status < 400) called.add(counted);
+    return { status, text };
+  };
+  await walkThroughInterface(call, agent);
+  expect([...called].sort()).toEqual(operationsOf(document).sort());
+}, 60_000);
+
+it('would find one in a request', async () => {
+  const create = '/api/2.0/workbench/task/simulate-work/create';
+  const refused = { status: 422, text: expect.stringContaining('stoplight.io/prism') };
+  expect(await throughProxy(prism, 'POST', create, { duration: -1 })).toMatchObject(refused);
+  expect(await throughProxy(prism, 'GET', '/docs')).toMatchObject({ status: 404, text: refused.text });
+});
+
+it('would find one in an answer', async () => {
+  const another = await startPrism(hub.address, folder.path, (document) =>
+    document
+      .replaceAll('"runningInstances":{"type":"integer"', '"runningInstances":{"type":"string"')
+      .replaceAll('"404"', '"410"'),
+  );
+  onTestFinished(another.stop);
+  expect(await throughProxy(another, 'GET', '/livez')).toMatchObject({ status: 200, violations: null });
+  const wrongType = await throughProxy(another, 'GET', '/actuator/health');
+  expect(wrongType).toMatchObject({ status: 500, violations: expect.stringContaining('runningInstances') });
+  const undeclared = await throughProxy(another, 'GET', '/api/2.0/workbench/task/nobody');
+  expect(undeclared).toMatchObject({ status: 404, violations: expect.stringContaining('status code') });
+}, 30_000);

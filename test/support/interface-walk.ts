@@ -1,0 +1,145 @@
+/** A walk through every endpoint as a client and an agent make it: each is called so that it succeeds, and most also so
+ *  that they do not. */
+import { expect } from 'vitest';
+import type { Answer } from './api.js';
+import type { FakeAgent } from './fake-agent.js';
+
+export type Call = (method: string, path: string, json?: unknown) => Promise<Pick<Answer, 'status' | 'text'>>;
+
+const SCRIPT = { content: Buffer.from('print(1)').toString('base64') };
+const NOWHERE = [
+  { type: 'VERSION', value: 'none' },
+  { type: 'LABLES', value: 'gears, linux' },
+  { type: 'PRIORITY', value: 'LOW' },
+];
+
+/** Walks over a hub to which the agent has joined with the instance `sim-1` and nothing to do. */
+export async function walkThroughInterface(call: Call, agent: FakeAgent): Promise<void> {
+  const expected = async (status: number, method: string, path: string, json?: unknown) => {
+    const answer = await call(method, path, json);
+    expect(answer.status, `${method} ${path}: ${answer.text}`).toBe(status);
+    return answer.text;
+  };
+  const created = async (path: string, json: unknown) =>
+    (JSON.parse(await expected(201, 'POST', path, json)) as { id: string }).id;
+
+  for (const path of [
+    '/livez',
+    '/readyz',
+    '/actuator/health',
+    '/actuator/info',
+    '/actuator/logfile',
+    '/openapi.json',
+  ]) {
+    await expected(200, 'GET', path);
+  }
+  for (const generation of ['1.0', '1.1', '2.0']) {
+    await walkThroughTasks(`/api/${generation}/workbench/task`, generation, { expected, created, agent });
+    await walkThroughNodes(`/api/${generation}/workbench/node`, generation, { expected, agent });
+  }
+  await expected(200, 'GET', '/api/2.0/monitoring/server-info');
+  await expected(200, 'GET', '/api/2.0/admin/prepare-shutdown');
+  await expected(200, 'POST', '/api/2.0/admin/prepare-shutdown/change', { initiated: true });
+  await expected(423, 'POST', '/api/2.0/workbench/task/simulate-work/create', { duration: 1 });
+  await expected(423, 'POST', '/api/1.0/workbench/task/execute-batch-job/create', { inputScripts: [SCRIPT] });
+  await expected(200, 'POST', '/api/2.0/admin/prepare-shutdown/change', { initiated: false });
+  for (const version of ['9.1.0', 'none']) {
+    await expected(200, 'POST', '/api/x/explain', { classifiers: [{ type: 'VERSION', value: version }] });
+  }
+}
+
+interface Walker {
+  readonly expected: (status: number, method: string, path: string, json?: unknown) => Promise<string>;
+  readonly created: (path: string, json: unknown) => Promise<string>;
+  readonly agent: FakeAgent;
+}
+
+async function walkThroughTasks(base: string, generation: string, { expected, created, agent }: Walker) {
+  const is2 = generation === '2.0';
+  const explained = (id: string) => expected(200, 'GET', `/api/x/tasks/${id}/explain`);
+  const shown = async (kind: string, id: string) => {
+    await expected(200, 'GET', `${base}/${id}`);
+    await expected(200, 'GET', `${base}/${kind}/${id}/result?timeout=0`);
+    await explained(id);
+  };
+  const work = await created(`${base}/simulate-work/create`, { duration: 0, name: 'walk' });
+  const { ref } = await agent.hear('assign');
+  await shown('simulate-work', work);
+  const waiting = await created(`${base}/simulate-work/create`, { duration: 1, classifiers: NOWHERE });
+  await shown('simulate-work', waiting);
+  for (const list of is2 ? ['list'] : ['list', 'list/running', 'list/waiting']) {
+    await expected(200, 'GET', `${base}/${list}?page=0&size=5`);
+  }
+  if (is2) {
+    await expected(
+      200,
+      'GET',
+      `${base}/list?type=SIMULATE_WORK&priority=LOW&name=w*&status=WAITING&status=RUNNING`,
+    );
+    await expected(204, 'GET', `${base}/${work}/log`);
+  }
+  if (generation !== '1.1') {
+    await expected(409, 'DELETE', `${base}/${work}/cancel`);
+    await expected(204, 'DELETE', `${base}/${waiting}/cancel`);
+    await expected(404, 'DELETE', `${base}/nobody/cancel`);
+  }
+  await agent.end(ref, 'OK');
+  await shown('simulate-work', work);
+
+  const job = await created(`${base}/execute-batch-job/create`, {
+    inputScripts: [SCRIPT],
+    inputModel: { type: 'WBPZ', content: SCRIPT.content },
+    additionalFiles: [{ filename: 'a/b.txt', content: SCRIPT.content }],
+    variablesToInject: [{ key: 'a', value: '1' }],
+    timeLimit: 60,
+  });
+  const { ref: jobRef } = await agent.hear('assign');
+  await shown('execute-batch-job', job);
+  const file = await agent.upload(`output of ${generation}`);
+  await agent.end(jobRef, is2 ? 'ERROR' : 'OK', {
+    message: is2 ? 'script 1 exited with 7' : null,
+    outputFiles: [{ path: 'plots/a.txt', ...file }],
+    log: file,
+  });
+  await shown('execute-batch-job', job);
+  await expected(404, 'GET', `${base}/${crypto.randomUUID()}`);
+  await expected(404, 'GET', `${base}/simulate-work/${job}/result`);
+  if (!is2) return;
+  await expected(200, 'GET', `${base}/${job}/log`);
+  await expected(204, 'DELETE', `${base}/${job}/delete`);
+  await expected(404, 'DELETE', `${base}/${job}/delete`);
+}
+
+async function walkThroughNodes(
+  base: string,
+  generation: string,
+  { expected, agent }: Omit<Walker, 'created'>,
+) {
+  const others = generation === '2.0' ? 'agent' : 'server';
+  for (const path of [
+    'instance/list?page=0&size=1',
+    'instance/sim-1',
+    `${others}/list?size=3`,
+    `${others}/${agent.id}`,
+  ]) {
+    await expected(200, 'GET', `${base}/${path}`);
+  }
+  await expected(404, 'GET', `${base}/instance/nobody`);
+  await expected(404, 'GET', `${base}/${others}/nobody`);
+  const asked = async (status: number, method: string, path: string, text: string | null) => {
+    const answer = expected(status, method, `${base}/instance/sim-1/${path}`);
+    const { requestId } = await agent.hear('request');
+    agent.say({ type: 'reply', requestId, error: status === 502 ? 'it cannot be done' : null, text });
+    await answer;
+  };
+  if (generation === '1.1') return;
+  for (const command of ['start', 'stop', ...(generation === '2.0' ? ['restart'] : [])]) {
+    await asked(202, 'PATCH', command, null);
+    await asked(502, 'PATCH', command, null);
+    await expected(404, 'PATCH', `${base}/instance/nobody/${command}`);
+  }
+  if (generation !== '2.0') return;
+  for (const type of ['stdout', 'stderr', 'console']) await asked(200, 'GET', `log/${type}`, `of ${type}\n`);
+  await expected(200, 'GET', `${base}/instance/list?version=9.*&labels=a&labels=b&status=UP&working=false`);
+  await expected(200, 'GET', `${base}/agent/list?status=UP&status=DOWN&id=a*`);
+}
