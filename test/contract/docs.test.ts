@@ -1,0 +1,58 @@
+/** /docs shows the interface in a browser, and needs nothing from elsewhere. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Api, expectError } from '../support/api.js';
+import { type RunningHub, startHub } from '../support/running-hub.js';
+
+let hub: RunningHub;
+let api: Api;
+beforeAll(async () => {
+  hub = await startHub();
+  api = new Api(hub);
+});
+afterAll(() => hub.stop());
+
+/** What the page asks for: every `src` and `href` in it. */
+async function referencesOfPage(): Promise<string[]> {
+  const { text } = await api.get('/docs');
+  return [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, reference]) => `${reference}`);
+}
+
+it('is a page of HTML', async () => {
+  const { status, headers, text } = await api.get('/docs');
+  expect(status).toBe(200);
+  expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect(text).toMatch(/^<!doctype html>/);
+  expect(text).toContain('<title>Workbench Hub: REST interface</title>');
+  expect(await referencesOfPage()).toHaveLength(4);
+});
+
+it('asks for nothing but what the hub itself has, each of its type', async () => {
+  const types: Record<string, string> = { css: 'text/css', js: 'text/javascript', png: 'image/png' };
+  for (const reference of await referencesOfPage()) {
+    expect(reference).toMatch(/^\/docs\/[\w.-]+$/);
+    const { status, headers, text } = await api.get(reference);
+    expect(status, reference).toBe(200);
+    expect(headers.get('content-type')?.split(';')[0]).toBe(types[reference.split('.').at(-1) ?? '']);
+    expect(text.length, reference).toBeGreaterThan(50);
+  }
+});
+
+it('has a style sheet that loads nothing from elsewhere', async () => {
+  const { text } = await api.get('/docs/swagger-ui.css');
+  const loaded = [...text.matchAll(/url\(\s*["']?([^"')]*)/g)].map(([, url]) => `${url}`);
+  expect(loaded.filter((url) => !url.startsWith('data:'))).toEqual([]);
+  expect(text).not.toMatch(/@import/);
+});
+
+it('starts the viewer with the document of this hub and without the validator of a foreign one', async () => {
+  const { text } = await api.get('/docs/start.js');
+  expect(text).toContain('url: "/openapi.json"');
+  expect(text).toContain('validatorUrl: null');
+  expect(text).not.toMatch(/https?:/);
+});
+
+describe.each(['/docs', '/docs/start.js', '/docs/swagger-ui.css'])('%s', (path) => {
+  it('can only be read', async () => {
+    expectError(await api.post(path, {}), 405, path, 'POST is not allowed here, only GET');
+  });
+});

@@ -1,0 +1,20 @@
+/** A real browser: Debian's Chromium, driven over its own protocol. */
+import { existsSync } from 'node:fs';
+import { type Browser, chromium } from 'playwright-core';
+
+const CHROMIUM = '/usr/bin/chromium';
+
+/** Whether there is one. In CI there has to be: the run installs it. */
+export const hasBrowser = existsSync(CHROMIUM) || process.env['CI'] !== undefined;
+
+if (!hasBrowser) {
+  console.warn(`\n!!! No ${CHROMIUM}: what a browser shows is NOT tested here. apt-get install chromium\n`);
+}
+
+/** Starts it without a window; whoever starts it closes it. */
+export function startBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: CHROMIUM,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+  });
+}
