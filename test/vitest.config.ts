@@ -1,8 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { exerciseReport } from './support/exercise-reporter.js';
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
+  plugins: [exerciseReport()],
   test: {
     include: ['{shared,hub,agent,packages,test}/**/*.test.ts'],
     exclude: ['**/node_modules/**', '**/dist/**'],

@@ -1,6 +1,6 @@
 /**
  * Prints, endpoint by endpoint, what the tests exercised: each status and how often it was seen. A run of all contract
- * tests that leaves out an endpoint fails.
+ * tests in which an endpoint never succeeded fails.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,13 +29,13 @@ function reporterOf(root: string): Reporter {
       const { lines, left } = tableOf(found);
       console.log(`\nThe interface as the tests exercised it (status × answers):\n${lines.join('\n')}\n`);
       if (left.length === 0 || !isComplete(modules, root)) return;
-      console.error(`Never exercised: ${left.join(', ')}. This run fails.`);
+      console.error(`Never seen to succeed: ${left.join(', ')}. This run fails.`);
       process.exitCode = 1;
     },
   };
 }
 
-/** The lines of the table, and the operations that nobody called. */
+/** The lines of the table, and the operations of which nobody saw a success. */
 function tableOf(found: readonly Exercised[]): { lines: string[]; left: string[] } {
   const operations = [...new Set(found.flatMap((file) => file.operations))].sort(byPath);
   const width = Math.max(...operations.map((operation) => operation.length));
@@ -47,7 +47,7 @@ function tableOf(found: readonly Exercised[]): { lines: string[]; left: string[]
         counts.set(status, (counts.get(status) ?? 0) + count);
       }
     }
-    if (counts.size === 0) left.push(operation);
+    if (![...counts.keys()].some((status) => status.startsWith('2'))) left.push(operation);
     const seen = [...counts].sort().map(([status, count]) => `${status} × ${count}`);
     return `  ${operation.padEnd(width)}  ${seen.join(', ') || 'NEVER'}`;
   });
