@@ -49,6 +49,10 @@ interface Agent {
   instances: Map<string, Instance>;
 }
 
+/** An age comes later than it was true by as long as the message took. An instance that an agent brings back with nearly
+ *  the start that it had is the same process, and keeps the start that clients have seen. */
+const SAME_START_MS = 1000;
+
 export class Instances {
   readonly #clock: Clock;
   readonly #agents = new Map<string, Agent>();
@@ -89,6 +93,7 @@ export class Instances {
     running: readonly AttemptRef[],
   ): void {
     if (this.#loses(id, reports)) this.#lastLossMs = this.#clock.nowMs();
+    const before = this.#agents.get(id)?.instances;
     this.#forgetInstances(id);
     const agent: Agent = {
       id,
@@ -100,7 +105,12 @@ export class Instances {
       instances: new Map(),
     };
     this.#agents.set(id, agent);
-    for (const report of reports) this.#add(agent, profileOf(report), report.status, this.#startedAt(report));
+    for (const report of reports) {
+      const formerMs = before?.get(report.id)?.startedAtMs ?? null;
+      const startedAtMs = this.#startedAt(report);
+      const isSame = formerMs !== null && Math.abs((startedAtMs ?? 0) - formerMs) < SAME_START_MS;
+      this.#add(agent, profileOf(report), report.status, isSame ? formerMs : startedAtMs);
+    }
     for (const ref of running) {
       const instance = agent.instances.get(ref.instanceId);
       if (instance) instance.attempt = ref;
@@ -131,7 +141,9 @@ export class Instances {
     if (!instance) return;
     if (instance.status !== 'UP' && report.status === 'UP') instance.idleSinceMs = this.#clock.monotonicMs();
     instance.status = report.status;
-    instance.startedAtMs = this.#startedAt(report);
+    // Between two processes the agent reports none: it is the same as long as there is one.
+    if (report.upForMs === null) instance.startedAtMs = null;
+    else instance.startedAtMs ??= this.#startedAt(report);
   }
 
   /** The instance works on this attempt from now on; false when it cannot, since its agent went away meanwhile or

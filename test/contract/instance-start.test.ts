@@ -1,0 +1,65 @@
+/** `startedDatetime` of an instance: when its process became ready (specification 2.9). The agent tells ages, which come
+ *  later than they were true; the same process keeps its start all the same. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Api } from '../support/api.js';
+import { eventually } from '../support/eventually.js';
+import { FakeAgent, instanceReportOf } from '../support/fake-agent.js';
+import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { type RunningHub, startHub } from '../support/running-hub.js';
+
+let runtime: HandDrivenRuntime;
+let hub: RunningHub;
+let api: Api;
+let agent: FakeAgent;
+beforeEach(async () => {
+  runtime = new HandDrivenRuntime();
+  hub = await startHub({ runtime });
+  api = new Api(hub);
+  agent = await FakeAgent.join(hub, { instances: [{ id: 'sim-1', upForMs: 1000 }] });
+});
+afterEach(async () => {
+  await agent.leave();
+  await hub.stop();
+});
+
+const shown = async () => (await api.get('/api/2.0/workbench/node/instance/sim-1')).body;
+
+/** The agent says this of its instance; gives the start that is shown then. */
+async function say(status: 'UP' | 'STOPPING' | 'DOWN', upForMs: number | null): Promise<unknown> {
+  agent.say({ type: 'instance', instance: instanceReportOf({ id: 'sim-1', status, upForMs }) });
+  return eventually(async () => {
+    const body = await shown();
+    return body['status'] === status && { start: body['startedDatetime'] };
+  }).then(({ start }) => start);
+}
+
+it('stays while the process does, however long a message took', async () => {
+  const start = (await shown())['startedDatetime'];
+  runtime.skip(5000);
+  expect(await say('STOPPING', 5990)).toBe(start);
+  runtime.skip(5000);
+  expect(await say('UP', 7000)).toBe(start);
+});
+
+it('is another one for another process, even if that began at once', async () => {
+  const start = (await shown())['startedDatetime'];
+  runtime.skip(10);
+  expect(await say('DOWN', null)).toBeUndefined();
+  expect(String(await say('UP', 0)) > String(start)).toBe(true);
+});
+
+it('stays when the agent comes back with the same process', async () => {
+  const start = (await shown())['startedDatetime'];
+  await agent.leave();
+  runtime.skip(5000);
+  agent = await FakeAgent.join(hub, { instances: [{ id: 'sim-1', upForMs: 5800 }] });
+  expect((await shown())['startedDatetime']).toBe(start);
+});
+
+it('is another one when the agent comes back with another process', async () => {
+  const start = (await shown())['startedDatetime'];
+  await agent.leave();
+  runtime.skip(5000);
+  agent = await FakeAgent.join(hub, { instances: [{ id: 'sim-1', upForMs: 3000 }] });
+  expect(String((await shown())['startedDatetime']) > String(start)).toBe(true);
+});
