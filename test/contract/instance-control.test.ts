@@ -1,6 +1,6 @@
 /** Logs, start, stop and restart of an instance through its agent (specification 4.1, endpoints 19 to 22, and 4.2, 15 and
  *  16; decisions 6). The agent is one whose every word the test chooses, and time is driven by hand. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Answer, Api, expectError } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
@@ -26,16 +26,16 @@ let runtime: HandDrivenRuntime;
 let hub: RunningHub;
 let api: Api;
 let agent: FakeAgent;
-beforeEach(async () => {
+beforeAll(async () => {
   runtime = new HandDrivenRuntime();
   hub = await startHub({ runtime });
   api = new Api(hub);
+});
+beforeEach(async () => {
   agent = await FakeAgent.join(hub);
 });
-afterEach(async () => {
-  await agent.leave();
-  await hub.stop();
-});
+afterEach(() => agent.leave());
+afterAll(() => hub.stop());
 
 /** What the agent hears, and what it says to it. */
 async function replies(text: string | null, error: string | null = null) {
