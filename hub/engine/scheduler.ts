@@ -1,9 +1,10 @@
 /**
  * Gives waiting tasks to idle instances. It keeps the set of groups in which tasks may wait, never the tasks: one round
  * looks at the heads of the groups that an idle instance fits, pairs them, claims them in the store and hands them to
- * their agents. A round costs the same however many tasks wait.
+ * their agents. A round costs the same however many tasks wait, and however many groups there are that no known instance
+ * fits.
  */
-import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
+import { type Requirement, requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { ClaimedTask, TaskQueue } from '../core/ports/task-store.js';
@@ -21,17 +22,28 @@ export interface SchedulerOptions {
   readonly giveBack: (task: ClaimedTask) => void;
 }
 
+interface Group {
+  readonly requirement: Requirement;
+  /** Rises each time that a task is announced in it: tells whether one came while a round was under way. */
+  announced: number;
+}
+
 /** After a fault of the store, how long until the next try. */
 const RETRY_MS = 1000;
 
 export class Scheduler {
   readonly #options: SchedulerOptions;
-  /** Group to the number of times that a task was announced in it: tells whether one came while a round was under way. */
-  readonly #groups = new Map<string, number>();
+  /** The groups in which tasks may wait, by their key. */
+  readonly #groups = new Map<string, Group>();
+  /** Those that some known instance fits: the only ones that a round looks at. */
+  readonly #fitting = new Map<string, Group>();
+  /** Which instances were known when the groups were told apart. */
+  #profilesVersion = -1;
   #announcements = 0;
   #running: Promise<void> | undefined;
   #wanted = false;
-  #open = false;
+  #started = false;
+  #paused = false;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
@@ -39,31 +51,35 @@ export class Scheduler {
 
   /** Learns what waits in the store, and begins. */
   async start(): Promise<void> {
-    for (const key of await this.#options.queue.waitingGroups()) this.#groups.set(key, ++this.#announcements);
-    this.#open = true;
+    for (const key of await this.#options.queue.waitingGroups()) this.#note(key);
+    this.#started = true;
     this.wake();
   }
 
   /** Begins no further round; resolves when the one under way has ended. */
   async stop(): Promise<void> {
-    this.#open = false;
+    this.#started = false;
     await this.#running;
   }
 
   /** Begins no further round until {@link resume}; what is announced meanwhile is kept. */
   pause(): void {
-    this.#open = false;
+    this.#paused = true;
   }
 
+  /** Goes on, unless it has not been started or was stopped. */
   resume(): void {
-    this.#open = true;
+    this.#paused = false;
     this.wake();
+  }
+
+  get #open(): boolean {
+    return this.#started && !this.#paused;
   }
 
   /** A task waits in this group, durably. */
   announce(requirementKey: string): void {
-    this.#groups.set(requirementKey, ++this.#announcements);
-    this.wake();
+    if (this.#note(requirementKey)) this.wake();
   }
 
   /** Something changed that may let a task begin: an instance is idle, an agent came. */
@@ -93,15 +109,16 @@ export class Scheduler {
   async #round(): Promise<boolean> {
     const { queue, instances, runtime } = this.#options;
     const idle = instances.idle();
-    if (idle.length === 0 || this.#groups.size === 0) return false;
+    if (idle.length === 0) return false;
 
     const asked = this.#fittingGroups(idle);
     if (asked.length === 0) return false;
     const heads = await queue.heads(asked);
     const found = new Set(heads.map(({ requirementKey }) => requirementKey));
     for (const { requirementKey, announced } of asked) {
-      if (!found.has(requirementKey) && this.#groups.get(requirementKey) === announced) {
+      if (!found.has(requirementKey) && this.#groups.get(requirementKey)?.announced === announced) {
         this.#groups.delete(requirementKey);
+        this.#fitting.delete(requirementKey);
       }
     }
 
@@ -122,11 +139,41 @@ export class Scheduler {
 
   #fittingGroups(idle: readonly IdleInstance[]) {
     const asked: { requirementKey: string; limit: number; announced: number }[] = [];
-    for (const [requirementKey, announced] of this.#groups) {
-      const limit = countFitting(requirementOfKey(requirementKey), idle);
+    this.#tellApart();
+    for (const [requirementKey, { requirement, announced }] of this.#fitting) {
+      const limit = countFitting(requirement, idle);
       if (limit > 0) asked.push({ requirementKey, limit, announced });
     }
     return asked;
+  }
+
+  /** A task waits in this group; true when a known instance fits it. */
+  #note(requirementKey: string): boolean {
+    this.#tellApart();
+    const known = this.#groups.get(requirementKey);
+    const announced = ++this.#announcements;
+    if (known) {
+      known.announced = announced;
+      return this.#fitting.has(requirementKey);
+    }
+    const group = { requirement: requirementOfKey(requirementKey), announced };
+    this.#groups.set(requirementKey, group);
+    return this.#place(requirementKey, group);
+  }
+
+  /** Looks at all groups anew, but only when instances have come, gone or changed. */
+  #tellApart(): void {
+    const { profilesVersion } = this.#options.instances;
+    if (profilesVersion === this.#profilesVersion) return;
+    this.#profilesVersion = profilesVersion;
+    this.#fitting.clear();
+    for (const [requirementKey, group] of this.#groups) this.#place(requirementKey, group);
+  }
+
+  #place(requirementKey: string, group: Group): boolean {
+    if (!this.#options.instances.anyFits(group.requirement)) return false;
+    this.#fitting.set(requirementKey, group);
+    return true;
   }
 
   #handOver(task: ClaimedTask): void {
