@@ -1,12 +1,14 @@
 /** `/docs`: the OpenAPI document in a browser, by Swagger UI. Everything it needs is served from here. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import type { Hono } from 'hono';
 import { OPENAPI_PATH } from './openapi.js';
 
-export const DOCS_PATH = '/docs';
+const DOCS_PATH = '/docs';
 
 const require = createRequire(import.meta.url);
+const VIEWER = dirname(require.resolve('swagger-ui-dist/package.json'));
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -51,7 +53,7 @@ export function serveDocs(app: Hono): string[] {
   );
   for (const [name, type] of Object.entries(ASSETS)) {
     app.get(`${DOCS_PATH}/${name}`, async (context) => {
-      const content = await readFile(require.resolve(`swagger-ui-dist/${name}`));
+      const content = await readFile(join(VIEWER, name));
       return context.body(content, 200, { 'content-type': type, 'cache-control': 'public, max-age=86400' });
     });
   }

@@ -27,15 +27,21 @@ function talk(bytes: string): Promise<string> {
 const LAST = 'Connection: close\r\n\r\n';
 
 it.each([
-  ['a target with a backslash', `GET /a\\b?c HTTP/1.1\r\nHost: hub\r\n${LAST}`, 400, 'Bad Request', '/a\\b'],
-  ['a target that is none', `GET a HTTP/1.1\r\nHost: hub\r\n${LAST}`, 400, 'Bad Request', ''],
+  [
+    'a target with a backslash',
+    `GET /a\\b?c HTTP/1.1\r\nHost: 127.0.0.1\r\n${LAST}`,
+    400,
+    'Bad Request',
+    '/a\\b',
+  ],
+  ['a target that is none', `GET a HTTP/1.1\r\nHost: 127.0.0.1\r\n${LAST}`, 400, 'Bad Request', ''],
   ['a host that is none', `GET /livez HTTP/1.1\r\nHost: a b\r\n${LAST}`, 400, 'Bad Request', '/livez'],
   ['another URL in the host', `GET /livez HTTP/1.1\r\nHost: x/y?\r\n${LAST}`, 400, 'Bad Request', '/livez'],
   ['no HTTP', 'hello, is this the hub?\r\n\r\n', 400, 'Bad Request', ''],
-  ['an unknown method', `FETCH /livez HTTP/1.1\r\nHost: hub\r\n${LAST}`, 400, 'Bad Request', ''],
+  ['an unknown method', `FETCH /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n${LAST}`, 400, 'Bad Request', ''],
   [
     'two lengths',
-    `POST / HTTP/1.1\r\nHost: hub\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab`,
+    `POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab`,
     400,
     'Bad Request',
     '',
@@ -62,7 +68,7 @@ it.each([
 
 it('nothing is said in the middle of another answer: the connection just ends', async () => {
   const id = await new Api(hub).simulateWork();
-  const waiting = `GET /api/2.0/workbench/task/simulate-work/${id}/result?timeout=60 HTTP/1.1\r\nHost: hub\r\n\r\n`;
+  const waiting = `GET /api/2.0/workbench/task/simulate-work/${id}/result?timeout=60 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
   expect(await talk(`${waiting}rubbish\r\n\r\n`)).toBe('');
 });
 
