@@ -1,5 +1,5 @@
 /** The task lists of 1.0 and 1.1: all, running, waiting (specification 2.3 and 4.2, endpoints 8 to 10; decisions 4). */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Api, LOCAL_TIMESTAMP } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';
 import { type RunningHub, startHub } from '../support/running-hub.js';
@@ -152,6 +152,7 @@ describe.each(['1.0', '1.1'])('%s', (generation) => {
 
 it.each(['1.0', '1.1'])('the lists of %s are empty pages when there is nothing', async (generation) => {
   const own = await startHub();
+  onTestFinished(own.stop);
   const ownApi = new Api(own);
   for (const path of [
     'task/list',
@@ -171,5 +172,4 @@ it.each(['1.0', '1.1'])('the lists of %s are empty pages when there is nothing',
       last: true,
     });
   }
-  await own.stop();
 });

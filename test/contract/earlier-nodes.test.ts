@@ -1,5 +1,5 @@
 /** Instances and servers in 1.0 and 1.1, field for field (specification 2.9, 2.10 and 4.2, endpoints 13 to 18). */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Api, expectError } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';
 import { type RunningHub, startHub } from '../support/running-hub.js';
@@ -123,16 +123,17 @@ describe.each([
 
 it('a server that a restarted hub only remembers has an empty baseUrl', async () => {
   const folder = await temporaryFolder();
+  onTestFinished(folder.remove);
   const before = await startHub({ dataDir: folder.path });
+  onTestFinished(before.stop);
   await (await FakeAgent.join(before, { id: 'host' })).leave();
   await before.stop();
   const after = await startHub({ dataDir: folder.path });
+  onTestFinished(after.stop);
   for (const generation of ['1.0', '1.1']) {
     const { body } = await new Api(after).get(`/api/${generation}/workbench/node/server/host`);
     expect(body).toMatchObject({ id: 'host', baseUrl: '', status: 'DOWN' });
   }
-  await after.stop();
-  await folder.remove();
 });
 
 describe('what a generation does not have is 404', () => {

@@ -1,7 +1,7 @@
 /** GET /actuator/logfile, whole and in part (specification 4.1, endpoint 3; decisions 6; RFC 9110, 14). */
 import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { Api, expectError } from '../support/api.js';
 import { type RunningHub, startHub } from '../support/running-hub.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
@@ -96,10 +96,10 @@ it.each([
   const own = join(folder.path, `own-${content === undefined ? 'missing' : 'empty'}.log`);
   if (content !== undefined) await writeFile(own, content);
   const another = await startHub({ config: { log: { file: own } } });
+  onTestFinished(another.stop);
   const anotherApi = new Api(another);
   const whole = await anotherApi.get(PATH);
   expect([whole.status, whole.text]).toEqual([200, '']);
   const part = await anotherApi.call('GET', PATH, { headers: { range: 'bytes=0-' } });
   expectError(part, 416, PATH, 'the log file has 0 bytes');
-  await another.stop();
 });
