@@ -28,16 +28,26 @@ export function startProgram({ name, script, args, folder }) {
     cwd: folder,
     detached: true,
     stdio: ['ignore', out, out],
+    env: withoutOverrides(process.env),
   });
   const ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
-  child.unref();
   return {
     name,
     pid: child.pid,
     outFile,
     ended,
+    /** Lets this process end while the program goes on. */
+    leaveRunning: () => child.unref(),
     isRunning: () => child.exitCode === null && child.signalCode === null,
   };
+}
+
+/** The configuration files of the quickstart are the whole configuration: what the caller's environment says of other
+ *  hubs and agents does not reach these. */
+function withoutOverrides(environment) {
+  return Object.fromEntries(
+    Object.entries(environment).filter(([name]) => !/^WORKBENCH_(HUB|AGENT)_/.test(name)),
+  );
 }
 
 /** Waits until the JSON log has a line for which `find` gives something, and gives that. */

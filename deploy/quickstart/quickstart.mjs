@@ -161,6 +161,7 @@ async function exampleJob() {
 
 function leaveRunning(baseUrl, id) {
   keep = true;
+  for (const program of programs) program.leaveRunning();
   const pids = programs.map(({ pid }) => pid).join(' ');
   console.log(`
 Both go on running: REST interface ${baseUrl}, its description ${baseUrl}/openapi.json
