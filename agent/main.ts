@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { loadConfig } from '@workbench-hub/shared/config/load';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
-import { openLog } from '@workbench-hub/shared/runtime/logger';
-import { EXIT, runProgram } from '@workbench-hub/shared/runtime/run-program';
+import { runLogged } from '@workbench-hub/shared/runtime/run-logged';
+import { EXIT } from '@workbench-hub/shared/runtime/run-program';
 import { Command } from 'commander';
 import { createAgent } from './agent.js';
 import { agentConfigSchema, ENVIRONMENT_PREFIX } from './config.js';
@@ -39,14 +39,9 @@ if ('faults' in loaded) {
 } else {
   const { config } = loaded;
   const { level } = config.log;
-  const openedLog = openLog({
-    name: 'agent',
-    level,
-    file: config.log.file ?? join(config.dataDir, 'logs', 'agent.log'),
-  });
+  const file = config.log.file ?? join(config.dataDir, 'logs', 'agent.log');
   const { version, revision } = buildInfo;
-  await runProgram(
-    createAgent(config, { log: openedLog.log, version, revision, environment: process.env }),
-    openedLog,
+  await runLogged({ name: 'agent', level, file }, (log) =>
+    createAgent(config, { log, version, revision, environment: process.env }),
   );
 }

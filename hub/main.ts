@@ -1,7 +1,7 @@
 /** The program workbench-hub: arguments, signals and exit codes; nothing else. */
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
-import { openLog } from '@workbench-hub/shared/runtime/logger';
-import { EXIT, runProgram } from '@workbench-hub/shared/runtime/run-program';
+import { runLogged } from '@workbench-hub/shared/runtime/run-logged';
+import { EXIT } from '@workbench-hub/shared/runtime/run-program';
 import { Command } from 'commander';
 import { loadHubConfig, logFileOf } from './config.js';
 import { createHub } from './hub.js';
@@ -34,6 +34,7 @@ if ('faults' in loaded) {
   console.log('The configuration is valid.');
 } else {
   const { config } = loaded;
-  const openedLog = openLog({ name: 'hub', level: config.log.level, file: logFileOf(config) });
-  await runProgram(createHub(config, openedLog.log), openedLog);
+  await runLogged({ name: 'hub', level: config.log.level, file: logFileOf(config) }, (log) =>
+    createHub(config, log),
+  );
 }

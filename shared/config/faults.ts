@@ -25,7 +25,8 @@ export function describeIssue(issue: z.core.$ZodIssue, input: unknown, schema: z
 }
 
 function allowed(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_value') return issue.values.map((value) => JSON.stringify(value)).join(', ');
+  if (issue.code === 'invalid_value' && issue.message.startsWith('Invalid'))
+    return issue.values.map((value) => JSON.stringify(value)).join(', ');
   if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input'))
     return TYPE_NAMES[issue.expected] ?? issue.expected;
   if (issue.code === 'too_small' && issue.message.startsWith('Too small')) return `at least ${issue.minimum}`;

@@ -64,7 +64,13 @@ function readYaml(file: string): { value: Tree } | { faults: string[] } {
   if (document.errors.length > 0) {
     return { faults: document.errors.map((error) => `${file}: ${error.message.split('\n')[0]}`) };
   }
-  const value: unknown = document.toJS() ?? {};
+  let value: unknown;
+  try {
+    value = document.toJS() ?? {};
+  } catch (error) {
+    // An alias without its anchor is found out only here.
+    return { faults: [`${file}: ${(error as Error).message}`] };
+  }
   if (!isTree(value))
     return { faults: [`${file}: must hold keys and values, found ${JSON.stringify(value)}`] };
   return { value };

@@ -1,7 +1,9 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type DestinationStream, type Logger, pino, type StreamEntry } from 'pino';
-import { build as pretty } from 'pino-pretty';
+import { prettyFactory } from 'pino-pretty';
+import { type LogSink, logSink } from './log-sink.js';
+import { StartRefused } from './run-program.js';
 
 export type { Logger } from 'pino';
 
@@ -21,33 +23,48 @@ export interface OpenLog {
   flush(): Promise<void>;
 }
 
-/** Logs to standard output, for people when it is a terminal and as JSON lines otherwise, and to the file. */
+/** Logs to standard output, for people when it is a terminal and as JSON lines otherwise, and to the file. Throws
+ *  {@link StartRefused} when the file cannot be opened. */
 export function openLog({ name, level, file }: LogOptions): OpenLog {
-  const destinations = [pino.destination({ fd: 1, sync: false })];
+  const lostNote = (lines: number) =>
+    `${JSON.stringify({ level: 40, time: new Date().toISOString(), name, msg: `${lines} log lines were lost: they could not be written` })}\n`;
+  const sinks = [logSink(STDOUT, lostNote)];
+  const toStdout = sinks[0] as LogSink;
   const streams: StreamEntry[] = [
-    {
-      level: 'trace',
-      stream: process.stdout.isTTY ? prettyStream() : (destinations[0] as DestinationStream),
-    },
+    { level: 'trace', stream: process.stdout.isTTY ? forPeople(toStdout) : toStdout },
   ];
   if (file !== null) {
-    mkdirSync(dirname(file), { recursive: true });
-    const toFile = pino.destination({ dest: file, sync: false, append: true });
-    destinations.push(toFile);
+    const toFile = logSink(openLogFile(file), lostNote);
+    sinks.push(toFile);
     streams.push({ level: 'trace', stream: toFile });
   }
   const log = pino(
     { name, level, base: { pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime },
     pino.multistream(streams),
   );
-  return {
-    log,
-    flush: async () => {
-      await Promise.all(destinations.map((to) => new Promise<void>((resolve) => to.flush(() => resolve()))));
-    },
-  };
+  return { log, flush: async () => void (await Promise.all(sinks.map((sink) => sink.flushed()))) };
 }
 
-function prettyStream(): DestinationStream {
-  return pretty({ ignore: 'pid,hostname,name', translateTime: 'SYS:HH:MM:ss.l', sync: true });
+const STDOUT = 1;
+
+function openLogFile(file: string): number {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    return openSync(file, 'a');
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new StartRefused(
+      `the log file ${file} cannot be written (${code}): correct dataDir, log.file, or their rights`,
+      { cause: error },
+    );
+  }
+}
+
+function forPeople(sink: LogSink): DestinationStream {
+  const pretty = prettyFactory({
+    ignore: 'pid,hostname,name',
+    translateTime: 'SYS:HH:MM:ss.l',
+    colorize: true,
+  });
+  return { write: (line) => sink.write(pretty(line) ?? '') };
 }

@@ -61,8 +61,26 @@ export async function runProgram(service: Service, { log, flush }: RunningLog): 
     started = service.start();
     await started;
   } catch (error) {
-    if (error instanceof StartRefused) log.fatal(error.message);
+    const refusal = refusalOf(error);
+    if (refusal) log.fatal(refusal);
     else log.fatal({ err: error }, 'the start failed');
     await exit(EXIT.REFUSED);
   }
 }
+
+/** What an operator can mend, in words; undefined for a start that failed for another reason. */
+function refusalOf(error: unknown): string | undefined {
+  if (error instanceof StartRefused) return error.message;
+  const { code, path } = error as NodeJS.ErrnoException;
+  if (code === undefined || path === undefined || !Object.hasOwn(FILE_FAULTS, code)) return undefined;
+  return `${path}: ${FILE_FAULTS[code]} (${code}); correct dataDir, or its rights`;
+}
+
+const FILE_FAULTS: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not write there',
+  EPERM: 'this user may not write there',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota is used up',
+  ENOTDIR: 'a part of the path is not a folder',
+};

@@ -1,0 +1,76 @@
+/**
+ * Writes log lines to an open file without ever holding up the program or ending it: a disk that is full, a pipe that
+ * nobody reads or a terminal that has gone costs lines, which are counted and told of once writing works again.
+ */
+import { write } from 'node:fs';
+
+export interface LogSink {
+  write(line: string): void;
+  /** Resolves when everything taken so far has been written, or given up. */
+  flushed(): Promise<void>;
+}
+
+/** More than this is not held while writing is slow; what comes then is lost. */
+const MAX_WAITING_LENGTH = 4 * 1024 * 1024;
+
+/** A pipe that is full for the moment is tried again after so long. */
+const FULL_PIPE_PAUSE_MS = 20;
+
+/** `lostNote` makes the line that says how many lines were lost. */
+export function logSink(fd: number, lostNote: (lines: number) => string): LogSink {
+  let waiting: string[] = [];
+  let waitingLength = 0;
+  let lostLines = 0;
+  let writing: Promise<void> | undefined;
+
+  const writeBatch = async (): Promise<void> => {
+    const lines = waiting;
+    const note = lostLines > 0 ? lostNote(lostLines) : '';
+    const told = lostLines;
+    waiting = [];
+    waitingLength = 0;
+    lostLines = 0;
+    try {
+      await writeAll(fd, Buffer.from(note + lines.join('')));
+    } catch {
+      // There is nowhere left to tell it but here, later.
+      lostLines += told + lines.length;
+    }
+  };
+
+  const writeWaiting = async (): Promise<void> => {
+    while (waiting.length > 0) await writeBatch();
+    writing = undefined;
+  };
+
+  return {
+    write(line) {
+      if (waitingLength + line.length > MAX_WAITING_LENGTH) {
+        lostLines++;
+        return;
+      }
+      waiting.push(line);
+      waitingLength += line.length;
+      writing ??= Promise.resolve().then(writeWaiting);
+    },
+    flushed: async () => {
+      while (writing !== undefined) await writing;
+    },
+  };
+}
+
+async function writeAll(fd: number, bytes: Buffer): Promise<void> {
+  for (let written = 0; written < bytes.length; ) {
+    written += await writeSome(fd, bytes, written);
+  }
+}
+
+function writeSome(fd: number, bytes: Buffer, from: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    write(fd, bytes, from, bytes.length - from, null, (error, count) => {
+      if (!error) resolve(count);
+      else if (error.code === 'EAGAIN') setTimeout(() => resolve(0), FULL_PIPE_PAUSE_MS);
+      else reject(error);
+    });
+  });
+}

@@ -1,0 +1,15 @@
+import { type Logger, type LogOptions, openLog } from './logger.js';
+import { EXIT, runProgram, StartRefused } from './run-program.js';
+import type { Service } from './service.js';
+
+/** Opens the log and runs a service with it; see {@link runProgram}. A log that cannot be opened refuses the start. */
+export async function runLogged(options: LogOptions, create: (log: Logger) => Service): Promise<void> {
+  try {
+    const opened = openLog(options);
+    await runProgram(create(opened.log), opened);
+  } catch (error) {
+    if (!(error instanceof StartRefused)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = EXIT.REFUSED;
+  }
+}
