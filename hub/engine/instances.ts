@@ -1,6 +1,8 @@
 /** What the hub knows of agents and their instances right now: one entry each, changed by what agents report. */
 import type { InstanceReport } from '@workbench-hub/shared/agent-protocol/messages';
+import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { AgentStatus, InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import { fits } from '@workbench-hub/shared/domain/matching';
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentRecord } from '../core/ports/agent-store.js';
@@ -58,6 +60,9 @@ export class Instances {
   readonly #agents = new Map<string, Agent>();
   readonly #instances = new Map<string, Instance>();
   #lastLossMs: number;
+  #profilesVersion = 0;
+  /** Of the known instances, one for each version and set of labels. */
+  #kinds: InstanceProfile[] | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -68,6 +73,19 @@ export class Instances {
    *  1970. What fits no instance now has fitted none since then at the latest. */
   get lastLossMs(): number {
     return this.#lastLossMs;
+  }
+
+  /** Rises whenever an instance becomes known, is forgotten, or changes its version or labels. */
+  get profilesVersion(): number {
+    return this.#profilesVersion;
+  }
+
+  /** Whether any known instance, up or not, satisfies this. */
+  anyFits(requirement: Requirement): boolean {
+    this.#kinds ??= [
+      ...new Map([...this.#instances.values()].map(({ profile }) => [kindOf(profile), profile])).values(),
+    ];
+    return this.#kinds.some((profile) => fits(requirement, profile));
   }
 
   /** Takes what was remembered; those agents are away until they come. */
@@ -220,6 +238,7 @@ export class Instances {
     };
     agent.instances.set(profile.id, instance);
     this.#instances.set(profile.id, instance);
+    this.#profilesChanged();
   }
 
   /** Whether the agent held an instance that is not among these any more, as it was. */
@@ -232,11 +251,21 @@ export class Instances {
   #forgetInstances(agentId: string): void {
     for (const instanceId of this.#agents.get(agentId)?.instances.keys() ?? [])
       this.#instances.delete(instanceId);
+    this.#profilesChanged();
+  }
+
+  #profilesChanged(): void {
+    this.#profilesVersion++;
+    this.#kinds = undefined;
   }
 
   #startedAt({ upForMs }: InstanceReport): number | null {
     return upForMs === null ? null : Math.round(this.#clock.nowMs() - upForMs);
   }
+}
+
+function kindOf({ version, labels }: InstanceProfile): string {
+  return JSON.stringify([version, labels]);
 }
 
 export function profileOf({ id, version, revision, labels }: InstanceProfile): InstanceProfile {

@@ -9,8 +9,9 @@ import type { Instances } from './instances.js';
 import { Scheduler } from './scheduler.js';
 
 /** One group waits, and one instance is idle: a scheduler that may look does so. */
-function schedulerOverOneGroup() {
+function schedulerOverOneGroup({ known = true } = {}) {
   let looks = 0;
+  const instances = { profilesVersion: 1, anyFits: () => known };
   const profile = { id: 'sim-1', version: '1', revision: '', labels: [] };
   const scheduler = new Scheduler({
     queue: {
@@ -21,6 +22,10 @@ function schedulerOverOneGroup() {
       },
     } as unknown as TaskQueue,
     instances: {
+      get profilesVersion() {
+        return instances.profilesVersion;
+      },
+      anyFits: () => instances.anyFits(),
       idle: () => [{ profile, agentId: 'a', busyOnAgent: 0, idleSinceMs: 0 }],
     } as unknown as Instances,
     runtime: systemRuntime,
@@ -30,6 +35,7 @@ function schedulerOverOneGroup() {
   });
   return {
     scheduler,
+    instances,
     looks: async () => {
       for (let turns = 0; turns < 10; turns++) await turn();
       return looks;
@@ -60,5 +66,18 @@ describe('the scheduler looks at the queue', () => {
     await scheduler.stop();
     scheduler.resume();
     expect(await looks()).toBe(0);
+  });
+
+  it('not for groups that no known instance fits, until instances have changed', async () => {
+    const { scheduler, instances, looks } = schedulerOverOneGroup({ known: false });
+    await scheduler.start();
+    scheduler.announce(requirementKey({ version: '1', labels: [] }));
+    expect(await looks()).toBe(0);
+    instances.anyFits = () => true;
+    scheduler.wake();
+    expect(await looks()).toBe(0);
+    instances.profilesVersion++;
+    scheduler.wake();
+    expect(await looks()).toBe(1);
   });
 });
