@@ -119,6 +119,7 @@ export function createHub(
       endpoints,
       openApiDocument: openApiDocument(endpoints, buildInfo),
       maxBodyBytes: config.limits.requestBody,
+      loopbackOnly: !config.security.enabled && !config.security.allowInsecure,
       runtime,
       log,
     });

@@ -1,6 +1,7 @@
 /** The closed list of what can go wrong with a request. `http/errors.ts` gives each code its status. */
 export const ERROR_CODES = [
   'INVALID_INPUT',
+  'FOREIGN_ORIGIN',
   'UNKNOWN_PATH',
   'METHOD_NOT_ALLOWED',
   'BODY_TOO_LARGE',

@@ -7,6 +7,7 @@ import { readJson } from './body.js';
 import { serveDocs } from './docs.js';
 import type { Endpoint } from './endpoint.js';
 import { errorResponse } from './errors.js';
+import { loopbackOnly } from './loopback-only.js';
 import { OPENAPI_PATH } from './openapi.js';
 import { validated } from './validation.js';
 
@@ -14,12 +15,16 @@ export interface AppOptions {
   readonly endpoints: readonly Endpoint[];
   readonly openApiDocument: object;
   readonly maxBodyBytes: number;
+  /** Whether loopback is all that protects the hub. */
+  readonly loopbackOnly: boolean;
   readonly runtime: Runtime;
   readonly log: Logger;
 }
 
-export function createApp({ endpoints, openApiDocument, maxBodyBytes, runtime, log }: AppOptions): Hono {
+export function createApp(options: AppOptions): Hono {
+  const { endpoints, openApiDocument, maxBodyBytes, runtime, log } = options;
   const app = new Hono();
+  if (options.loopbackOnly) app.use(loopbackOnly);
   const allowed = new Map<string, string[]>();
   const allow = (path: string, method: string) => allowed.set(path, [...(allowed.get(path) ?? []), method]);
 

@@ -9,6 +9,7 @@ import { type ErrorCode, HubError } from '../core/errors.js';
 
 const STATUS_OF: Readonly<Record<ErrorCode, ContentfulStatusCode>> = {
   INVALID_INPUT: 400,
+  FOREIGN_ORIGIN: 403,
   UNKNOWN_PATH: 404,
   METHOD_NOT_ALLOWED: 405,
   BODY_TOO_LARGE: 413,
