@@ -7,21 +7,40 @@ import { z } from 'zod';
 
 const port = z.int({ error: 'a whole number from 0 to 65535' }).min(0).max(65_535);
 
+/** A list that has to stay empty in this version. */
+function none(why: string) {
+  return z
+    .array(z.unknown())
+    .max(0, { error: `an empty list: ${why}` })
+    .default([]);
+}
+
 export const hubConfigSchema = z
   .strictObject({
     server: section({
       host: z.string().min(1).default('127.0.0.1'),
       /** 0: any free port, which the log names. */
       port: port.default(8080),
+      publicUrl: z.null({ error: 'nothing: this version does not use it yet' }).default(null),
+      tls: z
+        .null({ error: 'nothing: this version has no TLS yet; put a reverse proxy before it' })
+        .default(null),
+      trustedProxies: none('this version trusts no proxies yet'),
     }),
     dataDir: z.string().min(1).default('./workbench-hub-data'),
+    store: z.literal('sqlite', { error: 'sqlite: this version has no other store yet' }).default('sqlite'),
     security: section({
       enabled: z.literal(false, { error: 'false: this version has no log-in yet' }).default(false),
       allowInsecure: z.boolean().default(false),
     }),
+    instances: none('this version holds instances in agents only; start an agent on the same machine'),
+    upstreams: none('this version joins no other hubs yet'),
     agents: section({
       /** None: one is generated into <dataDir>/agent-token. */
-      token: secret().nullable().default(null),
+      token: secret()
+        .regex(/^[\x21-\x7e]+$/, { error: 'visible ASCII characters only' })
+        .nullable()
+        .default(null),
       unreachableAfter: duration({ minMs: 1000 }).default(30_000),
       leaseTimeout: duration().default(30 * 60_000),
       forgetAfter: duration().default(30 * 86_400_000),
@@ -48,6 +67,10 @@ export const hubConfigSchema = z
     }),
   })
   .superRefine((config, context) => {
+    if (config.agents.leaseTimeout < config.agents.unreachableAfter) {
+      const message = 'at least agents.unreachableAfter: an agent is unreachable before it is lost';
+      context.addIssue({ code: 'custom', path: ['agents', 'leaseTimeout'], message });
+    }
     if (config.security.enabled || config.security.allowInsecure || isLoopback(config.server.host)) return;
     context.addIssue({
       code: 'custom',

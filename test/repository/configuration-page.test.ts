@@ -21,7 +21,9 @@ function keysOf(schema: z.core.$ZodType, path = ''): string[] {
 
 function keysInPage(from: string, to: string): string[] {
   const section = page.slice(page.indexOf(from), to === '' ? undefined : page.indexOf(to));
-  return [...section.matchAll(/^\| `([\w.]+)` \|/gm)].map(([, key]) => String(key));
+  return [...section.matchAll(/^\| ((?:`[\w.]+`(?:, )?)+) \|/gm)].flatMap(([, keys]) =>
+    String(keys).replaceAll('`', '').split(', '),
+  );
 }
 
 describe('the configuration page', () => {
