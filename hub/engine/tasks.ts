@@ -172,7 +172,7 @@ export class Tasks {
       const hint = status === 'RUNNING' ? '; add ?force=true to end it on its workbench instance' : '';
       throw new HubError(
         'TASK_NOT_CANCELABLE',
-        `task ${id} is ${status}, only a WAITING one can be canceled${hint}`,
+        `task ${id} is ${status}, only a ${from.join(' or ')} one can be canceled${hint}`,
       );
     }
     output.forget(id);

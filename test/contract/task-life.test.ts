@@ -177,7 +177,8 @@ describe('cancel', () => {
   it.each(['', '?force=true'])('of an ended task is 409: %j', async (query) => {
     const { id, ref } = await runJob();
     await agent.end(ref, 'OK');
-    const message = `task ${id} is FINISHED, only a WAITING one can be canceled`;
+    const cancelable = query === '' ? 'WAITING' : 'WAITING or RUNNING';
+    const message = `task ${id} is FINISHED, only a ${cancelable} one can be canceled`;
     expectError(await cancel(id, query), 409, `${TASKS}/${id}/cancel`, message);
     const canceled = await api.simulateWork(NOWHERE);
     await cancel(canceled);

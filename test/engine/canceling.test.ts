@@ -81,7 +81,7 @@ describe('cancel', () => {
     await agent.end(agent.latest.ref, 'OK');
     await expect(engine.tasks.cancel(id, force)).rejects.toMatchObject({
       code: 'TASK_NOT_CANCELABLE',
-      message: `task ${id} is FINISHED, only a WAITING one can be canceled`,
+      message: `task ${id} is FINISHED, only a ${force ? 'WAITING or RUNNING' : 'WAITING'} one can be canceled`,
     });
   });
 
