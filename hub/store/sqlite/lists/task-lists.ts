@@ -107,7 +107,7 @@ export class TaskLists {
     const call = this.#calls.get(message.call);
     this.#calls.delete(message.call);
     if (message.kind === 'page') call?.resolve(message.page);
-    else call?.reject(this.#unavailable(new Error(message.message)));
+    else call?.reject(this.#unavailable(message.error));
   }
 
   /** The next list starts another one, which reads everything anew. */
@@ -122,7 +122,7 @@ export class TaskLists {
     this.#calls.clear();
   }
 
-  #unavailable(cause: Error): HubError {
+  #unavailable(cause: unknown): HubError {
     this.#options.log.error({ err: cause }, 'the list of tasks could not be read');
     return new HubError('STORE_UNAVAILABLE', 'the hub cannot read its list of tasks', { cause });
   }

@@ -6,43 +6,69 @@
 import type { TextColumn } from './text-column.js';
 
 const NOWHERE = Number.POSITIVE_INFINITY;
+const ANY = -1;
 
-/** What stands between two `*`: characters, and `?` for any one of them. */
+/** A piece up to this length is compared where it has to stand; a longer one is searched. */
+const COMPARED = 4;
+
+/** What stands between two `*`: characters, and `?` for any one of them. Searched from place to place, forwards only. */
 class Piece {
   readonly length: number;
-  readonly #text: string;
-  readonly #hasAny: boolean;
+  /** Code of each character, or {@link ANY}. */
+  readonly #codes: Int32Array;
   /** The longest run without `?`, by which the piece is searched, and its place in the piece. */
   readonly #run: string;
   readonly #runAt: number;
+  readonly #isRun: boolean;
+  /** Where it was found last. */
+  #found = -1;
 
   constructor(text: string) {
-    this.#text = text;
     this.length = text.length;
-    const runs = text.split('?');
-    this.#hasAny = runs.length > 1;
-    this.#run = runs.reduce((longest, run) => (run.length > longest.length ? run : longest), '');
+    this.#codes = Int32Array.from(text.split(''), (unit) => (unit === '?' ? ANY : unit.charCodeAt(0)));
+    this.#run = text.split('?').reduce((longest, run) => (run.length > longest.length ? run : longest), '');
     this.#runAt = text.indexOf(this.#run);
+    this.#isRun = this.#run === text && text !== '';
   }
 
-  /** True when it stands at this place of `text`. */
-  standsAt(text: string, at: number): boolean {
-    if (!this.#hasAny) return text.startsWith(this.#text, at);
-    for (let i = 0; i < this.length; i++) {
-      if (this.#text[i] !== '?' && this.#text[i] !== text[at + i]) return false;
-    }
-    return true;
+  /** Begins anew, with another text. */
+  reset(): void {
+    this.#found = -1;
   }
 
-  /** Its first place from `from` on. */
+  /** Its first place from `from` on. Between two resets `from` never goes back. */
   next(text: string, from: number): number {
+    if (this.#found >= from) return this.#found;
+    if (this.#isRun) {
+      const at = text.indexOf(this.#run, from);
+      this.#found = at < 0 ? NOWHERE : at;
+    } else {
+      this.#found = this.#search(text, from);
+    }
+    return this.#found;
+  }
+
+  /** True when it stands at this place, which never goes back between two resets. */
+  standsAt(text: string, at: number): boolean {
+    return this.length <= COMPARED ? this.#fits(text, at) : this.next(text, at) === at;
+  }
+
+  #search(text: string, from: number): number {
     if (this.#run === '') return from;
     for (let at = from; ; at++) {
       const runAt = text.indexOf(this.#run, at + this.#runAt);
       if (runAt < 0) return NOWHERE;
       at = runAt - this.#runAt;
-      if (!this.#hasAny || this.standsAt(text, at)) return at;
+      if (this.#fits(text, at)) return at;
     }
+  }
+
+  #fits(text: string, at: number): boolean {
+    const codes = this.#codes;
+    for (let i = 0; i < codes.length; i++) {
+      if (codes[i] !== ANY && codes[i] !== text.charCodeAt(at + i)) return false;
+    }
+    return true;
   }
 }
 
@@ -66,31 +92,22 @@ export class TextPattern {
     const head = this.#head;
     const tail = this.#tail;
     const middles = this.#middles;
-    // Where each middle piece was found last; valid as long as it is not before the place that is asked for.
-    const places = new Float64Array(middles.length).fill(-1);
+    for (const piece of [head, ...middles]) piece.reset();
+    tail?.reset();
     let end = 0;
     for (let row = 0; row < rows; row++) {
       const start = end;
       end = ends[row] as number;
       if (marks[row] !== level || present[row] === 0) continue;
-      if (tail === undefined) {
-        if (end - start === head.length && head.standsAt(text, start)) marks[row] = level + 1;
-        continue;
-      }
-      const limit = end - tail.length;
+      const limit = tail ? end - tail.length : end;
       let at = start + head.length;
-      if (at > limit) continue;
-      for (let k = 0; k < middles.length; k++) {
+      if (tail ? at > limit : at !== limit) continue;
+      for (let k = 0; k < middles.length && at <= limit; k++) {
         const middle = middles[k] as Piece;
-        let place = places[k] as number;
-        if (place < at) {
-          place = middle.next(text, at);
-          places[k] = place;
-        }
-        at = place + middle.length;
-        if (at > limit) break;
+        at = middle.next(text, at) + middle.length;
       }
-      if (at <= limit && head.standsAt(text, start) && tail.standsAt(text, limit)) marks[row] = level + 1;
+      if (at > limit || !head.standsAt(text, start)) continue;
+      if (!tail || tail.standsAt(text, limit)) marks[row] = level + 1;
     }
   }
 }

@@ -22,6 +22,6 @@ function answer({ call, query }: Extract<ToListThread, { kind: 'list' }>): FromL
   try {
     return { kind: 'page', call, page: reader.list(query) };
   } catch (error) {
-    return { kind: 'failed', call, message: (error as Error).message };
+    return { kind: 'failed', call, error };
   }
 }

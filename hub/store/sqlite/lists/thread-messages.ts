@@ -18,4 +18,4 @@ export type ToListThread =
 
 export type FromListThread =
   | { readonly kind: 'page'; readonly call: number; readonly page: TaskPage }
-  | { readonly kind: 'failed'; readonly call: number; readonly message: string };
+  | { readonly kind: 'failed'; readonly call: number; readonly error: unknown };

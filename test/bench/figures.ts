@@ -1,0 +1,41 @@
+/** From the samples of several runs to figures with their spread. */
+import type { Sample, Unit } from './workload.js';
+
+export interface Figure {
+  readonly name: string;
+  readonly unit: Unit;
+  readonly median: number;
+  readonly lowest: number;
+  readonly highest: number;
+  readonly limit?: number;
+}
+
+/** The value below which this part of the values is, 0.5 for the median. */
+export function quantile(values: readonly number[], part: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? Number.NaN;
+}
+
+/** One figure for each name, in the order of the first run. */
+export function figuresOf(runs: readonly (readonly Sample[])[]): Figure[] {
+  const [first = []] = runs;
+  return first.map(({ name, unit, limit }) => {
+    const values = runs.flatMap((samples) =>
+      samples.filter((sample) => sample.name === name).map(({ value }) => value),
+    );
+    if (values.length !== runs.length) throw new Error(`${name} was not measured once in every run`);
+    return {
+      name,
+      unit,
+      median: quantile(values, 0.5),
+      lowest: Math.min(...values),
+      highest: Math.max(...values),
+      ...(limit === undefined ? {} : { limit }),
+    };
+  });
+}
+
+/** True when its median keeps the limit, if there is one. */
+export function withinLimit({ median, limit }: Figure): boolean {
+  return limit === undefined || median < limit;
+}

@@ -1,0 +1,102 @@
+/** A store with a long history, written straight into the database: the way through the hub would take hours. */
+import { openDatabase, type SqliteDatabase } from '@workbench-hub/hub/store/sqlite/database';
+import { requirementKey } from '@workbench-hub/shared/domain/classifier';
+import { priorityRank } from '@workbench-hub/shared/domain/priority';
+import { type Chance, chanceOf } from '../../support/chance.js';
+
+export interface StoreSize {
+  readonly ended: number;
+  readonly waiting: number;
+  readonly running: number;
+}
+
+/** What there are only a few of, so that lists can look for it. */
+export const RARE = { count: 3, name: 'Needle in the haystack', creator: 'rita', status: 'FAILED' } as const;
+
+const CREATORS = 100;
+const INSTANCES = 16;
+const FIRST_REQUEST_MS = Date.UTC(2026, 0, 1);
+const REQUEST_EVERY_MS = 20;
+const CLASSIFIERS = JSON.stringify([{ type: 'VERSION', value: '9*' }]);
+const JOB = JSON.stringify({ type: 'SIMULATE_WORK', durationS: 5 });
+const BATCH_JOB = JSON.stringify({
+  type: 'EXECUTE_BATCH_JOB',
+  model: null,
+  scripts: [{ digest: '0'.repeat(64), sizeBytes: 100 }],
+  additionalFiles: [],
+  variables: [{ key: 'speed', value: '100' }],
+});
+
+const INSERT = `
+  INSERT INTO task (id, type, status, priority, requirement_id, requested_at, started_at, ended_at, attempt, agent_id,
+                    instance_id, instance_version, instance_revision, batch_status, creator, name, classifiers, job)
+  VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** Makes the database; gives it open. Ended tasks come first, then the running, then the waiting. */
+export function fillStore(
+  file: string,
+  { ended, waiting, running }: StoreSize,
+  seed: number,
+): SqliteDatabase {
+  const chance = chanceOf(seed);
+  const db = openDatabase(file);
+  db.pragma('synchronous = OFF');
+  db.prepare('INSERT INTO requirement (id, key) VALUES (1, ?)').run(
+    requirementKey({ version: '9*', labels: [] }),
+  );
+  const insert = db.prepare(INSERT);
+  const total = ended + running + waiting;
+  const rareEvery = Math.floor(ended / RARE.count);
+  db.transaction(() => {
+    for (let at = 0; at < total; at++) {
+      const rare = at < ended && rareEvery > 0 && at % rareEvery === 0 && at / rareEvery < RARE.count;
+      const status = at < ended ? endedStatus(rare, chance) : at < ended + running ? 'RUNNING' : 'WAITING';
+      insert.run(...rowOf(at, status, rare, chance));
+    }
+  })();
+  db.pragma('synchronous = FULL');
+  db.pragma('wal_checkpoint(TRUNCATE)');
+  return db;
+}
+
+function endedStatus(rare: boolean, chance: Chance): string {
+  if (rare) return RARE.status;
+  return chance.oneIn(50) ? 'CANCELED' : 'FINISHED';
+}
+
+function rowOf(at: number, status: string, rare: boolean, chance: Chance): (string | number | null)[] {
+  const requestedAt = FIRST_REQUEST_MS + at * REQUEST_EVERY_MS;
+  const started = status === 'RUNNING' || status === 'FINISHED' || status === 'FAILED';
+  const ended = status !== 'RUNNING' && status !== 'WAITING';
+  const batch = chance.oneIn(2);
+  const instance = started ? ['agent-1', `sim-${at % INSTANCES}`, '9.1.0', '4711'] : [null, null, null, null];
+  return [
+    idOf(requestedAt, chance),
+    batch ? 'EXECUTE_BATCH_JOB' : 'SIMULATE_WORK',
+    status,
+    chance.oneIn(20) ? priorityRank('HIGH') : priorityRank('NORMAL'),
+    requestedAt,
+    started ? requestedAt + 5 : null,
+    ended ? requestedAt + 1000 : null,
+    started ? 1 : 0,
+    ...instance,
+    batch && status === 'FINISHED' ? 'OK' : null,
+    rare ? RARE.creator : `user${chance.below(CREATORS)}`,
+    rare ? RARE.name : `Gear study ${hexOf(chance, 4)} run ${at}`,
+    CLASSIFIERS,
+    batch ? BATCH_JOB : JOB,
+  ];
+}
+
+/** UUIDv7 text of this moment. */
+function idOf(atMs: number, chance: Chance): string {
+  const time = atMs.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${hexOf(chance, 3)}-8${hexOf(chance, 3)}-${hexOf(chance, 6)}${hexOf(chance, 6)}`;
+}
+
+function hexOf(chance: Chance, digits: number): string {
+  return chance
+    .below(16 ** digits)
+    .toString(16)
+    .padStart(digits, '0');
+}

@@ -1,0 +1,78 @@
+/** `npm run bench`: measures, prints tables, and writes JSON when asked to. See packages/docs/performance.md. */
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { withinLimit } from './figures.js';
+import { machine, versions } from './machine.js';
+import { runWorkload, type WorkloadResult } from './run-workload.js';
+import { tableOf } from './table.js';
+import { WORKLOADS } from './workloads.js';
+
+const HELP = `npm run bench -- [workload ...] [options]
+
+Workloads (all of them when none is named):
+${WORKLOADS.map(({ name, what }) => `  ${name.padEnd(8)}${what}`).join('\n')}
+
+Options:
+  --runs N      how often each is measured, 3 by default; medians count
+  --scale X     part of the full size, such as 0.01
+  --seed N      of the generated data, 42 by default
+  --json FILE   also writes the figures there
+  --plans       also shows query plans
+`;
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      runs: { type: 'string', default: '3' },
+      scale: { type: 'string', default: '1' },
+      seed: { type: 'string', default: '42' },
+      json: { type: 'string' },
+      plans: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return console.log(HELP);
+  const unknown = positionals.filter((name) => !WORKLOADS.some((workload) => workload.name === name));
+  if (unknown.length > 0) throw new Error(`there is no workload ${unknown.join(', ')}\n\n${HELP}`);
+
+  const about = { at: new Date().toISOString(), versions: versions(), machine: machine() };
+  console.log(JSON.stringify(about));
+  const results: WorkloadResult[] = [];
+  for (const workload of WORKLOADS) {
+    if (positionals.length > 0 && !positionals.includes(workload.name)) continue;
+    const result = await runWorkload(workload, {
+      runs: numberOf('runs', values.runs),
+      scale: numberOf('scale', values.scale),
+      seed: numberOf('seed', values.seed),
+      plans: values.plans,
+      say: console.log,
+    });
+    results.push(result);
+    console.log(`\n${workload.name}: ${workload.what}\n\n${tableOf(result.figures)}\n`);
+    for (const { name, cpuS, peakRssMib } of result.processes) {
+      console.log(`${name}: ${cpuS.toFixed(1)} s of CPU, at most ${peakRssMib.toFixed(0)} MiB\n`);
+    }
+  }
+  if (values.json !== undefined) {
+    writeFileSync(values.json, `${JSON.stringify({ ...about, results }, null, 2)}\n`);
+  }
+  const beyond = results.flatMap(({ figures }) => figures.filter((figure) => !withinLimit(figure)));
+  if (beyond.length > 0) {
+    console.log(`Beyond their limits: ${beyond.map(({ name }) => name).join('; ')}`);
+    process.exitCode = 1;
+  }
+}
+
+function numberOf(name: string, text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new Error(`--${name} must be a number above 0`);
+  return value;
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}

@@ -1,0 +1,39 @@
+import { endPrograms } from '../support/programs.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { type Figure, figuresOf } from './figures.js';
+import type { ProcessUse, Sample, Workload, WorkloadOptions } from './workload.js';
+
+export interface WorkloadResult {
+  readonly workload: string;
+  readonly what: string;
+  readonly runs: number;
+  readonly figures: readonly Figure[];
+  /** Of the whole workload, preparation included. */
+  readonly processes: readonly ProcessUse[];
+}
+
+/** Runs a workload and clears away whatever it has made. */
+export async function runWorkload(
+  workload: Workload,
+  { runs, ...options }: Omit<WorkloadOptions, 'folder'> & { readonly runs: number },
+): Promise<WorkloadResult> {
+  const folder = await temporaryFolder();
+  try {
+    const ready = await workload.prepare({ ...options, folder: folder.path });
+    try {
+      const samples: Sample[][] = [];
+      for (let run = 1; run <= runs; run++) {
+        options.say(`${workload.name}: run ${run} of ${runs}`);
+        samples.push(await ready.measure());
+      }
+      const { name, what } = workload;
+      return { workload: name, what, runs, figures: figuresOf(samples), processes: ready.use() };
+    } finally {
+      await ready.end();
+    }
+  } finally {
+    // Also what a failure has left running.
+    await endPrograms();
+    await folder.remove();
+  }
+}

@@ -1,0 +1,47 @@
+/** What a workload is: made ready once, measured several times, and cleared away. To add one: a file that exports a
+ *  `Workload`, and its name in `workloads.ts`. */
+
+export type Unit = 'ms' | 's' | 'MiB' | 'KiB' | 'per s' | 'times' | '';
+
+/** One measured value. */
+export interface Sample {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: Unit;
+  /** The value is meant to be below this. */
+  readonly limit?: number;
+}
+
+/** What a process has used by now. */
+export interface ProcessUse {
+  readonly name: string;
+  readonly cpuS: number;
+  readonly peakRssMib: number;
+}
+
+export interface WorkloadOptions {
+  /** A folder that is removed afterwards. */
+  readonly folder: string;
+  readonly seed: number;
+  /** Part of the full size, above 0 up to 1: small ones are for finding out whether it works. */
+  readonly scale: number;
+  /** Shows query plans, where there are any. */
+  readonly plans: boolean;
+  readonly say: (line: string) => void;
+}
+
+export interface ReadyWorkload {
+  /** Measures everything once. A name comes at most once, and in every run. */
+  measure(): Promise<Sample[]>;
+  /** What its processes have used; asked for before `end`. */
+  use(): ProcessUse[];
+  /** Ends everything that was started. */
+  end(): Promise<void>;
+}
+
+export interface Workload {
+  readonly name: string;
+  /** In one line. */
+  readonly what: string;
+  prepare(options: WorkloadOptions): Promise<ReadyWorkload>;
+}

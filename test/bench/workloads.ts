@@ -1,0 +1,5 @@
+import { lists } from './lists/lists.js';
+import type { Workload } from './workload.js';
+
+/** In the order in which they run. */
+export const WORKLOADS: readonly Workload[] = [lists];
