@@ -43,6 +43,16 @@ describe('a spool', () => {
     await crashed.close();
   });
 
+  test('ends in order when its journal cannot be written anew, and says so', async () => {
+    const lines: string[] = [];
+    const root = join(directory, 'spool');
+    const spool = await openSpool(root, systemRuntime, pino({}, { write: (line) => void lines.push(line) }));
+    await rm(root, { recursive: true });
+    await writeFile(root, 'no folder');
+    await spool.close();
+    expect(lines.join('')).toContain('the journal of the spool could not be written anew');
+  });
+
   test('keeps the contents of a report until it is settled', async () => {
     const spool = await open();
     const folder = await spool.createFolder(REF);

@@ -43,7 +43,10 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
 
   return {
     leftOver,
-    createFolder: async (ref) => reportFolder(filesRoot, await makeFreshDirectory(filesRoot, ref)),
+    createFolder: async (ref) => {
+      await mkdir(filesRoot, { recursive: true }); // somebody may have taken it away
+      return reportFolder(filesRoot, await makeFreshDirectory(filesRoot, ref));
+    },
     put: (put) => {
       outstanding.set(attemptKey(put.report), put);
       return journal.append(JSON.stringify({ put } satisfies JournalLine));
@@ -57,7 +60,14 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
       if (folder !== null) await rm(join(filesRoot, folder), { recursive: true, force: true });
     },
     read: (folder, file) => readContent(join(filesRoot, folder, file.digest), file),
-    close: () => journal.close(),
+    close: async () => {
+      try {
+        await journal.close();
+      } catch (error) {
+        // What was written before still counts; the next start reads it.
+        log.error({ err: error }, 'the journal of the spool could not be written anew');
+      }
+    },
   };
 }
 

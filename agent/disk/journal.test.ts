@@ -34,6 +34,20 @@ describe('a journal', () => {
     expect(await Journal.read(path)).toEqual(['a', 'b', '{"put"}']);
   });
 
+  test('has what counts, also when somebody took it away with its folder', async () => {
+    const journal = new Journal(
+      join(directory, 'own', 'journal.jsonl'),
+      systemRuntime,
+      () => ['counts'],
+      1000,
+    );
+    await journal.open();
+    await rm(join(directory, 'own'), { recursive: true });
+    await journal.append('more');
+    expect(await Journal.read(join(directory, 'own', 'journal.jsonl'))).toEqual(['counts', 'more']);
+    await journal.close();
+  });
+
   test('is written anew from what still counts when it has grown', async () => {
     const counts = ['still counts'];
     const journal = new Journal(path, systemRuntime, () => counts, 100);

@@ -1,6 +1,7 @@
 /** A file of JSON lines that is only added to. What is written in one turn of the event loop goes to disk in one write;
  *  it is there when the process ends, whatever ends it, but not necessarily after a loss of power. */
-import { type FileHandle, open, readFile, rename } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 
 interface Waiting {
@@ -65,9 +66,12 @@ export class Journal {
   /** Writes what waits and closes the file. */
   async close(): Promise<void> {
     await this.#writing;
-    await this.#compact();
-    await this.#file?.close();
-    this.#file = undefined;
+    try {
+      await this.#compact();
+    } finally {
+      await this.#file?.close();
+      this.#file = undefined;
+    }
   }
 
   async #writeAll(): Promise<void> {
@@ -77,6 +81,8 @@ export class Journal {
       this.#lines = [];
       this.#waiting = [];
       try {
+        // Somebody took it away: what is written to it would be lost with this process.
+        if ((await this.#file?.stat())?.nlink === 0) await this.#compact();
         await this.#file?.appendFile(bytes);
         this.#torn = false;
         this.#sizeBytes += bytes.length;
@@ -96,9 +102,15 @@ export class Journal {
     const lines = this.#snapshot();
     const text = lines.length === 0 ? '' : `${lines.join('\n')}\n`;
     const fresh = `${this.#path}.new`;
+    await mkdir(dirname(this.#path), { recursive: true });
     const file = await open(fresh, 'w', 0o600);
-    await file.appendFile(text);
-    await rename(fresh, this.#path);
+    try {
+      await file.appendFile(text);
+      await rename(fresh, this.#path);
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
     await this.#file?.close();
     this.#file = file;
     this.#compactedBytes = this.#sizeBytes = Buffer.byteLength(text);
