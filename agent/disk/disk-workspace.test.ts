@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import {
   appendFile,
   chmod,
@@ -15,6 +16,8 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -119,6 +122,15 @@ describe('a working directory', () => {
     await chmod(inFiles('locked'), 0o500);
     await work.discard();
     expect(await readdir(join(directory, 'work'))).toEqual([]);
+  });
+
+  test('whose rights a job took away is collected and removed all the same', async () => {
+    const closed = fileURLToPath(new URL('fixtures/closed-directory.mjs', import.meta.url));
+    // Rights bind everybody but root.
+    const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+    const { stdout } = await promisify(execFile)(process.execPath, [closed], { ...user, cwd: tmpdir() });
+    const all = [1, 436, 0]; // result.csv and 0 + 1 + … + 29 others
+    expect(JSON.parse(stdout)).toEqual({ collected: [all, all, all], left: [] });
   });
 
   test('is removed at the next start unless it is to be kept', async () => {

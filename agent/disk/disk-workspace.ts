@@ -15,7 +15,7 @@ import type { FileState } from '../core/outputs.js';
 import { FileNotReadable, type WorkingDirectory, type Workspace } from '../core/ports/workspace.js';
 import { collect } from './collect.js';
 import type { DiskCache } from './disk-cache.js';
-import { filesOf } from './files-of.js';
+import { filesOf, joinBytes } from './files-of.js';
 import { makeFreshDirectory } from './fresh-directory.js';
 
 const KEPT_MARK = '.kept';
@@ -29,8 +29,14 @@ export async function openWorkspace(root: string, cache: DiskCache): Promise<Wor
   }
   return {
     create: async (ref: AttemptRef) => {
+      await mkdir(root, { recursive: true }); // somebody may have taken it away
       const directory = join(await realpath(root), await makeFreshDirectory(root, ref));
-      for (const name of ['files', 'scripts', 'output-storage']) await mkdir(join(directory, name));
+      try {
+        for (const name of ['files', 'scripts', 'output-storage']) await mkdir(join(directory, name));
+      } catch (error) {
+        await removeTree(directory).catch(() => undefined);
+        throw error;
+      }
       return workingDirectory(directory, cache);
     },
     resolve: resolveFile,
@@ -93,15 +99,20 @@ async function removeTree(directory: string): Promise<void> {
   try {
     await rm(directory, { recursive: true, force: true });
   } catch {
-    await makeRemovable(directory);
-    await rm(directory, { recursive: true, force: true });
+    // The first try may still be at work on folders beside the one that it failed at.
+    await makeRemovable(Buffer.from(directory));
+    await rm(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
   }
 }
 
-async function makeRemovable(directory: string): Promise<void> {
-  await chmod(directory, 0o700);
-  for (const entry of await readdir(directory, { withFileTypes: true })) {
-    if (entry.isDirectory()) await makeRemovable(join(directory, entry.name));
+async function makeRemovable(directory: Buffer): Promise<void> {
+  try {
+    await chmod(directory, 0o700);
+    for (const entry of await readdir(directory, { encoding: 'buffer', withFileTypes: true })) {
+      if (entry.isDirectory()) await makeRemovable(joinBytes(directory, entry.name as unknown as Buffer));
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
 }
 

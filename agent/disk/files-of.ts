@@ -1,5 +1,5 @@
 import type { BigIntStats } from 'node:fs';
-import { lstat, readdir } from 'node:fs/promises';
+import { chmod, lstat, readdir } from 'node:fs/promises';
 import type { FileState } from '../core/outputs.js';
 
 export interface FoundFile {
@@ -10,8 +10,8 @@ export interface FoundFile {
 
 const SLASH = Buffer.from('/');
 
-/** The regular files beneath a directory, links not followed, in no order. `onFault` is told of a folder that cannot be
- *  read; what vanishes meanwhile is left out. */
+/** The regular files beneath a directory, links not followed, in no order. Folders that a job closed are opened again.
+ *  `onFault` is told of what cannot be read all the same; what vanishes meanwhile is left out. */
 export async function* filesOf(
   directory: string,
   onFault: (path: Buffer, why: string) => void,
@@ -19,7 +19,8 @@ export async function* filesOf(
   const base = Buffer.from(directory);
   const folders: Buffer[] = [Buffer.alloc(0)];
   for (let folder = folders.pop(); folder; folder = folders.pop()) {
-    const at = folder.length === 0 ? base : Buffer.concat([base, SLASH, folder]);
+    const at = joinBytes(base, folder);
+    await openFolder(at);
     const entries = await readdir(at, { encoding: 'buffer', withFileTypes: true }).catch((error: unknown) => {
       const { code } = error as NodeJS.ErrnoException;
       if (code !== 'ENOENT' && code !== 'ENOTDIR')
@@ -28,22 +29,41 @@ export async function* filesOf(
     });
     for (const entry of entries) {
       const name = entry.name as unknown as Buffer;
-      const path = folder.length === 0 ? name : Buffer.concat([folder, SLASH, name]);
+      const path = joinBytes(folder, name);
       if (entry.isDirectory()) folders.push(path);
       else if (entry.isFile()) {
-        const state = await stateOf(Buffer.concat([base, SLASH, path]));
-        if (state) yield { path, state };
+        const state = await stateOf(joinBytes(base, path));
+        if (state === 'NO_RIGHT') onFault(path, 'its folder may not be entered');
+        else if (state) yield { path, state };
       }
     }
   }
 }
 
-async function stateOf(path: Buffer): Promise<FileState | undefined> {
+/** The path of something in a folder; either may be empty. */
+export function joinBytes(folder: Buffer, name: Buffer): Buffer {
+  if (folder.length === 0) return name;
+  return name.length === 0 ? folder : Buffer.concat([folder, SLASH, name]);
+}
+
+/** Gives its owner all rights again; a folder of somebody else stays as it is. */
+async function openFolder(path: Buffer): Promise<void> {
+  try {
+    const { mode } = await lstat(path);
+    if ((mode & 0o700) !== 0o700) await chmod(path, (mode & 0o7777) | 0o700);
+  } catch {
+    // Whether it can be read is found out by reading it.
+  }
+}
+
+async function stateOf(path: Buffer): Promise<FileState | 'NO_RIGHT' | undefined> {
   try {
     const found = await lstat(path, { bigint: true });
     return found.isFile() ? stateFrom(found) : undefined;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    if (code === 'EACCES') return 'NO_RIGHT';
     throw error;
   }
 }
