@@ -380,6 +380,52 @@ describe('batch jobs', () => {
     );
   });
 
+  // Nothing can be made there, not even by root: as on a disk that is full, or was mounted read-only.
+  test.each(['cache', 'work', 'spool/files'])(
+    'go back untouched when the host cannot keep its own %s, and the host rests',
+    async (folder) => {
+      await startReadyAgent();
+      const path = join(directory, 'data', folder);
+      await rm(path, { recursive: true });
+      await symlink('/sys', path);
+      const ref = newRef();
+      hub.assign(ref, batchJob('echo result > out'));
+      expect(await hub.ended(ref)).toMatchObject({
+        outcome: 'RETURNED',
+        message: expect.stringContaining("on the agent's host: E"),
+        outputFiles: [],
+      });
+      const told = hub.received.flatMap((message) =>
+        message.type === 'instance' ? [message.instance.status] : message.type === 'ended' ? ['ended'] : [],
+      );
+      expect(told.slice(-2)).toEqual(['STARTING', 'ended']);
+      const tooEarly = newRef();
+      hub.assign(tooEarly, batchJob('true'));
+      expect(await hub.ended(tooEarly)).toMatchObject({ message: 'the instance is not ready for a task' });
+      const seen = hub.received.length;
+      await rm(path);
+      await hub.instanceBecomes(SIM, 'UP', seen);
+      expect((await run('echo result > out')).outputs).toEqual({ out: 'result\n' });
+      const errors = logLines.filter((line) => line.includes('"level":50'));
+      expect(errors.join('')).toContain('a task was given back: the host is at fault');
+      expect(errors.join('')).toContain('no task is taken for');
+    },
+  );
+
+  test('find own folders again that somebody took away', async () => {
+    await startReadyAgent();
+    const more = { additionalFiles: [{ path: 'in', ...hub.store('input') }] };
+    const result = { outcome: 'OK', outputs: { out: 'input' }, logText: 'x\n' };
+    expect(await run('cat in > out; echo x', more)).toMatchObject(result);
+    for (const folder of ['cache', 'work', 'spool']) {
+      await rm(join(directory, 'data', folder), { recursive: true });
+    }
+    expect(await run('cat in > out; echo x', more)).toMatchObject(result);
+    await expect
+      .poll(() => readFile(join(directory, 'data/spool/journal.jsonl'), 'utf8'))
+      .toContain('settled');
+  });
+
   test('results wait in the spool while the hub is away, over a restart of the agent', async () => {
     await startReadyAgent();
     const { port } = hub;

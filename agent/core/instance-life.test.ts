@@ -157,7 +157,7 @@ describe('an instance', () => {
   });
 
   test('is shown by five statuses and takes a task only when it is up and idle', () => {
-    expect(PHASES.map(statusOf)).toEqual([
+    expect(PHASES.map((phase) => statusOf({ ...NEW_LIFE, phase }))).toEqual([
       'DOWN',
       'STARTING',
       'STARTING',
@@ -166,7 +166,10 @@ describe('an instance', () => {
       'STOPPING',
       'FAILED',
     ]);
+    const resting = { ...NEW_LIFE, phase: 'UP', resting: true } as const;
+    expect([statusOf(resting), statusOf({ ...resting, busy: true })]).toEqual(['STARTING', 'UP']);
     for (const phase of PHASES) {
+      expect(isIdle({ ...NEW_LIFE, phase, resting: true })).toBe(false);
       expect(isIdle({ ...NEW_LIFE, phase })).toBe(phase === 'UP');
       expect(isIdle({ ...NEW_LIFE, phase, busy: true })).toBe(false);
     }

@@ -23,7 +23,8 @@
  *   `.` nothing changes; `>` the instance is started again afterwards; `*` DRAINING while it works on a task;
  *   `**` unless a restart was asked for before, which a start does not take back.
  *
- * PAUSING becomes LAUNCHED when the pause is over. Of several commands the last one holds.
+ * PAUSING becomes LAUNCHED when the pause is over. Of several commands the last one holds. In any phase an instance may
+ * have to rest, because its host is at fault: UP is shown as STARTING then, unless it works on a task.
  */
 import type { InstanceCommand, ReportedInstanceStatus } from '@workbench-hub/shared/domain/instance';
 
@@ -40,12 +41,20 @@ export interface InstanceLife {
   readonly phase: Phase;
   /** It works on a task. */
   readonly busy: boolean;
+  /** Its host is at fault: it takes no task, and is not shown as UP, while it has none. */
+  readonly resting: boolean;
   /** Whether it is started again once it has ended (DRAINING and ENDING only). */
   readonly afterwards: 'DOWN' | 'UP' | 'RESTART';
   readonly failuresInARow: number;
 }
 
-export const NEW_LIFE: InstanceLife = { phase: 'DOWN', busy: false, afterwards: 'DOWN', failuresInARow: 0 };
+export const NEW_LIFE: InstanceLife = {
+  phase: 'DOWN',
+  busy: false,
+  resting: false,
+  afterwards: 'DOWN',
+  failuresInARow: 0,
+};
 
 export type LifeEvent =
   | { readonly type: 'COMMAND'; readonly command: InstanceCommand }
@@ -54,6 +63,8 @@ export type LifeEvent =
   /** `well`: the task was worked on to its end, so that the program is known to be in order. */
   | { readonly type: 'RELEASED'; readonly well: boolean }
   | { readonly type: 'PAUSE_OVER' }
+  | { readonly type: 'REST' }
+  | { readonly type: 'REST_OVER' }
   /** The process and all that it started are gone. `onPurpose`: ended by the agent, not by itself or a failure. */
   | { readonly type: 'ENDED'; readonly onPurpose: boolean; readonly upForMs: number };
 
@@ -80,19 +91,23 @@ export function advance(life: InstanceLife, event: LifeEvent): Advance {
     }
     case 'PAUSE_OVER':
       return life.phase === 'PAUSING' ? become(life, { phase: 'LAUNCHED' }, 'LAUNCH') : stay(life);
+    case 'REST':
+      return become(life, { resting: true });
+    case 'REST_OVER':
+      return become(life, { resting: false });
     case 'ENDED':
       return end({ ...life, busy: false }, event.onPurpose, event.upForMs);
   }
 }
 
 /** The status to show. */
-export function statusOf(phase: Phase): ReportedInstanceStatus {
-  return STATUS[phase];
+export function statusOf({ phase, busy, resting }: InstanceLife): ReportedInstanceStatus {
+  return phase === 'UP' && resting && !busy ? 'STARTING' : STATUS[phase];
 }
 
 /** True when a task may be given to it. */
 export function isIdle(life: InstanceLife): boolean {
-  return life.phase === 'UP' && !life.busy;
+  return life.phase === 'UP' && !life.busy && !life.resting;
 }
 
 const STATUS: Readonly<Record<Phase, ReportedInstanceStatus>> = {

@@ -58,7 +58,9 @@ export class DiskCache implements ContentCache {
     const entry = this.#entries.get(file.digest);
     if (!entry) return false;
     entry.pins++;
-    if (!entry.verified) {
+    // What this process has read once is not read again, but it may have been taken away.
+    if (entry.verified) entry.verified = (await sizeOf(this.pathOf(file.digest))) === file.sizeBytes;
+    else {
       entry.verified =
         entry.sizeBytes === file.sizeBytes && (await digestOf(this.pathOf(file.digest))) === file.digest;
     }
@@ -83,6 +85,7 @@ export class DiskCache implements ContentCache {
   }
 
   async put(file: FileRef, content: AsyncIterable<Uint8Array>): Promise<void> {
+    await mkdir(this.#folder, { recursive: true }); // somebody may have taken it away
     const writer = await beginContent(this.#folder, `${this.#runtime.newId()}.partial`, file.digest);
     let written: FileRef;
     try {
@@ -130,6 +133,13 @@ export class DiskCache implements ContentCache {
     }
     await rm(aside, { force: true });
   }
+}
+
+async function sizeOf(path: string): Promise<number | undefined> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => undefined,
+  );
 }
 
 async function digestOf(path: string): Promise<string | undefined> {

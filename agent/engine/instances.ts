@@ -1,7 +1,9 @@
+import { type BackOff, backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConnection, HubRequest, InstanceState, Reply } from '../core/ports/hub.js';
 import type { Programs } from '../core/ports/programs.js';
+import { seconds } from '../core/program-end.js';
 import { type Claim, type InstanceSettings, Supervisor } from './supervisor.js';
 
 export interface InstancesNeeds {
@@ -10,13 +12,22 @@ export interface InstancesNeeds {
   readonly log: Logger;
 }
 
+/** Ceilings of the rest after a fault of the host; each rest is between half of it and all of it. */
+const FIRST_REST_MS = 2000;
+const LONGEST_REST_MS = 60_000;
+
 /** All instances of this agent: keeps them as they are wanted and the hub informed of each change. */
 export class Instances {
   readonly #supervisors: ReadonlyMap<string, Supervisor>;
+  readonly #needs: InstancesNeeds;
+  readonly #rests: BackOff;
+  #rest: Timer | null = null;
   #connection: HubConnection | null = null;
   #stopping = false;
 
   constructor(settings: readonly InstanceSettings[], needs: InstancesNeeds) {
+    this.#needs = needs;
+    this.#rests = backOff(FIRST_REST_MS, LONGEST_REST_MS, needs.runtime.random);
     const onChange = (state: InstanceState) => this.#connection?.sendInstance(state);
     this.#supervisors = new Map(
       settings.map((instance) => [instance.id, new Supervisor(instance, { ...needs, onChange })]),
@@ -33,6 +44,7 @@ export class Instances {
   /** Ends all; resolves when no process of theirs is left. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    this.#rest?.cancel();
     await Promise.all([...this.#supervisors.values()].map((supervisor) => supervisor.stop()));
   }
 
@@ -51,6 +63,26 @@ export class Instances {
 
   claim(instanceId: string, taskId: string): Claim | undefined {
     return this.#supervisors.get(instanceId)?.claim(taskId);
+  }
+
+  /** After a fault of the host: no instance takes a task for a while, longer each time, so that this host does not draw
+   *  in task after task only to give each back. The hub is told before this returns. */
+  rest(fault: string): void {
+    // Jobs that run at the same time meet the same fault: it counts once.
+    if (this.#rest !== null || this.#stopping) return;
+    const restMs = this.#rests.nextMs();
+    const reason = `no task is taken for ${seconds(restMs)}: ${fault}`;
+    this.#needs.log.error(reason);
+    for (const supervisor of this.#supervisors.values()) supervisor.rest(reason);
+    this.#rest = this.#needs.runtime.timers.after(restMs, () => {
+      this.#rest = null;
+      for (const supervisor of this.#supervisors.values()) supervisor.restOver();
+    });
+  }
+
+  /** A job was run to its end: the host is in order, and the next rest is a short one again. */
+  hostIsWell(): void {
+    this.#rests.reset();
   }
 
   answer(request: HubRequest): Reply {

@@ -93,9 +93,10 @@ export class Supervisor {
 
   state(): InstanceState {
     const { id, version, revision, labels } = this.settings;
-    const since = this.#life.phase === 'UP' || this.#life.phase === 'DRAINING' ? this.#run?.upSinceMs : null;
+    const status = statusOf(this.#life);
+    const since = status === 'UP' || this.#life.phase === 'DRAINING' ? this.#run?.upSinceMs : null;
     const upForMs = since === null || since === undefined ? null : this.#nowMs() - since;
-    return { id, version, revision, labels, status: statusOf(this.#life.phase), upForMs };
+    return { id, version, revision, labels, status, upForMs };
   }
 
   /** Acts in the background; of several commands the last one holds. */
@@ -136,6 +137,16 @@ export class Supervisor {
     };
   }
 
+  /** Takes no task from now on, for the reason that is given, until {@link restOver}; one that it works on goes on. */
+  rest(reason: string): void {
+    this.output.note(reason);
+    this.#handle({ type: 'REST' });
+  }
+
+  restOver(): void {
+    this.#handle({ type: 'REST_OVER' });
+  }
+
   /** Ends the instance for good, at once; resolves when nothing of it is left. */
   async stop(): Promise<void> {
     this.#handle({ type: 'COMMAND', command: 'stop' });
@@ -159,7 +170,7 @@ export class Supervisor {
     if (step === 'LAUNCH') this.#launch();
     else if (step === 'PAUSE') this.#pauseBeforeNextTry();
     else if (step === 'END') this.#end();
-    if (statusOf(before.phase) !== statusOf(life.phase)) this.#needs.onChange(this.state());
+    if (statusOf(before) !== statusOf(life)) this.#needs.onChange(this.state());
     if (life.phase === 'DOWN') {
       for (const resolve of this.#whenDown.splice(0)) resolve();
     }

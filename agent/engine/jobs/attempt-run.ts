@@ -1,6 +1,7 @@
 /** One attempt while it runs: why it is to end, if it is, and the call to the program with its deadlines. */
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { HostFault } from '../../core/host-fault.js';
 import { JobCanceled, JobFailed, type Program, ProgramLost } from '../../core/ports/programs.js';
 import { seconds } from '../../core/program-end.js';
 import type { Ending } from '../../core/reports.js';
@@ -67,6 +68,8 @@ export class AttemptRun {
   endingOf(error: unknown): Ending {
     const ended = this.endingByReason();
     if (ended) return ended;
+    // Another host may run it: the task is given back, which does not count against it.
+    if (error instanceof HostFault) return { outcome: 'RETURNED', message: error.message };
     if (error instanceof ProgramLost || this.claim.lost.aborted) {
       const reason: unknown = this.claim.lost.reason ?? error;
       return { outcome: 'INSTANCE_LOST', message: reason instanceof Error ? reason.message : String(reason) };

@@ -4,6 +4,7 @@ import { type BatchJob, type FileRef, filesOfJob, type ModelSource } from '@work
 import { pathConflict, relativePathFault } from '@workbench-hub/shared/domain/relative-path';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { inOwnFolders } from '../../core/host-fault.js';
 import { jobEnvironment, variablesObject } from '../../core/job-environment.js';
 import { baseName, liesIn, mountedPath } from '../../core/local-model.js';
 import { JobFailed } from '../../core/ports/programs.js';
@@ -56,7 +57,9 @@ export class BatchJobs {
     folder: () => Promise<ReportFolder>,
     print: (line: string) => void,
   ): Promise<BatchEnd> {
-    const directory = await this.#needs.workspace.create(run.ref);
+    const directory = await inOwnFolders('a working directory could not be made', () =>
+      this.#needs.workspace.create(run.ref),
+    );
     let end: BatchEnd;
     try {
       end = await this.#runIn(directory, run, job, folder, print);
@@ -88,7 +91,9 @@ export class BatchJobs {
         environment: jobEnvironment(taskId, job.variables, { model, variables, outputStorage }),
       }),
     );
-    const collected = await directory.collect(await folder(), run.signal);
+    const collected = await inOwnFolders('the outputs could not be kept', async () =>
+      directory.collect(await folder(), run.signal),
+    );
     for (const { name, why } of collected.leftOut) print(`${JSON.stringify(name)} is no output file: ${why}`);
     return { ending: { outcome: status, message }, outputFiles: collected.files };
   }
@@ -97,20 +102,23 @@ export class BatchJobs {
     const local = job.model?.kind === 'LOCAL_FILESYSTEM' ? await this.#locate(job.model) : null;
     const scripts: string[] = [];
     let model: string | null = null;
-    await this.#withContents(filesOfJob(job), signal, async () => {
-      for (const [index, { digest }] of job.scripts.entries()) {
-        scripts.push(await directory.placeScript(index, digest));
+    await inOwnFolders('the files of the job could not be laid out', async () => {
+      await this.#withContents(filesOfJob(job), signal, async () => {
+        for (const [index, { digest }] of job.scripts.entries()) {
+          scripts.push(await directory.placeScript(index, digest));
+        }
+        for (const { path, digest } of job.additionalFiles) await directory.placeFile(path, digest);
+        if (job.model?.kind === 'CONTENT')
+          model = await directory.placeFile(job.model.path, job.model.digest);
+      });
+      if (job.model?.kind === 'LOCAL_FILESYSTEM' && local !== null) {
+        model = job.model.copyToWorkingDirectory
+          ? await this.#copyModel(directory, job, job.model, local)
+          : local;
       }
-      for (const { path, digest } of job.additionalFiles) await directory.placeFile(path, digest);
-      if (job.model?.kind === 'CONTENT') model = await directory.placeFile(job.model.path, job.model.digest);
+      await directory.writeVariables(variablesObject(job.variables));
+      await directory.seal();
     });
-    if (job.model?.kind === 'LOCAL_FILESYSTEM' && local !== null) {
-      model = job.model.copyToWorkingDirectory
-        ? await this.#copyModel(directory, job, job.model, local)
-        : local;
-    }
-    await directory.writeVariables(variablesObject(job.variables));
-    await directory.seal();
     signal.throwIfAborted();
     return { model, scripts };
   }

@@ -1,6 +1,7 @@
 import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { HostFault } from '../../core/host-fault.js';
 import { type ContentCache, ContentMismatch } from '../../core/ports/content-cache.js';
 import { type HubConnection, TransferFailed } from '../../core/ports/hub.js';
 import { Contents } from './contents.js';
@@ -86,16 +87,17 @@ describe('a content', () => {
     await rejected;
   });
 
-  test('that the hub does not have, or the disk does not take, fails at once', async () => {
+  test('that the hub does not have fails at once, and one that the disk does not take is a fault of the host', async () => {
     const missing = contents.pin(FILE, NEVER);
     await runtime.advance(0);
     downloads[0]?.reject(new TransferFailed('MISSING', '404'));
     await expect(missing).rejects.toThrow('the hub has no content ab');
-    putFault = new Error('ENOSPC');
+    putFault = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
     const full = contents.pin(FILE, NEVER);
     await runtime.advance(0);
     downloads[1]?.resolve();
-    await expect(full).rejects.toThrow('could not be stored');
+    await expect(full).rejects.toThrow(HostFault);
+    await expect(full).rejects.toThrow("could not be stored on the agent's host: ENOSPC: no space left");
     expect(downloads).toHaveLength(2);
   });
 

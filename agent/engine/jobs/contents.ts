@@ -3,6 +3,7 @@ import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { hostFaultOf, inOwnFolders } from '../../core/host-fault.js';
 import { type ContentCache, ContentMismatch } from '../../core/ports/content-cache.js';
 import { type HubConnection, TransferFailed } from '../../core/ports/hub.js';
 import { JobFailed } from '../../core/ports/programs.js';
@@ -19,6 +20,7 @@ export interface ContentsNeeds {
 const RETRY_AFTER_MS = 500;
 /** So often a hub that is there may fail to deliver a content. Tries that end with the connection do not count. */
 const TRIES = 5;
+const NOT_STORED = 'an input file could not be stored';
 
 interface Download {
   readonly done: Promise<void>;
@@ -35,9 +37,10 @@ export class Contents {
   }
 
   /** Resolves when the content is in the cache, where it stays until `unpin`; waits for a hub that is away. Rejects
-   *  with {@link JobFailed} when it cannot be had, or with the signal's reason. */
+   *  with {@link JobFailed} when it cannot be had, with {@link HostFault} when this host cannot keep it, or with the
+   *  signal's reason. */
   async pin(file: FileRef, signal: AbortSignal): Promise<void> {
-    while (!(await this.#needs.cache.pin(file))) {
+    while (!(await inOwnFolders(NOT_STORED, () => this.#needs.cache.pin(file)))) {
       signal.throwIfAborted();
       await this.#share(file, signal);
     }
@@ -80,9 +83,10 @@ export class Contents {
         signal.throwIfAborted();
         if (!(error instanceof TransferFailed || error instanceof ContentMismatch || hub.ended.aborted)) {
           const why = error instanceof Error ? error.message : String(error);
-          throw new JobFailed(`an input file could not be stored on the agent's host: ${why}`, {
-            cause: error,
-          });
+          throw (
+            hostFaultOf(NOT_STORED, error) ??
+            new JobFailed(`${NOT_STORED} on the agent's host: ${why}`, { cause: error })
+          );
         }
         if (error instanceof TransferFailed && error.failure === 'MISSING') {
           throw new JobFailed(`the hub has no content ${file.digest} that the job needs`, { cause: error });
@@ -90,7 +94,9 @@ export class Contents {
         if (!hub.ended.aborted) triesLeft--;
         const reason = error instanceof Error ? error.message : String(error);
         if (triesLeft === 0) {
-          throw new JobFailed(`an input file could not be fetched from the hub: ${reason}`, { cause: error });
+          const what = 'an input file could not be fetched from the hub';
+          // A process that may open no more files reaches no hub either.
+          throw hostFaultOf(what, error) ?? new JobFailed(`${what}: ${reason}`, { cause: error });
         }
         log.warn({ digest: file.digest, reason }, 'fetching an input file failed; trying again');
         await pause(runtime.timers, RETRY_AFTER_MS, signal);

@@ -96,6 +96,7 @@ export class Jobs {
       await this.#giveBack(run, ending, taskLog, folder);
       return;
     }
+    if (job.type === 'EXECUTE_BATCH_JOB' && ending.outcome === 'OK') this.#needs.instances.hostIsWell();
     let log: AttemptReport['log'] = null;
     try {
       log = await taskLog.finish();
@@ -128,8 +129,7 @@ export class Jobs {
     return { ending: run.endingByReason() ?? end.ending, outputFiles: [] };
   }
 
-  /** The agent stops: the hub is told if it can be, so that the task goes to another at once; it is not spooled, since
-   *  a hub that is joined later without this attempt gives it up by itself. */
+  /** The agent stops, or its host is at fault: the hub is told, so that the task goes to another at once. */
   async #giveBack(run: AttemptRun, ending: Ending, taskLog: TaskLog, folder: LazyFolder): Promise<void> {
     try {
       await taskLog.abandon();
@@ -137,9 +137,22 @@ export class Jobs {
     } catch (error) {
       this.#needs.log.warn({ err: error }, 'what an attempt left in the spool is removed at the next start');
     }
+    const report = attemptReport(run.ref, ending);
+    const { taskId, instanceId } = run.ref;
+    if (run.endReason === null) {
+      const reason = ending.message ?? '';
+      this.#needs.log.error(
+        { taskId, instance: instanceId, reason },
+        'a task was given back: the host is at fault',
+      );
+      // Before the report: what it frees must not look ready for the next task.
+      this.#needs.instances.rest(reason);
+    }
     this.#running.delete(attemptKey(run.ref));
     run.claim.release(false);
-    this.#needs.connection()?.sendEnded(attemptReport(run.ref, ending));
+    if (run.endReason === null) this.#needs.reporting.add({ report, folder: null });
+    // Of an agent that stops nothing is spooled: a hub that is joined later without this attempt gives it up by itself.
+    else this.#needs.connection()?.sendEnded(report);
   }
 }
 

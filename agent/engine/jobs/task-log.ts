@@ -73,7 +73,10 @@ export class TaskLog {
     if (!this.#writer) return null;
     this.#keepEnd();
     await this.#writing;
-    if (this.#fault !== undefined) throw this.#fault;
+    if (this.#fault !== undefined) {
+      await this.#discard().catch(() => undefined);
+      throw this.#fault;
+    }
     return (await this.#writer).finish();
   }
 
@@ -82,7 +85,13 @@ export class TaskLog {
     this.#liveTimer?.cancel();
     this.#queue = [];
     await this.#writing;
-    if (this.#fault === undefined) await (await this.#writer)?.abandon();
+    await this.#discard();
+  }
+
+  /** Also when a write failed: what was written before takes room on a disk that may be full. */
+  async #discard(): Promise<void> {
+    const writer = await this.#writer?.catch(() => undefined);
+    await writer?.abandon();
   }
 
   #keepHead(text: string): void {

@@ -1,0 +1,86 @@
+import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { pino } from 'pino';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { HubConnection } from '../core/ports/hub.js';
+import { FakePrograms } from './fixtures/fake-programs.js';
+import { Instances } from './instances.js';
+
+let runtime: ManualRuntime;
+let instances: Instances;
+let told: string[];
+
+beforeEach(async () => {
+  runtime = manualRuntime();
+  told = [];
+  const programs = new FakePrograms();
+  const settings = ['a', 'b'].map((id) => ({
+    id,
+    version: '9',
+    revision: '1',
+    labels: [],
+    autostart: true,
+    command: ['program'],
+    env: {},
+    startTimeoutMs: 30_000,
+    stopTimeoutMs: 10_000,
+    cancelTimeoutMs: 10_000,
+  }));
+  instances = new Instances(settings, { programs, runtime, log: pino({ level: 'silent' }) });
+  instances.start();
+  for (const program of programs.started) program.becomesReady();
+  await runtime.advance(0);
+  const connection = {
+    sendInstance: ({ id, status }) => void told.push(`${id} ${status}`),
+  } as Partial<HubConnection> as HubConnection;
+  instances.joined(connection, instances.states());
+});
+
+/** For how long no task is taken from now on. */
+async function restMs(): Promise<number> {
+  const sinceMs = runtime.clock.monotonicMs();
+  instances.rest('the disk is full');
+  while (instances.states().some(({ status }) => status !== 'UP')) await runtime.advance(100);
+  return runtime.clock.monotonicMs() - sinceMs;
+}
+
+describe('after a fault of the host', () => {
+  test('no instance takes a task until the rest is over; what runs goes on', async () => {
+    const claim = instances.claim('a', 'task');
+    instances.rest('the disk is full');
+    expect(told).toEqual(['b STARTING']);
+    expect(instances.claim('b', 'other')).toBeUndefined();
+    claim?.release(true);
+    expect(told).toEqual(['b STARTING', 'a STARTING']);
+    expect(instances.claim('a', 'other')).toBeUndefined();
+    await runtime.advance(2000);
+    expect(told.slice(2)).toEqual(['a UP', 'b UP']);
+    expect(instances.claim('a', 'other')).toBeDefined();
+    expect(instances.answer({ kind: 'instanceLog', instanceId: 'b', logType: 'console' }).text).toMatch(
+      /no task is taken for [12][.\d]* s: the disk is full/,
+    );
+  });
+
+  test('the rests grow up to a minute, and begin anew when a job was run', async () => {
+    const rests: number[] = [];
+    for (let times = 0; times < 8; times++) rests.push(await restMs());
+    expect(rests[0]).toBeGreaterThanOrEqual(1000);
+    expect(rests[0]).toBeLessThanOrEqual(2100);
+    for (const each of rests.slice(-2)) expect(each).toBeGreaterThanOrEqual(30_000);
+    expect(Math.max(...rests)).toBeLessThanOrEqual(60_100);
+    instances.hostIsWell();
+    expect(await restMs()).toBeLessThanOrEqual(2100);
+  });
+
+  test('faults of jobs that ran at the same time count once', async () => {
+    instances.rest('the disk is full');
+    instances.rest('the disk is full');
+    await runtime.advance(2000);
+    expect(instances.states().map(({ status }) => status)).toEqual(['UP', 'UP']);
+  });
+
+  test('a stop leaves no timer', async () => {
+    instances.rest('the disk is full');
+    await instances.stop();
+    expect(runtime.pendingTimers).toBe(0);
+  });
+});
