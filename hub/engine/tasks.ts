@@ -1,4 +1,5 @@
 /** The use cases of tasks: what a client can do with them, whatever generation of the interface it speaks. */
+import type { Readable } from 'node:stream';
 import { type Classifier, classify, requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { Job } from '@workbench-hub/shared/domain/job';
 import { hasEnded, type TaskType } from '@workbench-hub/shared/domain/task';
@@ -22,9 +23,11 @@ export interface TaskRequest {
 }
 
 /** A file that a task produced. */
-export interface OutputContent {
+export interface OutputFile {
   readonly path: string;
-  readonly content: Buffer;
+  readonly sizeBytes: number;
+  /** Opens the content for reading; rejects when it is lost. */
+  open(): Promise<Readable>;
 }
 
 export type TaskLog =
@@ -130,16 +133,18 @@ export class Tasks {
   }
 
   /** The files that a task produced, sorted by path. */
-  async outputs(id: string): Promise<OutputContent[]> {
+  async outputs(id: string): Promise<OutputFile[]> {
     const { archive, files } = this.#options;
     const { outputFiles } = await archive.filesOf(id);
-    const outputs: OutputContent[] = [];
-    for (const { path, digest } of [...outputFiles].sort(byPath)) {
-      const content = await files.read(digest);
-      if (!content) throw new Error(`content ${digest} of ${path} of task ${id} is missing`);
-      outputs.push({ path, content });
-    }
-    return outputs;
+    return [...outputFiles].sort(byPath).map(({ path, digest, sizeBytes }) => ({
+      path,
+      sizeBytes,
+      open: async () => {
+        const file = await files.find(digest);
+        if (!file) throw new Error(`content ${digest} of ${path} of task ${id} is missing`);
+        return file.open();
+      },
+    }));
   }
 
   /** What the scripts printed: the latest of it while they run, all of it afterwards. */

@@ -113,11 +113,6 @@ export async function openContentStore(
       return { sizeBytes: info.size, open: () => createReadStream(pathOf(digest)) };
     },
 
-    async read(digest) {
-      const file = await store.find(digest);
-      return file && readAll(file.open(), file.sizeBytes);
-    },
-
     async sweep(ageMs) {
       const beforeMs = runtime.clock.nowMs() - ageMs;
       let removed = await small.sweep(beforeMs);

@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import type { z } from 'zod';
 import type { FileStore } from '../core/ports/files.js';
 import type { Task } from '../core/task.js';
-import type { OutputContent, Tasks } from '../engine/tasks.js';
+import type { OutputFile, Tasks } from '../engine/tasks.js';
 import { takeInBatchJob } from './v2/batch-job-intake.js';
 import type { ExecuteBatchJobRequest, resultQuery, SimulateWorkRequest } from './v2/schemas.js';
 
@@ -20,7 +20,7 @@ export interface TaskRequests {
   /** Waits for the end as the request says. */
   simulateWorkResult(request: ResultRequest): Promise<Task>;
   /** The same; `outputs` is null before the end. */
-  batchJobResult(request: ResultRequest): Promise<{ task: Task; outputs: readonly OutputContent[] | null }>;
+  batchJobResult(request: ResultRequest): Promise<{ task: Task; outputs: readonly OutputFile[] | null }>;
 }
 
 export function taskRequests(tasks: Tasks, files: FileStore): TaskRequests {

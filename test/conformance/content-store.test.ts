@@ -48,13 +48,18 @@ async function onDisk(): Promise<string[]> {
 
 const SIZES = [0, 1, MAX_SMALL_BYTES, MAX_SMALL_BYTES + 1, 3 * 1024 * 1024 + 1];
 
+async function read(digest: string): Promise<Buffer | undefined> {
+  const file = await files.find(digest);
+  return file && Buffer.concat(await file.open().toArray());
+}
+
 describe('a content', () => {
   it.each(SIZES)('of %d bytes can be put and read', async (bytes) => {
     const content = contentOf(bytes);
     const ref = refOf(content);
     expect(await files.put(content)).toEqual(ref);
     expect(await files.find(ref.digest)).toMatchObject({ sizeBytes: bytes });
-    expect((await files.read(ref.digest))?.equals(content)).toBe(true);
+    expect((await read(ref.digest))?.equals(content)).toBe(true);
     const large = bytes > MAX_SMALL_BYTES;
     expect(await onDisk()).toEqual(large ? [join(ref.digest.slice(0, 2), ref.digest)] : []);
   });
@@ -63,7 +68,7 @@ describe('a content', () => {
     const content = contentOf(bytes);
     const ref = refOf(content);
     await files.receive(ref, Readable.from([content.subarray(0, 10), content.subarray(10)]));
-    expect((await files.read(ref.digest))?.equals(content)).toBe(true);
+    expect((await read(ref.digest))?.equals(content)).toBe(true);
   });
 
   it('is kept once, however often it comes', async () => {
@@ -74,12 +79,12 @@ describe('a content', () => {
       files.receive(refOf(content), Readable.from([content])),
     ]);
     expect(await onDisk()).toHaveLength(1);
-    expect((await files.read(refOf(content).digest))?.equals(content)).toBe(true);
+    expect((await read(refOf(content).digest))?.equals(content)).toBe(true);
   });
 
   it('that is not there is undefined', async () => {
     expect(await files.find('a'.repeat(64))).toBeUndefined();
-    expect(await files.read('a'.repeat(64))).toBeUndefined();
+    expect(await read('a'.repeat(64))).toBeUndefined();
   });
 
   it('is there after a restart', async () => {
@@ -89,7 +94,7 @@ describe('a content', () => {
     store = openSqliteStore(join(folder.path, 'hub.sqlite'), runtime.timers, memoryLog().log);
     files = await open();
     for (const content of contents) {
-      expect((await files.read(refOf(content).digest))?.equals(content)).toBe(true);
+      expect((await read(refOf(content).digest))?.equals(content)).toBe(true);
     }
   });
 });

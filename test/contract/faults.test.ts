@@ -96,7 +96,7 @@ describe('a body over the limit', () => {
     const { hostname, port } = new URL(hub.address);
     const socket = connect(Number(port), hostname);
     await once(socket, 'connect');
-    socket.write(`POST ${CREATE} HTTP/1.1\r\nHost: hub\r\nContent-Length: 999999999\r\n\r\n{`);
+    socket.write(`POST ${CREATE} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999999999\r\n\r\n{`);
     const [head] = (await once(socket, 'data')) as [Buffer];
     expect(head.toString()).toMatch(/^HTTP\/1\.1 413 /);
     socket.destroy();
@@ -127,12 +127,12 @@ describe('a request that is none', () => {
 
   it.each([
     ['rubbish', 'rubbish\r\n\r\n'],
-    ['a path that is none', 'GET http:// HTTP/1.1\r\nHost: hub\r\n\r\n'],
+    ['a path that is none', 'GET http:// HTTP/1.1\r\nHost: localhost\r\n\r\n'],
     ['a host that is none', 'GET /livez HTTP/1.1\r\nHost: a b\r\n\r\n'],
     ['no host', 'GET /livez HTTP/1.1\r\n\r\n'],
     [
       'an upgrade of a path that is none',
-      'GET // HTTP/1.1\r\nHost: hub\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
+      'GET // HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
     ],
   ])('is refused, and the hub goes on: %s', async (_, text) => {
     expect(await exchange(text)).toMatch(/^HTTP\/1\.1 4\d\d /);
@@ -149,12 +149,14 @@ describe('a request that is none', () => {
     const offer =
       'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n';
     const body = '{"duration": 1}';
-    const first = `POST ${CREATE} HTTP/1.1\r\nHost: hub\r\n${offer}Content-Length: ${body.length}\r\n\r\n${body}`;
-    const second = 'GET /livez HTTP/1.1\r\nHost: hub\r\nConnection: close\r\n\r\n';
+    const first = `POST ${CREATE} HTTP/1.1\r\nHost: localhost\r\n${offer}Content-Length: ${body.length}\r\n\r\n${body}`;
+    const second = 'GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
     const answers = await exchange(first + second);
     expect(answers).toMatch(/^HTTP\/1\.1 201 Created\r\n/);
     expect(answers).toContain('HTTP/1.1 200 OK');
-    expect(await exchange(`GET /livez HTTP/1.1\r\nHost: hub\r\n${offer}\r\n`)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await exchange(`GET /livez HTTP/1.1\r\nHost: localhost\r\n${offer}\r\n`)).toMatch(
+      /^HTTP\/1\.1 200 /,
+    );
   });
 });
 

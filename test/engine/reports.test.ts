@@ -42,9 +42,14 @@ describe('a report', () => {
     const task = await engine.tasks.get(id);
     expect(task).toMatchObject({ status: 'FINISHED', batchExecutionStatus: 'OK', message: null });
     expect(task.endedAtMs).toBe((task.startedAtMs ?? 0) + 2500);
-    expect(await engine.tasks.outputs(id)).toEqual([
-      { path: 'motion.csv', content: Buffer.from('t;x\n') },
-      { path: 'plots/a.svg', content: Buffer.from('<svg/>') },
+    const outputs = (await engine.tasks.outputs(id)).map(async ({ path, sizeBytes, open }) => ({
+      path,
+      sizeBytes,
+      content: Buffer.concat(await (await open()).toArray()).toString(),
+    }));
+    expect(await Promise.all(outputs)).toEqual([
+      { path: 'motion.csv', sizeBytes: 4, content: 't;x\n' },
+      { path: 'plots/a.svg', sizeBytes: 6, content: '<svg/>' },
     ]);
     expect(await engine.tasks.log(id)).toMatchObject({ kind: 'FILE', file: { sizeBytes: 6 } });
     expect(agent.latest.ref.taskId).toBe(next);

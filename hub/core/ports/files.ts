@@ -20,8 +20,6 @@ export interface FileStore {
   /** The same for a stream whose digest was announced; rejects with {@link DigestMismatch} when it differs. */
   receive(expected: FileRef, content: Readable): Promise<void>;
   find(digest: string): Promise<StoredFile | undefined>;
-  /** The whole content in memory; undefined when it is not there. */
-  read(digest: string): Promise<Buffer | undefined>;
   /** Removes contents that no task names and that are older than `ageMs`; gives how many. */
   sweep(ageMs: number): Promise<number>;
 }

@@ -4,8 +4,6 @@ import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import type { Task } from '../../core/task.js';
 import { describeState } from '../../core/task-message.js';
 import type { AgentView, InstanceView } from '../../engine/instances.js';
-import type { OutputContent } from '../../engine/tasks.js';
-import { presentOutput } from '../v2/present.js';
 
 export type Generation = '1.0' | '1.1';
 
@@ -29,19 +27,14 @@ export function presentSimulateWorkResult(task: Task, generation: Generation) {
   return { status, id, message: describeState(task), ...presentExecutingWorkbench(task, generation) };
 }
 
-/** `outputs` is null before the end. */
-export function presentBatchJobResult(
-  task: Task,
-  outputs: readonly OutputContent[] | null,
-  generation: Generation,
-) {
+/** Without the output files, which are written into the answer as they are read. */
+export function presentBatchJobResult(task: Task, generation: Generation) {
   const { status, id, batchExecutionStatus } = task;
   return {
     status,
     id,
     ...(batchExecutionStatus === null ? {} : { batchExecutionStatus }),
     ...presentExecutingWorkbench(task, generation),
-    ...(outputs === null ? {} : { outputFiles: outputs.map(presentOutput) }),
   };
 }
 

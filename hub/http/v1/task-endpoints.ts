@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { TaskOrder } from '../../core/ports/task-store.js';
 import type { Tasks } from '../../engine/tasks.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
+import { answerWithOutputs } from '../job-result.js';
 import { pageOf } from '../page.js';
 import type { TaskRequests } from '../task-requests.js';
 import { executeBatchJobRequest, idParams, resultQuery, simulateWorkRequest } from '../v2/schemas.js';
@@ -94,7 +95,7 @@ export function taskEndpointsV1(generation: Generation, tasks: Tasks, requests: 
       },
       async (request) => {
         const { task, outputs } = await requests.batchJobResult(request);
-        return request.context.json(presentBatchJobResult(task, outputs, generation));
+        return answerWithOutputs(request.context, presentBatchJobResult(task, generation), outputs);
       },
     ),
     ...LISTS.map(({ path, summary, statuses, order }) =>

@@ -3,7 +3,6 @@ import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import type { Task } from '../../core/task.js';
 import { describeState } from '../../core/task-message.js';
 import type { AgentView, InstanceView } from '../../engine/instances.js';
-import type { OutputContent } from '../../engine/tasks.js';
 
 export function presentTask(task: Task) {
   return {
@@ -32,8 +31,8 @@ export function presentSimulateWorkResult(task: Task) {
   };
 }
 
-/** `outputs` is null before the end. */
-export function presentBatchJobResult(task: Task, outputs: readonly OutputContent[] | null) {
+/** Without the output files, which are written into the answer as they are read. */
+export function presentBatchJobResult(task: Task) {
   return {
     status: task.status,
     id: task.id,
@@ -41,7 +40,6 @@ export function presentBatchJobResult(task: Task, outputs: readonly OutputConten
     ...(task.message === null ? {} : { message: task.message }),
     ...presentExecutingWorkbench(task),
     ...presentMoments(task),
-    ...(outputs === null ? {} : { outputFiles: outputs.map(presentOutput) }),
   };
 }
 
@@ -82,13 +80,4 @@ function presentExecutingWorkbench({ instance, startedAtMs }: Task) {
   if (!instance || startedAtMs === null) return {};
   const { id, version, revision } = instance;
   return { executingWorkbench: { id, version, revision } };
-}
-
-export function presentOutput({ path, content }: OutputContent) {
-  const slash = path.lastIndexOf('/');
-  return {
-    ...(slash < 0 ? {} : { directory: path.slice(0, slash) }),
-    filename: path.slice(slash + 1),
-    content: content.toString('base64'),
-  };
 }

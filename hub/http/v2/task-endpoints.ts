@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Tasks } from '../../engine/tasks.js';
 import { contentStream } from '../content-stream.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
+import { answerWithOutputs } from '../job-result.js';
 import { pageOf } from '../page.js';
 import type { TaskRequests } from '../task-requests.js';
 import { presentBatchJobResult, presentCreation, presentSimulateWorkResult, presentTask } from './present.js';
@@ -85,7 +86,7 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] 
       },
       async (request) => {
         const { task, outputs } = await requests.batchJobResult(request);
-        return request.context.json(presentBatchJobResult(task, outputs));
+        return answerWithOutputs(request.context, presentBatchJobResult(task), outputs);
       },
     ),
     endpoint(

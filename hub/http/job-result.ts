@@ -1,0 +1,62 @@
+/** The answer with a task's output files: JSON that is written while the files are read, so that a result of any size
+ *  takes little memory. */
+import type { Context } from 'hono';
+import type { OutputFile } from '../engine/tasks.js';
+
+/** Results up to this size are put together first: then a fault can still become an error answer. */
+const WHOLE_BYTES = 1024 * 1024;
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+/** `head` is the answer without its files; `outputs` is null before the end of the task. */
+export async function answerWithOutputs(
+  context: Context,
+  head: object,
+  outputs: readonly OutputFile[] | null,
+): Promise<Response> {
+  if (outputs === null) return context.json(head);
+  const pieces = jsonPieces(head, outputs);
+  const totalBytes = outputs.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
+  if (totalBytes <= WHOLE_BYTES) {
+    let text = '';
+    for await (const piece of pieces) text += piece;
+    return context.body(text, 200, JSON_TYPE);
+  }
+  const body = new ReadableStream<Uint8Array>(
+    {
+      pull: async (controller) => {
+        const piece = await pieces.next();
+        if (piece.done) controller.close();
+        else controller.enqueue(Buffer.from(piece.value));
+      },
+      cancel: async () => void (await pieces.return(undefined)),
+    },
+    { highWaterMark: 0 },
+  );
+  return context.body(body, 200, JSON_TYPE);
+}
+
+async function* jsonPieces(head: object, outputs: readonly OutputFile[]): AsyncGenerator<string, void> {
+  const opened = JSON.stringify(head).slice(0, -1);
+  yield `${opened}${opened === '{' ? '' : ','}"outputFiles":[`;
+  for (const [index, { path, open }] of outputs.entries()) {
+    const slash = path.lastIndexOf('/');
+    const directory = slash < 0 ? '' : `"directory":${JSON.stringify(path.slice(0, slash))},`;
+    yield `${index === 0 ? '' : ','}{${directory}"filename":${JSON.stringify(path.slice(slash + 1))},"content":"`;
+    yield* base64Pieces(await open());
+    yield '"}';
+  }
+  yield ']}';
+}
+
+/** Three bytes are four characters: what is left of a piece goes to the next. */
+async function* base64Pieces(content: AsyncIterable<Buffer>): AsyncGenerator<string, void> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const piece of content) {
+    const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    const whole = bytes.length - (bytes.length % 3);
+    rest = bytes.subarray(whole);
+    if (whole > 0) yield bytes.toString('base64', 0, whole);
+  }
+  if (rest.length > 0) yield rest.toString('base64');
+}

@@ -1,0 +1,53 @@
+/** Results that are larger than what is put together in memory first. */
+import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Api } from '../support/api.js';
+import { FakeAgent } from '../support/fake-agent.js';
+import { type RunningHub, startHub } from '../support/running-hub.js';
+
+let hub: RunningHub;
+let api: Api;
+let agent: FakeAgent;
+
+beforeAll(async () => {
+  hub = await startHub();
+  api = new Api(hub);
+  agent = await FakeAgent.join(hub);
+});
+
+afterAll(async () => {
+  await agent.leave();
+  await hub.stop();
+});
+
+/** Bytes that repeat only after a prime number of them, so that no piece looks like another. */
+function bytes(length: number): Buffer {
+  return Buffer.from(Uint8Array.from({ length }, (_, at) => at % 251));
+}
+
+it('come whole, in the interfaces of every generation', async () => {
+  const id = await api.batchJob();
+  const { ref } = await agent.hear('assign');
+  const contents = new Map([
+    ['a.bin', bytes(3_000_001)],
+    ['empty', bytes(0)],
+    ['folder/"quoted" ü.bin', bytes(65_537)],
+    ['folder/small', bytes(5)],
+  ]);
+  const outputFiles: NamedFileRef[] = [];
+  for (const [path, content] of contents) outputFiles.push({ path, ...(await agent.upload(content)) });
+  await agent.end(ref, 'OK', { outputFiles });
+
+  for (const generation of ['2.0', '1.1', '1.0']) {
+    const { body } = await api.get(`/api/${generation}/workbench/task/execute-batch-job/${id}/result`);
+    const files = (body as { outputFiles: { directory?: string; filename: string; content: string }[] })
+      .outputFiles;
+    const got = files.map(({ directory, filename, content }) => ({
+      path: directory === undefined ? filename : `${directory}/${filename}`,
+      same: Buffer.from(content, 'base64').equals(
+        contents.get([directory, filename].filter(Boolean).join('/')) as Buffer,
+      ),
+    }));
+    expect(got).toEqual([...contents.keys()].map((path) => ({ path, same: true })));
+  }
+});
