@@ -8,7 +8,7 @@ import {
 import type { InstanceProgram, JobContext } from '@workbench-hub/shared/instance-protocol/program';
 import { type GroupGuard, groupGuard } from './group-guard.js';
 import { type Interpreter, isNode, missingProgram } from './interpreter.js';
-import { placeScript } from './placed-script.js';
+import { placeScript, ScriptNotPlaced } from './placed-script.js';
 import { runScriptProcess, type ScriptCommand, type ScriptEnd } from './script-process.js';
 
 const GLOBALS_PRELOAD = fileURLToPath(new URL('javascript-globals.cjs', import.meta.url));
@@ -28,8 +28,14 @@ export function runnerProgram(version: string, interpreter: Interpreter): Instan
       const count = params.scripts.length;
       for (const [index, script] of params.scripts.entries()) {
         if (context.signal.aborted) break;
-        const end = await runScript(script, index + 1, params, interpreter, guard, context);
-        if (end.exitCode !== 0) return failure(`script ${index + 1} of ${count}`, end);
+        const name = `script ${index + 1} of ${count}`;
+        try {
+          const end = await runScript(script, index + 1, params, interpreter, guard, context);
+          if (end.exitCode !== 0) return failure(name, end);
+        } catch (error) {
+          if (!(error instanceof ScriptNotPlaced)) throw error;
+          return { status: 'ERROR', message: `${name} could not be placed: ${error.message}` };
+        }
       }
       return { status: 'OK' };
     },

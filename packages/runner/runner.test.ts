@@ -191,6 +191,23 @@ describe('workbench-runner --interpreter node', () => {
     expect(await folder.read('.workbench-script-1.cjs')).toBe('mine');
   });
 
+  it('cannot place a script when an earlier one removed the working directory, and says so', async () => {
+    const folder = await layOut({ scripts: ['#!/bin/sh\nrm -rf "$PWD"', 'println("never")'] });
+    expect(await runner.host.executeBatchJob(folder.params)).toEqual({
+      status: 'ERROR',
+      message: 'script 2 of 2 could not be placed: the working directory is gone or not writable',
+    });
+  });
+
+  it('gives what a script came to, whatever it made of its own file', async () => {
+    const closing =
+      '#!/bin/sh\necho data > result.csv; rm "$0"; mkdir "$0"; touch "$0/x"; echo kept > result.csv; exit $1';
+    const folder = await layOut({ scripts: [closing] });
+    expect(await runner.host.executeBatchJob(folder.params)).toEqual({ status: 'OK' });
+    expect(await folder.read('result.csv')).toBe('kept\n');
+    expect(runner.log()).toContain('the file of a script stays in the working directory');
+  });
+
   it('gives the argument of a #! line, and env -S its words', async () => {
     const folder = await layOut({
       scripts: ['#!/bin/sh -f\necho *\r', '#!/usr/bin/env -S sh -f\necho *', '#!/usr/bin/env sh\r\necho $0'],
