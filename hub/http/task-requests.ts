@@ -5,8 +5,8 @@ import type { z } from 'zod';
 import type { FileStore } from '../core/ports/files.js';
 import type { Task } from '../core/task.js';
 import type { OutputFile, Tasks } from '../engine/tasks.js';
-import { takeInBatchJob } from './v2/batch-job-intake.js';
-import type { ExecuteBatchJobRequest, resultQuery, SimulateWorkRequest } from './v2/schemas.js';
+import { takeInBatchJob } from './batch-job-intake.js';
+import type { ExecuteBatchJobRequest, resultQuery, SimulateWorkRequest } from './request-schemas.js';
 
 interface ResultRequest {
   readonly params: { readonly id: string };

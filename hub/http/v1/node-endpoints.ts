@@ -5,7 +5,7 @@ import type { Instances } from '../../engine/instances.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
 import { findAgent, findInstance } from '../found.js';
 import { pageFrom } from '../page.js';
-import { idParams } from '../v2/schemas.js';
+import { idParams } from '../request-schemas.js';
 import { pageQuery } from '../validation.js';
 import { type Generation, presentInstance, presentServer } from './present.js';
 import { schemasOf } from './schemas.js';

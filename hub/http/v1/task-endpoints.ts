@@ -6,8 +6,8 @@ import type { Tasks } from '../../engine/tasks.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
 import { answerWithOutputs } from '../job-result.js';
 import { pageOf } from '../page.js';
+import { executeBatchJobRequest, idParams, resultQuery, simulateWorkRequest } from '../request-schemas.js';
 import type { TaskRequests } from '../task-requests.js';
-import { executeBatchJobRequest, idParams, resultQuery, simulateWorkRequest } from '../v2/schemas.js';
 import { pageQuery } from '../validation.js';
 import {
   type Generation,

@@ -4,12 +4,12 @@ import type { Instances } from '../../engine/instances.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
 import { findAgent, findInstance } from '../found.js';
 import { pageFrom } from '../page.js';
+import { idParams } from '../request-schemas.js';
 import { presentAgent, presentInstance } from './present.js';
 import {
   agentListQuery,
   agentPage,
   agentSchema,
-  idParams,
   instanceListQuery,
   instancePage,
   instanceSchema,

@@ -5,16 +5,13 @@ import { contentStream } from '../content-stream.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
 import { answerWithOutputs } from '../job-result.js';
 import { pageOf } from '../page.js';
+import { executeBatchJobRequest, idParams, resultQuery, simulateWorkRequest } from '../request-schemas.js';
 import type { TaskRequests } from '../task-requests.js';
 import { presentBatchJobResult, presentCreation, presentSimulateWorkResult, presentTask } from './present.js';
 import {
   cancelQuery,
   creationResponse,
-  executeBatchJobRequest,
   executeBatchJobResult,
-  idParams,
-  resultQuery,
-  simulateWorkRequest,
   simulateWorkResult,
   taskListQuery,
   taskPage,

@@ -9,7 +9,7 @@ import { describeState } from '../../core/task-message.js';
 import type { Explanations } from '../../engine/explanations.js';
 import type { Tasks } from '../../engine/tasks.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
-import { classifiersSchema, idParams } from '../v2/schemas.js';
+import { classifiersSchema, idParams } from '../request-schemas.js';
 
 const criterion = z
   .object({ type: z.enum(['VERSION', 'LABLES']), value: z.string() })

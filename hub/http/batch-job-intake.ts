@@ -2,11 +2,11 @@
 
 import { isAbsolute, win32 } from 'node:path';
 import type { Job, ModelSource } from '@workbench-hub/shared/domain/job';
-import { additionalFileFaults, jobSizeFaults, modelFileName, variableFaults } from '../../core/batch-job.js';
-import { HubError, type InputFault, invalidInput } from '../../core/errors.js';
-import type { FileStore } from '../../core/ports/files.js';
-import { decodeBase64 } from '../base64.js';
-import type { ExecuteBatchJobRequest } from './schemas.js';
+import { additionalFileFaults, jobSizeFaults, modelFileName, variableFaults } from '../core/batch-job.js';
+import { HubError, type InputFault, invalidInput } from '../core/errors.js';
+import type { FileStore } from '../core/ports/files.js';
+import { decodeBase64 } from './base64.js';
+import type { ExecuteBatchJobRequest } from './request-schemas.js';
 
 /** Everything is checked before anything is stored. Throws INVALID_INPUT with every fault, INPUT_STORAGE_OFF. */
 export async function takeInBatchJob(
