@@ -302,6 +302,18 @@ describe('batch jobs', () => {
     expect(result.logText).toContain('is no output file: its name must use');
   });
 
+  test('a daemon ends with its task, and the instance goes on', async () => {
+    await startReadyAgent();
+    const seen = hub.received.length;
+    const script = 'setsid sleep 7777 > /dev/null 2>&1 & echo $! > pid';
+    for (const each of [script, `${script}; exit 1`]) {
+      const { outputs } = await run(each);
+      expect(outputs['pid']).toMatch(/^\d+\n$/);
+      expect(linux.identify(Number(outputs['pid']))).toBeUndefined();
+    }
+    expect(hub.received.slice(seen).filter(({ type }) => type === 'instance')).toEqual([]);
+  });
+
   test('a cancel ends the run', async () => {
     await startReadyAgent();
     const ref = newRef();

@@ -1,21 +1,24 @@
 import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { COOKIE_VARIABLE, type Platform } from './platform.js';
+import { COOKIE_VARIABLE, type Platform, TASK_VARIABLE } from './platform.js';
 import { signalGroup } from './process-group.js';
 
 const COOKIE_PREFIX = Buffer.from(`${COOKIE_VARIABLE}=`);
+const TASK_PREFIX = Buffer.from(`${TASK_VARIABLE}=`);
 
 /** Processes as /proc shows them. */
 export const linux: Platform = {
   hasGroups: true,
   signalGroup,
 
-  async findByCookie(cookie) {
+  async findByCookie(cookie, taskId) {
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
     const found: number[] = [];
     for (const pid of pids) {
-      const carried = await cookieOf(pid);
-      if (carried === cookie || (cookie.endsWith('/') && carried?.startsWith(cookie))) found.push(pid);
+      const environment = await environmentOf(pid);
+      const carried = valueIn(environment, COOKIE_PREFIX);
+      const ours = carried === cookie || (cookie.endsWith('/') && carried?.startsWith(cookie) === true);
+      if (ours && (taskId === undefined || valueIn(environment, TASK_PREFIX) === taskId)) found.push(pid);
     }
     return found;
   },
@@ -34,22 +37,20 @@ export const linux: Platform = {
   },
 };
 
-/** Undefined also for a process of another user, whose environment may not be read: it is none of ours. */
-async function cookieOf(pid: number): Promise<string | undefined> {
-  let environment: Buffer;
+/** Empty also for a process of another user, whose environment may not be read: it is none of ours. */
+async function environmentOf(pid: number): Promise<Buffer> {
   try {
-    environment = await readFile(`/proc/${pid}/environ`);
+    return await readFile(`/proc/${pid}/environ`);
   } catch {
-    return undefined;
+    return Buffer.alloc(0);
   }
-  for (
-    let at = environment.indexOf(COOKIE_PREFIX);
-    at >= 0;
-    at = environment.indexOf(COOKIE_PREFIX, at + 1)
-  ) {
+}
+
+function valueIn(environment: Buffer, prefix: Buffer): string | undefined {
+  for (let at = environment.indexOf(prefix); at >= 0; at = environment.indexOf(prefix, at + 1)) {
     if (at > 0 && environment[at - 1] !== 0) continue;
     const end = environment.indexOf(0, at);
-    return environment.toString('utf8', at + COOKIE_PREFIX.length, end < 0 ? environment.length : end);
+    return environment.toString('utf8', at + prefix.length, end < 0 ? environment.length : end);
   }
   return undefined;
 }

@@ -31,8 +31,8 @@ export interface ProcessNeeds {
   readonly cookie: string;
   readonly platform: Platform;
   readonly runtime: Runtime;
-  /** Ends every process that carries the cookie. */
-  readonly sweep: () => Promise<void>;
+  /** Never rejects. Ends every process that carries the cookie; with a `taskId` only those that were started for this task. */
+  readonly sweep: (taskId?: string) => Promise<void>;
 }
 
 /** After the end of everything that could hold its pipes, how long what is left in them may take to be read. */
@@ -164,6 +164,7 @@ export function startProgram(
       );
       return { status, message: message ?? null };
     },
+    endStrays: (taskId) => needs.sweep(taskId),
     cancel: (taskId) => job(host.cancel(taskId)),
     shutdown: () => {
       // The answer is of no use: what counts is its end.

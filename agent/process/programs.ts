@@ -29,10 +29,10 @@ export function childProcessPrograms(needs: ProgramsNeeds): ChildProcessPrograms
   const { nodeId, environment, platform, runtime, log } = needs;
   const running = new Set<Program>();
 
-  const sweep = async (cookie: string): Promise<number> => {
+  const sweep = async (cookie: string, taskId?: string): Promise<number> => {
     const killed = new Set<number>();
     for (let round = 0; round < SWEEP_ROUNDS; round++) {
-      const found = await platform.findByCookie(cookie);
+      const found = await platform.findByCookie(cookie, taskId);
       if (found.length === 0) return killed.size;
       for (const pid of found) {
         killed.add(pid);
@@ -52,10 +52,16 @@ export function childProcessPrograms(needs: ProgramsNeeds): ChildProcessPrograms
         cookie,
         platform,
         runtime,
-        sweep: async () => {
-          const strays = await sweep(cookie);
-          if (strays > 0)
-            log.info({ instance: settings.instance.id, strays }, 'ended what a program left running');
+        sweep: async (taskId) => {
+          const instance = settings.instance.id;
+          const whose = taskId === undefined ? 'a program' : 'a task';
+          try {
+            const strays = await sweep(cookie, taskId);
+            if (strays > 0) log.info({ instance, taskId, strays }, `ended what ${whose} left running`);
+          } catch (error) {
+            // Of no consequence for what the task or the program came to.
+            log.warn({ err: error, instance, taskId }, `what ${whose} left running could not be looked for`);
+          }
         },
       });
       running.add(program);

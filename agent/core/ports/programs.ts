@@ -47,6 +47,8 @@ export interface Program {
   executeBatchJob(
     run: BatchRun,
   ): Promise<{ readonly status: 'OK' | 'ERROR'; readonly message: string | null }>;
+  /** Ends what the scripts of a task left running, also in sessions of their own. Never rejects. */
+  endStrays(taskId: string): Promise<void>;
   /** Asks it to end its job; the job's call then rejects with JobCanceled. */
   cancel(taskId: string): Promise<void>;
   /** Asks it to end: by message, and by the end of its standard input. */

@@ -7,7 +7,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { inOwnFolders } from '../../core/host-fault.js';
 import { jobEnvironment, variablesObject } from '../../core/job-environment.js';
 import { baseName, liesIn, mountedPath } from '../../core/local-model.js';
-import { JobFailed } from '../../core/ports/programs.js';
+import { type BatchRun, JobFailed } from '../../core/ports/programs.js';
 import type { ReportFolder } from '../../core/ports/spool.js';
 import { FileNotReadable, type WorkingDirectory, type Workspace } from '../../core/ports/workspace.js';
 import type { Ending } from '../../core/reports.js';
@@ -81,21 +81,28 @@ export class BatchJobs {
     const { model, scripts } = await this.#stage(directory, job, signal);
     const { taskId } = run.ref;
     const { variables, outputStorage } = directory;
-    const { status, message } = await run.call(this.#needs.runtime, (program) =>
-      program.executeBatchJob({
-        taskId,
-        workingDirectory: directory.files,
-        scripts,
-        model,
-        variables: variablesObject(job.variables),
-        environment: jobEnvironment(taskId, job.variables, { model, variables, outputStorage }),
-      }),
-    );
+    const { status, message } = await this.#execute(run, {
+      taskId,
+      workingDirectory: directory.files,
+      scripts,
+      model,
+      variables: variablesObject(job.variables),
+      environment: jobEnvironment(taskId, job.variables, { model, variables, outputStorage }),
+    });
     const collected = await inOwnFolders('the outputs could not be kept', async () =>
       directory.collect(await folder(), run.signal),
     );
     for (const { name, why } of collected.leftOut) print(`${JSON.stringify(name)} is no output file: ${why}`);
     return { ending: { outcome: status, message }, outputFiles: collected.files };
+  }
+
+  async #execute(run: AttemptRun, batch: BatchRun) {
+    try {
+      return await run.call(this.#needs.runtime, (program) => program.executeBatchJob(batch));
+    } finally {
+      // Before anything is collected: a daemon would go on writing. What a lost program leaves ends with it.
+      if (!run.claim.lost.aborted) await run.claim.program.endStrays(batch.taskId);
+    }
   }
 
   async #stage(directory: WorkingDirectory, job: BatchJob, signal: AbortSignal) {
