@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -530,7 +530,11 @@ describe('instances', () => {
   });
 
   test('a program that does not exist is named, and its tries end by command', async () => {
-    await startAgent({ instance: { command: ['no-such-workbench', '-x'] } });
+    // For the system a folder of that name on the PATH is a program that may not be run (EACCES), as is anything in a
+    // folder that may not be read.
+    await mkdir(join(directory, 'no-such-workbench'));
+    const env = { PATH: `${directory}:${process.env['PATH']}` };
+    await startAgent({ instance: { command: ['no-such-workbench', '-x'], env } });
     await hub.receives('hello');
     await expect.poll(() => logOf('console')).toMatch(/there is no program "no-such-workbench"/);
     const seen = hub.received.length;

@@ -1,6 +1,6 @@
 /** One instance program as a child process: started in a group of its own, spoken to over its standard input and output,
  *  and followed until nothing of it is left. */
-import { delimiter, dirname } from 'node:path';
+import { basename, delimiter, dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { lineSplitter, ProtocolViolation } from '@workbench-hub/shared/instance-protocol/framing';
@@ -24,6 +24,7 @@ import {
   type ProgramSettings,
 } from '../core/ports/programs.js';
 import { describeEnd } from '../core/program-end.js';
+import { liesOnPath } from './find-program.js';
 import { COOKIE_VARIABLE, type Platform } from './platform.js';
 
 export interface ProcessNeeds {
@@ -48,6 +49,7 @@ export function startProgram(
 ): Program {
   const { platform, runtime } = needs;
   const [file = '', ...parameters] = settings.command;
+  const environment = environmentOf(settings, needs);
   const child = execa(file, parameters, {
     stdio: ['pipe', 'pipe', 'pipe'],
     buffer: false,
@@ -57,7 +59,7 @@ export function startProgram(
     detached: platform.hasGroups,
     windowsHide: true,
     extendEnv: false,
-    env: environmentOf(settings, needs),
+    env: environment,
     preferLocal: true,
     localDir: LOCAL_DIRECTORY,
   });
@@ -107,7 +109,13 @@ export function startProgram(
   const follow = async (): Promise<ProgramEnd> => {
     if (child.pid === undefined) {
       const { code, originalMessage } = await child;
-      if (code === 'ENOENT') return { kind: 'NOT_FOUND', program: file };
+      // A folder of PATH that may not be read makes a program that is nowhere look like one that may not be run.
+      const isMissing =
+        code === 'ENOENT' ||
+        (code === 'EACCES' &&
+          file === basename(file) &&
+          !(await liesOnPath(file, environment['PATH'] ?? '', LOCAL_DIRECTORY)));
+      if (isMissing) return { kind: 'NOT_FOUND', program: file };
       return { kind: 'NOT_STARTED', program: file, reason: originalMessage ?? code ?? 'unknown reason' };
     }
     const pid = child.pid;
