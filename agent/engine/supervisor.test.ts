@@ -62,8 +62,18 @@ describe('a start', () => {
     await runtime.advance(1);
     expect(programs.last.calls).toEqual(['initialize', 'kill']);
     await runtime.advance(1000);
-    expect(console()).toContain('was killed: it did not answer "initialize" within 30 s before it was ready');
+    expect(console()).toMatch(/was killed: it did not answer "initialize" within 30 s$/m);
     expect(programs.started).toHaveLength(2);
+  });
+
+  test('that fails says so in a sentence that ends', async () => {
+    supervisor.command('start');
+    programs.last.ends({ kind: 'NOT_FOUND', program: 'program' });
+    await runtime.advance(1000);
+    expect(console()).toMatch(/there is no program "program"; check "command" of the instance$/m);
+    crash();
+    await runtime.advance(0);
+    expect(console()).toMatch(/exited with code 1 before it was ready$/m);
   });
 
   test('that is answered with an error is tried again', async () => {

@@ -14,7 +14,7 @@ import {
   statusOf,
 } from '../core/instance-life.js';
 import type { InstanceState } from '../core/ports/hub.js';
-import { type Program, ProgramLost, type Programs } from '../core/ports/programs.js';
+import { type Program, type ProgramEnd, ProgramLost, type Programs } from '../core/ports/programs.js';
 import { describeEnd, seconds } from '../core/program-end.js';
 import { InstanceLog } from './instance-log.js';
 
@@ -204,7 +204,7 @@ export class Supervisor {
     }
     this.#initialize(run);
     void program.ended.then((end) => {
-      this.#onEnded(run, describeEnd(end));
+      this.#onEnded(run, end);
     });
   }
 
@@ -232,12 +232,14 @@ export class Supervisor {
     );
   }
 
-  #onEnded(run: Run, how: string): void {
+  #onEnded(run: Run, end: ProgramEnd): void {
     for (const timer of run.timers) timer.cancel();
     const { phase } = this.#life;
     const wanted = phase === 'ENDING' || run.onPurpose;
-    const reason = `the instance program ${run.fault === null ? how : `was killed: ${run.fault}`}`;
-    const unready = run.upSinceMs === null && !wanted ? ' before it was ready' : '';
+    const reason = `the instance program ${run.fault === null ? describeEnd(end) : `was killed: ${run.fault}`}`;
+    // The other ends say by themselves that it never came so far, or what it did wrong.
+    const exited = end.kind === 'EXITED' && run.fault === null;
+    const unready = exited && run.upSinceMs === null && !wanted ? ' before it was ready' : '';
     const words = wanted ? '' : this.output.lastOfStderr(run.stderrFrom, LAST_WORDS_LENGTH);
     const lastWords = words === '' ? '' : `; its last lines on standard error: ${words}`;
     this.#note(wanted ? 'info' : 'error', `${reason}${unready}${wanted ? '' : lastWords}`);
