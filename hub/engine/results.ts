@@ -1,6 +1,13 @@
 /** Wakes those who wait for the end of a task. */
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 
+/** Whoever waits, and may go away. An AbortSignal is one. */
+export interface Departure {
+  readonly aborted: boolean;
+  addEventListener(type: 'abort', listener: () => void, options?: { once: boolean }): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+}
+
 export class Results {
   readonly #timers: Timers;
   readonly #waiters = new Map<string, Set<() => void>>();
@@ -16,19 +23,15 @@ export class Results {
     return count;
   }
 
-  /** Resolves when the task has ended, `timeoutMs` are over or the signal is aborted, whichever comes first; what the
+  /** Resolves when the task has ended, `timeoutMs` are over or the client has gone, whichever comes first; what the
    *  task has become is for the caller to read. Call it before reading the task, lest an end in between be missed. */
-  wait(
-    taskId: string,
-    timeoutMs: number,
-    signal?: AbortSignal,
-  ): { ended: Promise<void>; giveUp: () => void } {
+  wait(taskId: string, timeoutMs: number, client?: Departure): { ended: Promise<void>; giveUp: () => void } {
     let giveUp!: () => void;
     const ended = new Promise<void>((resolve) => {
       const timer = this.#timers.after(timeoutMs, () => giveUp());
       giveUp = () => {
         timer.cancel();
-        signal?.removeEventListener('abort', giveUp);
+        client?.removeEventListener('abort', giveUp);
         const waiters = this.#waiters.get(taskId);
         if (waiters?.delete(giveUp) && waiters.size === 0) this.#waiters.delete(taskId);
         resolve();
@@ -36,8 +39,8 @@ export class Results {
       const waiters = this.#waiters.get(taskId);
       if (waiters) waiters.add(giveUp);
       else this.#waiters.set(taskId, new Set([giveUp]));
-      if (signal?.aborted) giveUp();
-      else signal?.addEventListener('abort', giveUp, { once: true });
+      if (client?.aborted) giveUp();
+      else client?.addEventListener('abort', giveUp, { once: true });
     });
     return { ended, giveUp };
   }

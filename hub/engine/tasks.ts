@@ -10,7 +10,7 @@ import type { TaskArchive, TaskPage, TaskQuery, TaskQueue } from '../core/ports/
 import { type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
 import type { Agents } from './agents.js';
 import type { Explanations } from './explanations.js';
-import type { Results } from './results.js';
+import type { Departure, Results } from './results.js';
 import type { ShutdownPreparation } from './shutdown-preparation.js';
 import type { TaskOutput } from './task-output.js';
 
@@ -118,10 +118,10 @@ export class Tasks {
   }
 
   /** Waits up to `timeoutMs` for the end of a task of this type and gives what the task is then. */
-  async awaitEnd(id: string, type: TaskType, timeoutMs: number, signal: () => AbortSignal): Promise<Task> {
+  async awaitEnd(id: string, type: TaskType, timeoutMs: number, client: () => Departure): Promise<Task> {
     const now = await this.#ofType(id, type);
     if (timeoutMs === 0 || hasEnded(now.status)) return now;
-    const { ended, giveUp } = this.#options.results.wait(id, timeoutMs, signal());
+    const { ended, giveUp } = this.#options.results.wait(id, timeoutMs, client());
     try {
       const latest = await this.#ofType(id, type);
       if (hasEnded(latest.status)) return latest;

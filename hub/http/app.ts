@@ -1,4 +1,5 @@
 /** The HTTP application: endpoints become routes; whatever goes wrong becomes the error body. */
+import type { HttpBindings } from '@hono/node-server';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Context, Hono } from 'hono';
@@ -6,7 +7,8 @@ import { HubError } from '../core/errors.js';
 import { readJson } from './body.js';
 import { serveDocs } from './docs.js';
 import type { Endpoint } from './endpoint.js';
-import { errorResponse } from './errors.js';
+import { errorResponse, laterErrorResponse } from './errors.js';
+import { answerLater, Later } from './later.js';
 import { loopbackOnly } from './loopback-only.js';
 import { OPENAPI_PATH } from './openapi.js';
 import { validated } from './validation.js';
@@ -35,7 +37,12 @@ export function createApp(options: AppOptions): Hono {
       const params = spec.params ? validated(spec.params, context.req.param()) : undefined;
       const query = spec.query ? validated(spec.query, queryOf(context)) : undefined;
       const body = spec.body ? validated(spec.body, await readJson(context, maxBodyBytes)) : undefined;
-      return handle({ params, query, body, context });
+      const answer = await handle({ params, query, body, context });
+      if (!(answer instanceof Later)) return answer;
+      const { method, url } = context.req;
+      return answerLater(answer, context.env as HttpBindings, (error) =>
+        laterErrorResponse(error, { method, url }, runtime, log),
+      );
     });
   }
 

@@ -1,6 +1,7 @@
 /** One endpoint as data: from it come the route, the validation and its part of the OpenAPI document. */
 import type { Context } from 'hono';
 import { z } from 'zod';
+import type { Later } from './later.js';
 
 export type Method = 'get' | 'post' | 'patch' | 'put' | 'delete';
 
@@ -33,9 +34,11 @@ export interface EndpointInput<Params, Query, Body> {
   readonly context: Context;
 }
 
+export type Answer = Response | Later;
+
 export interface Endpoint {
   readonly spec: EndpointSpec<z.ZodType, z.ZodType, z.ZodType>;
-  readonly handle: (input: EndpointInput<unknown, unknown, unknown>) => Response | Promise<Response>;
+  readonly handle: (input: EndpointInput<unknown, unknown, unknown>) => Answer | Promise<Answer>;
 }
 
 const nothing = z.unknown();
@@ -48,7 +51,7 @@ export function endpoint<
   spec: EndpointSpec<Params, Query, Body>,
   handle: (
     input: EndpointInput<z.output<Params>, z.output<Query>, z.output<Body>>,
-  ) => Response | Promise<Response>,
+  ) => Answer | Promise<Answer>,
 ): Endpoint {
   return { spec, handle: handle as Endpoint['handle'] };
 }

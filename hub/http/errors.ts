@@ -37,29 +37,50 @@ export interface ErrorBody {
 /** Answers with the error body. What is no {@link HubError} is a defect: it is logged under a reference number, and the
  *  client sees the number only. */
 export function errorResponse(error: unknown, context: Context, runtime: Runtime, log: Logger): Response {
-  if (error instanceof HubError) {
-    return respond(context, runtime, STATUS_OF[error.code], error.message);
-  }
-  if (context.req.raw.signal.aborted) {
-    log.debug({ path: context.req.path }, 'the client went away before the answer');
-    return respond(context, runtime, 400, 'the request was broken off');
-  }
-  const reference = runtime.newId();
-  log.error(
-    { err: error, reference, method: context.req.method, path: context.req.path },
-    'unexpected error',
-  );
-  return respond(context, runtime, 500, `unexpected error; the log of the hub tells more under ${reference}`);
+  const { req } = context;
+  const { status, message } =
+    !(error instanceof HubError) && req.raw.signal.aborted
+      ? brokenOff(req.path, log)
+      : faultOf(error, req, runtime, log);
+  return context.json(errorBody(runtime.clock, status, message, pathOf(req.url)), status);
 }
 
-function respond(
-  context: Context,
+/** The same for an answer that comes when the context of its request is gone. */
+export function laterErrorResponse(
+  error: unknown,
+  { method, url }: { readonly method: string; readonly url: string },
   runtime: Runtime,
-  status: ContentfulStatusCode,
-  message: string,
+  log: Logger,
 ): Response {
-  const path = new URL(context.req.url).pathname;
-  return context.json(errorBody(runtime.clock, status, message, path), status);
+  const path = pathOf(url);
+  const { status, message } = faultOf(error, { method, path }, runtime, log);
+  return Response.json(errorBody(runtime.clock, status, message, path), { status });
+}
+
+interface Fault {
+  readonly status: ContentfulStatusCode;
+  readonly message: string;
+}
+
+function brokenOff(path: string, log: Logger): Fault {
+  log.debug({ path }, 'the client went away before the answer');
+  return { status: 400, message: 'the request was broken off' };
+}
+
+function faultOf(
+  error: unknown,
+  { method, path }: { readonly method: string; readonly path: string },
+  runtime: Runtime,
+  log: Logger,
+): Fault {
+  if (error instanceof HubError) return { status: STATUS_OF[error.code], message: error.message };
+  const reference = runtime.newId();
+  log.error({ err: error, reference, method, path }, 'unexpected error');
+  return { status: 500, message: `unexpected error; the log of the hub tells more under ${reference}` };
+}
+
+function pathOf(url: string): string {
+  return new URL(url).pathname;
 }
 
 /** The error body of the interface; `path` is the one that was called, empty when it could not be read. */

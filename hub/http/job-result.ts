@@ -1,6 +1,5 @@
 /** The answer with a task's output files: JSON that is written while the files are read, so that a result of any size
  *  takes little memory. */
-import type { Context } from 'hono';
 import type { OutputFile } from '../engine/tasks.js';
 
 /** Results up to this size are put together first: then a fault can still become an error answer. */
@@ -10,17 +9,16 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** `head` is the answer without its files; `outputs` is null before the end of the task. */
 export async function answerWithOutputs(
-  context: Context,
   head: object,
   outputs: readonly OutputFile[] | null,
 ): Promise<Response> {
-  if (outputs === null) return context.json(head);
+  if (outputs === null) return Response.json(head);
   const pieces = jsonPieces(head, outputs);
   const totalBytes = outputs.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
   if (totalBytes <= WHOLE_BYTES) {
     let text = '';
     for await (const piece of pieces) text += piece;
-    return context.body(text, 200, JSON_TYPE);
+    return new Response(text, { headers: JSON_TYPE });
   }
   const body = new ReadableStream<Uint8Array>(
     {
@@ -33,7 +31,7 @@ export async function answerWithOutputs(
     },
     { highWaterMark: 0 },
   );
-  return context.body(body, 200, JSON_TYPE);
+  return new Response(body, { headers: JSON_TYPE });
 }
 
 async function* jsonPieces(head: object, outputs: readonly OutputFile[]): AsyncGenerator<string, void> {

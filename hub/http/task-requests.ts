@@ -1,26 +1,28 @@
 /** What the requests for tasks do, whatever generation of the interface presents the outcome. */
 import { hasEnded } from '@workbench-hub/shared/domain/task';
-import type { Context } from 'hono';
 import type { z } from 'zod';
 import type { FileStore } from '../core/ports/files.js';
 import type { Task } from '../core/task.js';
 import type { OutputFile, Tasks } from '../engine/tasks.js';
 import { takeInBatchJob } from './batch-job-intake.js';
+import { Later } from './later.js';
 import type { ExecuteBatchJobRequest, resultQuery, SimulateWorkRequest } from './request-schemas.js';
 
 interface ResultRequest {
   readonly params: { readonly id: string };
   readonly query: z.output<typeof resultQuery>;
-  readonly context: Context;
 }
 
 export interface TaskRequests {
   createSimulateWork(body: SimulateWorkRequest): Promise<Task>;
   createBatchJob(body: ExecuteBatchJobRequest): Promise<Task>;
   /** Waits for the end as the request says. */
-  simulateWorkResult(request: ResultRequest): Promise<Task>;
+  simulateWorkResult(request: ResultRequest, present: (task: Task) => Response): Later;
   /** The same; `outputs` is null before the end. */
-  batchJobResult(request: ResultRequest): Promise<{ task: Task; outputs: readonly OutputFile[] | null }>;
+  batchJobResult(
+    request: ResultRequest,
+    present: (task: Task, outputs: readonly OutputFile[] | null) => Promise<Response>,
+  ): Later;
 }
 
 export function taskRequests(tasks: Tasks, files: FileStore): TaskRequests {
@@ -30,8 +32,11 @@ export function taskRequests(tasks: Tasks, files: FileStore): TaskRequests {
     classifiers: body.classifiers ?? [],
     timeLimitS: body.timeLimit ?? null,
   });
-  const awaitEnd = ({ params, query, context }: ResultRequest, type: Task['type']) =>
-    tasks.awaitEnd(params.id, type, query.timeout * 1000, () => context.req.raw.signal);
+  const atTheEnd = (
+    { params: { id }, query: { timeout } }: ResultRequest,
+    type: Task['type'],
+    present: (task: Task) => Response | Promise<Response>,
+  ) => new Later((client) => tasks.awaitEnd(id, type, timeout * 1000, () => client).then(present));
 
   return {
     createSimulateWork: (body) =>
@@ -41,10 +46,10 @@ export function taskRequests(tasks: Tasks, files: FileStore): TaskRequests {
       const job = await takeInBatchJob(body, tasks.classifierFaults(body.classifiers ?? []), files);
       return tasks.create({ ...head(body), job });
     },
-    simulateWorkResult: (request) => awaitEnd(request, 'SIMULATE_WORK'),
-    batchJobResult: async (request) => {
-      const task = await awaitEnd(request, 'EXECUTE_BATCH_JOB');
-      return { task, outputs: hasEnded(task.status) ? await tasks.outputs(task.id) : null };
-    },
+    simulateWorkResult: (request, present) => atTheEnd(request, 'SIMULATE_WORK', present),
+    batchJobResult: (request, present) =>
+      atTheEnd(request, 'EXECUTE_BATCH_JOB', async (task) =>
+        present(task, hasEnded(task.status) ? await tasks.outputs(task.id) : null),
+      ),
   };
 }

@@ -67,10 +67,10 @@ export function taskEndpointsV1(generation: Generation, tasks: Tasks, requests: 
         query: resultQuery,
         responses: { 200: { description: 'The state.', schema: schemas.simulateWorkResult }, 404: NOT_FOUND },
       },
-      async (request) => {
-        const task = await requests.simulateWorkResult(request);
-        return request.context.json(presentSimulateWorkResult(task, generation));
-      },
+      (request) =>
+        requests.simulateWorkResult(request, (task) =>
+          Response.json(presentSimulateWorkResult(task, generation)),
+        ),
     ),
     endpoint(
       {
@@ -93,10 +93,10 @@ export function taskEndpointsV1(generation: Generation, tasks: Tasks, requests: 
         query: resultQuery,
         responses: { 200: { description: 'The state.', schema: schemas.batchJobResult }, 404: NOT_FOUND },
       },
-      async (request) => {
-        const { task, outputs } = await requests.batchJobResult(request);
-        return answerWithOutputs(request.context, presentBatchJobResult(task, generation), outputs);
-      },
+      (request) =>
+        requests.batchJobResult(request, (task, outputs) =>
+          answerWithOutputs(presentBatchJobResult(task, generation), outputs),
+        ),
     ),
     ...LISTS.map(({ path, summary, statuses, order }) =>
       endpoint(

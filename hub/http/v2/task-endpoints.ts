@@ -50,8 +50,8 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] 
         query: resultQuery,
         responses: { 200: { description: 'The current state.', schema: simulateWorkResult }, 404: NOT_FOUND },
       },
-      async (request) =>
-        request.context.json(presentSimulateWorkResult(await requests.simulateWorkResult(request))),
+      (request) =>
+        requests.simulateWorkResult(request, (task) => Response.json(presentSimulateWorkResult(task))),
     ),
     endpoint(
       {
@@ -81,10 +81,10 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] 
           404: NOT_FOUND,
         },
       },
-      async (request) => {
-        const { task, outputs } = await requests.batchJobResult(request);
-        return answerWithOutputs(request.context, presentBatchJobResult(task), outputs);
-      },
+      (request) =>
+        requests.batchJobResult(request, (task, outputs) =>
+          answerWithOutputs(presentBatchJobResult(task), outputs),
+        ),
     ),
     endpoint(
       {
