@@ -3,6 +3,7 @@ import { hasEnded } from '@workbench-hub/shared/domain/task';
 import type { z } from 'zod';
 import type { FileStore } from '../core/ports/files.js';
 import type { Task } from '../core/task.js';
+import type { Departure } from '../engine/results.js';
 import type { OutputFile, Tasks } from '../engine/tasks.js';
 import { takeInBatchJob } from './batch-job-intake.js';
 import { Later } from './later.js';
@@ -17,13 +18,16 @@ export interface TaskRequests {
   createSimulateWork(body: SimulateWorkRequest): Promise<Task>;
   createBatchJob(body: ExecuteBatchJobRequest): Promise<Task>;
   /** Waits for the end as the request says. */
-  simulateWorkResult(request: ResultRequest, present: (task: Task) => Response): Later;
+  simulateWorkResult(request: ResultRequest, present: (task: Task) => Response): Later | Promise<Response>;
   /** The same; `outputs` is null before the end. */
   batchJobResult(
     request: ResultRequest,
     present: (task: Task, outputs: readonly OutputFile[] | null) => Promise<Response>,
-  ): Later;
+  ): Later | Promise<Response>;
 }
+
+/** Whoever asks with a timeout of 0. */
+const NOBODY_WAITS = new AbortController().signal;
 
 export function taskRequests(tasks: Tasks, files: FileStore): TaskRequests {
   const head = (body: SimulateWorkRequest | ExecuteBatchJobRequest) => ({
@@ -36,7 +40,11 @@ export function taskRequests(tasks: Tasks, files: FileStore): TaskRequests {
     { params: { id }, query: { timeout } }: ResultRequest,
     type: Task['type'],
     present: (task: Task) => Response | Promise<Response>,
-  ) => new Later((client) => tasks.awaitEnd(id, type, timeout * 1000, () => client).then(present));
+  ) => {
+    const answer = (client: Departure) =>
+      tasks.awaitEnd(id, type, timeout * 1000, () => client).then(present);
+    return timeout === 0 ? answer(NOBODY_WAITS) : new Later(answer);
+  };
 
   return {
     createSimulateWork: (body) =>

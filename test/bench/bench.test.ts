@@ -35,4 +35,16 @@ describe.skipIf(process.platform !== 'linux')('in small, the workload', () => {
     );
     expect(said.filter((line) => line.startsWith('query plan of'))).not.toHaveLength(0);
   });
+
+  it('polls answers everyone who stays', async () => {
+    const { figures } = await inSmall('polls');
+    expect(figures).toEqual(
+      expect.arrayContaining([
+        'memory above idle',
+        'places of 1 that left free after',
+        'end to answer, median',
+        'hub to bare server',
+      ]),
+    );
+  });
 });

@@ -1,5 +1,6 @@
 import { lists } from './lists/lists.js';
+import { polls } from './polls/polls.js';
 import type { Workload } from './workload.js';
 
 /** In the order in which they run. */
-export const WORKLOADS: readonly Workload[] = [lists];
+export const WORKLOADS: readonly Workload[] = [lists, polls];
