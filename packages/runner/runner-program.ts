@@ -34,7 +34,10 @@ export function runnerProgram(version: string, interpreter: Interpreter): Instan
           if (end.exitCode !== 0) return failure(name, end);
         } catch (error) {
           if (!(error instanceof ScriptNotPlaced)) throw error;
-          return { status: 'ERROR', message: `${name} could not be placed: ${error.message}` };
+          const message = `${name} could not be placed: ${error.message}`;
+          // Before the first script nobody but the host can have spoilt the directory; later it was a script.
+          if (index === 0) throw new RpcError(RPC_ERROR.JOB_FAILED, message);
+          return { status: 'ERROR', message };
         }
       }
       return { status: 'OK' };
