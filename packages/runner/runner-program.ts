@@ -29,16 +29,14 @@ export function runnerProgram(version: string, interpreter: Interpreter): Instan
       for (const [index, script] of params.scripts.entries()) {
         if (context.signal.aborted) break;
         const name = `script ${index + 1} of ${count}`;
-        try {
-          const end = await runScript(script, index + 1, params, interpreter, guard, context);
-          if (end.exitCode !== 0) return failure(name, end);
-        } catch (error) {
-          if (!(error instanceof ScriptNotPlaced)) throw error;
-          const message = `${name} could not be placed: ${error.message}`;
+        const end = await runScript(script, index + 1, params, interpreter, guard, context).catch(notPlaced);
+        if (end instanceof ScriptNotPlaced) {
+          const message = `${name} could not be placed: ${end.message}`;
           // Before the first script nobody but the host can have spoilt the directory; later it was a script.
           if (index === 0) throw new RpcError(RPC_ERROR.JOB_FAILED, message);
           return { status: 'ERROR', message };
         }
+        if (end.exitCode !== 0) return failure(name, end);
       }
       return { status: 'OK' };
     },
@@ -46,6 +44,12 @@ export function runnerProgram(version: string, interpreter: Interpreter): Instan
       guard.close();
     },
   };
+}
+
+/** Gives this one fault back as a value; any other stays thrown. */
+function notPlaced(error: unknown): ScriptNotPlaced {
+  if (error instanceof ScriptNotPlaced) return error;
+  throw error;
 }
 
 async function runScript(
