@@ -1,8 +1,9 @@
 /** Answers list queries from the columns, which it keeps in step with the database. It reads and never writes. */
+import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import type { TaskPage, TaskQuery } from '../../../core/ports/task-store.js';
 import type { SqliteDatabase } from '../database.js';
 import { TASK_COLUMNS, TASK_TABLES, type TaskRow, taskOfRow } from '../task-row.js';
-import { type ColumnsRow, type Matches, TaskColumns, type TaskKind } from './task-columns.js';
+import { type ColumnsRow, type Selection, TaskColumns, type TaskKind } from './task-columns.js';
 
 /** Every statement that a list runs. None of them reads a task that it does not need: see their query plans in
  *  `npm run bench -- lists --plans`. */
@@ -63,41 +64,48 @@ export class ListReader {
     return this.#db.transaction(() => {
       this.keepUp(new Float64Array());
       for (;;) {
-        const matches = this.#columns.matching(query);
-        const rows = this.#cut(matches, query).map((seq) => ({ seq, row: this.#page.get(seq) }));
+        const { count, seqs } = this.#select(query);
+        const rows = seqs.map((seq) => ({ seq, row: this.#page.get(seq) }));
         // A task may have changed since the hub's thread sent the query. What the page shows fits the filter.
         const late = rows.filter(({ seq, row }) => this.#columns.update(seq, row));
         if (late.length > 0) continue;
         return {
           tasks: rows.flatMap(({ row }) => (row ? taskOfRow(row) : [])),
-          totalElements: matches.count,
+          totalElements: count,
         };
       }
     })();
   }
 
-  #cut(matches: Matches, { page, size, order }: TaskQuery): number[] {
-    const { count, seqs } = matches;
-    const from = Math.min(page * size, count);
-    const to = Math.min(from + size, count);
-    if (order === 'NEXT_TO_RUN_FIRST') return nextToRun(matches, from, to);
-    if (order === 'LONGEST_RUNNING_FIRST') {
-      return this.#byStart.all(JSON.stringify(Array.from(seqs.subarray(0, count))), to - from, from);
+  #select(query: TaskQuery): Selection {
+    const from = query.page * query.size;
+    const to = from + query.size;
+    if (query.order === 'NEXT_TO_RUN_FIRST') return this.#nextToRun(query, from, to);
+    if (query.order === 'LONGEST_RUNNING_FIRST') {
+      const all = this.#columns.select(query, {
+        order: 'OLDEST_FIRST',
+        from: 0,
+        to: Number.POSITIVE_INFINITY,
+      });
+      const places = [
+        Math.min(to, all.count) - Math.min(from, all.count),
+        Math.min(from, all.count),
+      ] as const;
+      return { count: all.count, seqs: this.#byStart.all(JSON.stringify(all.seqs), ...places) };
     }
-    return Array.from(seqs.subarray(count - to, count - from)).reverse();
+    return this.#columns.select(query, { order: 'NEWEST_FIRST', from, to });
   }
-}
 
-/** The matches from one place to another when the highest priority comes first. */
-function nextToRun({ count, seqs, priorities }: Matches, from: number, to: number): number[] {
-  const chosen: number[] = [];
-  let place = 0;
-  for (let priority = 0; place < to && place < count; priority++) {
-    for (let at = 0; at < count && place < to; at++) {
-      if (priorities[at] !== priority) continue;
-      if (place >= from) chosen.push(seqs[at] as number);
-      place++;
+  /** One priority after the other, the highest first. */
+  #nextToRun(query: TaskQuery, from: number, to: number): Selection {
+    const seqs: number[] = [];
+    let count = 0;
+    for (const priority of query.priority ? [query.priority] : PRIORITIES) {
+      const places = { order: 'OLDEST_FIRST', from: from - count, to: to - count } as const;
+      const selection = this.#columns.select({ ...query, priority }, places);
+      seqs.push(...selection.seqs);
+      count += selection.count;
     }
+    return { count, seqs };
   }
-  return chosen;
 }

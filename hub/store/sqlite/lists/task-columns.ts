@@ -32,12 +32,18 @@ export interface ColumnsFilter {
   readonly statuses: readonly TaskStatus[];
 }
 
-/** The tasks that match, by ascending `seq`. Valid until the next call. */
-export interface Matches {
+/** All that match are counted; those from one place of the order up to another are named. */
+export interface Selection {
   readonly count: number;
-  readonly seqs: Float64Array;
-  /** Rank of the priority of each. */
-  readonly priorities: Uint8Array;
+  readonly seqs: readonly number[];
+}
+
+export interface Places {
+  readonly order: 'OLDEST_FIRST' | 'NEWEST_FIRST';
+  /** Counted from 0. */
+  readonly from: number;
+  /** Not included. */
+  readonly to: number;
 }
 
 /** Tasks whose `seq` falls into one range of this length share a segment, which goes when its last task goes. */
@@ -59,10 +65,6 @@ interface Segment {
 export class TaskColumns {
   readonly #segments = new Map<number, Segment>();
   #latest: Segment | undefined;
-  readonly #marks = new Uint8Array(SEGMENT_ROWS);
-  #tasks = 0;
-  #seqs = new Float64Array();
-  #priorities = new Uint8Array();
   #lastSeq = 0;
 
   /** The highest that was ever added. */
@@ -79,7 +81,6 @@ export class TaskColumns {
     segment.names.append(at, row.name?.toLowerCase() ?? null);
     segment.creators.append(at, row.creator);
     segment.tasks++;
-    this.#tasks++;
     this.#lastSeq = row.seq;
   }
 
@@ -93,50 +94,30 @@ export class TaskColumns {
     if (!segment || before === NO_TASK || before === code) return false;
     segment.kinds[at] = code;
     if (code === NO_TASK) {
-      this.#tasks--;
       segment.tasks--;
       if (segment.tasks === 0) this.#segments.delete(number);
     }
     return true;
   }
 
-  matching({ id, name, creator, ...rest }: ColumnsFilter): Matches {
-    this.#makeRoom();
-    const wanted = wantedKinds(rest);
-    const texts = (
-      [
-        ['ids', id],
-        ['names', name?.toLowerCase()],
-        ['creators', creator],
-      ] as const
-    ).flatMap(([column, pattern]) =>
-      pattern === undefined ? [] : [{ column, pattern: new TextPattern(pattern) }],
-    );
-    const marks = this.#marks;
-    let count = 0;
-    for (const segment of this.#segments.values()) {
-      const { kinds } = segment;
-      for (let at = 0; at < SEGMENT_ROWS; at++) marks[at] = wanted[kinds[at] as number] as number;
-      for (const [passed, { column, pattern }] of texts.entries()) {
-        pattern.raise(segment[column], marks, passed + 1);
+  select(filter: ColumnsFilter, { order, from, to }: Places): Selection {
+    const matcher = new Matcher(filter);
+    const newestFirst = order === 'NEWEST_FIRST';
+    const segments = [...this.#segments.values()];
+    if (newestFirst) segments.reverse();
+    const counts = segments.map((segment) => matcher.count(segment));
+    const seqs: number[] = [];
+    let place = 0;
+    for (const [index, segment] of segments.entries()) {
+      const next = place + (counts[index] as number);
+      if (next > from && place < to) {
+        const matching = matcher.seqs(segment);
+        if (newestFirst) matching.reverse();
+        seqs.push(...matching.slice(Math.max(from - place, 0), to - place));
       }
-      count = this.#gather(segment, texts.length + 1, count);
+      place = next;
     }
-    return { count, seqs: this.#seqs, priorities: this.#priorities };
-  }
-
-  #gather({ firstSeq, kinds }: Segment, mark: number, from: number): number {
-    const marks = this.#marks;
-    const seqs = this.#seqs;
-    const priorities = this.#priorities;
-    let count = from;
-    for (let at = 0; at < SEGMENT_ROWS; at++) {
-      if (marks[at] !== mark) continue;
-      seqs[count] = firstSeq + at;
-      priorities[count] = ((kinds[at] as number) - 1) % PRIORITIES.length;
-      count++;
-    }
-    return count;
+    return { count: place, seqs };
   }
 
   #segmentFor(seq: number): Segment {
@@ -159,12 +140,44 @@ export class TaskColumns {
     }
     return segment;
   }
+}
 
-  #makeRoom(): void {
-    if (this.#seqs.length >= this.#tasks) return;
-    const room = Math.ceil(this.#tasks * 1.25);
-    this.#seqs = new Float64Array(room);
-    this.#priorities = new Uint8Array(room);
+/** Finds the tasks of a segment that fit a filter. */
+class Matcher {
+  readonly #wanted: Uint8Array;
+  readonly #texts: readonly {
+    readonly column: 'ids' | 'names' | 'creators';
+    readonly pattern: TextPattern;
+  }[];
+  /** The rows that fit in the segment looked at last. */
+  readonly #rows = new Uint16Array(SEGMENT_ROWS);
+
+  constructor({ id, name, creator, ...kinds }: ColumnsFilter) {
+    this.#wanted = wantedKinds(kinds);
+    const patterns = { creators: creator, names: name?.toLowerCase(), ids: id };
+    this.#texts = (['creators', 'names', 'ids'] as const).flatMap((column) => {
+      const pattern = patterns[column];
+      return pattern === undefined ? [] : [{ column, pattern: new TextPattern(pattern) }];
+    });
+  }
+
+  count(segment: Segment): number {
+    const wanted = this.#wanted;
+    const { kinds } = segment;
+    const rows = this.#rows;
+    let count = 0;
+    for (let at = 0; at < SEGMENT_ROWS; at++) {
+      rows[count] = at;
+      count += wanted[kinds[at] as number] as number;
+    }
+    for (const { column, pattern } of this.#texts) count = pattern.keep(segment[column], rows, count);
+    return count;
+  }
+
+  /** Ascending. */
+  seqs(segment: Segment): number[] {
+    const count = this.count(segment);
+    return Array.from(this.#rows.subarray(0, count), (row) => segment.firstSeq + row);
   }
 }
 

@@ -6,14 +6,12 @@ export interface TextColumnContents {
   readonly ends: Uint32Array;
   /** 1 for the rows that have a text. */
   readonly present: Uint8Array;
-  readonly rows: number;
 }
 
 const NOTHING: TextColumnContents = {
   text: '',
   ends: new Uint32Array(),
   present: new Uint8Array(),
-  rows: 0,
 };
 
 export class TextColumn {
@@ -51,10 +49,10 @@ export class TextColumn {
     this.#added = [];
   }
 
-  /** The rows up to the last one that has a text. */
+  /** Rows that are still to come have no text. */
   contents(): TextColumnContents {
     if (!this.#ends) return NOTHING;
     if (this.#added.length > 0) this.pack();
-    return { text: this.#text, ends: this.#ends, present: this.#present, rows: this.#rows };
+    return { text: this.#text, ends: this.#ends, present: this.#present };
   }
 }

@@ -11,9 +11,8 @@ function columnOf(texts: readonly (string | null)[]): TextColumn {
 
 /** The rows that match. */
 function rowsOf(pattern: string, texts: readonly (string | null)[]): number[] {
-  const marks = new Uint8Array(texts.length).fill(1);
-  new TextPattern(pattern).raise(columnOf(texts), marks, 1);
-  return [...marks.keys()].filter((row) => marks[row] === 2);
+  const rows = Uint16Array.from(texts.keys());
+  return [...rows.subarray(0, new TextPattern(pattern).keep(columnOf(texts), rows, texts.length))];
 }
 
 describe('the rows that match a pattern', () => {
@@ -52,10 +51,10 @@ describe('the rows that match a pattern', () => {
     }
   });
 
-  it('are only those that bear the mark', () => {
-    const marks = Uint8Array.from([1, 0, 2, 1]);
-    new TextPattern('*a*').raise(columnOf(['a', 'a', 'a', 'b']), marks, 1);
-    expect([...marks]).toEqual([2, 0, 2, 1]);
+  it('are sought among those that are asked for', () => {
+    const rows = Uint16Array.from([0, 3, 4, 5, 9]);
+    const count = new TextPattern('*a*').keep(columnOf(['a', 'a', 'a', 'b', 'a', null, 'a']), rows, 4);
+    expect([...rows.subarray(0, count)]).toEqual([0, 4]);
   });
 });
 

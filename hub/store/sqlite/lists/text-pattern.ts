@@ -5,70 +5,52 @@
  */
 import type { TextColumn } from './text-column.js';
 
-const NOWHERE = Number.POSITIVE_INFINITY;
+/** Behind every text, and still a small number when a piece is added to it. */
+const NOWHERE = 2 ** 30;
+
 const ANY = -1;
 
-/** A piece up to this length is compared where it has to stand; a longer one is searched. */
-const COMPARED = 4;
+/** Beyond this length the engine's own comparison is faster than one by character. */
+const SHORT = 4;
 
-/** What stands between two `*`: characters, and `?` for any one of them. Searched from place to place, forwards only. */
+/** What stands between two `*`: characters, and `?` for any one of them. */
 class Piece {
   readonly length: number;
+  /** What it is, if it has no `?`. */
+  readonly text: string | undefined;
   /** Code of each character, or {@link ANY}. */
   readonly #codes: Int32Array;
   /** The longest run without `?`, by which the piece is searched, and its place in the piece. */
   readonly #run: string;
   readonly #runAt: number;
-  readonly #isRun: boolean;
-  /** Where it was found last. */
-  #found = -1;
 
-  constructor(text: string) {
-    this.length = text.length;
-    this.#codes = Int32Array.from(text.split(''), (unit) => (unit === '?' ? ANY : unit.charCodeAt(0)));
-    this.#run = text.split('?').reduce((longest, run) => (run.length > longest.length ? run : longest), '');
-    this.#runAt = text.indexOf(this.#run);
-    this.#isRun = this.#run === text && text !== '';
+  constructor(piece: string) {
+    this.length = piece.length;
+    this.text = piece.includes('?') ? undefined : piece;
+    this.#codes = Int32Array.from(piece.split(''), (unit) => (unit === '?' ? ANY : unit.charCodeAt(0)));
+    this.#run = piece.split('?').reduce((longest, run) => (run.length > longest.length ? run : longest), '');
+    this.#runAt = piece.indexOf(this.#run);
   }
 
-  /** Begins anew, with another text. */
-  reset(): void {
-    this.#found = -1;
-  }
-
-  /** Its first place from `from` on. Between two resets `from` never goes back. */
-  next(text: string, from: number): number {
-    if (this.#found >= from) return this.#found;
-    if (this.#isRun) {
-      const at = text.indexOf(this.#run, from);
-      this.#found = at < 0 ? NOWHERE : at;
-    } else {
-      this.#found = this.#search(text, from);
-    }
-    return this.#found;
-  }
-
-  /** True when it stands at this place, which never goes back between two resets. */
+  /** True when it stands at this place. */
   standsAt(text: string, at: number): boolean {
-    return this.length <= COMPARED ? this.#fits(text, at) : this.next(text, at) === at;
-  }
-
-  #search(text: string, from: number): number {
-    if (this.#run === '') return from;
-    for (let at = from; ; at++) {
-      const runAt = text.indexOf(this.#run, at + this.#runAt);
-      if (runAt < 0) return NOWHERE;
-      at = runAt - this.#runAt;
-      if (this.#fits(text, at)) return at;
-    }
-  }
-
-  #fits(text: string, at: number): boolean {
+    if (this.text !== undefined && this.length > SHORT) return text.startsWith(this.text, at);
     const codes = this.#codes;
     for (let i = 0; i < codes.length; i++) {
       if (codes[i] !== ANY && codes[i] !== text.charCodeAt(at + i)) return false;
     }
     return true;
+  }
+
+  /** Its first place from `from` on, or -1. */
+  indexIn(text: string, from: number): number {
+    if (this.#run === '') return from;
+    for (let at = from; ; at++) {
+      const runAt = text.indexOf(this.#run, at + this.#runAt);
+      if (runAt < 0) return -1;
+      at = runAt - this.#runAt;
+      if (this.standsAt(text, at)) return at;
+    }
   }
 }
 
@@ -86,28 +68,44 @@ export class TextPattern {
     this.#middles = pieces.slice(1, -1).filter(({ length }) => length > 0);
   }
 
-  /** Raises the mark of each row that has a mark of `level` and a text that matches as a whole. */
-  raise(column: TextColumn, marks: Uint8Array, level: number): void {
-    const { text, ends, present, rows } = column.contents();
+  /** Of the first `count` of these rows, which ascend, keeps those whose text matches as a whole, at the front; gives
+   *  how many they are. */
+  keep(column: TextColumn, candidates: Uint16Array, count: number): number {
+    const { text, ends, present } = column.contents();
     const head = this.#head;
+    const headLength = head.length;
     const tail = this.#tail;
+    const tailLength = tail?.length ?? 0;
     const middles = this.#middles;
-    for (const piece of [head, ...middles]) piece.reset();
-    tail?.reset();
-    let end = 0;
-    for (let row = 0; row < rows; row++) {
-      const start = end;
-      end = ends[row] as number;
-      if (marks[row] !== level || present[row] === 0) continue;
-      const limit = tail ? end - tail.length : end;
-      let at = start + head.length;
-      if (tail ? at > limit : at !== limit) continue;
-      for (let k = 0; k < middles.length && at <= limit; k++) {
-        const middle = middles[k] as Piece;
-        at = middle.next(text, at) + middle.length;
+    const pieces = middles.length;
+    // For the speed of the loop, what it needs of the pieces; and where each was found last, which is good for as long
+    // as it is not before the place that is asked for.
+    const texts = middles.map((piece) => piece.text);
+    const lengths = Int32Array.from(middles, ({ length }) => length);
+    const found = new Int32Array(pieces).fill(-1);
+    let kept = 0;
+    for (let candidate = 0; candidate < count; candidate++) {
+      const row = candidates[candidate] as number;
+      if (present[row] !== 1) continue;
+      const start = row === 0 ? 0 : (ends[row - 1] as number);
+      const limit = (ends[row] as number) - tailLength;
+      let at = start + headLength;
+      if (at > limit || (tail === undefined && at !== limit)) continue;
+      for (let k = 0; k < pieces && at <= limit; k++) {
+        let place = found[k] as number;
+        if (place < at) {
+          const middle = texts[k];
+          place = middle === undefined ? (middles[k] as Piece).indexIn(text, at) : text.indexOf(middle, at);
+          if (place < 0) place = NOWHERE;
+          found[k] = place;
+        }
+        at = place + (lengths[k] as number);
       }
-      if (at > limit || !head.standsAt(text, start)) continue;
-      if (!tail || tail.standsAt(text, limit)) marks[row] = level + 1;
+      if (at > limit) continue;
+      if (headLength > 0 && !head.standsAt(text, start)) continue;
+      if (tailLength > 0 && !tail?.standsAt(text, limit)) continue;
+      candidates[kept++] = row;
     }
+    return kept;
   }
 }
