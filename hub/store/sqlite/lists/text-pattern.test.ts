@@ -30,6 +30,8 @@ describe('the rows that match a pattern', () => {
     ['*a?c*', ['xa', 'bc', 'abc'], [2]],
     ['*größe?', ['größe1', 'die größe2', 'größe'], [0, 1]],
     ['*[a]*', ['a', '[a]'], [1]],
+    ['abcdef*', ['abcdef', 'xabcdef', 'abcde', 'f', 'abcdefg', 'x'], [0, 4]],
+    ['*abcdef', ['abcdef', 'abcdefx', 'xabcdef', 'abc', 'def'], [0, 2]],
   ] as const)('%j in %j', (pattern, texts, expected) => {
     expect(rowsOf(pattern, texts)).toEqual(expected);
   });

@@ -10,7 +10,7 @@ const NOWHERE = 2 ** 30;
 
 const ANY = -1;
 
-/** Beyond this length the engine's own comparison is faster than one by character. */
+/** Beyond this length the engine's own search and comparison are faster than comparing each character. */
 const SHORT = 4;
 
 /** What stands between two `*`: characters, and `?` for any one of them. */
@@ -74,6 +74,8 @@ export class TextPattern {
     const { text, ends, present } = column.contents();
     const head = this.#head;
     const headLength = head.length;
+    const soughtHead = headLength > SHORT ? head.text : undefined;
+    let headFound = -1;
     const tail = this.#tail;
     const tailLength = tail?.length ?? 0;
     const middles = this.#middles;
@@ -91,6 +93,11 @@ export class TextPattern {
       const limit = (ends[row] as number) - tailLength;
       let at = start + headLength;
       if (at > limit || (tail === undefined && at !== limit)) continue;
+      if (soughtHead !== undefined) {
+        if (headFound < start) headFound = text.indexOf(soughtHead, start);
+        if (headFound < 0) break;
+        if (headFound !== start) continue;
+      }
       for (let k = 0; k < pieces && at <= limit; k++) {
         let place = found[k] as number;
         if (place < at) {
@@ -102,7 +109,7 @@ export class TextPattern {
         at = place + (lengths[k] as number);
       }
       if (at > limit) continue;
-      if (headLength > 0 && !head.standsAt(text, start)) continue;
+      if (soughtHead === undefined && !head.standsAt(text, start)) continue;
       if (tailLength > 0 && !tail?.standsAt(text, limit)) continue;
       candidates[kept++] = row;
     }
