@@ -517,12 +517,17 @@ describe('instances', () => {
   test.each([
     [
       'exits-at-once',
+      '20s',
       /exited with code 3 before it was ready; its last lines on standard error: no licence found/,
     ],
-    ['prints-rubbish', /broke the instance protocol on its standard output: .*"Welcome to the workbench!"/],
-    ['never-answers', /was killed: it did not answer "initialize" within 0.1 s/],
-  ])('a program that %s says so in the logs and is tried again', async (program, reason) => {
-    await startAgent({ program, instance: { startTimeout: '100ms' } });
+    [
+      'prints-rubbish',
+      '20s',
+      /broke the instance protocol on its standard output: .*"Welcome to the workbench!"/,
+    ],
+    ['never-answers', '100ms', /was killed: it did not answer "initialize" within 0.1 s/],
+  ])('a program that %s says so in the logs and is tried again', async (program, startTimeout, reason) => {
+    await startAgent({ program, instance: { startTimeout } });
     await hub.receives('hello');
     await expect.poll(() => logOf('console'), { timeout: 10_000 }).toMatch(reason);
     await expect.poll(() => logOf('console'), { timeout: 10_000 }).toMatch(/next start in/);
