@@ -3,9 +3,13 @@ import { join } from 'node:path';
 import { type ConfigSource, type LoadedConfig, loadConfig } from '@workbench-hub/shared/config/load';
 import { duration, secret, section, size } from '@workbench-hub/shared/config/values';
 import { LOG_LEVELS } from '@workbench-hub/shared/runtime/logger';
+import proxyAddr from 'proxy-addr';
 import { z } from 'zod';
 
 const port = z.int({ error: 'a whole number from 0 to 65535' }).min(0).max(65_535);
+
+const NETWORK_ALLOWED = 'an address or network such as 10.0.0.1, 10.0.0.0/8 or loopback';
+const network = z.string({ error: NETWORK_ALLOWED }).refine(isNetwork, { error: NETWORK_ALLOWED });
 
 /** A list that has to stay empty in this version. */
 function none(why: string) {
@@ -25,7 +29,7 @@ export const hubConfigSchema = z
       tls: z
         .null({ error: 'nothing: this version has no TLS yet; put a reverse proxy before it' })
         .default(null),
-      trustedProxies: none('this version trusts no proxies yet'),
+      trustedProxies: z.array(network).default([]),
     }),
     dataDir: z.string().min(1).default('./workbench-hub-data'),
     store: z.literal('sqlite', { error: 'sqlite: this version has no other store yet' }).default('sqlite'),
@@ -93,6 +97,15 @@ export function loadHubConfig(
 /** Where the log of the hub goes. */
 export function logFileOf(config: HubConfig): string {
   return config.log.file ?? join(config.dataDir, 'logs', 'hub.log');
+}
+
+function isNetwork(text: string): boolean {
+  try {
+    proxyAddr.compile(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function isLoopback(host: string): boolean {

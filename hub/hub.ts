@@ -16,6 +16,8 @@ import { diskSpace } from './files/disk-space.js';
 import { actuatorEndpoints } from './http/actuator/actuator-endpoints.js';
 import { logfileEndpoint } from './http/actuator/logfile-endpoint.js';
 import { createApp } from './http/app.js';
+import { trustedProxies } from './http/client.js';
+import { openDoor } from './http/guard.js';
 import { openApiDocument } from './http/openapi.js';
 import { taskRequests } from './http/task-requests.js';
 import { nodeEndpointsV1 } from './http/v1/node-endpoints.js';
@@ -120,6 +122,8 @@ export function createHub(
       openApiDocument: openApiDocument(endpoints, buildInfo),
       maxBodyBytes: config.limits.requestBody,
       loopbackOnly: !config.security.enabled && !config.security.allowInsecure,
+      guard: openDoor,
+      trustedProxies: trustedProxies(config.server.trustedProxies),
       runtime,
       log,
     });

@@ -1,7 +1,10 @@
 /** The closed list of what can go wrong with a request. `http/errors.ts` gives each code its status. */
 export const ERROR_CODES = [
   'INVALID_INPUT',
+  'UNAUTHENTICATED',
+  'FORBIDDEN',
   'FOREIGN_ORIGIN',
+  'TOO_MANY_ATTEMPTS',
   'UNKNOWN_PATH',
   'METHOD_NOT_ALLOWED',
   'BODY_TOO_LARGE',
@@ -13,6 +16,7 @@ export const ERROR_CODES = [
   'INPUT_STORAGE_OFF',
   'SHUTDOWN_PREPARED',
   'AGENT_UNAVAILABLE',
+  'SIGN_ON_UNAVAILABLE',
   'RANGE_NOT_SATISFIABLE',
   'STORE_UNAVAILABLE',
   'STORAGE_FULL',
@@ -23,10 +27,13 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 export class HubError extends Error {
   override readonly name = 'HubError';
   readonly code: ErrorCode;
+  /** When to try again, if time will mend it. */
+  readonly retryAfterS: number | undefined;
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions & { readonly retryAfterS?: number }) {
     super(message, options);
     this.code = code;
+    this.retryAfterS = options?.retryAfterS;
   }
 }
 

@@ -4,6 +4,7 @@ import { type Classifier, classify, requirementKey } from '@workbench-hub/shared
 import type { Job } from '@workbench-hub/shared/domain/job';
 import { hasEnded, type TaskType } from '@workbench-hub/shared/domain/task';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { type Caller, refuseForeignTask } from '../core/access.js';
 import { HubError, type InputFault, invalidInput } from '../core/errors.js';
 import type { FileStore, StoredFile } from '../core/ports/files.js';
 import type { TaskArchive, TaskPage, TaskQuery, TaskQueue } from '../core/ports/task-store.js';
@@ -166,10 +167,11 @@ export class Tasks {
     return (await this.#options.explanations.lineFor(task)) ?? '';
   }
 
-  /** Cancels a waiting task, by force also a running one. Rejects with TASK_NOT_CANCELABLE. */
-  async cancel(id: string, force: boolean): Promise<void> {
+  /** Cancels a waiting task, by force also a running one. Rejects with FORBIDDEN and TASK_NOT_CANCELABLE. */
+  async cancel(id: string, force: boolean, caller: Caller): Promise<void> {
     const { queue, runtime, results, agents, output } = this.#options;
     const before = await this.get(id);
+    refuseForeignTask(caller, before);
     const { from } = force ? TASK_TRANSITIONS.cancelByForce : TASK_TRANSITIONS.cancel;
     const [canceled] = await queue.cancel([id], from, runtime.clock.nowMs());
     if (!canceled) {
@@ -194,9 +196,9 @@ export class Tasks {
     }
   }
 
-  /** Removes an ended task with all its results. Rejects with TASK_NOT_DELETABLE. */
-  async remove(id: string): Promise<void> {
-    await this.get(id);
+  /** Removes an ended task with all its results. Rejects with FORBIDDEN and TASK_NOT_DELETABLE. */
+  async remove(id: string, caller: Caller): Promise<void> {
+    refuseForeignTask(caller, await this.get(id));
     const [removed] = await this.#options.archive.remove([id]);
     if (removed) return;
     const { status } = await this.get(id);

@@ -4,10 +4,13 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Context, Hono } from 'hono';
 import { HubError } from '../core/errors.js';
+import { accessTo } from './access-table.js';
 import { readJson } from './body.js';
+import { Client, type TrustedProxies } from './client.js';
 import { serveDocs } from './docs.js';
 import type { Endpoint } from './endpoint.js';
 import { errorResponse, laterErrorResponse } from './errors.js';
+import type { Guard } from './guard.js';
 import { answerLater, Later } from './later.js';
 import { loopbackOnly } from './loopback-only.js';
 import { OPENAPI_PATH } from './openapi.js';
@@ -19,12 +22,14 @@ export interface AppOptions {
   readonly maxBodyBytes: number;
   /** Whether loopback is all that protects the hub. */
   readonly loopbackOnly: boolean;
+  readonly guard: Guard;
+  readonly trustedProxies: TrustedProxies;
   readonly runtime: Runtime;
   readonly log: Logger;
 }
 
 export function createApp(options: AppOptions): Hono {
-  const { endpoints, openApiDocument, maxBodyBytes, runtime, log } = options;
+  const { endpoints, openApiDocument, maxBodyBytes, guard, trustedProxies, runtime, log } = options;
   const app = new Hono();
   if (options.loopbackOnly) app.use(loopbackOnly);
   const allowed = new Map<string, string[]>();
@@ -32,14 +37,19 @@ export function createApp(options: AppOptions): Hono {
 
   for (const { spec, handle } of endpoints) {
     const path = spec.path.replaceAll(/\{(\w+)\}/g, ':$1');
-    allow(path, spec.method.toUpperCase());
-    app.on(spec.method.toUpperCase(), path, async (context) => {
+    const method = spec.method.toUpperCase();
+    const access = accessTo(method, spec.path);
+    allow(path, method);
+    app.on(method, path, async (context) => {
+      const { incoming } = context.env as HttpBindings;
+      const caller = await guard(access, incoming.headers.authorization);
       const params = spec.params ? validated(spec.params, context.req.param()) : undefined;
       const query = spec.query ? validated(spec.query, queryOf(context)) : undefined;
       const body = spec.body ? validated(spec.body, await readJson(context, maxBodyBytes)) : undefined;
-      const answer = await handle({ params, query, body, context });
+      const client = new Client(incoming, trustedProxies);
+      const answer = await handle({ params, query, body, context, caller, client });
       if (!(answer instanceof Later)) return answer;
-      const { method, url } = context.req;
+      const { url } = context.req;
       return answerLater(answer, context.env as HttpBindings, (error) =>
         laterErrorResponse(error, { method, url }, runtime, log),
       );

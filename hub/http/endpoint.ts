@@ -1,6 +1,8 @@
 /** One endpoint as data: from it come the route, the validation and its part of the OpenAPI document. */
 import type { Context } from 'hono';
 import { z } from 'zod';
+import type { Caller } from '../core/access.js';
+import type { Client } from './client.js';
 import type { Later } from './later.js';
 
 export type Method = 'get' | 'post' | 'patch' | 'put' | 'delete';
@@ -32,6 +34,10 @@ export interface EndpointInput<Params, Query, Body> {
   readonly query: Query;
   readonly body: Body;
   readonly context: Context;
+  /** Who calls; on an endpoint that is open to all, always ANYBODY. */
+  readonly caller: Caller;
+  /** From where. */
+  readonly client: Client;
 }
 
 export type Answer = Response | Later;

@@ -9,7 +9,10 @@ import { type ErrorCode, HubError } from '../core/errors.js';
 
 const STATUS_OF: Readonly<Record<ErrorCode, ContentfulStatusCode>> = {
   INVALID_INPUT: 400,
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
   FOREIGN_ORIGIN: 403,
+  TOO_MANY_ATTEMPTS: 429,
   UNKNOWN_PATH: 404,
   METHOD_NOT_ALLOWED: 405,
   BODY_TOO_LARGE: 413,
@@ -21,6 +24,7 @@ const STATUS_OF: Readonly<Record<ErrorCode, ContentfulStatusCode>> = {
   INPUT_STORAGE_OFF: 423,
   SHUTDOWN_PREPARED: 423,
   AGENT_UNAVAILABLE: 502,
+  SIGN_ON_UNAVAILABLE: 503,
   RANGE_NOT_SATISFIABLE: 416,
   STORE_UNAVAILABLE: 503,
   STORAGE_FULL: 507,
@@ -42,6 +46,7 @@ export function errorResponse(error: unknown, context: Context, runtime: Runtime
     !(error instanceof HubError) && req.raw.signal.aborted
       ? brokenOff(req.path, log)
       : faultOf(error, req, runtime, log);
+  for (const [name, value] of Object.entries(headersOf(error))) context.header(name, value);
   return context.json(errorBody(runtime.clock, status, message, pathOf(req.url)), status);
 }
 
@@ -54,7 +59,18 @@ export function laterErrorResponse(
 ): Response {
   const path = pathOf(url);
   const { status, message } = faultOf(error, { method, path }, runtime, log);
-  return Response.json(errorBody(runtime.clock, status, message, path), { status });
+  return Response.json(errorBody(runtime.clock, status, message, path), {
+    status,
+    headers: headersOf(error),
+  });
+}
+
+function headersOf(error: unknown): Record<string, string> {
+  if (!(error instanceof HubError)) return {};
+  return {
+    ...(error.code === 'UNAUTHENTICATED' ? { 'WWW-Authenticate': 'Bearer' } : {}),
+    ...(error.retryAfterS === undefined ? {} : { 'Retry-After': String(error.retryAfterS) }),
+  };
 }
 
 interface Fault {

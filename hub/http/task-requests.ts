@@ -1,6 +1,7 @@
 /** What the requests for tasks do, whatever generation of the interface presents the outcome. */
 import { hasEnded } from '@workbench-hub/shared/domain/task';
 import type { z } from 'zod';
+import { type Caller, creatorOf } from '../core/access.js';
 import type { FileStore } from '../core/ports/files.js';
 import type { Task } from '../core/task.js';
 import type { Departure } from '../engine/results.js';
@@ -14,9 +15,14 @@ interface ResultRequest {
   readonly query: z.output<typeof resultQuery>;
 }
 
+interface CreationRequest<Body> {
+  readonly body: Body;
+  readonly caller: Caller;
+}
+
 export interface TaskRequests {
-  createSimulateWork(body: SimulateWorkRequest): Promise<Task>;
-  createBatchJob(body: ExecuteBatchJobRequest): Promise<Task>;
+  createSimulateWork(request: CreationRequest<SimulateWorkRequest>): Promise<Task>;
+  createBatchJob(request: CreationRequest<ExecuteBatchJobRequest>): Promise<Task>;
   /** Waits for the end as the request says. */
   simulateWorkResult(request: ResultRequest, present: (task: Task) => Response): Later | Promise<Response>;
   /** The same; `outputs` is null before the end. */
@@ -30,9 +36,9 @@ export interface TaskRequests {
 const NOBODY_WAITS = new AbortController().signal;
 
 export function taskRequests(tasks: Tasks, files: FileStore): TaskRequests {
-  const head = (body: SimulateWorkRequest | ExecuteBatchJobRequest) => ({
+  const head = ({ body, caller }: CreationRequest<SimulateWorkRequest | ExecuteBatchJobRequest>) => ({
     name: body.name ?? null,
-    creator: null,
+    creator: creatorOf(caller),
     classifiers: body.classifiers ?? [],
     timeLimitS: body.timeLimit ?? null,
   });
@@ -47,12 +53,13 @@ export function taskRequests(tasks: Tasks, files: FileStore): TaskRequests {
   };
 
   return {
-    createSimulateWork: (body) =>
-      tasks.create({ ...head(body), job: { type: 'SIMULATE_WORK', durationS: body.duration } }),
-    createBatchJob: async (body) => {
+    createSimulateWork: (request) =>
+      tasks.create({ ...head(request), job: { type: 'SIMULATE_WORK', durationS: request.body.duration } }),
+    createBatchJob: async (request) => {
+      const { body } = request;
       tasks.refuseWhileLocked();
       const job = await takeInBatchJob(body, tasks.classifierFaults(body.classifiers ?? []), files);
-      return tasks.create({ ...head(body), job });
+      return tasks.create({ ...head(request), job });
     },
     simulateWorkResult: (request, present) => atTheEnd(request, 'SIMULATE_WORK', present),
     batchJobResult: (request, present) =>

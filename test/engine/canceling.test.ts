@@ -1,4 +1,5 @@
 /** Cancel and delete, also at the very moment when something else happens to the task. */
+import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
 
@@ -25,7 +26,7 @@ describe('cancel', () => {
   it('takes a waiting task out of the queue for good', async () => {
     const id = await create();
     await engine.runtime.advance(500);
-    await engine.tasks.cancel(id, false);
+    await engine.tasks.cancel(id, false, ANYBODY);
     const task = await engine.tasks.get(id);
     expect(task).toMatchObject({ status: 'CANCELED', startedAtMs: null, attempt: 0 });
     expect(task.endedAtMs).toBe(task.requestedAtMs + 500);
@@ -37,7 +38,7 @@ describe('cancel', () => {
     await SocketlessAgent.join(engine);
     const id = await create();
     await engine.runtime.settle();
-    await expect(engine.tasks.cancel(id, false)).rejects.toMatchObject({
+    await expect(engine.tasks.cancel(id, false, ANYBODY)).rejects.toMatchObject({
       code: 'TASK_NOT_CANCELABLE',
       message: `task ${id} is RUNNING, only a WAITING one can be canceled; add ?force=true to end it on its workbench instance`,
     });
@@ -50,7 +51,7 @@ describe('cancel', () => {
     const next = await create();
     await engine.runtime.settle();
     const { ref } = agent.latest;
-    await engine.tasks.cancel(id, true);
+    await engine.tasks.cancel(id, true, ANYBODY);
     await engine.runtime.settle();
     expect(canceled(agent)).toEqual([{ type: 'cancel', ref }]);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'CANCELED', instance: { id: 'sim-1' } });
@@ -67,7 +68,7 @@ describe('cancel', () => {
     await engine.runtime.settle();
     const { ref } = agent.latest;
     await agent.vanish();
-    await engine.tasks.cancel(id, true);
+    await engine.tasks.cancel(id, true, ANYBODY);
     const again = await SocketlessAgent.join(engine, { id: agent.id, nodeId: agent.nodeId, running: [ref] });
     expect(canceled(again)).toEqual([{ type: 'cancel', ref }]);
     expect(await again.end(ref, 'CANCELED')).toBe(false);
@@ -79,14 +80,14 @@ describe('cancel', () => {
     const id = await create();
     await engine.runtime.settle();
     await agent.end(agent.latest.ref, 'OK');
-    await expect(engine.tasks.cancel(id, force)).rejects.toMatchObject({
+    await expect(engine.tasks.cancel(id, force, ANYBODY)).rejects.toMatchObject({
       code: 'TASK_NOT_CANCELABLE',
       message: `task ${id} is FINISHED, only a ${force ? 'WAITING or RUNNING' : 'WAITING'} one can be canceled`,
     });
   });
 
   it('of an unknown task says so', async () => {
-    await expect(engine.tasks.cancel('nobody', false)).rejects.toMatchObject({
+    await expect(engine.tasks.cancel('nobody', false, ANYBODY)).rejects.toMatchObject({
       code: 'TASK_NOT_FOUND',
       message: 'there is no task with the id "nobody"',
     });
@@ -102,7 +103,7 @@ describe('cancel', () => {
     const agent = await SocketlessAgent.join(engine);
     const id = await create();
     for (let at = 0; at < microtasks; at++) await Promise.resolve();
-    const outcome = await engine.tasks.cancel(id, false).then(
+    const outcome = await engine.tasks.cancel(id, false, ANYBODY).then(
       () => 'CANCELED',
       () => 'RUNNING',
     );
@@ -117,7 +118,7 @@ describe('cancel', () => {
       const agent = await SocketlessAgent.join(engine);
       const id = await create();
       for (let at = 0; at < microtasks; at++) await Promise.resolve();
-      await engine.tasks.cancel(id, true);
+      await engine.tasks.cancel(id, true, ANYBODY);
       await engine.runtime.settle();
       expect(await engine.tasks.get(id)).toMatchObject({ status: 'CANCELED' });
       const refs = agent.assigned.map(({ ref }) => ref);
@@ -136,7 +137,7 @@ it('a cancel that comes between choosing a task and claiming it leaves the insta
     const [first, second] = [await create(), await create()];
     const joining = SocketlessAgent.join(engine);
     for (let at = 0; at < microtasks; at++) await Promise.resolve();
-    const canceling = engine.tasks.cancel(first, false).catch(() => undefined);
+    const canceling = engine.tasks.cancel(first, false, ANYBODY).catch(() => undefined);
     const agent = await joining;
     await canceling;
     await engine.runtime.settle();
@@ -157,10 +158,10 @@ it('a cancel that comes between choosing a task and claiming it leaves the insta
 describe('delete', () => {
   it('removes an ended task with all that belongs to it', async () => {
     const id = await create();
-    await engine.tasks.cancel(id, false);
-    await engine.tasks.remove(id);
+    await engine.tasks.cancel(id, false, ANYBODY);
+    await engine.tasks.remove(id, ANYBODY);
     await expect(engine.tasks.get(id)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' });
-    await expect(engine.tasks.remove(id)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' });
+    await expect(engine.tasks.remove(id, ANYBODY)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' });
   });
 
   it('of a task that has not ended is refused', async () => {
@@ -169,17 +170,17 @@ describe('delete', () => {
       code: 'TASK_NOT_DELETABLE',
       message: `task ${id} is ${status}, only one that is FINISHED, FAILED, CANCELED can be deleted`,
     });
-    await expect(engine.tasks.remove(id)).rejects.toMatchObject(refusal('WAITING'));
+    await expect(engine.tasks.remove(id, ANYBODY)).rejects.toMatchObject(refusal('WAITING'));
     await SocketlessAgent.join(engine);
-    await expect(engine.tasks.remove(id)).rejects.toMatchObject(refusal('RUNNING'));
+    await expect(engine.tasks.remove(id, ANYBODY)).rejects.toMatchObject(refusal('RUNNING'));
   });
 
   it('takes a report that comes later for one of an unknown task', async () => {
     const agent = await SocketlessAgent.join(engine);
     const id = await create();
     await engine.runtime.settle();
-    await engine.tasks.cancel(id, true);
-    await engine.tasks.remove(id);
+    await engine.tasks.cancel(id, true, ANYBODY);
+    await engine.tasks.remove(id, ANYBODY);
     expect(await agent.end(agent.latest.ref, 'CANCELED')).toBe(false);
     expect(engine.instances.find('sim-1')).toMatchObject({ working: false });
   });

@@ -1,4 +1,5 @@
 /** What agents report, what it does to tasks, and what is dropped. */
+import { ANYBODY } from '@workbench-hub/hub/core/access';
 import type { Job } from '@workbench-hub/shared/domain/job';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
@@ -171,7 +172,7 @@ describe('what a running task prints', () => {
     const agent = await SocketlessAgent.join(engine);
     const id = await create();
     const { ref } = agent.latest;
-    await engine.tasks.cancel(id, true);
+    await engine.tasks.cancel(id, true, ANYBODY);
     await agent.say({ type: 'output', ref, offset: 0, text: 'late' });
     expect(await text(id)).toBe('NONE');
   });

@@ -1,5 +1,7 @@
 /** What is no longer kept goes: ended tasks, contents that nobody names, agents long gone. */
+
 import { createHash } from 'node:crypto';
+import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   type EngineSetup,
@@ -72,7 +74,7 @@ describe('an ended task', () => {
     const running = await createBatchJob(Buffer.from('running'));
     const waiting = await createBatchJob(Buffer.from('waiting'));
     const canceled = await createBatchJob(Buffer.from('canceled'));
-    await engine.tasks.cancel(canceled, false);
+    await engine.tasks.cancel(canceled, false, ANYBODY);
     await passAndSweep(2 * DAY_MS);
     const { tasks } = await engine.tasks.list({ page: 0, size: 20, statuses: [] });
     expect(tasks.map(({ id }) => id)).toEqual([waiting, running]);

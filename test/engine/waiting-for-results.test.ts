@@ -1,4 +1,5 @@
 /** Clients that wait for the end of a task. */
+import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
 
@@ -65,7 +66,7 @@ describe('waiting for the end of a task', () => {
     const now = await_(id, 0);
     await engine.runtime.settle();
     expect(now.status).toBe('WAITING');
-    await engine.tasks.cancel(id, false);
+    await engine.tasks.cancel(id, false, ANYBODY);
     const ended = await_(id, 60_000);
     await engine.runtime.settle();
     expect(ended.status).toBe('CANCELED');
@@ -87,7 +88,7 @@ describe('waiting for the end of a task', () => {
     const id = await create();
     const waiting = await_(id, 60_000);
     await engine.runtime.settle();
-    await engine.tasks.cancel(id, force);
+    await engine.tasks.cancel(id, force, ANYBODY);
     await engine.runtime.settle();
     expect(waiting.status).toBe('CANCELED');
   });
@@ -128,7 +129,7 @@ describe('waiting for the end of a task', () => {
       const id = await create();
       const waiting = await_(id, 60_000);
       for (let at = 0; at < microtasks; at++) await Promise.resolve();
-      await engine.tasks.cancel(id, false);
+      await engine.tasks.cancel(id, false, ANYBODY);
       await engine.runtime.settle();
       expect(waiting.status, `${microtasks} microtasks`).toBe('CANCELED');
     }

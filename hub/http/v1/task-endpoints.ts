@@ -54,8 +54,8 @@ export function taskEndpointsV1(generation: Generation, tasks: Tasks, requests: 
         body: simulateWorkRequest,
         responses: created,
       },
-      async ({ body, context }) =>
-        context.json(presentCreation(await requests.createSimulateWork(body)), 201),
+      async ({ context, ...request }) =>
+        context.json(presentCreation(await requests.createSimulateWork(request)), 201),
     ),
     endpoint(
       {
@@ -81,7 +81,8 @@ export function taskEndpointsV1(generation: Generation, tasks: Tasks, requests: 
         body: executeBatchJobRequest,
         responses: created,
       },
-      async ({ body, context }) => context.json(presentCreation(await requests.createBatchJob(body)), 201),
+      async ({ context, ...request }) =>
+        context.json(presentCreation(await requests.createBatchJob(request)), 201),
     ),
     endpoint(
       {
@@ -143,8 +144,8 @@ function cancelEndpoint(base: string, tag: string, tasks: Tasks): Endpoint {
         409: { description: 'The task runs or has ended.' },
       },
     },
-    async ({ params, context }) => {
-      await tasks.cancel(params.id, false);
+    async ({ params, context, caller }) => {
+      await tasks.cancel(params.id, false, caller);
       return context.body(null, 204);
     },
   );

@@ -35,8 +35,8 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] 
         body: simulateWorkRequest,
         responses: { 201: { description: 'The task waits.', schema: creationResponse }, 423: LOCKED },
       },
-      async ({ body, context }) =>
-        context.json(presentCreation(await requests.createSimulateWork(body)), 201),
+      async ({ context, ...request }) =>
+        context.json(presentCreation(await requests.createSimulateWork(request)), 201),
     ),
     endpoint(
       {
@@ -64,7 +64,8 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] 
         body: executeBatchJobRequest,
         responses: { 201: { description: 'The task waits.', schema: creationResponse }, 423: LOCKED },
       },
-      async ({ body, context }) => context.json(presentCreation(await requests.createBatchJob(body)), 201),
+      async ({ context, ...request }) =>
+        context.json(presentCreation(await requests.createBatchJob(request)), 201),
     ),
     endpoint(
       {
@@ -153,8 +154,8 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] 
           409: { description: 'The task runs or has ended.' },
         },
       },
-      async ({ params, query, context }) => {
-        await tasks.cancel(params.id, query.force);
+      async ({ params, query, context, caller }) => {
+        await tasks.cancel(params.id, query.force, caller);
         return context.body(null, 204);
       },
     ),
@@ -171,8 +172,8 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] 
           409: { description: 'The task has not ended.' },
         },
       },
-      async ({ params, context }) => {
-        await tasks.remove(params.id);
+      async ({ params, context, caller }) => {
+        await tasks.remove(params.id, caller);
         return context.body(null, 204);
       },
     ),

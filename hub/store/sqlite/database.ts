@@ -8,7 +8,6 @@ import { nameOnce } from './migrations/0002-name-once.js';
 
 export type SqliteDatabase = Database.Database;
 
-/** In order; the position, counted from 1, is the version that a database file carries after it. */
 const MIGRATIONS = [initial, nameOnce];
 
 /** How many pages of the write-ahead log are gathered before they are moved into the database file. */
@@ -27,7 +26,7 @@ export function openDatabase(file: string): SqliteDatabase {
     db.pragma('foreign_keys = ON');
     db.pragma('cache_size = -16384');
     db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-    migrate(db, file);
+    migrate(db, file, MIGRATIONS);
     return db;
   } catch (error) {
     db?.close();
@@ -43,15 +42,16 @@ function own(db: SqliteDatabase, file: string): void {
   db.exec('BEGIN EXCLUSIVE; COMMIT');
 }
 
-function migrate(db: SqliteDatabase, file: string): void {
+/** Brings the schema up to date; the position of a migration, counted from 1, is the version that a file carries after it. */
+export function migrate(db: SqliteDatabase, file: string, migrations: readonly string[]): void {
   const version = db.pragma('user_version', { simple: true }) as number;
-  if (version > MIGRATIONS.length) {
+  if (version > migrations.length) {
     throw new StartRefused(
-      `the database ${file} has schema version ${version}, this hub knows up to ${MIGRATIONS.length}: ` +
+      `the database ${file} has schema version ${version}, this hub knows up to ${migrations.length}: ` +
         'start the newer hub that wrote it, or restore a backup',
     );
   }
-  for (const [index, migration] of MIGRATIONS.entries()) {
+  for (const [index, migration] of migrations.entries()) {
     if (index < version) continue;
     db.transaction(() => {
       db.exec(migration);
@@ -60,7 +60,8 @@ function migrate(db: SqliteDatabase, file: string): void {
   }
 }
 
-function refusal(error: unknown, file: string): unknown {
+/** What an operator reads when a database cannot be opened. */
+export function refusal(error: unknown, file: string): unknown {
   if (!(error instanceof Database.SqliteError)) return error;
   if (error.code === 'SQLITE_BUSY') {
     return new StartRefused(`the database ${file} is in use: another hub runs with the same dataDir`);

@@ -1,0 +1,41 @@
+/** Finds out who presents a bearer token, whatever kind of token it is. */
+import type { Caller } from '../../core/access.js';
+import { HubError } from '../../core/errors.js';
+
+/** One kind of token. */
+export interface TokenKind {
+  /** Whether the token is of this kind, by its looks; nothing is proven by that. */
+  claims(token: string): boolean;
+  /** Who holds the token. Rejects with UNAUTHENTICATED when it is not valid (any more). */
+  identify(token: string): Promise<Caller>;
+}
+
+/** Longer ones are refused unread. */
+const MAX_TOKEN_LENGTH = 16_384;
+
+export class Callers {
+  readonly #kinds: readonly TokenKind[];
+
+  constructor(kinds: readonly TokenKind[]) {
+    this.#kinds = kinds;
+  }
+
+  /** Of an `Authorization` header. Rejects with UNAUTHENTICATED. */
+  async identify(authorization: string | undefined): Promise<Caller> {
+    if (authorization === undefined) {
+      throw new HubError(
+        'UNAUTHENTICATED',
+        'a token is required: log in at /api/2.0/auth/login and send "Authorization: Bearer <accessToken>"',
+      );
+    }
+    const token = /^Bearer +([\w.~+/=-]+) *$/i.exec(authorization)?.[1];
+    const kind =
+      token === undefined || token.length > MAX_TOKEN_LENGTH
+        ? undefined
+        : this.#kinds.find((candidate) => candidate.claims(token));
+    if (!kind || token === undefined) {
+      throw new HubError('UNAUTHENTICATED', 'the Authorization header holds no bearer token of this hub');
+    }
+    return kind.identify(token);
+  }
+}

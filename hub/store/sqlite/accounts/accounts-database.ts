@@ -1,0 +1,29 @@
+/** The database of users, sessions, tokens and credentials. Other than that of the tasks it is opened by several processes
+ *  at once, the hub and its commands, which wait for each other for as long as a small change takes. */
+import { chmodSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { migrate, refusal, type SqliteDatabase } from '../database.js';
+
+const MIGRATIONS: readonly string[] = [];
+
+/** How long one process waits for the change of another. */
+const BUSY_TIMEOUT_MS = 5000;
+
+/** Opens or makes the database, readable by this user only; `:memory:` is one that ends with the process. */
+export function openAccountsDatabase(file: string): SqliteDatabase {
+  mkdirSync(dirname(file), { recursive: true });
+  let db: SqliteDatabase | undefined;
+  try {
+    db = new Database(file, { timeout: BUSY_TIMEOUT_MS });
+    if (file !== ':memory:') chmodSync(file, 0o600);
+    db.pragma('journal_mode = WAL');
+    db.pragma('synchronous = FULL');
+    db.pragma('foreign_keys = ON');
+    migrate(db, file, MIGRATIONS);
+    return db;
+  } catch (error) {
+    db?.close();
+    throw refusal(error, file);
+  }
+}
