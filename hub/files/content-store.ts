@@ -11,7 +11,13 @@ import { Readable } from 'node:stream';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../core/errors.js';
-import { DigestMismatch, type FileStore, type SmallFiles } from '../core/ports/files.js';
+import {
+  type ByteRange,
+  ContentTooLarge,
+  DigestMismatch,
+  type FileStore,
+  type SmallFiles,
+} from '../core/ports/files.js';
 
 /** Contents up to this size go into the database. */
 export const MAX_SMALL_BYTES = 32 * 1024;
@@ -89,6 +95,13 @@ export async function openContentStore(
       return writeFile(chunksOf(content), null);
     },
 
+    async store(content, maxBytes) {
+      const stream = limited(content, maxBytes);
+      const first = await readUpTo(stream, MAX_SMALL_BYTES);
+      if (first.isWhole) return putSmall(first.bytes);
+      return writeFile(rejoined(first.bytes, stream), null);
+    },
+
     async receive(expected, content) {
       if (expected.sizeBytes > MAX_SMALL_BYTES) {
         await writeFile(content, expected);
@@ -106,11 +119,12 @@ export async function openContentStore(
 
     async find(digest) {
       const content = await small.find(digest);
-      if (content) return { sizeBytes: content.length, open: () => Readable.from([content]) };
+      if (content)
+        return { sizeBytes: content.length, open: (range) => Readable.from([part(content, range)]) };
       const info = await stat(pathOf(digest)).catch(absent(undefined));
       if (!info) return undefined;
       await touch(digest);
-      return { sizeBytes: info.size, open: () => createReadStream(pathOf(digest)) };
+      return { sizeBytes: info.size, open: (range) => readFile(pathOf(digest), range) };
     },
 
     async sweep(ageMs) {
@@ -140,6 +154,47 @@ async function* chunksOf(content: Buffer): AsyncGenerator<Buffer> {
   for (let start = 0; start < content.length; start += pieceBytes) {
     yield content.subarray(start, start + pieceBytes);
   }
+}
+
+/** The stream, which fails as soon as it has given more than `maxBytes`. */
+async function* limited(content: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
+  let sizeBytes = 0;
+  for await (const chunk of content) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > maxBytes) throw new ContentTooLarge(maxBytes);
+    yield chunk;
+  }
+}
+
+/** Reads until more than `limitBytes` have come, or the end. */
+async function readUpTo(
+  stream: AsyncGenerator<Buffer>,
+  limitBytes: number,
+): Promise<{ bytes: Buffer; isWhole: boolean }> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  while (length <= limitBytes) {
+    const { value, done } = await stream.next();
+    if (done) return { bytes: Buffer.concat(pieces), isWhole: true };
+    pieces.push(value);
+    length += value.length;
+  }
+  return { bytes: Buffer.concat(pieces), isWhole: false };
+}
+
+async function* rejoined(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  yield* rest;
+}
+
+function part(content: Buffer, range: ByteRange | undefined): Buffer {
+  return range ? content.subarray(range.start, range.end) : content;
+}
+
+function readFile(path: string, range: ByteRange | undefined): Readable {
+  if (!range) return createReadStream(path);
+  if (range.start >= range.end) return Readable.from([]);
+  return createReadStream(path, { start: range.start, end: range.end - 1 });
 }
 
 /** Reads a stream that should have `sizeBytes`; stops soon after when it has more. */

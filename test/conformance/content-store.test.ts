@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { DigestMismatch, type FileStore } from '@workbench-hub/hub/core/ports/files';
+import { ContentTooLarge, DigestMismatch, type FileStore } from '@workbench-hub/hub/core/ports/files';
 import { MAX_SMALL_BYTES, openContentStore } from '@workbench-hub/hub/files/content-store';
 import { openSqliteStore, type Store } from '@workbench-hub/hub/store/sqlite/store';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -69,6 +69,48 @@ describe('a content', () => {
     const ref = refOf(content);
     await files.receive(ref, Readable.from([content.subarray(0, 10), content.subarray(10)]));
     expect((await read(ref.digest))?.equals(content)).toBe(true);
+  });
+
+  it.each(SIZES)('of %d bytes can be stored as a stream whose digest nobody knows', async (bytes) => {
+    const content = contentOf(bytes);
+    const pieces = Readable.from([content.subarray(0, 10), content.subarray(10)]);
+    expect(await files.store(pieces, bytes)).toEqual(refOf(content));
+    expect((await read(refOf(content).digest))?.equals(content)).toBe(true);
+  });
+
+  it.each(SIZES.slice(1))('of %d bytes can be read in part', async (bytes) => {
+    const content = Buffer.from(Array.from({ length: bytes }, (_, at) => at % 251));
+    const { digest } = await files.put(content);
+    const file = await files.find(digest);
+    for (const [start, end] of [
+      [0, bytes],
+      [0, 1],
+      [bytes - 1, bytes],
+      [Math.floor(bytes / 2), Math.floor(bytes / 2)],
+      [Math.floor(bytes / 3), bytes],
+    ] as const) {
+      const read = Buffer.concat((await file?.open({ start, end }).toArray()) as Buffer[]);
+      expect(read.equals(content.subarray(start, end)), `${start} to ${end}`).toBe(true);
+    }
+  });
+
+  it.each(SIZES.slice(1))(
+    'of %d bytes is refused when fewer are allowed, and leaves nothing',
+    async (bytes) => {
+      const content = contentOf(bytes);
+      await expect(files.store(Readable.from([content]), bytes - 1)).rejects.toBeInstanceOf(ContentTooLarge);
+      expect(await files.find(refOf(content).digest)).toBeUndefined();
+      expect(await onDisk()).toEqual([]);
+    },
+  );
+
+  it('of a stream that breaks leaves nothing', async () => {
+    async function* broken() {
+      yield contentOf(100_000);
+      throw new Error('the connection was cut');
+    }
+    await expect(files.store(broken(), 1_000_000)).rejects.toThrow('the connection was cut');
+    expect(await onDisk()).toEqual([]);
   });
 
   it('is kept once, however often it comes', async () => {

@@ -7,16 +7,36 @@ export class DigestMismatch extends Error {
   override readonly name = 'DigestMismatch';
 }
 
+/** A content has more bytes than it may have. */
+export class ContentTooLarge extends Error {
+  override readonly name = 'ContentTooLarge';
+  readonly maxBytes: number;
+
+  constructor(maxBytes: number) {
+    super(`more than ${maxBytes} bytes`);
+    this.maxBytes = maxBytes;
+  }
+}
+
+/** From `start` up to `end`, not included; both within the content. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
 export interface StoredFile {
   readonly sizeBytes: number;
-  /** Opens the content for reading, once. */
-  open(): Readable;
+  /** Opens the content, or a part of it, for reading. */
+  open(range?: ByteRange): Readable;
 }
 
 export interface FileStore {
   /** Keeps a content. It is safe as soon as a task that names it is: a later durable commit of the task store covers
    *  it. A content that no task names is swept after an hour. Rejects with HubError `STORAGE_FULL`. */
   put(content: Buffer): Promise<FileRef>;
+  /** The same for a stream, which never lies in memory as a whole. Rejects with {@link ContentTooLarge} as soon as more
+   *  than `maxBytes` have come; what the stream rejects with, this rejects with. Then nothing is kept. */
+  store(content: AsyncIterable<Buffer>, maxBytes: number): Promise<FileRef>;
   /** The same for a stream whose digest was announced; rejects with {@link DigestMismatch} when it differs. */
   receive(expected: FileRef, content: Readable): Promise<void>;
   find(digest: string): Promise<StoredFile | undefined>;
