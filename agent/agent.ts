@@ -1,12 +1,12 @@
 /** Puts an agent together: the one file that knows every adapter. */
-import { mkdir } from 'node:fs/promises';
+import { access, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Service } from '@workbench-hub/shared/runtime/service';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
-import { Agent as HttpAgent } from 'undici';
-import { type AgentConfig, hubAddresses, instanceSettings } from './config.js';
+import { type AgentConfig, credentialFileOf, hubAddresses, instanceSettings } from './config.js';
 import { inheritedEnvironment } from './core/job-environment.js';
 import { DiskCache } from './disk/disk-cache.js';
 import { openSpool } from './disk/disk-spool.js';
@@ -15,7 +15,8 @@ import { nodeId } from './disk/node-id.js';
 import { AgentEngine } from './engine/agent-engine.js';
 import { httpFiles } from './hub-link/http-files.js';
 import { hubLink } from './hub-link/hub-link.js';
-import { tokenSource } from './hub-link/token.js';
+import { type AgentSecret, agentSecret } from './hub-link/secret.js';
+import { hubConnections, readTlsFiles } from './hub-link/tls.js';
 import { childProcessPrograms } from './process/programs.js';
 import { lockDataDir } from './process/single-instance.js';
 import { thisPlatform } from './process/this-platform.js';
@@ -37,6 +38,10 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
 
   const start = async (releaseLater: (release: () => unknown) => void): Promise<void> => {
     await mkdir(dataDir, { recursive: true });
+    const secret = await secretOf(config);
+    await readTlsFiles(config.tls).catch((error: Error) => {
+      throw new StartRefused(error.message, { cause: error });
+    });
     releaseLater(lockDataDir(dataDir, thisPlatform));
     const id = await nodeId(dataDir, runtime.newId);
 
@@ -54,19 +59,13 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
     const spool = await openSpool(join(dataDir, 'spool'), runtime, log);
     releaseLater(() => spool.close());
 
-    const dispatcher = new HttpAgent({
-      connections: 16,
-      connectTimeout: 10_000,
-      headersTimeout: 60_000,
-      bodyTimeout: 60_000,
-    });
+    const dispatcher = hubConnections(config.tls);
     releaseLater(() => dispatcher.destroy());
     const hub = hubLink({
       addresses: hubAddresses(config),
       agent: { id: config.id, nodeId: id, version, revision },
-      token: tokenSource(
-        config.token === null ? { tokenFile: config.tokenFile ?? '' } : { token: config.token },
-      ),
+      secret,
+      tls: () => readTlsFiles(config.tls),
       runtime,
       files: (address, token) => httpFiles({ address, token, dispatcher }),
     });
@@ -102,4 +101,23 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
     },
     stop: () => stop(),
   };
+}
+
+/** Refuses the start of an agent that has nothing to show to a hub. */
+async function secretOf(config: AgentConfig): Promise<AgentSecret> {
+  const { id, token, tokenFile } = config;
+  if (token !== null) return agentSecret({ token });
+  if (tokenFile !== null) return agentSecret({ tokenFile });
+  const credentialFile = resolve(credentialFileOf(config));
+  try {
+    await access(credentialFile);
+  } catch (error) {
+    throw new StartRefused(
+      `this agent has nothing to show to the hub: either run "workbench-hub agent enroll ${id}" on the hub and ` +
+        '"workbench-agent enroll" with this configuration here, which asks for the code that the former printed; ' +
+        "or set token to the hub's agents.token, or tokenFile to the path of a file that holds it",
+      { cause: error },
+    );
+  }
+  return agentSecret({ credentialFile, agentId: id });
 }

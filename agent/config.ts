@@ -1,6 +1,6 @@
 /** The agent's configuration (decisions 1). */
 import { hostname } from 'node:os';
-import { isAbsolute } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 import { agentIdSchema, instanceIdSchema } from '@workbench-hub/shared/agent-protocol/messages';
 import { duration, secret, section, size } from '@workbench-hub/shared/config/values';
 import { LOG_LEVELS } from '@workbench-hub/shared/runtime/logger';
@@ -70,6 +70,13 @@ export const agentConfigSchema = z
       .nullable()
       .default(null),
     tokenFile: z.string().min(1).nullable().default(null),
+    tls: section({
+      /** PEM: the authorities by one of which the hub's certificate must be signed. None: those that Node.js knows. */
+      ca: z.string().min(1).nullable().default(null),
+      /** What this agent shows of itself, if the hub asks for it. */
+      cert: z.string().min(1).nullable().default(null),
+      key: z.string().min(1).nullable().default(null),
+    }),
     dataDir: z.string().min(1).default('./workbench-agent-data'),
     fileRoots: z.array(absolutePath).default([]),
     keepWorkingDirectories: z.enum(KEEP_POLICIES).default('never'),
@@ -92,9 +99,13 @@ export const agentConfigSchema = z
         message: 'either token or tokenFile, not both',
       });
     }
-    if (config.token === null && config.tokenFile === null) {
-      const message = "the hub's agents.token, or tokenFile: the path of a file that holds it";
-      context.addIssue({ code: 'custom', path: ['token'], message });
+    const lone = config.tls.key === null ? 'cert' : 'key';
+    if ((config.tls.cert === null) !== (config.tls.key === null)) {
+      context.addIssue({
+        code: 'custom',
+        path: ['tls', lone],
+        message: 'tls.cert and tls.key, both or none',
+      });
     }
     for (const unc of Object.keys(config.uncMounts)) {
       if (!/^\\\\[^\\/]+\\[^\\/]+/.test(unc)) {
@@ -129,6 +140,11 @@ export const agentConfigSchema = z
   });
 
 export type AgentConfig = z.output<typeof agentConfigSchema>;
+
+/** Where the credential is kept that `workbench-agent enroll` fetches. */
+export function credentialFileOf({ dataDir }: AgentConfig): string {
+  return join(dataDir, 'credential');
+}
 
 /** The hubs that may be joined, in order. */
 export function hubAddresses({ hub }: AgentConfig): string[] {

@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { loadConfig } from '@workbench-hub/shared/config/load';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { runLogged } from '@workbench-hub/shared/runtime/run-logged';
-import { EXIT } from '@workbench-hub/shared/runtime/run-program';
+import { EXIT, StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { Command } from 'commander';
 import { createAgent } from './agent.js';
-import { agentConfigSchema, ENVIRONMENT_PREFIX } from './config.js';
+import { enroll } from './commands/enroll.js';
+import { type AgentConfig, agentConfigSchema, ENVIRONMENT_PREFIX } from './config.js';
 
 const command = new Command('workbench-agent')
   .description('Holds workbench instances on a simulation host and joins a hub.')
@@ -21,23 +22,36 @@ const command = new Command('workbench-agent')
     `\nEvery key can be overridden by the environment: ${ENVIRONMENT_PREFIX}_DATA_DIR is dataDir.\nExit codes: 0 stopped by a signal; 1 stopped by a defect; 2 the start was refused.`,
   )
   .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.OK : EXIT.REFUSED))
-  .parse();
+  .action((options: Options) => withConfig(options, (config) => run(config, options)));
+command
+  .command('enroll')
+  .description(
+    'Fetches a credential of its own for this agent: asks for the code that "workbench-hub agent enroll ID" printed.',
+  )
+  .action(() => withConfig(command.opts<Options>(), enrollNow));
 
-const options = command.opts<{ config?: string; checkConfig?: boolean }>();
-const loaded = loadConfig({
-  schema: agentConfigSchema,
-  file: options.config ?? null,
-  environment: process.env,
-  environmentPrefix: ENVIRONMENT_PREFIX,
-});
+interface Options {
+  readonly config?: string;
+  readonly checkConfig?: boolean;
+}
 
-if ('faults' in loaded) {
+async function withConfig(options: Options, action: (config: AgentConfig) => Promise<void>): Promise<void> {
+  const loaded = loadConfig({
+    schema: agentConfigSchema,
+    file: options.config ?? null,
+    environment: process.env,
+    environmentPrefix: ENVIRONMENT_PREFIX,
+  });
+  if ('config' in loaded) return action(loaded.config);
   for (const fault of loaded.faults) console.error(fault);
   process.exitCode = EXIT.REFUSED;
-} else if (options.checkConfig) {
-  console.log('The configuration is valid.');
-} else {
-  const { config } = loaded;
+}
+
+async function run(config: AgentConfig, options: Options): Promise<void> {
+  if (options.checkConfig) {
+    console.log('The configuration is valid.');
+    return;
+  }
   const { level } = config.log;
   const file = config.log.file ?? join(config.dataDir, 'logs', 'agent.log');
   const { version, revision } = buildInfo;
@@ -45,3 +59,15 @@ if ('faults' in loaded) {
     createAgent(config, { log, version, revision, environment: process.env }),
   );
 }
+
+async function enrollNow(config: AgentConfig): Promise<void> {
+  try {
+    console.log(await enroll(config));
+  } catch (error) {
+    if (!(error instanceof StartRefused)) throw error;
+    console.error(error.message);
+    process.exitCode = EXIT.REFUSED;
+  }
+}
+
+await command.parseAsync();

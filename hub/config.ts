@@ -26,8 +26,16 @@ export const hubConfigSchema = z
       /** 0: any free port, which the log names. */
       port: port.default(8080),
       publicUrl: z.null({ error: 'nothing: this version does not use it yet' }).default(null),
+      /** HTTPS and WSS on the one port. */
       tls: z
-        .null({ error: 'nothing: this version has no TLS yet; put a reverse proxy before it' })
+        .strictObject({
+          /** PEM: the certificate of the hub, then those between it and its authority. */
+          cert: z.string().min(1),
+          key: z.string().min(1),
+          /** Given: agents have to show a certificate that this authority signed. */
+          agentCa: z.string().min(1).nullable().default(null),
+        })
+        .nullable()
         .default(null),
       trustedProxies: z.array(network).default([]),
     }),
@@ -45,6 +53,8 @@ export const hubConfigSchema = z
         .regex(/^[\x21-\x7e]+$/, { error: 'visible ASCII characters only' })
         .nullable()
         .default(null),
+      /** Agents join by credentials of their own only; there is no token that all share. */
+      enrolledOnly: z.boolean().default(false),
       unreachableAfter: duration({ minMs: 1000 }).default(30_000),
       leaseTimeout: duration().default(30 * 60_000),
       forgetAfter: duration().default(30 * 86_400_000),
@@ -97,6 +107,11 @@ export function loadHubConfig(
 /** Where the log of the hub goes. */
 export function logFileOf(config: HubConfig): string {
   return config.log.file ?? join(config.dataDir, 'logs', 'hub.log');
+}
+
+/** Users, sessions, tokens and credentials: the commands open it beside the running hub. */
+export function accountsFileOf(config: HubConfig): string {
+  return join(config.dataDir, 'accounts.sqlite');
 }
 
 function isNetwork(text: string): boolean {

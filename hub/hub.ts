@@ -7,16 +7,19 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Service } from '@workbench-hub/shared/runtime/service';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { AgentDoor } from './agent-link/agent-door.js';
 import { serveAgents } from './agent-link/endpoint.js';
+import { enrolmentHandler } from './agent-link/enrolment.js';
 import { transferHandler } from './agent-link/transfer.js';
-import { type HubConfig, logFileOf } from './config.js';
+import { accountsFileOf, type HubConfig, logFileOf } from './config.js';
+import { AgentCredentials } from './engine/accounts/agent-credentials.js';
 import { createEngine } from './engine/engine.js';
 import { openContentStore } from './files/content-store.js';
 import { diskSpace } from './files/disk-space.js';
 import { actuatorEndpoints } from './http/actuator/actuator-endpoints.js';
 import { logfileEndpoint } from './http/actuator/logfile-endpoint.js';
 import { createApp } from './http/app.js';
-import { trustedProxies } from './http/client.js';
+import { Client, trustedProxies } from './http/client.js';
 import { openDoor } from './http/guard.js';
 import { openApiDocument } from './http/openapi.js';
 import { taskRequests } from './http/task-requests.js';
@@ -28,7 +31,11 @@ import { nodeEndpoints } from './http/v2/node-endpoints.js';
 import { taskEndpoints } from './http/v2/task-endpoints.js';
 import { webServer } from './http/web-server.js';
 import { explainEndpoints } from './http/x/explain-endpoints.js';
+import { agentSecrets } from './security/agent-secrets.js';
 import { agentToken } from './security/agent-token.js';
+import { openTlsFiles, type TlsFiles } from './security/tls-files.js';
+import { openAccountsDatabase } from './store/sqlite/accounts/accounts-database.js';
+import { sqliteAgentCredentials } from './store/sqlite/accounts/agent-credentials.js';
 import { openSqliteStore, type Store } from './store/sqlite/store.js';
 import { serverInfo } from './system/server-info.js';
 
@@ -58,11 +65,22 @@ export function createHub(
 
   const start = async (): Promise<void> => {
     await mkdir(config.dataDir, { recursive: true });
-    const token = await agentToken(config.agents.token, config.dataDir);
+    const joinToken = config.agents.enrolledOnly
+      ? null
+      : await agentToken(config.agents.token, config.dataDir);
+    const tls = config.server.tls && (await openTlsFiles(config.server.tls));
     const store = openSqliteStore(join(config.dataDir, 'hub.sqlite'), runtime.timers, log);
     const undo: (() => unknown)[] = [() => store.close()];
     try {
-      await startOn(store, token, undo);
+      const accounts = openAccountsDatabase(accountsFileOf(config));
+      undo.push(() => accounts.close());
+      const credentials = new AgentCredentials({
+        store: sqliteAgentCredentials(accounts),
+        secrets: agentSecrets,
+        clock: runtime.clock,
+        joinToken,
+      });
+      await startOn(store, credentials, tls, undo);
     } catch (error) {
       for (const release of undo.reverse()) await release();
       throw error;
@@ -70,7 +88,12 @@ export function createHub(
   };
 
   /** Starts everything over the open store; `undo` gets what a failure further on has to release, in order. */
-  const startOn = async (store: Store, token: string, undo: (() => unknown)[]): Promise<void> => {
+  const startOn = async (
+    store: Store,
+    credentials: AgentCredentials,
+    tls: TlsFiles | null,
+    undo: (() => unknown)[],
+  ): Promise<void> => {
     const files = await openContentStore(join(config.dataDir, 'files'), store.smallFiles, runtime);
     const silenceLimitMs = config.agents.unreachableAfter;
     const heartbeatIntervalMs = Math.ceil(silenceLimitMs / HEARTBEATS_PER_SILENCE);
@@ -117,26 +140,39 @@ export function createHub(
         ...nodeEndpointsV1(generation, engine.instances, engine.control),
       ]),
     ];
+    const proxies = trustedProxies(config.server.trustedProxies);
     const app = createApp({
       endpoints,
       openApiDocument: openApiDocument(endpoints, buildInfo),
       maxBodyBytes: config.limits.requestBody,
       loopbackOnly: !config.security.enabled && !config.security.allowInsecure,
       guard: openDoor,
-      trustedProxies: trustedProxies(config.server.trustedProxies),
+      trustedProxies: proxies,
       runtime,
       log,
     });
+    const door = new AgentDoor({
+      credentials,
+      wantsCertificate: tls?.content.ca !== undefined,
+      addressOf: (request) => new Client(request, proxies).address || null,
+      log,
+    });
+    const enrol = enrolmentHandler({ credentials, door, timers: runtime.timers, log });
+    const transfer = transferHandler({ files, door, log });
     const web = webServer({
-      ...config.server,
+      host: config.server.host,
+      port: config.server.port,
+      tls: tls?.content ?? null,
       timers: runtime.timers,
       clock: runtime.clock,
+      log,
       fetch: app.fetch,
-      first: transferHandler({ files, token, log }),
+      first: (request, response) => enrol(request, response) || transfer(request, response),
     });
     serveAgents(web.server, {
       agents: engine.agents,
-      token,
+      door,
+      credentials,
       runtime,
       log,
       heartbeatIntervalMs,
@@ -152,11 +188,12 @@ export function createHub(
     address = await web.listen();
     undo.push(stopEngine);
     await engine.start();
+    const unwatch = tls?.watch((renewed) => web.renew(renewed), runtime.timers, log);
     ready = true;
     stop = async () => {
       ready = false;
-      await stopEngine();
-      await store.close();
+      unwatch?.();
+      for (const release of undo.reverse()) await release();
     };
     log.info({ address, dataDir: config.dataDir, ...buildInfo }, 'the hub listens');
   };

@@ -3,13 +3,10 @@ import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { runLogged } from '@workbench-hub/shared/runtime/run-logged';
 import { EXIT } from '@workbench-hub/shared/runtime/run-program';
 import { Command } from 'commander';
-import { loadHubConfig, logFileOf } from './config.js';
+import { agentCommands } from './commands/agent-commands.js';
+import { withConfig } from './commands/command.js';
+import { logFileOf } from './config.js';
 import { createHub } from './hub.js';
-
-interface Options {
-  config?: string;
-  checkConfig?: boolean;
-}
 
 const program = new Command('workbench-hub')
   .description(
@@ -20,21 +17,22 @@ const program = new Command('workbench-hub')
   .option('--check-config', 'say what is wrong with the configuration and exit: 0 when nothing, otherwise 2')
   .addHelpText(
     'after',
-    '\nEvery key can be set in the environment: WORKBENCH_HUB_SERVER_PORT=9000 is server.port.',
+    '\nWithout a command, the hub is run.\n' +
+      'Every key can be set in the environment: WORKBENCH_HUB_SERVER_PORT=9000 is server.port.',
   )
   .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.OK : EXIT.REFUSED))
-  .parse();
-
-const options = program.opts<Options>();
-const loaded = loadHubConfig(options.config ?? null, process.env);
-if ('faults' in loaded) {
-  for (const fault of loaded.faults) console.error(fault);
-  process.exitCode = EXIT.REFUSED;
-} else if (options.checkConfig) {
-  console.log('The configuration is valid.');
-} else {
-  const { config } = loaded;
-  await runLogged({ name: 'hub', level: config.log.level, file: logFileOf(config) }, (log) =>
-    createHub(config, log),
+  .action(({ checkConfig }: { checkConfig?: boolean }) =>
+    withConfig(program, process.env, async (config) => {
+      if (checkConfig) {
+        console.log('The configuration is valid.');
+        return;
+      }
+      await runLogged({ name: 'hub', level: config.log.level, file: logFileOf(config) }, (log) =>
+        createHub(config, log),
+      );
+    }),
   );
-}
+
+agentCommands(program, process.env);
+
+await program.parseAsync();

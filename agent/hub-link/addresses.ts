@@ -10,6 +10,11 @@ export function fileUrl(address: string, digest: string): string {
   return `${trimmed(address).replace(/^ws/i, 'http')}${AGENT_PATHS.FILES}/${digest}`;
 }
 
+/** Where an agent fetches its credential. */
+export function enrolmentUrl(address: string): string {
+  return `${trimmed(address).replace(/^ws/i, 'http')}${AGENT_PATHS.ENROLL}`;
+}
+
 function trimmed(address: string): string {
   return address.replace(/\/+$/, '');
 }

@@ -1,5 +1,5 @@
 /** Joins a hub over the agent link and turns its messages into calls, in both directions. */
-import { DialRefused, dial as dialWebSocket } from '@workbench-hub/shared/agent-protocol/dial';
+import { DialRefused, type DialTls, dial as dialWebSocket } from '@workbench-hub/shared/agent-protocol/dial';
 import { CLOSE, Link, type Transport } from '@workbench-hub/shared/agent-protocol/link';
 import {
   AGENT_PROTOCOL_VERSIONS,
@@ -19,6 +19,8 @@ import {
 } from '../core/ports/hub.js';
 import { abortable } from '../engine/abortable.js';
 import { connectUrl } from './addresses.js';
+import { connectionFault } from './faults.js';
+import type { AgentSecret } from './secret.js';
 
 export interface HubLinkOptions {
   /** Base addresses, `ws://` or `wss://`. */
@@ -29,8 +31,9 @@ export interface HubLinkOptions {
     readonly version: string;
     readonly revision: string;
   };
-  /** Asked at each dial, so that a token may change; rejects with {@link JoinFailed} when there is none. */
-  readonly token: () => Promise<string>;
+  readonly secret: AgentSecret;
+  /** Asked at each dial, so that certificates may be renewed; rejects with {@link JoinFailed}. */
+  readonly tls: () => Promise<DialTls>;
   readonly runtime: Runtime;
   /** The contents of a hub that was joined. */
   readonly files: (address: string, token: string) => FileTransfer;
@@ -61,6 +64,7 @@ class Joining {
   #link: Link<HubMessage, AgentMessage> | undefined;
   #transport: Transport | undefined;
   #token = '';
+  #tls: DialTls = {};
   #joined = false;
   #refusal: string | undefined;
   #onEnd: (reason: string) => void = () => undefined;
@@ -75,7 +79,8 @@ class Joining {
 
   async run(): Promise<string> {
     const { runtime } = this.#options;
-    this.#token = await this.#options.token();
+    this.#token = await this.#options.secret.read();
+    this.#tls = await this.#options.tls();
     const early: string[] = [];
     const transport = await this.#dial({
       onFrame: (frame) => (this.#link ? this.#link.receive(frame) : early.push(frame)),
@@ -120,12 +125,15 @@ class Joining {
   async #dial(handlers: Parameters<typeof dialWebSocket>[1]): Promise<Transport> {
     const url = connectUrl(this.#address);
     const dial = this.#options.dial ?? dialWebSocket;
-    const dialing = dial({ url, token: this.#token, handshakeTimeoutMs: HANDSHAKE_TIMEOUT_MS }, handlers);
+    const dialing = dial(
+      { url, token: this.#token, tls: this.#tls, handshakeTimeoutMs: HANDSHAKE_TIMEOUT_MS },
+      handlers,
+    );
     try {
       return await abortable(dialing, this.#signal);
     } catch (error) {
       if (this.#signal.aborted) dialing.then((late) => late.terminate()).catch(() => undefined);
-      throw new JoinFailed(dialFailure(error), { cause: error });
+      throw new JoinFailed(dialFailure(error, this.#options.secret.advice), { cause: error });
     }
   }
 
@@ -226,29 +234,18 @@ function instanceMessage({ id, version, revision, labels, status, upForMs }: Ins
 }
 
 /** What to do about it is the operator's question. */
-function dialFailure(error: unknown): string {
-  if (error instanceof DialRefused) {
-    if (error.status === 401) {
-      return 'it does not accept the token (401): set "token" or "tokenFile" to the hub\'s agents.token, or to the content of <hub\'s dataDir>/agent-token';
-    }
-    return `what answers there is no hub, or a proxy that passes no WebSocket (${error.message}): check "hub"`;
-  }
-  const { code, message } = error as NodeJS.ErrnoException;
-  switch (code) {
-    case 'ECONNREFUSED':
-      return 'nothing listens at this address (ECONNREFUSED): is the hub running, and is "hub" right?';
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return `the host name is not known (${code}): check "hub"`;
-    default:
-      return `${message || code || 'unknown reason'}`;
-  }
+function dialFailure(error: unknown, adviceOnSecret: string): string {
+  if (!(error instanceof DialRefused)) return connectionFault(error);
+  if (error.status === 401) return `${adviceOnSecret}; the log of the hub tells why`;
+  return `what answers there is no hub, or a proxy that passes no WebSocket (${error.message}): check "hub"`;
 }
 
 function refusalText(code: Extract<HubMessage, { type: 'refused' }>['code'], message: string): string {
   switch (code) {
     case 'PROTOCOL_VERSION':
       return `refused: ${message}; update the hub or this agent`;
+    case 'AGENT_ID_NOT_PROVEN':
+      return `refused: ${message}`;
     case 'AGENT_ID_TAKEN':
       return `refused: ${message}; give this agent another "id", or stop the other one`;
     case 'INSTANCE_ID_TAKEN':

@@ -1,7 +1,7 @@
-/** The WebSocket endpoint for agents: token first, then one link for each connection. */
-import { createHash, timingSafeEqual } from 'node:crypto';
+/** The WebSocket endpoint for agents: who they are first, then one link for each connection. */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import { webSocketTransport } from '@workbench-hub/shared/agent-protocol/dial';
 import { CLOSE, Link } from '@workbench-hub/shared/agent-protocol/link';
 import {
@@ -14,11 +14,14 @@ import {
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type WebSocket, WebSocketServer } from 'ws';
+import type { AgentCredentials, AgentIdentity } from '../engine/accounts/agent-credentials.js';
 import type { AgentSession, Agents } from '../engine/agents.js';
+import type { AgentDoor } from './agent-door.js';
 
 export interface AgentEndpointOptions {
   readonly agents: Agents;
-  readonly token: string;
+  readonly door: AgentDoor;
+  readonly credentials: AgentCredentials;
   readonly runtime: Runtime;
   readonly log: Logger;
   readonly heartbeatIntervalMs: number;
@@ -28,6 +31,12 @@ export interface AgentEndpointOptions {
 /** A connection that has not said hello by then is closed. */
 const HELLO_TIMEOUT_MS = 10_000;
 
+/** How often the hub looks whether a credential was revoked, by a command for instance. */
+const LOOK_FOR_REVOKED_MS = 2000;
+
+/** Ends a connection whose agent is no longer who it was; does nothing while it is. */
+type EndIfRevoked = () => void;
+
 /** Serves the upgrade requests of `server`. */
 export function serveAgents(server: Server, options: AgentEndpointOptions): void {
   const sockets = new WebSocketServer({
@@ -35,39 +44,52 @@ export function serveAgents(server: Server, options: AgentEndpointOptions): void
     maxPayload: MAX_FRAME_BYTES,
     perMessageDeflate: false,
   });
-  const isToken = tokenCheck(options.token);
+  const connections = new Set<EndIfRevoked>();
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', (error) => options.log.debug({ err: error }, 'a connection broke during its upgrade'));
     if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
       return answerWithoutUpgrade(server, request, socket, head);
     }
     if (request.url?.split('?')[0] !== AGENT_PATHS.CONNECT) return refuse(socket, 404, 'Not Found');
-    if (!isToken(request.headers.authorization)) {
-      options.log.warn(
-        { remoteAddress: request.socket.remoteAddress },
-        'an agent with a wrong token was refused: its "token" must be agents.token of this hub',
-      );
-      return refuse(socket, 401, 'Unauthorized');
-    }
-    sockets.handleUpgrade(request, socket, head, (webSocket) =>
-      serveConnection(webSocket, request.socket.remoteAddress ?? null, options),
-    );
+    const identity = options.door.admit(request);
+    if (!identity) return refuse(socket, 401, 'Unauthorized');
+    const remoteAddress = options.door.addressOf(request);
+    sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      const endIfRevoked = serveConnection(webSocket, { identity, remoteAddress }, options);
+      connections.add(endIfRevoked);
+      webSocket.once('close', () => connections.delete(endIfRevoked));
+    });
   });
+  const stopLooking = lookForRevoked(connections, options);
+  server.once('close', stopLooking);
 }
 
-/** Tells whether an Authorization header carries the token, in a time that says nothing about it. */
-export function tokenCheck(token: string): (authorization: string | undefined) => boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  const expected = digest(`Bearer ${token}`);
-  return (authorization) => timingSafeEqual(digest(authorization ?? ''), expected);
+/** Connections end soon after their credential, whichever process revoked it. Gives what ends the looking. */
+function lookForRevoked(
+  connections: ReadonlySet<EndIfRevoked>,
+  { credentials, runtime, log }: AgentEndpointOptions,
+): () => void {
+  let seen = credentials.version();
+  const look = () => {
+    try {
+      const version = credentials.version();
+      if (version !== seen) for (const endIfRevoked of [...connections]) endIfRevoked();
+      seen = version;
+    } catch (error) {
+      log.error({ err: error }, 'whether credentials of agents were revoked could not be read');
+    }
+    timer = runtime.timers.after(LOOK_FOR_REVOKED_MS, look);
+  };
+  let timer = runtime.timers.after(LOOK_FOR_REVOKED_MS, look);
+  return () => timer.cancel();
 }
 
 function serveConnection(
   socket: WebSocket,
-  remoteAddress: string | null,
+  { identity, remoteAddress }: { identity: AgentIdentity; remoteAddress: string | null },
   options: AgentEndpointOptions,
-): void {
-  const { agents, runtime, log } = options;
+): EndIfRevoked {
+  const { agents, credentials, runtime, log } = options;
   let agentId: string | undefined;
   /** Messages are taken one after the other: a report waits for the join that precedes it. */
   let joined: Promise<boolean> | undefined;
@@ -105,13 +127,28 @@ function serveConnection(
     if (!joined) {
       if (message.type !== 'hello') return session.fail(`${message.type} before hello`);
       helloTimer.cancel();
+      const fault = credentials.faultOf(identity, message.agent.id);
+      if (fault !== undefined) {
+        log.warn({ remoteAddress, agentId: message.agent.id, reason: fault }, 'an agent was refused');
+        session.send({ type: 'refused', code: 'AGENT_ID_NOT_PROVEN', message: fault });
+        joined = Promise.resolve(false);
+        return link.close(CLOSE.REFUSED, 'refused');
+      }
       agentId = message.agent.id;
       joined = agents.join(message, session, remoteAddress);
       link.watch(options.heartbeatIntervalMs, options.silenceLimitMs);
-      if (!(await joined)) link.close(CLOSE.REFUSED, 'refused');
+      if (await joined) credentials.joined(identity);
+      else link.close(CLOSE.REFUSED, 'refused');
       return;
     }
     if (await joined) await agents.receive(agentId as string, session, message);
+  };
+
+  return () => {
+    const end = agentId === undefined ? credentials.endOf(identity) : credentials.faultOf(identity, agentId);
+    if (end === undefined || link.ended) return;
+    log.warn({ remoteAddress, agentId, reason: end }, 'the connection of an agent was ended');
+    link.close(CLOSE.REFUSED, end);
   };
 }
 
@@ -129,11 +166,14 @@ function answerWithoutUpgrade(server: Server, request: IncomingMessage, socket: 
   const kept = options.filter((option) => option !== '' && !OFFER_HEADERS.has(option.toLowerCase()));
   if (kept.length > 0) lines.push(`Connection: ${kept.join(', ')}`);
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
-  server.emit('connection', socket);
+  server.emit(socket instanceof TLSSocket ? 'secureConnection' : 'connection', socket);
 }
 
 const OFFER_HEADERS = new Set(['upgrade', 'http2-settings', 'connection']);
 
+/** Whatever else comes on the connection is not waited for. */
 function refuse(socket: Duplex, status: number, phrase: string): void {
-  socket.end(`HTTP/1.1 ${status} ${phrase}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${phrase}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () =>
+    socket.destroy(),
+  );
 }

@@ -5,23 +5,20 @@ import { AGENT_PATHS, digestSchema } from '@workbench-hub/shared/agent-protocol/
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { HubError } from '../core/errors.js';
 import { DigestMismatch, type FileStore } from '../core/ports/files.js';
-import { tokenCheck } from './endpoint.js';
+import type { AgentDoor } from './agent-door.js';
 
 export interface TransferOptions {
   readonly files: FileStore;
-  readonly token: string;
+  readonly door: AgentDoor;
   readonly log: Logger;
 }
 
 export type TransferHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** A handler that takes requests beneath `/agent/` and says false to all others. Bodies are streamed. */
-export function transferHandler({ files, token, log }: TransferOptions): TransferHandler {
-  const isToken = tokenCheck(token);
-
+export function transferHandler({ files, door, log }: TransferOptions): TransferHandler {
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (!isToken(request.headers.authorization))
-      return answer(response, 401, 'the token of the agent is wrong');
+    if (!door.admit(request)) return answer(response, 401, 'the token or credential of the agent is wrong');
     const digest = request.url?.slice(AGENT_PATHS.FILES.length + 1) ?? '';
     if (!request.url?.startsWith(`${AGENT_PATHS.FILES}/`) || !digestSchema.safeParse(digest).success) {
       return answer(response, 404, 'no file has this path');

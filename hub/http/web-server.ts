@@ -1,7 +1,10 @@
 /** The one port of the hub: REST, file transfers of agents, and their WebSockets. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
+import type { SecureContextOptions, TLSSocket } from 'node:tls';
 import { getRequestListener } from '@hono/node-server';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { refuseConnection, refuseRequest } from './unreadable.js';
@@ -9,6 +12,10 @@ import { refuseConnection, refuseRequest } from './unreadable.js';
 export interface WebServerOptions {
   readonly host: string;
   readonly port: number;
+  /** Null: HTTP without TLS. Clients are asked for a certificate when there is an authority for it (`ca`); whether one
+   *  is required is said by those who serve a request. */
+  readonly tls: SecureContextOptions | null;
+  readonly log: Logger;
   readonly fetch: (request: Request) => Response | Promise<Response>;
   readonly timers: Timers;
   readonly clock: Clock;
@@ -18,20 +25,26 @@ export interface WebServerOptions {
 
 export interface WebServer {
   readonly server: Server;
+  /** New connections get this certificate. Only for a server that has TLS. */
+  renew(tls: SecureContextOptions): void;
   /** Resolves with the address, such as `http://127.0.0.1:8080`; rejects with {@link StartRefused}. */
   listen(): Promise<string>;
   /** Takes no new connection; resolves when the requests under way have ended, or are cut off after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
-export function webServer({ host, port, timers, clock, fetch, first }: WebServerOptions): WebServer {
+/** A client that does not finish its TLS handshake is not waited for. */
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+
+export function webServer(options: WebServerOptions): WebServer {
+  const { host, port, tls, timers, clock, log, fetch, first } = options;
   // A probe that speaks HTTP/1.0 names no host.
   const hostname = host.includes(':') ? `[${host}]` : host;
   // Node's own list of idle connections has none on which no request has come yet, such as browsers open in advance,
   // and forgets those that became a WebSocket: both would be waited for. So each is kept here, with what is under way.
   const underWay = new Map<Socket, number>();
   let closing = false;
-  const server = createServer((request, response) => {
+  const serve = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
     underWay.set(socket, (underWay.get(socket) ?? 0) + 1);
     response.once('close', () => {
@@ -42,29 +55,65 @@ export function webServer({ host, port, timers, clock, fetch, first }: WebServer
     if (first(request, response)) return;
     const errorHandler = (error: unknown) => refuseRequest(clock, request, error);
     void getRequestListener(fetch, { hostname, errorHandler })(request, response);
-  });
+  };
+  const tlsServer =
+    tls &&
+    createTlsServer(
+      {
+        ...tls,
+        requestCert: tls.ca !== undefined,
+        rejectUnauthorized: false,
+        handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+      },
+      serve,
+    );
+  const server: Server = tlsServer ?? createServer(serve);
   // Uploads may take long; a client that does not even send its headers is not waited for.
   server.requestTimeout = 0;
   server.headersTimeout = 30_000;
   server.keepAliveTimeout = 65_000;
-  server.on('connection', (socket: Socket) => {
+  const keep = (socket: Socket) => {
     underWay.set(socket, 0);
     socket.once('close', () => underWay.delete(socket));
-  });
+  };
+  if (tlsServer) {
+    // Of a connection, first the bare socket is known, and after the handshake another one over it.
+    const inHandshake = new Map<string, Socket>();
+    tlsServer.on('connection', (socket: Socket) => {
+      const peer = peerOf(socket);
+      inHandshake.set(peer, socket);
+      keep(socket);
+      socket.once('close', () => {
+        if (inHandshake.get(peer) === socket) inHandshake.delete(peer);
+      });
+    });
+    tlsServer.on('secureConnection', (socket: TLSSocket) => {
+      const bare = inHandshake.get(peerOf(socket));
+      if (bare) underWay.delete(bare);
+      inHandshake.delete(peerOf(socket));
+      keep(socket);
+    });
+  } else server.on('connection', keep);
   server.on('clientError', (error, socket) => {
-    if (underWay.get(socket as Socket)) socket.destroy();
+    const requests = underWay.get(socket as Socket);
+    // Nothing can be answered where there is no TLS: a client that speaks HTTP, one that trusts another authority.
+    if (tls && requests === undefined) {
+      log.debug({ err: error }, 'a TLS handshake failed');
+      socket.destroy();
+    } else if (requests) socket.destroy();
     else refuseConnection(clock, socket, error);
   });
   server.on('upgrade', ({ socket }: IncomingMessage) => underWay.set(socket, 1));
 
   return {
     server,
+    renew: (renewed) => tlsServer?.setSecureContext(renewed),
     listen: () =>
       new Promise((resolve, reject) => {
         server.once('error', (error: NodeJS.ErrnoException) => reject(refusal(error, host, port)));
         server.listen(port, host, () => {
           const { address, family, port: bound } = server.address() as AddressInfo;
-          resolve(`http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`);
+          resolve(`${tls ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${bound}`);
         });
       }),
     close: (graceMs) =>
@@ -81,6 +130,10 @@ export function webServer({ host, port, timers, clock, fetch, first }: WebServer
         for (const [socket, requests] of underWay) if (requests === 0) socket.destroySoon();
       }),
   };
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 function refusal(error: NodeJS.ErrnoException, host: string, port: number): Error {

@@ -3,10 +3,20 @@ import { type ClientOptions, WebSocket } from 'ws';
 import type { Transport } from './link.js';
 import { MAX_FRAME_BYTES } from './messages.js';
 
+/** PEM: whom to trust instead of the authorities that Node.js knows, and what to show when the hub asks for it. */
+export interface DialTls {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
 export interface DialOptions {
   /** `ws://` or `wss://` address of the hub with the path of the endpoint. */
   readonly url: string;
+  /** Token or credential. */
   readonly token: string;
+  /** For `wss://`. The certificate of the hub is verified in any case. */
+  readonly tls?: DialTls;
   readonly handshakeTimeoutMs: number;
 }
 
@@ -29,7 +39,7 @@ export class DialRefused extends Error {
 
 /** Resolves with the open connection; rejects with {@link DialRefused}, or with what the network said. */
 export function dial(
-  { url, token, handshakeTimeoutMs }: DialOptions,
+  { url, token, tls, handshakeTimeoutMs }: DialOptions,
   handlers: DialHandlers,
 ): Promise<Transport> {
   const options: ClientOptions = {
@@ -37,6 +47,8 @@ export function dial(
     handshakeTimeout: handshakeTimeoutMs,
     maxPayload: MAX_FRAME_BYTES,
     perMessageDeflate: false,
+    ...tls,
+    rejectUnauthorized: true,
   };
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(url, options);

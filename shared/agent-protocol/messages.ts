@@ -112,7 +112,12 @@ export const agentMessage = z.discriminatedUnion('type', [
 ]);
 export type AgentMessage = z.infer<typeof agentMessage>;
 
-export const REFUSALS = ['PROTOCOL_VERSION', 'AGENT_ID_TAKEN', 'INSTANCE_ID_TAKEN'] as const;
+export const REFUSALS = [
+  'PROTOCOL_VERSION',
+  'AGENT_ID_NOT_PROVEN',
+  'AGENT_ID_TAKEN',
+  'INSTANCE_ID_TAKEN',
+] as const;
 
 export const hubMessage = z.discriminatedUnion('type', [
   z.object({
@@ -161,4 +166,17 @@ export const AGENT_PATHS = {
   CONNECT: '/agent/connect',
   /** GET, HEAD and PUT of a content under its digest: `/agent/files/<digest>`. */
   FILES: '/agent/files',
+  /** POST of an {@link enrolmentRequest}, answered with an {@link enrolmentAnswer}. */
+  ENROLL: '/agent/enroll',
 } as const;
+
+/** An agent asks for a credential of its own. */
+export const enrolmentRequest = z.object({ agentId: agentIdSchema, code: z.string().min(1).max(200) });
+
+/** What an agent presents from then on, as a bearer token: no more than what a header can carry. */
+export const enrolmentAnswer = z.object({
+  credential: z
+    .string()
+    .max(200)
+    .regex(/^[\x21-\x7e]+$/),
+});

@@ -63,7 +63,7 @@ describe('the token', () => {
       await expect(refused).rejects.toBeInstanceOf(DialRefused);
       await expect(refused).rejects.toMatchObject({ status: 401 });
       const warnings = hub.log.filter(
-        ({ level, msg }) => level === LOG_LEVEL.WARN && msg.includes('wrong token'),
+        ({ level, msg }) => level === LOG_LEVEL.WARN && msg === 'an agent was refused',
       );
       expect(warnings.length).toBeGreaterThan(0);
       expect(JSON.stringify(hub.log)).not.toContain(hub.token);

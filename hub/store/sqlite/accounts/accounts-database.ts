@@ -4,8 +4,9 @@ import { chmodSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { migrate, refusal, type SqliteDatabase } from '../database.js';
+import { agentCredentials } from './migrations/0001-agent-credentials.js';
 
-const MIGRATIONS: readonly string[] = [];
+const MIGRATIONS: readonly string[] = [agentCredentials];
 
 /** How long one process waits for the change of another. */
 const BUSY_TIMEOUT_MS = 5000;

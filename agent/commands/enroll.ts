@@ -1,0 +1,64 @@
+/** `workbench-agent enroll`: fetches a credential of this agent's own for a one-time code. */
+import { createInterface } from 'node:readline/promises';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import { type AgentConfig, credentialFileOf, hubAddresses } from '../config.js';
+import { JoinFailed } from '../core/ports/hub.js';
+import { keepCredential } from '../disk/credential-file.js';
+import { fetchCredential } from '../hub-link/enrolment.js';
+import { hubConnections } from '../hub-link/tls.js';
+
+/** Asks for the code on a terminal, or reads it from the standard input. Gives what to tell the operator; rejects with
+ *  {@link StartRefused}. */
+export async function enroll(config: AgentConfig): Promise<string> {
+  const code = await readCode();
+  if (code === '') throw new StartRefused('no code was given: it comes on the standard input');
+  const dispatcher = hubConnections(config.tls);
+  try {
+    const credential = await fromFirstHub(hubAddresses(config), (address) =>
+      fetchCredential(address, { agentId: config.id, code, dispatcher }),
+    );
+    const file = credentialFileOf(config);
+    await keepCredential(file, credential);
+    const setting = config.token !== null ? 'token' : config.tokenFile !== null ? 'tokenFile' : undefined;
+    const note =
+      setting && ` Now remove "${setting}" from the configuration: as long as it is there, it goes first.`;
+    return `Agent ${config.id} is enrolled; its credential is kept in ${file}.${note ?? ''}`;
+  } catch (error) {
+    if (error instanceof JoinFailed) throw new StartRefused(error.message, { cause: error });
+    throw error;
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+async function readCode(): Promise<string> {
+  const input = createInterface({
+    input: process.stdin,
+    output: process.stderr,
+    terminal: process.stdin.isTTY,
+  });
+  try {
+    if (process.stdin.isTTY) return (await input.question('Code: ')).trim();
+    for await (const line of input) if (line.trim() !== '') return line.trim();
+    return '';
+  } finally {
+    input.close();
+  }
+}
+
+/** The hubs of a cluster know the same codes; one that is away is passed over. */
+async function fromFirstHub(
+  addresses: readonly string[],
+  fetchFrom: (address: string) => Promise<string>,
+): Promise<string> {
+  const failures: string[] = [];
+  for (const address of addresses) {
+    try {
+      return await fetchFrom(address);
+    } catch (error) {
+      if (!(error instanceof JoinFailed)) throw error;
+      failures.push(error.message);
+    }
+  }
+  throw new JoinFailed(failures.join('\n'));
+}

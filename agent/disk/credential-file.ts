@@ -1,0 +1,18 @@
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Keeps the credential in a file that this user alone may read; whoever reads it finds the old one or the new one. */
+export async function keepCredential(file: string, credential: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  const fresh = `${file}.new`;
+  // One that an interrupted run left might be readable by others.
+  await rm(fresh, { force: true });
+  const handle = await open(fresh, 'wx', 0o600);
+  try {
+    await handle.writeFile(`${credential}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(fresh, file);
+}

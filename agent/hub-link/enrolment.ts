@@ -1,0 +1,52 @@
+/** Fetches a credential from a hub for a one-time code. */
+import { enrolmentAnswer } from '@workbench-hub/shared/agent-protocol/messages';
+import { type Dispatcher, request } from 'undici';
+import { JoinFailed } from '../core/ports/hub.js';
+import { enrolmentUrl } from './addresses.js';
+import { connectionFault } from './faults.js';
+
+export interface EnrolmentOptions {
+  readonly agentId: string;
+  readonly code: string;
+  readonly dispatcher: Dispatcher;
+}
+
+/** Rejects with {@link JoinFailed}, which says what to do. */
+export async function fetchCredential(
+  address: string,
+  { agentId, code, dispatcher }: EnrolmentOptions,
+): Promise<string> {
+  let answer: Dispatcher.ResponseData;
+  let text: string;
+  try {
+    answer = await request(enrolmentUrl(address), {
+      method: 'POST',
+      dispatcher,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ agentId, code }),
+    });
+    text = await answer.body.text();
+  } catch (error) {
+    throw new JoinFailed(`${address}: ${connectionFault(error)}`, { cause: error });
+  }
+  const { statusCode } = answer;
+  if (statusCode === 200) {
+    const parsed = enrolmentAnswer.safeParse(json(text));
+    if (parsed.success) return parsed.data.credential;
+  }
+  if (statusCode === 401 || statusCode === 400) {
+    throw new JoinFailed(
+      `${address}: the hub refused (${statusCode}): ${text.trim()}. Is ${agentId} the id for which the code was made? ` +
+        `Another code is made by "workbench-hub agent enroll ${agentId}"; the log of the hub tells more`,
+    );
+  }
+  throw new JoinFailed(`${address}: what answers there is no hub (${statusCode}): check "hub"`);
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

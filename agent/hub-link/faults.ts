@@ -1,0 +1,20 @@
+import { tlsFault } from './tls.js';
+
+/** Why no connection to a hub was made, and what to do about it. */
+export function connectionFault(error: unknown): string {
+  const tls = tlsFault(error);
+  if (tls !== undefined) return tls;
+  const { code, message } = error as NodeJS.ErrnoException;
+  switch (code) {
+    case 'ECONNREFUSED':
+      return 'nothing listens at this address (ECONNREFUSED): is the hub running, and is "hub" right?';
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `the host name is not known (${code}): check "hub"`;
+    case 'ECONNRESET':
+    case 'UND_ERR_SOCKET':
+      return `it closed the connection at once (${code}): a hub with TLS is reached by wss://`;
+    default:
+      return `${message || code || 'unknown reason'}`;
+  }
+}

@@ -1,0 +1,124 @@
+/** `POST /agent/enroll`: an agent gives its one-time code and gets a credential of its own. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { AGENT_PATHS, enrolmentRequest } from '@workbench-hub/shared/agent-protocol/messages';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { AgentCredentials } from '../engine/accounts/agent-credentials.js';
+import type { AgentDoor } from './agent-door.js';
+
+export interface EnrolmentOptions {
+  readonly credentials: AgentCredentials;
+  readonly door: AgentDoor;
+  readonly timers: Timers;
+  readonly log: Logger;
+}
+
+/** An id and a code are much less. */
+const MAX_BODY_BYTES = 4096;
+
+/** So few bytes need no longer. */
+const BODY_TIMEOUT_MS = 10_000;
+
+/** The same for every reason: who tries codes learns nothing from it. The log of the hub tells more. */
+const REFUSED = 'the code is not accepted: it is good once, for its own agent id, and for a short time';
+
+class BadBody extends Error {
+  readonly status: number;
+
+  constructor(message: string, { status, ...options }: ErrorOptions & { readonly status: number }) {
+    super(message, options);
+    this.status = status;
+  }
+}
+
+/** A handler that takes requests for the path of enrolment and says false to all others. */
+export function enrolmentHandler({ credentials, door, timers, log }: EnrolmentOptions) {
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (!door.admitsConnection(request)) {
+      return answer(response, 401, 'a client certificate of an agent is required');
+    }
+    if (request.method !== 'POST') {
+      response.setHeader('allow', 'POST');
+      return answer(response, 405, 'POST only');
+    }
+    const { agentId, code } = readEnrolment(await readBody(request, timers));
+    const outcome = credentials.exchange(agentId, code);
+    if ('refusal' in outcome) {
+      door.refused(request, `enrolment of agent ${agentId}: ${outcome.refusal}`, outcome.agentId);
+      return answer(response, 401, REFUSED);
+    }
+    log.info(
+      { agentId, remoteAddress: door.addressOf(request) },
+      'an agent was enrolled: it has a new credential',
+    );
+    response
+      .writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+      .end(JSON.stringify({ credential: outcome.credential }));
+  };
+
+  return (request: IncomingMessage, response: ServerResponse): boolean => {
+    if (request.url?.split('?')[0] !== AGENT_PATHS.ENROLL) return false;
+    serve(request, response).catch((error: unknown) => {
+      if (request.destroyed && !request.complete) return;
+      if (error instanceof BadBody) {
+        log.warn(
+          { remoteAddress: door.addressOf(request), reason: error.message },
+          'a request for enrolment was refused',
+        );
+        return answer(response, error.status, error.message);
+      }
+      log.error({ err: error }, 'an enrolment failed');
+      answer(response, 500, 'the enrolment failed; the log of the hub tells more');
+    });
+    return true;
+  };
+}
+
+/** Reads no more than the limit, whatever is announced. */
+function readBody(request: IncomingMessage, timers: Timers): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = [];
+    let length = 0;
+    const settled = (settle: () => void) => {
+      deadline.cancel();
+      request.off('data', onData);
+      settle();
+    };
+    const onData = (piece: Buffer) => {
+      length += piece.length;
+      if (length > MAX_BODY_BYTES) {
+        settled(() =>
+          reject(new BadBody(`the body may have at most ${MAX_BODY_BYTES} bytes`, { status: 413 })),
+        );
+      } else pieces.push(piece);
+    };
+    const deadline = timers.after(BODY_TIMEOUT_MS, () => {
+      settled(() =>
+        reject(new BadBody(`the body did not come within ${BODY_TIMEOUT_MS / 1000} s`, { status: 408 })),
+      );
+    });
+    request.on('data', onData);
+    request.once('end', () => settled(() => resolve(Buffer.concat(pieces).toString())));
+    request.once('error', (error) => settled(() => reject(error)));
+  });
+}
+
+function readEnrolment(text: string): { agentId: string; code: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new BadBody('the body is not JSON', { status: 400, cause });
+  }
+  const parsed = enrolmentRequest.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  const what = `${issue?.path.join('.') || 'body'}: ${issue?.message}; allowed: {"agentId", "code"}`;
+  throw new BadBody(what, { status: 400 });
+}
+
+function answer(response: ServerResponse, status: number, message: string): void {
+  response
+    .writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
+    .end(`${message}\n`);
+}

@@ -1,0 +1,125 @@
+/** Certificate and key of the hub, from files that may be renewed while it runs. */
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
+
+export interface TlsFileNames {
+  readonly cert: string;
+  readonly key: string;
+  /** The authority whose certificates agents have to show; null when they need none. */
+  readonly agentCa: string | null;
+}
+
+export interface TlsFiles {
+  /** As they are now, and known to fit together. */
+  readonly content: SecureContextOptions;
+  /** Looks every minute whether they have changed; gives what ends that. Those that cannot be used are logged, once for
+   *  each change, and the former ones stay. */
+  watch(onChanged: (content: SecureContextOptions) => void, timers: Timers, log: Logger): () => void;
+}
+
+const LOOK_EVERY_MS = 60_000;
+
+/** Rejects with {@link StartRefused} for files that cannot be read or do not fit together. */
+export async function openTlsFiles(names: TlsFileNames): Promise<TlsFiles> {
+  const content = await read(names);
+  return {
+    content,
+    watch: (onChanged, timers, log) => {
+      let seen = textOf(content);
+      const look = async () => {
+        try {
+          const fresh = await readAll(names);
+          if (textOf(fresh) === seen) return;
+          seen = textOf(fresh);
+          check(names, fresh);
+          onChanged(fresh);
+          log.info({ cert: names.cert, validTo: validToOf(fresh) }, 'the renewed certificate is in use');
+        } catch (error) {
+          if (!(error instanceof StartRefused)) throw error;
+          if (seen === error.message) return;
+          seen = error.message;
+          log.error(`the former certificate stays in use: ${error.message}`);
+        }
+      };
+      const again = () => {
+        timer = timers.after(LOOK_EVERY_MS, () => {
+          look()
+            .catch((error: unknown) => log.error({ err: error }, 'the certificate could not be looked at'))
+            .finally(() => {
+              if (!stopped) again();
+            });
+        });
+      };
+      let stopped = false;
+      let timer: Timer | undefined;
+      again();
+      return () => {
+        stopped = true;
+        timer?.cancel();
+      };
+    },
+  };
+}
+
+async function read(names: TlsFileNames): Promise<SecureContextOptions> {
+  const content = await readAll(names);
+  check(names, content);
+  return content;
+}
+
+async function readAll({ cert, key, agentCa }: TlsFileNames): Promise<SecureContextOptions> {
+  return {
+    minVersion: 'TLSv1.2',
+    cert: await readOne('server.tls.cert', cert),
+    key: await readOne('server.tls.key', key),
+    ...(agentCa === null ? {} : { ca: await readOne('server.tls.agentCa', agentCa) }),
+  };
+}
+
+async function readOne(setting: string, file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'there is no such file' : `it cannot be read (${code})`;
+    throw new StartRefused(`${setting}: ${file}: ${why}`, { cause: error });
+  }
+}
+
+/** Throws {@link StartRefused} unless a server can be run with them. */
+function check({ cert, key, agentCa }: TlsFileNames, content: SecureContextOptions): void {
+  const refuse = (message: string, cause: unknown) => new StartRefused(message, { cause });
+  if (agentCa !== null) {
+    try {
+      new X509Certificate(content.ca as string);
+    } catch (error) {
+      throw refuse(`server.tls.agentCa: ${agentCa} holds no certificate in PEM`, error);
+    }
+  }
+  try {
+    new X509Certificate(content.cert as string);
+  } catch (error) {
+    throw refuse(`server.tls.cert: ${cert} holds no certificate in PEM`, error);
+  }
+  try {
+    createSecureContext(content);
+  } catch (error) {
+    throw refuse(
+      `server.tls.key: ${key} is not the key of the certificate in server.tls.cert (${cert}), or no key in PEM ` +
+        `without a passphrase: ${(error as Error).message}`,
+      error,
+    );
+  }
+}
+
+function validToOf({ cert }: SecureContextOptions): string {
+  return new X509Certificate(cert as string).validTo;
+}
+
+function textOf({ cert, key, ca }: SecureContextOptions): string {
+  return JSON.stringify([cert, key, ca]);
+}
