@@ -68,6 +68,10 @@ export const hubConfigSchema = z
     limits: section({
       requestBody: size().default(2 * 1024 ** 3),
     }),
+    audit: section({
+      maxFileSize: size().default(64 * 1024 ** 2),
+      keepFiles: z.int().min(1).default(20),
+    }),
     health: section({
       diskSpaceThreshold: size({ minBytes: 0 }).default(10_485_760),
       /** None: the folder in which the hub is installed. */

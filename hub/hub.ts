@@ -11,6 +11,10 @@ import { AgentDoor } from './agent-link/agent-door.js';
 import { serveAgents } from './agent-link/endpoint.js';
 import { enrolmentHandler } from './agent-link/enrolment.js';
 import { transferHandler } from './agent-link/transfer.js';
+import { openAuditFile } from './audit/audit-file.js';
+import { auditFolderOf } from './audit/audit-folder.js';
+import { auditReader } from './audit/audit-reader.js';
+import { sparing } from './audit/sparing.js';
 import { accountsFileOf, type HubConfig, logFileOf } from './config.js';
 import { AgentCredentials } from './engine/accounts/agent-credentials.js';
 import { createEngine } from './engine/engine.js';
@@ -30,6 +34,7 @@ import { instanceControlEndpoints } from './http/v2/instance-control-endpoints.j
 import { nodeEndpoints } from './http/v2/node-endpoints.js';
 import { taskEndpoints } from './http/v2/task-endpoints.js';
 import { webServer } from './http/web-server.js';
+import { auditEndpoints } from './http/x/audit-endpoints.js';
 import { explainEndpoints } from './http/x/explain-endpoints.js';
 import { agentSecrets } from './security/agent-secrets.js';
 import { agentToken } from './security/agent-token.js';
@@ -114,6 +119,9 @@ export function createHub(
       defaultVersion: config.tasks.defaultVersion,
     });
 
+    const audit = config.security.enabled ? await openAudit() : null;
+    undo.push(() => audit?.close());
+
     let ready = false;
     const installation = fileURLToPath(new URL('..', import.meta.url));
     const requests = taskRequests(engine.tasks, files);
@@ -135,6 +143,7 @@ export function createHub(
         engine.shutdown,
       ),
       ...explainEndpoints(engine.tasks, engine.explanations),
+      ...auditEndpoints(auditReader(auditFolderOf(config.dataDir))),
       ...(['1.1', '1.0'] as const).flatMap((generation) => [
         ...taskEndpointsV1(generation, engine.tasks, requests),
         ...nodeEndpointsV1(generation, engine.instances, engine.control),
@@ -147,6 +156,7 @@ export function createHub(
       maxBodyBytes: config.limits.requestBody,
       loopbackOnly: !config.security.enabled && !config.security.allowInsecure,
       guard: openDoor,
+      audit: audit?.trail ?? null,
       trustedProxies: proxies,
       runtime,
       log,
@@ -196,6 +206,20 @@ export function createHub(
       for (const release of undo.reverse()) await release();
     };
     log.info({ address, dataDir: config.dataDir, ...buildInfo }, 'the hub listens');
+  };
+
+  const openAudit = async () => {
+    const { maxFileSize, keepFiles } = config.audit;
+    const folder = auditFolderOf(config.dataDir);
+    const file = await openAuditFile({ folder, maxFileBytes: maxFileSize, keepFiles, runtime, log });
+    const trail = sparing(file, runtime);
+    return {
+      trail,
+      close: () => {
+        trail.flush();
+        return file.close();
+      },
+    };
   };
 
   return {

@@ -43,6 +43,7 @@ const TABLE: Readonly<Record<string, Access>> = {
 
   'GET /api/x/tasks/{id}/explain': 'VIEWER',
   'POST /api/x/explain': 'VIEWER',
+  'GET /api/x/audit': 'ADMIN',
 
   'POST /api/1.0/auth/login': 'OPEN',
   ...ofGeneration('1.0'),

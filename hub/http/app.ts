@@ -4,12 +4,14 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Context, Hono } from 'hono';
 import { HubError } from '../core/errors.js';
+import type { AuditTrail } from '../core/ports/audit.js';
 import { accessTo } from './access-table.js';
+import { auditOf, type SeenRequest } from './audit.js';
 import { readJson } from './body.js';
 import { Client, type TrustedProxies } from './client.js';
 import { serveDocs } from './docs.js';
 import type { Endpoint } from './endpoint.js';
-import { errorResponse, laterErrorResponse } from './errors.js';
+import { errorResponse, laterErrorResponse, pathOf } from './errors.js';
 import type { Guard } from './guard.js';
 import { answerLater, Later } from './later.js';
 import { loopbackOnly } from './loopback-only.js';
@@ -23,6 +25,8 @@ export interface AppOptions {
   /** Whether loopback is all that protects the hub. */
   readonly loopbackOnly: boolean;
   readonly guard: Guard;
+  /** Null: nothing is recorded. */
+  readonly audit: AuditTrail | null;
   readonly trustedProxies: TrustedProxies;
   readonly runtime: Runtime;
   readonly log: Logger;
@@ -35,24 +39,50 @@ export function createApp(options: AppOptions): Hono {
   const allowed = new Map<string, string[]>();
   const allow = (path: string, method: string) => allowed.set(path, [...(allowed.get(path) ?? []), method]);
 
+  const writeLater = (context: Context, later: Later): Response => {
+    const { method, url } = context.req;
+    return answerLater(later, context.env as HttpBindings, (error) =>
+      laterErrorResponse(error, { method, url }, runtime, log),
+    );
+  };
+
   for (const { spec, handle } of endpoints) {
     const path = spec.path.replaceAll(/\{(\w+)\}/g, ':$1');
     const method = spec.method.toUpperCase();
     const access = accessTo(method, spec.path);
+    const audit = auditOf(spec, options.audit, runtime.clock);
     allow(path, method);
-    app.on(method, path, async (context) => {
+
+    const answer = async (context: Context, client: Client, seen: SeenRequest) => {
       const { incoming } = context.env as HttpBindings;
-      const caller = await guard(access, incoming.headers.authorization);
+      const caller = await guard(access, incoming.headers.authorization, (identified) => {
+        seen.caller = identified;
+      });
       const params = spec.params ? validated(spec.params, context.req.param()) : undefined;
       const query = spec.query ? validated(spec.query, queryOf(context)) : undefined;
       const body = spec.body ? validated(spec.body, await readJson(context, maxBodyBytes)) : undefined;
-      const client = new Client(incoming, trustedProxies);
-      const answer = await handle({ params, query, body, context, caller, client });
-      if (!(answer instanceof Later)) return answer;
-      const { url } = context.req;
-      return answerLater(answer, context.env as HttpBindings, (error) =>
-        laterErrorResponse(error, { method, url }, runtime, log),
-      );
+      return handle({ params, query, body, context, caller, client, note: seen.note });
+    };
+
+    app.on(method, path, async (context) => {
+      const client = new Client((context.env as HttpBindings).incoming, trustedProxies);
+      // Who has gone away by the end was here at the beginning.
+      const address = audit ? client.address : '';
+      const seen: SeenRequest = {
+        path: audit ? pathOf(context.req.url) : '',
+        address,
+        note: {},
+        caller: null,
+      };
+      try {
+        const answered = await answer(context, client, seen);
+        if (answered instanceof Later) return writeLater(context, answered);
+        audit?.answered(seen, answered.status);
+        return answered;
+      } catch (error) {
+        audit?.failed(seen, error);
+        throw error;
+      }
     });
   }
 

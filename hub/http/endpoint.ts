@@ -2,6 +2,7 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
 import type { Caller } from '../core/access.js';
+import type { AuditNote } from './audit.js';
 import type { Client } from './client.js';
 import type { Later } from './later.js';
 
@@ -38,6 +39,8 @@ export interface EndpointInput<Params, Query, Body> {
   readonly caller: Caller;
   /** From where. */
   readonly client: Client;
+  /** For what the audit log shall say of this request beyond what is seen from outside. */
+  readonly note: AuditNote;
 }
 
 export type Answer = Response | Later;

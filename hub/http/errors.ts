@@ -73,6 +73,11 @@ function headersOf(error: unknown): Record<string, string> {
   };
 }
 
+/** The status that an error is answered with. */
+export function statusOf(error: unknown): ContentfulStatusCode {
+  return error instanceof HubError ? STATUS_OF[error.code] : 500;
+}
+
 interface Fault {
   readonly status: ContentfulStatusCode;
   readonly message: string;
@@ -89,13 +94,14 @@ function faultOf(
   runtime: Runtime,
   log: Logger,
 ): Fault {
-  if (error instanceof HubError) return { status: STATUS_OF[error.code], message: error.message };
+  if (error instanceof HubError) return { status: statusOf(error), message: error.message };
   const reference = runtime.newId();
   log.error({ err: error, reference, method, path }, 'unexpected error');
   return { status: 500, message: `unexpected error; the log of the hub tells more under ${reference}` };
 }
 
-function pathOf(url: string): string {
+/** As it was called: nothing is decoded. */
+export function pathOf(url: string): string {
   return new URL(url).pathname;
 }
 

@@ -4,18 +4,28 @@ import { HubError } from '../core/errors.js';
 import type { Callers } from '../engine/accounts/callers.js';
 import type { Access } from './access-table.js';
 
-/** Gives who calls. Throws UNAUTHENTICATED and FORBIDDEN. */
-export type Guard = (access: Access, authorization: string | undefined) => Caller | Promise<Caller>;
+/** Gives who calls. Throws UNAUTHENTICATED and FORBIDDEN; `identified` hears who it is before that is told. */
+export type Guard = (
+  access: Access,
+  authorization: string | undefined,
+  identified: (caller: Caller) => void,
+) => Caller | Promise<Caller>;
 
 /** While security is off. */
 export const openDoor: Guard = () => ANYBODY;
 
 export function guardWith(callers: Callers): Guard {
-  const admit = async (role: Exclude<Access, 'OPEN'>, authorization: string | undefined) => {
+  const admit = async (
+    role: Exclude<Access, 'OPEN'>,
+    authorization: string | undefined,
+    identified: (caller: Caller) => void,
+  ) => {
     const caller = await callers.identify(authorization);
+    identified(caller);
     if (holdsRole(caller, role)) return caller;
     const held = caller.roles.length === 0 ? 'no role' : caller.roles.join(', ');
     throw new HubError('FORBIDDEN', `this takes the role ${role}; ${caller.username} has ${held}`);
   };
-  return (access, authorization) => (access === 'OPEN' ? ANYBODY : admit(access, authorization));
+  return (access, authorization, identified) =>
+    access === 'OPEN' ? ANYBODY : admit(access, authorization, identified);
 }

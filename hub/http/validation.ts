@@ -80,6 +80,21 @@ export function queryText() {
   return z.string({ error: 'must be given once' }).meta({ override: shown({ type: 'string' }) });
 }
 
+/** A moment in a query; the value is in milliseconds since 1970. */
+export function queryMoment() {
+  const message =
+    'must be a moment such as 2026-11-21T06:53:00Z or 2026-11-21T06:53:00.123+01:00, given once';
+  return (
+    z
+      .string({ error: message })
+      // In a query, "+" is a space unless it was escaped.
+      .transform((text) => text.replace(' ', '+'))
+      .pipe(z.iso.datetime({ offset: true, error: message }))
+      .transform((text) => Date.parse(text))
+      .meta({ override: shown({ type: 'string', format: 'date-time' }) })
+  );
+}
+
 export function queryBoolean() {
   const message = 'must be true or false, given once';
   return z

@@ -46,6 +46,7 @@ export async function walkThroughInterface(call: Call, agent: FakeAgent): Promis
   for (const version of ['9.1.0', 'none']) {
     await expected(200, 'POST', '/api/x/explain', { classifiers: [{ type: 'VERSION', value: version }] });
   }
+  await expected(200, 'GET', '/api/x/audit?limit=10&outcome=REFUSED&from=2026-11-21T06:53:00Z');
 }
 
 interface Walker {

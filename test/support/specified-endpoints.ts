@@ -93,6 +93,7 @@ export const ADDITIONS = parse(`
   GET    /openapi.json                                             200
   GET    /api/x/tasks/{id}/explain                                 200 404
   POST   /api/x/explain                                            200
+  GET    /api/x/audit                                              200
 `);
 
 function parse(table: string): SpecifiedEndpoint[] {

@@ -1,0 +1,58 @@
+import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { AuditEntry } from '../core/ports/audit.js';
+import { entry } from './fixtures/entries.js';
+import { sparing } from './sparing.js';
+
+let recorded: AuditEntry[];
+let runtime: ReturnType<typeof manualRuntime>;
+let trail: ReturnType<typeof sparing>;
+beforeEach(() => {
+  recorded = [];
+  runtime = manualRuntime();
+  trail = sparing({ record: (taken) => recorded.push(taken) }, runtime);
+});
+
+const refusal = (address: string) =>
+  entry(0, { user: null, by: null, outcome: 'REFUSED', status: 401, address });
+
+describe('sparing the audit log', () => {
+  it('records all that is done by callers who are known, and all that is allowed', () => {
+    for (let n = 0; n < 500; n++) {
+      trail.record(entry(n));
+      trail.record(entry(n, { outcome: 'REFUSED' }));
+      trail.record(entry(n, { user: null, by: null }));
+    }
+    expect(recorded).toHaveLength(1500);
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  it('counts the refusals of an unknown caller beyond the twentieth of a minute', async () => {
+    for (let n = 0; n < 1000; n++) trail.record(refusal('10.0.0.66'));
+    trail.record(refusal('10.0.0.17'));
+    expect(recorded).toHaveLength(21);
+    await runtime.advance(60_000);
+    expect(recorded.slice(21)).toEqual([
+      expect.objectContaining({
+        action: 'MORE_REFUSALS',
+        address: '10.0.0.66',
+        detail: '980 more within 60 s, from 2 addresses; most from this one',
+      }),
+    ]);
+    trail.record(refusal('10.0.0.66'));
+    expect(recorded).toHaveLength(23);
+  });
+
+  it('is not misled by many addresses', () => {
+    for (let n = 0; n < 5000; n++) trail.record(refusal(`2001:db8::${n.toString(16)}`));
+    expect(recorded).toHaveLength(200);
+    trail.flush();
+    expect(recorded[200]?.detail).toMatch(/^4800 more within 60 s, from 1001 addresses/);
+  });
+
+  it('says nothing of refusals that have an entry of their own', async () => {
+    trail.record(refusal('10.0.0.17'));
+    await runtime.advance(60_000);
+    expect(recorded).toHaveLength(1);
+  });
+});

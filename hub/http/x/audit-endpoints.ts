@@ -1,0 +1,113 @@
+/** The audit log for administrators: an addition of this product beside the contract. */
+import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
+import { z } from 'zod';
+import {
+  AUDIT_EVENTS,
+  AUDIT_MEANS,
+  AUDIT_OUTCOMES,
+  type AuditEntry,
+  type AuditReader,
+} from '../../core/ports/audit.js';
+import { type Endpoint, endpoint } from '../endpoint.js';
+import { shownDefault } from '../shown.js';
+import { enumeration, queryInteger, queryMoment, queryText } from '../validation.js';
+
+const DEFAULT_LIMIT = 100;
+
+const auditQuery = z.object({
+  limit: queryInteger({ minimum: 1, maximum: 1000 })
+    .default(DEFAULT_LIMIT)
+    .meta({
+      description: 'How many entries at most.',
+      example: DEFAULT_LIMIT,
+      override: shownDefault(DEFAULT_LIMIT),
+    }),
+  before: queryText()
+    .optional()
+    .meta({ description: 'The `next` of an earlier answer: goes on where that ended.', example: '1.52817' }),
+  user: queryText().optional().meta({ description: 'Of this user only.', example: 'anna' }),
+  action: queryText()
+    .optional()
+    .meta({ description: 'This action only.', example: 'DELETE /api/2.0/workbench/task/{id}/cancel' }),
+  outcome: enumeration(AUDIT_OUTCOMES)
+    .optional()
+    .meta({ description: 'With this outcome only.', example: 'REFUSED' }),
+  from: queryMoment()
+    .optional()
+    .meta({ description: 'From this moment on.', example: '2026-11-21T06:00:00Z' }),
+  to: queryMoment()
+    .optional()
+    .meta({ description: 'Up to this moment, which is not included.', example: '2026-11-21T07:00:00Z' }),
+});
+
+const auditEntry = z
+  .object({
+    at: z.string().meta({ description: 'When, with offset.', example: '2026-11-21T06:53:00.123+01:00' }),
+    user: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          'Name of the user or agent, or of the account that gave a command; absent as long as nobody showed who it is. ' +
+          'Without `by` it is only a claim.',
+        example: 'anna',
+      }),
+    by: z.enum(AUDIT_MEANS).optional().meta({ description: 'How it showed that.', example: 'SESSION' }),
+    address: z.string().optional().meta({
+      description: 'From where; absent for commands on the machine of the hub.',
+      example: '10.0.0.17',
+    }),
+    action: z.string().meta({
+      description: `Method and path template of an endpoint, or one of ${AUDIT_EVENTS.join(', ')}.`,
+      example: 'DELETE /api/2.0/workbench/task/{id}/cancel',
+    }),
+    resource: z.string().meta({
+      description: 'The path with its identifiers, without query.',
+      example: '/api/2.0/workbench/task/019aa4f2-6d3c-7c41-9f0e-000000000001/cancel',
+    }),
+    outcome: z.enum(AUDIT_OUTCOMES).meta({
+      description: 'REFUSED: for who it was. FAILED: for another reason.',
+      example: 'ALLOWED',
+    }),
+    status: z.int().optional().meta({ description: 'HTTP status, where there was one.', example: 204 }),
+    detail: z.string().optional().meta({ description: 'More about it, or why not.' }),
+  })
+  .meta({ id: 'AuditEntry' });
+
+const auditPage = z
+  .object({
+    entries: z.array(auditEntry).meta({ description: 'Newest first.' }),
+    next: z.string().optional().meta({
+      description: 'To be sent as `before` for older ones; absent when there are none.',
+      example: '1.52817',
+    }),
+  })
+  .meta({ id: 'AuditPage' });
+
+export function auditEndpoints(audit: AuditReader): Endpoint[] {
+  return [
+    endpoint(
+      {
+        method: 'get',
+        path: '/api/x/audit',
+        tag: 'Administration',
+        summary: 'Who did what, newest first',
+        description: 'Recorded while security is on: every change, and every refused request.',
+        query: auditQuery,
+        responses: { 200: { description: 'The entries.', schema: auditPage } },
+      },
+      async ({ query: { from, to, ...query }, context }) => {
+        const page = await audit.read({ ...query, fromMs: from, toMs: to }, context.req.raw.signal);
+        return context.json({
+          entries: page.entries.map(present),
+          ...(page.next === null ? {} : { next: page.next }),
+        });
+      },
+    ),
+  ];
+}
+
+function present({ atMs, ...entry }: AuditEntry) {
+  const told = Object.entries(entry).filter(([, value]) => value !== null);
+  return { at: offsetTimestamp(atMs), ...Object.fromEntries(told) };
+}
