@@ -24,6 +24,7 @@ import { actuatorEndpoints } from './http/actuator/actuator-endpoints.js';
 import { logfileEndpoint } from './http/actuator/logfile-endpoint.js';
 import { createApp } from './http/app.js';
 import { Client, trustedProxies } from './http/client.js';
+import { errorBody } from './http/errors.js';
 import { openDoor } from './http/guard.js';
 import { openApiDocument } from './http/openapi.js';
 import { taskRequests } from './http/task-requests.js';
@@ -168,7 +169,12 @@ export function createHub(
       log,
     });
     const enrol = enrolmentHandler({ credentials, door, timers: runtime.timers, log });
-    const transfer = transferHandler({ files, door, log });
+    const transfer = transferHandler({
+      files,
+      door,
+      log,
+      errorBody: (status, message, path) => errorBody(runtime.clock, status, message, path),
+    });
     const web = webServer({
       host: config.server.host,
       port: config.server.port,

@@ -17,10 +17,16 @@ import {
   DigestMismatch,
   type FileStore,
   type SmallFiles,
+  WrongOffset,
 } from '../core/ports/files.js';
+import { writeStream } from './batched-writes.js';
+import { PartialContents } from './partial-contents.js';
 
 /** Contents up to this size go into the database. */
 export const MAX_SMALL_BYTES = 32 * 1024;
+
+/** Read at a time. */
+const READ_BYTES = 256 * 1024;
 
 const TEMPORARY_FOLDER = 'incoming';
 
@@ -31,8 +37,8 @@ export async function openContentStore(
   runtime: Runtime,
 ): Promise<FileStore> {
   const temporaryFolder = join(folder, TEMPORARY_FOLDER);
-  await rm(temporaryFolder, { recursive: true, force: true });
   await mkdir(temporaryFolder, { recursive: true });
+  const partial = await PartialContents.open(temporaryFolder, runtime);
 
   const pathOf = (digest: string) => join(folder, digest.slice(0, 2), digest);
 
@@ -42,19 +48,26 @@ export async function openContentStore(
     return utimes(pathOf(digest), now, now).then(() => true, absent(false));
   };
 
-  const writeFile = async (content: AsyncIterable<Buffer>, expected: FileRef | null): Promise<FileRef> => {
+  /** Gives a whole and synced file its name. */
+  const keep = async (path: string, digest: string): Promise<void> => {
+    const parent = join(folder, digest.slice(0, 2));
+    await mkdir(parent, { recursive: true });
+    await rename(path, pathOf(digest));
+    await syncFolder(parent);
+    await syncFolder(folder);
+  };
+
+  const writeFile = async (content: AsyncIterable<Buffer>): Promise<FileRef> => {
     const temporary = join(temporaryFolder, runtime.newId());
     const hash = createHash('sha256');
     let sizeBytes = 0;
     try {
       const handle = await open(temporary, 'wx', 0o600);
       try {
-        for await (const chunk of content) {
+        await writeStream(handle, content, (chunk) => {
           hash.update(chunk);
           sizeBytes += chunk.length;
-          if (expected && sizeBytes > expected.sizeBytes) break;
-          await handle.writeFile(chunk);
-        }
+        });
         const now = runtime.clock.nowMs() / 1000;
         await handle.utimes(now, now);
         await handle.sync();
@@ -62,22 +75,11 @@ export async function openContentStore(
         await handle.close();
       }
       const digest = hash.digest('hex');
-      if (expected && (digest !== expected.digest || sizeBytes !== expected.sizeBytes)) {
-        throw new DigestMismatch(
-          `announced ${expected.digest} (${expected.sizeBytes} bytes), came ${digest}`,
-        );
-      }
-      const parent = join(folder, digest.slice(0, 2));
-      await mkdir(parent, { recursive: true });
-      await rename(temporary, pathOf(digest));
-      await syncFolder(parent);
-      await syncFolder(folder);
+      await keep(temporary, digest);
       return { digest, sizeBytes };
     } catch (error) {
       await rm(temporary, { force: true });
-      throw isDiskFull(error)
-        ? new HubError('STORAGE_FULL', 'the disk of the hub is full; the file was not kept', { cause: error })
-        : error;
+      throw fault(error);
     }
   };
 
@@ -92,21 +94,27 @@ export async function openContentStore(
       if (content.length <= MAX_SMALL_BYTES) return putSmall(content);
       const digest = createHash('sha256').update(content).digest('hex');
       if (await touch(digest)) return { digest, sizeBytes: content.length };
-      return writeFile(chunksOf(content), null);
+      return writeFile(chunksOf(content));
     },
 
     async store(content, maxBytes) {
       const stream = limited(content, maxBytes);
       const first = await readUpTo(stream, MAX_SMALL_BYTES);
       if (first.isWhole) return putSmall(first.bytes);
-      return writeFile(rejoined(first.bytes, stream), null);
+      return writeFile(rejoined(first.bytes, stream));
     },
 
-    async receive(expected, content) {
+    async receive(expected, content, fromByte = 0) {
+      const { digest: announced } = expected;
       if (expected.sizeBytes > MAX_SMALL_BYTES) {
-        await writeFile(content, expected);
+        await partial
+          .receive(expected, content, fromByte, (path) => keep(path, announced))
+          .catch((error: unknown) => {
+            throw fault(error);
+          });
         return;
       }
+      if (fromByte > 0) throw new WrongOffset(0);
       const whole = await readAll(content, expected.sizeBytes);
       const digest = createHash('sha256').update(whole).digest('hex');
       if (digest !== expected.digest || whole.length !== expected.sizeBytes) {
@@ -116,6 +124,8 @@ export async function openContentStore(
       }
       await putSmall(whole);
     },
+
+    receivedBytes: (digest) => partial.sizeOf(digest),
 
     async find(digest) {
       const content = await small.find(digest);
@@ -142,7 +152,7 @@ export async function openContentStore(
           removed++;
         }
       }
-      return removed;
+      return removed + (await partial.sweep(beforeMs));
     },
   };
   return store;
@@ -192,9 +202,9 @@ function part(content: Buffer, range: ByteRange | undefined): Buffer {
 }
 
 function readFile(path: string, range: ByteRange | undefined): Readable {
-  if (!range) return createReadStream(path);
+  if (!range) return createReadStream(path, { highWaterMark: READ_BYTES });
   if (range.start >= range.end) return Readable.from([]);
-  return createReadStream(path, { start: range.start, end: range.end - 1 });
+  return createReadStream(path, { highWaterMark: READ_BYTES, start: range.start, end: range.end - 1 });
 }
 
 /** Reads a stream that should have `sizeBytes`; stops soon after when it has more. */
@@ -226,7 +236,9 @@ function absent<T>(value: T): (error: unknown) => T {
   };
 }
 
-function isDiskFull(error: unknown): boolean {
+/** What a full disk says, in the words of the hub; everything else stays as it is. */
+function fault(error: unknown): unknown {
   const code = (error as NodeJS.ErrnoException | null)?.code;
-  return code === 'ENOSPC' || code === 'EDQUOT';
+  if (code !== 'ENOSPC' && code !== 'EDQUOT') return error;
+  return new HubError('STORAGE_FULL', 'the disk of the hub is full; the file was not kept', { cause: error });
 }

@@ -3,10 +3,17 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { ContentTooLarge, DigestMismatch, type FileStore } from '@workbench-hub/hub/core/ports/files';
+import {
+  ContentTooLarge,
+  ContentUnderWay,
+  DigestMismatch,
+  type FileStore,
+  WrongOffset,
+} from '@workbench-hub/hub/core/ports/files';
 import { MAX_SMALL_BYTES, openContentStore } from '@workbench-hub/hub/files/content-store';
 import { openSqliteStore, type Store } from '@workbench-hub/hub/store/sqlite/store';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
 import { memoryLog } from '../support/memory-log.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
@@ -157,17 +164,100 @@ describe('a content that is not the one announced', () => {
     expect(await onDisk()).toEqual([]);
   });
 
-  it('leaves nothing either when its stream breaks', async () => {
+  it('leaves nothing of what came before it, either', async () => {
     const content = contentOf(100_000);
-    const broken = Readable.from(
-      (async function* () {
-        yield content.subarray(0, 50_000);
-        throw new Error('the connection broke');
-      })(),
-    );
-    await expect(files.receive(refOf(content), broken)).rejects.toThrow('the connection broke');
+    const ref = refOf(content);
+    await expect(files.receive(ref, broken(content.subarray(0, 50_000)))).rejects.toThrow('broke');
+    const other = contentOf(50_000, 'other');
+    await expect(files.receive(ref, Readable.from([other]), 50_000)).rejects.toThrow(DigestMismatch);
+    expect(await files.receivedBytes(ref.digest)).toBe(0);
     expect(await onDisk()).toEqual([]);
-    expect(await files.find(refOf(content).digest)).toBeUndefined();
+  });
+});
+
+/** A stream that gives this and breaks. */
+function broken(bytes: Buffer): Readable {
+  return Readable.from(
+    (async function* () {
+      yield bytes;
+      throw new Error('the connection broke');
+    })(),
+  );
+}
+
+/** A stream that gives what it is given, and stays open. */
+function openEnded(...chunks: Buffer[]): Readable {
+  const stream = new Readable({ read: () => undefined });
+  for (const chunk of chunks) stream.push(chunk);
+  return stream;
+}
+
+describe('a content whose stream breaks', () => {
+  const content = Buffer.from(Array.from({ length: 3_000_000 }, (_, at) => at % 251));
+  const ref = refOf(content);
+  const rest = (from: number) => Readable.from([content.subarray(from)]);
+
+  it.each([1, 300_000, 1_500_000, 2_999_999])('after %d bytes is gone on with from there', async (bytes) => {
+    await expect(files.receive(ref, broken(content.subarray(0, bytes)))).rejects.toThrow('broke');
+    expect(await files.find(ref.digest)).toBeUndefined();
+    expect(await files.receivedBytes(ref.digest)).toBe(bytes);
+    await files.receive(ref, rest(bytes), bytes);
+    expect((await read(ref.digest))?.equals(content)).toBe(true);
+    expect(await files.receivedBytes(ref.digest)).toBe(0);
+    expect(await onDisk()).toHaveLength(1);
+  });
+
+  it('again and again comes nearer to its end each time, also after a restart', async () => {
+    for (let from = 0; from < 3_000_000; from += 500_000) {
+      expect(await files.receivedBytes(ref.digest)).toBe(from);
+      const piece = content.subarray(from, from + 500_000);
+      await expect(files.receive(ref, broken(piece), from)).rejects.toThrow('broke');
+      files = await open();
+    }
+    await files.receive(ref, rest(0), 0);
+    expect((await read(ref.digest))?.equals(content)).toBe(true);
+  });
+
+  it('is sent from its beginning by those who know nothing of what is kept', async () => {
+    await expect(files.receive(ref, broken(content.subarray(0, 1000)))).rejects.toThrow('broke');
+    await files.receive(ref, rest(0));
+    expect((await read(ref.digest))?.equals(content)).toBe(true);
+    expect(await onDisk()).toHaveLength(1);
+  });
+
+  it('is not gone on with from elsewhere, and what is kept stays', async () => {
+    await expect(files.receive(ref, rest(10), 10)).rejects.toMatchObject({ receivedBytes: 0 });
+    expect(await onDisk()).toEqual([]);
+    await expect(files.receive(ref, broken(content.subarray(0, 1000)))).rejects.toThrow('broke');
+    for (const from of [999, 1001]) {
+      const refusal = files.receive(ref, rest(from), from);
+      await expect(refusal).rejects.toThrow(WrongOffset);
+      await expect(refusal).rejects.toMatchObject({ receivedBytes: 1000 });
+    }
+    expect(await files.receivedBytes(ref.digest)).toBe(1000);
+  });
+
+  it('is received from one sender at a time, unless that one has fallen silent', async () => {
+    const silent = openEnded(content.subarray(0, 1_100_000));
+    const first = files.receive(ref, silent);
+    const firstEnds = expect(first).rejects.toThrow('another connection goes on');
+    await eventually(async () => (await files.receivedBytes(ref.digest)) === 1_100_000);
+    runtime.skip(9_000);
+    await expect(files.receive(ref, rest(0))).rejects.toThrow(ContentUnderWay);
+    await expect(files.receive(ref, rest(1_100_000), 1_100_000)).rejects.toThrow(ContentUnderWay);
+    runtime.skip(1_000);
+    await files.receive(ref, rest(1_100_000), 1_100_000);
+    await firstEnds;
+    expect((await read(ref.digest))?.equals(content)).toBe(true);
+  });
+
+  it('is swept when nobody goes on with it for long', async () => {
+    await expect(files.receive(ref, broken(content.subarray(0, 1000)))).rejects.toThrow('broke');
+    runtime.skip(HOUR_MS);
+    expect(await files.sweep(HOUR_MS)).toBe(0);
+    runtime.skip(1);
+    expect(await files.sweep(HOUR_MS)).toBe(1);
+    expect(await onDisk()).toEqual([]);
   });
 });
 

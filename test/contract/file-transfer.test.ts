@@ -16,6 +16,13 @@ afterAll(() => hub.stop());
 const digestOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');
 const MISSING = 'a'.repeat(64);
 
+/** Of the error body. */
+async function messageOf(answer: Response): Promise<string> {
+  const body = (await answer.json()) as Record<string, unknown>;
+  expect(body).toMatchObject({ status: answer.status, path: new URL(answer.url).pathname });
+  return String(body['message']);
+}
+
 function ask(path: string, init: RequestInit = {}, token = hub.token): Promise<Response> {
   return fetch(`${hub.address}/agent/files/${path}`, {
     ...init,
@@ -50,7 +57,7 @@ describe('a content', () => {
   it.each([10, 100_000])('that is not the one announced is refused (%d bytes)', async (bytes) => {
     const answer = await ask(MISSING, { method: 'PUT', body: Buffer.alloc(bytes, 'x') });
     expect(answer.status).toBe(400);
-    expect(await answer.text()).toMatch(/^announced a{64} \(\d+ bytes\), came [0-9a-f]{64}\n$/);
+    expect(await messageOf(answer)).toMatch(/^announced a{64} \(\d+ bytes\), came [0-9a-f]{64}/);
     expect((await ask(MISSING)).status).toBe(404);
   });
 
@@ -66,7 +73,7 @@ describe('a content', () => {
       body,
       duplex: 'half',
     } as RequestInit);
-    expect([answer.status, await answer.text()]).toEqual([411, 'Content-Length is required\n']);
+    expect([answer.status, await messageOf(answer)]).toEqual([411, 'Content-Length is required']);
   });
 
   it('whose sender goes away half-way is not kept, and that is no error of the hub', async () => {
@@ -81,9 +88,114 @@ describe('a content', () => {
     socket.write(content.subarray(0, 100_000), () => socket.destroy());
     await once(socket, 'close');
     expect((await ask(digestOf(content))).status).toBe(404);
-    // The hub has noticed by the time at which it can take the same content whole.
-    expect((await ask(digestOf(content), { method: 'PUT', body: content })).status).toBe(204);
+    // 409 until the hub has noticed.
+    await eventually(
+      async () => (await ask(digestOf(content), { method: 'PUT', body: content })).status === 204,
+    );
     await eventually(() => hub.log.every(({ level }) => level < LOG_LEVEL.ERROR));
+  });
+});
+
+/** Sends the bytes of a content from `start` up to `end`, and cuts the connection when the hub has kept them. */
+async function cutAt(content: Buffer, start: number, end: number): Promise<void> {
+  const { hostname, port } = new URL(hub.address);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  const range = `Content-Range: bytes ${start}-${content.length - 1}/${content.length}\r\n`;
+  socket.write(
+    `PUT /agent/files/${digestOf(content)} HTTP/1.1\r\nHost: hub\r\nAuthorization: Bearer ${hub.token}\r\n` +
+      `${start === 0 ? '' : range}Content-Length: ${content.length - start}\r\n\r\n`,
+  );
+  socket.write(content.subarray(start, end));
+  await eventually(async () => (await offsetOf(content)) === end);
+  socket.destroy();
+}
+
+/** Goes on until the hub has noticed that the former sender is gone. */
+function goOnSoon(content: Buffer, start: number, from = content): Promise<Response> {
+  return eventually(async () => {
+    const headers = { 'content-range': `bytes ${start}-${content.length - 1}/${content.length}` };
+    const put = await ask(digestOf(content), { method: 'PUT', body: from.subarray(start), headers });
+    return put.status !== 409 && put;
+  });
+}
+
+/** How much the hub says it keeps of a content. */
+async function offsetOf(content: Buffer): Promise<number> {
+  const { headers } = await ask(digestOf(content), { method: 'HEAD' });
+  return Number(headers.get('upload-offset'));
+}
+
+describe('an upload that broke off', () => {
+  it.each([10, 50, 99])('at %d %% is gone on with from there', async (percent) => {
+    const content = Buffer.alloc(2_000_000, `broken at ${percent}`);
+    expect(await offsetOf(content)).toBe(0);
+    const end = (content.length * percent) / 100;
+    await cutAt(content, 0, end);
+    const answer = await goOnSoon(content, end);
+    expect(answer.status).toBe(204);
+    expect(digestOf(Buffer.from(await (await ask(digestOf(content))).arrayBuffer()))).toBe(digestOf(content));
+    expect(hub.log.filter(({ level }) => level >= LOG_LEVEL.ERROR)).toEqual([]);
+  });
+
+  it('is not gone on with from elsewhere: 409 says from where', async () => {
+    const content = Buffer.alloc(200_000, 'elsewhere');
+    const headers = { 'content-range': 'bytes 1000-199999/200000' };
+    const answer = await ask(digestOf(content), { method: 'PUT', body: content.subarray(1000), headers });
+    expect([answer.status, answer.headers.get('upload-offset')]).toEqual([409, '0']);
+    expect(await messageOf(answer)).toBe('0 bytes of this content are kept: go on from there');
+  });
+
+  it('and goes on with other bytes is a 400, and begins anew', async () => {
+    const content = Buffer.alloc(200_000, 'bytes');
+    await cutAt(content, 0, 1000);
+    const other = Buffer.alloc(200_000, 'other');
+    const answer = await goOnSoon(content, 1000, other);
+    expect(answer.status).toBe(400);
+    await answer.text();
+    expect(await offsetOf(content)).toBe(0);
+    expect((await ask(digestOf(content), { method: 'PUT', body: content })).status).toBe(204);
+  });
+
+  it.each([
+    'bytes 0-9/11',
+    'bytes 0-8/9',
+    'bytes 5-9/10',
+    'bytes 0-9/*',
+    'bytes */10',
+    'lines 0-9/10',
+    'bytes 0-9/10, 0-9/10',
+    `bytes 0-9/${'9'.repeat(30)}`,
+  ])('is not gone on with by a Content-Range that makes no sense: %s', async (range) => {
+    const answer = await ask(MISSING, {
+      method: 'PUT',
+      body: Buffer.alloc(10),
+      headers: { 'content-range': range },
+    });
+    expect(answer.status).toBe(400);
+    expect(await messageOf(answer)).toMatch(/^Content-Range names the bytes/);
+  });
+});
+
+describe('a part of a content', () => {
+  it.each([1000, 3_000_000])('of %d bytes is fetched by its range', async (bytes) => {
+    const content = Buffer.from(Array.from({ length: bytes }, (_, at) => at % 251));
+    const digest = digestOf(content);
+    await ask(digest, { method: 'PUT', body: content });
+    const whole = await ask(digest, { method: 'HEAD' });
+    expect([whole.headers.get('etag'), whole.headers.get('accept-ranges')]).toEqual([`"${digest}"`, 'bytes']);
+    const rest = await ask(digest, { headers: { range: 'bytes=100-', 'if-range': `"${digest}"` } });
+    expect([rest.status, rest.headers.get('content-range'), rest.headers.get('content-length')]).toEqual([
+      206,
+      `bytes 100-${bytes - 1}/${bytes}`,
+      `${bytes - 100}`,
+    ]);
+    expect(Buffer.from(await rest.arrayBuffer()).equals(content.subarray(100))).toBe(true);
+    const other = await ask(digest, { headers: { range: 'bytes=100-', 'if-range': '"another"' } });
+    expect([other.status, (await other.arrayBuffer()).byteLength]).toEqual([200, bytes]);
+    const beyond = await ask(digest, { headers: { range: `bytes=${bytes}-` } });
+    expect([beyond.status, beyond.headers.get('content-range')]).toEqual([416, `bytes */${bytes}`]);
+    expect(await messageOf(beyond)).toBe(`the file has ${bytes} bytes`);
   });
 });
 
@@ -116,6 +228,6 @@ describe('a request', () => {
 
   it.each(['POST', 'DELETE', 'PATCH'])('by %s is a 405', async (method) => {
     const answer = await ask(MISSING, { method });
-    expect([answer.status, await answer.text()]).toEqual([405, 'GET, HEAD or PUT only\n']);
+    expect([answer.status, await messageOf(answer)]).toEqual([405, 'GET, HEAD or PUT only']);
   });
 });

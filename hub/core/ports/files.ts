@@ -18,6 +18,27 @@ export class ContentTooLarge extends Error {
   }
 }
 
+/** What is to be taken up does not begin where what was kept ends. */
+export class WrongOffset extends Error {
+  override readonly name = 'WrongOffset';
+  /** How much is kept. */
+  readonly receivedBytes: number;
+
+  constructor(receivedBytes: number) {
+    super(`${receivedBytes} bytes of this content are kept: go on from there`);
+    this.receivedBytes = receivedBytes;
+  }
+}
+
+/** Somebody else sends the same content at the moment. */
+export class ContentUnderWay extends Error {
+  override readonly name = 'ContentUnderWay';
+
+  constructor() {
+    super('somebody else is sending this content: ask for it again in a moment');
+  }
+}
+
 /** From `start` up to `end`, not included; both within the content. */
 export interface ByteRange {
   readonly start: number;
@@ -37,8 +58,13 @@ export interface FileStore {
   /** The same for a stream, which never lies in memory as a whole. Rejects with {@link ContentTooLarge} as soon as more
    *  than `maxBytes` have come; what the stream rejects with, this rejects with. Then nothing is kept. */
   store(content: AsyncIterable<Buffer>, maxBytes: number): Promise<FileRef>;
-  /** The same for a stream whose digest was announced; rejects with {@link DigestMismatch} when it differs. */
-  receive(expected: FileRef, content: Readable): Promise<void>;
+  /** The same for a stream whose digest was announced; rejects with {@link DigestMismatch} when it differs. What came
+   *  before the stream broke is kept for a while, unless it is small: then `content` may hold the bytes from `fromByte`
+   *  on. Rejects with {@link WrongOffset} when they are not the next ones, with {@link ContentUnderWay} while they come
+   *  from somebody else. */
+  receive(expected: FileRef, content: Readable, fromByte?: number): Promise<void>;
+  /** How many bytes are kept of a content that is not whole yet. */
+  receivedBytes(digest: string): Promise<number>;
   find(digest: string): Promise<StoredFile | undefined>;
   /** Removes contents that no task names and that are older than `ageMs`; gives how many. */
   sweep(ageMs: number): Promise<number>;

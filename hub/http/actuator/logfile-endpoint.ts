@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
+import { contentRange, rangeOf } from '../../core/byte-range.js';
 import { HubError } from '../../core/errors.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
 
@@ -31,11 +32,11 @@ export function logfileEndpoint(file: string): Endpoint {
       }
       if (sizeBytes === 0) return context.body('', 200, TEXT);
       // The file grows meanwhile; what is announced is what is sent.
-      const { start, end } = range ?? { start: 0, end: sizeBytes - 1 };
-      const body = Readable.toWeb(createReadStream(file, { start, end })) as ReadableStream;
-      const headers = { ...TEXT, 'content-length': String(end - start + 1) };
+      const { start, end } = range ?? { start: 0, end: sizeBytes };
+      const body = Readable.toWeb(createReadStream(file, { start, end: end - 1 })) as ReadableStream;
+      const headers = { ...TEXT, 'content-length': String(end - start) };
       if (!range) return context.body(body, 200, headers);
-      return context.body(body, 206, { ...headers, 'content-range': `bytes ${start}-${end}/${sizeBytes}` });
+      return context.body(body, 206, { ...headers, 'content-range': contentRange(range, sizeBytes) });
     },
   );
 }
@@ -48,20 +49,3 @@ async function sizeOf(file: string): Promise<number> {
     return 0;
   }
 }
-
-/** One range in bytes; undefined for none, another unit, several, or what is none (RFC 9110, 14.2: it is passed over). */
-function rangeOf(
-  header: string | undefined,
-  sizeBytes: number,
-): { start: number; end: number } | 'UNSATISFIABLE' | undefined {
-  const [found, from, to = '', lastBytes] = ONE_RANGE.exec(header ?? '') ?? [];
-  if (found === undefined) return undefined;
-  if (from !== undefined && to !== '' && Number(to) < Number(from)) return undefined;
-  // More of the last bytes than there are is all of them (14.1.2).
-  const start = from === undefined ? Math.max(sizeBytes - Number(lastBytes), 0) : Number(from);
-  if (start >= sizeBytes) return 'UNSATISFIABLE';
-  return { start, end: to === '' ? sizeBytes - 1 : Math.min(Number(to), sizeBytes - 1) };
-}
-
-/** `bytes=5-9`, `bytes=5-`, `bytes=-5` */
-const ONE_RANGE = /^bytes=[ \t]*(?:(\d+)-(\d*)|-(\d+))[ \t]*$/i;

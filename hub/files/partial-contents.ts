@@ -1,0 +1,172 @@
+/** Contents of which only the beginning has come: `<digest>.partial` each, for senders that take up what broke off. */
+import { createHash, type Hash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import type { FileRef } from '@workbench-hub/shared/domain/job';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { ContentUnderWay, DigestMismatch, WrongOffset } from '../core/ports/files.js';
+import { writeStream } from './batched-writes.js';
+import { diskSpace } from './disk-space.js';
+
+const PARTIAL_NAME = /^[0-9a-f]{64}\.partial$/;
+
+/** A sender of which nothing has come for so long gives way to one that goes on: its connection may well be dead. */
+const SILENT_SENDER_MS = 10_000;
+
+interface Sender {
+  readonly content: Readable;
+  readonly done: Promise<void>;
+  heardAtMs: number;
+}
+
+/** What the folder has no room for; like a write that finds it full. */
+class NoRoom extends Error {
+  readonly code = 'ENOSPC';
+}
+
+export class PartialContents {
+  readonly #folder: string;
+  readonly #runtime: Runtime;
+  readonly #senders = new Map<string, Sender>();
+
+  private constructor(folder: string, runtime: Runtime) {
+    this.#folder = folder;
+    this.#runtime = runtime;
+  }
+
+  /** Removes everything from the folder that is no partial content. */
+  static async open(folder: string, runtime: Runtime): Promise<PartialContents> {
+    for (const name of await readdir(folder)) {
+      if (!PARTIAL_NAME.test(name)) await rm(join(folder, name), { recursive: true, force: true });
+    }
+    return new PartialContents(folder, runtime);
+  }
+
+  async sizeOf(digest: string): Promise<number> {
+    return stat(this.#pathOf(digest)).then(({ size }) => size, absent);
+  }
+
+  /** Receives a content from `fromByte` on. `keep` is given the path of what is whole, right and synced, and takes it
+   *  from there. Rejects as the port's `receive` does, and with what the disk says. */
+  async receive(
+    expected: FileRef,
+    content: Readable,
+    fromByte: number,
+    keep: (path: string) => Promise<void>,
+  ): Promise<void> {
+    const { digest } = expected;
+    await this.#waitForTurn(digest);
+    let settle: () => void = () => undefined;
+    const done = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    const sender: Sender = { content, done, heardAtMs: this.#runtime.clock.monotonicMs() };
+    this.#senders.set(digest, sender);
+    try {
+      const path = this.#pathOf(digest);
+      await this.#write(path, expected, sender, fromByte);
+      await keep(path);
+    } finally {
+      this.#senders.delete(digest);
+      settle();
+    }
+  }
+
+  /** Removes what was begun before this moment and is not gone on with; gives how many. */
+  async sweep(beforeMs: number): Promise<number> {
+    let removed = 0;
+    for (const name of await readdir(this.#folder)) {
+      const digest = name.slice(0, 64);
+      if (!PARTIAL_NAME.test(name) || this.#senders.has(digest)) continue;
+      const mtimeMs = await stat(join(this.#folder, name)).then((info) => info.mtimeMs, absent);
+      if (mtimeMs >= beforeMs || this.#senders.has(digest)) continue;
+      await rm(join(this.#folder, name), { force: true });
+      removed++;
+    }
+    return removed;
+  }
+
+  #pathOf(digest: string): string {
+    return join(this.#folder, `${digest}.partial`);
+  }
+
+  async #waitForTurn(digest: string): Promise<void> {
+    for (;;) {
+      const sender = this.#senders.get(digest);
+      if (!sender) return;
+      if (this.#runtime.clock.monotonicMs() - sender.heardAtMs < SILENT_SENDER_MS) {
+        throw new ContentUnderWay();
+      }
+      sender.content.destroy(new Error('another connection goes on with this content'));
+      await sender.done;
+    }
+  }
+
+  async #write(path: string, expected: FileRef, sender: Sender, fromByte: number): Promise<void> {
+    const keptBytes = await this.sizeOf(expected.digest);
+    if (fromByte > 0 && keptBytes !== fromByte) throw new WrongOffset(keptBytes);
+    const file = await open(path, 'a+', 0o600);
+    let isWorthKeeping = false;
+    try {
+      const hash = await this.#takeUp(file, path, expected, fromByte);
+      isWorthKeeping = true;
+      let sizeBytes = fromByte;
+      const onChunk = (chunk: Buffer) => {
+        sender.heardAtMs = this.#runtime.clock.monotonicMs();
+        sizeBytes += chunk.length;
+        if (sizeBytes > expected.sizeBytes) {
+          isWorthKeeping = false;
+          throw mismatch(expected, `more than ${expected.sizeBytes} bytes`);
+        }
+        hash.update(chunk);
+      };
+      // Not destroyed when it is refused: its sender is still to be told why.
+      await writeStream(file, sender.content.iterator({ destroyOnReturn: false }), onChunk);
+      isWorthKeeping = false;
+      const digest = hash.digest('hex');
+      if (digest !== expected.digest || sizeBytes !== expected.sizeBytes) {
+        throw mismatch(expected, `${digest} (${sizeBytes} bytes)`);
+      }
+      await this.#touch(file);
+      await file.sync();
+    } catch (error) {
+      // Only a broken connection is gone on after. What did not fit would take the room that others need.
+      const isOfTheDisk =
+        (error as NodeJS.ErrnoException).syscall !== undefined && error !== sender.content.errored;
+      if (isWorthKeeping && !isOfTheDisk) await this.#touch(file).catch(() => undefined);
+      else await rm(path, { force: true });
+      throw error;
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Makes the file end at `fromByte`, and gives the hash of what is before. */
+  async #takeUp(file: FileHandle, path: string, expected: FileRef, fromByte: number): Promise<Hash> {
+    if (fromByte === 0) await file.truncate(0);
+    const { freeBytes } = await diskSpace(this.#folder);
+    if (expected.sizeBytes - fromByte > freeBytes) throw new NoRoom(`only ${freeBytes} bytes are free`);
+    const hash = createHash('sha256');
+    if (fromByte > 0) {
+      const kept = createReadStream(path, { highWaterMark: 1024 * 1024, end: fromByte - 1 });
+      for await (const chunk of kept as AsyncIterable<Buffer>) hash.update(chunk);
+    }
+    return hash;
+  }
+
+  async #touch(file: FileHandle): Promise<void> {
+    const now = this.#runtime.clock.nowMs() / 1000;
+    await file.utimes(now, now);
+  }
+}
+
+function mismatch({ digest, sizeBytes }: FileRef, came: string): DigestMismatch {
+  return new DigestMismatch(`announced ${digest} (${sizeBytes} bytes), came ${came}`);
+}
+
+function absent(error: unknown): 0 {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
+  throw error;
+}
