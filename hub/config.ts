@@ -67,6 +67,9 @@ export const hubConfigSchema = z
     }),
     limits: section({
       requestBody: size().default(2 * 1024 ** 3),
+      /** A second; 0: any pace will do. */
+      minBodyRate: size({ minBytes: 0 }).default(1024),
+      stalledAnswer: duration().default(60_000),
     }),
     audit: section({
       maxFileSize: size().default(64 * 1024 ** 2),

@@ -181,6 +181,7 @@ export function createHub(
       tls: tls?.content ?? null,
       timers: runtime.timers,
       clock: runtime.clock,
+      slowClients: config.limits,
       log,
       fetch: app.fetch,
       first: (request, response) => enrol(request, response) || transfer(request, response),

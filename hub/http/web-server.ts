@@ -7,7 +7,16 @@ import { getRequestListener } from '@hono/node-server';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
-import { refuseConnection, refuseRequest } from './unreadable.js';
+import { HardenedResponse } from './hardening.js';
+import { type SlowClientLimits, SlowClients } from './slow-clients.js';
+import {
+  MAX_HEADERS,
+  refuseConnection,
+  refuseRequest,
+  refuseUnhandled,
+  slowBody,
+  unhandledFault,
+} from './unreadable.js';
 
 export interface WebServerOptions {
   readonly host: string;
@@ -15,6 +24,7 @@ export interface WebServerOptions {
   /** Null: HTTP without TLS. Clients are asked for a certificate when there is an authority for it (`ca`); whether one
    *  is required is said by those who serve a request. */
   readonly tls: SecureContextOptions | null;
+  readonly slowClients: SlowClientLimits;
   readonly log: Logger;
   readonly fetch: (request: Request) => Response | Promise<Response>;
   readonly timers: Timers;
@@ -44,6 +54,19 @@ export function webServer(options: WebServerOptions): WebServer {
   // and forgets those that became a WebSocket: both would be waited for. So each is kept here, with what is under way.
   const underWay = new Map<Socket, number>();
   let closing = false;
+  const slow = new SlowClients({
+    limits: options.slowClients,
+    clock,
+    timers,
+    onSlowBody: (request, response) => {
+      log.info(
+        { remoteAddress: request.socket.remoteAddress },
+        'a request was given up: its body comes too slowly',
+      );
+      if (response.headersSent) request.socket.destroy();
+      else refuseConnection(clock, request.socket, slowBody(options.slowClients), request);
+    },
+  });
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
     underWay.set(socket, (underWay.get(socket) ?? 0) + 1);
@@ -52,6 +75,9 @@ export function webServer(options: WebServerOptions): WebServer {
       if (underWay.has(socket)) underWay.set(socket, left);
       if (closing && left === 0) socket.destroySoon();
     });
+    slow.began(request, response);
+    const fault = unhandledFault(request);
+    if (fault) return refuseUnhandled(clock, request, response, fault);
     if (first(request, response)) return;
     const errorHandler = (error: unknown) => refuseRequest(clock, request, error);
     void getRequestListener(fetch, { hostname, errorHandler })(request, response);
@@ -61,20 +87,30 @@ export function webServer(options: WebServerOptions): WebServer {
     createTlsServer(
       {
         ...tls,
+        ServerResponse: HardenedResponse,
         requestCert: tls.ca !== undefined,
         rejectUnauthorized: false,
         handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
       },
       serve,
     );
-  const server: Server = tlsServer ?? createServer(serve);
+  const server = (tlsServer ?? createServer({ ServerResponse: HardenedResponse }, serve)) as Server;
+  // One more than is served: Node drops those beyond unnoticed.
+  server.maxHeadersCount = MAX_HEADERS + 1;
   // Uploads may take long; a client that does not even send its headers is not waited for.
   server.requestTimeout = 0;
   server.headersTimeout = 30_000;
   server.keepAliveTimeout = 65_000;
+  // Idle, or not taking what it asked for. Whoever waits for an answer is neither.
+  server.on('timeout', (socket) => {
+    if (!underWay.get(socket) || socket.writableLength > 0) socket.destroy();
+  });
   const keep = (socket: Socket) => {
     underWay.set(socket, 0);
-    socket.once('close', () => underWay.delete(socket));
+    socket.once('close', () => {
+      underWay.delete(socket);
+      slow.forget(socket);
+    });
   };
   if (tlsServer) {
     // Of a connection, first the bare socket is known, and after the handshake another one over it.
@@ -112,6 +148,7 @@ export function webServer(options: WebServerOptions): WebServer {
       new Promise((resolve, reject) => {
         server.once('error', (error: NodeJS.ErrnoException) => reject(refusal(error, host, port)));
         server.listen(port, host, () => {
+          slow.start(() => underWay.keys());
           const { address, family, port: bound } = server.address() as AddressInfo;
           resolve(`${tls ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${bound}`);
         });
@@ -124,6 +161,7 @@ export function webServer(options: WebServerOptions): WebServer {
           for (const socket of underWay.keys()) socket.destroy();
         });
         server.close(() => {
+          slow.stop();
           cutOff.cancel();
           resolve();
         });
