@@ -22,7 +22,7 @@ export function openDatabase(file: string): SqliteDatabase {
     db = new Database(file, { timeout: 0 });
     db.pragma('journal_mode = WAL');
     own(db, file);
-    db.pragma('synchronous = FULL');
+    db.pragma('synchronous = NORMAL'); // and the log is synced by wal-sync.ts
     db.pragma('foreign_keys = ON');
     db.pragma('cache_size = -16384');
     db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);

@@ -15,6 +15,9 @@ let db: SqliteDatabase;
 let commit: GroupCommit;
 let soon: (() => void)[];
 let statements: string[];
+/** Ends the sync that is under way. */
+let syncs: { end(): void; fail(error: Error): void }[];
+let syncFailure: unknown;
 
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'workbench-test-'));
@@ -25,13 +28,24 @@ beforeEach(async () => {
     soon: (action: () => void) => void soon.push(action),
     after: () => ({ cancel: () => undefined }),
   };
-  commit = new GroupCommit(db, timers, log);
   statements = [];
-  const exec = db.exec.bind(db);
-  db.exec = (sql: string) => {
-    statements.push(sql);
-    return exec(sql);
+  const prepare = db.prepare.bind(db);
+  db.prepare = ((sql: string) => {
+    const statement = prepare(sql);
+    const run = statement.run.bind(statement);
+    statement.run = (...values: unknown[]) => {
+      statements.push(sql);
+      return run(...values);
+    };
+    return statement;
+  }) as typeof db.prepare;
+  syncs = [];
+  syncFailure = undefined;
+  const sync = () => new Promise<void>((resolve, reject) => syncs.push({ end: resolve, fail: reject }));
+  const onSyncFailed = (error: unknown) => {
+    syncFailure = error;
   };
+  commit = new GroupCommit(db, { timers, log, sync, onSyncFailed });
 });
 afterEach(async () => {
   db.close();
@@ -40,7 +54,15 @@ afterEach(async () => {
 
 const add = (text: string) => () => db.prepare('INSERT INTO note VALUES (?)').run(text).lastInsertRowid;
 const notes = () => db.prepare('SELECT text FROM note ORDER BY rowid').pluck().all();
-const turn = () => soon.splice(0).forEach((action) => void action());
+/** Writes what waits. */
+const write = () => soon.splice(0).forEach((action) => void action());
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+/** Writes what waits, and syncs it. */
+const turn = async () => {
+  write();
+  await settled();
+  for (const { end } of syncs.splice(0)) end();
+};
 const count = (sql: string) => statements.filter((statement) => statement === sql).length;
 
 describe('a group', () => {
@@ -48,7 +70,7 @@ describe('a group', () => {
     const all = Promise.all([commit.durable(add('a')), commit.relaxed(add('b')), commit.durable(add('c'))]);
     expect(soon).toHaveLength(1);
     expect(notes()).toEqual([]);
-    turn();
+    await turn();
     expect(await all).toEqual([1, 2, 3]);
     expect(notes()).toEqual(['a', 'b', 'c']);
     expect([count('BEGIN IMMEDIATE'), count('COMMIT')]).toEqual([1, 1]);
@@ -56,16 +78,16 @@ describe('a group', () => {
 
   it('is followed by another for what comes later', async () => {
     const first = commit.durable(add('a'));
-    turn();
+    await turn();
     const second = commit.durable(add('b'));
-    turn();
+    await turn();
     expect(await Promise.all([first, second])).toEqual([1, 2]);
     expect(count('COMMIT')).toBe(2);
   });
 
   it('gives each caller what its work gives', async () => {
     const results = Promise.all([commit.durable(() => 'text'), commit.relaxed(() => [1, 2])]);
-    turn();
+    await turn();
     expect(await results).toEqual(['text', [1, 2]]);
   });
 
@@ -76,7 +98,7 @@ describe('a group', () => {
     });
     await Promise.resolve();
     expect(told).toBe(false);
-    turn();
+    await turn();
     await one;
     expect(told).toBe(true);
   });
@@ -84,7 +106,7 @@ describe('a group', () => {
   it('is written by a flush, once', async () => {
     const one = commit.durable(add('a'));
     commit.flush();
-    turn();
+    await turn();
     expect(await one).toBe(1);
     expect(count('COMMIT')).toBe(1);
   });
@@ -101,7 +123,7 @@ describe('an operation that fails', () => {
       commit.durable(half),
       commit.durable(add('b')),
     ]);
-    turn();
+    await turn();
     expect(await results).toMatchObject([
       { status: 'fulfilled' },
       { status: 'rejected', reason: { message: 'no' } },
@@ -115,11 +137,11 @@ describe('an operation that fails', () => {
     let forgotten = 0;
     commit.onRollback(() => forgotten++);
     const well = commit.durable(add('a'));
-    turn();
+    await turn();
     await well;
     expect(forgotten).toBe(0);
     const failed = commit.durable(add('a')).catch((error: unknown) => error);
-    turn();
+    await turn();
     await failed;
     expect(forgotten).toBe(1);
   });
@@ -131,7 +153,7 @@ describe('an operation that fails', () => {
     const failed = commit.durable(() => {
       throw new Database.SqliteError('as the system says', code);
     });
-    turn();
+    write();
     await expect(failed).rejects.toMatchObject({ name: 'HubError', code: translated, message });
   });
 
@@ -139,39 +161,85 @@ describe('an operation that fails', () => {
     const failed = commit.relaxed(() => {
       throw new TypeError('a defect');
     });
-    turn();
+    write();
     await expect(failed).rejects.toBeInstanceOf(TypeError);
   });
 });
 
 describe('durability', () => {
-  const synchronous = () => db.pragma('synchronous', { simple: true });
+  /** What has resolved so far, in order. */
+  const told: string[] = [];
+  const durable = (text: string) => void commit.durable(add(text)).then(() => told.push(text));
+  const relaxed = (text: string) => void commit.relaxed(add(text)).then(() => told.push(text));
+  beforeEach(() => told.splice(0));
 
-  it('is FULL for a group in which one asks for it, and NORMAL for one in which nobody does', async () => {
-    const seen: unknown[] = [];
-    const look = () => seen.push(synchronous());
-    for (const group of [
-      () => [commit.relaxed(look)],
-      () => [commit.relaxed(() => undefined), commit.durable(look)],
-      () => [commit.relaxed(look)],
-    ]) {
-      const all = Promise.all(group());
-      turn();
-      await all;
-    }
-    expect(seen).toEqual([1, 2, 1]);
+  it('is told after a sync that began when the group was written; who did not ask for it is told at once', async () => {
+    durable('a');
+    relaxed('b');
+    write();
+    await settled();
+    expect([told, syncs.length]).toEqual([['b'], 1]);
+    syncs[0]?.end();
+    await settled();
+    expect(told).toEqual(['b', 'a']);
+  });
+
+  it('of groups that were written while a sync was under way comes with the next, one for all', async () => {
+    durable('a');
+    write();
+    await settled();
+    durable('b');
+    write();
+    durable('c');
+    write();
+    await settled();
+    expect(syncs).toHaveLength(1);
+    syncs[0]?.end();
+    await settled();
+    expect([told, syncs.length]).toEqual([['a'], 2]);
+    syncs[1]?.end();
+    await settled();
+    expect([told, syncs.length]).toEqual([['a', 'b', 'c'], 2]);
+  });
+
+  it('costs nothing where nobody asks for it', async () => {
+    relaxed('a');
+    write();
+    await settled();
+    expect([told, syncs.length]).toEqual([['a'], 0]);
   });
 
   it('of one who asks for it is kept when the group is done again one by one', async () => {
-    const seen: unknown[] = [];
-    const results = Promise.allSettled([
-      commit.durable(() => seen.push(synchronous())),
-      commit.relaxed(() => {
-        throw new Error('no');
-      }),
-    ]);
-    turn();
-    await results;
-    expect(seen).toEqual([2, 2]);
+    durable('a');
+    commit.relaxed(add('a')).catch(() => told.push('failed'));
+    write();
+    await settled();
+    expect(told).toEqual(['failed']);
+    syncs[0]?.end();
+    await settled();
+    expect(told).toEqual(['failed', 'a']);
+  });
+
+  it('is never told when the disk did not take what was written: the hub has to end', async () => {
+    durable('a');
+    write();
+    await settled();
+    durable('b');
+    write();
+    syncs[0]?.fail(new Error('EIO'));
+    await settled();
+    expect(syncFailure).toMatchObject({ message: 'EIO' });
+    expect([told, syncs.length]).toEqual([[], 1]);
+  });
+
+  it('is reached for all that was written when somebody waits for it', async () => {
+    durable('a');
+    write();
+    const all = commit.synced().then(() => told.push('synced'));
+    await settled();
+    expect(told).toEqual([]);
+    syncs[0]?.end();
+    await all;
+    expect(told).toEqual(['a', 'synced']);
   });
 });

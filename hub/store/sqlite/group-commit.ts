@@ -1,7 +1,7 @@
 /**
  * One transaction for all who wait. What callers hand in during one turn of the event loop is written in one
- * transaction with one sync to disk, and then every caller is told. While that sync is under way the next group
- * gathers in the sockets, so the group grows with the load.
+ * transaction. Those who asked for durability are told when it is synced to disk, which goes on beside the hub's thread:
+ * meanwhile further groups are written, and one sync covers all that were written before it began.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
@@ -10,36 +10,50 @@ import { HubError } from '../../core/errors.js';
 import type { SqliteDatabase } from './database.js';
 
 interface Operation {
+  readonly durable: boolean;
   work(): unknown;
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
 
+export interface GroupCommitOptions {
+  readonly timers: Timers;
+  readonly log: Logger;
+  /** Makes what has been written until now safe against a loss of power. */
+  readonly sync: () => Promise<void>;
+  /** The disk did not take what was written, so that nobody knows what is on it: the hub must not go on. */
+  readonly onSyncFailed: (error: unknown) => void;
+}
+
 export class GroupCommit {
+  readonly #options: GroupCommitOptions;
+  readonly #begin;
+  readonly #commit;
+  readonly #rollback;
   readonly #db: SqliteDatabase;
-  readonly #timers: Timers;
-  readonly #log: Logger;
   readonly #onRollback: (() => void)[] = [];
   #waiting: Operation[] = [];
-  #durable = false;
-  #synchronous: 'FULL' | 'NORMAL' = 'FULL';
+  /** Told after the next sync. */
+  #unsynced: (() => void)[] = [];
+  #syncing: Promise<void> | undefined;
 
-  constructor(db: SqliteDatabase, timers: Timers, log: Logger) {
+  constructor(db: SqliteDatabase, options: GroupCommitOptions) {
     this.#db = db;
-    this.#timers = timers;
-    this.#log = log;
+    this.#options = options;
+    this.#begin = db.prepare('BEGIN IMMEDIATE');
+    this.#commit = db.prepare('COMMIT');
+    this.#rollback = db.prepare('ROLLBACK');
   }
 
   /** Runs `work` in the next group; resolves with what it gives when it is synced to disk. */
   durable<T>(work: () => T): Promise<T> {
-    this.#durable = true;
-    return this.#enqueue(work);
+    return this.#enqueue(work, true);
   }
 
-  /** The same without a sync of its own: safe when the process dies, and covered by the next durable group when the
-   *  machine does. */
+  /** The same without waiting for a sync: safe when the process dies, and covered by the next sync when the machine
+   *  does. */
   relaxed<T>(work: () => T): Promise<T> {
-    return this.#enqueue(work);
+    return this.#enqueue(work, false);
   }
 
   /** For what remembers rows of its own: called when a transaction was rolled back. */
@@ -51,47 +65,71 @@ export class GroupCommit {
   flush(): void {
     const group = this.#waiting;
     if (group.length === 0) return;
-    const durable = this.#durable;
     this.#waiting = [];
-    this.#durable = false;
     try {
-      const results = this.#transaction(group, durable);
-      for (const [index, operation] of group.entries()) operation.resolve(results[index]);
+      const results = this.#transaction(group);
+      for (const [index, operation] of group.entries()) this.#settle(operation, results[index]);
     } catch (error) {
       // One operation must not take its neighbours down: alone, each succeeds or fails by itself.
       if (group.length === 1) group[0]?.reject(this.#translate(error));
-      else for (const operation of group) this.#alone(operation, durable);
+      else for (const operation of group) this.#alone(operation);
     }
   }
 
-  #enqueue<T>(work: () => T): Promise<T> {
+  /** Resolves when all that was written until now is synced. */
+  async synced(): Promise<void> {
+    await this.#syncing;
+  }
+
+  #enqueue<T>(work: () => T, durable: boolean): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      if (this.#waiting.length === 0) this.#timers.soon(() => this.flush());
-      this.#waiting.push({ work, resolve: resolve as (result: unknown) => void, reject });
+      if (this.#waiting.length === 0) this.#options.timers.soon(() => this.flush());
+      this.#waiting.push({ durable, work, resolve: resolve as (result: unknown) => void, reject });
     });
   }
 
-  #alone(operation: Operation, durable: boolean): void {
+  #alone(operation: Operation): void {
     try {
-      operation.resolve(this.#transaction([operation], durable)[0]);
+      this.#settle(operation, this.#transaction([operation])[0]);
     } catch (error) {
       operation.reject(this.#translate(error));
     }
   }
 
-  #transaction(group: readonly Operation[], durable: boolean): unknown[] {
-    const synchronous = durable ? 'FULL' : 'NORMAL';
-    if (synchronous !== this.#synchronous) {
-      this.#db.exec(`PRAGMA synchronous = ${synchronous}`);
-      this.#synchronous = synchronous;
+  #settle({ durable, resolve }: Operation, result: unknown): void {
+    if (durable) {
+      this.#unsynced.push(() => resolve(result));
+      this.#syncing ??= this.#syncAll();
+    } else resolve(result);
+  }
+
+  async #syncAll(): Promise<void> {
+    // What is settled with this group belongs to this sync.
+    await Promise.resolve();
+    while (this.#unsynced.length > 0) {
+      const covered = this.#unsynced;
+      this.#unsynced = [];
+      try {
+        await this.#options.sync();
+      } catch (error) {
+        // Nobody is told anything: a restart reads what the disk has.
+        this.#options.log.fatal({ err: error }, 'the database could not be synced to disk');
+        this.#options.onSyncFailed(error);
+        return;
+      }
+      for (const tell of covered) tell();
     }
-    this.#db.exec('BEGIN IMMEDIATE');
+    this.#syncing = undefined;
+  }
+
+  #transaction(group: readonly Operation[]): unknown[] {
+    this.#begin.run();
     try {
       const results = group.map((operation) => operation.work());
-      this.#db.exec('COMMIT');
+      this.#commit.run();
       return results;
     } catch (error) {
-      if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+      if (this.#db.inTransaction) this.#rollback.run();
       for (const forget of this.#onRollback) forget();
       throw error;
     }
@@ -99,7 +137,7 @@ export class GroupCommit {
 
   #translate(error: unknown): unknown {
     if (!(error instanceof Database.SqliteError)) return error;
-    this.#log.error({ err: error }, 'the database could not be written');
+    this.#options.log.error({ err: error }, 'the database could not be written');
     if (error.code === 'SQLITE_FULL') {
       return new HubError('STORAGE_FULL', 'the disk of the hub is full; nothing was changed', {
         cause: error,

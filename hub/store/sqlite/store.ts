@@ -6,11 +6,13 @@ import type { SmallFiles } from '../../core/ports/files.js';
 import type { TaskArchive, TaskQueue } from '../../core/ports/task-store.js';
 import { sqliteAgentStore } from './agent-store.js';
 import { openDatabase } from './database.js';
+import type { Endings } from './endings.js';
 import { GroupCommit } from './group-commit.js';
 import { TaskLists } from './lists/task-lists.js';
 import { sqliteSmallFiles } from './small-files.js';
 import { sqliteTaskArchive } from './task-archive.js';
 import { sqliteTaskQueue } from './task-queue.js';
+import { walSync } from './wal-sync.js';
 
 export interface Store {
   readonly queue: TaskQueue;
@@ -24,17 +26,28 @@ export interface Store {
 /** Opens the store; see `openDatabase` for how it refuses. */
 export function openSqliteStore(file: string, timers: Timers, log: Logger): Store {
   const db = openDatabase(file);
-  const commit = new GroupCommit(db, timers, log);
+  const wal = walSync(file);
+  const commit = new GroupCommit(db, { timers, log, sync: wal.sync, onSyncFailed: crash });
   const lists = new TaskLists({ file, timers, log });
+  const endings: Endings = new Map();
   return {
-    queue: sqliteTaskQueue(db, commit, lists),
-    archive: sqliteTaskArchive(db, commit, lists),
+    queue: sqliteTaskQueue(db, commit, lists, endings),
+    archive: sqliteTaskArchive(db, commit, lists, endings),
     agents: sqliteAgentStore(db, commit),
     smallFiles: sqliteSmallFiles(db, commit),
     close: async () => {
       commit.flush();
+      await commit.synced();
       await lists.close();
+      await wal.close();
       db.close();
     },
   };
+}
+
+/** Ends the process, as what nothing catches does. */
+function crash(error: unknown): void {
+  setImmediate(() => {
+    throw error;
+  });
 }

@@ -1,6 +1,7 @@
 import type { TaskArchive } from '../../core/ports/task-store.js';
 import { TASK_TRANSITIONS, type TaskFiles } from '../../core/task.js';
 import type { SqliteDatabase } from './database.js';
+import type { Endings } from './endings.js';
 import type { GroupCommit } from './group-commit.js';
 import type { TaskLists } from './lists/task-lists.js';
 import { TASK_COLUMNS, TASK_TABLES, type TaskRow, taskOfRow } from './task-row.js';
@@ -12,7 +13,12 @@ interface FileRow {
   size_bytes: number;
 }
 
-export function sqliteTaskArchive(db: SqliteDatabase, commit: GroupCommit, lists: TaskLists): TaskArchive {
+export function sqliteTaskArchive(
+  db: SqliteDatabase,
+  commit: GroupCommit,
+  lists: TaskLists,
+  endings: Endings,
+): TaskArchive {
   const selectTask = db.prepare<[string], TaskRow>(
     `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE task.id = ?`,
   );
@@ -38,6 +44,8 @@ export function sqliteTaskArchive(db: SqliteDatabase, commit: GroupCommit, lists
 
   return {
     find: async (taskId) => {
+      // Whoever ends it is told how that went.
+      await endings.get(taskId)?.catch(() => undefined);
       const row = selectTask.get(taskId);
       return row && taskOfRow(row);
     },

@@ -13,6 +13,7 @@ import type {
 import type { WaitingTask } from '../../core/rank.js';
 import type { NewTask } from '../../core/task.js';
 import type { SqliteDatabase } from './database.js';
+import type { Endings } from './endings.js';
 import type { GroupCommit } from './group-commit.js';
 import type { TaskLists } from './lists/task-lists.js';
 import { TASK_COLUMNS, TASK_TABLES, type TaskRow, taskOfRow } from './task-row.js';
@@ -36,7 +37,12 @@ interface ClaimedRow {
 /** Names the attempt in force; binds the task's id, the attempt and the instance. */
 const IN_FORCE = `id = ? AND status = 'RUNNING' AND attempt = ? AND instance_id = ?`;
 
-export function sqliteTaskQueue(db: SqliteDatabase, commit: GroupCommit, lists: TaskLists): TaskQueue {
+export function sqliteTaskQueue(
+  db: SqliteDatabase,
+  commit: GroupCommit,
+  lists: TaskLists,
+  endings: Endings,
+): TaskQueue {
   const insertRequirement = db.prepare('INSERT INTO requirement (key) VALUES (?) ON CONFLICT DO NOTHING');
   const selectRequirement = db.prepare<[string], { id: number }>('SELECT id FROM requirement WHERE key = ?');
   const insertTask = db.prepare(`
@@ -212,7 +218,15 @@ export function sqliteTaskQueue(db: SqliteDatabase, commit: GroupCommit, lists: 
     },
     claim: (claims) => commit.relaxed(() => claims.flatMap(claimOne)),
     adopt: (held) => commit.durable(() => held.map(adoptOne)),
-    end: (ended) => commit.durable(() => ended.map(endOne)),
+    end: async (ended) => {
+      const written = commit.durable(() => ended.map(endOne));
+      for (const { ref } of ended) endings.set(ref.taskId, written);
+      try {
+        return await written;
+      } finally {
+        for (const { ref } of ended) if (endings.get(ref.taskId) === written) endings.delete(ref.taskId);
+      }
+    },
     release: (released) => commit.durable(() => released.map(releaseOne)),
     cancel: (taskIds, from, endedAtMs) => {
       const statuses = JSON.stringify(from);
