@@ -43,19 +43,16 @@ interface HeadOfAnswer {
   _storeHeader(statusLine: string, headers: OutgoingHttpHeaders | undefined): void;
 }
 
-const NodeResponse = ServerResponse as typeof ServerResponse<IncomingMessage> &
-  (new (
-    request: IncomingMessage,
-  ) => ServerResponse<IncomingMessage> & HeadOfAnswer);
+const { _storeHeader: storeHead } = ServerResponse.prototype as unknown as HeadOfAnswer;
 
-export class HardenedResponse extends NodeResponse {
-  override _storeHeader(statusLine: string, headers: OutgoingHttpHeaders | undefined): void {
+export class HardenedResponse extends ServerResponse<IncomingMessage> implements HeadOfAnswer {
+  _storeHeader(statusLine: string, headers: OutgoingHttpHeaders | undefined): void {
     const { url = '', socket } = this.req;
     const isDocs = url.startsWith('/docs');
     let fixed = isDocs ? BLOCK_OF_DOCS : BLOCK_OF_DATA;
     if (!isDocs && choosesCaching(headers)) fixed = fixed.replace(NO_STORE, '');
     if ((socket as TLSSocket).encrypted) fixed += BLOCK_OF_TLS;
-    super._storeHeader(statusLine + fixed, headers);
+    storeHead.call(this, statusLine + fixed, headers);
   }
 }
 
