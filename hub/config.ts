@@ -5,11 +5,29 @@ import { duration, secret, section, size } from '@workbench-hub/shared/config/va
 import { LOG_LEVELS } from '@workbench-hub/shared/runtime/logger';
 import proxyAddr from 'proxy-addr';
 import { z } from 'zod';
+import { isSafeAddress } from './security/safe-address.js';
 
 const port = z.int({ error: 'a whole number from 0 to 65535' }).min(0).max(65_535);
 
 const NETWORK_ALLOWED = 'an address or network such as 10.0.0.1, 10.0.0.0/8 or loopback';
 const network = z.string({ error: NETWORK_ALLOWED }).refine(isNetwork, { error: NETWORK_ALLOWED });
+
+const ISSUER_ALLOWED =
+  'the https address that the provider itself gives as its issuer, without query (http on a loopback address only)';
+const claimName = z.string().min(1, { error: 'the name of a claim' });
+const roleValues = z.array(z.string().min(1)).nullable().default(null);
+
+const oidcSchema = z.strictObject({
+  issuer: z.string({ error: ISSUER_ALLOWED }).refine(isIssuer, { error: ISSUER_ALLOWED }),
+  audience: z.string().min(1, { error: 'the name under which the provider knows this hub' }),
+  usernameClaim: claimName.default('sub'),
+  rolesClaim: claimName.default('roles'),
+  /** Which values of the claim give the role; none: the role's own name. */
+  roles: section({ ADMIN: roleValues, USER: roleValues, VIEWER: roleValues }),
+  clockTolerance: duration({ minMs: 0 }).default(30_000),
+  /** File of the certificates that are trusted instead of those that come with Node. */
+  ca: z.string().min(1).nullable().default(null),
+});
 
 /** A list that has to stay empty in this version. */
 function none(why: string) {
@@ -42,8 +60,10 @@ export const hubConfigSchema = z
     dataDir: z.string().min(1).default('./workbench-hub-data'),
     store: z.literal('sqlite', { error: 'sqlite: this version has no other store yet' }).default('sqlite'),
     security: section({
-      enabled: z.literal(false, { error: 'false: this version has no log-in yet' }).default(false),
+      enabled: z.boolean().default(false),
       allowInsecure: z.boolean().default(false),
+      /** The company's own sign-on, whose tokens are taken. */
+      oidc: oidcSchema.nullable().default(null),
     }),
     instances: none('this version holds instances in agents only; start an agent on the same machine'),
     upstreams: none('this version joins no other hubs yet'),
@@ -128,6 +148,10 @@ function isNetwork(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+function isIssuer(text: string): boolean {
+  return isSafeAddress(text) && !/[?#]/.test(text) && new URL(text).username === '';
 }
 
 function isLoopback(host: string): boolean {

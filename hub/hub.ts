@@ -17,6 +17,7 @@ import { auditReader } from './audit/audit-reader.js';
 import { sparing } from './audit/sparing.js';
 import { accountsFileOf, type HubConfig, logFileOf } from './config.js';
 import { AgentCredentials } from './engine/accounts/agent-credentials.js';
+import { Callers } from './engine/accounts/callers.js';
 import { createEngine } from './engine/engine.js';
 import { openContentStore } from './files/content-store.js';
 import { diskSpace } from './files/disk-space.js';
@@ -25,7 +26,7 @@ import { logfileEndpoint } from './http/actuator/logfile-endpoint.js';
 import { createApp } from './http/app.js';
 import { Client, trustedProxies } from './http/client.js';
 import { errorBody } from './http/errors.js';
-import { openDoor } from './http/guard.js';
+import { guardWith, openDoor } from './http/guard.js';
 import { openApiDocument } from './http/openapi.js';
 import { taskRequests } from './http/task-requests.js';
 import { nodeEndpointsV1 } from './http/v1/node-endpoints.js';
@@ -40,6 +41,7 @@ import { explainEndpoints } from './http/x/explain-endpoints.js';
 import { agentSecrets } from './security/agent-secrets.js';
 import { agentToken } from './security/agent-token.js';
 import { openTlsFiles, type TlsFiles } from './security/tls-files.js';
+import { signOnKinds } from './single-sign-on.js';
 import { openAccountsDatabase } from './store/sqlite/accounts/accounts-database.js';
 import { sqliteAgentCredentials } from './store/sqlite/accounts/agent-credentials.js';
 import { openSqliteStore, type Store } from './store/sqlite/store.js';
@@ -156,7 +158,9 @@ export function createHub(
       openApiDocument: openApiDocument(endpoints, buildInfo),
       maxBodyBytes: config.limits.requestBody,
       loopbackOnly: !config.security.enabled && !config.security.allowInsecure,
-      guard: openDoor,
+      guard: config.security.enabled
+        ? guardWith(new Callers(await signOnKinds(config, async () => false, runtime, log)))
+        : openDoor,
       audit: audit?.trail ?? null,
       trustedProxies: proxies,
       runtime,

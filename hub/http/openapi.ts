@@ -7,6 +7,7 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
+import { accessTo } from './access-table.js';
 import type { Endpoint, ResponseSpec } from './endpoint.js';
 import { withoutLanguageBounds } from './shown.js';
 
@@ -32,9 +33,17 @@ const ANY_ENDPOINT: Readonly<Record<number, ResponseSpec>> = {
   500: { description: 'Unexpected error.' },
 };
 
+/** Of every endpoint that asks who calls. */
+const ANY_CALLER: Readonly<Record<number, ResponseSpec>> = {
+  503: { description: 'The sign-on that issued the token cannot be reached.' },
+};
+
 /** Of every endpoint that changes something. */
 const ANY_CHANGE: Readonly<Record<number, ResponseSpec>> = {
-  503: { description: 'The hub cannot write its database; nothing was changed.' },
+  503: {
+    description:
+      'The hub cannot write its database, or not reach the sign-on that issued the token; nothing was changed.',
+  },
   507: { description: 'The disk of the hub is full; nothing was changed.' },
 };
 
@@ -68,7 +77,14 @@ export function openApiDocument(endpoints: readonly Endpoint[], build: BuildInfo
 function operationOf(spec: Endpoint['spec']): ZodOpenApiOperationObject {
   const withBody = spec.body ? { 413: { description: 'The body is too large.' } } : {};
   const ofChange = spec.method === 'get' ? {} : ANY_CHANGE;
-  const responses = Object.entries({ ...ANY_ENDPOINT, ...ofChange, ...withBody, ...spec.responses });
+  const ofCaller = accessTo(spec.method.toUpperCase(), spec.path) === 'OPEN' ? {} : ANY_CALLER;
+  const responses = Object.entries({
+    ...ANY_ENDPOINT,
+    ...ofCaller,
+    ...ofChange,
+    ...withBody,
+    ...spec.responses,
+  });
   return {
     tags: [spec.tag],
     summary: spec.summary,

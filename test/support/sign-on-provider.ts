@@ -1,0 +1,137 @@
+/** A company's sign-on: the real OpenID Connect provider `oidc-provider` on loopback, whose clients are machines that get
+ *  access tokens by their secret. */
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
+import Provider from 'oidc-provider';
+
+/** A key of the provider, of which the test has both halves. */
+export interface ProviderKey {
+  readonly privateKey: CryptoKey;
+  readonly jwk: JWK;
+}
+
+export async function providerKey(kid: string, alg = 'RS256'): Promise<ProviderKey> {
+  const { privateKey } = await generateKeyPair(alg, { extractable: true });
+  return { privateKey, jwk: { ...(await exportJWK(privateKey)), kid, alg, use: 'sig' } };
+}
+
+export interface ProviderSetup {
+  readonly keys: readonly ProviderKey[];
+  /** What the claim `roles` holds in the tokens of each client; the client `x` has the secret `secret-of-x`. */
+  readonly clients: Readonly<Record<string, unknown>>;
+  /** For how long a token is good. */
+  readonly tokenLifetimeS?: number;
+  /** 0: any free one. */
+  readonly port?: number;
+}
+
+export interface SignOnProvider {
+  /** Its address, and what its tokens have as `iss`. */
+  readonly issuer: string;
+  readonly port: number;
+  /** How often its keys have been fetched. */
+  readonly keyFetches: () => number;
+  /** An access token by the client credentials grant, for this audience. */
+  token(client: string, audience?: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Tokens of machines are signed and not stored. */
+class KeepsNothing {
+  async upsert(): Promise<void> {}
+  async find(): Promise<undefined> {}
+  async findByUserCode(): Promise<undefined> {}
+  async findByUid(): Promise<undefined> {}
+  async consume(): Promise<void> {}
+  async destroy(): Promise<void> {}
+  async revokeByGrantId(): Promise<void> {}
+}
+
+/** As which the provider knows the hub. */
+export const AUDIENCE = 'https://hub.example.org';
+
+export async function startProvider(setup: ProviderSetup): Promise<SignOnProvider> {
+  const { keys, clients, tokenLifetimeS = 600, port = 0 } = setup;
+  let listener: RequestListener = (_request, response) => void response.writeHead(503).end();
+  let keyFetches = 0;
+  const server = createServer((request, response) => {
+    if (request.url === '/jwks') keyFetches++;
+    // A provider that starts again on the same port finds no connections of the one before.
+    response.setHeader('connection', 'close');
+    listener(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const address = server.address() as AddressInfo;
+  const issuer = `http://127.0.0.1:${address.port}`;
+  const [signing] = keys;
+  const provider = new Provider(issuer, {
+    adapter: KeepsNothing,
+    ttl: { ClientCredentials: tokenLifetimeS },
+    jwks: { keys: keys.map(({ jwk }) => jwk) as never },
+    cookies: { keys: ['a key for cookies that no test uses'] },
+    clients: Object.keys(clients).map((client) => ({
+      client_id: client,
+      client_secret: `secret-of-${client}`,
+      grant_types: ['client_credentials'],
+      redirect_uris: [],
+      response_types: [],
+      id_token_signed_response_alg: (signing?.jwk.alg ?? 'RS256') as 'RS256',
+    })),
+    features: {
+      devInteractions: { enabled: false },
+      clientCredentials: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => AUDIENCE,
+        getResourceServerInfo: (_context, resource) => ({
+          scope: '',
+          audience: resource,
+          accessTokenTTL: tokenLifetimeS,
+          accessTokenFormat: 'jwt',
+          jwt: { sign: { alg: (signing?.jwk.alg ?? 'RS256') as 'RS256', kid: signing?.jwk.kid as string } },
+        }),
+      },
+    },
+    extraTokenClaims: (_context, token) => {
+      const roles = clients[token.clientId ?? ''];
+      return roles === undefined ? undefined : { roles };
+    },
+  });
+  listener = provider.callback();
+  return {
+    issuer,
+    port: address.port,
+    keyFetches: () => keyFetches,
+    token: async (client, audience = AUDIENCE) => {
+      const response = await fetch(`${issuer}/token`, {
+        method: 'POST',
+        headers: {
+          authorization: `Basic ${Buffer.from(`${client}:secret-of-${client}`).toString('base64')}`,
+          'content-type': 'application/x-www-form-urlencoded',
+        },
+        body: new URLSearchParams({ grant_type: 'client_credentials', resource: audience }),
+      });
+      const body = (await response.json()) as { access_token?: string };
+      if (body.access_token === undefined) throw new Error(`no token: ${JSON.stringify(body)}`);
+      return body.access_token;
+    },
+    stop: () => closed(server),
+  };
+}
+
+/** A token that the provider never gave: the claims as they are, signed with any key. */
+export function forged(
+  claims: Readonly<Record<string, unknown>>,
+  key: CryptoKey | Uint8Array,
+  header: { readonly alg: string; readonly kid?: string },
+): Promise<string> {
+  return new SignJWT({ ...claims }).setProtectedHeader(header).sign(key);
+}
+
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
