@@ -1,16 +1,10 @@
 import { createHash } from 'node:crypto';
 import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ContentMismatch } from '../core/ports/content-cache.js';
 import type { ContentWriter } from '../core/ports/spool.js';
 
-/** Begins a content in `folder`: a temporary file first, then one that bears its digest as its name. With an `expected`
- *  digest, `finish` rejects with {@link ContentMismatch} when it is another, and nothing is kept. */
-export async function beginContent(
-  folder: string,
-  temporaryName: string,
-  expected?: string,
-): Promise<ContentWriter> {
+/** Begins a content in `folder`: a temporary file first, then one that bears its digest as its name. */
+export async function beginContent(folder: string, temporaryName: string): Promise<ContentWriter> {
   const temporary = join(folder, temporaryName);
   const file = await open(temporary, 'wx', 0o600);
   const hash = createHash('sha256');
@@ -26,10 +20,6 @@ export async function beginContent(
     async finish() {
       await file.close();
       const digest = hash.digest('hex');
-      if (expected !== undefined && digest !== expected) {
-        await rm(temporary, { force: true });
-        throw new ContentMismatch(`what came for content ${expected} has the digest ${digest}`);
-      }
       await rename(temporary, join(folder, digest));
       return { digest, sizeBytes };
     },

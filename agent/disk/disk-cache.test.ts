@@ -27,12 +27,52 @@ async function* chunksOf(...chunks: string[]): AsyncGenerator<Uint8Array> {
   for (const chunk of chunks) yield Buffer.from(chunk);
 }
 
+async function* cutAfter(text: string): AsyncGenerator<Uint8Array> {
+  if (text !== '') yield Buffer.from(text);
+  throw new Error('cut');
+}
+
+describe('what broke off on its way', () => {
+  const hello = fileOf('hello, hello');
+
+  test.each([0, 1, 6, 11])('after %d bytes is gone on with, also after a restart', async (bytes) => {
+    const cache = await open();
+    await expect(cache.put(hello, cutAfter('hello, hello'.slice(0, bytes)), 0)).rejects.toThrow('cut');
+    expect(await cache.keptBytes(hello.digest)).toBe(bytes);
+    const restarted = await open();
+    expect(await restarted.keptBytes(hello.digest)).toBe(bytes);
+    await restarted.put(hello, chunksOf('hello, hello'.slice(bytes)), bytes);
+    expect(await restarted.pin(hello)).toBe(true);
+    expect(await readdir(directory)).toEqual([hello.digest]);
+  });
+
+  test('is thrown away when what follows does not belong to it', async () => {
+    const cache = await open();
+    await expect(cache.put(hello, cutAfter('hello'), 0)).rejects.toThrow('cut');
+    await expect(cache.put(hello, chunksOf(', HELLO'), 5)).rejects.toThrow(ContentMismatch);
+    expect(await cache.keptBytes(hello.digest)).toBe(0);
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  test('counts for the limit, and goes first', async () => {
+    const cache = await open(20);
+    const [a, b] = [fileOf('aaaa'), fileOf('bbbb')];
+    await cache.put(a, chunksOf('aaaa'), 0);
+    await expect(cache.put(hello, cutAfter('hello, hell'), 0)).rejects.toThrow('cut');
+    await cache.put(b, chunksOf('bbbb'), 0);
+    expect(await cache.keptBytes(hello.digest)).toBe(11);
+    await cache.put(fileOf('cccc'), chunksOf('cccc'), 0);
+    expect(await cache.keptBytes(hello.digest)).toBe(0);
+    expect(await cache.pin(a)).toBe(true);
+  });
+});
+
 describe('a cache', () => {
   test('has what was put, also after a restart', async () => {
     const cache = await open();
     const file = fileOf('hello');
     expect(await cache.pin(file)).toBe(false);
-    await cache.put(file, chunksOf('hel', 'lo'));
+    await cache.put(file, chunksOf('hel', 'lo'), 0);
     expect(await cache.pin(file)).toBe(true);
     expect(await readFile(cache.pathOf(file.digest), 'utf8')).toBe('hello');
     expect(await (await open()).pin(file)).toBe(true);
@@ -41,20 +81,23 @@ describe('a cache', () => {
   test('takes nothing that is another content, and keeps nothing of it', async () => {
     const cache = await open();
     const other = fileOf('other');
-    await cache.put(other, chunksOf('other'));
-    await expect(cache.put(fileOf('hello'), chunksOf('other'))).rejects.toThrow(ContentMismatch);
-    await expect(cache.put(fileOf('hello'), chunksOf('hello and more'))).rejects.toThrow('longer');
+    await cache.put(other, chunksOf('other'), 0);
+    await expect(cache.put(fileOf('hello'), chunksOf('other'), 0)).rejects.toThrow(ContentMismatch);
+    await expect(cache.put(fileOf('hello'), chunksOf('hello and more'), 0)).rejects.toThrow('longer');
     const broken = (async function* () {
       yield Buffer.from('hel');
       throw new Error('cut');
     })();
-    await expect(cache.put(fileOf('hello'), broken)).rejects.toThrow('cut');
-    expect(await readdir(directory)).toEqual([other.digest]);
+    await expect(cache.put(fileOf('hello'), broken, 0)).rejects.toThrow('cut');
+    expect(await cache.pin(fileOf('hello'))).toBe(false);
+    expect((await readdir(directory)).sort()).toEqual(
+      [other.digest, `${fileOf('hello').digest}.partial`].sort(),
+    );
   });
 
   test('does not trust what an earlier process left: a file that was damaged is fetched again', async () => {
     const file = fileOf('hello');
-    await (await open()).put(file, chunksOf('hello'));
+    await (await open()).put(file, chunksOf('hello'), 0);
     await writeFile(join(directory, file.digest), 'hellO');
     await writeFile(join(directory, 'x.partial'), 'half');
     const cache = await open();
@@ -65,24 +108,43 @@ describe('a cache', () => {
   test('removes the least recently used first, and nothing that is in use', async () => {
     const cache = await open(10);
     const [a, b, c, d] = [fileOf('aaaa'), fileOf('bbbb'), fileOf('cccc'), fileOf('dddd')];
-    await cache.put(a, chunksOf('aaaa'));
-    await cache.put(b, chunksOf('bbbb'));
+    await cache.put(a, chunksOf('aaaa'), 0);
+    await cache.put(b, chunksOf('bbbb'), 0);
     expect(await cache.pin(a)).toBe(true);
-    await cache.put(c, chunksOf('cccc'));
+    await cache.put(c, chunksOf('cccc'), 0);
     expect(await cache.pin(b)).toBe(false);
-    await cache.put(d, chunksOf('dddd'));
+    await cache.put(d, chunksOf('dddd'), 0);
     expect(await cache.pin(c)).toBe(false);
     expect((await readdir(directory)).sort()).toEqual([a.digest, d.digest].sort());
     cache.unpin(a.digest);
-    await cache.put(b, chunksOf('bbbb'));
+    await cache.put(b, chunksOf('bbbb'), 0);
     expect((await readdir(directory)).length).toBe(2);
+  });
+
+  test('makes room on the disk by what was not used for longest, as long as it is not in use', async () => {
+    const cache = await open();
+    const [a, b, c] = [fileOf('aaaa'), fileOf('bbbb'), fileOf('cccc')];
+    for (const [file, text] of [
+      [a, 'aaaa'],
+      [b, 'bbbb'],
+      [c, 'cccc'],
+    ] as const) {
+      await cache.put(file, chunksOf(text), 0);
+    }
+    expect(await cache.pin(a)).toBe(true);
+    expect([await cache.makeRoom(), await cache.makeRoom(), await cache.makeRoom()]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect(await readdir(directory)).toEqual([a.digest]);
   });
 
   test('comes back within its limit, oldest first', async () => {
     const cache = await open();
     const [a, b] = [fileOf('aaaa'), fileOf('bbbb')];
-    await cache.put(a, chunksOf('aaaa'));
-    await cache.put(b, chunksOf('bbbb'));
+    await cache.put(a, chunksOf('aaaa'), 0);
+    await cache.put(b, chunksOf('bbbb'), 0);
     await utimes(cache.pathOf(b.digest), 1, 1);
     const smaller = await open(5);
     expect(await smaller.pin(b)).toBe(false);

@@ -1,12 +1,13 @@
-/** Contents by digest in one folder, the least recently used removed first when there are too many bytes. */
+/** Contents by digest in one folder, the least recently used removed first when there are too many bytes. What broke off
+ *  on its way is kept beside them as `<digest>.partial`, and goes before them. */
 import { createHash } from 'node:crypto';
 import { createReadStream, renameSync } from 'node:fs';
-import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import { type ContentCache, ContentMismatch } from '../core/ports/content-cache.js';
-import { beginContent } from './content-writer.js';
+import type { ContentCache } from '../core/ports/content-cache.js';
+import { partialSize, writePartial } from './partial-content.js';
 
 interface Entry {
   readonly sizeBytes: number;
@@ -16,12 +17,19 @@ interface Entry {
   verified: boolean;
 }
 
+/** `<digest>` or `<digest>.partial` */
+const NAME = /^([0-9a-f]{64})(\.partial)?$/;
+
 export class DiskCache implements ContentCache {
   readonly #folder: string;
   readonly #limitBytes: number;
   readonly #runtime: Runtime;
   /** Least recently used first. */
   readonly #entries = new Map<string, Entry>();
+  /** Bytes of what broke off and nobody is receiving, oldest first. */
+  readonly #partials = new Map<string, number>();
+  readonly #receiving = new Map<string, Promise<void>>();
+  /** Of both together. */
   #sizeBytes = 0;
 
   private constructor(folder: string, limitBytes: number, runtime: Runtime) {
@@ -33,17 +41,19 @@ export class DiskCache implements ContentCache {
   static async open(folder: string, limitBytes: number, runtime: Runtime): Promise<DiskCache> {
     await mkdir(folder, { recursive: true });
     const cache = new DiskCache(folder, limitBytes, runtime);
-    const found: { digest: string; sizeBytes: number; usedAtMs: number }[] = [];
+    const found: { digest: string; isPartial: boolean; sizeBytes: number; usedAtMs: number }[] = [];
     for (const name of await readdir(folder)) {
       const path = join(folder, name);
-      if (!/^[0-9a-f]{64}$/.test(name)) await rm(path, { recursive: true, force: true });
+      const [, digest, suffix] = NAME.exec(name) ?? [];
+      if (digest === undefined) await rm(path, { recursive: true, force: true });
       else {
         const { size, mtimeMs } = await stat(path);
-        found.push({ digest: name, sizeBytes: size, usedAtMs: mtimeMs });
+        found.push({ digest, isPartial: suffix !== undefined, sizeBytes: size, usedAtMs: mtimeMs });
       }
     }
-    for (const { digest, sizeBytes } of found.sort((a, b) => a.usedAtMs - b.usedAtMs)) {
-      cache.#add(digest, { sizeBytes, pins: 0, verified: false });
+    for (const { digest, isPartial, sizeBytes } of found.sort((a, b) => a.usedAtMs - b.usedAtMs)) {
+      if (isPartial) cache.#addPartial(digest, sizeBytes);
+      else cache.#add(digest, { sizeBytes, pins: 0, verified: false });
     }
     await cache.#evict();
     return cache;
@@ -84,27 +94,61 @@ export class DiskCache implements ContentCache {
     utimes(this.pathOf(digest), usedAtS, usedAtS).catch(() => undefined);
   }
 
-  async put(file: FileRef, content: AsyncIterable<Uint8Array>): Promise<void> {
+  async keptBytes(digest: string): Promise<number> {
+    await this.#receiving.get(digest);
+    return partialSize(this.#partialPath(digest));
+  }
+
+  async put(file: FileRef, content: AsyncIterable<Uint8Array>, fromByte: number): Promise<void> {
+    const { digest } = file;
+    // One after the other: they write into the same file.
+    while (this.#receiving.has(digest)) await this.#receiving.get(digest);
+    const received = this.#receive(file, content, fromByte);
+    this.#receiving.set(
+      digest,
+      received.catch(() => undefined).finally(() => this.#receiving.delete(digest)),
+    );
+    await received;
+  }
+
+  /** Removes what was not used for longest, to make room on the disk; false when everything is in use. */
+  async makeRoom(): Promise<boolean> {
+    return this.#removeOldest(undefined);
+  }
+
+  async #receive(file: FileRef, content: AsyncIterable<Uint8Array>, fromByte: number): Promise<void> {
+    const { digest } = file;
+    const path = this.#partialPath(digest);
     await mkdir(this.#folder, { recursive: true }); // somebody may have taken it away
-    const writer = await beginContent(this.#folder, `${this.#runtime.newId()}.partial`, file.digest);
-    let written: FileRef;
+    this.#forgetPartial(digest);
     try {
-      let sizeBytes = 0;
-      for await (const bytes of content) {
-        sizeBytes += bytes.length;
-        if (sizeBytes > file.sizeBytes)
-          throw new ContentMismatch(`content ${file.digest} is longer than it should be`);
-        await writer.write(bytes);
-      }
-      written = await writer.finish();
+      await writePartial(path, file, content, fromByte, () => this.makeRoom());
     } catch (error) {
-      await writer.abandon().catch(() => undefined);
+      const keptBytes = await partialSize(path);
+      if (keptBytes === 0) await rm(path, { force: true });
+      else this.#addPartial(digest, keptBytes);
+      await this.#evict(digest);
       throw error;
     }
-    const before = this.#entries.get(file.digest);
+    await rename(path, this.pathOf(digest));
+    const before = this.#entries.get(digest);
     this.#sizeBytes -= before?.sizeBytes ?? 0;
-    this.#add(file.digest, { sizeBytes: written.sizeBytes, pins: before?.pins ?? 0, verified: true });
-    await this.#evict(file.digest);
+    this.#add(digest, { sizeBytes: file.sizeBytes, pins: before?.pins ?? 0, verified: true });
+    await this.#evict(digest);
+  }
+
+  #partialPath(digest: string): string {
+    return join(this.#folder, `${digest}.partial`);
+  }
+
+  #addPartial(digest: string, sizeBytes: number): void {
+    this.#partials.set(digest, sizeBytes);
+    this.#sizeBytes += sizeBytes;
+  }
+
+  #forgetPartial(digest: string): void {
+    this.#sizeBytes -= this.#partials.get(digest) ?? 0;
+    this.#partials.delete(digest);
   }
 
   #add(digest: string, entry: Entry): void {
@@ -115,19 +159,35 @@ export class DiskCache implements ContentCache {
 
   /** Down to the limit, except what is in use and what came just now. */
   async #evict(except?: string): Promise<void> {
-    for (const [digest, entry] of this.#entries) {
-      if (this.#sizeBytes <= this.#limitBytes) return;
-      if (entry.pins === 0 && digest !== except) await this.#remove(digest, entry);
+    while (this.#sizeBytes > this.#limitBytes && (await this.#removeOldest(except)));
+  }
+
+  async #removeOldest(except: string | undefined): Promise<boolean> {
+    for (const digest of this.#partials.keys()) {
+      if (digest === except) continue;
+      this.#forgetPartial(digest);
+      await this.#discard(this.#partialPath(digest));
+      return true;
     }
+    for (const [digest, entry] of this.#entries) {
+      if (entry.pins > 0 || digest === except) continue;
+      await this.#remove(digest, entry);
+      return true;
+    }
+    return false;
   }
 
   async #remove(digest: string, entry: Entry): Promise<void> {
     this.#entries.delete(digest);
     this.#sizeBytes -= entry.sizeBytes;
-    // Moved in this very turn: a download of the same content may put a file there again in the next.
+    await this.#discard(this.pathOf(digest));
+  }
+
+  /** Moves it in this very turn: a download of the same content may put a file there again in the next. */
+  async #discard(path: string): Promise<void> {
     const aside = join(this.#folder, `${this.#runtime.newId()}.removed`);
     try {
-      renameSync(this.pathOf(digest), aside);
+      renameSync(path, aside);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }

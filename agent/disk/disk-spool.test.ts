@@ -65,8 +65,10 @@ describe('a spool', () => {
       sizeBytes: 11,
     });
     const chunks: Uint8Array[] = [];
-    for await (const chunk of spool.read(folder.name, file)) chunks.push(chunk);
-    expect(Buffer.concat(chunks).toString()).toBe('hello world');
+    for await (const chunk of spool.read(folder.name, file, 0)) chunks.push(chunk);
+    for await (const chunk of spool.read(folder.name, file, 6)) chunks.push(chunk);
+    expect(Buffer.concat(chunks).toString()).toBe('hello worldworld');
+    await spool.verify(folder.name, file);
     const spooled = report(1, folder.name);
     await spool.put(spooled);
     await spool.settle(spooled);
@@ -89,11 +91,14 @@ describe('a spool', () => {
     const spool = await open();
     const folder = await spool.createFolder(REF);
     const read = async () => {
-      for await (const _ of spool.read(folder.name, { digest: 'ab', sizeBytes: 3 }));
+      for await (const _ of spool.read(folder.name, { digest: 'ab', sizeBytes: 3 }, 0));
     };
     await expect(read()).rejects.toThrow(ContentLost);
     await writeFile(join(directory, 'files', folder.name, 'ab'), 'too long');
     await expect(read()).rejects.toThrow('8 instead of 3 bytes');
+    const damaged = spool.verify(folder.name, { digest: 'ab', sizeBytes: 8 });
+    await expect(damaged).rejects.toThrow(ContentLost);
+    await expect(damaged).rejects.toThrow(/^the spooled content ab has the digest [0-9a-f]{64} now$/);
     await spool.close();
   });
 });

@@ -1,5 +1,6 @@
 /** The spool: `journal.jsonl` with one line for each report put ({put}) or settled ({settled}), and beneath `files/` a
  *  folder for each report that names contents. */
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -59,7 +60,16 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
       );
       if (folder !== null) await rm(join(filesRoot, folder), { recursive: true, force: true });
     },
-    read: (folder, file) => readContent(join(filesRoot, folder, file.digest), file),
+    read: (folder, file, fromByte) => readContent(join(filesRoot, folder, file.digest), file, fromByte),
+    verify: async (folder, file) => {
+      const hash = createHash('sha256');
+      const path = join(filesRoot, folder, file.digest);
+      for await (const chunk of readContent(path, file, 0)) hash.update(chunk);
+      const digest = hash.digest('hex');
+      if (digest !== file.digest) {
+        throw new ContentLost(`the spooled content ${file.digest} has the digest ${digest} now`);
+      }
+    },
     close: async () => {
       try {
         await journal.close();
@@ -97,20 +107,23 @@ function readLines(lines: readonly string[], log: Logger): Map<string, SpooledRe
   return outstanding;
 }
 
-async function* readContent(path: string, { digest, sizeBytes }: FileRef): AsyncGenerator<Uint8Array> {
-  let readBytes = 0;
+async function* readContent(
+  path: string,
+  { digest, sizeBytes }: FileRef,
+  fromByte: number,
+): AsyncGenerator<Uint8Array> {
+  let position = fromByte;
   try {
-    for await (const chunk of createReadStream(path, {
-      highWaterMark: 256 * 1024,
-    }) as AsyncIterable<Buffer>) {
-      readBytes += chunk.length;
+    const options = { highWaterMark: 256 * 1024, start: fromByte };
+    for await (const chunk of createReadStream(path, options) as AsyncIterable<Buffer>) {
+      position += chunk.length;
       yield chunk;
     }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new ContentLost(`the spooled content ${digest} cannot be read: ${why}`, { cause: error });
   }
-  if (readBytes !== sizeBytes) {
-    throw new ContentLost(`the spooled content ${digest} has ${readBytes} instead of ${sizeBytes} bytes`);
+  if (position !== sizeBytes) {
+    throw new ContentLost(`the spooled content ${digest} has ${position} instead of ${sizeBytes} bytes`);
   }
 }

@@ -2,6 +2,7 @@
  *  each hub that is joined, until it is settled. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import { backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
@@ -119,8 +120,9 @@ export class Reporting {
     const { runtime, log } = this.#needs;
     const stillWanted = () =>
       !connection.ended.aborted && this.#outstanding.get(attemptKey(report)) === spooled;
+    const pauses = backOff(FIRST_RETRY_MS, LONGEST_RETRY_MS, runtime.random);
     let lastReason = '';
-    for (let retryMs = FIRST_RETRY_MS; stillWanted(); retryMs = Math.min(retryMs * 2, LONGEST_RETRY_MS)) {
+    while (stillWanted()) {
       try {
         await this.#upload(report, folder, connection);
         if (stillWanted()) connection.sendEnded(report);
@@ -139,14 +141,26 @@ export class Reporting {
         }
         lastReason = error.message;
       }
-      await pause(runtime.timers, retryMs, connection.ended).catch(() => undefined);
+      await pause(runtime.timers, pauses.nextMs(), connection.ended).catch(() => undefined);
     }
   }
 
-  async #upload(report: AttemptReport, folder: string, { files, ended }: HubConnection): Promise<void> {
+  async #upload(report: AttemptReport, folder: string, connection: HubConnection): Promise<void> {
+    const { spool, log } = this.#needs;
+    const { files, ended } = connection;
     for (const file of filesOfReport(report)) {
-      if (await files.has(file.digest, ended)) continue;
-      await files.upload(file, this.#needs.spool.read(folder, file), ended);
+      const there = await files.look(file.digest, ended);
+      if (there === 'WHOLE') continue;
+      const fromByte = there.keptBytes < file.sizeBytes ? there.keptBytes : 0;
+      try {
+        await files.upload(file, spool.read(folder, file, fromByte), fromByte, ended);
+      } catch (error) {
+        // Was it this host's disk that changed it, or the way?
+        if (error instanceof TransferFailed && error.failure === 'MISMATCH') await spool.verify(folder, file);
+        throw error;
+      }
+      const { digest, sizeBytes } = file;
+      log.debug({ taskId: report.taskId, digest, sizeBytes, fromByte }, 'sent a content to the hub');
     }
   }
 

@@ -1,4 +1,4 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Agent } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -16,18 +16,21 @@ let status: number;
 let content: string;
 let connections: number;
 let requests: string[];
+let headers: Record<string, string>;
+let asked: IncomingHttpHeaders;
 
 beforeEach(async () => {
-  [status, content, connections, requests] = [200, 'content', 0, []];
+  [status, content, connections, requests, headers] = [200, 'content', 0, [], {}];
   server = createServer((request, response) => {
     requests.push(`${request.method} ${request.url} ${request.headers.authorization}`);
+    asked = request.headers;
     let body = '';
     request.setEncoding('utf8').on('data', (text: string) => {
       body += text;
     });
     request.on('end', () => {
       if (request.method === 'PUT') content = body;
-      response.writeHead(status).end(request.method === 'GET' ? content : undefined);
+      response.writeHead(status, headers).end(request.method === 'GET' ? content : undefined);
     });
   });
   server.on('connection', () => connections++);
@@ -43,10 +46,11 @@ afterEach(async () => {
   await new Promise<void>((resolve) => server.close(() => resolve()));
 });
 
-async function download(): Promise<string> {
+async function download(from = 0): Promise<string> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of await files.download(DIGEST, NEVER)) chunks.push(chunk);
-  return Buffer.concat(chunks).toString();
+  const { fromByte, content } = await files.download(DIGEST, from, NEVER);
+  for await (const chunk of content) chunks.push(chunk);
+  return `${fromByte === 0 ? '' : `${fromByte}: `}${Buffer.concat(chunks).toString()}`;
 }
 
 async function* source(text: string): AsyncGenerator<Uint8Array> {
@@ -56,19 +60,39 @@ async function* source(text: string): AsyncGenerator<Uint8Array> {
 describe('contents over HTTP', () => {
   test('are fetched, asked for and sent beneath the address of the hub, with the token', async () => {
     expect(await download()).toBe('content');
-    expect(await files.has(DIGEST, NEVER)).toBe(true);
-    await files.upload({ digest: DIGEST, sizeBytes: 5 }, source('fresh'), NEVER);
+    expect(await files.look(DIGEST, NEVER)).toBe('WHOLE');
+    await files.upload({ digest: DIGEST, sizeBytes: 5 }, source('fresh'), 0, NEVER);
     expect(content).toBe('fresh');
     expect(requests).toEqual(
       ['GET', 'HEAD', 'PUT'].map((method) => `${method} /base/agent/files/${DIGEST} Bearer token`),
     );
   });
 
+  test('are fetched in part from hubs that know parts', async () => {
+    [status, headers] = [206, { 'content-range': 'bytes 3-9/10' }];
+    expect(await download(3)).toBe('3: content');
+    expect([asked.range, asked['if-range']]).toEqual(['bytes=3-', `"${DIGEST}"`]);
+    [status, headers] = [200, {}];
+    expect(await download(3)).toBe('content');
+    [status, headers] = [206, { 'content-range': 'bytes 4-9/10' }];
+    await expect(download(3)).rejects.toMatchObject({ failure: 'REFUSED' });
+  });
+
+  test('are sent from where the hub has got to', async () => {
+    [status, headers] = [404, { 'upload-offset': '3' }];
+    expect(await files.look(DIGEST, NEVER)).toEqual({ keptBytes: 3 });
+    [status, headers] = [404, { 'upload-offset': 'three' }];
+    expect(await files.look(DIGEST, NEVER)).toEqual({ keptBytes: 0 });
+    [status, headers] = [204, {}];
+    await files.upload({ digest: DIGEST, sizeBytes: 8 }, source('fresh'), 3, NEVER);
+    expect([content, asked['content-range'], asked['content-length']]).toEqual(['fresh', 'bytes 3-7/8', '5']);
+  });
+
   test('share connections', async () => {
     for (let times = 0; times < 10; times++) {
       await download();
-      await files.has(DIGEST, NEVER);
-      await files.upload({ digest: DIGEST, sizeBytes: 5 }, source('fresh'), NEVER);
+      await files.look(DIGEST, NEVER);
+      await files.upload({ digest: DIGEST, sizeBytes: 5 }, source('fresh'), 0, NEVER);
     }
     expect(connections).toBeLessThanOrEqual(4);
   });
@@ -76,14 +100,22 @@ describe('contents over HTTP', () => {
   test('that the hub lacks or refuses are told apart', async () => {
     status = 404;
     await expect(download()).rejects.toMatchObject({ failure: 'MISSING' });
-    expect(await files.has(DIGEST, NEVER)).toBe(false);
+    expect(await files.look(DIGEST, NEVER)).toEqual({ keptBytes: 0 });
     status = 507;
     await expect(download()).rejects.toMatchObject({
       failure: 'REFUSED',
       message: 'the hub answered GET with 507',
     });
-    await expect(files.has(DIGEST, NEVER)).rejects.toMatchObject({ failure: 'REFUSED' });
-    const upload = files.upload({ digest: DIGEST, sizeBytes: 5 }, source('fresh'), NEVER);
+    content = JSON.stringify({ status: 507, message: 'the disk of the hub is full' });
+    await expect(download()).rejects.toThrow('the hub answered GET with 507: the disk of the hub is full');
+    content = `{"message": "${'x'.repeat(100_000)}"}`;
+    await expect(download()).rejects.toThrow(/^the hub answered GET with 507$/);
+    status = 400;
+    const other = files.upload({ digest: DIGEST, sizeBytes: 5 }, source('fresh'), 0, NEVER);
+    await expect(other).rejects.toMatchObject({ failure: 'MISMATCH' });
+    status = 507;
+    await expect(files.look(DIGEST, NEVER)).rejects.toMatchObject({ failure: 'REFUSED' });
+    const upload = files.upload({ digest: DIGEST, sizeBytes: 5 }, source('fresh'), 0, NEVER);
     await expect(upload).rejects.toMatchObject({ failure: 'REFUSED' });
   });
 
@@ -92,7 +124,7 @@ describe('contents over HTTP', () => {
       yield Buffer.from('fr');
       throw new ContentLost('the spooled content is gone');
     })();
-    await expect(files.upload({ digest: DIGEST, sizeBytes: 5 }, lost, NEVER)).rejects.toThrow(ContentLost);
+    await expect(files.upload({ digest: DIGEST, sizeBytes: 5 }, lost, 0, NEVER)).rejects.toThrow(ContentLost);
     server.closeAllConnections();
     await new Promise<void>((resolve) => server.close(() => resolve()));
     await expect(download()).rejects.toMatchObject({ failure: 'UNREACHABLE' });
@@ -101,6 +133,6 @@ describe('contents over HTTP', () => {
 
   test('stop when nobody needs them', async () => {
     const aborted = AbortSignal.abort(new Error('not needed'));
-    await expect(files.download(DIGEST, aborted)).rejects.toThrow('not needed');
+    await expect(files.download(DIGEST, 0, aborted)).rejects.toThrow('not needed');
   });
 });

@@ -1,8 +1,7 @@
 /** Contents over HTTP: GET, HEAD and PUT of `/agent/files/<digest>` with the token of the link. */
 import { Readable } from 'node:stream';
 import { type Dispatcher, request } from 'undici';
-import type { FileTransfer } from '../core/ports/hub.js';
-import { TransferFailed } from '../core/ports/hub.js';
+import { type FileTransfer, TransferFailed, type TransferFailure } from '../core/ports/hub.js';
 import { ContentLost } from '../core/ports/spool.js';
 import { fileUrl } from './addresses.js';
 
@@ -11,6 +10,8 @@ export interface HttpFilesOptions {
   readonly token: string;
   readonly dispatcher: Dispatcher;
 }
+
+const MAX_ERROR_BODY_BYTES = 8192;
 
 export function httpFiles({ address, token, dispatcher }: HttpFilesOptions): FileTransfer {
   const authorization = `Bearer ${token}`;
@@ -38,20 +39,34 @@ export function httpFiles({ address, token, dispatcher }: HttpFilesOptions): Fil
   };
 
   return {
-    async download(digest, signal) {
-      const { statusCode, body } = await call(digest, { method: 'GET', signal });
-      if (statusCode === 200) return chunks(body);
+    async download(digest, fromByte, signal) {
+      const headers = fromByte === 0 ? {} : { range: `bytes=${fromByte}-`, 'if-range': `"${digest}"` };
+      const { statusCode, headers: answer, body } = await call(digest, { method: 'GET', signal, headers });
+      if (statusCode === 200) return { fromByte: 0, content: chunks(body) };
+      const begins = `${answer['content-range']}`.startsWith(`bytes ${fromByte}-`);
+      if (statusCode === 206 && begins) return { fromByte, content: chunks(body) };
+      // More is kept here than the content has.
+      if (statusCode === 416 && fromByte > 0) {
+        await body.dump().catch(() => undefined);
+        return this.download(digest, 0, signal);
+      }
       throw await refusal('GET', statusCode, body);
     },
-    async has(digest, signal) {
-      const { statusCode, body } = await call(digest, { method: 'HEAD', signal });
+    async look(digest, signal) {
+      const { statusCode, headers, body } = await call(digest, { method: 'HEAD', signal });
       await body.dump();
-      if (statusCode === 404) return false;
-      if (statusCode === 200 || statusCode === 204) return true;
-      throw new TransferFailed('REFUSED', `the hub answered HEAD with ${statusCode}`);
+      if (statusCode === 200 || statusCode === 204) return 'WHOLE';
+      if (statusCode !== 404) throw new TransferFailed('REFUSED', `the hub answered HEAD with ${statusCode}`);
+      // Hubs that keep nothing of what breaks off do not say so.
+      const keptBytes = Number(headers['upload-offset'] ?? 0);
+      return { keptBytes: Number.isSafeInteger(keptBytes) ? keptBytes : 0 };
     },
-    async upload({ digest, sizeBytes }, content, signal) {
-      const headers = { 'content-length': `${sizeBytes}`, 'content-type': 'application/octet-stream' };
+    async upload({ digest, sizeBytes }, content, fromByte, signal) {
+      const headers = {
+        'content-length': `${sizeBytes - fromByte}`,
+        'content-type': 'application/octet-stream',
+        ...(fromByte === 0 ? {} : { 'content-range': `bytes ${fromByte}-${sizeBytes - 1}/${sizeBytes}` }),
+      };
       const source = Readable.from(content, { objectMode: false });
       try {
         const { statusCode, body } = await call(digest, { method: 'PUT', signal, headers, body: source });
@@ -73,13 +88,38 @@ async function* chunks(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Arr
 }
 
 async function refusal(
-  method: string,
+  method: 'GET' | 'PUT',
   statusCode: number,
   body: Dispatcher.ResponseData['body'],
 ): Promise<TransferFailed> {
-  await body.dump().catch(() => undefined);
-  const failure = statusCode === 404 && method === 'GET' ? 'MISSING' : 'REFUSED';
-  return new TransferFailed(failure, `the hub answered ${method} with ${statusCode}`);
+  const failure = FAILURES.get(`${method} ${statusCode}`) ?? 'REFUSED';
+  const why = await messageOf(body);
+  return new TransferFailed(
+    failure,
+    `the hub answered ${method} with ${statusCode}${why === '' ? '' : `: ${why}`}`,
+  );
+}
+
+const FAILURES: ReadonlyMap<string, TransferFailure> = new Map([
+  ['GET 404', 'MISSING'],
+  ['PUT 400', 'MISMATCH'],
+]);
+
+/** What a hub says in its error body; empty for what is none. */
+async function messageOf(body: Dispatcher.ResponseData['body']): Promise<string> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const piece of body as AsyncIterable<Buffer>) {
+      pieces.push(piece);
+      length += piece.length;
+      if (length > MAX_ERROR_BODY_BYTES) return '';
+    }
+    const { message } = JSON.parse(Buffer.concat(pieces).toString()) as { message?: unknown };
+    return typeof message === 'string' ? message : '';
+  } catch {
+    return '';
+  }
 }
 
 /** What the disk said of the source passes as it is; all else is the network's. */

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { writeStream } from '@workbench-hub/shared/runtime/write-stream';
 import { HubError } from '../core/errors.js';
 import {
   type ByteRange,
@@ -19,8 +20,7 @@ import {
   type SmallFiles,
   WrongOffset,
 } from '../core/ports/files.js';
-import { writeStream } from './batched-writes.js';
-import { PartialContents } from './partial-contents.js';
+import { PartialContents, SYNC_EVERY_BYTES } from './partial-contents.js';
 
 /** Contents up to this size go into the database. */
 export const MAX_SMALL_BYTES = 32 * 1024;
@@ -64,10 +64,11 @@ export async function openContentStore(
     try {
       const handle = await open(temporary, 'wx', 0o600);
       try {
-        await writeStream(handle, content, (chunk) => {
+        const onChunk = (chunk: Uint8Array) => {
           hash.update(chunk);
           sizeBytes += chunk.length;
-        });
+        };
+        await writeStream(handle, content, { onChunk, syncEveryBytes: SYNC_EVERY_BYTES });
         const now = runtime.clock.nowMs() / 1000;
         await handle.utimes(now, now);
         await handle.sync();

@@ -6,14 +6,17 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { writeStream } from '@workbench-hub/shared/runtime/write-stream';
 import { ContentUnderWay, DigestMismatch, WrongOffset } from '../core/ports/files.js';
-import { writeStream } from './batched-writes.js';
 import { diskSpace } from './disk-space.js';
 
 const PARTIAL_NAME = /^[0-9a-f]{64}\.partial$/;
 
 /** A sender of which nothing has come for so long gives way to one that goes on: its connection may well be dead. */
 const SILENT_SENDER_MS = 10_000;
+
+/** The last sync of a large file has little left to do: its sender waits for it. */
+export const SYNC_EVERY_BYTES = 128 * 1024 * 1024;
 
 interface Sender {
   readonly content: Readable;
@@ -113,7 +116,7 @@ export class PartialContents {
       const hash = await this.#takeUp(file, path, expected, fromByte);
       isWorthKeeping = true;
       let sizeBytes = fromByte;
-      const onChunk = (chunk: Buffer) => {
+      const onChunk = (chunk: Uint8Array) => {
         sender.heardAtMs = this.#runtime.clock.monotonicMs();
         sizeBytes += chunk.length;
         if (sizeBytes > expected.sizeBytes) {
@@ -123,7 +126,8 @@ export class PartialContents {
         hash.update(chunk);
       };
       // Not destroyed when it is refused: its sender is still to be told why.
-      await writeStream(file, sender.content.iterator({ destroyOnReturn: false }), onChunk);
+      const pieces = sender.content.iterator({ destroyOnReturn: false });
+      await writeStream(file, pieces, { onChunk, syncEveryBytes: SYNC_EVERY_BYTES });
       isWorthKeeping = false;
       const digest = hash.digest('hex');
       if (digest !== expected.digest || sizeBytes !== expected.sizeBytes) {

@@ -5,8 +5,11 @@ export interface ContentCache {
   /** True when the content is there, whole. It then stays until {@link unpin} was called as often. */
   pin(file: FileRef): Promise<boolean>;
   unpin(digest: string): void;
-  /** Takes a content in; rejects with {@link ContentMismatch} when it is another than its digest says. */
-  put(file: FileRef, content: AsyncIterable<Uint8Array>): Promise<void>;
+  /** How many bytes are kept of a content that was not taken in whole. */
+  keptBytes(digest: string): Promise<number>;
+  /** Takes in a content, of which `content` holds the bytes from `fromByte` on: 0, or what is kept. Rejects with
+   *  {@link ContentMismatch} when it is another than its digest says; when the stream breaks, what came before is kept. */
+  put(file: FileRef, content: AsyncIterable<Uint8Array>, fromByte: number): Promise<void>;
 }
 
 export class ContentMismatch extends Error {

@@ -68,10 +68,23 @@ export interface HubConnection {
 
 /** Contents that lie with the hub. All reject with {@link TransferFailed}, or with what the source or sink threw. */
 export interface FileTransfer {
-  download(digest: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
-  /** True when the hub has the content already. */
-  has(digest: string, signal: AbortSignal): Promise<boolean>;
-  upload(file: FileRef, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void>;
+  /** Fetches a content from `fromByte` on; a hub that knows no parts sends the whole. */
+  download(digest: string, fromByte: number, signal: AbortSignal): Promise<Download>;
+  /** Asks how much of a content the hub has. */
+  look(digest: string, signal: AbortSignal): Promise<'WHOLE' | { readonly keptBytes: number }>;
+  /** Sends the bytes of a content from `fromByte` on. */
+  upload(
+    file: FileRef,
+    content: AsyncIterable<Uint8Array>,
+    fromByte: number,
+    signal: AbortSignal,
+  ): Promise<void>;
+}
+
+export interface Download {
+  /** Where `content` begins. */
+  readonly fromByte: number;
+  readonly content: AsyncIterable<Uint8Array>;
 }
 
 export interface Hub {
@@ -86,8 +99,9 @@ export class JoinFailed extends Error {
   override readonly name = 'JoinFailed';
 }
 
-/** Why a transfer failed: the hub has no such content, it refuses, or it cannot be reached. */
-export type TransferFailure = 'MISSING' | 'REFUSED' | 'UNREACHABLE';
+/** Why a transfer failed: the hub has no such content, what came to it is another content than its digest says, it
+ *  refuses for another reason, or it cannot be reached. */
+export type TransferFailure = 'MISSING' | 'MISMATCH' | 'REFUSED' | 'UNREACHABLE';
 
 export class TransferFailed extends Error {
   override readonly name = 'TransferFailed';

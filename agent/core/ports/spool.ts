@@ -34,8 +34,11 @@ export interface Spool {
   put(spooled: SpooledReport): Promise<void>;
   /** Forgets the report and removes its contents. */
   settle(spooled: SpooledReport): Promise<void>;
-  /** Reads a content; throws {@link ContentLost}, when it begins or later, if it is not there any more. */
-  read(folder: string, file: FileRef): AsyncIterable<Uint8Array>;
+  /** Reads a content from `fromByte` on; throws {@link ContentLost}, when it begins or later, if it is not there any
+   *  more. */
+  read(folder: string, file: FileRef, fromByte: number): AsyncIterable<Uint8Array>;
+  /** Reads all of a content; rejects with {@link ContentLost} when it is another than its digest says. */
+  verify(folder: string, file: FileRef): Promise<void>;
 }
 
 export class ContentLost extends Error {

@@ -11,9 +11,15 @@ const NEVER = new AbortController().signal;
 
 let runtime: ManualRuntime;
 let cached: Set<string>;
-let downloads: { signal: AbortSignal; resolve: () => void; reject: (error: Error) => void }[];
+let downloads: {
+  signal: AbortSignal;
+  fromByte: number;
+  resolve: () => void;
+  reject: (error: Error) => void;
+}[];
 let ended: AbortController;
 let putFault: Error | null;
+let keptBytes: number;
 let contents: Contents;
 
 beforeEach(() => {
@@ -22,9 +28,11 @@ beforeEach(() => {
   downloads = [];
   ended = new AbortController();
   putFault = null;
+  keptBytes = 0;
   const cache: ContentCache = {
     pin: ({ digest }) => Promise.resolve(cached.has(digest)),
     unpin: () => undefined,
+    keptBytes: () => Promise.resolve(keptBytes),
     put: ({ digest }) => {
       if (putFault) return Promise.reject(putFault);
       cached.add(digest);
@@ -32,9 +40,9 @@ beforeEach(() => {
     },
   };
   const files = {
-    download: (_digest: string, signal: AbortSignal) =>
+    download: (_digest: string, fromByte: number, signal: AbortSignal) =>
       new Promise((resolve, reject) => {
-        downloads.push({ signal, resolve: () => resolve([]), reject });
+        downloads.push({ signal, fromByte, resolve: () => resolve({ fromByte, content: [] }), reject });
         signal.addEventListener('abort', () => reject(new TransferFailed('UNREACHABLE', 'aborted')));
       }),
   };
@@ -80,11 +88,25 @@ describe('a content', () => {
     const pinned = contents.pin(FILE, NEVER);
     const rejected = expect(pinned).rejects.toThrow('an input file could not be fetched from the hub: cut');
     for (let times = 1; times <= 5; times++) {
-      await runtime.advance(1000);
+      await runtime.advance(10_000);
       expect(downloads).toHaveLength(times);
       downloads.at(-1)?.reject(broken);
     }
     await rejected;
+  });
+
+  test('is gone on with where it broke off, as long as it comes nearer to its end', async () => {
+    const pinned = contents.pin(FILE, NEVER);
+    for (let times = 1; times <= 20; times++) {
+      await runtime.advance(1000);
+      expect(downloads.map(({ fromByte }) => fromByte)).toHaveLength(times);
+      expect(downloads.at(-1)?.fromByte).toBe(keptBytes);
+      keptBytes++;
+      downloads.at(-1)?.reject(broken);
+    }
+    await runtime.advance(1000);
+    downloads.at(-1)?.resolve();
+    await pinned;
   });
 
   test('that the hub does not have fails at once, and one that the disk does not take is a fault of the host', async () => {

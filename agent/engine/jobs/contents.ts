@@ -1,5 +1,6 @@
 /** Gets contents that jobs need from the hub into the cache. Jobs that need the same content share one download. */
 import type { FileRef } from '@workbench-hub/shared/domain/job';
+import { backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
@@ -17,8 +18,9 @@ export interface ContentsNeeds {
   readonly connected: (signal: AbortSignal) => Promise<HubConnection>;
 }
 
-const RETRY_AFTER_MS = 500;
-/** So often a hub that is there may fail to deliver a content. Tries that end with the connection do not count. */
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 8000;
+/** So often a hub that is there may fail to deliver anything of a content. Tries that end with the link do not count. */
 const TRIES = 5;
 const NOT_STORED = 'an input file could not be stored';
 
@@ -74,11 +76,18 @@ export class Contents {
 
   async #download(file: FileRef, signal: AbortSignal): Promise<void> {
     const { cache, connected, runtime, log } = this.#needs;
+    const pauses = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, runtime.random);
+    let furthestBytes = 0;
     for (let triesLeft = TRIES; ; ) {
       const hub = await connected(signal);
       try {
         const either = AbortSignal.any([signal, hub.ended]);
-        return await cache.put(file, await hub.files.download(file.digest, either));
+        const keptBytes = await cache.keptBytes(file.digest);
+        const { fromByte, content } = await hub.files.download(file.digest, keptBytes, either);
+        await cache.put(file, content, fromByte);
+        const { digest, sizeBytes } = file;
+        log.debug({ digest, sizeBytes, fromByte }, 'fetched a content from the hub');
+        return;
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof TransferFailed || error instanceof ContentMismatch || hub.ended.aborted)) {
@@ -91,7 +100,14 @@ export class Contents {
         if (error instanceof TransferFailed && error.failure === 'MISSING') {
           throw new JobFailed(`the hub has no content ${file.digest} that the job needs`, { cause: error });
         }
-        if (!hub.ended.aborted) triesLeft--;
+        const keptBytes = await cache.keptBytes(file.digest);
+        if (keptBytes > furthestBytes) {
+          // It comes nearer to its end: a connection that breaks often is no reason to give up.
+          furthestBytes = keptBytes;
+          triesLeft = TRIES;
+          pauses.reset();
+        } else if (hub.ended.aborted) pauses.reset();
+        else triesLeft--;
         const reason = error instanceof Error ? error.message : String(error);
         if (triesLeft === 0) {
           const what = 'an input file could not be fetched from the hub';
@@ -99,7 +115,7 @@ export class Contents {
           throw hostFaultOf(what, error) ?? new JobFailed(`${what}: ${reason}`, { cause: error });
         }
         log.warn({ digest: file.digest, reason }, 'fetching an input file failed; trying again');
-        await pause(runtime.timers, RETRY_AFTER_MS, signal);
+        await pause(runtime.timers, pauses.nextMs(), signal);
       }
     }
   }

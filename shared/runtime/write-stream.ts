@@ -3,18 +3,23 @@ import type { FileHandle } from 'node:fs/promises';
 /** So much may wait for the disk while the stream goes on. */
 const WAITING_BYTES = 1024 * 1024;
 
-/** Synced at a time, so that the last sync of a large file does not keep its sender waiting for minutes. */
-const SYNC_EVERY_BYTES = 128 * 1024 * 1024;
+export interface WriteStreamOptions {
+  /** Sees each piece before it is written, and may throw. */
+  readonly onChunk: (chunk: Uint8Array) => void;
+  /** Synced at a time, so that the last sync of a large file does not keep its sender waiting for minutes. */
+  readonly syncEveryBytes?: number;
+  /** Makes room on a full disk; false when it cannot. */
+  readonly makeRoom?: () => Promise<boolean>;
+}
 
 /** Writes a stream at the end of an open file. What comes while a write is under way is gathered for the next: pieces cost
- *  more to hand over than to write. `onChunk` sees each piece before it is written and may throw. When the stream breaks,
- *  what came before is written. */
+ *  more to hand over than to write. When the stream breaks, what came before is written. */
 export async function writeStream(
   file: FileHandle,
-  content: AsyncIterable<Buffer>,
-  onChunk: (chunk: Buffer) => void,
+  content: AsyncIterable<Uint8Array>,
+  { onChunk, syncEveryBytes = Number.POSITIVE_INFINITY, makeRoom }: WriteStreamOptions,
 ): Promise<void> {
-  let waiting: Buffer[] = [];
+  let waiting: Uint8Array[] = [];
   let waitingBytes = 0;
   let unsyncedBytes = 0;
   let writing: Promise<void> | undefined;
@@ -26,9 +31,9 @@ export async function writeStream(
       while (waitingBytes > 0) {
         const [pieces, sizeBytes] = [waiting, waitingBytes];
         [waiting, waitingBytes] = [[], 0];
-        await writeAll(file, pieces, sizeBytes);
+        await writeAll(file, pieces, sizeBytes, makeRoom);
         unsyncedBytes += sizeBytes;
-        if (unsyncedBytes < SYNC_EVERY_BYTES) continue;
+        if (unsyncedBytes < syncEveryBytes) continue;
         unsyncedBytes = 0;
         await file.datasync();
       }
@@ -57,21 +62,28 @@ export async function writeStream(
   }
 }
 
-async function writeAll(file: FileHandle, pieces: Buffer[], sizeBytes: number): Promise<void> {
-  let left = pieces;
-  for (let written = 0; written < sizeBytes; ) {
-    const { bytesWritten } = await file.writev(left);
-    written += bytesWritten;
-    if (written < sizeBytes) left = after(left, bytesWritten);
+async function writeAll(
+  file: FileHandle,
+  pieces: readonly Uint8Array[],
+  sizeBytes: number,
+  makeRoom: WriteStreamOptions['makeRoom'],
+): Promise<void> {
+  for (let done = 0; done < sizeBytes; ) {
+    try {
+      done += (await file.writev(after(pieces, done))).bytesWritten;
+    } catch (error) {
+      const isFull = (error as NodeJS.ErrnoException).code === 'ENOSPC';
+      if (!isFull || !(await makeRoom?.())) throw error;
+    }
   }
 }
 
 /** The pieces without their first bytes. */
-function after(pieces: readonly Buffer[], bytes: number): Buffer[] {
+function after(pieces: readonly Uint8Array[], bytes: number): Uint8Array[] {
   let skip = bytes;
-  const left: Buffer[] = [];
+  const left: Uint8Array[] = [];
   for (const piece of pieces) {
-    if (skip < piece.length) left.push(piece.subarray(skip));
+    if (skip < piece.length) left.push(skip === 0 ? piece : piece.subarray(skip));
     skip = Math.max(skip - piece.length, 0);
   }
   return left;
