@@ -31,17 +31,20 @@ export async function openTlsFiles(names: TlsFileNames): Promise<TlsFiles> {
     watch: (onChanged, timers, log) => {
       let seen = textOf(content);
       const look = async () => {
+        const found = await readAll(names).catch((error: unknown) => {
+          if (error instanceof StartRefused) return error;
+          throw error;
+        });
+        const now = found instanceof StartRefused ? found.message : textOf(found);
+        if (now === seen) return;
+        seen = now;
         try {
-          const fresh = await readAll(names);
-          if (textOf(fresh) === seen) return;
-          seen = textOf(fresh);
-          check(names, fresh);
-          onChanged(fresh);
-          log.info({ cert: names.cert, validTo: validToOf(fresh) }, 'the renewed certificate is in use');
+          if (found instanceof StartRefused) throw found;
+          check(names, found);
+          onChanged(found);
+          log.info({ cert: names.cert, validTo: validToOf(found) }, 'the renewed certificate is in use');
         } catch (error) {
           if (!(error instanceof StartRefused)) throw error;
-          if (seen === error.message) return;
-          seen = error.message;
           log.error(`the former certificate stays in use: ${error.message}`);
         }
       };

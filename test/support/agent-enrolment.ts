@@ -1,0 +1,50 @@
+/** Codes and credentials of agents, as the commands of the hub and `workbench-agent enroll` handle them. */
+import { join } from 'node:path';
+import { AgentCredentials } from '@workbench-hub/hub/engine/accounts/agent-credentials';
+import { agentSecrets } from '@workbench-hub/hub/security/agent-secrets';
+import { openAccountsDatabase } from '@workbench-hub/hub/store/sqlite/accounts/accounts-database';
+import { sqliteAgentCredentials } from '@workbench-hub/hub/store/sqlite/accounts/agent-credentials';
+import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+
+const { clock } = systemRuntime;
+const HOUR_MS = 3_600_000;
+
+/** What a command does beside the running hub, over a connection of its own. */
+export function besideHub<T>(dataDir: string, action: (credentials: AgentCredentials) => T): T {
+  const db = openAccountsDatabase(join(dataDir, 'accounts.sqlite'));
+  try {
+    const store = sqliteAgentCredentials(db);
+    return action(new AgentCredentials({ store, secrets: agentSecrets, clock, joinToken: null }));
+  } finally {
+    db.close();
+  }
+}
+
+export function offerCode(dataDir: string, agentId: string, validMs = HOUR_MS): string {
+  return besideHub(dataDir, (credentials) => credentials.offer(agentId, validMs).code);
+}
+
+/** Sends a request for enrolment as it is. */
+export async function askToEnroll(
+  address: string,
+  body: string | Uint8Array | ReadableStream,
+): Promise<{ status: number; text: string }> {
+  const response = await fetch(address + AGENT_PATHS.ENROLL, {
+    method: 'POST',
+    body,
+    duplex: 'half',
+  } as RequestInit);
+  return { status: response.status, text: await response.text() };
+}
+
+/** Makes a code and fetches a credential for it. */
+export async function enrolled(
+  { address, config }: { readonly address: string; readonly config: { readonly dataDir: string } },
+  agentId: string,
+): Promise<string> {
+  const code = offerCode(config.dataDir, agentId);
+  const { status, text } = await askToEnroll(address, JSON.stringify({ agentId, code }));
+  if (status !== 200) throw new Error(`the hub answered ${status}: ${text}`);
+  return (JSON.parse(text) as { credential: string }).credential;
+}
