@@ -172,13 +172,10 @@ export function createHub(
       addressOf: (request) => new Client(request, proxies).address || null,
       log,
     });
-    const enrol = enrolmentHandler({ credentials, door, timers: runtime.timers, log });
-    const transfer = transferHandler({
-      files,
-      door,
-      log,
-      errorBody: (status, message, path) => errorBody(runtime.clock, status, message, path),
-    });
+    const ofError = (status: number, message: string, path: string) =>
+      errorBody(runtime.clock, status, message, path);
+    const enrol = enrolmentHandler({ credentials, door, timers: runtime.timers, log, errorBody: ofError });
+    const transfer = transferHandler({ files, door, log, errorBody: ofError });
     const web = webServer({
       host: config.server.host,
       port: config.server.port,

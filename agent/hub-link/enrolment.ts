@@ -36,11 +36,17 @@ export async function fetchCredential(
   }
   if (statusCode === 401 || statusCode === 400) {
     throw new JoinFailed(
-      `${address}: the hub refused (${statusCode}): ${text.trim()}. Is ${agentId} the id for which the code was made? ` +
+      `${address}: the hub refused (${statusCode}): ${messageOf(text)}. Is ${agentId} the id for which the code was made? ` +
         `Another code is made by "workbench-hub agent enroll ${agentId}"; the log of the hub tells more`,
     );
   }
   throw new JoinFailed(`${address}: what answers there is no hub (${statusCode}): check "hub"`);
+}
+
+/** What the hub says in words, as far as it is that. */
+function messageOf(text: string): string {
+  const { message } = (json(text) ?? {}) as { message?: unknown };
+  return typeof message === 'string' ? message : text.trim().slice(0, 200);
 }
 
 function json(text: string): unknown {

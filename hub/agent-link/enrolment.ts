@@ -11,6 +11,8 @@ export interface EnrolmentOptions {
   readonly door: AgentDoor;
   readonly timers: Timers;
   readonly log: Logger;
+  /** The body of an answer that refuses. */
+  readonly errorBody: (status: number, message: string, path: string) => object;
 }
 
 /** An id and a code are much less. */
@@ -32,7 +34,7 @@ class BadBody extends Error {
 }
 
 /** A handler that takes requests for the path of enrolment and says false to all others. */
-export function enrolmentHandler({ credentials, door, timers, log }: EnrolmentOptions) {
+export function enrolmentHandler({ credentials, door, timers, log, errorBody }: EnrolmentOptions) {
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (!door.admitsConnection(request)) {
       return answer(response, 401, 'a client certificate of an agent is required');
@@ -52,8 +54,13 @@ export function enrolmentHandler({ credentials, door, timers, log }: EnrolmentOp
       'an agent was enrolled: it has a new credential',
     );
     response
-      .writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' })
+      .writeHead(200, { 'content-type': 'application/json' })
       .end(JSON.stringify({ credential: outcome.credential }));
+  };
+
+  const answer = (response: ServerResponse, status: number, message: string): void => {
+    const body = JSON.stringify(errorBody(status, message, AGENT_PATHS.ENROLL));
+    response.writeHead(status, { 'content-type': 'application/json', connection: 'close' }).end(body);
   };
 
   return (request: IncomingMessage, response: ServerResponse): boolean => {
@@ -115,10 +122,4 @@ function readEnrolment(text: string): { agentId: string; code: string } {
   const [issue] = parsed.error.issues;
   const what = `${issue?.path.join('.') || 'body'}: ${issue?.message}; allowed: {"agentId", "code"}`;
   throw new BadBody(what, { status: 400 });
-}
-
-function answer(response: ServerResponse, status: number, message: string): void {
-  response
-    .writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
-    .end(`${message}\n`);
 }

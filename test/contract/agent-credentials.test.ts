@@ -17,8 +17,7 @@ import { LOG_LEVEL } from '../support/memory-log.js';
 import { type RunningHub, startHub } from '../support/running-hub.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
-const NOT_ACCEPTED =
-  'the code is not accepted: it is good once, for its own agent id, and for a short time\n';
+const NOT_ACCEPTED = 'the code is not accepted: it is good once, for its own agent id, and for a short time';
 
 let hub: RunningHub;
 let dataDir: string;
@@ -140,10 +139,9 @@ describe('a code', () => {
     ],
   ])('%s is answered with the same 401, and the log says why', async (_, made, why) => {
     const [agentId, code] = await made();
-    expect(await askToEnroll(hub.address, enrolment(agentId, code))).toEqual({
-      status: 401,
-      text: NOT_ACCEPTED,
-    });
+    const { status, text } = await askToEnroll(hub.address, enrolment(agentId, code));
+    expect(status).toBe(401);
+    expect(JSON.parse(text)).toMatchObject({ status: 401, message: NOT_ACCEPTED, path: '/agent/enroll' });
     expect(refusals().at(-1)).toContain(`enrolment of agent ${agentId}: ${why}`);
     expect(JSON.stringify(hub.log)).not.toContain(code);
   });
@@ -204,11 +202,8 @@ describe('a request for enrolment', () => {
 
   it('by another method is a 405', async () => {
     const response = await fetch(hub.address + AGENT_PATHS.ENROLL);
-    expect([response.status, response.headers.get('allow'), await response.text()]).toEqual([
-      405,
-      'POST',
-      'POST only\n',
-    ]);
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
+    expect(await response.json()).toMatchObject({ status: 405, message: 'POST only' });
   });
 
   it('that does not end is given up', async () => {
