@@ -5,6 +5,8 @@ import { duration, secret, section, size } from '@workbench-hub/shared/config/va
 import { LOG_LEVELS } from '@workbench-hub/shared/runtime/logger';
 import proxyAddr from 'proxy-addr';
 import { z } from 'zod';
+import { ROLES } from './core/access.js';
+import { isUsername, PASSWORD_HASH_ALLOWED, parsePasswordHash, USERNAME_ALLOWED } from './core/accounts.js';
 import { isSafeAddress } from './security/safe-address.js';
 
 const port = z.int({ error: 'a whole number from 0 to 65535' }).min(0).max(65_535);
@@ -29,6 +31,16 @@ const oidcSchema = z.strictObject({
   ca: z.string().min(1).nullable().default(null),
 });
 
+const PUBLIC_URL_ALLOWED = 'an address such as https://hub.example.com';
+
+const user = z.strictObject({
+  username: z.string({ error: USERNAME_ALLOWED }).refine(isUsername, { error: USERNAME_ALLOWED }),
+  passwordHash: secret().refine((text) => parsePasswordHash(text) !== undefined, {
+    error: PASSWORD_HASH_ALLOWED,
+  }),
+  roles: z.array(z.enum(ROLES)).min(1, { error: `at least one of ${ROLES.join(', ')}` }),
+});
+
 /** A list that has to stay empty in this version. */
 function none(why: string) {
   return z
@@ -43,7 +55,10 @@ export const hubConfigSchema = z
       host: z.string().min(1).default('127.0.0.1'),
       /** 0: any free port, which the log names. */
       port: port.default(8080),
-      publicUrl: z.null({ error: 'nothing: this version does not use it yet' }).default(null),
+      publicUrl: z
+        .url({ protocol: /^https?$/, error: PUBLIC_URL_ALLOWED })
+        .nullable()
+        .default(null),
       /** HTTPS and WSS on the one port. */
       tls: z
         .strictObject({
@@ -62,6 +77,9 @@ export const hubConfigSchema = z
     security: section({
       enabled: z.boolean().default(false),
       allowInsecure: z.boolean().default(false),
+      users: z.array(user).default([]),
+      accessTokenLifetime: duration({ minMs: 1000 }).default(15 * 60_000),
+      refreshTokenLifetime: duration({ minMs: 1000 }).default(30 * 86_400_000),
       /** The company's own sign-on, whose tokens are taken. */
       oidc: oidcSchema.nullable().default(null),
     }),
@@ -111,6 +129,12 @@ export const hubConfigSchema = z
     if (config.agents.leaseTimeout < config.agents.unreachableAfter) {
       const message = 'at least agents.unreachableAfter: an agent is unreachable before it is lost';
       context.addIssue({ code: 'custom', path: ['agents', 'leaseTimeout'], message });
+    }
+    const usernames = config.security.users.map(({ username }) => username);
+    for (const [index, username] of usernames.entries()) {
+      if (usernames.indexOf(username) === index) continue;
+      const message = 'a name that no other user has';
+      context.addIssue({ code: 'custom', path: ['security', 'users', index, 'username'], message });
     }
     if (config.security.enabled || config.security.allowInsecure || isLoopback(config.server.host)) return;
     context.addIssue({

@@ -7,6 +7,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Service } from '@workbench-hub/shared/runtime/service';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { type Accounts, openAccounts } from './accounts.js';
 import { AgentDoor } from './agent-link/agent-door.js';
 import { serveAgents } from './agent-link/endpoint.js';
 import { enrolmentHandler } from './agent-link/enrolment.js';
@@ -17,7 +18,6 @@ import { auditReader } from './audit/audit-reader.js';
 import { sparing } from './audit/sparing.js';
 import { accountsFileOf, type HubConfig, logFileOf } from './config.js';
 import { AgentCredentials } from './engine/accounts/agent-credentials.js';
-import { Callers } from './engine/accounts/callers.js';
 import { createEngine } from './engine/engine.js';
 import { openContentStore } from './files/content-store.js';
 import { diskSpace } from './files/disk-space.js';
@@ -26,12 +26,14 @@ import { logfileEndpoint } from './http/actuator/logfile-endpoint.js';
 import { createApp } from './http/app.js';
 import { Client, trustedProxies } from './http/client.js';
 import { errorBody } from './http/errors.js';
-import { guardWith, openDoor } from './http/guard.js';
 import { openApiDocument } from './http/openapi.js';
+import { refreshCookie } from './http/refresh-cookie.js';
 import { taskRequests } from './http/task-requests.js';
+import { authEndpointsV1 } from './http/v1/auth-endpoints.js';
 import { nodeEndpointsV1 } from './http/v1/node-endpoints.js';
 import { taskEndpointsV1 } from './http/v1/task-endpoints.js';
 import { adminEndpoints } from './http/v2/admin-endpoints.js';
+import { authEndpoints } from './http/v2/auth-endpoints.js';
 import { instanceControlEndpoints } from './http/v2/instance-control-endpoints.js';
 import { nodeEndpoints } from './http/v2/node-endpoints.js';
 import { taskEndpoints } from './http/v2/task-endpoints.js';
@@ -41,7 +43,6 @@ import { explainEndpoints } from './http/x/explain-endpoints.js';
 import { agentSecrets } from './security/agent-secrets.js';
 import { agentToken } from './security/agent-token.js';
 import { openTlsFiles, type TlsFiles } from './security/tls-files.js';
-import { signOnKinds } from './single-sign-on.js';
 import { openAccountsDatabase } from './store/sqlite/accounts/accounts-database.js';
 import { sqliteAgentCredentials } from './store/sqlite/accounts/agent-credentials.js';
 import { openSqliteStore, type Store } from './store/sqlite/store.js';
@@ -80,15 +81,17 @@ export function createHub(
     const store = openSqliteStore(join(config.dataDir, 'hub.sqlite'), runtime.timers, log);
     const undo: (() => unknown)[] = [() => store.close()];
     try {
-      const accounts = openAccountsDatabase(accountsFileOf(config));
-      undo.push(() => accounts.close());
+      const db = openAccountsDatabase(accountsFileOf(config));
+      undo.push(() => db.close());
       const credentials = new AgentCredentials({
-        store: sqliteAgentCredentials(accounts),
+        store: sqliteAgentCredentials(db),
         secrets: agentSecrets,
         clock: runtime.clock,
         joinToken,
       });
-      await startOn(store, credentials, tls, undo);
+      const accounts = await openAccounts(config, db, runtime, log);
+      undo.push(accounts.close);
+      await startOn(store, accounts, credentials, tls, undo);
     } catch (error) {
       for (const release of undo.reverse()) await release();
       throw error;
@@ -98,6 +101,7 @@ export function createHub(
   /** Starts everything over the open store; `undo` gets what a failure further on has to release, in order. */
   const startOn = async (
     store: Store,
+    accounts: Accounts,
     credentials: AgentCredentials,
     tls: TlsFiles | null,
     undo: (() => unknown)[],
@@ -120,6 +124,7 @@ export function createHub(
       limits: config.tasks,
       keepEndedForMs: config.tasks.keepEndedFor,
       defaultVersion: config.tasks.defaultVersion,
+      sweepAccounts: accounts.sweep,
     });
 
     const audit = config.security.enabled ? await openAudit() : null;
@@ -128,6 +133,10 @@ export function createHub(
     let ready = false;
     const installation = fileURLToPath(new URL('..', import.meta.url));
     const requests = taskRequests(engine.tasks, files);
+    const cookie = refreshCookie({
+      lifetimeMs: config.security.refreshTokenLifetime,
+      publicUrl: config.server.publicUrl,
+    });
     const endpoints = [
       ...actuatorEndpoints({
         instances: engine.instances,
@@ -138,6 +147,8 @@ export function createHub(
         isReady: () => ready,
       }),
       logfileEndpoint(logFileOf(config)),
+      ...authEndpoints(accounts.sessions, cookie),
+      ...authEndpointsV1(accounts.sessions),
       ...taskEndpoints(engine.tasks, requests),
       ...nodeEndpoints(engine.instances),
       ...instanceControlEndpoints(engine.control),
@@ -158,9 +169,7 @@ export function createHub(
       openApiDocument: openApiDocument(endpoints, buildInfo),
       maxBodyBytes: config.limits.requestBody,
       loopbackOnly: !config.security.enabled && !config.security.allowInsecure,
-      guard: config.security.enabled
-        ? guardWith(new Callers(await signOnKinds(config, async () => false, runtime, log)))
-        : openDoor,
+      guard: accounts.guard,
       audit: audit?.trail ?? null,
       trustedProxies: proxies,
       runtime,

@@ -35,6 +35,8 @@ export interface EngineOptions {
   readonly limits: RetryLimits;
   readonly keepEndedForMs: number;
   readonly defaultVersion: string | null;
+  /** Removes what has expired of sessions and the like. */
+  readonly sweepAccounts?: () => Promise<void>;
 }
 
 export interface Engine {
@@ -133,6 +135,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     log,
     keepEndedForMs: options.keepEndedForMs,
     forgetAgentsAfterMs: options.forgetAgentsAfterMs,
+    sweepAccounts: options.sweepAccounts ?? (async () => undefined),
   });
 
   return {

@@ -16,6 +16,7 @@ export interface SweeperOptions {
   readonly log: Logger;
   readonly keepEndedForMs: number;
   readonly forgetAgentsAfterMs: number;
+  readonly sweepAccounts: () => Promise<void>;
 }
 
 const SWEEP_INTERVAL_MS = 60_000;
@@ -62,6 +63,7 @@ export class Sweeper {
       await archive.remove(ids);
       tasks += ids.length;
     }
+    await this.#options.sweepAccounts();
     const agents = await this.#forgetAgents();
     const contents = await files.sweep(UNNAMED_CONTENT_AGE_MS);
     if (tasks + contents + agents > 0) log.info({ tasks, contents, agents }, 'swept what is no longer kept');

@@ -26,6 +26,8 @@ export interface EndpointSpec<Params extends z.ZodType, Query extends z.ZodType,
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: Body;
+  /** Said in the description of the interface only: the endpoint itself reads them. */
+  readonly cookies?: z.ZodObject;
   /** The answers that are particular to this endpoint; 400, 401, 403 and 500 are said of all. */
   readonly responses: Readonly<Record<number, ResponseSpec>>;
 }

@@ -92,6 +92,7 @@ function operationOf(spec: Endpoint['spec']): ZodOpenApiOperationObject {
     requestParams: {
       ...(spec.params instanceof z.ZodObject ? { path: spec.params } : {}),
       ...(spec.query instanceof z.ZodObject ? { query: spec.query } : {}),
+      ...(spec.cookies ? { cookie: spec.cookies } : {}),
     },
     ...(spec.body
       ? { requestBody: { required: true, content: { 'application/json': { schema: spec.body } } } }

@@ -26,29 +26,36 @@ afterAll(async () => {
   await folder.remove();
 });
 
-async function throughProxy(proxy: PrismProxy, method: string, path: string, json?: unknown) {
+async function throughProxy(
+  proxy: PrismProxy,
+  method: string,
+  path: string,
+  json?: unknown,
+  headers: Record<string, string> = {},
+) {
   const response = await fetch(proxy.address + path, {
     method,
     ...(json === undefined
-      ? {}
-      : { body: JSON.stringify(json), headers: { 'content-type': 'application/json' } }),
+      ? { headers }
+      : { body: JSON.stringify(json), headers: { ...headers, 'content-type': 'application/json' } }),
   });
   // The proxy names here what is against the document and does not stop the answer: an undeclared status, for instance.
   const violations = response.headers.get('sl-violations');
-  return { status: response.status, text: await response.text(), violations };
+  return { status: response.status, headers: response.headers, text: await response.text(), violations };
 }
 
 it('finds no violation on a walk through every endpoint', async () => {
   const document = await new Api(hub).document();
   const called = new Set<string>();
-  const call: Call = async (method, path, json) => {
-    const { status, text, violations } = await throughProxy(prism, method, path, json);
+  const call: Call = async (method, path, json, requestHeaders) => {
+    const answer = await throughProxy(prism, method, path, json, requestHeaders);
+    const { status, headers, text, violations } = answer;
     expect(violations, `${method} ${path} ${status} ${text}`).toBeNull();
     // What the proxy itself answers has another form.
     expect(text).not.toContain('stoplight.io/prism');
     const counted = countAnswer(document, { method, path: path.split('?')[0] ?? '', status });
     if (counted !== undefined && status < 400) called.add(counted);
-    return { status, text };
+    return { status, headers, text };
   };
   await walkThroughInterface(call, agent);
   expect([...called].sort()).toEqual(operationsOf(document).sort());

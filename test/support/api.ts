@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import { countAnswer } from './exercised.js';
 import { type OpenApiCheck, type OpenApiDocument, openApiCheck } from './openapi-check.js';
+import { passwordOf } from './running-hub.js';
 
 export interface Answer {
   readonly status: number;
@@ -24,10 +25,30 @@ const TASKS = '/api/2.0/workbench/task';
 
 export class Api {
   readonly #address: string;
+  readonly #token: string | undefined;
   #document: Promise<{ document: OpenApiDocument; check: OpenApiCheck }> | undefined;
 
-  constructor({ address }: { readonly address: string }) {
+  /** With a token, every request carries it. */
+  constructor({ address }: { readonly address: string }, token?: string) {
     this.#address = address;
+    this.#token = token;
+  }
+
+  /** The same hub, called by whoever holds this token. */
+  as(token: string): Api {
+    return new Api({ address: this.#address }, token);
+  }
+
+  /** The same hub, called by this user of the setup, who logs in for it. */
+  async asUser(username: string, password = passwordOf(username)): Promise<Api> {
+    const { status, body, text } = await this.post('/api/2.0/auth/login', { username, password });
+    expect(status, text).toBe(200);
+    return this.as(body['accessToken'] as string);
+  }
+
+  /** By which it calls. */
+  get token(): string | undefined {
+    return this.#token;
   }
 
   async document(): Promise<OpenApiDocument> {
@@ -42,7 +63,10 @@ export class Api {
     const response = await fetch(this.#address + pathAndQuery, {
       method,
       ...(body === undefined ? {} : { body, duplex: 'half' }),
-      ...(options.headers ? { headers: options.headers } : {}),
+      headers: {
+        ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
+        ...options.headers,
+      },
       ...(options.signal ? { signal: options.signal } : {}),
     } as RequestInit);
     const text = await response.text();
@@ -126,11 +150,14 @@ export function expectError(answer: Answer, status: number, path: string, messag
 
 const PHRASES: Readonly<Record<number, string>> = {
   400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
   404: 'Not Found',
   405: 'Method Not Allowed',
   409: 'Conflict',
   413: 'Payload Too Large',
   416: 'Range Not Satisfiable',
   423: 'Locked',
+  429: 'Too Many Requests',
   502: 'Bad Gateway',
 };

@@ -3,8 +3,14 @@
 import { expect } from 'vitest';
 import type { Answer } from './api.js';
 import type { FakeAgent } from './fake-agent.js';
+import { passwordOf } from './running-hub.js';
 
-export type Call = (method: string, path: string, json?: unknown) => Promise<Pick<Answer, 'status' | 'text'>>;
+export type Call = (
+  method: string,
+  path: string,
+  json?: unknown,
+  headers?: Record<string, string>,
+) => Promise<Pick<Answer, 'status' | 'text' | 'headers'>>;
 
 const SCRIPT = { content: Buffer.from('print(1)').toString('base64') };
 const NOWHERE = [
@@ -33,6 +39,7 @@ export async function walkThroughInterface(call: Call, agent: FakeAgent): Promis
   ]) {
     await expected(200, 'GET', path);
   }
+  await walkThroughLogIn(call, expected);
   for (const generation of ['1.0', '1.1', '2.0']) {
     await walkThroughTasks(`/api/${generation}/workbench/task`, generation, { expected, created, agent });
     await walkThroughNodes(`/api/${generation}/workbench/node`, generation, { expected, agent });
@@ -47,6 +54,19 @@ export async function walkThroughInterface(call: Call, agent: FakeAgent): Promis
     await expected(200, 'POST', '/api/x/explain', { classifiers: [{ type: 'VERSION', value: version }] });
   }
   await expected(200, 'GET', '/api/x/audit?limit=10&outcome=REFUSED&from=2026-11-21T06:53:00Z');
+}
+
+async function walkThroughLogIn(call: Call, expected: Walker['expected']) {
+  const somebody = { username: 'anna', password: passwordOf('anna') };
+  await expected(200, 'POST', '/api/1.0/auth/login', somebody);
+  let { headers } = await call('POST', '/api/2.0/auth/login', somebody);
+  for (const path of ['/api/2.0/auth/refresh', '/api/2.0/auth/logout']) {
+    const [cookie = ''] = headers.getSetCookie()[0]?.split(';') ?? [];
+    const answer = await call('GET', path, undefined, { cookie });
+    expect(answer.status, `${path}: ${answer.text}`).toBe(200);
+    ({ headers } = answer);
+  }
+  await expected(200, 'GET', '/api/2.0/user');
 }
 
 interface Walker {

@@ -20,7 +20,8 @@ export interface JsonSchema {
 }
 
 export interface Parameter {
-  readonly in: 'path' | 'query';
+  /** Cookies are left out: what is wrong with one is no bad request, but a caller who is not known. */
+  readonly in: 'path' | 'query' | 'cookie';
   readonly name: string;
   readonly schema: JsonSchema;
 }
@@ -30,6 +31,7 @@ export interface Operation {
   readonly path: string;
   readonly summary: string;
   readonly parameters: readonly Parameter[];
+  readonly needsCookie: boolean;
   /** Of the JSON body; absent when it takes none. References are resolved. */
   readonly body?: JsonSchema;
   readonly responses: Readonly<
@@ -37,7 +39,7 @@ export interface Operation {
   >;
 }
 
-interface Described extends Omit<Operation, 'parameters'> {
+interface Described extends Omit<Operation, 'parameters' | 'needsCookie'> {
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
 }
@@ -53,10 +55,10 @@ export function operationsIn(document: OpenApiDocument): Operation[] {
         path,
         summary,
         responses,
-        parameters: parameters.map((parameter) => ({
-          ...parameter,
-          schema: resolved(parameter.schema, document),
-        })),
+        needsCookie: parameters.some((parameter) => parameter.in === 'cookie'),
+        parameters: parameters
+          .filter((parameter) => parameter.in !== 'cookie')
+          .map((parameter) => ({ ...parameter, schema: resolved(parameter.schema, document) })),
         ...(body ? { body: resolved(body, document) } : {}),
       };
     }),

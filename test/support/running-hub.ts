@@ -2,7 +2,9 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type HubConfig, hubConfigSchema } from '@workbench-hub/hub/config';
+import type { Role } from '@workbench-hub/hub/core/access';
 import { createHub } from '@workbench-hub/hub/hub';
+import { scryptPasswords } from '@workbench-hub/hub/security/passwords';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { z } from 'zod';
 import { type LogLine, memoryLog } from './memory-log.js';
@@ -11,6 +13,8 @@ import { temporaryFolder } from './temporary-folder.js';
 export interface HubSetup {
   /** As in a configuration file; port, data folder and agent token are set already. */
   readonly config?: z.input<typeof hubConfigSchema>;
+  /** Users of the configuration, by name; with them, security is on. Each has the password {@link passwordOf}. */
+  readonly users?: Readonly<Record<string, readonly Role[]>>;
   /** A folder that outlives the hub, to start another one on it; by default one that goes with the hub. */
   readonly dataDir?: string;
   readonly runtime?: Runtime;
@@ -30,8 +34,23 @@ export interface RunningHub {
 
 const TOKEN = 'token-of-the-tests';
 
+/** One of each kind. */
+export const USERS = { vera: ['VIEWER'], ulla: ['USER'], udo: ['USER'], anna: ['ADMIN'] } as const;
+
+export function passwordOf(username: string): string {
+  return `the password of ${username}`;
+}
+
+/** The least that a hash may cost, so that tests do not wait for passwords. */
+export const quickPasswords = scryptPasswords({ ln: 10, r: 8, p: 1 });
+
 /** Starts a hub; rejects with what its start rejects with. */
-export async function startHub({ config: settings, dataDir, runtime }: HubSetup = {}): Promise<RunningHub> {
+export async function startHub({
+  config: settings,
+  users,
+  dataDir,
+  runtime,
+}: HubSetup = {}): Promise<RunningHub> {
   const folder = dataDir === undefined ? await temporaryFolder() : undefined;
   const path = dataDir ?? join(folder?.path ?? '', 'data');
   await mkdir(path, { recursive: true });
@@ -40,6 +59,7 @@ export async function startHub({ config: settings, dataDir, runtime }: HubSetup 
     dataDir: path,
     server: { port: 0, ...settings?.server },
     agents: { token: TOKEN, ...settings?.agents },
+    security: { ...(users ? await securityWith(users) : {}), ...settings?.security },
   });
   const { log, lines } = memoryLog();
   const hub = createHub(config, log, runtime ? { runtime } : {});
@@ -60,4 +80,13 @@ export async function startHub({ config: settings, dataDir, runtime }: HubSetup 
       return stopped;
     },
   };
+}
+
+async function securityWith(users: NonNullable<HubSetup['users']>) {
+  const configured = Object.entries(users).map(async ([username, roles]) => ({
+    username,
+    passwordHash: await quickPasswords.hash(passwordOf(username)),
+    roles: [...roles],
+  }));
+  return { enabled: true, users: await Promise.all(configured) };
 }

@@ -5,9 +5,8 @@
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
-import Database from 'better-sqlite3';
-import { HubError } from '../../core/errors.js';
 import type { SqliteDatabase } from './database.js';
+import { storeError } from './store-error.js';
 
 interface Operation {
   readonly durable: boolean;
@@ -136,15 +135,9 @@ export class GroupCommit {
   }
 
   #translate(error: unknown): unknown {
-    if (!(error instanceof Database.SqliteError)) return error;
-    this.#options.log.error({ err: error }, 'the database could not be written');
-    if (error.code === 'SQLITE_FULL') {
-      return new HubError('STORAGE_FULL', 'the disk of the hub is full; nothing was changed', {
-        cause: error,
-      });
-    }
-    return new HubError('STORE_UNAVAILABLE', 'the hub cannot write its database; nothing was changed', {
-      cause: error,
-    });
+    const translated = storeError(error);
+    if (translated !== undefined)
+      this.#options.log.error({ err: error }, 'the database could not be written');
+    return translated ?? error;
   }
 }

@@ -5,8 +5,9 @@ import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { migrate, refusal, type SqliteDatabase } from '../database.js';
 import { agentCredentials } from './migrations/0001-agent-credentials.js';
+import { usersAndSessions } from './migrations/0002-users-and-sessions.js';
 
-const MIGRATIONS: readonly string[] = [agentCredentials];
+const MIGRATIONS: readonly string[] = [agentCredentials, usersAndSessions];
 
 /** How long one process waits for the change of another. */
 const BUSY_TIMEOUT_MS = 5000;

@@ -1,0 +1,101 @@
+/** The part of the composition root that is about users: the accounts database, the keys, and who is let in. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { HubConfig } from './config.js';
+import { ANYBODY } from './core/access.js';
+import { Callers } from './engine/accounts/callers.js';
+import { anyPassword, passwordCheck } from './engine/accounts/password-check.js';
+import { Sessions } from './engine/accounts/sessions.js';
+import { Users } from './engine/accounts/users.js';
+import { type Guard, guardWith, openDoor } from './http/guard.js';
+import { accessTokens } from './security/access-tokens.js';
+import { scryptPasswords } from './security/passwords.js';
+import { secrets } from './security/secrets.js';
+import { openSigningKeys, passingKey } from './security/signing-keys.js';
+import { signOnKinds } from './single-sign-on.js';
+import { openAccountsDatabase } from './store/sqlite/accounts/accounts-database.js';
+import { sqliteSessionStore } from './store/sqlite/accounts/session-store.js';
+import { sqliteUserStore } from './store/sqlite/accounts/user-store.js';
+import type { SqliteDatabase } from './store/sqlite/database.js';
+
+export interface Accounts {
+  readonly sessions: Sessions;
+  readonly guard: Guard;
+  /** Removes what has expired. */
+  sweep(): Promise<void>;
+  close(): void;
+}
+
+/** Over the accounts database, which stays open when this is closed. While security is off everybody may do everything,
+ *  and the sessions are gone with the process. */
+export async function openAccounts(
+  config: HubConfig,
+  kept: SqliteDatabase,
+  runtime: Runtime,
+  log: Logger,
+): Promise<Accounts> {
+  const { enabled, accessTokenLifetime: lifetimeMs, refreshTokenLifetime } = config.security;
+  const { dataDir } = config;
+  const { clock } = runtime;
+  const keys = enabled ? await openSigningKeys({ dataDir, lifetimeMs, clock, log }) : passingKey();
+  const db = enabled ? kept : openAccountsDatabase(':memory:');
+  const close = () => {
+    if (db !== kept) db.close();
+  };
+  try {
+    const users = sqliteUserStore(db, log);
+    const passwords = scryptPasswords();
+    const sessionStore = sqliteSessionStore(db, log);
+    if (enabled) await takeUsers(new Users({ store: users, passwords, clock }), config, log);
+    else await users.add({ ...NOBODY, createdAtMs: clock.nowMs() });
+    const sessions = new Sessions({
+      store: sessionStore,
+      passwords: enabled ? await passwordCheck({ users, passwords, clock }) : anyPassword(NOBODY.username),
+      tokens: accessTokens({ keys, lifetimeMs, clock }),
+      secrets,
+      clock,
+      newId: runtime.newId,
+      accessTokenLifetimeMs: lifetimeMs,
+      refreshTokenLifetimeMs: refreshTokenLifetime,
+    });
+    const isOwnUser = async (username: string) => (await users.find(username)) !== undefined;
+    const guard = async () =>
+      guardWith(new Callers([sessions, ...(await signOnKinds(config, isOwnUser, runtime, log))]));
+    return {
+      sessions,
+      guard: enabled ? await guard() : openDoor,
+      sweep: async () => {
+        await sessionStore.sweep(clock.nowMs());
+      },
+      close,
+    };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** Has the sessions of a hub that is open to everybody. */
+const NOBODY = {
+  username: ANYBODY.username,
+  passwordHash: '',
+  roles: [],
+  disabled: false,
+  source: 'COMMAND',
+} as const;
+
+async function takeUsers(users: Users, { security }: HubConfig, log: Logger): Promise<void> {
+  const { takenOver, ...done } = await users.synchronise(security.users);
+  for (const username of takenOver) {
+    log.warn(
+      { username },
+      'this user was made by a command and is in the configuration now, which counts from here on',
+    );
+  }
+  if (Object.values(done).some(({ length }) => length > 0))
+    log.info(done, 'took the users of the configuration');
+  if (security.oidc !== null || (await users.list()).length > 0) return;
+  log.warn(
+    'security is on and there is no user yet, so nobody can log in: workbench-hub user add NAME --role ADMIN',
+  );
+}

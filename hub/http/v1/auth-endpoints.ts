@@ -1,0 +1,26 @@
+/** Log-in in the 1.0 interface (specification 4.2, endpoint 3), which knows no refresh. */
+import type { Sessions } from '../../engine/accounts/sessions.js';
+import { type Endpoint, endpoint } from '../endpoint.js';
+import { LOG_IN_FAULTS, logInRequest, logInResponse } from '../log-in-schemas.js';
+
+export function authEndpointsV1(sessions: Sessions): Endpoint[] {
+  return [
+    endpoint(
+      {
+        method: 'post',
+        path: '/api/1.0/auth/login',
+        tag: 'Log-in (1.0)',
+        summary: 'Log in',
+        description: 'The session ends with its access token.',
+        body: logInRequest,
+        responses: { 200: { description: 'The access token.', schema: logInResponse }, ...LOG_IN_FAULTS },
+      },
+      async ({ body, context, note }) => {
+        note.user = body.username;
+        const { accessToken } = await sessions.logInOnce(body.username, body.password);
+        note.by = 'PASSWORD';
+        return context.json({ accessToken });
+      },
+    ),
+  ];
+}

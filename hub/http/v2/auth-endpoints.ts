@@ -1,0 +1,98 @@
+/** Log-in, its renewal and its end, and who one is (specification 4.1, endpoints 4 to 7; part 5; decisions 5). */
+import { z } from 'zod';
+import type { Sessions } from '../../engine/accounts/sessions.js';
+import type { AuditNote } from '../audit.js';
+import { type Endpoint, endpoint } from '../endpoint.js';
+import { LOG_IN_FAULTS, logInRequest, logInResponse } from '../log-in-schemas.js';
+import { REFRESH_COOKIE, type RefreshCookie } from '../refresh-cookie.js';
+
+const TAG = 'Log-in';
+
+const cookies = z.object({
+  [REFRESH_COOKIE]: z.string().meta({ description: 'As the latest log-in or refresh has set it.' }),
+});
+
+const NO_SESSION = { description: 'There is no such cookie, or it names no session that is in force.' };
+
+const user = z.object({ username: z.string().meta({ example: 'anna' }) }).meta({ id: 'User' });
+
+export function authEndpoints(sessions: Sessions, cookie: RefreshCookie): Endpoint[] {
+  return [
+    endpoint(
+      {
+        method: 'post',
+        path: '/api/2.0/auth/login',
+        tag: TAG,
+        summary: 'Log in',
+        description:
+          'Begins a session. Sets the cookie `refreshToken`, with which the access token is renewed. While security is ' +
+          'off, any username and password will do.',
+        body: logInRequest,
+        responses: { 200: { description: 'The access token.', schema: logInResponse }, ...LOG_IN_FAULTS },
+      },
+      async ({ body, context, client, note }) => {
+        note.user = body.username;
+        const { accessToken, refreshToken } = await sessions.logIn(body.username, body.password);
+        note.by = 'PASSWORD';
+        cookie.set(context, client, refreshToken);
+        return context.json({ accessToken });
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: '/api/2.0/auth/refresh',
+        tag: TAG,
+        summary: 'Renew the access token',
+        description:
+          'Sets a new cookie `refreshToken`: each is good for one use. A second use of one ends the session, since it ' +
+          'must have been stolen.',
+        cookies,
+        responses: {
+          200: { description: 'The new access token.', schema: logInResponse },
+          401: NO_SESSION,
+        },
+      },
+      async ({ context, client, note }) => {
+        const { accessToken, refreshToken } = await sessions.refresh(cookie.read(context), holderInto(note));
+        note.by = 'REFRESH_TOKEN';
+        cookie.set(context, client, refreshToken);
+        return context.json({ accessToken });
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: '/api/2.0/auth/logout',
+        tag: TAG,
+        summary: 'Log out',
+        description: 'Ends the session at once: its access tokens are no longer valid. Clears the cookie.',
+        cookies,
+        responses: { 200: { description: 'The session has ended.' }, 401: NO_SESSION },
+      },
+      async ({ context, client, note }) => {
+        cookie.clear(context, client);
+        await sessions.logOut(cookie.read(context), holderInto(note));
+        note.by = 'REFRESH_TOKEN';
+        return context.body(null, 200);
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: '/api/2.0/user',
+        tag: TAG,
+        summary: 'The logged-in user',
+        responses: { 200: { description: 'Who calls; `anonymous` while security is off.', schema: user } },
+      },
+      ({ caller, context }) => context.json({ username: caller.username }),
+    ),
+  ];
+}
+
+/** Whose session it is goes into the audit log, also when its token is refused. */
+function holderInto(note: AuditNote): (username: string) => void {
+  return (username) => {
+    note.user = username;
+  };
+}

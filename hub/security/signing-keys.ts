@@ -1,0 +1,228 @@
+/**
+ * The keys that sign access tokens, in `<dataDir>/token-keys.json`, readable by the hub's user only. The newest one signs;
+ * one that was superseded verifies for as long as a token that it signed can be good. `workbench-hub keys rotate` adds
+ * a key while the hub runs: the file is looked at again, at most once a second, before a token is signed and when a
+ * token names a key that is not known.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { link, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { z } from 'zod';
+
+const FILE_NAME = 'token-keys.json';
+
+const KEY_BYTES = 32;
+
+const LOOK_AGAIN_AFTER_MS = 1000;
+
+/** A running hub may sign with a key for a moment after it was superseded, and clocks of processes are read at
+ *  slightly different moments. */
+const GRACE_MS = 60_000;
+
+const keySchema = z.strictObject({
+  kid: z.string().regex(/^[\w-]{8,64}$/),
+  secret: z.string().regex(/^[\w-]{43}$/),
+  /** The newest key has none. */
+  supersededAt: z.iso.datetime().nullable(),
+});
+
+const fileSchema = z
+  .strictObject({ keys: z.array(keySchema).min(1) })
+  .refine(({ keys }) => keys.filter(({ supersededAt }) => supersededAt === null).length === 1, {
+    error: 'exactly one key may be in use',
+  });
+
+type KeyFile = z.output<typeof fileSchema>;
+
+export interface SigningKey {
+  readonly kid: string;
+  readonly secret: Uint8Array;
+}
+
+export interface SigningKeys {
+  /** The one to sign with. */
+  newest(): Promise<SigningKey>;
+  /** The one of this name, as long as it may verify. */
+  find(kid: string): Promise<SigningKey | undefined>;
+}
+
+export interface SigningKeysOptions {
+  readonly dataDir: string;
+  readonly lifetimeMs: number;
+  readonly clock: Clock;
+}
+
+/** Reads the keys, or makes the first one. Throws {@link StartRefused} when the file cannot be used. */
+export async function openSigningKeys(
+  options: SigningKeysOptions & { readonly log: Logger },
+): Promise<SigningKeys> {
+  const { dataDir, lifetimeMs, clock, log } = options;
+  const path = join(dataDir, FILE_NAME);
+  await makeFirst(path);
+  let version = await versionOf(path);
+  let held = await read(path);
+  let lookedAtMs = clock.monotonicMs();
+
+  const lookAgain = async () => {
+    if (clock.monotonicMs() - lookedAtMs < LOOK_AGAIN_AFTER_MS) return;
+    lookedAtMs = clock.monotonicMs();
+    try {
+      const latest = await versionOf(path);
+      if (latest === version) return;
+      version = latest;
+      held = await read(path);
+      log.info({ kid: inUse(held).kid }, 'access tokens are signed with a new key from now on');
+    } catch (error) {
+      log.error({ err: error }, 'the file of the signing keys cannot be read; the known keys stay in use');
+    }
+  };
+  const known = (kid: string) => held.keys.find((key) => key.kid === kid && !isOver(key, lifetimeMs, clock));
+
+  return {
+    newest: async () => {
+      await lookAgain();
+      return signingKey(inUse(held));
+    },
+    find: async (kid) => {
+      if (!known(kid)) await lookAgain();
+      const key = known(kid);
+      return key && signingKey(key);
+    },
+  };
+}
+
+/** The key of a hub that is open to everybody: gone with its process, so a token of it is worth nothing afterwards. */
+export function passingKey(): SigningKeys {
+  const key = { kid: randomUUID(), secret: randomBytes(KEY_BYTES) };
+  return { newest: async () => key, find: async (kid) => (kid === key.kid ? key : undefined) };
+}
+
+/** Puts a new key in use and drops those that are over; gives its name. */
+export async function rotateSigningKeys({ dataDir, lifetimeMs, clock }: SigningKeysOptions): Promise<string> {
+  const path = join(dataDir, FILE_NAME);
+  await makeFirst(path);
+  const { keys } = await read(path);
+  const supersededAt = new Date(clock.nowMs()).toISOString();
+  const kept = keys
+    .filter((key) => !isOver(key, lifetimeMs, clock))
+    .map((key) => ({ ...key, supersededAt: key.supersededAt ?? supersededAt }));
+  const key = newKey();
+  const { uid, gid } = await stat(path);
+  const fresh = await writeBeside(path, { keys: [key, ...kept] }, { uid, gid });
+  await rename(fresh, path);
+  await syncFolder(path);
+  return key.kid;
+}
+
+function inUse({ keys }: KeyFile): z.output<typeof keySchema> {
+  return keys.find(({ supersededAt }) => supersededAt === null) as z.output<typeof keySchema>;
+}
+
+function isOver(
+  { supersededAt }: { supersededAt: string | null },
+  lifetimeMs: number,
+  clock: Clock,
+): boolean {
+  return supersededAt !== null && Date.parse(supersededAt) + lifetimeMs + GRACE_MS < clock.nowMs();
+}
+
+function signingKey({ kid, secret }: { kid: string; secret: string }): SigningKey {
+  return { kid, secret: Buffer.from(secret, 'base64url') };
+}
+
+function newKey() {
+  return { kid: randomUUID(), secret: randomBytes(KEY_BYTES).toString('base64url'), supersededAt: null };
+}
+
+/** Of several that start at once, the first to be there is the one for all. */
+async function makeFirst(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  if (await isThere(path)) return;
+  const fresh = await writeBeside(path, { keys: [newKey()] });
+  try {
+    await link(fresh, path);
+    await syncFolder(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    await rm(fresh);
+  }
+}
+
+async function versionOf(path: string): Promise<string> {
+  const { ino, mtimeMs } = await stat(path);
+  return `${ino} ${mtimeMs}`;
+}
+
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+/** A whole file, synced, of which nobody knows yet. An operator who is root leaves it to the owner of the old one. */
+async function writeBeside(
+  path: string,
+  content: KeyFile,
+  owner?: { readonly uid: number; readonly gid: number },
+): Promise<string> {
+  const fresh = `${path}.${randomUUID()}`;
+  const handle = await open(fresh, 'wx', 0o600);
+  try {
+    await handle.writeFile(`${JSON.stringify(content, null, 2)}\n`);
+    if (owner && process.getuid?.() === 0) await handle.chown(owner.uid, owner.gid);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  return fresh;
+}
+
+async function syncFolder(path: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const folder = await open(dirname(path), 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+async function read(path: string): Promise<KeyFile> {
+  const remedy = 'restore it, or remove it to have new keys made: access tokens then have to be refreshed';
+  let text: string;
+  try {
+    const { mode } = await stat(path);
+    if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+      throw new StartRefused(
+        `${path} may be read by other users (mode ${(mode & 0o777).toString(8)}): whoever read it can make access ` +
+          `tokens; run "chmod 600 ${path}" and then "workbench-hub keys rotate"`,
+      );
+    }
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if (error instanceof StartRefused) throw error;
+    const code = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new StartRefused(`${path} cannot be read (${code}): correct its rights, ${remedy}`, {
+      cause: error,
+    });
+  }
+  const parsed = fileSchema.safeParse(jsonOf(text));
+  if (!parsed.success) throw new StartRefused(`${path} holds no signing keys: ${remedy}`);
+  return parsed.data;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,85 @@
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Role } from '../../../core/access.js';
+import type { UserRecord, UserSource, UserStore } from '../../../core/ports/accounts.js';
+import type { SqliteDatabase } from '../database.js';
+import { translatedWith } from './translated.js';
+
+interface UserRow {
+  username: string;
+  password_hash: string;
+  roles: string;
+  disabled: number;
+  source: string;
+  created_at: number;
+}
+
+export function sqliteUserStore(db: SqliteDatabase, log: Logger | null): UserStore {
+  const translated = translatedWith(log);
+  const select = db.prepare<[string], UserRow>('SELECT * FROM user WHERE username = ?');
+  const selectAll = db.prepare<[], UserRow>('SELECT * FROM user ORDER BY username');
+  const insert = db.prepare<UserRow>(`
+    INSERT INTO user (username, password_hash, roles, disabled, source, created_at)
+    VALUES (@username, @password_hash, @roles, @disabled, @source, @created_at)
+    ON CONFLICT (username) DO NOTHING`);
+  const update = db.prepare<Pick<UserRow, 'username'> & { [Key in keyof UserRow]: UserRow[Key] | null }>(`
+    UPDATE user SET password_hash = coalesce(@password_hash, password_hash), roles = coalesce(@roles, roles),
+      disabled = coalesce(@disabled, disabled), source = coalesce(@source, source)
+    WHERE username = @username`);
+  const endSessions = db.prepare<[string]>('DELETE FROM session WHERE username = ?');
+  const remove = db.prepare<[string]>('DELETE FROM user WHERE username = ?');
+
+  return {
+    find: (username) =>
+      translated(() => {
+        const row = select.get(username);
+        return row && recordOf(row);
+      }),
+    all: () => translated(() => selectAll.all().map(recordOf)),
+    add: (user) => translated(() => insert.run(rowOf(user)).changes > 0),
+    change: (username, change) =>
+      translated(() =>
+        db
+          .transaction(() => {
+            const { changes } = update.run({
+              username,
+              password_hash: change.passwordHash ?? null,
+              roles: change.roles?.join(',') ?? null,
+              disabled: change.disabled === undefined ? null : Number(change.disabled),
+              source: change.source ?? null,
+              created_at: null,
+            });
+            if (change.endSessions) endSessions.run(username);
+            return changes > 0;
+          })
+          .immediate(),
+      ),
+    remove: (username) => translated(() => remove.run(username).changes > 0),
+  };
+}
+
+/** Of a column that lists roles. */
+export function rolesOf(column: string): readonly Role[] {
+  return column === '' ? [] : (column.split(',') as Role[]);
+}
+
+function recordOf(row: UserRow): UserRecord {
+  return {
+    username: row.username,
+    passwordHash: row.password_hash,
+    roles: rolesOf(row.roles),
+    disabled: row.disabled !== 0,
+    source: row.source as UserSource,
+    createdAtMs: row.created_at,
+  };
+}
+
+function rowOf(user: UserRecord): UserRow {
+  return {
+    username: user.username,
+    password_hash: user.passwordHash,
+    roles: user.roles.join(','),
+    disabled: Number(user.disabled),
+    source: user.source,
+    created_at: user.createdAtMs,
+  };
+}
