@@ -41,6 +41,9 @@ const user = z.strictObject({
   roles: z.array(z.enum(ROLES)).min(1, { error: `at least one of ${ROLES.join(', ')}` }),
 });
 
+const ORIGIN_ALLOWED = 'an origin such as https://console.example.org, without a path';
+const origin = z.string({ error: ORIGIN_ALLOWED }).refine(isOrigin, { error: ORIGIN_ALLOWED });
+
 /** A list that has to stay empty in this version. */
 function none(why: string) {
   return z
@@ -82,6 +85,8 @@ export const hubConfigSchema = z
       refreshTokenLifetime: duration({ minMs: 1000 }).default(30 * 86_400_000),
       /** The company's own sign-on, whose tokens are taken. */
       oidc: oidcSchema.nullable().default(null),
+      /** Whose pages may read what the hub answers. */
+      corsOrigins: z.array(origin).default([]),
     }),
     instances: none('this version holds instances in agents only; start an agent on the same machine'),
     upstreams: none('this version joins no other hubs yet'),
@@ -176,6 +181,10 @@ function isNetwork(text: string): boolean {
 
 function isIssuer(text: string): boolean {
   return isSafeAddress(text) && !/[?#]/.test(text) && new URL(text).username === '';
+}
+
+function isOrigin(text: string): boolean {
+  return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
 }
 
 function isLoopback(host: string): boolean {

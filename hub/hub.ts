@@ -170,6 +170,7 @@ export function createHub(
       maxBodyBytes: config.limits.requestBody,
       loopbackOnly: !config.security.enabled && !config.security.allowInsecure,
       guard: accounts.guard,
+      origins: { publicUrl: config.server.publicUrl, allowed: new Set(config.security.corsOrigins) },
       audit: audit?.trail ?? null,
       trustedProxies: proxies,
       runtime,

@@ -16,6 +16,7 @@ import type { Guard } from './guard.js';
 import { answerLater, Later } from './later.js';
 import { loopbackOnly } from './loopback-only.js';
 import { OPENAPI_PATH } from './openapi.js';
+import { cors, isCookiePath, type Origins, refuseForeignOrigin } from './origins.js';
 import { validated } from './validation.js';
 
 export interface AppOptions {
@@ -24,6 +25,7 @@ export interface AppOptions {
   readonly maxBodyBytes: number;
   /** Whether loopback is all that protects the hub. */
   readonly loopbackOnly: boolean;
+  readonly origins: Origins;
   readonly guard: Guard;
   /** Null: nothing is recorded. */
   readonly audit: AuditTrail | null;
@@ -32,9 +34,13 @@ export interface AppOptions {
   readonly log: Logger;
 }
 
+/** A log-in is much less. */
+const MAX_OPEN_BODY_BYTES = 16 * 1024;
+
 export function createApp(options: AppOptions): Hono {
-  const { endpoints, openApiDocument, maxBodyBytes, guard, trustedProxies, runtime, log } = options;
+  const { endpoints, openApiDocument, maxBodyBytes, origins, guard, trustedProxies, runtime, log } = options;
   const app = new Hono();
+  if (origins.allowed.size > 0) app.use(cors(origins.allowed));
   if (options.loopbackOnly) app.use(loopbackOnly);
   const allowed = new Map<string, string[]>();
   const allow = (path: string, method: string) => allowed.set(path, [...(allowed.get(path) ?? []), method]);
@@ -50,17 +56,23 @@ export function createApp(options: AppOptions): Hono {
     const path = spec.path.replaceAll(/\{(\w+)\}/g, ':$1');
     const method = spec.method.toUpperCase();
     const access = accessTo(method, spec.path);
+    // Whoever has shown nothing yet has little to say.
+    const bodyLimit =
+      access === 'OPEN'
+        ? { bytes: Math.min(MAX_OPEN_BODY_BYTES, maxBodyBytes), setBy: 'without a token' }
+        : { bytes: maxBodyBytes, setBy: 'limits.requestBody' };
     const audit = auditOf(spec, options.audit, runtime.clock);
     allow(path, method);
 
     const answer = async (context: Context, client: Client, seen: SeenRequest) => {
       const { incoming } = context.env as HttpBindings;
+      if (isCookiePath(spec.path)) refuseForeignOrigin(incoming, origins);
       const caller = await guard(access, incoming.headers.authorization, (identified) => {
         seen.caller = identified;
       });
       const params = spec.params ? validated(spec.params, context.req.param()) : undefined;
       const query = spec.query ? validated(spec.query, queryOf(context)) : undefined;
-      const body = spec.body ? validated(spec.body, await readJson(context, maxBodyBytes)) : undefined;
+      const body = spec.body ? validated(spec.body, await readJson(context, bodyLimit)) : undefined;
       return handle({ params, query, body, context, caller, client, note: seen.note });
     };
 

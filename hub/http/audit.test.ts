@@ -74,8 +74,9 @@ beforeEach(() => {
   app = createApp({
     endpoints,
     openApiDocument: {},
-    maxBodyBytes: 1000,
+    maxBodyBytes: 100_000,
     loopbackOnly: false,
+    origins: { publicUrl: null, allowed: new Set() },
     guard: guardWith(callers),
     audit: { record: (taken) => recorded.push(taken) },
     trustedProxies: trustedProxies(['10.0.0.1']),
@@ -122,6 +123,12 @@ describe('the audit of requests', () => {
       { outcome: 'FAILED', status: 409, detail: 'TASK_NOT_CANCELABLE: task ended has ended' },
       { outcome: 'FAILED', status: 500, detail: 'an unexpected error; the log of the hub tells more' },
     ]);
+  });
+
+  it('takes no more than 16 KiB from whoever has shown nothing yet', async () => {
+    const body = JSON.stringify({ username: 'anna', password: 'x'.repeat(20_000) });
+    expect(await call('POST', '/api/2.0/auth/login', { body })).toBe(413);
+    expect(recorded).toMatchObject([{ status: 413, detail: expect.stringMatching(/^BODY_TOO_LARGE/) }]);
   });
 
   it('records every refusal, also of what only reads', async () => {

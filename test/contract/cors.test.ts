@@ -1,0 +1,121 @@
+/** Which pages of other origins may read what the hub answers: none, unless the configuration names them. */
+import { hubConfigSchema } from '@workbench-hub/hub/config';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rawSender } from '../support/raw-request.js';
+import { type RunningHub, startHub } from '../support/running-hub.js';
+
+const CONSOLE = 'https://console.example.org';
+const LIST = '/api/2.0/workbench/task/list';
+const REFRESH = '/api/2.0/auth/refresh';
+
+function corsHeaders(headers: Readonly<Record<string, unknown>>) {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-')));
+}
+
+describe('a hub with a configured origin', () => {
+  let hub: RunningHub;
+  let sender: ReturnType<typeof rawSender>;
+  beforeAll(async () => {
+    hub = await startHub({ config: { security: { corsOrigins: [CONSOLE] } } });
+    sender = rawSender(hub.address);
+  });
+  afterAll(async () => {
+    sender.close();
+    await hub.stop();
+  });
+
+  const preflight = (origin: string, target: string) =>
+    sender.send({
+      method: 'OPTIONS',
+      target,
+      headers: {
+        origin,
+        'access-control-request-method': 'GET',
+        'access-control-request-headers': 'authorization',
+      },
+    });
+
+  it('answers the question of a browser before anybody is asked for a token', async () => {
+    const { status, headers, text } = await preflight(CONSOLE, LIST);
+    expect([status, text]).toEqual([204, '']);
+    expect(corsHeaders(headers)).toEqual({
+      'access-control-allow-origin': CONSOLE,
+      'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
+      'access-control-allow-headers': 'Authorization, Content-Type, Range',
+      'access-control-expose-headers':
+        'Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, Location',
+      'access-control-max-age': '600',
+    });
+    expect(headers['vary']).toBe('Origin');
+  });
+
+  it('lets its pages read answers: good ones, errors, and those that come later', async () => {
+    const created = await sender.send({
+      method: 'POST',
+      target: '/api/2.0/workbench/task/simulate-work/create',
+      body: '{"duration":0}',
+    });
+    const { id } = JSON.parse(created.text) as { id: string };
+    const later = `/api/2.0/workbench/task/simulate-work/${id}/result?timeout=1`;
+    for (const [target, status] of [
+      [LIST, 200],
+      ['/api/2.0/workbench/task/nobody', 404],
+      ['/nowhere', 404],
+      [later, 200],
+    ] as const) {
+      const answer = await sender.send({ method: 'GET', target, headers: { origin: CONSOLE } });
+      expect(answer.status).toBe(status);
+      expect(answer.headers['access-control-allow-origin']).toBe(CONSOLE);
+      expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
+    }
+  });
+
+  it('lets its pages send the cookie where there is one', async () => {
+    const { headers } = await preflight(CONSOLE, REFRESH);
+    expect(headers['access-control-allow-credentials']).toBe('true');
+  });
+
+  it.each(['https://evil.example', 'http://console.example.org', 'null', `${CONSOLE}.evil.example`])(
+    'says nothing of the kind to a page of %s',
+    async (origin) => {
+      const asked = await preflight(origin, LIST);
+      expect([asked.status, corsHeaders(asked.headers)]).toEqual([405, {}]);
+      const { headers } = await sender.send({ method: 'GET', target: LIST, headers: { origin } });
+      expect(corsHeaders(headers)).toEqual({});
+    },
+  );
+});
+
+describe('a hub without one', () => {
+  it('says nothing of the kind to anybody', async () => {
+    const hub = await startHub();
+    const sender = rawSender(hub.address);
+    try {
+      const headers = { origin: CONSOLE, 'access-control-request-method': 'GET' };
+      for (const target of [LIST, '/openapi.json']) {
+        const asked = await sender.send({ method: 'OPTIONS', target, headers });
+        expect([asked.status, corsHeaders(asked.headers)]).toEqual([405, {}]);
+        const answer = await sender.send({ method: 'GET', target, headers });
+        expect([answer.status, corsHeaders(answer.headers)]).toEqual([200, {}]);
+      }
+    } finally {
+      sender.close();
+      await hub.stop();
+    }
+  });
+
+  it.each([
+    '*',
+    'console.example.org',
+    'https://console.example.org/',
+    'https://a.example/path',
+    'file://',
+    'null',
+    '',
+  ])('takes no configured origin such as %j', (origin) => {
+    const { error } = hubConfigSchema.safeParse({ security: { corsOrigins: [origin] } });
+    expect(error?.issues).toMatchObject([
+      { path: ['security', 'corsOrigins', 0], message: expect.stringMatching(/^an origin such as/) },
+    ]);
+  });
+});
