@@ -37,9 +37,12 @@ export function outputsOf(result: JobResult): Record<string, string> {
   );
 }
 
-export function restClient(baseUrl: string) {
+type Fetch = (url: string, init?: RequestInit) => Promise<Pick<Response, 'status' | 'text'>>;
+
+/** `send` is another way to the hub than plain `fetch`, for one with TLS for instance. */
+export function restClient(baseUrl: string, send: Fetch = fetch) {
   const call = async (path: string, init?: RequestInit) => {
-    const response = await fetch(`${baseUrl}${path}`, init);
+    const response = await send(`${baseUrl}${path}`, init);
     const text = await response.text();
     return { status: response.status, text, json: () => JSON.parse(text) as unknown };
   };
