@@ -11,6 +11,7 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { WebSocket } from 'ws';
 import { askToEnroll, besideHub, enrolled, offerCode } from '../support/agent-enrolment.js';
+import { Api } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
@@ -273,6 +274,28 @@ describe('a credential that is revoked', () => {
     expect(besideHub(dataDir, (credentials) => credentials.revoke('back'))).toBe(false);
     await joined('back', await enrolled(hub, 'back'));
   });
+});
+
+it('an access token of a user opens nothing beneath /agent/, nor a credential anything else', async () => {
+  const secured = await startHub({ users: { anna: ['ADMIN'] } });
+  onTestFinished(() => secured.stop());
+  const anna = await new Api(secured).asUser('anna');
+  const token = anna.token ?? '';
+  await expect(FakeAgent.connect({ ...secured, token })).rejects.toMatchObject({ status: 401 });
+  const digest = 'a'.repeat(64);
+  const statusOf = async (path: string, bearer: string) => {
+    const headers = { authorization: `Bearer ${bearer}` };
+    const response = await fetch(secured.address + path, { headers });
+    await response.text();
+    return response.status;
+  };
+  expect(await statusOf(`${AGENT_PATHS.FILES}/${digest}`, token)).toBe(401);
+  const credential = await enrolled(secured, 'host-1');
+  expect(await statusOf(`${AGENT_PATHS.FILES}/${digest}`, credential)).toBe(404);
+  for (const bearer of [credential, secured.token]) {
+    expect(await statusOf('/api/2.0/workbench/task/list', bearer)).toBe(401);
+  }
+  expect(JSON.stringify(secured.log)).not.toContain(token);
 });
 
 it('a credential outlives a restart of the hub, and agents.enrolledOnly switches the common token off', async () => {

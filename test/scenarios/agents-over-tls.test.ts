@@ -1,5 +1,5 @@
 /** Hub and agents on real processes as in a company network: TLS, client certificates, and a credential for each agent. */
-import { stat } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Agent, fetch as undiciFetch } from 'undici';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -204,4 +204,12 @@ it('a code of no hub is refused with what to do', async () => {
   ]) {
     expect((await ofHub('agent', ...args)).code, args.join(' ')).toBe(2);
   }
+});
+
+it('commands may be the first to use the data folder of the hub, several at once', async () => {
+  await writeFile(join(folder.path, 'hub.yaml'), JSON.stringify({ dataDir: join(folder.path, 'hub') }));
+  const codes = await Promise.all(['a', 'b', 'c', 'd'].map(codeFor));
+  expect(new Set(codes).size).toBe(4);
+  const { stdout } = await ofHub('agent', 'list');
+  expect(stdout.match(/not enrolled, code open/g)).toHaveLength(4);
 });

@@ -44,7 +44,8 @@ function own(db: SqliteDatabase, file: string): void {
 
 /** Brings the schema up to date; the position of a migration, counted from 1, is the version that a file carries after it. */
 export function migrate(db: SqliteDatabase, file: string, migrations: readonly string[]): void {
-  const version = db.pragma('user_version', { simple: true }) as number;
+  const versionNow = () => db.pragma('user_version', { simple: true }) as number;
+  const version = versionNow();
   if (version > migrations.length) {
     throw new StartRefused(
       `the database ${file} has schema version ${version}, this hub knows up to ${migrations.length}: ` +
@@ -54,6 +55,8 @@ export function migrate(db: SqliteDatabase, file: string, migrations: readonly s
   for (const [index, migration] of migrations.entries()) {
     if (index < version) continue;
     db.transaction(() => {
+      // Another process may have been at it at the same moment.
+      if (index < versionNow()) return;
       db.exec(migration);
       db.pragma(`user_version = ${index + 1}`);
     }).immediate();
