@@ -113,6 +113,10 @@ export const hubConfigSchema = z
       /** A second; 0: any pace will do. */
       minBodyRate: size({ minBytes: 0 }).default(1024),
       stalledAnswer: duration().default(60_000),
+      /** Of a single file in a request. */
+      fileSize: size().default(2 * 1024 ** 3),
+      /** Model, scripts and additional files. */
+      filesPerTask: z.int().min(1).default(10_000),
     }),
     audit: section({
       maxFileSize: size().default(64 * 1024 ** 2),

@@ -24,6 +24,7 @@ import { diskSpace } from './files/disk-space.js';
 import { actuatorEndpoints } from './http/actuator/actuator-endpoints.js';
 import { logfileEndpoint } from './http/actuator/logfile-endpoint.js';
 import { createApp } from './http/app.js';
+import { bodyReader } from './http/body.js';
 import { Client, trustedProxies } from './http/client.js';
 import { errorBody } from './http/errors.js';
 import { openApiDocument } from './http/openapi.js';
@@ -132,7 +133,8 @@ export function createHub(
 
     let ready = false;
     const installation = fileURLToPath(new URL('..', import.meta.url));
-    const requests = taskRequests(engine.tasks, files);
+    const limits = { maxFileBytes: config.limits.fileSize, maxFiles: config.limits.filesPerTask };
+    const requests = taskRequests(engine.tasks, files, limits);
     const cookie = refreshCookie({
       lifetimeMs: config.security.refreshTokenLifetime,
       publicUrl: config.server.publicUrl,
@@ -167,7 +169,7 @@ export function createHub(
     const app = createApp({
       endpoints,
       openApiDocument: openApiDocument(endpoints, buildInfo),
-      maxBodyBytes: config.limits.requestBody,
+      readBody: bodyReader({ maxBytes: config.limits.requestBody, files, limits, clock: runtime.clock }),
       loopbackOnly: !config.security.enabled && !config.security.allowInsecure,
       guard: accounts.guard,
       origins: { publicUrl: config.server.publicUrl, allowed: new Set(config.security.corsOrigins) },

@@ -138,6 +138,13 @@ export async function openContentStore(
       return { sizeBytes: info.size, open: (range) => readFile(pathOf(digest), range) };
     },
 
+    async renew(digest) {
+      if (await touch(digest)) return true;
+      const content = await small.find(digest);
+      if (content) await small.put(digest, content, runtime.clock.nowMs());
+      return content !== undefined;
+    },
+
     async sweep(ageMs) {
       const beforeMs = runtime.clock.nowMs() - ageMs;
       let removed = await small.sweep(beforeMs);

@@ -7,7 +7,7 @@ import { HubError } from '../core/errors.js';
 import type { AuditTrail } from '../core/ports/audit.js';
 import { accessTo } from './access-table.js';
 import { auditOf, type SeenRequest } from './audit.js';
-import { readJson } from './body.js';
+import { type BodyReader, readJson } from './body.js';
 import { Client, type TrustedProxies } from './client.js';
 import { serveDocs } from './docs.js';
 import type { Endpoint } from './endpoint.js';
@@ -22,7 +22,7 @@ import { validated } from './validation.js';
 export interface AppOptions {
   readonly endpoints: readonly Endpoint[];
   readonly openApiDocument: object;
-  readonly maxBodyBytes: number;
+  readonly readBody: BodyReader;
   /** Whether loopback is all that protects the hub. */
   readonly loopbackOnly: boolean;
   readonly origins: Origins;
@@ -35,10 +35,10 @@ export interface AppOptions {
 }
 
 /** A log-in is much less. */
-const MAX_OPEN_BODY_BYTES = 16 * 1024;
+const OPEN_BODY = { bytes: 16 * 1024, setBy: 'without a token' };
 
 export function createApp(options: AppOptions): Hono {
-  const { endpoints, openApiDocument, maxBodyBytes, origins, guard, trustedProxies, runtime, log } = options;
+  const { endpoints, openApiDocument, readBody, origins, guard, trustedProxies, runtime, log } = options;
   const app = new Hono();
   if (origins.allowed.size > 0) app.use(cors(origins.allowed));
   if (options.loopbackOnly) app.use(loopbackOnly);
@@ -57,10 +57,7 @@ export function createApp(options: AppOptions): Hono {
     const method = spec.method.toUpperCase();
     const access = accessTo(method, spec.path);
     // Whoever has shown nothing yet has little to say.
-    const bodyLimit =
-      access === 'OPEN'
-        ? { bytes: Math.min(MAX_OPEN_BODY_BYTES, maxBodyBytes), setBy: 'without a token' }
-        : { bytes: maxBodyBytes, setBy: 'limits.requestBody' };
+    const read: BodyReader = access === 'OPEN' ? (context) => readJson(context, OPEN_BODY) : readBody;
     const audit = auditOf(spec, options.audit, runtime.clock);
     allow(path, method);
 
@@ -72,7 +69,8 @@ export function createApp(options: AppOptions): Hono {
       });
       const params = spec.params ? validated(spec.params, context.req.param()) : undefined;
       const query = spec.query ? validated(spec.query, queryOf(context)) : undefined;
-      const body = spec.body ? validated(spec.body, await readJson(context, bodyLimit)) : undefined;
+      spec.admit?.();
+      const body = spec.body ? validated(spec.body, await read(context, spec.contents)) : undefined;
       return handle({ params, query, body, context, caller, client, note: seen.note });
     };
 

@@ -7,6 +7,7 @@ import { HubError } from '../core/errors.js';
 import type { AuditEntry } from '../core/ports/audit.js';
 import { Callers } from '../engine/accounts/callers.js';
 import { createApp } from './app.js';
+import { readJson } from './body.js';
 import { trustedProxies } from './client.js';
 import { type Endpoint, endpoint } from './endpoint.js';
 import { guardWith } from './guard.js';
@@ -74,7 +75,7 @@ beforeEach(() => {
   app = createApp({
     endpoints,
     openApiDocument: {},
-    maxBodyBytes: 100_000,
+    readBody: (context) => readJson(context, { bytes: 100_000, setBy: 'the test' }),
     loopbackOnly: false,
     origins: { publicUrl: null, allowed: new Set() },
     guard: guardWith(callers),

@@ -1,18 +1,21 @@
 /** Turns the body of an execute-batch-job request into a job whose contents are in the file store. */
 
 import { isAbsolute, win32 } from 'node:path';
-import type { Job, ModelSource } from '@workbench-hub/shared/domain/job';
+import type { FileRef, Job, ModelSource } from '@workbench-hub/shared/domain/job';
 import { additionalFileFaults, jobSizeFaults, modelFileName, variableFaults } from '../core/batch-job.js';
 import { HubError, type InputFault, invalidInput } from '../core/errors.js';
 import type { FileStore } from '../core/ports/files.js';
 import { decodeBase64 } from './base64.js';
+import { type FileLimits, fileTooLarge, NOT_BASE64, StoredContent, tooManyFiles } from './content.js';
 import type { ExecuteBatchJobRequest } from './request-schemas.js';
 
-/** Everything is checked before anything is stored. Throws INVALID_INPUT with every fault, INPUT_STORAGE_OFF. */
+/** Everything is checked before anything is stored that is not stored yet. Throws INVALID_INPUT with every fault,
+ *  BODY_TOO_LARGE, INPUT_STORAGE_OFF. */
 export async function takeInBatchJob(
   request: ExecuteBatchJobRequest,
   faults: readonly InputFault[],
   files: FileStore,
+  { maxFileBytes, maxFiles }: FileLimits,
 ): Promise<Job> {
   const additional = request.additionalFiles ?? [];
   const variables = request.variablesToInject ?? [];
@@ -20,12 +23,16 @@ export async function takeInBatchJob(
   const modelPath = request.inputModel ? modelFileName(request.inputModel.type) : null;
   const found: InputFault[] = [...faults];
 
-  const decode = (where: string, text: string): Buffer => {
+  let tooLarge: HubError | undefined;
+  const decode = (where: string, text: string | StoredContent): Buffer | StoredContent => {
+    if (text instanceof StoredContent) return text;
     const content = decodeBase64(text);
-    if (content) return content;
-    found.push({ where, what: 'must be Base64 (RFC 4648 section 4) with padding' });
-    return Buffer.alloc(0);
+    if (!content) found.push({ where, what: NOT_BASE64 });
+    else if (content.length > maxFileBytes) tooLarge ??= fileTooLarge(where, maxFileBytes);
+    return content ?? Buffer.alloc(0);
   };
+  const keep = (content: Buffer | StoredContent): Promise<FileRef> =>
+    content instanceof StoredContent ? content.ref : files.put(content);
   if (request.inputModel && reference) {
     found.push({ where: 'inputModelReference', what: 'and inputModel exclude each other' });
   }
@@ -42,17 +49,19 @@ export async function takeInBatchJob(
     ),
   );
   found.push(...variableFaults(variables));
+  const fileCount = (model ? 1 : 0) + scripts.length + contents.length;
+  if (fileCount > maxFiles) found.push(tooManyFiles('inputScripts, additionalFiles', maxFiles));
   if (found.length > 0) throw invalidInput(found);
+  if (tooLarge) throw tooLarge;
 
   const job: Job = {
     type: 'EXECUTE_BATCH_JOB',
-    model:
-      model && modelPath ? { kind: 'CONTENT', path: modelPath, ...(await files.put(model)) } : localModel,
-    scripts: await Promise.all(scripts.map((script) => files.put(script))),
+    model: model && modelPath ? { kind: 'CONTENT', path: modelPath, ...(await keep(model)) } : localModel,
+    scripts: await Promise.all(scripts.map((script) => keep(script))),
     additionalFiles: await Promise.all(
       contents.map(async (content, at) => ({
         path: (additional[at] as { filename: string }).filename,
-        ...(await files.put(content)),
+        ...(await keep(content)),
       })),
     ),
     variables: variables.map(({ key, value }) => ({ key, value })),

@@ -1,6 +1,15 @@
-import { constants } from 'node:buffer';
+/** Reads the JSON body of a request: a small one at once, a large one with contents of files as it comes. */
+import type { IncomingMessage } from 'node:http';
+import type { HttpBindings } from '@hono/node-server';
+import { pathText } from '@workbench-hub/shared/config/faults';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { Context } from 'hono';
 import { HubError, invalidInput } from '../core/errors.js';
+import type { FileStore } from '../core/ports/files.js';
+import type { ContentPaths, FileLimits } from './content.js';
+import { IncomingContents } from './incoming-content.js';
+import { takeInJson } from './json-intake.js';
+import type { JsonPath } from './json-tree.js';
 
 export interface BodyLimit {
   readonly bytes: number;
@@ -8,17 +17,80 @@ export interface BodyLimit {
   readonly setBy: string;
 }
 
-/** Reads a JSON body, whatever its content type says. Throws BODY_TOO_LARGE as soon as more than the limit is announced or
- *  has come, and INVALID_INPUT for what is not JSON. */
+/** Gives the value of the body. Where `contents` says so, a large body holds a StoredContent in place of the Base64.
+ *  Throws BODY_TOO_LARGE as soon as too much is announced or has come, INVALID_INPUT, and what the file store rejects
+ *  with; then nothing of the body is half-written. */
+export type BodyReader = (context: Context, contents: ContentPaths | undefined) => Promise<unknown>;
+
+export interface BodyReaderOptions {
+  readonly maxBytes: number;
+  readonly files: FileStore;
+  readonly limits: FileLimits;
+  readonly clock: Clock;
+}
+
+/** A body up to this size is held and parsed at once. */
+const SMALL_BYTES = 256 * 1024;
+
+/** No body without contents needs as much; this is what it may take of the memory. */
+const HELD: BodyLimit = { bytes: 16 * 1024 * 1024, setBy: 'the limit of bodies without files' };
+
+export function bodyReader({ maxBytes, ...options }: BodyReaderOptions): BodyReader {
+  return async (context, contents) => {
+    const limit = { bytes: maxBytes, setBy: 'limits.requestBody' };
+    if (!contents) return readJson(context, maxBytes < HELD.bytes ? limit : HELD);
+    const announced = announcedBytes(context);
+    if (announced !== undefined && announced <= SMALL_BYTES) return readJson(context, limit);
+    if (announced !== undefined && announced > maxBytes) throw tooLarge(limit);
+    const { incoming } = context.env as HttpBindings;
+    const body = counted(incoming.iterator({ destroyOnReturn: false }), limit);
+    try {
+      const start = await readStart(body);
+      if (start.isWhole) return parse(start.bytes);
+      return await takeIn(rejoined(start.bytes, body), contents, options);
+    } catch (error) {
+      throw isBrokenOff(incoming, error)
+        ? new HubError('INVALID_INPUT', 'the request was broken off')
+        : error;
+    }
+  };
+}
+
+async function takeIn(
+  body: AsyncIterable<Buffer>,
+  isContent: ContentPaths,
+  options: Omit<BodyReaderOptions, 'maxBytes'>,
+): Promise<unknown> {
+  const contents = new IncomingContents(options);
+  const sink = {
+    begin: (path: JsonPath) => (isContent(path) ? contents.begin(pathText(path)) : undefined),
+    push: (characters: Buffer) => contents.push(characters),
+    end: () => contents.end(),
+  };
+  try {
+    const value = await takeInJson(body, sink, () => contents.keepUp());
+    await contents.finish();
+    return value;
+  } catch (error) {
+    await contents.abandon();
+    throw error;
+  }
+}
+
+/** Reads a JSON body into memory, whatever its content type says. Throws BODY_TOO_LARGE as soon as more than the limit is
+ *  announced or has come, and INVALID_INPUT for what is not JSON. */
 export async function readJson(context: Context, limit: BodyLimit): Promise<unknown> {
-  // A text of the JavaScript engine has an upper limit of its own.
-  const limitBytes = Math.min(limit.bytes, constants.MAX_STRING_LENGTH);
-  const announced = context.req.header('content-length');
-  if (announced !== undefined && Number(announced) > limitBytes) throw tooLarge(limitBytes, limit);
-  const text =
-    announced === undefined
-      ? decode(await readCounted(context, limitBytes, limit))
-      : decode(Buffer.from(await context.req.arrayBuffer()));
+  const announced = announcedBytes(context);
+  if (announced !== undefined && announced > limit.bytes) throw tooLarge(limit);
+  if (announced !== undefined) return parse(Buffer.from(await context.req.arrayBuffer()));
+  const pieces: Buffer[] = [];
+  const body = (context.req.raw.body ?? []) as AsyncIterable<Uint8Array>;
+  for await (const piece of counted(body, limit)) pieces.push(piece);
+  return parse(Buffer.concat(pieces));
+}
+
+function parse(bytes: Buffer): unknown {
+  const text = decode(bytes);
   if (text.trim() === '') throw invalidInput([{ where: 'body', what: 'is required, as JSON' }]);
   try {
     return JSON.parse(text);
@@ -36,17 +108,43 @@ function decode(bytes: Buffer): string {
   }
 }
 
-async function readCounted(context: Context, limitBytes: number, limit: BodyLimit): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of context.req.raw.body ?? []) {
-    length += piece.length;
-    if (length > limitBytes) throw tooLarge(limitBytes, limit);
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces);
+function announcedBytes(context: Context): number | undefined {
+  const announced = context.req.header('content-length');
+  return announced === undefined ? undefined : Number(announced);
 }
 
-function tooLarge(limitBytes: number, { setBy }: BodyLimit): HubError {
-  return new HubError('BODY_TOO_LARGE', `the body may have at most ${limitBytes} bytes (${setBy})`);
+/** The body, which fails as soon as it has given more than the limit. */
+async function* counted(body: AsyncIterable<Uint8Array>, limit: BodyLimit): AsyncGenerator<Buffer, void> {
+  let length = 0;
+  for await (const piece of body) {
+    length += piece.length;
+    if (length > limit.bytes) throw tooLarge(limit);
+    yield Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+  }
+}
+
+/** Reads until it is clear that the body is not small. */
+async function readStart(body: AsyncGenerator<Buffer, void>): Promise<{ bytes: Buffer; isWhole: boolean }> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  while (length <= SMALL_BYTES) {
+    const { value, done } = await body.next();
+    if (done) return { bytes: Buffer.concat(pieces), isWhole: true };
+    pieces.push(value);
+    length += value.length;
+  }
+  return { bytes: Buffer.concat(pieces), isWhole: false };
+}
+
+async function* rejoined(start: Buffer, rest: AsyncGenerator<Buffer, void>): AsyncGenerator<Buffer, void> {
+  yield start;
+  yield* rest;
+}
+
+function isBrokenOff(incoming: IncomingMessage, error: unknown): boolean {
+  return !(error instanceof HubError) && incoming.destroyed && !incoming.complete;
+}
+
+function tooLarge({ bytes, setBy }: BodyLimit): HubError {
+  return new HubError('BODY_TOO_LARGE', `the body may have at most ${bytes} bytes (${setBy})`);
 }

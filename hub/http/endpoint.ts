@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Caller } from '../core/access.js';
 import type { AuditNote } from './audit.js';
 import type { Client } from './client.js';
+import type { ContentPaths } from './content.js';
 import type { Later } from './later.js';
 
 export type Method = 'get' | 'post' | 'patch' | 'put' | 'delete';
@@ -28,6 +29,10 @@ export interface EndpointSpec<Params extends z.ZodType, Query extends z.ZodType,
   readonly body?: Body;
   /** Said in the description of the interface only: the endpoint itself reads them. */
   readonly cookies?: z.ZodObject;
+  /** Asked before anything of the body is read; throws to refuse the request. */
+  readonly admit?: () => void;
+  /** Which texts of the body are contents of files: a large body is not held, these go to the file store as it comes. */
+  readonly contents?: ContentPaths;
   /** The answers that are particular to this endpoint; 400, 401, 403 and 500 are said of all. */
   readonly responses: Readonly<Record<number, ResponseSpec>>;
 }

@@ -1,5 +1,6 @@
 /** The one table from what went wrong to its HTTP status, and the error body of the interface (specification 7). */
 import { STATUS_CODES } from 'node:http';
+import type { HttpBindings } from '@hono/node-server';
 import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Runtime } from '@workbench-hub/shared/runtime/runtime';
@@ -30,6 +31,9 @@ const STATUS_OF: Readonly<Record<ErrorCode, ContentfulStatusCode>> = {
   STORAGE_FULL: 507,
 };
 
+/** A rest of a body up to this size is let pass, so that the connection can be kept. */
+const SMALL_REST_BYTES = 64 * 1024;
+
 export interface ErrorBody {
   readonly timestamp: string;
   readonly status: number;
@@ -46,6 +50,7 @@ export function errorResponse(error: unknown, context: Context, runtime: Runtime
     !(error instanceof HubError) && req.raw.signal.aborted
       ? brokenOff(req.path, log)
       : faultOf(error, req, runtime, log);
+  if (leavesBodyUnread(context)) context.header('Connection', 'close');
   for (const [name, value] of Object.entries(headersOf(error))) context.header(name, value);
   return context.json(errorBody(runtime.clock, status, message, pathOf(req.url)), status);
 }
@@ -63,6 +68,14 @@ export function laterErrorResponse(
     status,
     headers: headersOf(error),
   });
+}
+
+/** The rest of a small body is read all the same; a large one, or one of unknown size, ends with its connection. */
+function leavesBodyUnread(context: Context): boolean {
+  const incoming = (context.env as Partial<HttpBindings> | undefined)?.incoming;
+  if (!incoming || incoming.complete) return false;
+  const { 'content-length': length, 'transfer-encoding': coding } = incoming.headers;
+  return coding !== undefined || Number(length ?? 0) > SMALL_REST_BYTES;
 }
 
 function headersOf(error: unknown): Record<string, string> {

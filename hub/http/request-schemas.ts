@@ -1,6 +1,7 @@
 /** What requests for tasks carry, in every generation of the interface. */
 import { CLASSIFIER_TYPES } from '@workbench-hub/shared/domain/classifier';
 import { z } from 'zod';
+import { type ContentPaths, StoredContent } from './content.js';
 import { shown, shownDefault, shownWithoutNull } from './shown.js';
 import { enumeration, queryInteger } from './validation.js';
 
@@ -56,9 +57,16 @@ export const simulateWorkRequest = z
   .meta({ id: 'SimulateWorkRequest' });
 export type SimulateWorkRequest = z.output<typeof simulateWorkRequest>;
 
-export const base64 = z
-  .string()
-  .meta({ format: 'byte', description: 'Base64 (RFC 4648 section 4, with padding).' });
+const BASE64 = { format: 'byte', description: 'Base64 (RFC 4648 section 4, with padding).' };
+
+export const base64 = z.string().meta(BASE64);
+
+/** Base64, or what stands in a large body for a content that is stored already. */
+const contentSchema = z
+  .custom<string | StoredContent>((value) => typeof value === 'string' || value instanceof StoredContent, {
+    error: ({ input }) => (input === undefined ? 'is required' : 'must be a text'),
+  })
+  .meta({ override: shown({ type: 'string', ...BASE64 }) });
 
 const modelTypeSchema = z
   .string()
@@ -82,7 +90,7 @@ const modelReferenceSchema = z.object({
 export const executeBatchJobRequest = z
   .object({
     ...requestHead,
-    inputModel: z.object({ type: modelTypeSchema, content: base64 }).nullish().meta({
+    inputModel: z.object({ type: modelTypeSchema, content: contentSchema }).nullish().meta({
       description: 'The model to load; excludes inputModelReference.',
       override: shownWithoutNull,
     }),
@@ -91,7 +99,7 @@ export const executeBatchJobRequest = z
       override: shownWithoutNull,
     }),
     inputScripts: z
-      .array(z.object({ content: base64 }))
+      .array(z.object({ content: contentSchema }))
       .min(1)
       .max(1000)
       .meta({ description: 'Scripts to run, one after the other.' }),
@@ -101,10 +109,9 @@ export const executeBatchJobRequest = z
           filename: z
             .string()
             .meta({ description: 'Relative path with "/", by which scripts read the file.' }),
-          content: base64,
+          content: contentSchema,
         }),
       )
-      .max(10_000)
       .nullish()
       .meta({ description: 'Files that the scripts can read.', override: shownWithoutNull }),
     variablesToInject: z
@@ -114,6 +121,12 @@ export const executeBatchJobRequest = z
       .meta({ description: 'Variables that the scripts can read.', override: shownWithoutNull }),
   })
   .meta({ id: 'ExecuteBatchJobRequest' });
+/** Where {@link executeBatchJobRequest} has contents of files. */
+export const batchJobContents: ContentPaths = ([member, at, last, ...rest]) => {
+  if (member === 'inputModel') return at === 'content' && last === undefined;
+  const isFile = member === 'inputScripts' || member === 'additionalFiles';
+  return isFile && typeof at === 'number' && last === 'content' && rest.length === 0;
+};
 export type ExecuteBatchJobRequest = z.output<typeof executeBatchJobRequest>;
 
 export const resultQuery = z.object({

@@ -7,6 +7,7 @@ import type { Task } from '../core/task.js';
 import type { Departure } from '../engine/results.js';
 import type { OutputFile, Tasks } from '../engine/tasks.js';
 import { takeInBatchJob } from './batch-job-intake.js';
+import type { FileLimits } from './content.js';
 import { Later } from './later.js';
 import type { ExecuteBatchJobRequest, resultQuery, SimulateWorkRequest } from './request-schemas.js';
 
@@ -21,6 +22,8 @@ interface CreationRequest<Body> {
 }
 
 export interface TaskRequests {
+  /** Throws SHUTDOWN_PREPARED while no tasks are taken. */
+  readonly admit: () => void;
   createSimulateWork(request: CreationRequest<SimulateWorkRequest>): Promise<Task>;
   createBatchJob(request: CreationRequest<ExecuteBatchJobRequest>): Promise<Task>;
   /** Waits for the end as the request says. */
@@ -35,7 +38,7 @@ export interface TaskRequests {
 /** Whoever asks with a timeout of 0. */
 const NOBODY_WAITS = new AbortController().signal;
 
-export function taskRequests(tasks: Tasks, files: FileStore): TaskRequests {
+export function taskRequests(tasks: Tasks, files: FileStore, limits: FileLimits): TaskRequests {
   const head = ({ body, caller }: CreationRequest<SimulateWorkRequest | ExecuteBatchJobRequest>) => ({
     name: body.name ?? null,
     creator: creatorOf(caller),
@@ -53,12 +56,12 @@ export function taskRequests(tasks: Tasks, files: FileStore): TaskRequests {
   };
 
   return {
+    admit: () => tasks.refuseWhileLocked(),
     createSimulateWork: (request) =>
       tasks.create({ ...head(request), job: { type: 'SIMULATE_WORK', durationS: request.body.duration } }),
     createBatchJob: async (request) => {
       const { body } = request;
-      tasks.refuseWhileLocked();
-      const job = await takeInBatchJob(body, tasks.classifierFaults(body.classifiers ?? []), files);
+      const job = await takeInBatchJob(body, tasks.classifierFaults(body.classifiers ?? []), files, limits);
       return tasks.create({ ...head(request), job });
     },
     simulateWorkResult: (request, present) => atTheEnd(request, 'SIMULATE_WORK', present),

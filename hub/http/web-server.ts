@@ -97,6 +97,10 @@ export function webServer(options: WebServerOptions): WebServer {
   const server = (tlsServer ?? createServer({ ServerResponse: HardenedResponse }, serve)) as Server;
   // One more than is served: Node drops those beyond unnoticed.
   server.maxHeadersCount = MAX_HEADERS + 1;
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    continueWhenRead(request, response);
+    serve(request, response);
+  });
   // Uploads may take long; a client that does not even send its headers is not waited for.
   server.requestTimeout = 0;
   server.headersTimeout = 30_000;
@@ -172,6 +176,17 @@ export function webServer(options: WebServerOptions): WebServer {
 
 function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
+}
+
+/** A client that asks first (`Expect: 100-continue`) is told to send its body when somebody begins to read it: whoever
+ *  is refused before need not send it. */
+function continueWhenRead(request: IncomingMessage, response: ServerResponse): void {
+  const read = request._read;
+  request._read = (size) => {
+    request._read = read;
+    if (!response.headersSent) response.writeContinue();
+    read.call(request, size);
+  };
 }
 
 function refusal(error: NodeJS.ErrnoException, host: string, port: number): Error {

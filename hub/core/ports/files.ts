@@ -66,6 +66,8 @@ export interface FileStore {
   /** How many bytes are kept of a content that is not whole yet. */
   receivedBytes(digest: string): Promise<number>;
   find(digest: string): Promise<StoredFile | undefined>;
+  /** Gives a content that no task names yet another hour; false when there is none with this digest. */
+  renew(digest: string): Promise<boolean>;
   /** Removes contents that no task names and that are older than `ageMs`; gives how many. */
   sweep(ageMs: number): Promise<number>;
 }

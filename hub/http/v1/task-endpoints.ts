@@ -6,7 +6,13 @@ import type { Tasks } from '../../engine/tasks.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
 import { answerWithOutputs } from '../job-result.js';
 import { pageOf } from '../page.js';
-import { executeBatchJobRequest, idParams, resultQuery, simulateWorkRequest } from '../request-schemas.js';
+import {
+  batchJobContents,
+  executeBatchJobRequest,
+  idParams,
+  resultQuery,
+  simulateWorkRequest,
+} from '../request-schemas.js';
 import type { TaskRequests } from '../task-requests.js';
 import { pageQuery } from '../validation.js';
 import {
@@ -52,6 +58,7 @@ export function taskEndpointsV1(generation: Generation, tasks: Tasks, requests: 
         tag,
         summary: 'Create a simulate-work task',
         body: simulateWorkRequest,
+        admit: requests.admit,
         responses: created,
       },
       async ({ context, ...request }) =>
@@ -79,6 +86,8 @@ export function taskEndpointsV1(generation: Generation, tasks: Tasks, requests: 
         tag,
         summary: 'Create an execute-batch-job task',
         body: executeBatchJobRequest,
+        admit: requests.admit,
+        contents: batchJobContents,
         responses: created,
       },
       async ({ context, ...request }) =>

@@ -5,7 +5,13 @@ import { contentStream } from '../content-stream.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
 import { answerWithOutputs } from '../job-result.js';
 import { pageOf } from '../page.js';
-import { executeBatchJobRequest, idParams, resultQuery, simulateWorkRequest } from '../request-schemas.js';
+import {
+  batchJobContents,
+  executeBatchJobRequest,
+  idParams,
+  resultQuery,
+  simulateWorkRequest,
+} from '../request-schemas.js';
 import type { TaskRequests } from '../task-requests.js';
 import { presentBatchJobResult, presentCreation, presentSimulateWorkResult, presentTask } from './present.js';
 import {
@@ -33,6 +39,7 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] 
         description:
           'Blocks a workbench instance for a number of seconds. 201 is answered when the task is durable.',
         body: simulateWorkRequest,
+        admit: requests.admit,
         responses: { 201: { description: 'The task waits.', schema: creationResponse }, 423: LOCKED },
       },
       async ({ context, ...request }) =>
@@ -62,6 +69,8 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] 
         description:
           'Runs scripts on a workbench instance, optionally with a model, and keeps the files they produce.',
         body: executeBatchJobRequest,
+        admit: requests.admit,
+        contents: batchJobContents,
         responses: { 201: { description: 'The task waits.', schema: creationResponse }, 423: LOCKED },
       },
       async ({ context, ...request }) =>
