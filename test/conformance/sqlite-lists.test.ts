@@ -7,6 +7,7 @@ import { TaskLists } from '@workbench-hub/hub/store/sqlite/lists/task-lists';
 import { openSqliteStore } from '@workbench-hub/hub/store/sqlite/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fillStore } from '../bench/lists/fill-store.js';
 import { memoryLog } from '../support/memory-log.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 import { newTask } from './store-under-test.js';
@@ -52,6 +53,52 @@ describe('the thread of the lists', () => {
     await store.close();
     expect(existsSync(`${file}-wal`)).toBe(false);
     expect(existsSync(`${file}-shm`)).toBe(false);
+  });
+});
+
+describe('a store so large that threads share its lists', () => {
+  it('shows the same as SQL does, also of tasks that come, change and go meanwhile', async () => {
+    const db = fillStore(file, { ended: 60_000, running: 8, waiting: 10_000 }, 1);
+    const expected = (where: string) =>
+      db.prepare<[], string>(`SELECT id FROM task WHERE ${where} ORDER BY seq DESC`).pluck().all();
+    const store = open();
+    const listed = async (query: object, page = 0) => {
+      const { tasks, totalElements } = await store.archive.list({ page, size: 7, statuses: [], ...query });
+      return { ids: tasks.map(({ id }) => id), totalElements };
+    };
+    const expectSame = async (query: object, where: string) => {
+      const all = expected(where);
+      for (const page of [0, 1, Math.floor(all.length / 14), Math.floor((all.length - 1) / 7)]) {
+        const ids = all.slice(page * 7, page * 7 + 7);
+        expect(await listed(query, page), `${where}, page ${page}`).toEqual({
+          ids,
+          totalElements: all.length,
+        });
+      }
+    };
+    try {
+      await expectSame({}, '1');
+      await expectSame({ statuses: ['WAITING'] }, "status = 'WAITING'");
+      await expectSame({ name: '*9*9*' }, "name GLOB '*9*9*'");
+      await expectSame(
+        { statuses: ['FAILED', 'CANCELED'], id: '*0a*' },
+        "status IN ('FAILED', 'CANCELED') AND id GLOB '*0a*'",
+      );
+
+      const waiting = expected("status = 'WAITING'");
+      const ended = expected("status = 'FINISHED'");
+      const added = Array.from({ length: 5000 }, () => newTask({ name: 'new 9 9' }));
+      await store.queue.insert(added);
+      await store.queue.cancel([waiting[0], waiting.at(-1)] as string[], ['WAITING'], 1);
+      await store.archive.remove([ended[0], ended[20_000], ended.at(-1)] as string[]);
+      await expectSame({}, '1');
+      await expectSame({ statuses: ['WAITING'] }, "status = 'WAITING'");
+      await expectSame({ statuses: ['CANCELED'] }, "status = 'CANCELED'");
+      await expectSame({ name: '*9*9*' }, "name GLOB '*9*9*'");
+    } finally {
+      await store.close();
+      db.close();
+    }
   });
 });
 

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { SqliteDatabase } from '@workbench-hub/hub/store/sqlite/database';
 import { LIST_STATEMENTS } from '@workbench-hub/hub/store/sqlite/lists/list-reader';
+import { SEGMENT_STATEMENTS } from '@workbench-hub/hub/store/sqlite/lists/segment-rows';
 import { Pool } from 'undici';
 import { startHub } from '../../support/programs.js';
 import { quantile } from '../figures.js';
@@ -123,7 +124,7 @@ function bareScan(db: SqliteDatabase): void {
 }
 
 function queryPlans(db: SqliteDatabase): string[] {
-  return Object.entries(LIST_STATEMENTS).flatMap(([name, sql]) => {
+  return Object.entries({ ...SEGMENT_STATEMENTS, ...LIST_STATEMENTS }).flatMap(([name, sql]) => {
     const parameters = Array.from({ length: sql.split('?').length - 1 }, () => null);
     const steps = db.prepare<unknown[], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(...parameters);
     const statement = sql.replaceAll(/\s+/g, ' ').trim();

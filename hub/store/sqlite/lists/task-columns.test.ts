@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { select } from './selection.js';
 import { type ColumnsFilter, type ColumnsRow, TaskColumns } from './task-columns.js';
 
 const row = (seq: number, rest: Partial<ColumnsRow> = {}): ColumnsRow => ({
@@ -15,7 +16,7 @@ const row = (seq: number, rest: Partial<ColumnsRow> = {}): ColumnsRow => ({
 const ALL = { order: 'OLDEST_FIRST', from: 0, to: 100 } as const;
 
 const seqsOf = (columns: TaskColumns, filter: Partial<ColumnsFilter> = {}): readonly number[] =>
-  columns.select({ statuses: [], ...filter }, ALL).seqs;
+  select(columns, { statuses: [], ...filter }, ALL).seqs;
 
 describe('columns of tasks', () => {
   it('know nothing at first', () => {
@@ -36,13 +37,13 @@ describe('columns of tasks', () => {
   it('name those from one place to another, in either order, and count all', () => {
     const columns = new TaskColumns();
     for (const seq of [5, 4095, 4096, 9000, 9001]) columns.add(row(seq, { name: seq === 9000 ? 'b' : 'a' }));
-    const select = (order: 'OLDEST_FIRST' | 'NEWEST_FIRST', from: number, to: number) =>
-      columns.select({ statuses: [], name: 'a' }, { order, from, to });
-    expect(select('OLDEST_FIRST', 1, 3)).toEqual({ count: 4, seqs: [4095, 4096] });
-    expect(select('NEWEST_FIRST', 0, 3)).toEqual({ count: 4, seqs: [9001, 4096, 4095] });
-    expect(select('NEWEST_FIRST', 3, 9)).toEqual({ count: 4, seqs: [5] });
-    expect(select('OLDEST_FIRST', 4, 9)).toEqual({ count: 4, seqs: [] });
-    expect(select('OLDEST_FIRST', -7, -2)).toEqual({ count: 4, seqs: [] });
+    const selected = (order: 'OLDEST_FIRST' | 'NEWEST_FIRST', from: number, to: number) =>
+      select(columns, { statuses: [], name: 'a' }, { order, from, to });
+    expect(selected('OLDEST_FIRST', 1, 3)).toEqual({ count: 4, seqs: [4095, 4096] });
+    expect(selected('NEWEST_FIRST', 0, 3)).toEqual({ count: 4, seqs: [9001, 4096, 4095] });
+    expect(selected('NEWEST_FIRST', 3, 9)).toEqual({ count: 4, seqs: [5] });
+    expect(selected('OLDEST_FIRST', 4, 9)).toEqual({ count: 4, seqs: [] });
+    expect(selected('OLDEST_FIRST', -7, -2)).toEqual({ count: 4, seqs: [] });
   });
 
   it('filter by everything at once', () => {

@@ -5,6 +5,7 @@
  */
 import { PRIORITIES, type Priority, priorityRank } from '@workbench-hub/shared/domain/priority';
 import { TASK_STATUSES, TASK_TYPES, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
+import type { SegmentCount, SegmentSource } from './selection.js';
 import { TextColumn } from './text-column.js';
 import { TextPattern } from './text-pattern.js';
 
@@ -32,22 +33,12 @@ export interface ColumnsFilter {
   readonly statuses: readonly TaskStatus[];
 }
 
-/** All that match are counted; those from one place of the order up to another are named. */
-export interface Selection {
-  readonly count: number;
-  readonly seqs: readonly number[];
-}
-
-export interface Places {
-  readonly order: 'OLDEST_FIRST' | 'NEWEST_FIRST';
-  /** Counted from 0. */
-  readonly from: number;
-  /** Not included. */
-  readonly to: number;
-}
-
 /** Tasks whose `seq` falls into one range of this length share a segment, which goes when its last task goes. */
-const SEGMENT_ROWS = 4096;
+export const SEGMENT_ROWS = 4096;
+
+export function segmentOf(seq: number): number {
+  return Math.floor(seq / SEGMENT_ROWS);
+}
 
 const NO_TASK = 0;
 const KINDS = TASK_TYPES.length * TASK_STATUSES.length * PRIORITIES.length;
@@ -62,7 +53,7 @@ interface Segment {
   tasks: number;
 }
 
-export class TaskColumns {
+export class TaskColumns implements SegmentSource {
   readonly #segments = new Map<number, Segment>();
   #latest: Segment | undefined;
   #lastSeq = 0;
@@ -86,7 +77,7 @@ export class TaskColumns {
 
   /** Notes what has become of a task; undefined when it is no more. True when that was news. */
   update(seq: number, kind: TaskKind | undefined): boolean {
-    const number = Math.floor(seq / SEGMENT_ROWS);
+    const number = segmentOf(seq);
     const segment = this.#segments.get(number);
     const at = seq % SEGMENT_ROWS;
     const before = segment?.kinds[at] ?? NO_TASK;
@@ -100,28 +91,18 @@ export class TaskColumns {
     return true;
   }
 
-  select(filter: ColumnsFilter, { order, from, to }: Places): Selection {
+  counts(filter: ColumnsFilter): SegmentCount[] {
     const matcher = new Matcher(filter);
-    const newestFirst = order === 'NEWEST_FIRST';
-    const segments = [...this.#segments.values()];
-    if (newestFirst) segments.reverse();
-    const counts = segments.map((segment) => matcher.count(segment));
-    const seqs: number[] = [];
-    let place = 0;
-    for (const [index, segment] of segments.entries()) {
-      const next = place + (counts[index] as number);
-      if (next > from && place < to) {
-        const matching = matcher.seqs(segment);
-        if (newestFirst) matching.reverse();
-        seqs.push(...matching.slice(Math.max(from - place, 0), to - place));
-      }
-      place = next;
-    }
-    return { count: place, seqs };
+    return Array.from(this.#segments, ([number, segment]) => ({ number, count: matcher.count(segment) }));
+  }
+
+  seqs(filter: ColumnsFilter, number: number): number[] {
+    const segment = this.#segments.get(number);
+    return segment ? new Matcher(filter).seqs(segment) : [];
   }
 
   #segmentFor(seq: number): Segment {
-    const number = Math.floor(seq / SEGMENT_ROWS);
+    const number = segmentOf(seq);
     let segment = this.#segments.get(number);
     if (!segment) {
       this.#latest?.ids.pack();

@@ -1,16 +1,22 @@
 /** The thread of the lists: reads the database over a connection of its own, so that no list holds up the hub. */
+import { availableParallelism } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import Database from 'better-sqlite3';
+import { HelperThread } from './columns-helper.js';
 import { ListReader } from './list-reader.js';
+import { openReader } from './reader-database.js';
+import { SharedColumns } from './shared-columns.js';
 import type { FromListThread, ListThreadData, ToListThread } from './thread-messages.js';
 
-/** The database may be held for a moment by a checkpoint. */
-const BUSY_TIMEOUT_MS = 10_000;
+/** More threads than this gain little and cost memory each. */
+const MAX_HELPERS = 3;
 
 const port = parentPort;
 if (!port) throw new Error('thread-main.js is started by the store as a thread');
 const { file } = workerData as ListThreadData;
-const reader = new ListReader(new Database(file, { readonly: true, timeout: BUSY_TIMEOUT_MS }));
+const db = openReader(file);
+const helpers = Math.min(availableParallelism() - 1, MAX_HELPERS);
+const columns = new SharedColumns({ db, helpers, startHelper: () => new HelperThread(file) });
+const reader = new ListReader(db, columns);
 reader.keepUp(new Float64Array());
 
 port.on('message', (message: ToListThread) => {
