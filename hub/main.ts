@@ -5,6 +5,8 @@ import { EXIT } from '@workbench-hub/shared/runtime/run-program';
 import { Command } from 'commander';
 import { agentCommands } from './commands/agent-commands.js';
 import { withConfig } from './commands/command.js';
+import { keyCommands } from './commands/key-commands.js';
+import { hashPasswordCommand, userCommands } from './commands/user-commands.js';
 import { logFileOf } from './config.js';
 import { createHub } from './hub.js';
 
@@ -33,6 +35,9 @@ const program = new Command('workbench-hub')
     }),
   );
 
+userCommands(program, process.env);
+hashPasswordCommand(program);
+keyCommands(program, process.env);
 agentCommands(program, process.env);
 
 await program.parseAsync();

@@ -1,26 +1,38 @@
 /** What the commands beside the hub itself have in common. */
-import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import { EXIT, StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Command } from 'commander';
 import { type HubConfig, loadHubConfig } from '../config.js';
+import { HubError } from '../core/errors.js';
+import { AccountRefused } from '../engine/accounts/users.js';
 
-/** Runs `action` with the configuration that `--config` of the program names; a {@link StartRefused} from it becomes its
- *  message and exit code 2, as do faults of the configuration. */
+/** Runs `action` with the configuration that `--config` of the program names; faults of that are refused. See
+ *  {@link refusing}. */
 export async function withConfig(
   program: Command,
   environment: Readonly<Record<string, string | undefined>>,
   action: (config: HubConfig) => void | Promise<void>,
 ): Promise<void> {
-  try {
+  await refusing(async () => {
     const { config: file } = program.opts<{ config?: string }>();
     const loaded = loadHubConfig(file ?? null, environment);
     if ('faults' in loaded) throw new StartRefused(loaded.faults.join('\n'));
     await action(loaded.config);
+  });
+}
+
+/** Runs `action`; what it refuses becomes its message and exit code 2. */
+export async function refusing(action: () => Promise<void>): Promise<void> {
+  try {
+    await action();
   } catch (error) {
-    if (!(error instanceof StartRefused)) throw error;
-    console.error(error.message);
-    process.exitCode = 2;
+    if (!REFUSALS.some((refusal) => error instanceof refusal)) throw error;
+    console.error((error as Error).message);
+    process.exitCode = EXIT.REFUSED;
   }
 }
+
+/** What the operator can mend, in words. */
+const REFUSALS = [StartRefused, AccountRefused, HubError];
 
 /** Columns side by side, under their heads. */
 export function printTable(rows: readonly (readonly string[])[]): void {

@@ -73,11 +73,7 @@ export class Users {
         `there is no user ${JSON.stringify(username)}: "workbench-hub user list" names all`,
       );
     }
-    if (user.source === 'CONFIGURATION') {
-      throw new AccountRefused(
-        `${username} comes from the configuration file: change it there, and restart the hub`,
-      );
-    }
+    if (user.source === 'CONFIGURATION') throw fromConfiguration(username);
     return user;
   }
 
@@ -145,6 +141,12 @@ export class Users {
     if (fault !== undefined) throw new AccountRefused(fault);
     return this.#options.passwords.hash(password);
   }
+}
+
+export function fromConfiguration(username: string): AccountRefused {
+  return new AccountRefused(
+    `${username} comes from the configuration file: change it there, and restart the hub`,
+  );
 }
 
 function isAs(known: UserRecord, { passwordHash, roles }: ConfiguredUser): boolean {

@@ -1,0 +1,23 @@
+/** `workbench-hub keys …`: the keys that sign access tokens. */
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import type { Command } from 'commander';
+import { rotateSigningKeys } from '../security/signing-keys.js';
+import { withConfig } from './command.js';
+
+/** Adds `keys rotate` to the program. */
+export function keyCommands(program: Command, environment: NodeJS.ProcessEnv): void {
+  program
+    .command('keys')
+    .description('The keys that sign access tokens.')
+    .command('rotate')
+    .description('Makes a new key, with which the running hub signs from now on. Nobody is logged out.')
+    .action(() =>
+      withConfig(program, environment, async ({ dataDir, security }) => {
+        const lifetimeMs = security.accessTokenLifetime;
+        const kid = await rotateSigningKeys({ dataDir, lifetimeMs, clock: systemRuntime.clock });
+        console.log(
+          `Access tokens are signed with key ${kid} from now on; those of the key before stay good until they expire.`,
+        );
+      }),
+    );
+}

@@ -1,0 +1,152 @@
+/** `workbench-hub user …` and `hash-password`: users beside the running hub, which needs no restart to see what changed. */
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { Argument, type Command, Option } from 'commander';
+import { accountsFileOf, type HubConfig } from '../config.js';
+import { ROLES, type Role } from '../core/access.js';
+import { passwordFault } from '../core/accounts.js';
+import { fromConfiguration, Users } from '../engine/accounts/users.js';
+import { scryptPasswords } from '../security/passwords.js';
+import { openAccountsDatabase } from '../store/sqlite/accounts/accounts-database.js';
+import { sqliteUserStore } from '../store/sqlite/accounts/user-store.js';
+import { printTable, refusing, withConfig } from './command.js';
+import { newPassword } from './password-input.js';
+
+const { clock } = systemRuntime;
+const passwords = scryptPasswords();
+
+const askPassword = () => newPassword(process.stdin, (text) => process.stderr.write(text));
+
+/** Adds `hash-password` to the program. */
+export function hashPasswordCommand(program: Command): void {
+  program
+    .command('hash-password')
+    .description(
+      'Prints the hash of a password, for passwordHash of a user in the configuration. Reads the password from ' +
+        'standard input, or asks for it.',
+    )
+    .action(() =>
+      refusing(async () => {
+        const password = await askPassword();
+        const fault = passwordFault(password);
+        if (fault !== undefined) throw new StartRefused(fault);
+        console.log(await passwords.hash(password));
+      }),
+    );
+}
+
+/** Adds `user add|passwd|roles|disable|enable|remove|list` to the program. */
+export function userCommands(program: Command, environment: NodeJS.ProcessEnv): void {
+  const group = program.command('user').description('Users and their roles.');
+  const withUsers = (action: (users: Users, config: HubConfig) => Promise<void>) =>
+    withConfig(program, environment, (config) => onUsers(config, action));
+
+  group
+    .command('add <name>')
+    .description('Adds a user. Reads the password from standard input, or asks for it.')
+    .addOption(roleOption())
+    .action((name: string, { role }: { role: Role[] }) =>
+      withUsers(async (users, config) => {
+        if (config.security.users.some(({ username }) => username === name)) throw fromConfiguration(name);
+        await users.refuseNew(name);
+        await users.add(name, await askPassword(), distinct(role));
+        console.log(`${name} can log in, as ${distinct(role).join(', ')}.`);
+        if (!config.security.enabled) {
+          console.error('Security is off, so nobody has to: that changes with security.enabled: true.');
+        }
+      }),
+    );
+
+  group
+    .command('passwd <name>')
+    .description('Gives a user another password, which ends the sessions of this user.')
+    .action((name: string) =>
+      withUsers(async (users) => {
+        await users.changeable(name);
+        await users.setPassword(name, await askPassword());
+        console.log(`${name} has another password, and has to log in with it.`);
+      }),
+    );
+
+  group
+    .command('roles <name>')
+    .description('Gives a user other roles, from the next request on.')
+    .addArgument(roleArgument())
+    .action((name: string, roles: Role[]) =>
+      withUsers(async (users) => {
+        await users.setRoles(name, distinct(roles));
+        console.log(`${name} is ${distinct(roles).join(', ')} from now on.`);
+      }),
+    );
+
+  group
+    .command('disable <name>')
+    .description('Shuts a user out, and ends the sessions of this user at once.')
+    .action((name: string) =>
+      withUsers(async (users) => {
+        await users.setDisabled(name, true);
+        console.log(`${name} is disabled: the sessions have ended, and nobody can log in by this name.`);
+      }),
+    );
+
+  group
+    .command('enable <name>')
+    .description('Lets a user in again that was disabled.')
+    .action((name: string) =>
+      withUsers(async (users) => {
+        await users.setDisabled(name, false);
+        console.log(`${name} can log in.`);
+      }),
+    );
+
+  group
+    .command('remove <name>')
+    .description('Removes a user, and ends the sessions of this user. The tasks stay.')
+    .action((name: string) =>
+      withUsers(async (users) => {
+        await users.remove(name);
+        console.log(`${name} is removed.`);
+      }),
+    );
+
+  group
+    .command('list')
+    .description('Lists the users, those of the configuration as at the latest start of the hub.')
+    .action(() =>
+      withUsers(async (users) => {
+        const rows = (await users.list()).map(({ username, roles, disabled, source }) => [
+          username,
+          roles.join(','),
+          disabled ? 'disabled' : 'enabled',
+          source === 'CONFIGURATION' ? 'configuration' : 'command',
+        ]);
+        printTable([['USER', 'ROLES', 'STATE', 'FROM'], ...rows]);
+      }),
+    );
+}
+
+async function onUsers(
+  config: HubConfig,
+  action: (users: Users, config: HubConfig) => Promise<void>,
+): Promise<void> {
+  const db = openAccountsDatabase(accountsFileOf(config));
+  try {
+    await action(new Users({ store: sqliteUserStore(db, null), passwords, clock }), config);
+  } finally {
+    db.close();
+  }
+}
+
+function roleOption(): Option {
+  return new Option('--role <role...>', 'what the user may do, one or more')
+    .choices(ROLES)
+    .makeOptionMandatory();
+}
+
+function roleArgument(): Argument {
+  return new Argument('<role...>', 'what the user may do').choices(ROLES);
+}
+
+function distinct(roles: readonly Role[]): Role[] {
+  return [...new Set(roles)];
+}
