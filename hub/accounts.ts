@@ -3,13 +3,13 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConfig } from './config.js';
 import { ANYBODY } from './core/access.js';
+import type { Passwords } from './core/ports/accounts.js';
 import { Callers } from './engine/accounts/callers.js';
 import { anyPassword, passwordCheck } from './engine/accounts/password-check.js';
 import { Sessions } from './engine/accounts/sessions.js';
 import { Users } from './engine/accounts/users.js';
 import { type Guard, guardWith, openDoor } from './http/guard.js';
 import { accessTokens } from './security/access-tokens.js';
-import { scryptPasswords } from './security/passwords.js';
 import { secrets } from './security/secrets.js';
 import { openSigningKeys, passingKey } from './security/signing-keys.js';
 import { signOnKinds } from './single-sign-on.js';
@@ -26,14 +26,18 @@ export interface Accounts {
   close(): void;
 }
 
+export interface AccountsOptions {
+  readonly config: HubConfig;
+  readonly kept: SqliteDatabase;
+  readonly passwords: Passwords;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+}
+
 /** Over the accounts database, which stays open when this is closed. While security is off everybody may do everything,
  *  and the sessions are gone with the process. */
-export async function openAccounts(
-  config: HubConfig,
-  kept: SqliteDatabase,
-  runtime: Runtime,
-  log: Logger,
-): Promise<Accounts> {
+export async function openAccounts(options: AccountsOptions): Promise<Accounts> {
+  const { config, kept, passwords, runtime, log } = options;
   const { enabled, accessTokenLifetime: lifetimeMs, refreshTokenLifetime } = config.security;
   const { dataDir } = config;
   const { clock } = runtime;
@@ -44,7 +48,6 @@ export async function openAccounts(
   };
   try {
     const users = sqliteUserStore(db, log);
-    const passwords = scryptPasswords();
     const sessionStore = sqliteSessionStore(db, log);
     if (enabled) await takeUsers(new Users({ store: users, passwords, clock }), config, log);
     else await users.add({ ...NOBODY, createdAtMs: clock.nowMs() });

@@ -17,6 +17,7 @@ import { auditFolderOf } from './audit/audit-folder.js';
 import { auditReader } from './audit/audit-reader.js';
 import { sparing } from './audit/sparing.js';
 import { accountsFileOf, type HubConfig, logFileOf } from './config.js';
+import type { Passwords } from './core/ports/accounts.js';
 import { AgentCredentials } from './engine/accounts/agent-credentials.js';
 import { createEngine } from './engine/engine.js';
 import { openContentStore } from './files/content-store.js';
@@ -43,6 +44,7 @@ import { auditEndpoints } from './http/x/audit-endpoints.js';
 import { explainEndpoints } from './http/x/explain-endpoints.js';
 import { agentSecrets } from './security/agent-secrets.js';
 import { agentToken } from './security/agent-token.js';
+import { scryptPasswords } from './security/passwords.js';
 import { openTlsFiles, type TlsFiles } from './security/tls-files.js';
 import { openAccountsDatabase } from './store/sqlite/accounts/accounts-database.js';
 import { sqliteAgentCredentials } from './store/sqlite/accounts/agent-credentials.js';
@@ -52,6 +54,8 @@ import { serverInfo } from './system/server-info.js';
 /** What a test replaces. */
 export interface HubOverrides {
   readonly runtime?: Runtime;
+  /** Hashes that take no time. */
+  readonly passwords?: Passwords;
 }
 
 export interface Hub extends Service {
@@ -68,7 +72,7 @@ const HEARTBEATS_PER_SILENCE = 6;
 export function createHub(
   config: HubConfig,
   log: Logger,
-  { runtime = systemRuntime }: HubOverrides = {},
+  { runtime = systemRuntime, passwords = scryptPasswords() }: HubOverrides = {},
 ): Hub {
   let stop: (() => Promise<void>) | undefined;
   let address = '';
@@ -90,7 +94,7 @@ export function createHub(
         clock: runtime.clock,
         joinToken,
       });
-      const accounts = await openAccounts(config, db, runtime, log);
+      const accounts = await openAccounts({ config, kept: db, passwords, runtime, log });
       undo.push(accounts.close);
       await startOn(store, accounts, credentials, tls, undo);
     } catch (error) {

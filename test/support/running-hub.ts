@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type HubConfig, hubConfigSchema } from '@workbench-hub/hub/config';
 import type { Role } from '@workbench-hub/hub/core/access';
+import type { Passwords } from '@workbench-hub/hub/core/ports/accounts';
 import { createHub } from '@workbench-hub/hub/hub';
 import { scryptPasswords } from '@workbench-hub/hub/security/passwords';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
@@ -18,6 +19,8 @@ export interface HubSetup {
   /** A folder that outlives the hub, to start another one on it; by default one that goes with the hub. */
   readonly dataDir?: string;
   readonly runtime?: Runtime;
+  /** By default, hashes that cost the least. */
+  readonly passwords?: Passwords;
 }
 
 export interface RunningHub {
@@ -42,7 +45,7 @@ export function passwordOf(username: string): string {
 }
 
 /** The least that a hash may cost, so that tests do not wait for passwords. */
-export const quickPasswords = scryptPasswords({ ln: 10, r: 8, p: 1 });
+const quickPasswords = scryptPasswords({ ln: 10, r: 8, p: 1 });
 
 /** Starts a hub; rejects with what its start rejects with. */
 export async function startHub({
@@ -50,6 +53,7 @@ export async function startHub({
   users,
   dataDir,
   runtime,
+  passwords = quickPasswords,
 }: HubSetup = {}): Promise<RunningHub> {
   const folder = dataDir === undefined ? await temporaryFolder() : undefined;
   const path = dataDir ?? join(folder?.path ?? '', 'data');
@@ -62,7 +66,7 @@ export async function startHub({
     security: { ...(users ? await securityWith(users) : {}), ...settings?.security },
   });
   const { log, lines } = memoryLog();
-  const hub = createHub(config, log, runtime ? { runtime } : {});
+  const hub = createHub(config, log, { passwords, ...(runtime ? { runtime } : {}) });
   try {
     await hub.start();
   } catch (error) {
@@ -85,8 +89,17 @@ export async function startHub({
 async function securityWith(users: NonNullable<HubSetup['users']>) {
   const configured = Object.entries(users).map(async ([username, roles]) => ({
     username,
-    passwordHash: await quickPasswords.hash(passwordOf(username)),
+    passwordHash: await hashFor(username),
     roles: [...roles],
   }));
   return { enabled: true, users: await Promise.all(configured) };
+}
+
+const hashes = new Map<string, Promise<string>>();
+
+/** The same at each start, as in a configuration file. */
+function hashFor(username: string): Promise<string> {
+  const hash = hashes.get(username) ?? quickPasswords.hash(passwordOf(username));
+  hashes.set(username, hash);
+  return hash;
 }

@@ -1,0 +1,38 @@
+import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { describe, expect, it } from 'vitest';
+import { LoginThrottle } from './login-throttle.js';
+
+const MINUTE_MS = 60_000;
+
+describe('the throttle of log-ins', () => {
+  it('says when the next attempt may begin', async () => {
+    const { clock, advance } = manualRuntime();
+    const throttle = new LoginThrottle(clock);
+    for (let at = 0; at < 10; at++) {
+      throttle.begin('anna');
+      await advance(10_000);
+    }
+    expect(() => throttle.begin('anna')).toThrow(/try again in 200 s$/);
+    await advance(200_000);
+    throttle.begin('anna');
+    expect(() => throttle.begin('anna')).toThrow(/try again in 10 s$/);
+  });
+
+  it('holds back the tenth that is under way with the others', () => {
+    const throttle = new LoginThrottle(manualRuntime().clock);
+    for (let at = 0; at < 10; at++) throttle.begin('anna');
+    expect(() => throttle.refuse('anna')).toThrow();
+    throttle.succeeded('anna');
+    throttle.refuse('anna');
+  });
+
+  it('forgets the name that was tried longest ago when there are very many', async () => {
+    const { clock, advance } = manualRuntime();
+    const throttle = new LoginThrottle(clock);
+    for (const username of ['first', 'second']) for (let at = 0; at < 10; at++) throttle.begin(username);
+    await advance(MINUTE_MS);
+    for (let at = 0; at < 19_999; at++) throttle.begin(`name ${at}`);
+    throttle.refuse('first');
+    expect(() => throttle.refuse('second')).toThrow();
+  });
+});

@@ -1,0 +1,229 @@
+/** Sessions: carried on by refresh tokens that are good once, ended by logging out, gone when their time is over
+ *  (specification 5; decisions 5). */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { Api, expectError } from '../support/api.js';
+import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { AUTH, loggedInBy, logIn, logOut, refresh, statusFor } from '../support/log-in.js';
+import { type HubSetup, type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+
+const NO_COOKIE = 'the cookie refreshToken is required: log in at /api/2.0/auth/login';
+const NOT_IN_FORCE =
+  'the cookie refreshToken names no session that is in force: log in at /api/2.0/auth/login';
+const USED_BEFORE = /^this refresh token has been used before, so somebody else may hold it/;
+const ENDED = 'the session of this access token has ended: log in again';
+
+let hub: RunningHub;
+let api: Api;
+beforeAll(async () => {
+  hub = await startHub({ users: USERS });
+  api = new Api(hub);
+});
+afterAll(() => hub.stop());
+
+/** A hub of its own for one test. */
+async function ownHub(setup: HubSetup = {}) {
+  const own = await startHub({ users: USERS, ...setup });
+  onTestFinished(own.stop);
+  return { hub: own, api: new Api(own) };
+}
+
+describe('a refresh', () => {
+  it('gives another access token and another cookie; the access token of before stays good', async () => {
+    const first = await logIn(api, 'ulla');
+    const second = loggedInBy(await refresh(api, first.cookie));
+    expect(second.cookie).not.toBe(first.cookie);
+    const third = loggedInBy(await refresh(api, second.cookie));
+    for (const { accessToken } of [first, second, third]) expect(await statusFor(api, accessToken)).toBe(200);
+  });
+
+  it('needs no access token', async () => {
+    const { cookie } = await logIn(api, 'ulla');
+    expect((await refresh(api.as('rubbish'), cookie)).status).toBe(200);
+  });
+
+  it('with a token that was used before ends the session: thief and owner are out', async () => {
+    const owner = await logIn(api, 'ulla');
+    const other = await logIn(api, 'ulla');
+    const thief = loggedInBy(await refresh(api, owner.cookie));
+    expectError(await refresh(api, owner.cookie), 401, AUTH.REFRESH, USED_BEFORE);
+    for (const { accessToken, cookie } of [owner, thief]) {
+      expectError(await api.as(accessToken).get(AUTH.USER), 401, AUTH.USER, ENDED);
+      expectError(await refresh(api, cookie), 401, AUTH.REFRESH, NOT_IN_FORCE);
+      expectError(await logOut(api, cookie), 401, AUTH.LOGOUT, NOT_IN_FORCE);
+    }
+    expect(await statusFor(api, other.accessToken)).toBe(200);
+    expect((await refresh(api, other.cookie)).status).toBe(200);
+  });
+
+  it('that several ask for at once is given to one of them', async () => {
+    const { cookie } = await logIn(api, 'ulla');
+    const answers = await Promise.all(Array.from({ length: 8 }, () => refresh(api, cookie)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(7);
+  });
+});
+
+describe('a log-out', () => {
+  it('ends the session at once and clears the cookie', async () => {
+    const { accessToken, cookie } = await logIn(api, 'ulla');
+    const renewed = loggedInBy(await refresh(api, cookie));
+    const answer = await logOut(api, renewed.cookie);
+    expect([answer.status, answer.text]).toEqual([200, '']);
+    expect(answer.headers.getSetCookie()).toEqual([
+      'refreshToken=; Max-Age=0; Path=/api/2.0/auth; HttpOnly; SameSite=Strict',
+    ]);
+    for (const token of [accessToken, renewed.accessToken]) {
+      expectError(await api.as(token).get(AUTH.USER), 401, AUTH.USER, ENDED);
+    }
+    expectError(await refresh(api, renewed.cookie), 401, AUTH.REFRESH, NOT_IN_FORCE);
+    expectError(await logOut(api, renewed.cookie), 401, AUTH.LOGOUT, NOT_IN_FORCE);
+  });
+
+  it('leaves the other sessions of the user alone', async () => {
+    const [one, other] = [await logIn(api, 'ulla'), await logIn(api, 'ulla')];
+    expect((await logOut(api, one.cookie)).status).toBe(200);
+    expect(await statusFor(api, other.accessToken)).toBe(200);
+  });
+
+  it('with a token that was used before is refused, and ends the session all the same', async () => {
+    const { cookie } = await logIn(api, 'ulla');
+    const renewed = loggedInBy(await refresh(api, cookie));
+    expectError(await logOut(api, cookie), 401, AUTH.LOGOUT, USED_BEFORE);
+    expect(await statusFor(api, renewed.accessToken)).toBe(401);
+  });
+});
+
+describe.each([
+  ['refresh', AUTH.REFRESH],
+  ['logout', AUTH.LOGOUT],
+])('%s', (_, path) => {
+  it.each([
+    ['no cookie', '', NO_COOKIE],
+    ['an empty one', 'refreshToken=', NO_COOKIE],
+    ['one of another name', 'refreshtoken=x', NO_COOKIE],
+    ['one that nobody was given', `refreshToken=${'A'.repeat(43)}`, NOT_IN_FORCE],
+    ['a short one', 'refreshToken=x', NOT_IN_FORCE],
+    ['a very long one', `refreshToken=${'A'.repeat(8000)}`, NOT_IN_FORCE],
+    ['one with curious letters', 'refreshToken=%00%F0%9F%94%A7', NOT_IN_FORCE],
+  ])('is refused with %s', async (_case, cookie, message) => {
+    const answer = await api.call('GET', path, cookie === '' ? {} : { headers: { cookie } });
+    expectError(answer, 401, path, message);
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+  });
+
+  it('is refused with the hash that the hub keeps in place of the token, and with an access token', async () => {
+    const { accessToken } = await logIn(api, 'ulla');
+    for (const value of [accessToken, accessToken.slice(0, 43)]) {
+      const answer = await api.call('GET', path, { headers: { cookie: `refreshToken=${value}` } });
+      expect(answer.status).toBe(401);
+    }
+  });
+});
+
+describe('the cookie', () => {
+  const setCookie = async (address: Api, headers: Record<string, string> = {}) => {
+    const json = { username: 'ulla', password: 'the password of ulla' };
+    const answer = await address.call('POST', AUTH.LOGIN, { json, headers });
+    return answer.headers.getSetCookie()[0];
+  };
+
+  it('is for https only when that is how clients reach the hub', async () => {
+    const { api: own } = await ownHub({ config: { server: { publicUrl: 'https://hub.example.com' } } });
+    expect(await setCookie(own)).toMatch(/; HttpOnly; Secure; SameSite=Strict$/);
+  });
+
+  it('is for https only when a trusted proxy says so, and nobody else', async () => {
+    const forwarded = { 'x-forwarded-proto': 'https' };
+    expect(await setCookie(api, forwarded)).not.toMatch(/Secure/);
+    const { api: own } = await ownHub({ config: { server: { trustedProxies: ['loopback'] } } });
+    expect(await setCookie(own, forwarded)).toMatch(/; Secure/);
+    expect(await setCookie(own)).not.toMatch(/; Secure/);
+  });
+
+  it('holds nothing that the hub keeps as it is', async () => {
+    const { hub: own, api: ownApi } = await ownHub();
+    const { cookie, accessToken } = await logIn(ownApi, 'ulla');
+    const token = cookie.split('=')[1] ?? '';
+    expect(token).toHaveLength(43);
+    const pieces = ['accounts.sqlite', 'accounts.sqlite-wal'].map((name) =>
+      readFile(join(own.config.dataDir, name), 'latin1'),
+    );
+    const kept = (await Promise.all(pieces)).join('');
+    expect(kept).toContain('ulla');
+    expect(kept).not.toContain(token);
+    expect(kept).not.toContain(accessToken);
+    expect(kept).not.toContain('the password of ulla');
+  });
+});
+
+describe('time', () => {
+  const MINUTE_MS = 60_000;
+  const DAY_MS = 86_400_000;
+
+  async function hubWithTime(setup: HubSetup = {}) {
+    const time = new HandDrivenRuntime();
+    const runtime = { ...systemRuntime, clock: time.clock };
+    return { time, ...(await ownHub({ ...setup, runtime })) };
+  }
+
+  it('ends access tokens after security.accessTokenLifetime, and then the cookie gives another', async () => {
+    const { time, api: own } = await hubWithTime({ config: { security: { accessTokenLifetime: '5m' } } });
+    const { accessToken, cookie } = await logIn(own, 'ulla');
+    time.skip(5 * MINUTE_MS - 1);
+    expect(await statusFor(own, accessToken)).toBe(200);
+    time.skip(1);
+    const refused = await own.as(accessToken).get(AUTH.USER);
+    expectError(refused, 401, AUTH.USER, /^the access token is not valid, or has expired: refresh it/);
+    const renewed = loggedInBy(await refresh(own, cookie));
+    expect(await statusFor(own, renewed.accessToken)).toBe(200);
+  });
+
+  it('ends sessions that are not refreshed for security.refreshTokenLifetime, counted anew each time', async () => {
+    const { time, api: own } = await hubWithTime({ config: { security: { refreshTokenLifetime: '10d' } } });
+    let { cookie } = await logIn(own, 'ulla');
+    for (let at = 0; at < 3; at++) {
+      time.skip(10 * DAY_MS - 1);
+      ({ cookie } = loggedInBy(await refresh(own, cookie)));
+    }
+    time.skip(10 * DAY_MS);
+    expectError(await refresh(own, cookie), 401, AUTH.REFRESH, NOT_IN_FORCE);
+  });
+
+  it('ends a session of 1.0, which knows no refresh, with its access token', async () => {
+    const { time, api: own } = await hubWithTime();
+    const { body } = await own.post('/api/1.0/auth/login', {
+      username: 'ulla',
+      password: 'the password of ulla',
+    });
+    const accessToken = body['accessToken'] as string;
+    time.skip(15 * MINUTE_MS - 1);
+    expect(await statusFor(own, accessToken)).toBe(200);
+    time.skip(1);
+    expect(await statusFor(own, accessToken)).toBe(401);
+  });
+});
+
+describe('a restart of the hub', () => {
+  it('ends no session, and brings none back', async () => {
+    const folder = await temporaryFolder();
+    onTestFinished(folder.remove);
+    const setup = { users: USERS, dataDir: join(folder.path, 'data') };
+    const first = await startHub(setup);
+    const before = new Api(first);
+    const ended = await logIn(before, 'ulla');
+    const kept = await logIn(before, 'ulla');
+    expect((await logOut(before, ended.cookie)).status).toBe(200);
+    await first.stop();
+
+    const { api: after } = await ownHub(setup);
+    expect(await statusFor(after, ended.accessToken)).toBe(401);
+    expect((await refresh(after, ended.cookie)).status).toBe(401);
+    expect(await statusFor(after, kept.accessToken)).toBe(200);
+    expect((await refresh(after, kept.cookie)).status).toBe(200);
+    expectError(await refresh(after, kept.cookie), 401, AUTH.REFRESH, USED_BEFORE);
+  });
+});
