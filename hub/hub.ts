@@ -186,6 +186,8 @@ export function createHub(
       credentials,
       wantsCertificate: tls?.content.ca !== undefined,
       addressOf: (request) => new Client(request, proxies).address || null,
+      audit: audit?.trail ?? null,
+      clock: runtime.clock,
       log,
     });
     const ofError = (status: number, message: string, path: string) =>

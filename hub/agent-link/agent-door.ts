@@ -3,6 +3,8 @@
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import type { AuditMeans, AuditTrail } from '../core/ports/audit.js';
 import type { AgentCredentials, AgentIdentity } from '../engine/accounts/agent-credentials.js';
 
 export interface AgentDoorOptions {
@@ -11,8 +13,27 @@ export interface AgentDoorOptions {
   readonly wantsCertificate: boolean;
   /** From where a request comes; null when that is not known. */
   readonly addressOf: (request: IncomingMessage) => string | null;
+  /** Null: nothing is recorded. */
+  readonly audit: AuditTrail | null;
+  readonly clock: Clock;
   readonly log: Logger;
 }
+
+/** What the audit log is told of an agent. */
+export interface AgentEvent {
+  readonly action: 'AGENT_ENROLLED' | 'AGENT_JOIN' | 'AGENT_REFUSED';
+  readonly address: string | null;
+  /** Who it is; null as long as it has not shown that. */
+  readonly identity: AgentIdentity | null;
+  readonly agentId: string | null;
+  readonly resource: string;
+  readonly detail?: string;
+}
+
+const MEANS_OF: Readonly<Record<AgentIdentity['by'], AuditMeans>> = {
+  TOKEN: 'AGENT_TOKEN',
+  CREDENTIAL: 'AGENT_CREDENTIAL',
+};
 
 export class AgentDoor {
   readonly #options: AgentDoorOptions;
@@ -53,6 +74,30 @@ export class AgentDoor {
       },
       'an agent was refused',
     );
+    this.record({
+      action: 'AGENT_REFUSED',
+      address: this.addressOf(request),
+      identity: null,
+      agentId: agentId ?? null,
+      resource: pathOf(request),
+      detail: reason,
+    });
+  }
+
+  /** Tells the audit log. */
+  record({ action, address, identity, agentId, resource, detail }: AgentEvent): void {
+    const isRefusal = action === 'AGENT_REFUSED';
+    this.#options.audit?.record({
+      atMs: this.#options.clock.nowMs(),
+      user: agentId,
+      by: identity === null ? null : MEANS_OF[identity.by],
+      address,
+      action,
+      resource,
+      outcome: isRefusal ? 'REFUSED' : 'ALLOWED',
+      status: isRefusal ? 401 : null,
+      detail: detail ?? null,
+    });
   }
 
   addressOf(request: IncomingMessage): string | null {

@@ -16,7 +16,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { AgentCredentials, AgentIdentity } from '../engine/accounts/agent-credentials.js';
 import type { AgentSession, Agents } from '../engine/agents.js';
-import type { AgentDoor } from './agent-door.js';
+import type { AgentDoor, AgentEvent } from './agent-door.js';
 
 export interface AgentEndpointOptions {
   readonly agents: Agents;
@@ -123,6 +123,16 @@ function serveConnection(
     },
   };
 
+  const record = (action: AgentEvent['action'], id: string | null, detail?: string) =>
+    options.door.record({
+      action,
+      address: remoteAddress,
+      identity,
+      agentId: id,
+      resource: AGENT_PATHS.CONNECT,
+      ...(detail === undefined ? {} : { detail }),
+    });
+
   const handle = async (message: AgentMessage): Promise<void> => {
     if (!joined) {
       if (message.type !== 'hello') return session.fail(`${message.type} before hello`);
@@ -130,6 +140,7 @@ function serveConnection(
       const fault = credentials.faultOf(identity, message.agent.id);
       if (fault !== undefined) {
         log.warn({ remoteAddress, agentId: message.agent.id, reason: fault }, 'an agent was refused');
+        record('AGENT_REFUSED', message.agent.id, fault);
         session.send({ type: 'refused', code: 'AGENT_ID_NOT_PROVEN', message: fault });
         joined = Promise.resolve(false);
         return link.close(CLOSE.REFUSED, 'refused');
@@ -137,8 +148,13 @@ function serveConnection(
       agentId = message.agent.id;
       joined = agents.join(message, session, remoteAddress);
       link.watch(options.heartbeatIntervalMs, options.silenceLimitMs);
-      if (await joined) credentials.joined(identity);
-      else link.close(CLOSE.REFUSED, 'refused');
+      if (await joined) {
+        credentials.joined(identity);
+        record('AGENT_JOIN', agentId);
+      } else {
+        record('AGENT_REFUSED', agentId, 'it may not join as it is; the log of the hub tells why');
+        link.close(CLOSE.REFUSED, 'refused');
+      }
       return;
     }
     if (await joined) await agents.receive(agentId as string, session, message);
@@ -148,6 +164,7 @@ function serveConnection(
     const end = agentId === undefined ? credentials.endOf(identity) : credentials.faultOf(identity, agentId);
     if (end === undefined || link.ended) return;
     log.warn({ remoteAddress, agentId, reason: end }, 'the connection of an agent was ended');
+    record('AGENT_REFUSED', agentId ?? null, end);
     link.close(CLOSE.REFUSED, end);
   };
 }

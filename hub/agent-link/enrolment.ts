@@ -53,6 +53,13 @@ export function enrolmentHandler({ credentials, door, timers, log, errorBody }: 
       { agentId, remoteAddress: door.addressOf(request) },
       'an agent was enrolled: it has a new credential',
     );
+    door.record({
+      action: 'AGENT_ENROLLED',
+      address: door.addressOf(request),
+      identity: null,
+      agentId,
+      resource: AGENT_PATHS.ENROLL,
+    });
     response
       .writeHead(200, { 'content-type': 'application/json' })
       .end(JSON.stringify({ credential: outcome.credential }));

@@ -1,5 +1,6 @@
 /** From where a request comes, through the reverse proxies that are trusted (server.trustedProxies). */
 import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import proxyAddr from 'proxy-addr';
 
@@ -9,6 +10,14 @@ export type TrustedProxies = (address: string, hop: number) => boolean;
 /** Of addresses and networks such as `10.0.0.1` and `10.0.0.0/8`. Throws for anything else. */
 export function trustedProxies(networks: readonly string[]): TrustedProxies {
   return proxyAddr.compile([...networks]);
+}
+
+/** `192.0.2.7` and `2001:db8::7`, also of what carries a port, or came as IPv4 over IPv6; undefined for what is none. */
+function plainAddress(text: string): string | undefined {
+  const [, ofBrackets, ofPort] = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/.exec(text) ?? [];
+  const bare = ofBrackets ?? ofPort ?? text;
+  const address = /^::ffff:([\d.]+)$/i.exec(bare)?.[1] ?? bare;
+  return isIP(address) === 0 ? undefined : address;
 }
 
 export class Client {
@@ -21,9 +30,20 @@ export class Client {
   }
 
   /** The nearest address that is no trusted proxy; empty when the connection is gone. What others claim to forward for
-   *  is ignored. */
+   *  is ignored, and so is what is no address. */
   get address(): string {
-    return this.#request.socket.remoteAddress === undefined ? '' : proxyAddr(this.#request, this.#trusted);
+    const { socket, headers } = this.#request;
+    let nearest = plainAddress(socket.remoteAddress ?? '') ?? '';
+    const chain = String(headers['x-forwarded-for'] ?? '').split(',');
+    // Each proxy has added at the end whom it forwards for.
+    while (nearest !== '' && chain.length > 0 && this.#trusted(nearest, 0)) {
+      const text = (chain.pop() ?? '').trim();
+      if (text === '') continue;
+      const further = plainAddress(text);
+      if (further === undefined) break;
+      nearest = further;
+    }
+    return nearest;
   }
 
   /** Whether the client's side is TLS: the hub's own, or that of a trusted proxy. */

@@ -6,6 +6,7 @@ import { openAccountsDatabase } from '@workbench-hub/hub/store/sqlite/accounts/a
 import { sqliteAgentCredentials } from '@workbench-hub/hub/store/sqlite/accounts/agent-credentials';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { keepSecret } from './secrets.js';
 
 const { clock } = systemRuntime;
 const HOUR_MS = 3_600_000;
@@ -22,7 +23,9 @@ export function besideHub<T>(dataDir: string, action: (credentials: AgentCredent
 }
 
 export function offerCode(dataDir: string, agentId: string, validMs = HOUR_MS): string {
-  return besideHub(dataDir, (credentials) => credentials.offer(agentId, validMs).code);
+  const { code } = besideHub(dataDir, (credentials) => credentials.offer(agentId, validMs));
+  keepSecret(code);
+  return code;
 }
 
 /** Sends a request for enrolment as it is. */
@@ -46,5 +49,7 @@ export async function enrolled(
   const code = offerCode(config.dataDir, agentId);
   const { status, text } = await askToEnroll(address, JSON.stringify({ agentId, code }));
   if (status !== 200) throw new Error(`the hub answered ${status}: ${text}`);
-  return (JSON.parse(text) as { credential: string }).credential;
+  const { credential } = JSON.parse(text) as { credential: string };
+  keepSecret(credential);
+  return credential;
 }

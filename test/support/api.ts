@@ -3,6 +3,7 @@ import { expect } from 'vitest';
 import { countAnswer } from './exercised.js';
 import { type OpenApiCheck, type OpenApiDocument, openApiCheck } from './openapi-check.js';
 import { passwordOf } from './running-hub.js';
+import { keepSecretsOf, keepSecretsOfHeaders } from './secrets.js';
 
 export interface Answer {
   readonly status: number;
@@ -60,16 +61,23 @@ export class Api {
     this.#document ??= this.document().then((document) => ({ document, check: openApiCheck(document) }));
     const { document, check } = await this.#document;
     const body = options.json === undefined ? options.raw : JSON.stringify(options.json);
+    const headers = {
+      ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
+      ...options.headers,
+    };
     const response = await fetch(this.#address + pathAndQuery, {
       method,
       ...(body === undefined ? {} : { body, duplex: 'half' }),
-      headers: {
-        ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
-        ...options.headers,
-      },
+      headers,
       ...(options.signal ? { signal: options.signal } : {}),
     } as RequestInit);
     const text = await response.text();
+    keepSecretsOf(options.json);
+    keepSecretsOfHeaders(response.headers);
+    keepSecretsOfHeaders(new Headers(headers));
+    if (response.headers.get('content-type') === 'application/json' && text !== '') {
+      keepSecretsOf(JSON.parse(text));
+    }
     const path = pathAndQuery.split('?')[0] ?? '';
     countAnswer(document, { method, path, status: response.status });
     if (method !== 'HEAD') {

@@ -172,12 +172,15 @@ export class FakeAgent {
     return eventually(() => this.#closeReason);
   }
 
-  /** Goes away; resolves when the hub knows it. Does nothing when the connection has ended already. */
-  async leave(): Promise<void> {
+  /** Goes away; resolves when the hub knows it. Does nothing when the connection has ended already. A hub with security on
+   *  tells it to whoever may read only. */
+  async leave(readerToken?: string): Promise<void> {
     if (this.#closeReason !== undefined) return;
     this.#link.close(CLOSE.GOING_AWAY, 'the agent stops');
     await eventually(async () => {
-      const response = await fetch(`${this.#hub.address}/api/2.0/workbench/node/agent/${this.id}`);
+      const response = await fetch(`${this.#hub.address}/api/2.0/workbench/node/agent/${this.id}`, {
+        headers: readerToken === undefined ? {} : { authorization: `Bearer ${readerToken}` },
+      });
       const { status } = (await response.json()) as { status: unknown };
       return status !== 'UP';
     });

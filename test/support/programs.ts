@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { expectNoSecret, keepSecretsOfHub } from './secrets.js';
 
 // This file runs from its source in tests, and from what was compiled of it in the benchmark.
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/test[/\\]$/, '');
@@ -29,9 +30,15 @@ export interface Program {
 
 const started = new Set<Program>();
 
-/** Ends whatever a test has left running; for `afterEach`. */
+/** Ends whatever a test has left running, and fails when one of them has said a secret; for `afterEach`. */
 export async function endPrograms(): Promise<void> {
   await Promise.all([...started].map((program) => program.stop()));
+  for (const { lines, printed } of started) {
+    expectNoSecret(
+      [...lines.map((line) => JSON.stringify(line)), ...printed].join('\n'),
+      'what a program said',
+    );
+  }
   started.clear();
 }
 
@@ -113,6 +120,7 @@ export async function startHub(
   writeFileSync(file, JSON.stringify({ server: { port }, dataDir: join(folder, 'hub'), ...config }));
   const program = startProgram('hub/bin/workbench-hub.js', ['--config', file], folder);
   const { address } = await program.logged((line) => typeof line['address'] === 'string');
+  keepSecretsOfHub(join(folder, 'hub'));
   return Object.assign(program, { baseUrl: String(address) });
 }
 

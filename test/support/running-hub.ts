@@ -9,6 +9,7 @@ import { scryptPasswords } from '@workbench-hub/hub/security/passwords';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { z } from 'zod';
 import { type LogLine, memoryLog } from './memory-log.js';
+import { expectNoSecret, expectNoSecretIn, keepSecret, keepSecretsOf, keepSecretsOfHub } from './secrets.js';
 import { temporaryFolder } from './temporary-folder.js';
 
 export interface HubSetup {
@@ -31,7 +32,8 @@ export interface RunningHub {
   readonly config: HubConfig;
   /** What it has logged. */
   readonly log: readonly LogLine[];
-  /** Stops it and removes its folder, unless that was given. Does nothing when it has been stopped. */
+  /** Stops it and removes its folder, unless that was given; fails when a secret stands in one of its logs. Does nothing
+   *  when it has been stopped. */
   stop(): Promise<void>;
 }
 
@@ -65,6 +67,8 @@ export async function startHub({
     agents: { token: TOKEN, ...settings?.agents },
     security: { ...(users ? await securityWith(users) : {}), ...settings?.security },
   });
+  keepSecret(config.agents.token ?? '');
+  for (const user of config.security.users) keepSecretsOf(user);
   const { log, lines } = memoryLog();
   const hub = createHub(config, log, { passwords, ...(runtime ? { runtime } : {}) });
   try {
@@ -80,7 +84,14 @@ export async function startHub({
     config,
     log: lines,
     stop: () => {
-      stopped ??= hub.stop().finally(() => folder?.remove());
+      stopped ??= hub
+        .stop()
+        .then(() => {
+          keepSecretsOfHub(path);
+          expectNoSecret(lines.map((line) => JSON.stringify(line)).join('\n'), 'the log of the hub');
+          expectNoSecretIn(join(path, 'audit'));
+        })
+        .finally(() => folder?.remove());
       return stopped;
     },
   };

@@ -6,9 +6,11 @@ import type { Caller } from '../access.js';
  * (`DELETE /api/2.0/workbench/task/{id}/cancel`); what is no request has one of these.
  */
 export const AUDIT_EVENTS = [
+  /** An agent fetched a credential of its own with a one-time code. */
+  'AGENT_ENROLLED',
   /** An agent was let in. */
   'AGENT_JOIN',
-  /** An agent was not: a wrong token or credential, or its join was refused. */
+  /** An agent was not, or no longer: a wrong token, code or credential, or another agent of its name is there. */
   'AGENT_REFUSED',
   /** A command of the hub's own machine changed something: `workbench-hub user add`. */
   'COMMAND',

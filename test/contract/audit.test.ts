@@ -1,0 +1,229 @@
+/** The audit log of a hub with security on: who did what, from where, and with which outcome. */
+import { existsSync } from 'node:fs';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { enrolled } from '../support/agent-enrolment.js';
+import { Api, expectError, OFFSET_TIMESTAMP } from '../support/api.js';
+import { eventually } from '../support/eventually.js';
+import { FakeAgent } from '../support/fake-agent.js';
+import { rawSender } from '../support/raw-request.js';
+import { passwordOf, type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+
+const AUDIT = '/api/x/audit';
+const TASKS = '/api/2.0/workbench/task';
+
+interface Entry {
+  readonly at: string;
+  readonly user?: string;
+  readonly by?: string;
+  readonly address?: string;
+  readonly action: string;
+  readonly resource: string;
+  readonly outcome: string;
+  readonly status?: number;
+  readonly detail?: string;
+}
+
+async function entries(api: Api, query = ''): Promise<Entry[]> {
+  const { status, body, text } = await api.get(`${AUDIT}?limit=1000${query}`);
+  expect(status, text).toBe(200);
+  return body['entries'] as Entry[];
+}
+
+/** What was written comes a moment after the answer. */
+function recorded(api: Api, query: string, fits: (entry: Entry) => boolean = () => true): Promise<Entry> {
+  return eventually(async () => (await entries(api, query)).find(fits));
+}
+
+describe('with security on', () => {
+  let hub: RunningHub;
+  let api: Api;
+  let anna: Api;
+  let ulla: Api;
+  let vera: Api;
+  let sender: ReturnType<typeof rawSender>;
+  beforeAll(async () => {
+    hub = await startHub({ users: USERS, config: { server: { trustedProxies: ['127.0.0.1'] } } });
+    api = new Api(hub);
+    [anna, ulla, vera] = await Promise.all([api.asUser('anna'), api.asUser('ulla'), api.asUser('vera')]);
+    sender = rawSender(hub.address);
+  });
+  afterAll(async () => {
+    sender.close();
+    await hub.stop();
+  });
+
+  it('tells of a change who made it, from where, on what, and how it ended', async () => {
+    const id = await ulla.simulateWork();
+    await ulla.delete(`${TASKS}/${id}/cancel`);
+    await ulla.delete(`${TASKS}/${id}/cancel`);
+    const action = `DELETE ${TASKS}/{id}/cancel`;
+    await recorded(anna, `&outcome=FAILED&action=${encodeURIComponent(action)}`);
+    const ofTask = (await entries(anna, '&user=ulla')).filter(({ resource }) => resource.includes(id));
+    const common = {
+      at: expect.stringMatching(OFFSET_TIMESTAMP),
+      user: 'ulla',
+      by: 'SESSION',
+      address: '127.0.0.1',
+      action,
+      resource: `${TASKS}/${id}/cancel`,
+    };
+    expect(ofTask).toEqual([
+      { ...common, outcome: 'FAILED', status: 409, detail: expect.stringMatching(/^TASK_NOT_CANCELABLE: /) },
+      { ...common, outcome: 'ALLOWED', status: 204 },
+    ]);
+    expect(await recorded(anna, '&user=ulla', ({ action: done }) => done.endsWith('/create'))).toMatchObject({
+      outcome: 'ALLOWED',
+      status: 201,
+      resource: `${TASKS}/simulate-work/create`,
+    });
+  });
+
+  it('tells of log-in, refresh and log-out, and of those that fail', async () => {
+    const login = await api.post('/api/2.0/auth/login', { username: 'udo', password: passwordOf('udo') });
+    const cookie = (answer: { headers: Headers }) => answer.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+    const refresh = await api.call('GET', '/api/2.0/auth/refresh', { headers: { cookie: cookie(login) } });
+    await api.call('GET', '/api/2.0/auth/logout', { headers: { cookie: cookie(refresh) } });
+    await api.call('GET', '/api/2.0/auth/refresh', { headers: { cookie: cookie(refresh) } });
+    await api.post('/api/2.0/auth/login', { username: 'udo', password: 'not this one' });
+    await recorded(anna, '&user=udo&outcome=REFUSED', ({ action }) => action.endsWith('/login'));
+    const told = (await entries(anna, '&user=udo')).map(({ action, by, outcome }) => [action, by, outcome]);
+    expect(told.reverse()).toEqual([
+      ['POST /api/2.0/auth/login', 'PASSWORD', 'ALLOWED'],
+      ['GET /api/2.0/auth/refresh', 'REFRESH_TOKEN', 'ALLOWED'],
+      ['GET /api/2.0/auth/logout', 'REFRESH_TOKEN', 'ALLOWED'],
+      ['POST /api/2.0/auth/login', undefined, 'REFUSED'],
+    ]);
+  });
+
+  it('tells of every refusal, and of no reading that was allowed', async () => {
+    await api.get(`${TASKS}/list?secret=in-the-query`);
+    await vera.post(`${TASKS}/simulate-work/create`, { duration: 0 });
+    await vera.get(`${TASKS}/list`);
+    const refusal = await recorded(anna, '&user=vera&outcome=REFUSED');
+    expect(refusal).toMatchObject({
+      status: 403,
+      detail: 'FORBIDDEN: this takes the role USER; vera has VIEWER',
+    });
+    const unknown = await recorded(anna, '&outcome=REFUSED', ({ resource }) => resource === `${TASKS}/list`);
+    expect(unknown).toMatchObject({ status: 401, detail: expect.stringMatching(/^UNAUTHENTICATED/) });
+    expect(unknown.user).toBeUndefined();
+    expect((await entries(anna)).some(({ resource }) => resource.includes('?'))).toBe(false);
+    expect((await entries(anna, '&user=vera')).some(({ action }) => action === `GET ${TASKS}/list`)).toBe(
+      false,
+    );
+  });
+
+  it('takes the address from the proxy that is trusted, and not what the client wrote before', async () => {
+    const answer = await sender.send({
+      method: 'DELETE',
+      target: `${TASKS}/nobody/cancel`,
+      headers: { 'x-forwarded-for': '10.1.2.3, 192.0.2.77', authorization: `Bearer ${ulla.token}` },
+    });
+    expect(answer.status).toBe(404);
+    const entry = await recorded(anna, '&user=ulla', ({ resource }) => resource === `${TASKS}/nobody/cancel`);
+    expect(entry.address).toBe('192.0.2.77');
+  });
+
+  it('tells of agents that join, that are enrolled, and that are refused', async () => {
+    const agent = await FakeAgent.join(hub, { id: 'shared-1' });
+    const credential = await enrolled(hub, 'own-1');
+    const own = await FakeAgent.join(
+      { address: hub.address, token: credential },
+      { id: 'own-1', instances: [] },
+    );
+    await expect(FakeAgent.connect({ address: hub.address, token: 'a-wrong-token' })).rejects.toThrow();
+    const other = await FakeAgent.connect({ address: hub.address, token: credential }, { id: 'other-1' });
+    await other.closed();
+    const common = { address: '127.0.0.1', resource: AGENT_PATHS.CONNECT };
+    expect(await recorded(anna, '&user=shared-1')).toMatchObject({
+      ...common,
+      action: 'AGENT_JOIN',
+      by: 'AGENT_TOKEN',
+    });
+    expect(await recorded(anna, '&user=own-1')).toMatchObject({
+      ...common,
+      action: 'AGENT_JOIN',
+      by: 'AGENT_CREDENTIAL',
+    });
+    expect(await recorded(anna, '&action=AGENT_ENROLLED')).toMatchObject({
+      user: 'own-1',
+      outcome: 'ALLOWED',
+    });
+    expect(await recorded(anna, '&user=other-1')).toMatchObject({
+      ...common,
+      action: 'AGENT_REFUSED',
+      outcome: 'REFUSED',
+    });
+    const stranger = await recorded(anna, '&action=AGENT_REFUSED', ({ user }) => user === undefined);
+    expect(stranger).toMatchObject({
+      ...common,
+      status: 401,
+      detail: expect.stringMatching(/agents\.token/),
+    });
+    for (const joined of [agent, own]) await joined.leave(anna.token);
+  });
+
+  it('is read page by page, newest first', async () => {
+    const all = await entries(anna);
+    const pages: Entry[] = [];
+    for (let before = ''; pages.length < all.length; ) {
+      const { body } = await anna.get(
+        `${AUDIT}?limit=3&to=${encodeURIComponent('9999-01-01T00:00:00+00:00')}${before}`,
+      );
+      pages.push(...(body['entries'] as Entry[]));
+      before = `&before=${body['next']}`;
+    }
+    expect(pages.slice(-all.length)).toEqual(all);
+    expect(await entries(anna, `&from=${encodeURIComponent(all[0]?.at ?? '')}`)).toContainEqual(all[0]);
+    expect(await entries(anna, '&from=9998-01-01T00:00:00Z')).toEqual([]);
+    expect(await entries(anna, '&to=2020-01-01T00:00:00+01:00')).toEqual([]);
+  });
+
+  it.each([
+    ['limit=0', /^limit: must be a whole number from 1 to 1000/],
+    ['limit=1001', /^limit: /],
+    ['before=x', /^before: must be the "next" of an earlier answer/],
+    ['outcome=GOOD', /^outcome: must be one of ALLOWED, REFUSED, FAILED/],
+    ['from=yesterday', /^from: must be a moment such as/],
+    ['to=2026-11-21', /^to: must be a moment such as/],
+  ])('refuses %s', async (query, message) => {
+    expectError(await anna.get(`${AUDIT}?${query}`), 400, AUDIT, message);
+  });
+
+  it('is for ADMIN alone, and its files for the user of the hub', async () => {
+    expectError(await ulla.get(AUDIT), 403, AUDIT, /takes the role ADMIN/);
+    expectError(await api.get(AUDIT), 401, AUDIT, /a token is required/);
+    const folder = join(hub.config.dataDir, 'audit');
+    expect((await stat(folder)).mode & 0o777).toBe(0o700);
+    for (const name of await readdir(folder))
+      expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600);
+  });
+});
+
+it('is kept across a restart, and told of by the next hub', async () => {
+  const folder = await temporaryFolder();
+  onTestFinished(folder.remove);
+  const first = await startHub({ users: USERS, dataDir: folder.path });
+  const id = await (await new Api(first).asUser('ulla')).simulateWork();
+  expect(id).not.toBe('');
+  await first.stop();
+  const file = join(folder.path, 'audit', 'audit.log');
+  expect(await readFile(file, 'utf8')).toMatch(/"action":"POST [^"]*\/create"[^\n]*\n$/);
+  const second = await startHub({ users: USERS, dataDir: folder.path });
+  onTestFinished(() => second.stop());
+  const anna = await new Api(second).asUser('anna');
+  expect((await entries(anna, '&user=ulla')).map(({ outcome }) => outcome)).toEqual(['ALLOWED', 'ALLOWED']);
+});
+
+it('is not kept while security is off', async () => {
+  const hub = await startHub();
+  onTestFinished(() => hub.stop());
+  const api = new Api(hub);
+  await api.simulateWork();
+  expect(existsSync(join(hub.config.dataDir, 'audit'))).toBe(false);
+  expect(await entries(api)).toEqual([]);
+});

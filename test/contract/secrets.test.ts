@@ -1,0 +1,38 @@
+/** That no log holds a secret is checked whenever a hub of the tests stops; here, that the check sees one. */
+import { appendFileSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { Api } from '../support/api.js';
+import { passwordOf, startHub, USERS } from '../support/running-hub.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+
+it.each([
+  ['a password', async () => passwordOf('anna')],
+  ['an access token', async (api: Api) => (await api.asUser('anna')).token],
+  [
+    'the cookie of a session',
+    async (api: Api) => {
+      const { headers } = await api.post('/api/2.0/auth/login', {
+        username: 'anna',
+        password: passwordOf('anna'),
+      });
+      return /refreshToken=([^;]+)/.exec(headers.getSetCookie()[0] ?? '')?.[1];
+    },
+  ],
+])('%s in the audit log would be found', async (_, secretOf) => {
+  const folder = await temporaryFolder();
+  onTestFinished(folder.remove);
+  const hub = await startHub({ users: USERS, dataDir: folder.path });
+  const api = new Api(hub);
+  await api.asUser('anna');
+  const secret = await secretOf(api);
+  mkdirSync(join(folder.path, 'audit'), { recursive: true });
+  appendFileSync(join(folder.path, 'audit', 'audit.log'), `{"detail":${JSON.stringify(secret)}}\n`);
+  await expect(hub.stop()).rejects.toThrow(/audit\.log holds the secret/);
+});
+
+it('the token of agents in the log would be found', async () => {
+  const hub = await startHub();
+  (hub.log as { msg: string; level: number }[]).push({ level: 30, msg: `it says ${hub.token}` });
+  await expect(hub.stop()).rejects.toThrow(/the log of the hub holds the secret/);
+});
