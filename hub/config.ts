@@ -108,6 +108,24 @@ export const hubConfigSchema = z
       keepEndedFor: duration().default(30 * 86_400_000),
       defaultVersion: z.string().min(1).nullable().default(null),
     }),
+    storage: section({
+      input: section({
+        enabled: z.boolean().default(true),
+        expireAfter: duration().default(7 * 86_400_000),
+        maxFileSize: size().default(16 * 1024 ** 3),
+        /** None: as much as there is room. */
+        quotaPerUser: size().nullable().default(null),
+      }),
+      output: section({
+        enabled: z.boolean().default(true),
+        expireAfter: duration().default(7 * 86_400_000),
+      }),
+      /** None: one is generated into <dataDir>/storage-key. */
+      encryptionKey: secret()
+        .refine(isKeyOf32Bytes, { error: '32 bytes in Base64, such as `openssl rand -base64 32` makes' })
+        .nullable()
+        .default(null),
+    }),
     limits: section({
       requestBody: size().default(2 * 1024 ** 3),
       /** A second; 0: any pace will do. */
@@ -189,6 +207,11 @@ function isIssuer(text: string): boolean {
 
 function isOrigin(text: string): boolean {
   return /^https?:/.test(text) && URL.canParse(text) && new URL(text).origin === text;
+}
+
+function isKeyOf32Bytes(text: string): boolean {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.length === 32 && bytes.toString('base64') === text;
 }
 
 function isLoopback(host: string): boolean {

@@ -20,6 +20,7 @@ import { accountsFileOf, type HubConfig, logFileOf } from './config.js';
 import type { Passwords } from './core/ports/accounts.js';
 import { AgentCredentials } from './engine/accounts/agent-credentials.js';
 import { createEngine } from './engine/engine.js';
+import type { StorageSettings } from './engine/storage.js';
 import { openContentStore } from './files/content-store.js';
 import { diskSpace } from './files/disk-space.js';
 import { actuatorEndpoints } from './http/actuator/actuator-endpoints.js';
@@ -38,6 +39,7 @@ import { adminEndpoints } from './http/v2/admin-endpoints.js';
 import { authEndpoints } from './http/v2/auth-endpoints.js';
 import { instanceControlEndpoints } from './http/v2/instance-control-endpoints.js';
 import { nodeEndpoints } from './http/v2/node-endpoints.js';
+import { storageEndpoints } from './http/v2/storage-endpoints.js';
 import { taskEndpoints } from './http/v2/task-endpoints.js';
 import { webServer } from './http/web-server.js';
 import { auditEndpoints } from './http/x/audit-endpoints.js';
@@ -45,6 +47,7 @@ import { explainEndpoints } from './http/x/explain-endpoints.js';
 import { agentSecrets } from './security/agent-secrets.js';
 import { agentToken } from './security/agent-token.js';
 import { scryptPasswords } from './security/passwords.js';
+import { storageKey } from './security/storage-key.js';
 import { openTlsFiles, type TlsFiles } from './security/tls-files.js';
 import { openAccountsDatabase } from './store/sqlite/accounts/accounts-database.js';
 import { sqliteAgentCredentials } from './store/sqlite/accounts/agent-credentials.js';
@@ -111,7 +114,12 @@ export function createHub(
     tls: TlsFiles | null,
     undo: (() => unknown)[],
   ): Promise<void> => {
-    const files = await openContentStore(join(config.dataDir, 'files'), store.smallFiles, runtime);
+    const files = await openContentStore(
+      join(config.dataDir, 'files'),
+      store.smallFiles,
+      runtime,
+      await storageKey(config.storage.encryptionKey, config.dataDir),
+    );
     const silenceLimitMs = config.agents.unreachableAfter;
     const heartbeatIntervalMs = Math.ceil(silenceLimitMs / HEARTBEATS_PER_SILENCE);
     const engine = await createEngine({
@@ -119,6 +127,8 @@ export function createHub(
       archive: store.archive,
       agentStore: store.agents,
       files,
+      names: store.storedNames,
+      storage: storageSettingsOf(config),
       runtime,
       log,
       hubVersion: buildInfo.version,
@@ -162,6 +172,7 @@ export function createHub(
         async () => serverInfo(buildInfo, runtime.clock, await diskSpace(installation)),
         engine.shutdown,
       ),
+      ...storageEndpoints(engine.storage, log),
       ...explainEndpoints(engine.tasks, engine.explanations),
       ...auditEndpoints(auditReader(auditFolderOf(config.dataDir))),
       ...(['1.1', '1.0'] as const).flatMap((generation) => [
@@ -255,5 +266,17 @@ export function createHub(
     get address() {
       return address;
     },
+  };
+}
+
+function storageSettingsOf({ storage: { input, output } }: HubConfig): StorageSettings {
+  return {
+    input: {
+      enabled: input.enabled,
+      expireAfterMs: input.expireAfter,
+      maxFileBytes: input.maxFileSize,
+      quotaPerUserBytes: input.quotaPerUser,
+    },
+    output: { enabled: output.enabled, expireAfterMs: output.expireAfter },
   };
 }

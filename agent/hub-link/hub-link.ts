@@ -4,9 +4,11 @@ import { CLOSE, Link, type Transport } from '@workbench-hub/shared/agent-protoco
 import {
   AGENT_PROTOCOL_VERSIONS,
   type AgentMessage,
+  type EndedReport,
   type HubMessage,
   hubMessage,
 } from '@workbench-hub/shared/agent-protocol/messages';
+import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import {
@@ -205,8 +207,7 @@ class Joining {
       isCongested: () => (this.#transport?.bufferedBytes() ?? 0) > CONGESTED_BYTES,
       sendInstance: (instance) => send({ type: 'instance', instance: instanceMessage(instance) }),
       sendOutput: (ref: AttemptRef, offset, text) => send({ type: 'output', ref, offset, text }),
-      sendEnded: (report) =>
-        send({ type: 'ended', report: { ...report, outputFiles: [...report.outputFiles] } }),
+      sendEnded: (report) => send({ type: 'ended', report: reportMessage(report) }),
       close: (reason) => this.#close(reason),
     };
   }
@@ -227,6 +228,14 @@ class Joining {
     this.#link?.close(CLOSE.GOING_AWAY, reason);
     await closed;
   }
+}
+
+function reportMessage({ storedFiles, ...report }: AttemptReport): EndedReport {
+  return {
+    ...report,
+    outputFiles: [...report.outputFiles],
+    ...(storedFiles ? { storedFiles: [...storedFiles] } : {}),
+  };
 }
 
 function instanceMessage({ id, version, revision, labels, status, upForMs }: InstanceState) {

@@ -21,6 +21,13 @@ export function holdsRole({ roles }: Pick<Caller, 'roles'>, role: Role): boolean
   return roles.some((held) => ROLES.indexOf(held) >= ROLES.indexOf(role));
 }
 
+/** Throws FORBIDDEN unless the caller holds the role, or a greater one. */
+export function refuseWithoutRole(caller: Caller, role: Role): void {
+  if (holdsRole(caller, role)) return;
+  const held = caller.roles.length === 0 ? 'no role' : caller.roles.join(', ');
+  throw new HubError('FORBIDDEN', `this takes the role ${role}; ${caller.username} has ${held}`);
+}
+
 /** The name that a task of this caller carries; null while security is off. */
 export function creatorOf({ username, by }: Caller): string | null {
   return by === 'OPEN_HUB' ? null : username;

@@ -60,6 +60,13 @@ export interface NewTask extends Task {
 export interface TaskFiles {
   readonly outputFiles: readonly NamedFileRef[];
   readonly log: FileRef | null;
+  /** What it left in the output storage, under the names there; the names expire, and this stays. */
+  readonly storedFiles?: readonly NamedSize[];
+}
+
+export interface NamedSize {
+  readonly name: string;
+  readonly sizeBytes: number;
 }
 
 /** How a task ends; written together, once. */

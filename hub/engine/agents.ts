@@ -2,11 +2,14 @@
 import {
   AGENT_PROTOCOL_VERSIONS,
   type AgentMessage,
+  type EndedReport,
   type HelloMessage,
   type HubMessage,
   type HubRequest,
   type REFUSALS,
 } from '@workbench-hub/shared/agent-protocol/messages';
+import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import type { FileRef, NamedFileRef } from '@workbench-hub/shared/domain/job';
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
@@ -18,6 +21,7 @@ import { AgentRequests, AgentUnavailable } from './agent-requests.js';
 import type { Attempts } from './attempts.js';
 import { type Instances, profileOf } from './instances.js';
 import type { Leases } from './leases.js';
+import type { Storage } from './storage.js';
 import type { TaskOutput } from './task-output.js';
 
 /** The hub's end of a connection. */
@@ -32,6 +36,7 @@ export interface AgentsOptions {
   readonly queue: TaskQueue;
   readonly store: AgentStore;
   readonly files: FileStore;
+  readonly storage: Storage;
   readonly instances: Instances;
   readonly attempts: Attempts;
   readonly leases: Leases;
@@ -88,6 +93,7 @@ export class Agents {
       hubVersion: this.#options.hubVersion,
       heartbeatIntervalMs: this.#options.heartbeatIntervalMs,
       silenceLimitMs: this.#options.silenceLimitMs,
+      outputStorage: this.#options.storage.isOutputOn,
     });
     await this.#reconcile(hello, session);
     if (!this.#isCurrent(agent.id, session)) return true;
@@ -232,16 +238,14 @@ export class Agents {
     );
   }
 
-  async #ended(
-    session: AgentSession,
-    report: Extract<AgentMessage, { type: 'ended' }>['report'],
-  ): Promise<void> {
+  async #ended(session: AgentSession, report: EndedReport): Promise<void> {
     const { instances, attempts } = this.#options;
-    const missing = await this.#missingFile(report.outputFiles, report.log);
-    if (missing)
-      return session.fail(`a report of task ${report.taskId} names ${missing}, which was not sent`);
+    const kept = await this.#kept(report);
+    if ('missing' in kept) {
+      return session.fail(`a report of task ${report.taskId} names ${kept.missing}, which was not sent`);
+    }
     // The report goes first: a task that it takes back must not be given out anew. The instance need not wait for it.
-    const reported = attempts.report(report);
+    const reported = attempts.report(kept.report);
     const rests = report.outcome === 'RETURNED';
     const wake = instances.vacate(report, rests);
     if (rests) {
@@ -259,14 +263,22 @@ export class Agents {
     });
   }
 
-  async #missingFile(
-    outputFiles: readonly { digest: string }[],
-    log: { digest: string } | null,
-  ): Promise<string | undefined> {
-    for (const { digest } of log ? [...outputFiles, log] : outputFiles) {
-      if (!(await this.#options.files.find(digest))) return digest;
-    }
-    return undefined;
+  /** The report with its files as the hub keeps them, or the first that it does not have. */
+  async #kept(
+    report: EndedReport,
+  ): Promise<{ readonly report: AttemptReport } | { readonly missing: string }> {
+    let missing: string | undefined;
+    const keptAs = async <File extends FileRef>(file: File): Promise<File> => {
+      const found = missing === undefined ? await this.#options.files.find(file.digest) : undefined;
+      if (!found) missing ??= file.digest;
+      return found?.isEncrypted ? { ...file, encrypted: true } : file;
+    };
+    const outputFiles: NamedFileRef[] = [];
+    for (const file of report.outputFiles) outputFiles.push(await keptAs(file));
+    const storedFiles: NamedFileRef[] = [];
+    for (const file of report.storedFiles ?? []) storedFiles.push(await keptAs(file));
+    const log = report.log && (await keptAs(report.log));
+    return missing === undefined ? { report: { ...report, outputFiles, storedFiles, log } } : { missing };
   }
 
   #isCurrent(agentId: string, session: AgentSession): boolean {

@@ -1,6 +1,7 @@
 /** The end of attempts: reports of agents, losses, cancels by force. Each becomes one fenced step in the store. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
+import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
@@ -14,11 +15,13 @@ import {
 import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
 import { attemptOf, type Task } from '../core/task.js';
 import type { Results } from './results.js';
+import type { Storage } from './storage.js';
 import type { TaskOutput } from './task-output.js';
 
 export interface AttemptsOptions {
   readonly queue: TaskQueue;
   readonly archive: TaskArchive;
+  readonly storage: Storage;
   readonly results: Results;
   readonly output: TaskOutput;
   readonly limits: RetryLimits;
@@ -48,7 +51,8 @@ export class Attempts {
       );
       return false;
     }
-    return this.#carryOut(task, refOf(report), consequenceOf(report, task, this.#options.limits));
+    const consequence = consequenceOf(report, task, this.#options.limits);
+    return this.#carryOut(task, refOf(report), consequence, report.storedFiles);
   }
 
   /** The attempt of a running task is lost; it is given out again, or the task fails when that was its last. */
@@ -67,11 +71,17 @@ export class Attempts {
     return archive.find(report.taskId);
   }
 
-  async #carryOut(task: Task, ref: AttemptRef, consequence: Consequence): Promise<boolean> {
-    const { queue, results, output, clock, log, onWaiting, onFinished } = this.#options;
+  async #carryOut(
+    task: Task,
+    ref: AttemptRef,
+    consequence: Consequence,
+    stored: readonly NamedFileRef[] = [],
+  ): Promise<boolean> {
+    const { queue, storage, results, output, clock, log, onWaiting, onFinished } = this.#options;
     if (consequence.kind === 'END') {
       const endedAtMs = clock.nowMs();
-      const [counted] = await queue.end([{ ref, ending: consequence.ending, endedAtMs }]);
+      const storedFiles = storage.outputsOf(task, stored, endedAtMs);
+      const [counted] = await queue.end([{ ref, ending: consequence.ending, endedAtMs, storedFiles }]);
       if (!counted) return false;
       if (consequence.ending.status === 'FINISHED') onFinished(task, endedAtMs);
       log.debug({ ...ref, status: consequence.ending.status }, 'task ended');

@@ -5,6 +5,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { RetryLimits } from '../core/claims.js';
 import type { AgentStore } from '../core/ports/agent-store.js';
 import type { FileStore } from '../core/ports/files.js';
+import type { StoredNames } from '../core/ports/storage.js';
 import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
 import { Agents } from './agents.js';
 import { Attempts } from './attempts.js';
@@ -15,6 +16,7 @@ import { Leases } from './leases.js';
 import { Results } from './results.js';
 import { Scheduler } from './scheduler.js';
 import { ShutdownPreparation } from './shutdown-preparation.js';
+import { Storage, type StorageSettings } from './storage.js';
 import { Sweeper } from './sweeper.js';
 import { TaskOutput } from './task-output.js';
 import { Tasks } from './tasks.js';
@@ -24,6 +26,8 @@ export interface EngineOptions {
   readonly archive: TaskArchive;
   readonly agentStore: AgentStore;
   readonly files: FileStore;
+  readonly names: StoredNames;
+  readonly storage: StorageSettings;
   readonly runtime: Runtime;
   readonly log: Logger;
   readonly hubVersion: string;
@@ -47,6 +51,7 @@ export interface Engine {
   readonly shutdown: ShutdownPreparation;
   readonly explanations: Explanations;
   readonly results: Results;
+  readonly storage: Storage;
   /** Takes up what the store holds: the leases of running tasks, then the queue. */
   start(): Promise<void>;
   /** Removes now what is no longer kept; it happens by itself every minute. */
@@ -59,11 +64,12 @@ export interface Engine {
 
 /** Builds the engine and remembers the agents that the store knows; nothing runs before its start. */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
-  const { queue, archive, agentStore, files, runtime, log, limits } = options;
+  const { queue, archive, agentStore, files, names, runtime, log, limits } = options;
   const { clock, timers } = runtime;
   const instances = new Instances(clock);
   instances.remember(await agentStore.all());
   const results = new Results(timers);
+  const storage = new Storage({ names, files, clock, settings: options.storage });
   const output = new TaskOutput();
   const onWaiting = (requirementKey: string) => scheduler.announce(requirementKey);
   const shutdown = new ShutdownPreparation(clock, (initiated) =>
@@ -74,6 +80,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const attempts = new Attempts({
     queue,
     archive,
+    storage,
     results,
     output,
     limits,
@@ -87,6 +94,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     queue,
     store: agentStore,
     files,
+    storage,
     instances,
     attempts,
     leases,
@@ -129,6 +137,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     queue,
     archive,
     files,
+    names,
     agentStore,
     instances,
     runtime,
@@ -146,6 +155,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     shutdown,
     explanations,
     results,
+    storage,
     start: async () => {
       await leases.start();
       await scheduler.start();

@@ -1,8 +1,10 @@
-/** Removes what is no longer kept: tasks past their keeping time, contents that nobody names, agents long gone. */
+/** Removes what is no longer kept: tasks past their keeping time, names in the storage that have expired, contents that
+ *  nobody names, agents long gone. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentStore } from '../core/ports/agent-store.js';
 import type { FileStore } from '../core/ports/files.js';
+import type { StoredNames } from '../core/ports/storage.js';
 import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
 import type { Instances } from './instances.js';
 
@@ -10,6 +12,7 @@ export interface SweeperOptions {
   readonly queue: TaskQueue;
   readonly archive: TaskArchive;
   readonly files: FileStore;
+  readonly names: StoredNames;
   readonly agentStore: AgentStore;
   readonly instances: Instances;
   readonly runtime: Runtime;
@@ -55,7 +58,7 @@ export class Sweeper {
 
   /** One sweep of everything. */
   async sweep(): Promise<void> {
-    const { archive, files, runtime, log, keepEndedForMs } = this.#options;
+    const { archive, files, names, runtime, log, keepEndedForMs } = this.#options;
     let tasks = 0;
     while (!this.#stopped) {
       const ids = await archive.endedBefore(runtime.clock.nowMs() - keepEndedForMs, TASK_BATCH);
@@ -65,8 +68,11 @@ export class Sweeper {
     }
     await this.#options.sweepAccounts();
     const agents = await this.#forgetAgents();
+    const storedFiles = await names.removeExpired(runtime.clock.nowMs());
     const contents = await files.sweep(UNNAMED_CONTENT_AGE_MS);
-    if (tasks + contents + agents > 0) log.info({ tasks, contents, agents }, 'swept what is no longer kept');
+    if (tasks + storedFiles + contents + agents > 0) {
+      log.info({ tasks, storedFiles, contents, agents }, 'swept what is no longer kept');
+    }
   }
 
   async #forgetAgents(): Promise<number> {

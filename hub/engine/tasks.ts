@@ -8,7 +8,7 @@ import { type Caller, refuseForeignTask } from '../core/access.js';
 import { HubError, type InputFault, invalidInput } from '../core/errors.js';
 import type { FileStore, StoredFile } from '../core/ports/files.js';
 import type { TaskArchive, TaskPage, TaskQuery, TaskQueue } from '../core/ports/task-store.js';
-import { type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
+import { type NamedSize, type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
 import type { Agents } from './agents.js';
 import type { Explanations } from './explanations.js';
 import type { Departure, Results } from './results.js';
@@ -137,15 +137,20 @@ export class Tasks {
   async outputs(id: string): Promise<OutputFile[]> {
     const { archive, files } = this.#options;
     const { outputFiles } = await archive.filesOf(id);
-    return [...outputFiles].sort(byPath).map(({ path, digest, sizeBytes }) => ({
+    return [...outputFiles].sort(byPath).map(({ path, ...ref }) => ({
       path,
-      sizeBytes,
+      sizeBytes: ref.sizeBytes,
       open: async () => {
-        const file = await files.find(digest);
-        if (!file) throw new Error(`content ${digest} of ${path} of task ${id} is missing`);
+        const file = await files.find(ref);
+        if (!file) throw new Error(`content ${ref.digest} of ${path} of task ${id} is missing`);
         return file.open();
       },
     }));
+  }
+
+  /** What a task left in the output storage, by the names there, some of which may have expired. */
+  async storedFiles(id: string): Promise<readonly NamedSize[]> {
+    return (await this.#options.archive.filesOf(id)).storedFiles ?? [];
   }
 
   /** What the scripts printed: the latest of it while they run, all of it afterwards. */
@@ -157,7 +162,7 @@ export class Tasks {
     }
     const { log } = await this.#options.archive.filesOf(id);
     if (!log) return { kind: 'NONE' };
-    const file = await this.#options.files.find(log.digest);
+    const file = await this.#options.files.find(log);
     if (!file) throw new Error(`log ${log.digest} of task ${id} is missing`);
     return { kind: 'FILE', file };
   }

@@ -18,11 +18,14 @@ import {
   DigestMismatch,
   type FileStore,
   type SmallFiles,
+  type StoredFile,
   WrongOffset,
 } from '../core/ports/files.js';
-import { PartialContents, SYNC_EVERY_BYTES } from './partial-contents.js';
+import { PartialContents } from './partial-contents.js';
+import { SealedContents } from './sealed-contents.js';
+import { SYNC_EVERY_BYTES, syncFolder } from './sync-folder.js';
 
-/** Contents up to this size go into the database. */
+/** Contents up to this size go into the database, unless they are to be encrypted. */
 export const MAX_SMALL_BYTES = 32 * 1024;
 
 /** Read at a time. */
@@ -30,22 +33,25 @@ const READ_BYTES = 256 * 1024;
 
 const TEMPORARY_FOLDER = 'incoming';
 
-/** Prepares the folder and removes what a crash left half-written. */
+/** Prepares the folder and removes what a crash left half-written. `encryptionKey` has 32 bytes. */
 export async function openContentStore(
   folder: string,
   small: SmallFiles,
   runtime: Runtime,
+  encryptionKey: Buffer,
 ): Promise<FileStore> {
   const temporaryFolder = join(folder, TEMPORARY_FOLDER);
   await mkdir(temporaryFolder, { recursive: true });
   const partial = await PartialContents.open(temporaryFolder, runtime);
 
+  const sealed = new SealedContents(folder, temporaryFolder, encryptionKey, runtime);
+
   const pathOf = (digest: string) => join(folder, digest.slice(0, 2), digest);
 
-  /** Marks a content as used now, so that the sweep leaves it until a task names it. */
-  const touch = async (digest: string): Promise<boolean> => {
+  /** Marks a content as used now, so that the sweep leaves it until something names it. */
+  const touch = async (path: string): Promise<boolean> => {
     const now = runtime.clock.nowMs() / 1000;
-    return utimes(pathOf(digest), now, now).then(() => true, absent(false));
+    return utimes(path, now, now).then(() => true, absent(false));
   };
 
   /** Gives a whole and synced file its name. */
@@ -90,11 +96,47 @@ export async function openContentStore(
     return { digest, sizeBytes: content.length };
   };
 
+  const findClear = async (digest: string): Promise<StoredFile | undefined> => {
+    const content = await small.find(digest);
+    if (content) {
+      const open = (range?: ByteRange) => Readable.from([part(content, range)]);
+      return { sizeBytes: content.length, isEncrypted: false, open };
+    }
+    const info = await stat(pathOf(digest)).catch(absent(undefined));
+    if (!info) return undefined;
+    await touch(pathOf(digest));
+    return { sizeBytes: info.size, isEncrypted: false, open: (range) => readFile(pathOf(digest), range) };
+  };
+
+  const findSealed = async (digest: string): Promise<StoredFile | undefined> => {
+    if (!(await touch(sealed.pathOf(digest)))) return undefined;
+    return sealed.find(digest);
+  };
+
+  /** Removes the contents of a folder that lie encrypted, or those that do not, and that nothing names. */
+  const sweepFolder = async (prefix: string, encrypted: boolean, beforeMs: number): Promise<number> => {
+    const digestOf = encrypted ? SealedContents.digestOf : clearDigestOf;
+    const digests = (await readdir(join(folder, prefix)))
+      .map(digestOf)
+      .filter((digest) => digest !== undefined);
+    const named = await small.named(digests, encrypted);
+    let removed = 0;
+    for (const digest of digests) {
+      if (named.has(digest)) continue;
+      const path = encrypted ? sealed.pathOf(digest) : pathOf(digest);
+      const info = await stat(path).catch(absent(undefined));
+      if (!info || info.mtimeMs >= beforeMs) continue;
+      await rm(path, { force: true });
+      removed++;
+    }
+    return removed;
+  };
+
   const store: FileStore = {
     async put(content) {
       if (content.length <= MAX_SMALL_BYTES) return putSmall(content);
       const digest = createHash('sha256').update(content).digest('hex');
-      if (await touch(digest)) return { digest, sizeBytes: content.length };
+      if (await touch(pathOf(digest))) return { digest, sizeBytes: content.length };
       return writeFile(chunksOf(content));
     },
 
@@ -128,18 +170,21 @@ export async function openContentStore(
 
     receivedBytes: (digest) => partial.sizeOf(digest),
 
-    async find(digest) {
-      const content = await small.find(digest);
-      if (content)
-        return { sizeBytes: content.length, open: (range) => Readable.from([part(content, range)]) };
-      const info = await stat(pathOf(digest)).catch(absent(undefined));
-      if (!info) return undefined;
-      await touch(digest);
-      return { sizeBytes: info.size, open: (range) => readFile(pathOf(digest), range) };
+    async storeEncrypted(content, maxBytes) {
+      try {
+        return await sealed.store(limited(content, maxBytes));
+      } catch (error) {
+        throw fault(error);
+      }
+    },
+
+    async find(content) {
+      if (typeof content === 'string') return (await findClear(content)) ?? findSealed(content);
+      return content.encrypted ? findSealed(content.digest) : findClear(content.digest);
     },
 
     async renew(digest) {
-      if (await touch(digest)) return true;
+      if (await touch(pathOf(digest))) return true;
       const content = await small.find(digest);
       if (content) await small.put(digest, content, runtime.clock.nowMs());
       return content !== undefined;
@@ -150,15 +195,8 @@ export async function openContentStore(
       let removed = await small.sweep(beforeMs);
       for (const prefix of await readdir(folder)) {
         if (!/^[0-9a-f]{2}$/.test(prefix)) continue;
-        const digests = (await readdir(join(folder, prefix))).filter((name) => /^[0-9a-f]{64}$/.test(name));
-        const named = await small.named(digests);
-        for (const digest of digests) {
-          if (named.has(digest)) continue;
-          const info = await stat(pathOf(digest)).catch(absent(undefined));
-          if (!info || info.mtimeMs >= beforeMs) continue;
-          await rm(pathOf(digest), { force: true });
-          removed++;
-        }
+        removed += await sweepFolder(prefix, false, beforeMs);
+        removed += await sweepFolder(prefix, true, beforeMs);
       }
       return removed + (await partial.sweep(beforeMs));
     },
@@ -227,15 +265,6 @@ async function readAll(content: AsyncIterable<Buffer>, sizeBytes: number): Promi
   return Buffer.concat(pieces);
 }
 
-async function syncFolder(path: string): Promise<void> {
-  const handle = await open(path, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
-
 /** Turns "there is no such file" into a value; everything else stays an error. */
 function absent<T>(value: T): (error: unknown) => T {
   return (error) => {
@@ -249,4 +278,8 @@ function fault(error: unknown): unknown {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   if (code !== 'ENOSPC' && code !== 'EDQUOT') return error;
   return new HubError('STORAGE_FULL', 'the disk of the hub is full; the file was not kept', { cause: error });
+}
+
+function clearDigestOf(name: string): string | undefined {
+  return /^[0-9a-f]{64}$/.test(name) ? name : undefined;
 }

@@ -9,14 +9,12 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { writeStream } from '@workbench-hub/shared/runtime/write-stream';
 import { ContentUnderWay, DigestMismatch, WrongOffset } from '../core/ports/files.js';
 import { diskSpace } from './disk-space.js';
+import { SYNC_EVERY_BYTES } from './sync-folder.js';
 
 const PARTIAL_NAME = /^[0-9a-f]{64}\.partial$/;
 
 /** A sender of which nothing has come for so long gives way to one that goes on: its connection may well be dead. */
 const SILENT_SENDER_MS = 10_000;
-
-/** The last sync of a large file has little left to do: its sender waits for it. */
-export const SYNC_EVERY_BYTES = 128 * 1024 * 1024;
 
 interface Sender {
   readonly content: Readable;

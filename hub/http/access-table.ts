@@ -37,6 +37,13 @@ const TABLE: Readonly<Record<string, Access>> = {
   'GET /api/2.0/workbench/node/agent/list': 'VIEWER',
   'GET /api/2.0/workbench/node/agent/{id}': 'VIEWER',
 
+  'GET /api/2.1/storage/input/status': 'VIEWER',
+  'POST /api/2.0/storage/input/upload': 'USER',
+  // Renewing takes USER, which the endpoint asks for.
+  'GET /api/2.0/storage/input/{name}': 'VIEWER',
+  'DELETE /api/2.0/storage/input/{name}/delete': 'USER',
+  'GET /api/2.0/storage/output/{name}/download': 'VIEWER',
+
   'GET /api/2.0/monitoring/server-info': 'ADMIN',
   'GET /api/2.0/admin/prepare-shutdown': 'VIEWER',
   'POST /api/2.0/admin/prepare-shutdown/change': 'ADMIN',

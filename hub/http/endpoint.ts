@@ -17,6 +17,11 @@ export interface ResponseSpec {
   readonly contentType?: string;
 }
 
+/** Describes the part `file`. */
+export interface FormSpec {
+  readonly file: string;
+}
+
 export interface EndpointSpec<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
   readonly method: Method;
   /** With `{name}` for parameters. */
@@ -33,6 +38,8 @@ export interface EndpointSpec<Params extends z.ZodType, Query extends z.ZodType,
   readonly admit?: () => void;
   /** Which texts of the body are contents of files: a large body is not held, these go to the file store as it comes. */
   readonly contents?: ContentPaths;
+  /** Instead of a body: a form (multipart/form-data) with one file, which the endpoint reads itself. */
+  readonly form?: FormSpec;
   /** The answers that are particular to this endpoint; 400, 401, 403 and 500 are said of all. */
   readonly responses: Readonly<Record<number, ResponseSpec>>;
 }

@@ -1,6 +1,5 @@
 /** At the door of every endpoint: who is it, and may they? */
-import { ANYBODY, type Caller, holdsRole } from '../core/access.js';
-import { HubError } from '../core/errors.js';
+import { ANYBODY, type Caller, refuseWithoutRole } from '../core/access.js';
 import type { Callers } from '../engine/accounts/callers.js';
 import type { Access } from './access-table.js';
 
@@ -22,9 +21,8 @@ export function guardWith(callers: Callers): Guard {
   ) => {
     const caller = await callers.identify(authorization);
     identified(caller);
-    if (holdsRole(caller, role)) return caller;
-    const held = caller.roles.length === 0 ? 'no role' : caller.roles.join(', ');
-    throw new HubError('FORBIDDEN', `this takes the role ${role}; ${caller.username} has ${held}`);
+    refuseWithoutRole(caller, role);
+    return caller;
   };
   return (access, authorization, identified) =>
     access === 'OPEN' ? ANYBODY : admit(access, authorization, identified);

@@ -8,7 +8,7 @@ import {
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
 import { accessTo } from './access-table.js';
-import type { Endpoint, ResponseSpec } from './endpoint.js';
+import type { Endpoint, FormSpec, ResponseSpec } from './endpoint.js';
 import { withoutLanguageBounds } from './shown.js';
 
 const errorSchema = z
@@ -97,10 +97,20 @@ function operationOf(spec: Endpoint['spec']): ZodOpenApiOperationObject {
     ...(spec.body
       ? { requestBody: { required: true, content: { 'application/json': { schema: spec.body } } } }
       : {}),
+    ...(spec.form ? { requestBody: formBody(spec.form) } : {}),
     responses: Object.fromEntries(
       responses.map(([status, response]) => [status, responseOf(Number(status), response)]),
     ),
   };
+}
+
+function formBody({ file }: FormSpec) {
+  const schema = {
+    type: 'object' as const,
+    required: ['file'],
+    properties: { file: { type: 'string' as const, format: 'binary', description: file } },
+  };
+  return { required: true, content: { 'multipart/form-data': { schema } } };
 }
 
 function responseOf(status: number, { description, schema, contentType }: ResponseSpec) {

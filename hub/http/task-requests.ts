@@ -3,7 +3,7 @@ import { hasEnded } from '@workbench-hub/shared/domain/task';
 import type { z } from 'zod';
 import { type Caller, creatorOf } from '../core/access.js';
 import type { FileStore } from '../core/ports/files.js';
-import type { Task } from '../core/task.js';
+import type { NamedSize, Task } from '../core/task.js';
 import type { Departure } from '../engine/results.js';
 import type { OutputFile, Tasks } from '../engine/tasks.js';
 import { takeInBatchJob } from './batch-job-intake.js';
@@ -28,10 +28,14 @@ export interface TaskRequests {
   createBatchJob(request: CreationRequest<ExecuteBatchJobRequest>): Promise<Task>;
   /** Waits for the end as the request says. */
   simulateWorkResult(request: ResultRequest, present: (task: Task) => Response): Later | Promise<Response>;
-  /** The same; `outputs` is null before the end. */
+  /** The same; `outputs` is null before the end, and `storedFiles` names what went to the output storage. */
   batchJobResult(
     request: ResultRequest,
-    present: (task: Task, outputs: readonly OutputFile[] | null) => Promise<Response>,
+    present: (
+      task: Task,
+      outputs: readonly OutputFile[] | null,
+      storedFiles: readonly NamedSize[],
+    ) => Promise<Response>,
   ): Later | Promise<Response>;
 }
 
@@ -67,7 +71,9 @@ export function taskRequests(tasks: Tasks, files: FileStore, limits: FileLimits)
     simulateWorkResult: (request, present) => atTheEnd(request, 'SIMULATE_WORK', present),
     batchJobResult: (request, present) =>
       atTheEnd(request, 'EXECUTE_BATCH_JOB', async (task) =>
-        present(task, hasEnded(task.status) ? await tasks.outputs(task.id) : null),
+        hasEnded(task.status)
+          ? present(task, await tasks.outputs(task.id), await tasks.storedFiles(task.id))
+          : present(task, null, []),
       ),
   };
 }

@@ -73,6 +73,8 @@ export const endedReport = attemptRef.extend({
   outputFiles: z.array(namedFileRef),
   /** Everything that the scripts printed, up to the agent's limit; null when nothing. */
   log: fileRef.nullable(),
+  /** What goes to the output storage: files at the top of WORKBENCH_OUTPUT_STORAGE. Absent from older agents. */
+  storedFiles: z.array(namedFileRef.refine(({ path }) => !path.includes('/'))).optional(),
 });
 export type EndedReport = z.infer<typeof endedReport>;
 
@@ -127,6 +129,8 @@ export const hubMessage = z.discriminatedUnion('type', [
     heartbeatIntervalMs: z.int().positive(),
     /** A side that has heard nothing for so long takes the link for dead. */
     silenceLimitMs: z.int().positive(),
+    /** Whether the hub takes `storedFiles`; absent from older hubs, which do not. */
+    outputStorage: z.boolean().optional(),
   }),
   z.object({ type: z.literal('refused'), code: z.enum(REFUSALS), message: z.string() }),
   heartbeatMessage,

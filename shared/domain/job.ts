@@ -7,6 +7,8 @@ export const MAX_JOB_BYTES = 4 * 1024 * 1024;
 export interface FileRef {
   readonly digest: string;
   readonly sizeBytes: number;
+  /** The hub keeps it encrypted; nobody else need know. */
+  readonly encrypted?: true;
 }
 
 /** A file of a working directory: `path` is relative, with `/`. */

@@ -21,6 +21,8 @@ import { newTask } from './store-under-test.js';
 
 const HOUR_MS = 3_600_000;
 
+const KEY = Buffer.alloc(32, 'key');
+
 let folder: TemporaryFolder;
 let runtime: HandDrivenRuntime;
 let store: Store;
@@ -38,7 +40,7 @@ afterEach(async () => {
 });
 
 const root = () => join(folder.path, 'files');
-const open = (): Promise<FileStore> => openContentStore(root(), store.smallFiles, runtime);
+const open = (): Promise<FileStore> => openContentStore(root(), store.smallFiles, runtime, KEY);
 const refOf = (content: Buffer) => ({
   digest: createHash('sha256').update(content).digest('hex'),
   sizeBytes: content.length,

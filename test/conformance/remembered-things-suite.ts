@@ -101,8 +101,8 @@ export function describeRememberedThings(open: OpenStore): void {
         }),
       ]);
       const all = [model, script, file, other].map(String);
-      expect(await store.smallFiles.named(all)).toEqual(new Set([model, script, file]));
-      expect(await store.smallFiles.named([])).toEqual(new Set());
+      expect(await store.smallFiles.named(all, false)).toEqual(new Set([model, script, file]));
+      expect(await store.smallFiles.named([], false)).toEqual(new Set());
     });
   });
 }

@@ -8,6 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 import { describeAttemptSteps } from './attempt-steps-suite.js';
 import { describeRememberedThings } from './remembered-things-suite.js';
 import type { StoreUnderTest } from './store-under-test.js';
+import { describeStoredNames } from './stored-names-suite.js';
 import { describeTaskArchive } from './task-archive-suite.js';
 import { describeTaskLists } from './task-lists-suite.js';
 import { describeTaskQueue } from './task-queue-suite.js';
@@ -38,4 +39,5 @@ describe.each([
   ['archive', describeTaskArchive],
   ['lists', describeTaskLists],
   ['remembered things', describeRememberedThings],
+  ['names in the storage', describeStoredNames],
 ])('SQLite: %s', (_, suite) => suite(open));

@@ -35,13 +35,21 @@ async function throughProxy(
 ) {
   const response = await fetch(proxy.address + path, {
     method,
-    ...(json === undefined
-      ? { headers }
-      : { body: JSON.stringify(json), headers: { ...headers, 'content-type': 'application/json' } }),
+    ...bodyOf(json),
+    headers: { ...headers, ...(isJson(json) ? { 'content-type': 'application/json' } : {}) },
   });
   // The proxy names here what is against the document and does not stop the answer: an undeclared status, for instance.
   const violations = response.headers.get('sl-violations');
   return { status: response.status, headers: response.headers, text: await response.text(), violations };
+}
+
+function bodyOf(json: unknown): RequestInit {
+  if (json === undefined) return {};
+  return { body: isJson(json) ? JSON.stringify(json) : (json as FormData) };
+}
+
+function isJson(json: unknown): boolean {
+  return json !== undefined && !(json instanceof FormData);
 }
 
 it('finds no violation on a walk through every endpoint', async () => {

@@ -44,6 +44,7 @@ describe('an agent that joins', () => {
         hubVersion: '0.1.0',
         heartbeatIntervalMs: 5000,
         silenceLimitMs: 30_000,
+        outputStorage: true,
       },
     ]);
     await SocketlessAgent.join(engine, { id: 'host-a', instances: [] });

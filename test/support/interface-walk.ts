@@ -5,6 +5,7 @@ import type { Answer } from './api.js';
 import type { FakeAgent } from './fake-agent.js';
 import { passwordOf } from './running-hub.js';
 
+/** `json` may be a form instead. */
 export type Call = (
   method: string,
   path: string,
@@ -44,6 +45,7 @@ export async function walkThroughInterface(call: Call, agent: FakeAgent): Promis
     await walkThroughTasks(`/api/${generation}/workbench/task`, generation, { expected, created, agent });
     await walkThroughNodes(`/api/${generation}/workbench/node`, generation, { expected, agent });
   }
+  await walkThroughInputs(expected);
   await expected(200, 'GET', '/api/2.0/monitoring/server-info');
   await expected(200, 'GET', '/api/2.0/admin/prepare-shutdown');
   await expected(200, 'POST', '/api/2.0/admin/prepare-shutdown/change', { initiated: true });
@@ -67,6 +69,19 @@ async function walkThroughLogIn(call: Call, expected: Walker['expected']) {
     ({ headers } = answer);
   }
   await expected(200, 'GET', '/api/2.0/user');
+}
+
+async function walkThroughInputs(expected: Walker['expected']) {
+  const base = '/api/2.0/storage/input';
+  const form = new FormData();
+  form.append('file', new Blob(['the model']), 'walk.wbpz');
+  await expected(200, 'GET', '/api/2.1/storage/input/status');
+  await expected(204, 'POST', `${base}/upload`, form);
+  await expected(409, 'POST', `${base}/upload`, form);
+  await expected(204, 'POST', `${base}/upload?overwrite=true&encrypt=true`, form);
+  await expected(200, 'GET', `${base}/walk.wbpz?renewExpirationTimestamp=true`);
+  await expected(204, 'DELETE', `${base}/walk.wbpz/delete`);
+  await expected(200, 'GET', `${base}/walk.wbpz`);
 }
 
 interface Walker {
@@ -121,11 +136,14 @@ async function walkThroughTasks(base: string, generation: string, { expected, cr
     message: is2 ? 'script 1 exited with 7' : null,
     outputFiles: [{ path: 'plots/a.txt', ...file }],
     log: file,
+    storedFiles: [{ path: 'movie.bin', ...file }],
   });
   await shown('execute-batch-job', job);
   await expected(404, 'GET', `${base}/${crypto.randomUUID()}`);
   await expected(404, 'GET', `${base}/simulate-work/${job}/result`);
   if (!is2) return;
+  await expected(200, 'GET', `/api/2.0/storage/output/${job}-movie.bin/download`);
+  await expected(404, 'GET', `/api/2.0/storage/output/${job}-nothing/download`);
   await expected(200, 'GET', `${base}/${job}/log`);
   await expected(204, 'DELETE', `${base}/${job}/delete`);
   await expected(404, 'DELETE', `${base}/${job}/delete`);

@@ -34,12 +34,14 @@ export interface Operation {
   readonly needsCookie: boolean;
   /** Of the JSON body; absent when it takes none. References are resolved. */
   readonly body?: JsonSchema;
+  /** Whether it takes a form with a file instead. */
+  readonly takesForm: boolean;
   readonly responses: Readonly<
     Record<string, { readonly description: string; readonly content?: Readonly<Record<string, unknown>> }>
   >;
 }
 
-interface Described extends Omit<Operation, 'parameters' | 'needsCookie'> {
+interface Described extends Omit<Operation, 'parameters' | 'needsCookie' | 'takesForm'> {
   readonly parameters?: readonly Parameter[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
 }
@@ -55,6 +57,7 @@ export function operationsIn(document: OpenApiDocument): Operation[] {
         path,
         summary,
         responses,
+        takesForm: requestBody?.content['multipart/form-data'] !== undefined,
         needsCookie: parameters.some((parameter) => parameter.in === 'cookie'),
         parameters: parameters
           .filter((parameter) => parameter.in !== 'cookie')

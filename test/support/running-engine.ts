@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { FileStore } from '@workbench-hub/hub/core/ports/files';
 import { createEngine, type Engine } from '@workbench-hub/hub/engine/engine';
+import type { StorageSettings } from '@workbench-hub/hub/engine/storage';
 import { openContentStore } from '@workbench-hub/hub/files/content-store';
 import { openSqliteStore, type Store } from '@workbench-hub/hub/store/sqlite/store';
 import type {
@@ -18,6 +19,10 @@ import { HandDrivenRuntime } from './hand-driven-runtime.js';
 import { type LogLine, memoryLog } from './memory-log.js';
 import { type TemporaryFolder, temporaryFolder } from './temporary-folder.js';
 
+const ENCRYPTION_KEY = Buffer.alloc(32, 'key');
+
+const WEEK_MS = 7 * 86_400_000;
+
 export const LEASE_MS = 30 * 60_000;
 
 export interface EngineSetup {
@@ -26,6 +31,7 @@ export interface EngineSetup {
   readonly keepEndedForMs?: number;
   readonly forgetAgentsAfterMs?: number;
   readonly defaultVersion?: string | null;
+  readonly storage?: StorageSettings;
 }
 
 export interface RunningEngine extends Engine {
@@ -50,12 +56,17 @@ async function startOn(
 ): Promise<RunningEngine> {
   const { log, lines } = memoryLog();
   const store = openSqliteStore(join(folder.path, 'hub.sqlite'), runtime.timers, log);
-  const files = await openContentStore(join(folder.path, 'files'), store.smallFiles, runtime);
+  const files = await openContentStore(join(folder.path, 'files'), store.smallFiles, runtime, ENCRYPTION_KEY);
   const engine = await createEngine({
     queue: store.queue,
     archive: store.archive,
     agentStore: store.agents,
     files,
+    names: store.storedNames,
+    storage: setup.storage ?? {
+      input: { enabled: true, expireAfterMs: WEEK_MS, maxFileBytes: 1e9, quotaPerUserBytes: null },
+      output: { enabled: true, expireAfterMs: WEEK_MS },
+    },
     runtime,
     log,
     hubVersion: '0.1.0',

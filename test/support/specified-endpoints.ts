@@ -36,6 +36,11 @@ export const SPECIFIED_2X = parse(`
   PATCH  /api/2.0/workbench/node/instance/{id}/stop                202 404 502
   GET    /api/2.0/workbench/node/agent/list                        200
   GET    /api/2.0/workbench/node/agent/{id}                        200 404
+  GET    /api/2.1/storage/input/status                             200
+  POST   /api/2.0/storage/input/upload                             204 409 423
+  GET    /api/2.0/storage/input/{name}                             200 423
+  DELETE /api/2.0/storage/input/{name}/delete                      204 423
+  GET    /api/2.0/storage/output/{name}/download                   200 423
   GET    /api/2.0/monitoring/server-info                           200
   GET    /api/2.0/admin/prepare-shutdown                           200
   POST   /api/2.0/admin/prepare-shutdown/change                    200
@@ -75,15 +80,6 @@ export const SPECIFIED_11 = parse(`
   GET    /api/1.1/workbench/node/instance/{id}                     200 404
   GET    /api/1.1/workbench/node/server/list                       200
   GET    /api/1.1/workbench/node/server/{id}                       200 404
-`);
-
-/** Specified, and not built yet: storage. Whoever builds one moves it to its table above. */
-export const NOT_YET_THERE = parse(`
-  GET    /api/2.1/storage/input/status                             200
-  POST   /api/2.0/storage/input/upload                             204 409 423
-  GET    /api/2.0/storage/input/{name}                             200 423
-  DELETE /api/2.0/storage/input/{name}/delete                      204 423
-  GET    /api/2.0/storage/output/{name}/download                   200 423
 `);
 
 /** What this product has beside the contract. */

@@ -47,7 +47,9 @@ export interface ByteRange {
 
 export interface StoredFile {
   readonly sizeBytes: number;
-  /** Opens the content, or a part of it, for reading. */
+  /** Whether it lies encrypted; what `open` gives is clear all the same. */
+  readonly isEncrypted: boolean;
+  /** Opens the content, or a part of it, for reading. What cannot be vouched for fails the stream instead of being given. */
   open(range?: ByteRange): Readable;
 }
 
@@ -58,6 +60,8 @@ export interface FileStore {
   /** The same for a stream, which never lies in memory as a whole. Rejects with {@link ContentTooLarge} as soon as more
    *  than `maxBytes` have come; what the stream rejects with, this rejects with. Then nothing is kept. */
   store(content: AsyncIterable<Buffer>, maxBytes: number): Promise<FileRef>;
+  /** The same, and no clear byte of it reaches the disk. */
+  storeEncrypted(content: AsyncIterable<Buffer>, maxBytes: number): Promise<FileRef>;
   /** The same for a stream whose digest was announced; rejects with {@link DigestMismatch} when it differs. What came
    *  before the stream broke is kept for a while, unless it is small: then `content` may hold the bytes from `fromByte`
    *  on. Rejects with {@link WrongOffset} when they are not the next ones, with {@link ContentUnderWay} while they come
@@ -65,19 +69,22 @@ export interface FileStore {
   receive(expected: FileRef, content: Readable, fromByte?: number): Promise<void>;
   /** How many bytes are kept of a content that is not whole yet. */
   receivedBytes(digest: string): Promise<number>;
-  find(digest: string): Promise<StoredFile | undefined>;
-  /** Gives a content that no task names yet another hour; false when there is none with this digest. */
+  /** In the form that the reference names, or with a digest alone in whichever it lies in. Rejects when an encrypted one
+   *  cannot be read with the key of this hub, or is damaged. */
+  find(content: string | FileRef): Promise<StoredFile | undefined>;
+  /** Gives a content that nothing names yet another hour; false when there is none with this digest. */
   renew(digest: string): Promise<boolean>;
-  /** Removes contents that no task names and that are older than `ageMs`; gives how many. */
+  /** Removes contents that neither a task nor the storage names and that are older than `ageMs`; gives how many. */
   sweep(ageMs: number): Promise<number>;
 }
 
-/** Small contents beside the tasks, and which contents tasks still name. Implemented by the task store's database. */
+/** Small contents beside the tasks, and which contents are still named by a task or in the storage. Implemented by the
+ *  task store's database. */
 export interface SmallFiles {
   put(digest: string, content: Buffer, storedAtMs: number): Promise<void>;
   find(digest: string): Promise<Buffer | undefined>;
-  /** Removes small contents stored before this moment that no task names. */
+  /** Removes small contents stored before this moment that nothing names. */
   sweep(storedBeforeMs: number): Promise<number>;
-  /** Which of these digests tasks name. */
-  named(digests: readonly string[]): Promise<Set<string>>;
+  /** Which of these digests are named, of contents that lie encrypted or of others. */
+  named(digests: readonly string[], encrypted: boolean): Promise<Set<string>>;
 }

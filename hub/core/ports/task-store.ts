@@ -10,6 +10,7 @@ import type { AttemptRef, TaskStatus, TaskType } from '@workbench-hub/shared/dom
 import type { LossKind } from '../claims.js';
 import type { WaitingTask } from '../rank.js';
 import type { Ending, ExecutingInstance, NewTask, Task, TaskFiles } from '../task.js';
+import type { StoredName } from './storage.js';
 
 export interface Claim {
   readonly taskId: string;
@@ -34,6 +35,8 @@ export interface EndedAttempt {
   readonly ref: AttemptRef;
   readonly ending: Ending;
   readonly endedAtMs: number;
+  /** What goes to the output storage with it. */
+  readonly storedFiles?: readonly StoredName[];
 }
 
 export interface ReleasedAttempt {

@@ -1,6 +1,6 @@
 /** Domain records as the 2.x interface shows them. */
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
-import type { Task } from '../../core/task.js';
+import type { NamedSize, Task } from '../../core/task.js';
 import { describeState } from '../../core/task-message.js';
 import type { AgentView, InstanceView } from '../../engine/instances.js';
 
@@ -32,7 +32,7 @@ export function presentSimulateWorkResult(task: Task) {
 }
 
 /** Without the output files, which are written into the answer as they are read. */
-export function presentBatchJobResult(task: Task) {
+export function presentBatchJobResult(task: Task, storedFiles: readonly NamedSize[]) {
   return {
     status: task.status,
     id: task.id,
@@ -40,6 +40,9 @@ export function presentBatchJobResult(task: Task) {
     ...(task.message === null ? {} : { message: task.message }),
     ...presentExecutingWorkbench(task),
     ...presentMoments(task),
+    ...(storedFiles.length === 0
+      ? {}
+      : { storedFiles: storedFiles.map(({ name, sizeBytes }) => ({ name, size: sizeBytes })) }),
   };
 }
 

@@ -69,6 +69,19 @@ export const executeBatchJobResult = z
       .array(outputFile)
       .optional()
       .meta({ description: 'Files that the scripts produced, sorted by path; absent before the end.' }),
+    storedFiles: z
+      .array(
+        z.object({
+          name: z.string().meta({ example: `${EXAMPLE_ID}-motion.csv` }),
+          size: z.int().min(0).meta({ description: 'Bytes.', example: 10_485_760 }),
+        }),
+      )
+      .optional()
+      .meta({
+        description:
+          'What the scripts put into WORKBENCH_OUTPUT_STORAGE, to be downloaded from the output storage under these names ' +
+          'until they expire; absent when there is none.',
+      }),
   })
   .meta({ id: 'ExecuteBatchJobResult' });
 

@@ -92,8 +92,8 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] 
         },
       },
       (request) =>
-        requests.batchJobResult(request, (task, outputs) =>
-          answerWithOutputs(presentBatchJobResult(task), outputs),
+        requests.batchJobResult(request, (task, outputs, storedFiles) =>
+          answerWithOutputs(presentBatchJobResult(task, storedFiles), outputs),
         ),
     ),
     endpoint(

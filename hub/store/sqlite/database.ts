@@ -5,10 +5,11 @@ import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import Database from 'better-sqlite3';
 import { initial } from './migrations/0001-initial.js';
 import { nameOnce } from './migrations/0002-name-once.js';
+import { storage } from './migrations/0003-storage.js';
 
 export type SqliteDatabase = Database.Database;
 
-const MIGRATIONS = [initial, nameOnce];
+const MIGRATIONS = [initial, nameOnce, storage];
 
 /** How many pages of the write-ahead log are gathered before they are moved into the database file. */
 const CHECKPOINT_PAGES = 4000;

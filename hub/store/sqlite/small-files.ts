@@ -13,10 +13,11 @@ export function sqliteSmallFiles(db: SqliteDatabase, commit: GroupCommit): Small
   const remove = db.prepare<[number, number]>(`
     DELETE FROM small_file WHERE digest IN (
       SELECT digest FROM small_file
-      WHERE stored_at < ? AND NOT EXISTS (SELECT 1 FROM task_file WHERE task_file.digest = small_file.digest)
+      WHERE stored_at < ? AND NOT ${named('small_file.digest', '0')}
       LIMIT ?)`);
-  const selectNamed = db.prepare<[string], { value: string }>(`
-    SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM task_file WHERE digest = value)`);
+  const selectNamed = db.prepare<[{ digests: string; encrypted: number }], { value: string }>(
+    `SELECT value FROM json_each(@digests) WHERE ${named('value', '@encrypted')}`,
+  );
 
   return {
     put: async (digest, content, storedAtMs) =>
@@ -30,6 +31,18 @@ export function sqliteSmallFiles(db: SqliteDatabase, commit: GroupCommit): Small
         if (changes < SWEEP_BATCH) return removed;
       }
     },
-    named: async (digests) => new Set(selectNamed.all(JSON.stringify(digests)).map(({ value }) => value)),
+    named: async (digests, encrypted) =>
+      new Set(
+        selectNamed
+          .all({ digests: JSON.stringify(digests), encrypted: encrypted ? 1 : 0 })
+          .map(({ value }) => value),
+      ),
   };
+}
+
+/** Whether a task or a name in the storage refers to this content, in the form that it lies in. */
+function named(digest: string, encrypted: string): string {
+  const refersTo = (table: string) =>
+    `EXISTS (SELECT 1 FROM ${table} WHERE ${table}.digest = ${digest} AND ${table}.encrypted = ${encrypted})`;
+  return `(${refersTo('task_file')} OR ${refersTo('stored_file')})`;
 }

@@ -3,6 +3,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentStore } from '../../core/ports/agent-store.js';
 import type { SmallFiles } from '../../core/ports/files.js';
+import type { StoredNames } from '../../core/ports/storage.js';
 import type { TaskArchive, TaskQueue } from '../../core/ports/task-store.js';
 import { sqliteAgentStore } from './agent-store.js';
 import { openDatabase } from './database.js';
@@ -10,6 +11,7 @@ import type { Endings } from './endings.js';
 import { GroupCommit } from './group-commit.js';
 import { TaskLists } from './lists/task-lists.js';
 import { sqliteSmallFiles } from './small-files.js';
+import { nameTable, sqliteStoredNames } from './stored-names.js';
 import { sqliteTaskArchive } from './task-archive.js';
 import { sqliteTaskQueue } from './task-queue.js';
 import { walSync } from './wal-sync.js';
@@ -19,6 +21,7 @@ export interface Store {
   readonly archive: TaskArchive;
   readonly agents: AgentStore;
   readonly smallFiles: SmallFiles;
+  readonly storedNames: StoredNames;
   /** Writes what waits and closes the file. */
   close(): Promise<void>;
 }
@@ -30,11 +33,13 @@ export function openSqliteStore(file: string, timers: Timers, log: Logger): Stor
   const commit = new GroupCommit(db, { timers, log, sync: wal.sync, onSyncFailed: crash });
   const lists = new TaskLists({ file, timers, log });
   const endings: Endings = new Map();
+  const names = nameTable(db);
   return {
-    queue: sqliteTaskQueue(db, commit, lists, endings),
+    queue: sqliteTaskQueue(db, commit, lists, endings, names),
     archive: sqliteTaskArchive(db, commit, lists, endings),
     agents: sqliteAgentStore(db, commit),
     smallFiles: sqliteSmallFiles(db, commit),
+    storedNames: sqliteStoredNames(db, commit, names),
     close: async () => {
       commit.flush();
       await commit.synced();

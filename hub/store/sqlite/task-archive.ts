@@ -1,3 +1,4 @@
+import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { TaskArchive } from '../../core/ports/task-store.js';
 import { TASK_TRANSITIONS, type TaskFiles } from '../../core/task.js';
 import type { SqliteDatabase } from './database.js';
@@ -11,6 +12,7 @@ interface FileRow {
   path: string;
   digest: string;
   size_bytes: number;
+  encrypted: number;
 }
 
 export function sqliteTaskArchive(
@@ -23,9 +25,12 @@ export function sqliteTaskArchive(
     `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE task.id = ?`,
   );
   const selectFiles = db.prepare<[string], FileRow>(`
-    SELECT role, path, digest, size_bytes FROM task_file
+    SELECT role, path, digest, size_bytes, encrypted FROM task_file
     WHERE task_seq = (SELECT seq FROM task WHERE id = ?) AND role IN ('OUTPUT', 'LOG')
     ORDER BY role, position`);
+  const selectStored = db.prepare<[string], { name: string; sizeBytes: number }>(`
+    SELECT name, size_bytes AS sizeBytes FROM task_stored_file
+    WHERE task_seq = (SELECT seq FROM task WHERE id = ?) ORDER BY position`);
   const deleteTask = db
     .prepare<[string, string], number>(
       'DELETE FROM task WHERE id = ? AND status IN (SELECT value FROM json_each(?)) RETURNING seq',
@@ -51,13 +56,19 @@ export function sqliteTaskArchive(
     },
     filesOf: async (taskId): Promise<TaskFiles> => {
       const rows = selectFiles.all(taskId);
-      const ref = ({ digest, size_bytes }: FileRow) => ({ digest, sizeBytes: size_bytes });
+      const ref = ({ digest, size_bytes, encrypted }: FileRow): FileRef => ({
+        digest,
+        sizeBytes: size_bytes,
+        ...(encrypted ? { encrypted: true } : {}),
+      });
+      const storedFiles = selectStored.all(taskId);
       const log = rows.find(({ role }) => role === 'LOG');
       return {
         outputFiles: rows
           .filter(({ role }) => role === 'OUTPUT')
           .map((row) => ({ path: row.path, ...ref(row) })),
         log: log ? ref(log) : null,
+        ...(storedFiles.length === 0 ? {} : { storedFiles }),
       };
     },
     list: (query) => lists.list(query),

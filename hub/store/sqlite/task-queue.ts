@@ -1,5 +1,5 @@
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
-import { filesOfJob, type Job } from '@workbench-hub/shared/domain/job';
+import { type FileRef, filesOfJob, type Job } from '@workbench-hub/shared/domain/job';
 import { priorityRank } from '@workbench-hub/shared/domain/priority';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type {
@@ -16,6 +16,7 @@ import type { SqliteDatabase } from './database.js';
 import type { Endings } from './endings.js';
 import type { GroupCommit } from './group-commit.js';
 import type { TaskLists } from './lists/task-lists.js';
+import type { NameTable } from './stored-names.js';
 import { TASK_COLUMNS, TASK_TABLES, type TaskRow, taskOfRow } from './task-row.js';
 
 /** Requirements whose row is remembered; beyond, all are forgotten and looked up anew. */
@@ -42,6 +43,7 @@ export function sqliteTaskQueue(
   commit: GroupCommit,
   lists: TaskLists,
   endings: Endings,
+  names: NameTable,
 ): TaskQueue {
   const insertRequirement = db.prepare('INSERT INTO requirement (key) VALUES (?) ON CONFLICT DO NOTHING');
   const selectRequirement = db.prepare<[string], { id: number }>('SELECT id FROM requirement WHERE key = ?');
@@ -50,7 +52,13 @@ export function sqliteTaskQueue(
                       classifiers, job)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertFile = db.prepare(
-    'INSERT INTO task_file (task_seq, role, position, path, digest, size_bytes) VALUES (?, ?, ?, ?, ?, ?)',
+    `INSERT INTO task_file (task_seq, role, position, path, digest, size_bytes, encrypted)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const nameFile = (seq: number, role: string, position: number, path: string | null, file: FileRef) =>
+    insertFile.run(seq, role, position, path, file.digest, file.sizeBytes, file.encrypted ? 1 : 0);
+  const insertStoredFile = db.prepare(
+    'INSERT INTO task_stored_file (task_seq, position, name, size_bytes) VALUES (?, ?, ?, ?)',
   );
   const selectGroups = db.prepare<[], { key: string }>(`
     SELECT key FROM requirement
@@ -134,9 +142,8 @@ export function sqliteTaskQueue(
       JSON.stringify(task.classifiers),
       JSON.stringify(task.job),
     );
-    for (const [position, { digest, sizeBytes }] of filesOfJob(task.job).entries()) {
-      insertFile.run(seq, 'INPUT', position, null, digest, sizeBytes);
-    }
+    for (const [position, file] of filesOfJob(task.job).entries())
+      nameFile(seq, 'INPUT', position, null, file);
     lists.added(seq);
   };
 
@@ -165,7 +172,7 @@ export function sqliteTaskQueue(
     noted(adoptTask.get({ ...ref, startedAtMs, ...instance })) ||
     selectInForce.get(...fence(ref)) !== undefined;
 
-  const endOne = ({ ref, ending, endedAtMs }: EndedAttempt): boolean => {
+  const endOne = ({ ref, ending, endedAtMs, storedFiles }: EndedAttempt): boolean => {
     const row = endTask.get(
       ending.status,
       ending.batchExecutionStatus,
@@ -175,11 +182,15 @@ export function sqliteTaskQueue(
     );
     if (!row) return false;
     lists.changed(row.seq);
-    for (const [position, { path, digest, sizeBytes }] of ending.files.outputFiles.entries()) {
-      insertFile.run(row.seq, 'OUTPUT', position, path, digest, sizeBytes);
+    for (const [position, file] of ending.files.outputFiles.entries()) {
+      nameFile(row.seq, 'OUTPUT', position, file.path, file);
     }
     const { log } = ending.files;
-    if (log) insertFile.run(row.seq, 'LOG', 0, null, log.digest, log.sizeBytes);
+    if (log) nameFile(row.seq, 'LOG', 0, null, log);
+    for (const [position, stored] of (storedFiles ?? []).entries()) {
+      names.put(stored);
+      insertStoredFile.run(row.seq, position, stored.name, stored.sizeBytes);
+    }
     return true;
   };
 

@@ -1,0 +1,44 @@
+/** The names that the storage gives to contents. Every operation that changes something resolves when that is durable, and
+ *  rejects with HubError `STORE_UNAVAILABLE` or `STORAGE_FULL` when the store cannot be written. */
+import type { FileRef } from '@workbench-hub/shared/domain/job';
+
+/** INPUT: what users have uploaded. OUTPUT: what scripts put into WORKBENCH_OUTPUT_STORAGE. */
+export type StorageArea = 'INPUT' | 'OUTPUT';
+
+export interface StoredName extends FileRef {
+  readonly area: StorageArea;
+  readonly name: string;
+  /** Who stored it; null while security is off. */
+  readonly owner: string | null;
+  readonly storedAtMs: number;
+  /** From this moment on it is as if the name were not there. */
+  readonly expiresAtMs: number;
+}
+
+/** Under what a new name is taken. */
+export interface NamingTerms {
+  /** Whether it may take the place of one that is there. */
+  readonly overwrite: boolean;
+  /** How much all names of the owner in this area may hold together; null: as much as there is room. */
+  readonly quotaBytes: number | null;
+}
+
+export type Naming =
+  | { readonly kind: 'NAMED' }
+  | { readonly kind: 'EXISTS' }
+  /** `usedBytes`: by the owner's other names. */
+  | { readonly kind: 'OVER_QUOTA'; readonly usedBytes: number };
+
+export interface StoredNames {
+  find(area: StorageArea, name: string, nowMs: number): Promise<StoredName | undefined>;
+  /** Gives a content its name, all at once, or changes nothing. */
+  put(stored: StoredName, terms: NamingTerms): Promise<Naming>;
+  /** Moves the end of a name; false when it is not there. */
+  renew(area: StorageArea, name: string, nowMs: number, expiresAtMs: number): Promise<boolean>;
+  /** What has lost its last name is kept for another hour, for tasks that are just being created with it. */
+  remove(area: StorageArea, name: string, nowMs: number): Promise<void>;
+  /** What the owner's names hold together, without the name `except`. */
+  usedBytes(area: StorageArea, owner: string | null, except: string, nowMs: number): Promise<number>;
+  /** Removes names that have expired; gives how many. */
+  removeExpired(nowMs: number): Promise<number>;
+}

@@ -1,0 +1,231 @@
+/**
+ * Contents that lie encrypted: AES-256-GCM in chunks that are authenticated one by one, so that a content of any size is
+ * sealed, read and checked as it passes, and any part can be read without the rest.
+ *
+ *   header   magic (8 bytes), salt (32), SHA-256 of the clear content (32), its length (8, big-endian),
+ *            HMAC-SHA-256 of all that (32)
+ *   chunks   64 KiB of the content each, the last one shorter (and there also when the content is empty), with its tag (16)
+ *
+ * Each file has keys of its own, derived from the hub's key and the salt (HKDF-SHA-256), so that no nonce is ever used
+ * twice with a key. The nonce of a chunk is its number (11 bytes) and whether it is the last (1 byte): chunks that are left
+ * out, repeated, put in another order or taken from another file fail the tag, and so does an end that is cut off or
+ * lengthened. The header binds the content to its digest, and so to its name.
+ */
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
+import { type FileHandle, open } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import type { ByteRange } from '../core/ports/files.js';
+
+const MAGIC = Buffer.from('WBHENC\x00\x01', 'latin1');
+const SALT_BYTES = 32;
+const DIGEST_BYTES = 32;
+const MAC_BYTES = 32;
+const TAG_BYTES = 16;
+const LENGTH_AT = MAGIC.length + SALT_BYTES + DIGEST_BYTES;
+const MAC_AT = LENGTH_AT + 8;
+
+export const HEADER_BYTES = MAC_AT + MAC_BYTES;
+export const CHUNK_BYTES = 64 * 1024;
+
+/** So much is read from disk at a time. */
+const CHUNKS_AT_A_TIME = 16;
+
+/** An encrypted file cannot be read: another key, or not what was written. The message names the file. */
+export class EncryptedFileUnreadable extends Error {
+  override readonly name = 'EncryptedFileUnreadable';
+}
+
+interface Keys {
+  readonly content: Buffer;
+  readonly header: Buffer;
+}
+
+function keysOf(key: Buffer, salt: Buffer): Keys {
+  const derived = Buffer.from(hkdfSync('sha256', key, salt, 'workbench-hub content 1', 64));
+  return { content: derived.subarray(0, 32), header: derived.subarray(32) };
+}
+
+function nonceOf(chunk: number, isLast: boolean): Buffer {
+  const nonce = Buffer.alloc(12);
+  nonce.writeUIntBE(chunk, 5, 6);
+  nonce[11] = isLast ? 1 : 0;
+  return nonce;
+}
+
+/** Seals one content. What it gives is written in order; the header at last, at the beginning. */
+export class Sealing {
+  readonly #salt = randomBytes(SALT_BYTES);
+  readonly #keys: Keys;
+  #chunk = 0;
+  /** What is not sealed yet: at most one chunk, since the last one has to be known for the last. */
+  #rest: Buffer[] = [];
+  #restBytes = 0;
+
+  constructor(key: Buffer) {
+    this.#keys = keysOf(key, this.#salt);
+  }
+
+  /** What stands where the header will be. */
+  static readonly placeholder = Buffer.alloc(HEADER_BYTES);
+
+  *add(bytes: Buffer): Generator<Buffer> {
+    let left = bytes;
+    while (this.#restBytes + left.length > CHUNK_BYTES) {
+      const missing = CHUNK_BYTES - this.#restBytes;
+      yield* this.#seal([...this.#rest, left.subarray(0, missing)], false);
+      this.#rest = [];
+      this.#restBytes = 0;
+      left = left.subarray(missing);
+    }
+    if (left.length === 0) return;
+    // A copy: whoever gave the bytes may use their memory again.
+    this.#rest.push(Buffer.from(left));
+    this.#restBytes += left.length;
+  }
+
+  *end(): Generator<Buffer> {
+    yield* this.#seal(this.#rest, true);
+  }
+
+  header(digest: string, sizeBytes: number): Buffer {
+    const header = Buffer.alloc(HEADER_BYTES);
+    MAGIC.copy(header);
+    this.#salt.copy(header, MAGIC.length);
+    header.write(digest, MAGIC.length + SALT_BYTES, 'hex');
+    header.writeBigUInt64BE(BigInt(sizeBytes), LENGTH_AT);
+    macOf(header, this.#keys).copy(header, MAC_AT);
+    return header;
+  }
+
+  *#seal(pieces: readonly Buffer[], isLast: boolean): Generator<Buffer> {
+    const cipher = createCipheriv('aes-256-gcm', this.#keys.content, nonceOf(this.#chunk++, isLast));
+    for (const piece of pieces) yield cipher.update(piece);
+    cipher.final();
+    yield cipher.getAuthTag();
+  }
+}
+
+export interface SealedFile {
+  readonly sizeBytes: number;
+  open(range?: ByteRange): Readable;
+}
+
+/** Reads the header of a file that should hold the content with this digest. Undefined when there is no such file; rejects
+ *  with {@link EncryptedFileUnreadable} when the header does not fit the key, the digest, or the length of the file. */
+export async function findSealed(path: string, digest: string, key: Buffer): Promise<SealedFile | undefined> {
+  let handle: FileHandle;
+  try {
+    handle = await open(path, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    const { sizeBytes } = await readHeader(handle, path, digest, key);
+    return {
+      sizeBytes,
+      open: (range) => Readable.from(unsealed(path, digest, key, range), { objectMode: false }),
+    };
+  } finally {
+    await handle.close();
+  }
+}
+
+async function readHeader(handle: FileHandle, path: string, digest: string, key: Buffer) {
+  const header = Buffer.alloc(HEADER_BYTES);
+  const { bytesRead } = await handle.read(header, 0, HEADER_BYTES, 0);
+  if (bytesRead < HEADER_BYTES || !header.subarray(0, MAGIC.length).equals(MAGIC)) {
+    throw new EncryptedFileUnreadable(`${path} is no encrypted file of a hub: it is damaged`);
+  }
+  const keys = keysOf(key, header.subarray(MAGIC.length, MAGIC.length + SALT_BYTES));
+  if (!timingSafeEqual(macOf(header, keys), header.subarray(MAC_AT))) {
+    throw new EncryptedFileUnreadable(
+      `${path} was encrypted with another key than storage.encryptionKey (or storage-key), or is damaged`,
+    );
+  }
+  const held = header.toString('hex', MAGIC.length + SALT_BYTES, LENGTH_AT);
+  if (held !== digest) throw new EncryptedFileUnreadable(`${path} holds the content ${held}`);
+  const sizeBytes = Number(header.readBigUInt64BE(LENGTH_AT));
+  const { size } = await handle.stat();
+  if (size !== sealedBytes(sizeBytes)) {
+    throw new EncryptedFileUnreadable(
+      `${path} is damaged: it has ${size} bytes instead of ${sealedBytes(sizeBytes)}`,
+    );
+  }
+  return { keys, sizeBytes };
+}
+
+/** Every chunk is checked before anything of it is given. */
+async function* unsealed(
+  path: string,
+  digest: string,
+  key: Buffer,
+  range: ByteRange | undefined,
+): AsyncGenerator<Buffer, void> {
+  // The same handle to the end: another content may take the name meanwhile, encrypted with other keys.
+  const handle = await open(path, 'r');
+  try {
+    const { keys, sizeBytes } = await readHeader(handle, path, digest, key);
+    const { start, end } = range ?? { start: 0, end: sizeBytes };
+    const lastChunk = chunksOf(sizeBytes) - 1;
+    const until = Math.min(Math.floor(Math.max(end - 1, start) / CHUNK_BYTES), lastChunk);
+    const block = Buffer.allocUnsafe(CHUNKS_AT_A_TIME * (CHUNK_BYTES + TAG_BYTES));
+    for (let chunk = Math.floor(start / CHUNK_BYTES); chunk <= until; chunk += CHUNKS_AT_A_TIME) {
+      const count = Math.min(CHUNKS_AT_A_TIME, until - chunk + 1);
+      const { bytesRead } = await handle.read(
+        block,
+        0,
+        count * (CHUNK_BYTES + TAG_BYTES),
+        HEADER_BYTES + chunk * (CHUNK_BYTES + TAG_BYTES),
+      );
+      const clear: Buffer[] = [];
+      for (let at = 0; at < count; at++) {
+        const from = at * (CHUNK_BYTES + TAG_BYTES);
+        const sealed = block.subarray(from, Math.min(from + CHUNK_BYTES + TAG_BYTES, bytesRead));
+        const opened = unsealChunk(sealed, keys, chunk + at, chunk + at === lastChunk);
+        if (!opened) throw new EncryptedFileUnreadable(`${path} is damaged in chunk ${chunk + at}`);
+        const position = (chunk + at) * CHUNK_BYTES;
+        clear.push(opened.subarray(Math.max(start - position, 0), Math.max(end - position, 0)));
+      }
+      const bytes = Buffer.concat(clear);
+      if (bytes.length > 0) yield bytes;
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+function unsealChunk(sealed: Buffer, { content }: Keys, chunk: number, isLast: boolean): Buffer | undefined {
+  if (sealed.length < TAG_BYTES) return undefined;
+  const tagAt = sealed.length - TAG_BYTES;
+  const decipher = createDecipheriv('aes-256-gcm', content, nonceOf(chunk, isLast), {
+    authTagLength: TAG_BYTES,
+  });
+  decipher.setAuthTag(sealed.subarray(tagAt));
+  const clear = decipher.update(sealed.subarray(0, tagAt));
+  try {
+    decipher.final();
+    return clear;
+  } catch {
+    return undefined;
+  }
+}
+
+function macOf(header: Buffer, { header: key }: Keys): Buffer {
+  return createHmac('sha256', key).update(header.subarray(0, MAC_AT)).digest();
+}
+
+function chunksOf(sizeBytes: number): number {
+  return Math.max(Math.ceil(sizeBytes / CHUNK_BYTES), 1);
+}
+
+function sealedBytes(sizeBytes: number): number {
+  return HEADER_BYTES + sizeBytes + chunksOf(sizeBytes) * TAG_BYTES;
+}

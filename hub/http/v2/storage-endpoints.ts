@@ -1,0 +1,167 @@
+/** The storage in the 2.x interface (specification 4.1, endpoints 25 to 29). */
+import type { HttpBindings } from '@hono/node-server';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { z } from 'zod';
+import { creatorOf, refuseWithoutRole } from '../../core/access.js';
+import { INPUT_NAME, INPUT_NAME_ALLOWED } from '../../core/storage.js';
+import type { Storage } from '../../engine/storage.js';
+import { answerWithFile } from '../download.js';
+import { type Endpoint, endpoint } from '../endpoint.js';
+import { receiveFile } from '../multipart.js';
+import { shownDefault } from '../shown.js';
+import { queryBoolean, validated } from '../validation.js';
+
+const BASE = '/api/2.0/storage';
+const INPUT_OFF = { description: 'The input storage is not enabled by configuration.' };
+
+const EXAMPLE = 'gearbox-7.wbpz';
+const inputName = z
+  .string({ error: INPUT_NAME_ALLOWED })
+  .regex(INPUT_NAME, { error: INPUT_NAME_ALLOWED })
+  .meta({ description: 'Name of the file, 3 to 64 characters.', example: EXAMPLE });
+const inputParams = z.object({ name: inputName });
+
+const uploadQuery = z.object({
+  overwrite: queryBoolean()
+    .default(false)
+    .meta({
+      description: 'Take the place of a file of this name.',
+      example: false,
+      override: shownDefault(false),
+    }),
+  encrypt: queryBoolean()
+    .default(false)
+    .meta({
+      description: 'Keep the file encrypted on the disk of the hub (AES-256-GCM).',
+      example: false,
+      override: shownDefault(false),
+    }),
+});
+
+const infoQuery = z.object({
+  renewExpirationTimestamp: queryBoolean()
+    .default(false)
+    .meta({
+      description: 'Let the time after which the file expires begin anew. Takes the role USER.',
+      example: false,
+      override: shownDefault(false),
+    }),
+});
+
+const inputStatus = z
+  .object({ active: z.boolean().meta({ description: 'Whether the input storage is enabled.' }) })
+  .meta({ id: 'InputStatus' });
+const inputInfo = z
+  .object({ exists: z.boolean().meta({ description: 'Whether there is a file of this name.' }) })
+  .meta({ id: 'InputFileInfo' });
+
+/** What goes over the wire beside the file itself, at most. */
+const MULTIPART_BYTES = 1024 * 1024;
+
+export function storageEndpoints(storage: Storage, log: Logger): Endpoint[] {
+  return [
+    endpoint(
+      {
+        method: 'get',
+        path: '/api/2.1/storage/input/status',
+        tag: 'Storage',
+        summary: 'Whether the input storage is enabled',
+        responses: { 200: { description: 'The status.', schema: inputStatus } },
+      },
+      ({ context }) => context.json({ active: storage.isInputOn }),
+    ),
+    endpoint(
+      {
+        method: 'post',
+        path: `${BASE}/input/upload`,
+        tag: 'Storage',
+        summary: 'Upload a file to the input storage',
+        description:
+          'The file name is taken from the Content-Disposition header of the part. 204 is answered when file and name ' +
+          'are durable; before, nothing of it can be seen. The name expires after a time that the configuration sets.',
+        query: uploadQuery,
+        form: { file: 'The file, of any size up to the limit of the hub.' },
+        responses: {
+          204: { description: 'The file is stored.' },
+          409: { description: 'There is a file of this name.' },
+          413: { description: 'The file is too large, or more than the user may store.' },
+          423: INPUT_OFF,
+        },
+      },
+      async ({ query, context, caller, note }) => {
+        storage.refuseWhileInputIsOff();
+        const { incoming } = context.env as HttpBindings;
+        const announced = Number(incoming.headers['content-length'] ?? 0);
+        if (announced > storage.maxInputBytes + MULTIPART_BYTES) throw storage.tooLarge();
+        const { upload, file } = await receiveFile(incoming, async (fileName, content) => {
+          const name = validated(z.object({ file: inputName }), { file: fileName }).file;
+          note.detail = name;
+          const upload = { name, owner: creatorOf(caller), ...query };
+          return { upload, file: await storage.take(upload, content) };
+        });
+        await storage.name(upload, file);
+        return context.body(null, 204);
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: `${BASE}/input/{name}`,
+        tag: 'Storage',
+        summary: 'Whether a file is in the input storage',
+        params: inputParams,
+        query: infoQuery,
+        responses: { 200: { description: 'What is known of it.', schema: inputInfo }, 423: INPUT_OFF },
+      },
+      async ({ params, query, context, caller }) => {
+        const renew = query.renewExpirationTimestamp;
+        if (renew) refuseWithoutRole(caller, 'USER');
+        return context.json({ exists: await storage.inputExists(params.name, renew) });
+      },
+    ),
+    endpoint(
+      {
+        method: 'delete',
+        path: `${BASE}/input/{name}/delete`,
+        tag: 'Storage',
+        summary: 'Delete a file from the input storage',
+        description:
+          'Tasks that refer to it keep what they have referred to. Also when there is no such file: 204.',
+        params: inputParams,
+        responses: { 204: { description: 'There is no such file any more.' }, 423: INPUT_OFF },
+      },
+      async ({ params, context }) => {
+        await storage.removeInput(params.name);
+        return context.body(null, 204);
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: `${BASE}/output/{name}/download`,
+        tag: 'Storage',
+        summary: 'Download a file from the output storage',
+        description:
+          'Its name is `<task id>-<file name>`, as the result of the task says under `storedFiles`. Honours `Range: ' +
+          'bytes=…` with one range, `If-Range` and `If-None-Match`; the entity tag is the SHA-256 of the content.',
+        params: z.object({
+          name: z.string().meta({ description: 'Name of the file.', example: `${EXAMPLE_TASK}-motion.csv` }),
+        }),
+        responses: {
+          200: { description: 'The content.', schema: binary, contentType: BINARY },
+          206: { description: 'The range that was asked for.', schema: binary, contentType: BINARY },
+          304: { description: 'The client has this content.' },
+          404: { description: 'There is no such file, or it has expired.' },
+          416: { description: 'The file has no such range.' },
+          423: { description: 'The output storage is not enabled by configuration.' },
+        },
+      },
+      async ({ params: { name }, context }) =>
+        answerWithFile(context, { name, ...(await storage.output(name)) }, log),
+    ),
+  ];
+}
+
+const BINARY = 'application/octet-stream';
+const binary = z.string().meta({ format: 'binary' });
+const EXAMPLE_TASK = '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77';

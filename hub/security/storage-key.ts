@@ -1,0 +1,67 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { link, mkdir, open, readFile, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+
+const FILE_NAME = 'storage-key';
+
+const KEY_BYTES = 32;
+
+/** The key of encrypted files: the configured one (Base64), or one that is kept in `<dataDir>/storage-key`, made at the
+ *  first start and readable by the hub's user only (decisions 6). Throws {@link StartRefused} when that file cannot be
+ *  used: a new key would not read what is encrypted already. */
+export async function storageKey(configured: string | null, dataDir: string): Promise<Buffer> {
+  if (configured !== null) return Buffer.from(configured, 'base64');
+  const path = join(dataDir, FILE_NAME);
+  await mkdir(dataDir, { recursive: true });
+  if (!(await isThere(path))) await make(path);
+  const { mode } = await stat(path);
+  if (process.platform !== 'win32' && (mode & 0o077) !== 0) {
+    throw new StartRefused(
+      `${path} may be read by other users (mode ${(mode & 0o777).toString(8)}), and with it every encrypted file; ` +
+        `run "chmod 600 ${path}"`,
+    );
+  }
+  const text = (await readFile(path, 'utf8')).trim();
+  if (!isStorageKey(text)) {
+    throw new StartRefused(
+      `${path} holds no key of ${KEY_BYTES} bytes in Base64: restore it from a backup, or remove it to have a new key made; ` +
+        'files that were encrypted with the lost one can then no longer be read',
+    );
+  }
+  return Buffer.from(text, 'base64');
+}
+
+function isStorageKey(text: string): boolean {
+  const bytes = Buffer.from(text, 'base64');
+  return bytes.length === KEY_BYTES && bytes.toString('base64') === text;
+}
+
+/** Whole or not at all, so that a crash leaves no half of a key. */
+async function make(path: string): Promise<void> {
+  const fresh = `${path}.${randomUUID()}`;
+  const handle = await open(fresh, 'wx', 0o600);
+  try {
+    await handle.writeFile(`${randomBytes(KEY_BYTES).toString('base64')}\n`);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  try {
+    await link(fresh, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    await rm(fresh);
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false;
+      throw error;
+    },
+  );
+}

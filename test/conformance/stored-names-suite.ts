@@ -1,0 +1,180 @@
+/** Names of contents in the storage. */
+import type { NamingTerms, StoredName } from '@workbench-hub/hub/core/ports/storage';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fileOf, newTask, type OpenStore, type StoreUnderTest, startTask, WELL } from './store-under-test.js';
+
+const NOW = 1_795_000_000_000;
+const LATER = NOW + 1000;
+const ONCE = { overwrite: false, quotaBytes: null };
+
+function stored(name: string, rest: Partial<StoredName> = {}): StoredName {
+  const file = fileOf(name);
+  return { area: 'INPUT', name, owner: 'anna', storedAtMs: NOW, expiresAtMs: LATER, ...file, ...rest };
+}
+
+export function describeStoredNames(open: OpenStore): void {
+  let store: StoreUnderTest;
+  beforeEach(async () => {
+    store = await open();
+  });
+  afterEach(() => store.close());
+  const put = (entry: StoredName, terms: NamingTerms = ONCE) => store.storedNames.put(entry, terms);
+  const find = (name: string, nowMs = NOW) => store.storedNames.find('INPUT', name, nowMs);
+
+  describe('a name', () => {
+    it('is found with all that was said of it, also after a restart', async () => {
+      const clear = stored('clear', { owner: null });
+      const secret = stored('secret', { encrypted: true });
+      expect([await put(clear), await put(secret)]).toEqual([{ kind: 'NAMED' }, { kind: 'NAMED' }]);
+      store = await store.reopen();
+      expect([await find('clear'), await find('secret')]).toEqual([clear, secret]);
+      expect(await find('Clear')).toBeUndefined();
+      expect(await store.storedNames.find('OUTPUT', 'clear', NOW)).toBeUndefined();
+    });
+
+    it('is taken once, unless it is overwritten', async () => {
+      await put(stored('a'));
+      const other = stored('a', { ...fileOf('other'), owner: 'bert' });
+      expect(await put(other)).toEqual({ kind: 'EXISTS' });
+      expect(await find('a')).toEqual(stored('a'));
+      expect(await put(other, { ...ONCE, overwrite: true })).toEqual({ kind: 'NAMED' });
+      expect(await find('a')).toEqual(other);
+    });
+
+    it('of two at the same time goes to one', async () => {
+      const both = await Promise.all([put(stored('a')), put(stored('a', fileOf('other')))]);
+      expect(both.map(({ kind }) => kind)).toEqual(['NAMED', 'EXISTS']);
+      expect(await find('a')).toEqual(stored('a'));
+    });
+
+    it('that has expired is not there, and free', async () => {
+      await put(stored('a'));
+      expect(await find('a', LATER - 1)).toBeDefined();
+      expect(await find('a', LATER)).toBeUndefined();
+      expect(await store.storedNames.renew('INPUT', 'a', LATER, LATER + 5)).toBe(false);
+      const next = stored('a', { ...fileOf('next'), storedAtMs: LATER, expiresAtMs: LATER + 1000 });
+      expect(await put(next)).toEqual({ kind: 'NAMED' });
+      expect(await find('a', LATER)).toEqual(next);
+    });
+
+    it('can be renewed and removed', async () => {
+      await put(stored('a'));
+      expect(await store.storedNames.renew('INPUT', 'a', NOW, LATER + 5)).toBe(true);
+      expect(await find('a', LATER)).toMatchObject({ expiresAtMs: LATER + 5 });
+      expect(await store.storedNames.renew('INPUT', 'b', NOW, LATER)).toBe(false);
+      await store.storedNames.remove('INPUT', 'a', NOW);
+      await store.storedNames.remove('INPUT', 'a', NOW);
+      expect(await find('a')).toBeUndefined();
+    });
+
+    it('goes when it is swept, and no other does', async () => {
+      await Promise.all([put(stored('a')), put(stored('b')), put(stored('c', { expiresAtMs: LATER + 1 }))]);
+      expect(await store.storedNames.removeExpired(LATER - 1)).toBe(0);
+      expect(await store.storedNames.removeExpired(LATER)).toBe(2);
+      expect([await find('a'), await find('b'), await find('c')]).toMatchObject([undefined, undefined, {}]);
+    });
+  });
+
+  describe('a quota', () => {
+    const terms = { overwrite: true, quotaBytes: 10 };
+    const ofSize = (name: string, sizeBytes: number, rest: Partial<StoredName> = {}) =>
+      stored(name, { sizeBytes, ...rest });
+
+    it('counts the names of an owner that have not expired, without the one that is replaced', async () => {
+      await put(ofSize('gone', 100, { expiresAtMs: NOW }));
+      await put(ofSize('others', 100, { owner: 'bert' }));
+      await put(ofSize('nobodys', 100, { owner: null }));
+      await put(ofSize('out', 100, { area: 'OUTPUT' }));
+      expect(await put(ofSize('a', 6), terms)).toEqual({ kind: 'NAMED' });
+      expect(await put(ofSize('b', 5), terms)).toEqual({ kind: 'OVER_QUOTA', usedBytes: 6 });
+      expect(await find('b')).toBeUndefined();
+      expect(await put(ofSize('b', 4), terms)).toEqual({ kind: 'NAMED' });
+      expect(await put(ofSize('a', 5), terms)).toEqual({ kind: 'NAMED' });
+      expect(await store.storedNames.usedBytes('INPUT', 'anna', 'none', NOW)).toBe(9);
+      expect(await store.storedNames.usedBytes('INPUT', 'anna', 'a', NOW)).toBe(4);
+      expect(await store.storedNames.usedBytes('INPUT', null, '', NOW)).toBe(100);
+    });
+
+    it('holds for uploads that end at the same time', async () => {
+      const both = await Promise.all([put(ofSize('a', 6), terms), put(ofSize('b', 6), terms)]);
+      expect(both.map(({ kind }) => kind)).toEqual(['NAMED', 'OVER_QUOTA']);
+    });
+  });
+
+  describe('a content', () => {
+    it('is named by the storage, in the form that it lies in', async () => {
+      await put(stored('clear'));
+      await put(stored('secret', { encrypted: true }));
+      const digests = [fileOf('clear').digest, fileOf('secret').digest];
+      expect(await store.smallFiles.named(digests, false)).toEqual(new Set([digests[0]]));
+      expect(await store.smallFiles.named(digests, true)).toEqual(new Set([digests[1]]));
+      await store.storedNames.remove('INPUT', 'clear', NOW);
+      expect(await store.smallFiles.named(digests, false)).toEqual(new Set());
+    });
+
+    it('that a task refers to is named in the form that it lies in', async () => {
+      const { digest } = fileOf('secret');
+      const script = { ...fileOf('secret'), encrypted: true } as const;
+      const job = { model: null, scripts: [script], additionalFiles: [], variables: [] };
+      await store.queue.insert([newTask({ job: { type: 'EXECUTE_BATCH_JOB', ...job } })]);
+      expect(await store.smallFiles.named([digest], true)).toEqual(new Set([digest]));
+      expect(await store.smallFiles.named([digest], false)).toEqual(new Set());
+    });
+
+    it.each<[string, () => Promise<unknown>]>([
+      ['removed', () => store.storedNames.remove('INPUT', 'a', LATER)],
+      [
+        'overwritten',
+        () => put(stored('a', { ...fileOf('b'), storedAtMs: LATER }), { ...ONCE, overwrite: true }),
+      ],
+      ['swept', () => store.storedNames.removeExpired(LATER)],
+    ])('whose name was %s stays as long as one that has just come', async (_, lose) => {
+      const { digest } = fileOf('a');
+      await store.smallFiles.put(digest, Buffer.from('a'), NOW);
+      await put(stored('a'));
+      expect(await store.smallFiles.sweep(LATER)).toBe(0);
+      await lose();
+      expect(await store.smallFiles.sweep(LATER)).toBe(0);
+      expect(await store.smallFiles.sweep(LATER + 1)).toBe(1);
+    });
+  });
+
+  describe('the end of a task', () => {
+    const output = (taskId: string) =>
+      stored(`${taskId}-a.bin`, { area: 'OUTPUT', sizeBytes: 5, storedAtMs: LATER, expiresAtMs: LATER + 1 });
+
+    it('names its outputs in the same step, and the task remembers them', async () => {
+      const ref = await startTask(store);
+      const entry = output(ref.taskId);
+      const ended = { ref, ending: WELL, endedAtMs: LATER, storedFiles: [entry] };
+      expect(await store.queue.end([ended])).toEqual([true]);
+      store = await store.reopen();
+      expect(await store.storedNames.find('OUTPUT', entry.name, LATER)).toEqual(entry);
+      const remembered = [{ name: entry.name, sizeBytes: 5 }];
+      expect(await store.archive.filesOf(ref.taskId)).toMatchObject({ storedFiles: remembered });
+      await store.storedNames.removeExpired(LATER + 1);
+      expect(await store.archive.filesOf(ref.taskId)).toMatchObject({ storedFiles: remembered });
+      expect(await store.smallFiles.named([entry.digest], false)).toEqual(new Set());
+    });
+
+    it('names nothing when it does not count', async () => {
+      const ref = await startTask(store);
+      const late = {
+        ref: { ...ref, attempt: 2 },
+        ending: WELL,
+        endedAtMs: LATER,
+        storedFiles: [output('x')],
+      };
+      expect(await store.queue.end([late])).toEqual([false]);
+      expect(await store.storedNames.find('OUTPUT', 'x-a.bin', LATER)).toBeUndefined();
+    });
+
+    it('leaves its outputs when the task is removed', async () => {
+      const ref = await startTask(store);
+      const entry = output(ref.taskId);
+      await store.queue.end([{ ref, ending: WELL, endedAtMs: LATER, storedFiles: [entry] }]);
+      expect(await store.archive.remove([ref.taskId])).toEqual([true]);
+      expect(await store.storedNames.find('OUTPUT', entry.name, LATER)).toEqual(entry);
+    });
+  });
+}
