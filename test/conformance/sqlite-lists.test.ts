@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { openReader } from '@workbench-hub/hub/store/sqlite/lists/reader-database';
 import { TaskLists } from '@workbench-hub/hub/store/sqlite/lists/task-lists';
 import { openSqliteStore } from '@workbench-hub/hub/store/sqlite/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
@@ -58,7 +59,8 @@ describe('the thread of the lists', () => {
 
 describe('a store so large that threads share its lists', () => {
   it('shows the same as SQL does, also of tasks that come, change and go meanwhile', async () => {
-    const db = fillStore(file, { ended: 60_000, running: 8, waiting: 10_000 }, 1);
+    fillStore(file, { ended: 60_000, running: 8, waiting: 10_000 }, 1).close();
+    const db = openReader(file);
     const expected = (where: string) =>
       db.prepare<[], string>(`SELECT id FROM task WHERE ${where} ORDER BY seq DESC`).pluck().all();
     const store = open();

@@ -1,8 +1,8 @@
 /** A thread that holds some of the segments, as the thread of the lists sees it: whatever is asked of it is done in order. */
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
-import type { SegmentCount } from './selection.js';
+import type { ColumnsFilter, SegmentCount } from './selection.js';
 import type { ColumnsHelper } from './shared-columns.js';
-import type { ColumnsFilter, TaskKind } from './task-columns.js';
+import type { TaskKind } from './task-columns.js';
 
 export type ToColumnsHelper =
   | { readonly kind: 'load'; readonly after: number; readonly last: number }

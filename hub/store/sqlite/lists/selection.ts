@@ -1,5 +1,15 @@
 /** From how many tasks match in each segment to those in certain places of the whole. */
-import type { ColumnsFilter } from './task-columns.js';
+import type { Priority } from '@workbench-hub/shared/domain/priority';
+import type { TaskStatus, TaskType } from '@workbench-hub/shared/domain/task';
+
+export interface ColumnsFilter {
+  readonly id?: string | undefined;
+  readonly name?: string | undefined;
+  readonly creator?: string | undefined;
+  readonly type?: TaskType | undefined;
+  readonly priority?: Priority | undefined;
+  readonly statuses: readonly TaskStatus[];
+}
 
 export interface SegmentCount {
   readonly number: number;

@@ -4,8 +4,8 @@
  */
 import type { SqliteDatabase } from '../database.js';
 import { SegmentRows } from './segment-rows.js';
-import type { SegmentCount, SegmentSource } from './selection.js';
-import { type ColumnsFilter, SEGMENT_ROWS, segmentOf, TaskColumns, type TaskKind } from './task-columns.js';
+import type { ColumnsFilter, SegmentCount, SegmentSource } from './selection.js';
+import { SEGMENT_ROWS, segmentOf, TaskColumns, type TaskKind } from './task-columns.js';
 
 /** Up to so many segments one thread is enough. */
 const SEGMENTS_OF_ONE_THREAD = 12;

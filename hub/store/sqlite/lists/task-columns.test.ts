@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { select } from './selection.js';
-import { type ColumnsFilter, type ColumnsRow, TaskColumns } from './task-columns.js';
+import { type ColumnsFilter, select } from './selection.js';
+import { type ColumnsRow, TaskColumns } from './task-columns.js';
 
 const row = (seq: number, rest: Partial<ColumnsRow> = {}): ColumnsRow => ({
   seq,

@@ -3,9 +3,9 @@
  * task, which takes milliseconds for a million of them whatever the filter is: no index helps `name=*x*`, and every
  * index would have to be written with every task.
  */
-import { PRIORITIES, type Priority, priorityRank } from '@workbench-hub/shared/domain/priority';
+import { PRIORITIES, priorityRank } from '@workbench-hub/shared/domain/priority';
 import { TASK_STATUSES, TASK_TYPES, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
-import type { SegmentCount, SegmentSource } from './selection.js';
+import type { ColumnsFilter, SegmentCount, SegmentSource } from './selection.js';
 import { TextColumn } from './text-column.js';
 import { TextPattern } from './text-pattern.js';
 
@@ -22,15 +22,6 @@ export interface ColumnsRow extends TaskKind {
   readonly id: string;
   readonly name: string | null;
   readonly creator: string | null;
-}
-
-export interface ColumnsFilter {
-  readonly id?: string | undefined;
-  readonly name?: string | undefined;
-  readonly creator?: string | undefined;
-  readonly type?: TaskType | undefined;
-  readonly priority?: Priority | undefined;
-  readonly statuses: readonly TaskStatus[];
 }
 
 /** Tasks whose `seq` falls into one range of this length share a segment, which goes when its last task goes. */
