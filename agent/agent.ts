@@ -77,6 +77,11 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
         fileRoots: config.fileRoots,
         uncMounts: config.uncMounts,
         keepWorkingDirectories: config.keepWorkingDirectories,
+        outputLimits: {
+          totalBytes: config.limits.taskOutputs,
+          fileBytes: config.limits.outputFile,
+          files: config.limits.outputFiles,
+        },
       },
       { hub, programs, cache, workspace, spool, runtime, log },
     );

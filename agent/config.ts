@@ -85,6 +85,9 @@ export const agentConfigSchema = z
     limits: section({
       taskLog: size().prefault('16MiB'),
       fileCache: size({ minBytes: 0 }).prefault('20GiB'),
+      taskOutputs: size().prefault('32GiB'),
+      outputFile: size().prefault('16GiB'),
+      outputFiles: z.int().min(1).default(20_000),
     }),
     log: section({
       level: z.enum(LOG_LEVELS).default('info'),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { byPath, isOutput, isReserved, outputPath } from './outputs.js';
+import { byPath, isOutput, isReserved, outputPath, outputsFault } from './outputs.js';
 
 const STATE = { sizeBytes: 1n, modifiedNs: 2n, changedNs: 3n, inode: 4n };
 
@@ -28,5 +28,29 @@ describe('an output', () => {
     expect(
       [{ path: 'ä' }, { path: 'b' }, { path: 'B' }, { path: 'a/b' }, { path: 'a' }].sort(byPath),
     ).toEqual([{ path: 'B' }, { path: 'a' }, { path: 'a/b' }, { path: 'b' }, { path: 'ä' }]);
+  });
+});
+
+describe('outputs', () => {
+  const limits = { totalBytes: 3 * 1024 ** 3, fileBytes: 2 * 1024 ** 3, files: 3 };
+  const file = (path: string, sizeBytes: number) => ({ path, sizeBytes });
+
+  test('may be as many and as large as the limits say', () => {
+    const gib = 1024 ** 3;
+    expect(outputsFault([], limits)).toBeUndefined();
+    expect(outputsFault([file('a', 2 * gib), file('b', gib), file('c', 0)], limits)).toBeUndefined();
+  });
+
+  test('beyond are named with their sizes and the setting', () => {
+    const many = ['a', 'b', 'c', 'd'].map((path) => file(path, 0));
+    expect(outputsFault(many, limits)).toBe(
+      'the job left 4 output files, and this agent takes at most 3 of a task (setting "limits.outputFiles")',
+    );
+    expect(outputsFault([file('a', 1), file('in/b', 2 * 1024 ** 3 + 1024 ** 2)], limits)).toBe(
+      'the job left the output file "in/b" of 2 GiB (2148532224 bytes), and this agent takes at most 2 GiB in one file (setting "limits.outputFile")',
+    );
+    expect(outputsFault([file('a', 2 * 1024 ** 3), file('b', 1.5 * 1024 ** 3)], limits)).toBe(
+      'the job left 2 output files with 3.5 GiB in all, and this agent takes at most 3 GiB of a task (setting "limits.taskOutputs")',
+    );
   });
 });

@@ -37,6 +37,52 @@ export function outputPath(bytes: Uint8Array): { readonly path: string } | { rea
   return fault === undefined ? { path } : { fault: `its name ${fault}` };
 }
 
+/** How much of outputs an agent takes of one task. */
+export interface OutputLimits {
+  /** Of all files together. */
+  readonly totalBytes: number;
+  readonly fileBytes: number;
+  readonly files: number;
+}
+
+/** Why these outputs are too many or too large, with the setting that says so; undefined when they are not. */
+export function outputsFault(
+  files: readonly { readonly path: string; readonly sizeBytes: number }[],
+  limits: OutputLimits,
+): string | undefined {
+  let totalBytes = 0;
+  let largest = files[0];
+  for (const file of files) {
+    totalBytes += file.sizeBytes;
+    if (file.sizeBytes > (largest?.sizeBytes ?? 0)) largest = file;
+  }
+  const left = `the job left ${files.length} output file${files.length === 1 ? '' : 's'}`;
+  if (files.length > limits.files) {
+    return `${left}, and this agent takes at most ${limits.files} of a task (setting "limits.outputFiles")`;
+  }
+  if (largest && largest.sizeBytes > limits.fileBytes) {
+    const which = `${JSON.stringify(largest.path)} of ${bytesInWords(largest.sizeBytes)}`;
+    return `the job left the output file ${which}, and this agent takes at most ${bytesInWords(limits.fileBytes)} in one file (setting "limits.outputFile")`;
+  }
+  if (totalBytes > limits.totalBytes) {
+    return `${left} with ${bytesInWords(totalBytes)} in all, and this agent takes at most ${bytesInWords(limits.totalBytes)} of a task (setting "limits.taskOutputs")`;
+  }
+  return undefined;
+}
+
+const BINARY_UNITS = ['KiB', 'MiB', 'GiB', 'TiB'];
+
+/** `17 bytes`, `1.5 GiB`, `2 GiB (2147483649 bytes)` */
+function bytesInWords(bytes: number): string {
+  let [value, unit] = [bytes, 'bytes'];
+  for (const next of BINARY_UNITS) {
+    if (value < 1024) break;
+    [value, unit] = [value / 1024, next];
+  }
+  const rounded = Math.round(value * 100) / 100;
+  return rounded === value ? `${value} ${unit}` : `${rounded} ${unit} (${bytes} bytes)`;
+}
+
 /** Sorts by path, by UTF-16 units: the same on every host. */
 export function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
   return a.path < b.path ? -1 : a.path > b.path ? 1 : 0;

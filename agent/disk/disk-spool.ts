@@ -2,7 +2,7 @@
  *  folder for each report that names contents. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
@@ -87,6 +87,19 @@ function reportFolder(filesRoot: string, name: string): ReportFolder {
   return {
     name,
     begin: () => beginContent(path, `${++begun}.partial`),
+    move: async (from) => {
+      const moved = join(path, `${++begun}.partial`);
+      try {
+        await rename(Buffer.from(from), moved);
+      } catch (error) {
+        return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'GONE' : undefined;
+      }
+      return {
+        path: moved,
+        keep: (digest) => rename(moved, join(path, digest)),
+        discard: () => rm(moved, { recursive: true, force: true }),
+      };
+    },
     discard: () => rm(path, { recursive: true, force: true }),
   };
 }

@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import {
   appendFile,
   chmod,
+  link,
   mkdir,
   mkdtemp,
   readdir,
@@ -10,10 +12,12 @@ import {
   rm,
   stat,
   symlink,
+  truncate,
   unlink,
   utimes,
   writeFile,
 } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -44,14 +48,19 @@ afterEach(() => rm(directory, { recursive: true, force: true }));
 
 const inFiles = (path: string) => join(work.files, path);
 
-async function collect(signal = NEVER) {
+const LIMITS = { totalBytes: 1e9, fileBytes: 1e8, files: 1000 };
+
+async function collect(signal = NEVER, { stay = false, limits = LIMITS } = {}) {
   const spool = await openSpool(join(directory, 'spool'), systemRuntime, pino({ level: 'silent' }));
   const folder = await spool.createFolder(REF);
-  const collected = await work.collect(folder, signal).finally(() => spool.close());
+  const collected = await work.collect(folder, { limits, stay }, signal).finally(() => spool.close());
   const contents: Record<string, string> = {};
   for (const { path, digest } of collected.files) {
     contents[path] = await readFile(join(directory, 'spool', 'files', folder.name, digest), 'utf8');
   }
+  const spooled = await readdir(join(directory, 'spool', 'files', folder.name));
+  // Nothing else is left there.
+  expect(spooled.sort()).toEqual([...new Set(collected.files.map(({ digest }) => digest))].sort());
   return { ...collected, contents };
 }
 
@@ -106,6 +115,50 @@ describe('outputs', () => {
     });
     await grow;
     expect(contents['growing']).toHaveLength(files[0]?.sizeBytes ?? 0);
+  });
+
+  test('are moved when nothing else is to be done with them, and stay where they are otherwise', async () => {
+    await writeFile(inFiles('new'), 'x'.repeat(2_500_000));
+    const { ino } = await stat(inFiles('new'));
+    expect((await collect(NEVER, { stay: true })).contents).toEqual({ new: 'x'.repeat(2_500_000) });
+    expect((await stat(inFiles('new'))).ino).toBe(ino);
+    expect((await collect()).contents).toEqual({ new: 'x'.repeat(2_500_000) });
+    await expect(stat(inFiles('new'))).rejects.toThrow('ENOENT');
+  });
+
+  test('that have another name are copied: whoever knows it may go on writing', async () => {
+    await writeFile(join(directory, 'elsewhere'), 'before');
+    await link(join(directory, 'elsewhere'), inFiles('linked'));
+    const { contents, files } = await collect();
+    expect(contents).toEqual({ linked: 'before' });
+    await writeFile(join(directory, 'elsewhere'), 'after!');
+    const folders = await readdir(join(directory, 'spool', 'files'));
+    const kept = join(directory, 'spool', 'files', folders[0] ?? '', files[0]?.digest ?? '');
+    expect(await readFile(kept, 'utf8')).toBe('before');
+  });
+
+  test('are no pipes, no sockets and no devices, and nobody waits for one', async () => {
+    await promisify(execFile)('mkfifo', [inFiles('pipe')]);
+    const server = createServer().listen(inFiles('socket'));
+    await once(server, 'listening');
+    if (process.getuid?.() === 0) await promisify(execFile)('mknod', [inFiles('device'), 'c', '1', '5']);
+    await writeFile(inFiles('new'), 'x');
+    expect((await collect()).contents).toEqual({ new: 'x' });
+    server.close();
+    await once(server, 'close');
+  });
+
+  test('beyond the limits are refused before they are read, and nothing of them is kept', async () => {
+    await writeFile(inFiles('small'), 'x');
+    await truncate(inFiles('small'), 10);
+    await writeFile(inFiles('sparse'), '');
+    await truncate(inFiles('sparse'), 100 * 1024 ** 3);
+    await expect(collect()).rejects.toThrow(
+      'the job left the output file "sparse" of 100 GiB, and this agent takes at most 95.37 MiB (100000000 bytes) in one file (setting "limits.outputFile")',
+    );
+    const [folder] = await readdir(join(directory, 'spool', 'files'));
+    expect(await readdir(join(directory, 'spool', 'files', folder ?? ''))).toEqual([]);
+    expect(await readFile(inFiles('small'))).toHaveLength(10);
   });
 
   test('are not collected further when nobody wants them', async () => {

@@ -55,7 +55,17 @@ function workingDirectory(directory: string, cache: DiskCache): WorkingDirectory
   const place = async (target: string, source: string, mode: number): Promise<string> => {
     await mkdir(dirname(target), { recursive: true });
     // Copy on write where the file system can: never a link, since scripts may write into their files.
-    await copyFile(source, target, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL);
+    const flags = constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL;
+    for (;;) {
+      try {
+        await copyFile(source, target, flags);
+        break;
+      } catch (error) {
+        const isFull = (error as NodeJS.ErrnoException).code === 'ENOSPC';
+        if (!isFull || !(await cache.makeRoom())) throw error;
+        await rm(target, { force: true });
+      }
+    }
     await chmod(target, mode);
     return target;
   };
@@ -73,7 +83,7 @@ function workingDirectory(directory: string, cache: DiskCache): WorkingDirectory
       for await (const { path, state } of filesOf(files, () => undefined))
         staged.set(path.toString('latin1'), state);
     },
-    collect: (into, signal) => collect(files, staged, into, signal),
+    collect: (into, options, signal) => collect(files, staged, into, options, signal),
     keep: () => writeFile(join(directory, KEPT_MARK), ''),
     discard: () => removeTree(directory),
   };

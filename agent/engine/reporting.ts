@@ -9,6 +9,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type HubConnection, TransferFailed } from '../core/ports/hub.js';
 import { ContentLost, type Spool, type SpooledReport } from '../core/ports/spool.js';
 import { attemptKey, attemptReport, filesOfReport } from '../core/reports.js';
+import { eachOf } from './jobs/each-of.js';
 
 export interface ReportingNeeds {
   readonly spool: Spool;
@@ -18,6 +19,8 @@ export interface ReportingNeeds {
 
 /** So many reports have their contents uploaded at a time. */
 const UPLOADS_AT_A_TIME = 4;
+/** And so many contents of each. */
+const CONTENTS_AT_A_TIME = 4;
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;
 
@@ -145,12 +148,11 @@ export class Reporting {
     }
   }
 
-  async #upload(report: AttemptReport, folder: string, connection: HubConnection): Promise<void> {
+  async #upload(report: AttemptReport, folder: string, { files, ended }: HubConnection): Promise<void> {
     const { spool, log } = this.#needs;
-    const { files, ended } = connection;
-    for (const file of filesOfReport(report)) {
+    await eachOf(filesOfReport(report), CONTENTS_AT_A_TIME, async (file) => {
       const there = await files.look(file.digest, ended);
-      if (there === 'WHOLE') continue;
+      if (there === 'WHOLE') return;
       const fromByte = there.keptBytes < file.sizeBytes ? there.keptBytes : 0;
       try {
         await files.upload(file, spool.read(folder, file, fromByte), fromByte, ended);
@@ -161,7 +163,7 @@ export class Reporting {
       }
       const { digest, sizeBytes } = file;
       log.debug({ taskId: report.taskId, digest, sizeBytes, fromByte }, 'sent a content to the hub');
-    }
+    });
   }
 
   /** The contents are damaged on this host: the run counts as lost, so that the task is run again. */

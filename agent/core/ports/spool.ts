@@ -12,10 +12,20 @@ export interface ContentWriter {
   abandon(): Promise<void>;
 }
 
+/** A file that was moved beside the contents of a report, and is none of them yet. */
+export interface MovedFile {
+  readonly path: string;
+  /** Makes it the content with this digest. */
+  keep(digest: string): Promise<void>;
+  discard(): Promise<void>;
+}
+
 /** The contents of one report. */
 export interface ReportFolder {
   readonly name: string;
   begin(): Promise<ContentWriter>;
+  /** Moves a file here, whatever is under that path; undefined when it cannot be moved, 'GONE' when there is none. */
+  move(path: Uint8Array): Promise<MovedFile | 'GONE' | undefined>;
   /** Removes it with all that is in it. */
   discard(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 /** The directories in which jobs work. */
 import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { OutputLimits } from '../outputs.js';
 import type { ReportFolder } from './spool.js';
 
 /** One attempt's directories. All paths are absolute; `path` parameters are relative, with `/`. */
@@ -18,11 +19,18 @@ export interface WorkingDirectory {
   writeVariables(variables: Readonly<Record<string, string>>): Promise<void>;
   /** Takes what is in `files` now for what was staged. */
   seal(): Promise<void>;
-  /** Copies every output into the folder, sorted by path. Rejects with the signal's reason when it is aborted. */
-  collect(into: ReportFolder, signal: AbortSignal): Promise<Collected>;
+  /** Puts every output into the folder, sorted by path. Rejects with {@link JobFailed} when there is more than the limits
+   *  allow, with the signal's reason when it is aborted. */
+  collect(into: ReportFolder, options: CollectOptions, signal: AbortSignal): Promise<Collected>;
   /** Leaves it for people to look into, also after a restart of the agent. */
   keep(): Promise<void>;
   discard(): Promise<void>;
+}
+
+export interface CollectOptions {
+  readonly limits: OutputLimits;
+  /** Whether outputs must stay where they are; otherwise they may be moved, which costs nothing. */
+  readonly stay: boolean;
 }
 
 export interface Collected {

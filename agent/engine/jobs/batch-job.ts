@@ -7,6 +7,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { inOwnFolders } from '../../core/host-fault.js';
 import { jobEnvironment, variablesObject } from '../../core/job-environment.js';
 import { baseName, liesIn, mountedPath } from '../../core/local-model.js';
+import type { OutputLimits } from '../../core/outputs.js';
 import { type BatchRun, JobFailed } from '../../core/ports/programs.js';
 import type { ReportFolder } from '../../core/ports/spool.js';
 import { FileNotReadable, type WorkingDirectory, type Workspace } from '../../core/ports/workspace.js';
@@ -24,6 +25,7 @@ export interface BatchSettings {
   /** Where the shares of UNC paths are mounted. */
   readonly uncMounts: Readonly<Record<string, string>>;
   readonly keepWorkingDirectories: KeepPolicy;
+  readonly outputLimits: OutputLimits;
 }
 
 export interface BatchNeeds {
@@ -89,8 +91,10 @@ export class BatchJobs {
       variables: variablesObject(job.variables),
       environment: jobEnvironment(taskId, job.variables, { model, variables, outputStorage }),
     });
+    const { keepWorkingDirectories, outputLimits: limits } = this.#settings;
+    const options = { limits, stay: keepWorkingDirectories !== 'never' };
     const collected = await inOwnFolders('the outputs could not be kept', async () =>
-      directory.collect(await folder(), run.signal),
+      directory.collect(await folder(), options, run.signal),
     );
     for (const { name, why } of collected.leftOut) print(`${JSON.stringify(name)} is no output file: ${why}`);
     return { ending: { outcome: status, message }, outputFiles: collected.files };
