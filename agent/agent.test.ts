@@ -382,6 +382,66 @@ describe('batch jobs', () => {
     expect(await hub.ended(ref)).toMatchObject({ outcome: 'INSTANCE_LOST', outputFiles: [] });
   });
 
+  test('a result that was changed in the spool counts as lost, as soon as the hub refuses it', async () => {
+    await startReadyAgent();
+    hub.brokenUploads = true;
+    const ref = newRef();
+    hub.assign(ref, batchJob('echo result > out'));
+    const folder = join(directory, 'data', 'spool', 'files', `${ref.taskId}-1`);
+    await expect.poll(() => logLines.join('')).toContain('uploading a result failed; trying again');
+    for (const name of await readdir(folder)) await writeFile(join(folder, name), 'RESULT\n');
+    hub.brokenUploads = false;
+    expect(await hub.ended(ref)).toMatchObject({
+      outcome: 'INSTANCE_LOST',
+      message: expect.stringMatching(/the spooled content [0-9a-f]{64} has the digest [0-9a-f]{64} now$/),
+      outputFiles: [],
+    });
+  });
+
+  test('a result of which the hub has the beginning is gone on with', async () => {
+    await startReadyAgent();
+    const text = 'a result of some length\n';
+    const { digest } = hub.store(text);
+    hub.contents.delete(digest);
+    hub.partials.set(digest, Buffer.from(text.slice(0, 10)));
+    expect((await run(`printf '${text.replace('\n', '\\n')}' > out`)).outputs).toEqual({ out: text });
+    expect(logLines.find((line) => line.includes('sent a content') && line.includes(digest))).toContain(
+      '"fromByte":10',
+    );
+  });
+
+  test('a content is fetched once, however many jobs begin with it on however many instances', async () => {
+    await startAgent({ instance: { count: 4 } });
+    const instances = [1, 2, 3, 4].map((at) => `${SIM}-${at}`);
+    for (const instance of instances) await hub.instanceBecomes(instance, 'UP');
+    const model = {
+      kind: 'CONTENT' as const,
+      path: 'model.bin',
+      ...hub.store(Buffer.alloc(3_000_000, 'model')),
+    };
+    const job = batchJob('wc -c < model.bin > size', { model });
+    for (let round = 0; round < 5; round++) {
+      const refs = instances.map((instance) => newRef(instance));
+      for (const ref of refs) hub.assign(ref, job);
+      for (const ref of refs) expect(await hub.ended(ref)).toMatchObject({ outcome: 'OK' });
+    }
+    expect(hub.movedBytes.get(model.digest)).toBe(model.sizeBytes);
+  });
+
+  test('more output than the limits allow fails the job, and nothing of it is kept', async () => {
+    await startReadyAgent({ limits: { taskOutputs: '2KiB' } });
+    const { outputs, ...report } = await run(
+      'head -c 2000 /dev/zero > a; head -c 2000 /dev/zero > b; echo said',
+    );
+    expect(report).toMatchObject({
+      outcome: 'FAILED',
+      message:
+        'the job left 2 output files with 3.91 KiB (4000 bytes) in all, and this agent takes at most 2 KiB of a task (setting "limits.taskOutputs")',
+      logText: 'said\n',
+    });
+    expect(outputs).toEqual({});
+  });
+
   test('are kept to be looked into when that is asked for', async () => {
     await startReadyAgent({ keepWorkingDirectories: 'failed' });
     await run('echo good > out');
@@ -405,6 +465,7 @@ describe('batch jobs', () => {
       expect(await hub.ended(ref)).toMatchObject({
         outcome: 'RETURNED',
         message: expect.stringContaining("on the agent's host: E"),
+        hostFault: true,
         outputFiles: [],
       });
       const told = hub.received.flatMap((message) =>

@@ -18,13 +18,16 @@ const HOST_CODES: ReadonlySet<unknown> = new Set([
   'ESTALE',
 ]);
 
+const FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
+
 /** The fault of the host that an error, or what caused it, tells of; undefined for every other error. `what` says what
  *  could not be done. */
 export function hostFaultOf(what: string, error: unknown): HostFault | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
     if (at instanceof HostFault) return at;
     if ('code' in at && HOST_CODES.has(at.code)) {
-      return new HostFault(`${what} on the agent's host: ${at.message}`, { cause: error });
+      const full = FULL_CODES.has(at.code) ? ', whose disk is full' : '';
+      return new HostFault(`${what} on the agent's host${full}: ${at.message}`, { cause: error });
     }
   }
   return undefined;

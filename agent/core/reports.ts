@@ -13,6 +13,8 @@ const MAX_REPORT_LENGTH = 8 * 1024 * 1024;
 export interface Ending {
   readonly outcome: AttemptOutcome;
   readonly message: string | null;
+  /** RETURNED for a fault of this host. */
+  readonly hostFault?: boolean;
 }
 
 /** Makes the report; one that is too long to be sent becomes FAILED, with the reason. */
@@ -23,7 +25,8 @@ export function attemptReport(
 ): AttemptReport {
   const { taskId, attempt, instanceId } = ref;
   const message = ending.message === null ? null : shortened(ending.message);
-  const report = { taskId, attempt, instanceId, outcome: ending.outcome, message, ...files };
+  const hostFault = ending.hostFault === true ? { hostFault: true } : {};
+  const report = { taskId, attempt, instanceId, outcome: ending.outcome, message, ...hostFault, ...files };
   let length = 0;
   for (const { path } of files.outputFiles) length += path.length * 2 + 120;
   if (length <= MAX_REPORT_LENGTH) return report;

@@ -162,6 +162,25 @@ describe('what a loss means', () => {
     });
   });
 
+  it('counts what is given back for a fault of the host as losses, and says which at last', () => {
+    const fault = 'the outputs could not be kept: ENOSPC';
+    const given = (losses: number) =>
+      consequenceOf(
+        { ...report('RETURNED', fault), hostFault: true },
+        running('EXECUTE_BATCH_JOB', { losses }),
+        LIMITS,
+      );
+    expect(given(8)).toEqual({ kind: 'RELEASE', loss: 'HOST_FAULT' });
+    expect(given(9)).toMatchObject({
+      kind: 'END',
+      ending: {
+        status: 'FAILED',
+        batchExecutionStatus: null,
+        message: `agents gave this task back or were lost with it 10 times (tasks.maxLosses): ${fault}`,
+      },
+    });
+  });
+
   it('lets a task be returned as often as it takes', () => {
     expect(lost('RETURN', { crashes: 99, losses: 99 })).toEqual({ kind: 'RELEASE', loss: 'RETURN' });
   });

@@ -9,7 +9,7 @@ import { NO_FILES } from './task.js';
 export interface RetryLimits {
   /** Runs of a task in all, when its instance dies under it. */
   readonly maxAttempts: number;
-  /** Runs of a task that may be lost with their agent. */
+  /** Runs of a task that may be lost with their agent, or given back for a fault of its host. */
   readonly maxLosses: number;
 }
 
@@ -18,8 +18,9 @@ export type Consequence =
   | { readonly kind: 'END'; readonly ending: Ending }
   | { readonly kind: 'RELEASE'; readonly loss: LossKind };
 
-/** CRASH: the instance died. LOSS: its agent is gone. RETURN: it was never begun, which costs the task nothing. */
-export type LossKind = 'CRASH' | 'LOSS' | 'RETURN';
+/** CRASH: the instance died. LOSS: its agent is gone. HOST_FAULT: the host could not do it, because its disk is full for
+ *  instance. RETURN: it was never begun, which costs the task nothing. */
+export type LossKind = 'CRASH' | 'LOSS' | 'HOST_FAULT' | 'RETURN';
 
 /** What the report of an attempt that is in force means. */
 export function consequenceOf(report: AttemptReport, task: Task, limits: RetryLimits): Consequence {
@@ -46,8 +47,11 @@ export function consequenceOf(report: AttemptReport, task: Task, limits: RetryLi
       const consequence = consequenceOfLoss('CRASH', task, limits, report.message);
       return consequence.kind === 'END' ? end({ ...consequence.ending, files }) : consequence;
     }
-    case 'CANCELED':
     case 'RETURNED':
+      return report.hostFault === true
+        ? consequenceOfLoss('HOST_FAULT', task, limits, report.message)
+        : { kind: 'RELEASE', loss: 'RETURN' };
+    case 'CANCELED':
       return { kind: 'RELEASE', loss: 'RETURN' };
   }
 }
@@ -67,6 +71,10 @@ export function consequenceOfLoss(
   if (loss === 'LOSS' && task.losses + 1 >= maxLosses) {
     const times = maxLosses === 1 ? 'once' : `${maxLosses} times`;
     return lost(`the agent was lost ${times} while it ran this task (tasks.maxLosses)${why}`);
+  }
+  if (loss === 'HOST_FAULT' && task.losses + 1 >= maxLosses) {
+    const times = maxLosses === 1 ? 'once' : `${maxLosses} times`;
+    return lost(`agents gave this task back or were lost with it ${times} (tasks.maxLosses)${why}`);
   }
   return { kind: 'RELEASE', loss };
 }

@@ -43,7 +43,7 @@ export interface Task {
   readonly attempt: number;
   /** Attempts whose instance died under them. */
   readonly crashes: number;
-  /** Attempts lost with their agent. */
+  /** Attempts lost with their agent, or given back for a fault of its host. */
   readonly losses: number;
   /** Of the latest attempt; null before the first, and when the latest is known to have ended without a result. */
   readonly instance: ExecutingInstance | null;

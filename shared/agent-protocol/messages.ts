@@ -70,6 +70,8 @@ export const endedReport = attemptRef.extend({
   outcome: z.enum(ATTEMPT_OUTCOMES),
   /** For people: what went wrong. */
   message: z.string().max(10_000).nullable(),
+  /** Of a RETURNED attempt: it met a fault of the agent's host, such as a full disk. Older agents do not say so. */
+  hostFault: z.boolean().optional(),
   outputFiles: z.array(namedFileRef),
   /** Everything that the scripts printed, up to the agent's limit; null when nothing. */
   log: fileRef.nullable(),

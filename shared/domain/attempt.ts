@@ -22,6 +22,8 @@ export interface AttemptReport extends AttemptRef {
   readonly outcome: AttemptOutcome;
   /** For people: what went wrong. */
   readonly message: string | null;
+  /** Of a RETURNED attempt: it met a fault of the agent's host, such as a full disk. */
+  readonly hostFault?: boolean | undefined;
   readonly outputFiles: readonly NamedFileRef[];
   /** Everything that the scripts printed, up to the agent's limit; null when nothing. */
   readonly log: FileRef | null;

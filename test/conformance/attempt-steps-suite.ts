@@ -76,6 +76,7 @@ export function describeAttemptSteps(open: OpenStore): void {
     it.each([
       ['CRASH', { crashes: 1, losses: 0 }],
       ['LOSS', { crashes: 0, losses: 1 }],
+      ['HOST_FAULT', { crashes: 0, losses: 1 }],
       ['RETURN', { crashes: 0, losses: 0 }],
     ] as const)('for a %s counts %j', async (loss, counted) => {
       const ref = await startTask(store);
@@ -140,12 +141,15 @@ export function describeAttemptSteps(open: OpenStore): void {
       expect(await store.queue.adopt([held(newer)])).toEqual([true]);
     });
 
-    it.each(['CRASH', 'RETURN'] as const)('leaves an attempt alone whose end was heard: %s', async (loss) => {
-      const ref = await startTask(store);
-      await store.queue.release([{ ref, loss }]);
-      expect(await store.queue.adopt([held(ref)])).toEqual([false]);
-      expect(await now(ref.taskId)).toMatchObject({ status: 'WAITING', attempt: 1 });
-    });
+    it.each(['CRASH', 'HOST_FAULT', 'RETURN'] as const)(
+      'leaves an attempt alone whose end was heard: %s',
+      async (loss) => {
+        const ref = await startTask(store);
+        await store.queue.release([{ ref, loss }]);
+        expect(await store.queue.adopt([held(ref)])).toEqual([false]);
+        expect(await now(ref.taskId)).toMatchObject({ status: 'WAITING', attempt: 1 });
+      },
+    );
 
     it('leaves alone what waits in another attempt or on another instance, or has ended', async () => {
       const ref = await startTask(store);

@@ -68,8 +68,8 @@ export class AttemptRun {
   endingOf(error: unknown): Ending {
     const ended = this.endingByReason();
     if (ended) return ended;
-    // Another host may run it: the task is given back, which does not count against it.
-    if (error instanceof HostFault) return { outcome: 'RETURNED', message: error.message };
+    // Another host may run it: the task is given back.
+    if (error instanceof HostFault) return { outcome: 'RETURNED', message: error.message, hostFault: true };
     if (error instanceof ProgramLost || this.claim.lost.aborted) {
       const reason: unknown = this.claim.lost.reason ?? error;
       return { outcome: 'INSTANCE_LOST', message: reason instanceof Error ? reason.message : String(reason) };

@@ -63,7 +63,7 @@ export interface TaskQueue {
   adopt(held: readonly HeldAttempt[]): Promise<boolean[]>;
   end(ended: readonly EndedAttempt[]): Promise<boolean[]>;
   /** RUNNING to WAITING, at its old place in the queue. Only an attempt that was taken for lost can be adopted
-   *  afterwards: that of a CRASH or RETURN has had its say, and the task names no instance any more. */
+   *  afterwards: that of any other has had its say, and the task names no instance any more. */
   release(released: readonly ReleasedAttempt[]): Promise<boolean[]>;
   /** To CANCELED, from one of `from`. */
   cancel(taskIds: readonly string[], from: readonly TaskStatus[], endedAtMs: number): Promise<boolean[]>;

@@ -199,7 +199,7 @@ export function sqliteTaskQueue(
     noted(
       releaseTask.get(
         loss === 'CRASH' ? 1 : 0,
-        loss === 'LOSS' ? 1 : 0,
+        loss === 'LOSS' || loss === 'HOST_FAULT' ? 1 : 0,
         loss === 'LOSS' ? ref.instanceId : null,
         ...fence(ref),
       ),
