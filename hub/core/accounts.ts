@@ -10,7 +10,7 @@ export function isUsername(text: string): boolean {
   return USERNAME.test(text);
 }
 
-export const MIN_PASSWORD_LENGTH = 8;
+const MIN_PASSWORD_LENGTH = 8;
 export const MAX_PASSWORD_LENGTH = 1024;
 
 /** What is wrong with a new password; undefined when nothing is. */

@@ -47,7 +47,7 @@ export function passwordOf(username: string): string {
 }
 
 /** The least that a hash may cost, so that tests do not wait for passwords. */
-const quickPasswords = scryptPasswords({ ln: 10, r: 8, p: 1 });
+export const quickPasswords = scryptPasswords({ ln: 10, r: 8, p: 1 });
 
 /** Starts a hub; rejects with what its start rejects with. */
 export async function startHub({

@@ -1,0 +1,129 @@
+/** Users of the configuration are what it says at each start (decisions 5). */
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Role } from '@workbench-hub/hub/core/access';
+import { Users } from '@workbench-hub/hub/engine/accounts/users';
+import { openAccountsDatabase } from '@workbench-hub/hub/store/sqlite/accounts/accounts-database';
+import { sqliteUserStore } from '@workbench-hub/hub/store/sqlite/accounts/user-store';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Api } from '../support/api.js';
+import { AUTH, type LoggedIn, logIn, statusFor } from '../support/log-in.js';
+import { LOG_LEVEL } from '../support/memory-log.js';
+import { passwordOf, quickPasswords, type RunningHub, startHub } from '../support/running-hub.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+let folder: TemporaryFolder;
+let dataDir: string;
+let hub: RunningHub | undefined;
+let api: Api;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  dataDir = join(folder.path, 'data');
+});
+afterEach(async () => {
+  await hub?.stop();
+  await folder.remove();
+});
+
+async function startWith(users: Readonly<Record<string, readonly Role[]>>): Promise<void> {
+  await hub?.stop();
+  hub = await startHub({ dataDir, users });
+  api = new Api(hub);
+}
+
+/** What `workbench-hub user …` does. */
+async function byCommand(action: (users: Users) => Promise<void>): Promise<void> {
+  const db = openAccountsDatabase(join(dataDir, 'accounts.sqlite'));
+  const store = sqliteUserStore(db, null);
+  await action(new Users({ store, passwords: quickPasswords, clock: systemRuntime.clock })).finally(() =>
+    db.close(),
+  );
+}
+
+const warnings = () => hub?.log.filter(({ level }) => level === LOG_LEVEL.WARN).map(({ msg }) => msg);
+
+describe('a user that is', () => {
+  let session: LoggedIn;
+  beforeEach(async () => {
+    await startWith({ carl: ['USER'], anna: ['ADMIN'] });
+    session = await logIn(api, 'carl');
+  });
+
+  it('still listed keeps the session', async () => {
+    await startWith({ carl: ['USER'], anna: ['ADMIN'] });
+    expect(await statusFor(api, session.accessToken)).toBe(200);
+  });
+
+  it('listed with other roles keeps the session, and has those roles', async () => {
+    await startWith({ carl: ['VIEWER'] });
+    const create = '/api/2.0/workbench/task/simulate-work/create';
+    expect((await api.as(session.accessToken).post(create, { duration: 1 })).status).toBe(403);
+  });
+
+  it('no longer listed is gone with all sessions, and comes back without them', async () => {
+    await startWith({ anna: ['ADMIN'] });
+    expect(await statusFor(api, session.accessToken)).toBe(401);
+    expect((await api.post(AUTH.LOGIN, { username: 'carl', password: passwordOf('carl') })).status).toBe(401);
+    await startWith({ carl: ['USER'], anna: ['ADMIN'] });
+    expect(await statusFor(api, session.accessToken)).toBe(401);
+    await logIn(api, 'carl');
+  });
+
+  it('listed with another password has to log in again', async () => {
+    await hub?.stop();
+    const passwordHash = await quickPasswords.hash('another password');
+    const users = [{ username: 'carl', passwordHash, roles: ['USER' as const] }];
+    hub = await startHub({ dataDir, config: { security: { enabled: true, users } } });
+    api = new Api(hub);
+    expect(await statusFor(api, session.accessToken)).toBe(401);
+    expect((await api.post(AUTH.LOGIN, { username: 'carl', password: passwordOf('carl') })).status).toBe(401);
+    expect((await api.post(AUTH.LOGIN, { username: 'carl', password: 'another password' })).status).toBe(200);
+  });
+});
+
+describe('beside users that a command made, the configuration', () => {
+  beforeEach(async () => {
+    await startWith({ anna: ['ADMIN'] });
+    await byCommand((users) => users.add('carl', passwordOf('carl'), ['VIEWER']));
+  });
+
+  it('leaves them alone, over restarts', async () => {
+    const session = await logIn(api, 'carl');
+    await startWith({ anna: ['ADMIN'] });
+    expect(await statusFor(api, session.accessToken)).toBe(200);
+    expect(warnings()).toEqual([]);
+  });
+
+  it('takes over one that it names, and says so', async () => {
+    await startWith({ carl: ['ADMIN'] });
+    expect((await (await api.asUser('carl')).get('/api/2.0/monitoring/server-info')).status).toBe(200);
+    expect(warnings()).toEqual([
+      'this user was made by a command and is in the configuration now, which counts from here on',
+    ]);
+    await expect(byCommand((users) => users.setDisabled('carl', true))).rejects.toThrow(
+      'carl comes from the configuration file: change it there, and restart the hub',
+    );
+  });
+});
+
+describe('a start without users', () => {
+  const NOBODY = /there is no user yet, so nobody can log in: workbench-hub user add NAME --role ADMIN$/;
+
+  it('warns, and says how to add one', async () => {
+    await startWith({});
+    expect(warnings()).toEqual([expect.stringMatching(NOBODY)]);
+    await byCommand((users) => users.add('carl', passwordOf('carl'), ['VIEWER']));
+    await logIn(api, 'carl');
+    await startWith({});
+    expect(warnings()).toEqual([]);
+  });
+});
+
+it.skipIf(process.platform === 'win32')('accounts and keys are for the user of the hub only', async () => {
+  await startWith({ anna: ['ADMIN'] });
+  await logIn(api, 'anna');
+  for (const name of ['accounts.sqlite', 'accounts.sqlite-wal', 'accounts.sqlite-shm', 'token-keys.json']) {
+    expect((await stat(join(dataDir, name))).mode & 0o777, name).toBe(0o600);
+  }
+});

@@ -1,0 +1,167 @@
+/** The keys that sign access tokens: made once, kept close, and changed without logging anybody out (decisions 5). */
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openSigningKeys, rotateSigningKeys } from '@workbench-hub/hub/security/signing-keys';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Api } from '../support/api.js';
+import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { loggedInBy, logIn, refresh, statusFor } from '../support/log-in.js';
+import { LOG_LEVEL, memoryLog } from '../support/memory-log.js';
+import { startHub, USERS } from '../support/running-hub.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+const LIFETIME_MS = 15 * 60_000;
+const SECOND_MS = 1000;
+
+let folder: TemporaryFolder;
+let dataDir: string;
+let path: string;
+let time: HandDrivenRuntime;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  dataDir = join(folder.path, 'data');
+  path = join(dataDir, 'token-keys.json');
+  time = new HandDrivenRuntime();
+});
+afterEach(() => folder.remove());
+
+const options = () => ({ dataDir, lifetimeMs: LIFETIME_MS, clock: time.clock });
+const open = () => openSigningKeys({ ...options(), log: memoryLog().log });
+const rotate = () => rotateSigningKeys(options());
+const keysInFile = async () =>
+  (JSON.parse(await readFile(path, 'utf8')) as { keys: { kid: string; supersededAt: string | null }[] }).keys;
+
+function kidOf(accessToken: string): string {
+  const [header = ''] = accessToken.split('.');
+  return (JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid: string }).kid;
+}
+
+describe('the file of the keys', () => {
+  it('is made at the first start, for the user of the hub only, and nothing is left beside it', async () => {
+    const key = await (await open()).newest();
+    expect(key.secret).toHaveLength(32);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(await readdir(dataDir)).toEqual(['token-keys.json']);
+    expect((await (await open()).newest()).kid).toBe(key.kid);
+  });
+
+  it('is one and the same when several start at once', async () => {
+    const all = await Promise.all(Array.from({ length: 10 }, open));
+    const kids = await Promise.all(all.map(async (keys) => (await keys.newest()).kid));
+    expect(new Set(kids).size).toBe(1);
+    expect(await readdir(dataDir)).toEqual(['token-keys.json']);
+  });
+
+  it.each([
+    ['is empty', ''],
+    ['is no JSON', '{"keys":'],
+    ['holds no keys', '{"keys":[]}'],
+    ['holds a short key', '{"keys":[{"kid":"12345678","secret":"AAAA","supersededAt":null}]}'],
+    ['holds something else', '[]'],
+  ])('refuses the start when it %s', async (_, text) => {
+    await open();
+    await writeFile(path, text);
+    const refusal = await open().catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(StartRefused);
+    expect((refusal as StartRefused).message).toMatch(
+      /token-keys\.json holds no signing keys: restore it, or remove it/,
+    );
+  });
+
+  it.skipIf(process.platform === 'win32')(
+    'refuses the start when others may read it, and says what to do',
+    async () => {
+      await open();
+      await chmod(path, 0o640);
+      await expect(open()).rejects.toThrow(
+        /may be read by other users \(mode 640\).*chmod 600 .*keys rotate/,
+      );
+      await expect(startHub({ users: USERS, dataDir })).rejects.toBeInstanceOf(StartRefused);
+    },
+  );
+
+  it('refuses the start when it cannot be read', async () => {
+    await startHub({ dataDir }).then((hub) => hub.stop());
+    await mkdir(path, { mode: 0o700 });
+    await expect(open()).rejects.toThrow(/token-keys\.json cannot be read \(EISDIR\)/);
+  });
+
+  it('is not made while security is off', async () => {
+    const hub = await startHub({ dataDir });
+    await hub.stop();
+    expect(await readdir(dataDir)).not.toContain('token-keys.json');
+  });
+});
+
+describe('a rotation', () => {
+  it('puts a new key in use and keeps the one before for as long as its tokens are good', async () => {
+    const keys = await open();
+    const { kid: first } = await keys.newest();
+    const second = await rotate();
+    time.skip(SECOND_MS);
+    expect((await keys.newest()).kid).toBe(second);
+    expect((await keys.find(first))?.kid).toBe(first);
+    time.skip(LIFETIME_MS + 60_000);
+    expect(await keys.find(first)).toBeUndefined();
+    expect((await keys.find(second))?.kid).toBe(second);
+    const third = await rotate();
+    expect((await keysInFile()).map(({ kid }) => kid)).toEqual([third, second]);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(await readdir(dataDir)).toEqual(['token-keys.json']);
+  });
+
+  it('several times in a row keeps all keys that may have signed', async () => {
+    const keys = await open();
+    const all = [(await keys.newest()).kid];
+    for (let at = 0; at < 5; at++) all.push(await rotate());
+    time.skip(SECOND_MS);
+    for (const kid of all) expect((await keys.find(kid))?.kid).toBe(kid);
+  });
+
+  it('is found out when a token names the new key, at most once a second', async () => {
+    const keys = await open();
+    const kid = await rotate();
+    expect(await keys.find(kid)).toBeUndefined();
+    time.skip(SECOND_MS);
+    expect((await keys.find(kid))?.kid).toBe(kid);
+  });
+
+  it('of a file that is broken meanwhile leaves the known keys in use, and is told', async () => {
+    const { log, lines } = memoryLog();
+    const keys = await openSigningKeys({ ...options(), log });
+    const { kid } = await keys.newest();
+    await writeFile(path, 'broken');
+    for (let at = 0; at < 3; at++) {
+      time.skip(SECOND_MS);
+      expect((await keys.newest()).kid).toBe(kid);
+    }
+    expect(lines.filter(({ level }) => level === LOG_LEVEL.ERROR)).toHaveLength(1);
+  });
+
+  it('logs nobody out of a running hub, which signs with the new key without a restart', async () => {
+    const hub = await startHub({ users: USERS, dataDir, runtime: { ...systemRuntime, clock: time.clock } });
+    const api = new Api(hub);
+    const before = await logIn(api, 'ulla');
+    const kid = await rotate();
+    time.skip(SECOND_MS);
+    const renewed = loggedInBy(await refresh(api, before.cookie));
+    const after = await logIn(api, 'udo');
+    expect(kidOf(before.accessToken)).not.toBe(kid);
+    expect([renewed, after].map(({ accessToken }) => kidOf(accessToken))).toEqual([kid, kid]);
+    for (const { accessToken } of [before, renewed, after])
+      expect(await statusFor(api, accessToken)).toBe(200);
+    await hub.stop();
+
+    const restarted = await startHub({
+      users: USERS,
+      dataDir,
+      runtime: { ...systemRuntime, clock: time.clock },
+    });
+    for (const { accessToken } of [before, renewed, after]) {
+      expect(await statusFor(new Api(restarted), accessToken)).toBe(200);
+    }
+    await restarted.stop();
+  });
+});

@@ -1,0 +1,88 @@
+/** Who may call which endpoint (decisions 5), written down once more: the hub is held against this table, which is never
+ *  made of the hub's own. OPEN is everybody, without a token. */
+
+export type ExpectedAccess = 'OPEN' | 'VIEWER' | 'USER' | 'ADMIN';
+
+export interface ExpectedRole {
+  readonly method: string;
+  readonly path: string;
+  readonly access: ExpectedAccess;
+}
+
+export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
+  OPEN    GET    /livez
+  OPEN    GET    /readyz
+  OPEN    GET    /openapi.json
+  OPEN    GET    /actuator/health
+  OPEN    GET    /actuator/info
+  ADMIN   GET    /actuator/logfile
+  OPEN    POST   /api/2.0/auth/login
+  OPEN    GET    /api/2.0/auth/refresh
+  OPEN    GET    /api/2.0/auth/logout
+  VIEWER  GET    /api/2.0/user
+  USER    POST   /api/2.0/workbench/task/simulate-work/create
+  VIEWER  GET    /api/2.0/workbench/task/simulate-work/{id}/result
+  USER    POST   /api/2.0/workbench/task/execute-batch-job/create
+  VIEWER  GET    /api/2.0/workbench/task/execute-batch-job/{id}/result
+  VIEWER  GET    /api/2.0/workbench/task/list
+  VIEWER  GET    /api/2.0/workbench/task/{id}
+  VIEWER  GET    /api/2.0/workbench/task/{id}/log
+  USER    DELETE /api/2.0/workbench/task/{id}/cancel
+  USER    DELETE /api/2.0/workbench/task/{id}/delete
+  VIEWER  GET    /api/2.0/workbench/node/instance/list
+  VIEWER  GET    /api/2.0/workbench/node/instance/{id}
+  VIEWER  GET    /api/2.0/workbench/node/instance/{id}/log/{type}
+  ADMIN   PATCH  /api/2.0/workbench/node/instance/{id}/start
+  ADMIN   PATCH  /api/2.0/workbench/node/instance/{id}/restart
+  ADMIN   PATCH  /api/2.0/workbench/node/instance/{id}/stop
+  VIEWER  GET    /api/2.0/workbench/node/agent/list
+  VIEWER  GET    /api/2.0/workbench/node/agent/{id}
+  ADMIN   GET    /api/2.0/monitoring/server-info
+  VIEWER  GET    /api/2.0/admin/prepare-shutdown
+  ADMIN   POST   /api/2.0/admin/prepare-shutdown/change
+
+  OPEN    POST   /api/1.0/auth/login
+  USER    POST   /api/1.0/workbench/task/simulate-work/create
+  VIEWER  GET    /api/1.0/workbench/task/simulate-work/{id}/result
+  USER    POST   /api/1.0/workbench/task/execute-batch-job/create
+  VIEWER  GET    /api/1.0/workbench/task/execute-batch-job/{id}/result
+  VIEWER  GET    /api/1.0/workbench/task/list
+  VIEWER  GET    /api/1.0/workbench/task/list/running
+  VIEWER  GET    /api/1.0/workbench/task/list/waiting
+  VIEWER  GET    /api/1.0/workbench/task/{id}
+  USER    DELETE /api/1.0/workbench/task/{id}/cancel
+  VIEWER  GET    /api/1.0/workbench/node/instance/list
+  VIEWER  GET    /api/1.0/workbench/node/instance/{id}
+  ADMIN   PATCH  /api/1.0/workbench/node/instance/{id}/start
+  ADMIN   PATCH  /api/1.0/workbench/node/instance/{id}/stop
+  VIEWER  GET    /api/1.0/workbench/node/server/list
+  VIEWER  GET    /api/1.0/workbench/node/server/{id}
+
+  USER    POST   /api/1.1/workbench/task/simulate-work/create
+  VIEWER  GET    /api/1.1/workbench/task/simulate-work/{id}/result
+  USER    POST   /api/1.1/workbench/task/execute-batch-job/create
+  VIEWER  GET    /api/1.1/workbench/task/execute-batch-job/{id}/result
+  VIEWER  GET    /api/1.1/workbench/task/list
+  VIEWER  GET    /api/1.1/workbench/task/list/running
+  VIEWER  GET    /api/1.1/workbench/task/list/waiting
+  VIEWER  GET    /api/1.1/workbench/task/{id}
+  VIEWER  GET    /api/1.1/workbench/node/instance/list
+  VIEWER  GET    /api/1.1/workbench/node/instance/{id}
+  VIEWER  GET    /api/1.1/workbench/node/server/list
+  VIEWER  GET    /api/1.1/workbench/node/server/{id}
+
+  VIEWER  GET    /api/x/tasks/{id}/explain
+  VIEWER  POST   /api/x/explain
+  ADMIN   GET    /api/x/audit
+`);
+
+function parse(table: string): ExpectedRole[] {
+  return table
+    .trim()
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const [access = '', method = '', path = ''] = line.trim().split(/ +/);
+      return { method, path, access: access as ExpectedAccess };
+    });
+}
