@@ -6,6 +6,7 @@ import { ANYBODY } from './core/access.js';
 import type { Passwords } from './core/ports/accounts.js';
 import { Callers } from './engine/accounts/callers.js';
 import { anyPassword, passwordCheck } from './engine/accounts/password-check.js';
+import { PersonalTokens } from './engine/accounts/personal-tokens.js';
 import { Sessions } from './engine/accounts/sessions.js';
 import { Users } from './engine/accounts/users.js';
 import { type Guard, guardWith, openDoor } from './http/guard.js';
@@ -14,16 +15,18 @@ import { secrets } from './security/secrets.js';
 import { openSigningKeys, passingKey } from './security/signing-keys.js';
 import { signOnKinds } from './single-sign-on.js';
 import { openAccountsDatabase } from './store/sqlite/accounts/accounts-database.js';
+import { sqlitePersonalTokens } from './store/sqlite/accounts/personal-tokens.js';
 import { sqliteSessionStore } from './store/sqlite/accounts/session-store.js';
 import { sqliteUserStore } from './store/sqlite/accounts/user-store.js';
 import type { SqliteDatabase } from './store/sqlite/database.js';
 
 export interface Accounts {
   readonly sessions: Sessions;
+  readonly personalTokens: PersonalTokens;
   readonly guard: Guard;
   /** Removes what has expired. */
   sweep(): Promise<void>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 export interface AccountsOptions {
@@ -57,20 +60,29 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
       tokens: accessTokens({ keys, lifetimeMs, clock }),
       secrets,
       clock,
-      newId: runtime.newId,
+      newId: () => runtime.newId(),
       accessTokenLifetimeMs: lifetimeMs,
       refreshTokenLifetimeMs: refreshTokenLifetime,
     });
+    const personalTokens = new PersonalTokens({ store: sqlitePersonalTokens(db, log), secrets, runtime });
     const isOwnUser = async (username: string) => (await users.find(username)) !== undefined;
     const guard = async () =>
-      guardWith(new Callers([sessions, ...(await signOnKinds(config, isOwnUser, runtime, log))]));
+      guardWith(
+        new Callers([sessions, personalTokens, ...(await signOnKinds(config, isOwnUser, runtime, log))]),
+      );
     return {
       sessions,
+      personalTokens,
       guard: enabled ? await guard() : openDoor,
       sweep: async () => {
         await sessionStore.sweep(clock.nowMs());
+        await personalTokens.sweep();
       },
-      close,
+      close: async () => {
+        // What could not be written has been logged, and is no reason not to stop.
+        await personalTokens.noteUses().catch(() => undefined);
+        close();
+      },
     };
   } catch (error) {
     close();

@@ -44,6 +44,7 @@ import { taskEndpoints } from './http/v2/task-endpoints.js';
 import { webServer } from './http/web-server.js';
 import { auditEndpoints } from './http/x/audit-endpoints.js';
 import { explainEndpoints } from './http/x/explain-endpoints.js';
+import { tokenEndpoints } from './http/x/token-endpoints.js';
 import { agentSecrets } from './security/agent-secrets.js';
 import { agentToken } from './security/agent-token.js';
 import { scryptPasswords } from './security/passwords.js';
@@ -165,6 +166,7 @@ export function createHub(
       logfileEndpoint(logFileOf(config)),
       ...authEndpoints(accounts.sessions, cookie),
       ...authEndpointsV1(accounts.sessions),
+      ...tokenEndpoints(accounts.personalTokens),
       ...taskEndpoints(engine.tasks, requests),
       ...nodeEndpoints(engine.instances),
       ...instanceControlEndpoints(engine.control),

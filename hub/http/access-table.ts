@@ -52,6 +52,10 @@ const TABLE: Readonly<Record<string, Access>> = {
   'POST /api/x/explain': 'VIEWER',
   'GET /api/x/audit': 'ADMIN',
 
+  'POST /api/x/tokens': 'VIEWER',
+  'GET /api/x/tokens': 'VIEWER',
+  'DELETE /api/x/tokens/{id}': 'VIEWER',
+
   'POST /api/1.0/auth/login': 'OPEN',
   ...ofGeneration('1.0'),
   'DELETE /api/1.0/workbench/task/{id}/cancel': 'USER',

@@ -6,6 +6,7 @@ import { hubConfigSchema } from '@workbench-hub/hub/config';
 import { exportSPKI, importJWK } from 'jose';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Answer, Api } from '../support/api.js';
+import { type Authority, authority } from '../support/certificates.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
 import { type HubSetup, type RunningHub, startHub } from '../support/running-hub.js';
 import {
@@ -16,6 +17,7 @@ import {
   type SignOnProvider,
   startProvider,
 } from '../support/sign-on-provider.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const TASKS = '/api/2.0/workbench/task';
 const LIST = `${TASKS}/list`;
@@ -58,9 +60,10 @@ afterEach(async () => {
 
 type Oidc = NonNullable<NonNullable<NonNullable<HubSetup['config']>['security']>['oidc']>;
 
-async function useHub(oidc: Partial<Oidc>): Promise<void> {
+async function useHub(oidc: Partial<Oidc>, users: HubSetup['users'] = {}): Promise<void> {
   hub = await startHub({
     runtime,
+    users,
     config: {
       security: { enabled: true, oidc: { issuer: provider.issuer, audience: AUDIENCE, ...oidc } },
     },
@@ -68,9 +71,9 @@ async function useHub(oidc: Partial<Oidc>): Promise<void> {
   api = new Api(hub);
 }
 
-async function useOtherHub(oidc: Partial<Oidc>): Promise<void> {
+async function useOtherHub(oidc: Partial<Oidc>, users: HubSetup['users'] = {}): Promise<void> {
   await hub.stop();
-  await useHub(oidc);
+  await useHub(oidc, users);
 }
 
 function as(token: string, method: string, path: string, json?: unknown): Promise<Answer> {
@@ -131,6 +134,17 @@ describe('who comes with a token of the provider', () => {
         `^the sign-on gives ${client} none of the roles VIEWER, USER, ADMIN: its claim roles has no value`,
       ),
     );
+  });
+
+  it('and has the name of a user of the hub’s own is refused, who can log in beside', async () => {
+    await useOtherHub({}, { pipeline: ['VIEWER'] });
+    await expectRefused(
+      await provider.token('pipeline'),
+      403,
+      /^the sign-on calls you pipeline, and so is called a user of this hub's own: whose task is whose could not/,
+    );
+    expect((await as(await provider.token('boss'), 'GET', LIST)).status).toBe(200);
+    expect((await (await api.asUser('pipeline')).get(LIST)).status).toBe(200);
   });
 
   it('costs the provider one look at its keys, however many requests there are', async () => {
@@ -346,6 +360,45 @@ describe('when the provider cannot be reached', () => {
     await provider.stop();
     expect((await api.get(LIST)).status).toBe(401);
     expect((await api.get('/actuator/health')).status).toBe(200);
+  });
+});
+
+describe('over TLS', () => {
+  let folder: TemporaryFolder;
+  let ours: Authority;
+  beforeEach(async () => {
+    folder = await temporaryFolder();
+    ours = await authority(folder.path, 'ours');
+  });
+  afterEach(() => folder.remove());
+
+  const answerOf = async (
+    ca: string | null,
+    hosts: string[],
+    expired = false,
+  ): Promise<[number, unknown]> => {
+    const tls = await ours.issue({ name: 'sso', hosts, expired });
+    await provider.stop();
+    provider = await startProvider({ keys: [oldKey], clients: {}, tls });
+    await useOtherHub({ ca });
+    const { status } = await as(await forged(claims(), oldKey.privateKey, RS256), 'GET', LIST);
+    return [status, hub.log.find(({ msg }) => msg.startsWith('the keys of the sign-on cannot'))?.['reason']];
+  };
+
+  it('the provider is trusted by the authority that is configured', async () => {
+    expect(await answerOf(ours.file, ['127.0.0.1'])).toEqual([200, undefined]);
+  });
+
+  it('it is not trusted without that, or by another, or expired, or under another name', async () => {
+    const theirs = await authority(folder.path, 'theirs');
+    const untrusted = /unable to (?:verify|get)|self[- ]signed/;
+    expect(await answerOf(null, ['127.0.0.1'])).toEqual([503, expect.stringMatching(untrusted)]);
+    expect(await answerOf(theirs.file, ['127.0.0.1'])).toEqual([503, expect.stringMatching(untrusted)]);
+    expect(await answerOf(ours.file, ['127.0.0.1'], true)).toEqual([503, expect.stringMatching(/expired/)]);
+    expect(await answerOf(ours.file, ['sso.example.org'])).toEqual([
+      503,
+      expect.stringMatching(/does not match certificate's altnames/),
+    ]);
   });
 });
 

@@ -6,7 +6,7 @@ import { countAnswer, operationsOf } from '../support/exercised.js';
 import { FakeAgent } from '../support/fake-agent.js';
 import { type Call, walkThroughInterface } from '../support/interface-walk.js';
 import { type PrismProxy, startPrism } from '../support/prism-proxy.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 let folder: TemporaryFolder;
@@ -15,7 +15,7 @@ let prism: PrismProxy;
 let agent: FakeAgent;
 beforeAll(async () => {
   folder = await temporaryFolder();
-  hub = await startHub();
+  hub = await startHub({ users: USERS });
   prism = await startPrism(hub.address, folder.path);
   agent = await FakeAgent.join(hub);
 });
@@ -86,6 +86,10 @@ it('would find one in an answer', async () => {
   expect(await throughProxy(another, 'GET', '/livez')).toMatchObject({ status: 200, violations: null });
   const wrongType = await throughProxy(another, 'GET', '/actuator/health');
   expect(wrongType).toMatchObject({ status: 500, violations: expect.stringContaining('runningInstances') });
-  const undeclared = await throughProxy(another, 'GET', '/api/2.0/workbench/task/nobody');
+  const { token } = await new Api(hub).asUser('anna');
+  const nobody = '/api/2.0/workbench/task/nobody';
+  const undeclared = await throughProxy(another, 'GET', nobody, undefined, {
+    authorization: `Bearer ${token}`,
+  });
   expect(undeclared).toMatchObject({ status: 404, violations: expect.stringContaining('status code') });
 }, 30_000);

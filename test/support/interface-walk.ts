@@ -20,10 +20,11 @@ const NOWHERE = [
   { type: 'PRIORITY', value: 'LOW' },
 ];
 
-/** Walks over a hub to which the agent has joined with the instance `sim-1` and nothing to do. */
+/** Walks as the ADMIN `anna` over a hub to which the agent has joined with the instance `sim-1` and nothing to do. */
 export async function walkThroughInterface(call: Call, agent: FakeAgent): Promise<void> {
+  const authorization = `Bearer ${await walkThroughLogIn(call)}`;
   const expected = async (status: number, method: string, path: string, json?: unknown) => {
-    const answer = await call(method, path, json);
+    const answer = await call(method, path, json, { authorization });
     expect(answer.status, `${method} ${path}: ${answer.text}`).toBe(status);
     return answer.text;
   };
@@ -40,7 +41,7 @@ export async function walkThroughInterface(call: Call, agent: FakeAgent): Promis
   ]) {
     await expected(200, 'GET', path);
   }
-  await walkThroughLogIn(call, expected);
+  await expected(200, 'GET', '/api/2.0/user');
   for (const generation of ['1.0', '1.1', '2.0']) {
     await walkThroughTasks(`/api/${generation}/workbench/task`, generation, { expected, created, agent });
     await walkThroughNodes(`/api/${generation}/workbench/node`, generation, { expected, agent });
@@ -55,20 +56,30 @@ export async function walkThroughInterface(call: Call, agent: FakeAgent): Promis
   for (const version of ['9.1.0', 'none']) {
     await expected(200, 'POST', '/api/x/explain', { classifiers: [{ type: 'VERSION', value: version }] });
   }
+  await walkThroughTokens({ expected, created });
   await expected(200, 'GET', '/api/x/audit?limit=10&outcome=REFUSED&from=2026-11-21T06:53:00Z');
 }
 
-async function walkThroughLogIn(call: Call, expected: Walker['expected']) {
-  const somebody = { username: 'anna', password: passwordOf('anna') };
-  await expected(200, 'POST', '/api/1.0/auth/login', somebody);
-  let { headers } = await call('POST', '/api/2.0/auth/login', somebody);
+/** Gives an access token that goes on when the session that the walk ends has ended. */
+async function walkThroughLogIn(call: Call): Promise<string> {
+  const anna = { username: 'anna', password: passwordOf('anna') };
+  const { text } = await call('POST', '/api/1.0/auth/login', anna);
+  let { headers } = await call('POST', '/api/2.0/auth/login', anna);
   for (const path of ['/api/2.0/auth/refresh', '/api/2.0/auth/logout']) {
     const [cookie = ''] = headers.getSetCookie()[0]?.split(';') ?? [];
     const answer = await call('GET', path, undefined, { cookie });
     expect(answer.status, `${path}: ${answer.text}`).toBe(200);
     ({ headers } = answer);
   }
-  await expected(200, 'GET', '/api/2.0/user');
+  return (JSON.parse(text) as { accessToken: string }).accessToken;
+}
+
+async function walkThroughTokens({ expected, created }: Pick<Walker, 'expected' | 'created'>) {
+  const path = '/api/x/tokens';
+  const id = await created(path, { name: 'nightly build', expiresInDays: 7, role: 'USER' });
+  await expected(200, 'GET', `${path}?user=anna&page=0&size=5`);
+  await expected(204, 'DELETE', `${path}/${id}`);
+  await expected(404, 'DELETE', `${path}/${id}`);
 }
 
 async function walkThroughInputs(expected: Walker['expected']) {

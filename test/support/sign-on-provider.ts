@@ -1,6 +1,8 @@
 /** A company's sign-on: the real OpenID Connect provider `oidc-provider` on loopback, whose clients are machines that get
  *  access tokens by their secret. */
+import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import Provider from 'oidc-provider';
@@ -24,6 +26,8 @@ export interface ProviderSetup {
   readonly tokenLifetimeS?: number;
   /** 0: any free one. */
   readonly port?: number;
+  /** Files of its certificate and key; none: it speaks plain HTTP. */
+  readonly tls?: { readonly cert: string; readonly key: string };
 }
 
 export interface SignOnProvider {
@@ -52,18 +56,21 @@ class KeepsNothing {
 export const AUDIENCE = 'https://hub.example.org';
 
 export async function startProvider(setup: ProviderSetup): Promise<SignOnProvider> {
-  const { keys, clients, tokenLifetimeS = 600, port = 0 } = setup;
+  const { keys, clients, tokenLifetimeS = 600, port = 0, tls } = setup;
   let listener: RequestListener = (_request, response) => void response.writeHead(503).end();
   let keyFetches = 0;
-  const server = createServer((request, response) => {
+  const listen: RequestListener = (request, response) => {
     if (request.url === '/jwks') keyFetches++;
     // A provider that starts again on the same port finds no connections of the one before.
     response.setHeader('connection', 'close');
     listener(request, response);
-  });
+  };
+  const server = tls
+    ? createTlsServer({ cert: readFileSync(tls.cert), key: readFileSync(tls.key) }, listen)
+    : createServer(listen);
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const address = server.address() as AddressInfo;
-  const issuer = `http://127.0.0.1:${address.port}`;
+  const issuer = `${tls ? 'https' : 'http'}://127.0.0.1:${address.port}`;
   const [signing] = keys;
   const provider = new Provider(issuer, {
     adapter: KeepsNothing,
@@ -129,7 +136,7 @@ export function forged(
   return new SignJWT({ ...claims }).setProtectedHeader(header).sign(key);
 }
 
-function closed(server: Server): Promise<void> {
+function closed(server: Pick<Server, 'close' | 'closeAllConnections'>): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();

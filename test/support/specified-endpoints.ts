@@ -90,6 +90,9 @@ export const ADDITIONS = parse(`
   GET    /api/x/tasks/{id}/explain                                 200 404
   POST   /api/x/explain                                            200
   GET    /api/x/audit                                              200
+  POST   /api/x/tokens                                             201 409
+  GET    /api/x/tokens                                             200
+  DELETE /api/x/tokens/{id}                                        204 404
 `);
 
 function parse(table: string): SpecifiedEndpoint[] {

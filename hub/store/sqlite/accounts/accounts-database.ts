@@ -6,8 +6,9 @@ import Database from 'better-sqlite3';
 import { migrate, refusal, type SqliteDatabase } from '../database.js';
 import { agentCredentials } from './migrations/0001-agent-credentials.js';
 import { usersAndSessions } from './migrations/0002-users-and-sessions.js';
+import { personalTokens } from './migrations/0003-personal-tokens.js';
 
-const MIGRATIONS: readonly string[] = [agentCredentials, usersAndSessions];
+const MIGRATIONS: readonly string[] = [agentCredentials, usersAndSessions, personalTokens];
 
 /** How long one process waits for the change of another. */
 const BUSY_TIMEOUT_MS = 5000;

@@ -1,0 +1,169 @@
+/** Personal access tokens: made by users for their scripts, which cannot log in by password. */
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { type Caller, holdsRole, ROLES, type Role } from '../../core/access.js';
+import { HubError } from '../../core/errors.js';
+import type { Secrets } from '../../core/ports/accounts.js';
+import type { PersonalTokenRecord, PersonalTokenStore } from '../../core/ports/personal-tokens.js';
+import type { TokenKind } from './callers.js';
+
+export interface PersonalTokensOptions {
+  readonly store: PersonalTokenStore;
+  readonly secrets: Secrets;
+  readonly runtime: Runtime;
+}
+
+export interface TokenRequest {
+  readonly name: string;
+  readonly expiresInDays: number;
+  /** None: the greatest that its user has. */
+  readonly role: Role | null;
+}
+
+/** By this a search for secrets in files or logs finds them. */
+const PREFIX = 'wbh_';
+
+const MAX_TOKENS_OF_USER = 100;
+const DAY_MS = 86_400_000;
+
+export class PersonalTokens implements TokenKind {
+  readonly #options: PersonalTokensOptions;
+  /** When tokens were used last, as far as the store does not know it yet. */
+  #used = new Map<string, number>();
+
+  constructor(options: PersonalTokensOptions) {
+    this.#options = options;
+  }
+
+  claims(token: string): boolean {
+    return token.startsWith(PREFIX);
+  }
+
+  async identify(token: string): Promise<Caller> {
+    const { store, secrets } = this.#options;
+    const nowMs = this.#nowMs();
+    const holder = await store.holder(secrets.hashOf(token), nowMs);
+    if (!holder) {
+      throw new HubError(
+        'UNAUTHENTICATED',
+        'the personal access token is unknown, revoked or expired; log in to make another at /api/x/tokens',
+      );
+    }
+    const { id, username, role } = holder.token;
+    this.#used.set(id, nowMs);
+    return { username, roles: lesserOf(role, holder.userRoles), by: 'PERSONAL_TOKEN' };
+  }
+
+  /** The token itself is shown this once. Rejects with FORBIDDEN and TOO_MANY_TOKENS. */
+  async create(
+    caller: Caller,
+    { name, expiresInDays, role }: TokenRequest,
+  ): Promise<{ record: PersonalTokenRecord; token: string }> {
+    const { store, secrets, runtime } = this.#options;
+    refuseUnlessLoggedIn(caller);
+    const token = PREFIX + secrets.newSecret();
+    const createdAtMs = this.#nowMs();
+    const record: PersonalTokenRecord = {
+      id: runtime.newId(),
+      username: caller.username,
+      name,
+      role: role === null ? greatestOf(caller) : heldBy(caller, role),
+      createdAtMs,
+      expiresAtMs: createdAtMs + expiresInDays * DAY_MS,
+      lastUsedAtMs: null,
+    };
+    if (!(await store.add(record, secrets.hashOf(token), MAX_TOKENS_OF_USER))) {
+      throw new HubError(
+        'TOO_MANY_TOKENS',
+        `you have ${MAX_TOKENS_OF_USER} personal access tokens, which is the most: revoke some that are not needed`,
+      );
+    }
+    return { record, token };
+  }
+
+  /** The tokens of this user, latest first. Rejects with FORBIDDEN unless it is the caller, or the caller an ADMIN. */
+  async list(caller: Caller, username: string): Promise<PersonalTokenRecord[]> {
+    if (username !== caller.username && !holdsRole(caller, 'ADMIN')) {
+      throw new HubError('FORBIDDEN', "another user's tokens are shown to the role ADMIN only");
+    }
+    const records = await this.#options.store.ofUser(username, this.#nowMs());
+    return records.map((record) => ({
+      ...record,
+      lastUsedAtMs: this.#used.get(record.id) ?? record.lastUsedAtMs,
+    }));
+  }
+
+  /** Rejects with FORBIDDEN, and with TOKEN_NOT_FOUND also for one that is not the caller's to revoke. */
+  async revoke(caller: Caller, id: string): Promise<void> {
+    if (caller.by === 'PERSONAL_TOKEN') throw takesLogIn('revoke');
+    const { store } = this.#options;
+    const token = await store.find(id, this.#nowMs());
+    if (!token || (token.username !== caller.username && !holdsRole(caller, 'ADMIN'))) {
+      throw new HubError(
+        'TOKEN_NOT_FOUND',
+        `you have no personal access token ${id}; /api/x/tokens lists yours`,
+      );
+    }
+    await store.remove(id);
+  }
+
+  /** Tells the store which tokens were used. */
+  async noteUses(): Promise<void> {
+    const used = this.#used;
+    this.#used = new Map();
+    if (used.size > 0) await this.#options.store.used(used);
+  }
+
+  /** Notes uses, and removes tokens that have expired. */
+  async sweep(): Promise<void> {
+    await this.noteUses();
+    await this.#options.store.sweep(this.#nowMs());
+  }
+
+  #nowMs(): number {
+    return this.#options.runtime.clock.nowMs();
+  }
+}
+
+function refuseUnlessLoggedIn({ by, username }: Caller): void {
+  switch (by) {
+    case 'SESSION':
+      return;
+    case 'PERSONAL_TOKEN':
+      throw takesLogIn('make');
+    case 'SIGN_ON':
+      throw new HubError(
+        'FORBIDDEN',
+        `${username} comes from the sign-on, and so do the roles: a script gets tokens there, by client credentials`,
+      );
+    case 'OPEN_HUB':
+      throw new HubError(
+        'FORBIDDEN',
+        'security is off: there is no user to make a token for, and none is asked for',
+      );
+  }
+}
+
+function takesLogIn(what: 'make' | 'revoke'): HubError {
+  return new HubError(
+    'FORBIDDEN',
+    `a personal access token cannot ${what} tokens: log in at /api/2.0/auth/login for that`,
+  );
+}
+
+/** Whoever came through the door holds a role. */
+function greatestOf(caller: Caller): Role {
+  return ROLES.findLast((role) => holdsRole(caller, role)) ?? 'VIEWER';
+}
+
+function heldBy(caller: Caller, role: Role): Role {
+  if (holdsRole(caller, role)) return role;
+  throw new HubError(
+    'FORBIDDEN',
+    `role: a token may have at most the role ${greatestOf(caller)}, which is yours`,
+  );
+}
+
+/** What both the token and its user may. */
+function lesserOf(role: Role, userRoles: readonly Role[]): Role[] {
+  return ROLES.filter((held) => holdsRole({ roles: [role] }, held) && holdsRole({ roles: userRoles }, held));
+}

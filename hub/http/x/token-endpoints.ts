@@ -1,0 +1,157 @@
+/** Personal access tokens: additions of this product beside the contract. */
+import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
+import { z } from 'zod';
+import { ROLES } from '../../core/access.js';
+import type { PersonalTokenRecord } from '../../core/ports/personal-tokens.js';
+import type { PersonalTokens } from '../../engine/accounts/personal-tokens.js';
+import { type Endpoint, endpoint } from '../endpoint.js';
+import { pageFrom, pageSchema } from '../page.js';
+import { idParams } from '../request-schemas.js';
+import { shownWithoutNull } from '../shown.js';
+import { enumeration, pageQuery, queryText } from '../validation.js';
+
+const PATH = '/api/x/tokens';
+
+const DEFAULT_LIFETIME_DAYS = 90;
+
+const NAME_ALLOWED = 'must be 1 to 100 visible characters, with spaces only between them';
+const name = z
+  .string()
+  .regex(/^[^\p{C}\p{Z}](?:[^\p{C}]{0,98}[^\p{C}\p{Z}])?$/u, { error: NAME_ALLOWED })
+  .meta({ description: 'What the token is for.', example: 'nightly build' });
+
+const tokenRequest = z
+  .object({
+    name,
+    expiresInDays: z
+      .int()
+      .min(1)
+      .max(366)
+      .nullish()
+      .meta({
+        description: `After how many days it expires; ${DEFAULT_LIFETIME_DAYS} when left out.`,
+        example: 30,
+        override: shownWithoutNull,
+      }),
+    role: enumeration(ROLES).nullish().meta({
+      description:
+        'The most that it may: at most what its user may, which is also what it may when left out.',
+      example: 'USER',
+      override: shownWithoutNull,
+    }),
+  })
+  .meta({ id: 'PersonalTokenRequest' });
+
+const time = (description: string) =>
+  z
+    .string()
+    .meta({ description: `${description} Local time of the hub.`, example: '2026-11-21T06:53:00.123' });
+
+const fields = {
+  id: z.string().meta({ description: 'By which it is revoked. It is no secret.' }),
+  name,
+  role: z.enum(ROLES).meta({ description: 'The most that it may, as long as its user may as much.' }),
+  createdDatetime: time('When it was made.'),
+  expiresDatetime: time('From when it is worth nothing.'),
+};
+
+const listedToken = z
+  .object({
+    ...fields,
+    lastUsedDatetime: time('When it was used last; absent for one that never was.').optional(),
+  })
+  .meta({ id: 'PersonalToken' });
+
+const createdToken = z
+  .object({
+    ...fields,
+    token: z.string().meta({ description: 'The token itself, which is shown this once.', example: 'wbh_…' }),
+  })
+  .meta({ id: 'CreatedPersonalToken' });
+
+export function tokenEndpoints(tokens: PersonalTokens): Endpoint[] {
+  return [
+    endpoint(
+      {
+        method: 'post',
+        path: PATH,
+        tag: 'Personal access tokens',
+        summary: 'Make a token for a script',
+        description:
+          'For users of the hub’s own who have logged in by password; whoever comes by the company’s sign-on gets tokens there.',
+        body: tokenRequest,
+        responses: {
+          201: { description: 'The token, which is shown this once.', schema: createdToken },
+          409: { description: 'The user has as many tokens as one may have.' },
+        },
+      },
+      async ({ body, caller, context }) => {
+        const { record, token } = await tokens.create(caller, {
+          name: body.name,
+          expiresInDays: body.expiresInDays ?? DEFAULT_LIFETIME_DAYS,
+          role: body.role ?? null,
+        });
+        return context.json({ ...present(record), token }, 201);
+      },
+    ),
+    endpoint(
+      {
+        method: 'get',
+        path: PATH,
+        tag: 'Personal access tokens',
+        summary: 'List tokens that have not expired, latest first',
+        query: z.object({
+          ...pageQuery,
+          user: queryText()
+            .optional()
+            .meta({ description: 'Whose, for the role ADMIN; the caller’s own when left out.' }),
+        }),
+        responses: {
+          200: {
+            description: 'One page of tokens, without the secrets.',
+            schema: pageSchema(listedToken, 'PersonalTokenPage'),
+          },
+        },
+      },
+      async ({ query, caller, context }) => {
+        const records = await tokens.list(caller, query.user ?? caller.username);
+        return context.json(pageFrom(records.map(presentListed), query));
+      },
+    ),
+    endpoint(
+      {
+        method: 'delete',
+        path: `${PATH}/{id}`,
+        tag: 'Personal access tokens',
+        summary: 'Revoke a token: an own one, or as ADMIN any',
+        params: idParams,
+        responses: {
+          204: { description: 'It is worth nothing any more.' },
+          404: { description: 'There is no such token, or it is another user’s.' },
+        },
+      },
+      async ({ params, caller, context }) => {
+        await tokens.revoke(caller, params.id);
+        return context.body(null, 204);
+      },
+    ),
+  ];
+}
+
+function present({ id, name: title, role, createdAtMs, expiresAtMs }: PersonalTokenRecord) {
+  return {
+    id,
+    name: title,
+    role,
+    createdDatetime: localTimestamp(createdAtMs),
+    expiresDatetime: localTimestamp(expiresAtMs),
+  };
+}
+
+function presentListed(record: PersonalTokenRecord) {
+  const { lastUsedAtMs } = record;
+  return {
+    ...present(record),
+    ...(lastUsedAtMs === null ? {} : { lastUsedDatetime: localTimestamp(lastUsedAtMs) }),
+  };
+}

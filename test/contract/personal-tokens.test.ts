@@ -1,0 +1,324 @@
+/** Personal access tokens: their whole life, from being made to being worth nothing. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { openAccountsDatabase } from '@workbench-hub/hub/store/sqlite/accounts/accounts-database';
+import { sqliteUserStore } from '@workbench-hub/hub/store/sqlite/accounts/user-store';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { type Answer, Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
+import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { AUDIENCE, providerKey, startProvider } from '../support/sign-on-provider.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+const TOKENS = '/api/x/tokens';
+const LIST = '/api/2.0/workbench/task/list';
+const DAY_MS = 86_400_000;
+const WORTHLESS = /^the personal access token is unknown, revoked or expired; log in to make another/;
+
+let runtime: HandDrivenRuntime;
+let folder: TemporaryFolder;
+let hub: RunningHub;
+let api: Api;
+beforeEach(async () => {
+  runtime = new HandDrivenRuntime();
+  folder = await temporaryFolder();
+  await useHub();
+});
+afterEach(async () => {
+  await hub.stop();
+  await folder.remove();
+});
+
+async function useHub(users: Parameters<typeof startHub>[0] = { users: USERS }): Promise<void> {
+  hub = await startHub({ runtime, dataDir: folder.path, ...users });
+  api = new Api(hub);
+}
+
+async function made(by: Api, request: object = {}): Promise<{ id: string; token: string }> {
+  const answer = await by.post(TOKENS, { name: 'nightly build', ...request });
+  expect(answer.status, answer.text).toBe(201);
+  return answer.body as { id: string; token: string };
+}
+
+async function listed(by: Api, query = ''): Promise<Record<string, unknown>[]> {
+  const answer = await by.get(`${TOKENS}${query}`);
+  expect(answer.status, answer.text).toBe(200);
+  return answer.body['content'] as Record<string, unknown>[];
+}
+
+function expectWorthless(answer: Answer): void {
+  expectError(answer, 401, LIST, WORTHLESS);
+  expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+}
+
+describe('a personal token', () => {
+  it('is shown once, and then does what its user may, in the name of its user', async () => {
+    const ulla = await api.asUser('ulla');
+    const answer = await ulla.post(TOKENS, { name: 'nightly build' });
+    expect(answer.status).toBe(201);
+    expect(answer.body).toEqual({
+      id: expect.any(String),
+      name: 'nightly build',
+      role: 'USER',
+      token: expect.stringMatching(/^wbh_[\w-]{43}$/),
+      createdDatetime: expect.stringMatching(LOCAL_TIMESTAMP),
+      expiresDatetime: expect.stringMatching(LOCAL_TIMESTAMP),
+    });
+    const { token, createdDatetime, expiresDatetime } = answer.body as Record<string, string>;
+    const lifetimeMs = Date.parse(expiresDatetime ?? '') - Date.parse(createdDatetime ?? '');
+    expect(Math.round(lifetimeMs / DAY_MS)).toBe(90);
+    const script = api.as(token ?? '');
+    expect((await script.get('/api/2.0/user')).body).toEqual({ username: 'ulla' });
+    const task = await script.simulateWork();
+    expect(await script.task(task)).toMatchObject({ creator: 'ulla' });
+    expect((await script.get('/actuator/logfile')).status).toBe(403);
+  });
+
+  it('may less than its user where that is wanted, and never more', async () => {
+    const anna = await api.asUser('anna');
+    const viewer = api.as((await made(anna, { role: 'viewer' })).token);
+    expect((await viewer.get(LIST)).status).toBe(200);
+    expect((await viewer.post('/api/2.0/workbench/task/simulate-work/create', { duration: 1 })).status).toBe(
+      403,
+    );
+    const admin = api.as((await made(anna)).token);
+    expect((await admin.get('/api/2.0/monitoring/server-info')).status).toBe(200);
+    expectError(
+      await (await api.asUser('ulla')).post(TOKENS, { name: 'x', role: 'ADMIN' }),
+      403,
+      TOKENS,
+      'role: a token may have at most the role USER, which is yours',
+    );
+  });
+
+  it('may less at once when its user may less, and nothing when its user is gone', async () => {
+    const anna = await api.asUser('anna');
+    const { token } = await made(anna);
+    await hub.stop();
+    await useHub({ users: { ...USERS, anna: ['VIEWER'] } });
+    const script = api.as(token);
+    expect((await script.get(LIST)).status).toBe(200);
+    expect((await script.get('/api/2.0/monitoring/server-info')).status).toBe(403);
+    await hub.stop();
+    const { anna: _, ...others } = USERS;
+    await useHub({ users: others });
+    expectWorthless(await api.as(token).get(LIST));
+    await hub.stop();
+    await useHub();
+    expectWorthless(await api.as(token).get(LIST));
+    expect(await listed(await api.asUser('anna'))).toEqual([]);
+  });
+
+  it('is dead at once when its user is disabled beside the running hub, and for good when its user is removed', async () => {
+    const { token } = await made(await api.asUser('ulla'));
+    const script = api.as(token);
+    const db = openAccountsDatabase(join(folder.path, 'accounts.sqlite'));
+    onTestFinished(() => void db.close());
+    const users = sqliteUserStore(db, null);
+    await users.change('ulla', { disabled: true, endSessions: true });
+    expectWorthless(await script.get(LIST));
+    await users.change('ulla', { disabled: false, roles: ['VIEWER'], endSessions: false });
+    expect((await script.get(LIST)).status).toBe(200);
+    expect((await script.delete('/api/2.0/workbench/task/x/cancel')).status).toBe(403);
+    await users.change('ulla', { roles: [], endSessions: false });
+    expectError(await script.get(LIST), 403, LIST, 'this takes the role VIEWER; ulla has no role');
+    const ulla = await users.find('ulla');
+    await users.remove('ulla');
+    expectWorthless(await script.get(LIST));
+    if (ulla) await users.add({ ...ulla, roles: ['ADMIN'] });
+    expectWorthless(await script.get(LIST));
+  });
+
+  it('expires, and is then no longer listed nor kept', async () => {
+    const ulla = await api.asUser('ulla');
+    const { token } = await made(ulla, { expiresInDays: 1 });
+    const longer = await made(ulla, { expiresInDays: 366 });
+    runtime.skip(DAY_MS - 1);
+    expect((await api.as(token).get(LIST)).status).toBe(200);
+    runtime.skip(1);
+    expectWorthless(await api.as(token).get(LIST));
+    const again = await api.asUser('ulla');
+    expect(await listed(again)).toEqual([expect.objectContaining({ id: longer.id })]);
+    await runtime.advance(61_000);
+    expect((await api.as(longer.token).get(LIST)).status).toBe(200);
+  });
+
+  it('is revoked at once and for good, across a restart', async () => {
+    const ulla = await api.asUser('ulla');
+    const [gone, kept] = [await made(ulla), await made(ulla)];
+    const answer = await ulla.delete(`${TOKENS}/${gone.id}`);
+    expect([answer.status, answer.text]).toEqual([204, '']);
+    expectWorthless(await api.as(gone.token).get(LIST));
+    await hub.stop();
+    await useHub();
+    expectWorthless(await api.as(gone.token).get(LIST));
+    expect((await api.as(kept.token).get(LIST)).status).toBe(200);
+    expectError(
+      await (await api.asUser('ulla')).delete(`${TOKENS}/${gone.id}`),
+      404,
+      `${TOKENS}/${gone.id}`,
+      `you have no personal access token ${gone.id}; ${TOKENS} lists yours`,
+    );
+  });
+
+  it.each(['wbh_', 'wbh_x', `wbh_${'A'.repeat(43)}`, `wbh_${'A'.repeat(15_000)}`])(
+    'is not made up: %.20s',
+    async (token) => expectWorthless(await api.as(token).get(LIST)),
+  );
+
+  it('does not count on the paths of agents', async () => {
+    const { token } = await made(await api.asUser('anna'));
+    const response = await fetch(`${hub.address}/agent/files/${'0'.repeat(64)}`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(response.status).toBe(401);
+    await response.body?.cancel();
+  });
+});
+
+describe('the list', () => {
+  it('has the latest first and tells when each was used last, also after a restart', async () => {
+    const ulla = await api.asUser('ulla');
+    const first = await made(ulla, { name: 'first' });
+    runtime.skip(1000);
+    const second = await made(ulla, { name: 'second', role: 'VIEWER' });
+    expect(await listed(ulla)).toEqual([
+      {
+        id: second.id,
+        name: 'second',
+        role: 'VIEWER',
+        createdDatetime: expect.stringMatching(LOCAL_TIMESTAMP),
+        expiresDatetime: expect.stringMatching(LOCAL_TIMESTAMP),
+      },
+      expect.objectContaining({ id: first.id, name: 'first' }),
+    ]);
+    await api.as(first.token).get(LIST);
+    const [, used] = await listed(ulla);
+    expect(used?.['lastUsedDatetime']).toMatch(LOCAL_TIMESTAMP);
+    await hub.stop();
+    await useHub();
+    expect((await listed(await api.asUser('ulla')))[1]).toEqual(used);
+    expect((await (await api.asUser('ulla')).get(`${TOKENS}?size=1&page=1`)).body).toMatchObject({
+      totalElements: 2,
+      size: 1,
+      content: [{ id: first.id }],
+    });
+  });
+
+  it('is that of the caller; ADMIN sees and revokes those of others', async () => {
+    const [ulla, udo, anna] = [await api.asUser('ulla'), await api.asUser('udo'), await api.asUser('anna')];
+    const { id, token } = await made(ulla);
+    expect(await listed(udo)).toEqual([]);
+    expect(await listed(anna)).toEqual([]);
+    expect(await listed(ulla, '?user=ulla')).toHaveLength(1);
+    expectError(
+      await udo.get(`${TOKENS}?user=ulla`),
+      403,
+      TOKENS,
+      "another user's tokens are shown to the role ADMIN only",
+    );
+    const path = `${TOKENS}/${id}`;
+    expectError(await udo.delete(path), 404, path, /^you have no personal access token/);
+    expect(await listed(anna, '?user=ulla')).toEqual([expect.objectContaining({ id })]);
+    expect((await anna.delete(path)).status).toBe(204);
+    expectWorthless(await api.as(token).get(LIST));
+  });
+
+  it('holds at most 100', async () => {
+    const ulla = await api.asUser('ulla');
+    const [first] = await Promise.all(Array.from({ length: 100 }, () => made(ulla)));
+    expectError(
+      await ulla.post(TOKENS, { name: 'one more' }),
+      409,
+      TOKENS,
+      /^you have 100 personal access tokens, which is the most: revoke some/,
+    );
+    await ulla.delete(`${TOKENS}/${first?.id}`);
+    await made(ulla);
+  });
+});
+
+describe('tokens are made and revoked', () => {
+  it('by who has logged in, not by another token', async () => {
+    const anna = await api.asUser('anna');
+    const { id, token } = await made(anna);
+    const script = api.as(token);
+    expectError(
+      await script.post(TOKENS, { name: 'a child' }),
+      403,
+      TOKENS,
+      'a personal access token cannot make tokens: log in at /api/2.0/auth/login for that',
+    );
+    expectError(
+      await script.delete(`${TOKENS}/${id}`),
+      403,
+      `${TOKENS}/${id}`,
+      /cannot revoke tokens: log in/,
+    );
+    expect(await listed(script)).toHaveLength(1);
+  });
+
+  it('not by who comes from the sign-on, whose roles are kept there', async () => {
+    const provider = await startProvider({
+      keys: [await providerKey('a', 'ES256')],
+      clients: { boss: ['ADMIN'] },
+    });
+    const oidc = { issuer: provider.issuer, audience: AUDIENCE };
+    await hub.stop();
+    runtime = new HandDrivenRuntime(Date.now());
+    await useHub({ users: USERS, config: { security: { oidc } } });
+    const boss = api.as(await provider.token('boss'));
+    expectError(
+      await boss.post(TOKENS, { name: 'x' }),
+      403,
+      TOKENS,
+      'boss comes from the sign-on, and so do the roles: a script gets tokens there, by client credentials',
+    );
+    const { id } = await made(await api.asUser('ulla'));
+    expect(await listed(boss, '?user=ulla')).toHaveLength(1);
+    expect((await boss.delete(`${TOKENS}/${id}`)).status).toBe(204);
+    await provider.stop();
+  });
+
+  it('not while security is off, when there is nobody to make one for', async () => {
+    await hub.stop();
+    await useHub({});
+    expectError(
+      await api.post(TOKENS, { name: 'x' }),
+      403,
+      TOKENS,
+      'security is off: there is no user to make a token for, and none is asked for',
+    );
+    expect(await listed(api)).toEqual([]);
+    expectError(await api.delete(`${TOKENS}/x`), 404, `${TOKENS}/x`, /^you have no personal access token x;/);
+  });
+
+  it.each([
+    [{ name: '' }, /^name: must be 1 to 100 visible characters/],
+    [{ name: ' a' }, /^name: must be 1 to 100 visible characters/],
+    [{ name: 'a\nb' }, /^name: must be 1 to 100 visible characters/],
+    [{ name: 'x'.repeat(101) }, /^name: must be 1 to 100 visible characters/],
+    [{ name: 'x', expiresInDays: 0 }, /^expiresInDays: must be at least 1$/],
+    [{ name: 'x', expiresInDays: 367 }, /^expiresInDays: must be at most 366$/],
+    [{ name: 'x', expiresInDays: '7' }, /^expiresInDays: must be/],
+    [{ name: 'x', role: 'OPERATOR' }, /^role: must be one of VIEWER, USER, ADMIN$/],
+  ])('with good input only, not %j', async (request, message) => {
+    expectError(await (await api.asUser('ulla')).post(TOKENS, request), 400, TOKENS, message);
+  });
+});
+
+it('the secret is in no list, log or file of the hub', async () => {
+  const ulla = await api.asUser('ulla');
+  const { id, token } = await made(ulla);
+  await api.as(token).get(LIST);
+  const secret = token.slice('wbh_'.length);
+  expect((await ulla.get(TOKENS)).text).not.toContain(secret);
+  await ulla.delete(`${TOKENS}/${id}`);
+  await api.as(token).get(LIST);
+  await hub.stop();
+  expect(JSON.stringify(hub.log)).not.toContain(secret);
+  const names = await readdir(folder.path, { recursive: true, withFileTypes: true });
+  const files = names.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  expect(files.some((file) => file.endsWith('accounts.sqlite'))).toBe(true);
+  for (const file of files) expect(await readFile(file, 'latin1'), file).not.toContain(secret);
+});
