@@ -10,6 +10,7 @@ import { AgentCredentials } from '../engine/accounts/agent-credentials.js';
 import { agentSecrets } from '../security/agent-secrets.js';
 import { openAccountsDatabase } from '../store/sqlite/accounts/accounts-database.js';
 import { sqliteAgentCredentials } from '../store/sqlite/accounts/agent-credentials.js';
+import { audited } from './audited.js';
 import { printTable, withConfig } from './command.js';
 
 const { clock } = systemRuntime;
@@ -24,13 +25,17 @@ export function agentCommands(program: Command, environment: NodeJS.ProcessEnv):
   const group = program.command('agent').description('Credentials of agents.');
   const withCredentials = (action: (credentials: AgentCredentials) => void) =>
     withConfig(program, environment, (config) => onCredentials(config, action));
+  const changeCredentials = (command: string, action: (credentials: AgentCredentials) => void) =>
+    withConfig(program, environment, (config) =>
+      audited(config, command, () => onCredentials(config, action)),
+    );
 
   group
     .command('enroll <id>')
     .description('Prints a code with which the agent of this id can fetch a credential of its own, once.')
     .option('--valid <duration>', 'how long the code is good: 10m, 1h, 2d; at most 7d', '1h')
     .action((id: string, { valid }: { valid: string }) =>
-      withCredentials((credentials) => {
+      changeCredentials(`agent enroll ${id}`, (credentials) => {
         const agentId = idOf(id);
         const validFor = validity.safeParse(valid);
         if (!validFor.success) {
@@ -68,7 +73,7 @@ export function agentCommands(program: Command, environment: NodeJS.ProcessEnv):
     .command('revoke <id>')
     .description('Ends the credential of an agent, and its connection within seconds.')
     .action((id: string) =>
-      withCredentials((credentials) => {
+      changeCredentials(`agent revoke ${id}`, (credentials) => {
         const agentId = idOf(id);
         if (!credentials.revoke(agentId)) {
           throw new StartRefused(

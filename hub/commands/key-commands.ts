@@ -2,6 +2,7 @@
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import type { Command } from 'commander';
 import { rotateSigningKeys } from '../security/signing-keys.js';
+import { audited } from './audited.js';
 import { withConfig } from './command.js';
 
 /** Adds `keys rotate` to the program. */
@@ -12,9 +13,12 @@ export function keyCommands(program: Command, environment: NodeJS.ProcessEnv): v
     .command('rotate')
     .description('Makes a new key, with which the running hub signs from now on. Nobody is logged out.')
     .action(() =>
-      withConfig(program, environment, async ({ dataDir, security }) => {
+      withConfig(program, environment, async (config) => {
+        const { dataDir, security } = config;
         const lifetimeMs = security.accessTokenLifetime;
-        const kid = await rotateSigningKeys({ dataDir, lifetimeMs, clock: systemRuntime.clock });
+        const kid = await audited(config, 'keys rotate', () =>
+          rotateSigningKeys({ dataDir, lifetimeMs, clock: systemRuntime.clock }),
+        );
         console.log(
           `Access tokens are signed with key ${kid} from now on; those of the key before stay good until they expire.`,
         );

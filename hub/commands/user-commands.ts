@@ -9,6 +9,7 @@ import { fromConfiguration, Users } from '../engine/accounts/users.js';
 import { scryptPasswords } from '../security/passwords.js';
 import { openAccountsDatabase } from '../store/sqlite/accounts/accounts-database.js';
 import { sqliteUserStore } from '../store/sqlite/accounts/user-store.js';
+import { audited } from './audited.js';
 import { printTable, refusing, withConfig } from './command.js';
 import { newPassword } from './password-input.js';
 
@@ -40,13 +41,15 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
   const group = program.command('user').description('Users and their roles.');
   const withUsers = (action: (users: Users, config: HubConfig) => Promise<void>) =>
     withConfig(program, environment, (config) => onUsers(config, action));
+  const changeUsers = (command: string, action: (users: Users, config: HubConfig) => Promise<void>) =>
+    withConfig(program, environment, (config) => audited(config, command, () => onUsers(config, action)));
 
   group
     .command('add <name>')
     .description('Adds a user. Reads the password from standard input, or asks for it.')
     .addOption(roleOption())
     .action((name: string, { role }: { role: Role[] }) =>
-      withUsers(async (users, config) => {
+      changeUsers(`user add ${name} --role ${distinct(role).join(' ')}`, async (users, config) => {
         if (config.security.users.some(({ username }) => username === name)) throw fromConfiguration(name);
         await users.refuseNew(name);
         await users.add(name, await askPassword(), distinct(role));
@@ -61,7 +64,7 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
     .command('passwd <name>')
     .description('Gives a user another password, which ends the sessions of this user.')
     .action((name: string) =>
-      withUsers(async (users) => {
+      changeUsers(`user passwd ${name}`, async (users) => {
         await users.changeable(name);
         await users.setPassword(name, await askPassword());
         console.log(`${name} has another password, and has to log in with it.`);
@@ -73,7 +76,7 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
     .description('Gives a user other roles, from the next request on.')
     .addArgument(roleArgument())
     .action((name: string, roles: Role[]) =>
-      withUsers(async (users) => {
+      changeUsers(`user roles ${name} ${distinct(roles).join(' ')}`, async (users) => {
         await users.setRoles(name, distinct(roles));
         console.log(`${name} is ${distinct(roles).join(', ')} from now on.`);
       }),
@@ -83,7 +86,7 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
     .command('disable <name>')
     .description('Shuts a user out, and ends the sessions of this user at once.')
     .action((name: string) =>
-      withUsers(async (users) => {
+      changeUsers(`user disable ${name}`, async (users) => {
         await users.setDisabled(name, true);
         console.log(`${name} is disabled: the sessions have ended, and nobody can log in by this name.`);
       }),
@@ -93,7 +96,7 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
     .command('enable <name>')
     .description('Lets a user in again that was disabled.')
     .action((name: string) =>
-      withUsers(async (users) => {
+      changeUsers(`user enable ${name}`, async (users) => {
         await users.setDisabled(name, false);
         console.log(`${name} can log in.`);
       }),
@@ -103,7 +106,7 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
     .command('remove <name>')
     .description('Removes a user, and ends the sessions of this user. The tasks stay.')
     .action((name: string) =>
-      withUsers(async (users) => {
+      changeUsers(`user remove ${name}`, async (users) => {
         await users.remove(name);
         console.log(`${name} is removed.`);
       }),
