@@ -49,10 +49,10 @@ class JsonReader {
   }
 
   push(bytes: Buffer): void {
-    const plainBytes = this.#tree.isTaken && this.#betweenCharacters ? plainLength(bytes) : 0;
-    // Plain characters inside of a string change nothing in the parser: they need not go through it.
-    if (plainBytes > 0) this.#sink.push(bytes.subarray(0, plainBytes));
-    if (plainBytes < bytes.length) this.#parseBytes(bytes.subarray(plainBytes));
+    const plain = this.#tree.isTaken && this.#betweenCharacters ? plainStart(bytes) : NOTHING_PLAIN;
+    // Plain characters inside of a text change nothing in the parser: they need not go through it.
+    if (plain.length > 0) this.#sink.push(plain.characters);
+    if (plain.length < bytes.length) this.#parseBytes(bytes.subarray(plain.length));
     this.#readBytes += bytes.length;
   }
 
@@ -79,16 +79,30 @@ class JsonReader {
       throw invalidInput([{ where: 'body', what: `is not JSON: ${reasonOf(error)}, ${where}` }]);
     }
     if (parsed === none) return;
-    for (const token of parsed.values) this.#tree.take(token);
+    this.#tree.takeAll(parsed.values);
   }
 }
 
-/** How many bytes come before the next quote or escape. */
-function plainLength(bytes: Buffer): number {
+interface PlainStart {
+  readonly characters: Buffer;
+  /** How many bytes of the body they were. */
+  readonly length: number;
+}
+
+const NOTHING_PLAIN: PlainStart = { characters: Buffer.alloc(0), length: 0 };
+
+/** The characters that come before the next quote, or else before the next escape. Slashes with an escape, which some
+ *  write (`\/`) and Base64 has many of, are plain too when nothing else is escaped. */
+function plainStart(bytes: Buffer): PlainStart {
   const quote = bytes.indexOf(QUOTE);
-  const plain = quote < 0 ? bytes : bytes.subarray(0, quote);
-  const backslash = plain.indexOf(BACKSLASH);
-  return backslash < 0 ? plain.length : backslash;
+  const start = quote < 0 ? bytes : bytes.subarray(0, quote);
+  const backslash = start.indexOf(BACKSLASH);
+  if (backslash < 0) return { characters: start, length: start.length };
+  const withoutEscapes = start.toString('latin1').replaceAll('\\/', '/');
+  if (!withoutEscapes.includes('\\')) {
+    return { characters: Buffer.from(withoutEscapes, 'latin1'), length: start.length };
+  }
+  return { characters: start.subarray(0, backslash), length: backslash };
 }
 
 function reasonOf(error: unknown): string {

@@ -52,7 +52,13 @@ export class JsonTree {
     return this.#isTaken;
   }
 
-  take(token: Token): void {
+  /** What a parser has made of one piece of text. */
+  takeAll(tokens: readonly Token[]): void {
+    for (const token of tokens) this.#take(token);
+    if (this.#isTaken) this.#passOn();
+  }
+
+  #take(token: Token): void {
     switch (token.name) {
       case 'startObject':
         this.#open({});
@@ -79,9 +85,7 @@ export class JsonTree {
         (this.#stack.at(-1) as Frame).key = unshared(this.#text);
         break;
       case 'endString':
-        if (this.#isTaken) this.#sink.end();
-        else this.#add(unshared(this.#text));
-        this.#isTaken = false;
+        this.#endString();
         break;
       case 'endNumber':
         this.#add(Number(this.#text));
@@ -104,12 +108,22 @@ export class JsonTree {
     if (instead) this.#add(instead);
   }
 
-  #append(text: string): void {
+  #endString(): void {
     if (this.#isTaken) {
-      this.#sink.push(Buffer.from(text));
-      return;
-    }
-    this.#count(text.length);
+      this.#passOn();
+      this.#sink.end();
+    } else this.#add(unshared(this.#text));
+    this.#isTaken = false;
+  }
+
+  /** Gathered, since the tokens of a text with escapes are many and short. */
+  #passOn(): void {
+    this.#sink.push(Buffer.from(this.#text));
+    this.#text = '';
+  }
+
+  #append(text: string): void {
+    if (!this.#isTaken) this.#count(text.length);
     this.#text += text;
   }
 

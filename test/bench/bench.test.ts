@@ -36,6 +36,20 @@ describe.skipIf(process.platform !== 'linux')('in small, the workload', () => {
     expect(said.filter((line) => line.startsWith('query plan of'))).not.toHaveLength(0);
   });
 
+  it('storage takes files in and gives them out', async () => {
+    const { figures } = await inSmall('storage');
+    expect(figures).toEqual(
+      expect.arrayContaining([
+        'plain copy, synced',
+        'sha256sum',
+        'JSON in',
+        'JSON in: memory of the hub',
+        'JSON out',
+        'JSON out: memory of the hub',
+      ]),
+    );
+  });
+
   it('polls answers everyone who stays', async () => {
     const { figures } = await inSmall('polls');
     expect(figures).toEqual(

@@ -1,7 +1,7 @@
 /** What a workload is: made ready once, measured several times, and cleared away. To add one: a file that exports a
  *  `Workload`, and its name in `workloads.ts`. */
 
-export type Unit = 'ms' | 's' | 'MiB' | 'KiB' | 'per s' | 'times' | '';
+export type Unit = 'ms' | 's' | 'MiB' | 'KiB' | 'MiB/s' | 'per s' | 'times' | '';
 
 /** One measured value. */
 export interface Sample {

@@ -1,0 +1,71 @@
+/** A batch job whose model is the file, in one JSON body. */
+import { createReadStream } from 'node:fs';
+import { request } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { quantile } from '../figures.js';
+import type { Sample } from '../workload.js';
+import { pace, type StorageWay } from './storage-way.js';
+
+/** A multiple of three bytes: whole groups of Base64. */
+const PIECE_BYTES = 768 * 1024;
+
+const HEAD = '{"inputScripts":[{"content":"cHJpbnQ="}],"inputModel":{"type":"WBPZ","content":"';
+const TAIL = '"}}';
+
+const OTHERS_EVERY_MS = 5;
+
+export const jsonIn: StorageWay = {
+  name: 'JSON in',
+  measure: async ({ hub, source, sizeBytes }) => {
+    const others = watchOthers(hub.baseUrl);
+    const began = performance.now();
+    await post(`${hub.baseUrl}/api/2.0/workbench/task/execute-batch-job/create`, source, sizeBytes);
+    const ms = performance.now() - began;
+    return [pace('JSON in', sizeBytes, ms), ...(await others())];
+  },
+};
+
+async function post(url: string, source: string, sizeBytes: number): Promise<void> {
+  const length = HEAD.length + (sizeBytes / 3) * 4 + TAIL.length;
+  const outgoing = request(url, { method: 'POST', headers: { 'content-length': length } });
+  const answered = new Promise<number>((resolve, reject) => {
+    outgoing.once('error', reject);
+    outgoing.once('response', (incoming) => {
+      incoming.resume().once('end', () => resolve(incoming.statusCode ?? 0));
+    });
+  });
+  await pipeline(Readable.from(bodyOf(source), { objectMode: false, highWaterMark: PIECE_BYTES }), outgoing);
+  const status = await answered;
+  if (status !== 201) throw new Error(`create answered ${status}`);
+}
+
+async function* bodyOf(source: string): AsyncGenerator<Buffer> {
+  yield Buffer.from(HEAD);
+  for await (const piece of createReadStream(source, { highWaterMark: PIECE_BYTES })) {
+    yield Buffer.from((piece as Buffer).toString('base64'), 'latin1');
+  }
+  yield Buffer.from(TAIL);
+}
+
+/** Asks for something small again and again until it is called; gives how long the answers took. */
+function watchOthers(baseUrl: string): () => Promise<Sample[]> {
+  const waits: number[] = [];
+  let done = false;
+  const asked = (async () => {
+    do {
+      const began = performance.now();
+      await (await fetch(`${baseUrl}/api/2.0/workbench/task/list?size=1`)).text();
+      waits.push(performance.now() - began);
+      await new Promise((resolve) => setTimeout(resolve, OTHERS_EVERY_MS));
+    } while (!done);
+  })();
+  return async () => {
+    done = true;
+    await asked;
+    return [
+      { name: 'JSON in: other requests, median', value: quantile(waits, 0.5), unit: 'ms' },
+      { name: 'JSON in: other requests, 99 of 100', value: quantile(waits, 0.99), unit: 'ms' },
+    ];
+  };
+}

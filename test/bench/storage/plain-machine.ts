@@ -1,0 +1,23 @@
+/** What the machine itself takes: to copy a file so that it is safe, and to compute its digest. */
+import { execFile } from 'node:child_process';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Sample } from '../workload.js';
+import { pace } from './storage-way.js';
+
+const run = promisify(execFile);
+
+export async function measureMachine(source: string, sizeBytes: number, folder: string): Promise<Sample[]> {
+  const copy = join(folder, 'copy');
+  const copyMs = await timeOf('dd', [`if=${source}`, `of=${copy}`, 'bs=1M', 'conv=fsync', 'status=none']);
+  const digestMs = await timeOf('sha256sum', [copy]);
+  await rm(copy);
+  return [pace('plain copy, synced', sizeBytes, copyMs), pace('sha256sum', sizeBytes, digestMs)];
+}
+
+async function timeOf(program: string, args: readonly string[]): Promise<number> {
+  const began = performance.now();
+  await run(program, args);
+  return performance.now() - began;
+}

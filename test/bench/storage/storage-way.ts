@@ -1,0 +1,26 @@
+import type { HubProgram } from '../../support/programs.js';
+import type { Sample } from '../workload.js';
+
+export interface StorageStage {
+  /** Just started, for this way alone. */
+  readonly hub: HubProgram;
+  /** Of the hub; goes with it. */
+  readonly folder: string;
+  /** A file of `sizeBytes` that nothing can compress. */
+  readonly source: string;
+  readonly sizeBytes: number;
+}
+
+/** One way of a file into a hub or out of it. */
+export interface StorageWay {
+  /** Samples begin with it. */
+  readonly name: string;
+  /** Of its hub, beside what every test hub has. */
+  readonly config?: Record<string, unknown>;
+  measure(stage: StorageStage): Promise<Sample[]>;
+}
+
+/** MiB a second, from bytes and milliseconds. */
+export function pace(name: string, bytes: number, ms: number): Sample {
+  return { name, value: bytes / 1024 ** 2 / (ms / 1000), unit: 'MiB/s' };
+}
