@@ -149,7 +149,7 @@ export function createHub(
     let ready = false;
     const installation = fileURLToPath(new URL('..', import.meta.url));
     const limits = { maxFileBytes: config.limits.fileSize, maxFiles: config.limits.filesPerTask };
-    const requests = taskRequests(engine.tasks, files, limits);
+    const requests = taskRequests({ tasks: engine.tasks, files, storage: engine.storage, limits });
     const cookie = refreshCookie({
       lifetimeMs: config.security.refreshTokenLifetime,
       publicUrl: config.server.publicUrl,

@@ -1,6 +1,7 @@
 /** What requests for tasks carry, in every generation of the interface. */
 import { CLASSIFIER_TYPES } from '@workbench-hub/shared/domain/classifier';
 import { z } from 'zod';
+import { INPUT_NAME, INPUT_NAME_ALLOWED } from '../core/storage.js';
 import { type ContentPaths, StoredContent } from './content.js';
 import { shown, shownDefault, shownWithoutNull } from './shown.js';
 import { enumeration, queryInteger } from './validation.js';
@@ -82,6 +83,12 @@ const modelTypeSchema = z
     override: shown({ type: 'string', pattern: '^[A-Za-z0-9]{1,16}$' }),
   });
 
+/** The name of a file in the input storage. */
+export const inputNameSchema = z
+  .string({ error: INPUT_NAME_ALLOWED })
+  .regex(INPUT_NAME, { error: INPUT_NAME_ALLOWED })
+  .meta({ description: 'Name of the file, 3 to 64 characters.', example: 'gearbox-7.wbpz' });
+
 const modelReferenceSchema = z.object({
   type: enumeration(['LOCAL_FILESYSTEM', 'INPUT_STORAGE']),
   parameters: z.array(z.object({ key: z.string(), value: z.string() })).max(100),
@@ -95,7 +102,8 @@ export const executeBatchJobRequest = z
       override: shownWithoutNull,
     }),
     inputModelReference: modelReferenceSchema.nullish().meta({
-      description: 'A model that the simulation host can read itself.',
+      description:
+        'A model in the input storage (parameter name), or one that the simulation host can read itself (pathToFile).',
       override: shownWithoutNull,
     }),
     inputScripts: z
@@ -109,7 +117,10 @@ export const executeBatchJobRequest = z
           filename: z
             .string()
             .meta({ description: 'Relative path with "/", by which scripts read the file.' }),
-          content: contentSchema,
+          content: contentSchema.optional(),
+          storageName: inputNameSchema
+            .optional()
+            .meta({ description: 'Instead of content: the name of a file in the input storage.' }),
         }),
       )
       .nullish()

@@ -5,6 +5,7 @@ import { type Caller, creatorOf } from '../core/access.js';
 import type { FileStore } from '../core/ports/files.js';
 import type { NamedSize, Task } from '../core/task.js';
 import type { Departure } from '../engine/results.js';
+import type { Storage } from '../engine/storage.js';
 import type { OutputFile, Tasks } from '../engine/tasks.js';
 import { takeInBatchJob } from './batch-job-intake.js';
 import type { FileLimits } from './content.js';
@@ -42,7 +43,14 @@ export interface TaskRequests {
 /** Whoever asks with a timeout of 0. */
 const NOBODY_WAITS = new AbortController().signal;
 
-export function taskRequests(tasks: Tasks, files: FileStore, limits: FileLimits): TaskRequests {
+export interface TaskRequestsOptions {
+  readonly tasks: Tasks;
+  readonly files: FileStore;
+  readonly storage: Storage;
+  readonly limits: FileLimits;
+}
+
+export function taskRequests({ tasks, files, storage, limits }: TaskRequestsOptions): TaskRequests {
   const head = ({ body, caller }: CreationRequest<SimulateWorkRequest | ExecuteBatchJobRequest>) => ({
     name: body.name ?? null,
     creator: creatorOf(caller),
@@ -65,7 +73,8 @@ export function taskRequests(tasks: Tasks, files: FileStore, limits: FileLimits)
       tasks.create({ ...head(request), job: { type: 'SIMULATE_WORK', durationS: request.body.duration } }),
     createBatchJob: async (request) => {
       const { body } = request;
-      const job = await takeInBatchJob(body, tasks.classifierFaults(body.classifiers ?? []), files, limits);
+      const faults = tasks.classifierFaults(body.classifiers ?? []);
+      const job = await takeInBatchJob(body, faults, files, storage, limits);
       return tasks.create({ ...head(request), job });
     },
     simulateWorkResult: (request, present) => atTheEnd(request, 'SIMULATE_WORK', present),

@@ -148,7 +148,7 @@ describe('a bad request is answered with 400, the field and what is allowed', ()
     [
       'a file without content',
       { inputScripts: [SCRIPT], additionalFiles: [{ filename: 'a' }] },
-      'additionalFiles[0].content: is required',
+      'additionalFiles[0].content: is required, or storageName in its place',
     ],
     [
       'a key that is no identifier',
@@ -244,17 +244,4 @@ describe('a bad request is answered with 400, the field and what is allowed', ()
     await api.post(PATH, { inputScripts: [{ content: '*' }] });
     expect(await count()).toBe(before);
   });
-});
-
-it('a reference to the input storage is a 423 while that is off', async () => {
-  const request = {
-    inputScripts: [SCRIPT],
-    inputModelReference: { type: 'input_storage', parameters: [{ key: 'name', value: 'gear.wbpz' }] },
-  };
-  expectError(
-    await api.post(PATH, request),
-    423,
-    PATH,
-    'inputModelReference.type: the input storage of this hub is not enabled',
-  );
 });

@@ -3,6 +3,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Api, base64, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';
+import { formWithFile } from '../support/forms.js';
 import { type RunningHub, startHub } from '../support/running-hub.js';
 
 const time = expect.stringMatching(LOCAL_TIMESTAMP);
@@ -134,10 +135,17 @@ describe.each([
     }
   });
 
-  it('knows the input storage reference, and that it is off', async () => {
-    const inputModelReference = { type: 'INPUT_STORAGE', parameters: [{ key: 'name', value: 'abc' }] };
+  it('takes models from the input storage', async () => {
+    const inputModelReference = { type: 'INPUT_STORAGE', parameters: [{ key: 'name', value: 'gear.wbpz' }] };
     const path = `${base}/execute-batch-job/create`;
-    expectError(await api.post(path, { ...SCRIPTS, inputModelReference }), 423, path, /input storage/);
+    const missing = /^inputModelReference.parameters: name: there is no file gear.wbpz in the input storage/;
+    expectError(await api.post(path, { ...SCRIPTS, inputModelReference }), 400, path, missing);
+    await api.call('POST', '/api/2.0/storage/input/upload', formWithFile('gear.wbpz', 'the model'));
+    await create('execute-batch-job', { ...SCRIPTS, inputModelReference });
+    const { ref, job } = await agent.hear('assign');
+    expect(job).toMatchObject({ model: { kind: 'CONTENT', path: 'gear.wbpz', sizeBytes: 9 } });
+    await agent.end(ref, 'OK');
+    await api.delete('/api/2.0/storage/input/gear.wbpz/delete');
   });
 });
 

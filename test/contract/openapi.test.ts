@@ -148,7 +148,10 @@ describe('requests', () => {
       inputScripts: { type: 'array', minItems: 1, items: { required: ['content'], properties: { content } } },
       additionalFiles: {
         type: 'array',
-        items: { required: ['filename', 'content'], properties: { filename: { type: 'string' }, content } },
+        items: {
+          required: ['filename'],
+          properties: { filename: { type: 'string' }, content, storageName: { type: 'string' } },
+        },
       },
       variablesToInject: { type: 'array', items: pair },
     });

@@ -3,23 +3,18 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { z } from 'zod';
 import { creatorOf, refuseWithoutRole } from '../../core/access.js';
-import { INPUT_NAME, INPUT_NAME_ALLOWED } from '../../core/storage.js';
 import type { Storage } from '../../engine/storage.js';
 import { answerWithFile } from '../download.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
 import { receiveFile } from '../multipart.js';
+import { inputNameSchema } from '../request-schemas.js';
 import { shownDefault } from '../shown.js';
 import { queryBoolean, validated } from '../validation.js';
 
 const BASE = '/api/2.0/storage';
 const INPUT_OFF = { description: 'The input storage is not enabled by configuration.' };
 
-const EXAMPLE = 'gearbox-7.wbpz';
-const inputName = z
-  .string({ error: INPUT_NAME_ALLOWED })
-  .regex(INPUT_NAME, { error: INPUT_NAME_ALLOWED })
-  .meta({ description: 'Name of the file, 3 to 64 characters.', example: EXAMPLE });
-const inputParams = z.object({ name: inputName });
+const inputParams = z.object({ name: inputNameSchema });
 
 const uploadQuery = z.object({
   overwrite: queryBoolean()
@@ -94,7 +89,7 @@ export function storageEndpoints(storage: Storage, log: Logger): Endpoint[] {
         const announced = Number(incoming.headers['content-length'] ?? 0);
         if (announced > storage.maxInputBytes + MULTIPART_BYTES) throw storage.tooLarge();
         const { upload, file } = await receiveFile(incoming, async (fileName, content) => {
-          const name = validated(z.object({ file: inputName }), { file: fileName }).file;
+          const name = validated(z.object({ file: inputNameSchema }), { file: fileName }).file;
           note.detail = name;
           const upload = { name, owner: creatorOf(caller), ...query };
           return { upload, file: await storage.take(upload, content) };

@@ -1,0 +1,219 @@
+/** Batch jobs that name files of the input storage instead of carrying them (decisions 2 and 3). */
+import type { BatchJob } from '@workbench-hub/shared/domain/job';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Api, base64, expectError } from '../support/api.js';
+import { eventually } from '../support/eventually.js';
+import { FakeAgent } from '../support/fake-agent.js';
+import { formWithFile } from '../support/forms.js';
+import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { type HubSetup, type RunningHub, startHub } from '../support/running-hub.js';
+import { PATH, SCRIPT } from './batch-job-requests.js';
+
+const INPUT = '/api/2.0/storage/input';
+const PARAMETERS = 'inputModelReference.parameters';
+const LARGE = Buffer.alloc(300_000, 'a large model');
+
+let hub: RunningHub;
+let api: Api;
+const start = async (setup: HubSetup = {}) => {
+  await hub?.stop();
+  hub = await startHub(setup);
+  api = new Api(hub);
+};
+beforeEach(() => start());
+afterEach(() => hub.stop());
+
+async function upload(name: string, content: string | Buffer, query = ''): Promise<void> {
+  const { status, text } = await api.call('POST', `${INPUT}/upload${query}`, formWithFile(name, content));
+  expect(status, text).toBe(204);
+}
+
+const withModel = (...parameters: [string, string][]) => ({
+  inputScripts: [SCRIPT],
+  inputModelReference: {
+    type: 'INPUT_STORAGE',
+    parameters: parameters.map(([key, value]) => ({ key, value })),
+  },
+});
+const withFiles = (...additionalFiles: object[]) => ({ inputScripts: [SCRIPT], additionalFiles });
+
+/** What the next job that this agent is given consists of. */
+async function nextJob(agent: FakeAgent): Promise<BatchJob> {
+  const { job } = await agent.hear('assign');
+  if (job.type !== 'EXECUTE_BATCH_JOB') throw new Error('another job');
+  return job as BatchJob;
+}
+
+async function contentFor(agent: FakeAgent, { digest }: { readonly digest: string }): Promise<Buffer> {
+  const answer = await agent.file(digest);
+  expect(answer.status).toBe(200);
+  return Buffer.from(await answer.arrayBuffer());
+}
+
+describe('a model', () => {
+  it.each<[string, string | Buffer, string]>([
+    ['small', 'the model', ''],
+    ['large', LARGE, ''],
+    ['small and encrypted', 'the model', '?encrypt=true'],
+    ['large and encrypted', LARGE, '?encrypt=true'],
+    ['empty', '', ''],
+  ])('that is %s reaches the agent under its name', async (_, content, query) => {
+    await upload('gear-7.wbpz', content, query);
+    await api.batchJob(withModel(['name', 'gear-7.wbpz']));
+    const agent = await FakeAgent.join(hub);
+    const { model } = await nextJob(agent);
+    if (model?.kind !== 'CONTENT') throw new Error('no content');
+    expect([model.path, model.sizeBytes]).toEqual(['gear-7.wbpz', content.length]);
+    expect((await contentFor(agent, model)).equals(Buffer.from(content))).toBe(true);
+    await agent.leave();
+  });
+
+  it('stays what it was when its name is overwritten or deleted', async () => {
+    await upload('gear.wbpz', 'the first');
+    const request = withModel(['name', 'gear.wbpz']);
+    await api.batchJob(request);
+    await upload('gear.wbpz', LARGE, '?overwrite=true');
+    await api.batchJob(request);
+    expect((await api.delete(`${INPUT}/gear.wbpz/delete`)).status).toBe(204);
+    expect((await api.post(PATH, request)).status).toBe(400);
+    const agent = await FakeAgent.join(hub, { instances: [{ id: 'a' }, { id: 'b' }] });
+    for (const expected of [Buffer.from('the first'), LARGE]) {
+      const { model } = await nextJob(agent);
+      expect((await contentFor(agent, model as { digest: string } & typeof model)).equals(expected)).toBe(
+        true,
+      );
+    }
+    await agent.leave();
+  });
+
+  it.each(['', '?encrypt=true'])('is kept for a task that waits while its name expires %s', async (query) => {
+    const runtime = new HandDrivenRuntime();
+    await start({ runtime });
+    await upload('gear.wbpz', LARGE, query);
+    await upload('other.wbpz', Buffer.alloc(40_000), query);
+    await api.batchJob(withModel(['name', 'gear.wbpz']));
+    runtime.skip(8 * 86_400_000);
+    await runtime.advance(60_000);
+    const swept = () => hub.log.find(({ msg }) => msg === 'swept what is no longer kept');
+    expect(await eventually(swept)).toMatchObject({ storedFiles: 2, contents: 1 });
+    const agent = await FakeAgent.join(hub);
+    const { model } = await nextJob(agent);
+    expect((await contentFor(agent, model as { digest: string } & typeof model)).equals(LARGE)).toBe(true);
+    await agent.leave();
+  });
+});
+
+describe('additional files', () => {
+  it('may name what is uploaded, also the same more than once, beside others that carry it', async () => {
+    await upload('mesh.stl', LARGE);
+    await upload('materials.csv', 'steel', '?encrypt=true');
+    await api.batchJob(
+      withFiles(
+        { filename: 'a/mesh.stl', storageName: 'mesh.stl' },
+        { filename: 'b/copy', storageName: 'mesh.stl' },
+        { filename: 'note.txt', content: base64('a note') },
+        { filename: 'm', storageName: 'materials.csv' },
+      ),
+    );
+    const agent = await FakeAgent.join(hub);
+    const { additionalFiles } = await nextJob(agent);
+    expect(additionalFiles.map(({ path }) => path)).toEqual(['a/mesh.stl', 'b/copy', 'note.txt', 'm']);
+    const contents = await Promise.all(additionalFiles.map((file) => contentFor(agent, file)));
+    const expected = [LARGE, LARGE, Buffer.from('a note'), Buffer.from('steel')];
+    expect(contents.map((content, at) => content.equals(expected[at] as Buffer))).toEqual(
+      Array(4).fill(true),
+    );
+    await agent.leave();
+  });
+
+  it('count as the files of a task that they are', async () => {
+    await start({ config: { limits: { filesPerTask: 2 } } });
+    await upload('mesh.stl', 'x');
+    const request = {
+      ...withModel(['name', 'mesh.stl']),
+      additionalFiles: [{ filename: 'a', storageName: 'mesh.stl' }],
+    };
+    const message = /may have at most 2 files: model, scripts and additional files \(limits.filesPerTask\)$/;
+    expectError(await api.post(PATH, request), 400, PATH, message);
+    expect((await api.post(PATH, withModel(['name', 'mesh.stl']))).status).toBe(201);
+  });
+});
+
+describe('a reference is refused', () => {
+  const none = 'there is no file none.wbpz in the input storage, or it has expired';
+  const name = /: must have 3 to 64 characters, of which the first is a letter or digit/;
+
+  it.each<[string, object, string | RegExp]>([
+    ['to a missing model', withModel(['name', 'none.wbpz']), `${PARAMETERS}: name: ${none}`],
+    ['to no name', withModel(), `${PARAMETERS}: must hold the key name`],
+    ['to a name that is none', withModel(['name', '../gear.wbpz']), name],
+    [
+      'to two names',
+      withModel(['name', 'gear.wbpz'], ['name', 'gear.wbpz']),
+      /\[1\].key: name is given more/,
+    ],
+    [
+      'with a path',
+      withModel(['pathToFile', '/gear']),
+      new RegExp(`^${PARAMETERS}\\[0\\].key: must be one of name`),
+    ],
+    [
+      'beside a model',
+      { ...withModel(['name', 'gear.wbpz']), inputModel: { type: 'WBPZ', content: base64('m') } },
+      'inputModelReference: and inputModel exclude each other',
+    ],
+    [
+      'to the name of an additional file',
+      { ...withModel(['name', 'gear.wbpz']), ...withFiles({ filename: 'gear.wbpz', content: '' }) },
+      'additionalFiles[0].filename: is the name of the staged model (gear.wbpz)',
+    ],
+    [
+      'that lies above an additional file',
+      { ...withModel(['name', 'gear.wbpz']), ...withFiles({ filename: 'gear.wbpz/a', content: '' }) },
+      /^additionalFiles\[0\].filename: /,
+    ],
+    [
+      'to a missing additional file',
+      withFiles({ filename: 'a', storageName: 'none.wbpz' }),
+      `additionalFiles[0].storageName: ${none}`,
+    ],
+    ['to an additional file of a name that is none', withFiles({ filename: 'a', storageName: 'a/b' }), name],
+    [
+      'beside a content',
+      withFiles({ filename: 'a', content: '', storageName: 'gear.wbpz' }),
+      'additionalFiles[0].storageName: and content exclude each other',
+    ],
+    [
+      'in neither form',
+      withFiles({ filename: 'a' }),
+      'additionalFiles[0].content: is required, or storageName in its place',
+    ],
+  ])('%s', async (_, request, message) => {
+    await upload('gear.wbpz', 'the model');
+    expectError(await api.post(PATH, request), 400, PATH, message);
+    expect((await api.get('/api/2.0/workbench/task/list')).body['totalElements']).toBe(0);
+  });
+
+  it('to a name that has expired', async () => {
+    const runtime = new HandDrivenRuntime();
+    await start({ runtime, config: { storage: { input: { expireAfter: '1h' } } } });
+    await upload('none.wbpz', 'x');
+    const request = withModel(['name', 'none.wbpz']);
+    runtime.skip(3_599_999);
+    expect((await api.post(PATH, request)).status).toBe(201);
+    runtime.skip(1);
+    expectError(await api.post(PATH, request), 400, PATH, `${PARAMETERS}: name: ${none}`);
+  });
+
+  it('with 423 while the input storage is off', async () => {
+    await start({ config: { storage: { input: { enabled: false } } } });
+    const off = 'the input storage of this hub is not enabled (storage.input.enabled)';
+    for (const request of [
+      withModel(['name', 'gear.wbpz']),
+      withModel(),
+      withFiles({ filename: 'a', storageName: 'abc' }),
+    ]) {
+      expectError(await api.post(PATH, request), 423, PATH, off);
+    }
+  });
+});
