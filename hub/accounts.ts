@@ -4,8 +4,9 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConfig } from './config.js';
 import { ANYBODY } from './core/access.js';
 import type { Passwords } from './core/ports/accounts.js';
+import type { LogInMetrics } from './core/ports/metrics.js';
 import { Callers } from './engine/accounts/callers.js';
-import { anyPassword, passwordCheck } from './engine/accounts/password-check.js';
+import { anyPassword, passwordCheck, watched } from './engine/accounts/password-check.js';
 import { PersonalTokens } from './engine/accounts/personal-tokens.js';
 import { Sessions } from './engine/accounts/sessions.js';
 import { Users } from './engine/accounts/users.js';
@@ -35,6 +36,7 @@ export interface AccountsOptions {
   readonly passwords: Passwords;
   readonly runtime: Runtime;
   readonly log: Logger;
+  readonly metrics: LogInMetrics;
 }
 
 /** Over the accounts database, which stays open when this is closed. While security is off everybody may do everything,
@@ -56,7 +58,9 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
     else await users.add({ ...NOBODY, createdAtMs: clock.nowMs() });
     const sessions = new Sessions({
       store: sessionStore,
-      passwords: enabled ? await passwordCheck({ users, passwords, clock }) : anyPassword(NOBODY.username),
+      passwords: enabled
+        ? watched(await passwordCheck({ users, passwords, clock }), options.metrics)
+        : anyPassword(NOBODY.username),
       tokens: accessTokens({ keys, lifetimeMs, clock }),
       secrets,
       clock,

@@ -187,6 +187,11 @@ export function logFileOf(config: HubConfig): string {
   return config.log.file ?? join(config.dataDir, 'logs', 'hub.log');
 }
 
+/** The queue, all tasks, and small contents. */
+export function tasksFileOf(config: HubConfig): string {
+  return join(config.dataDir, 'hub.sqlite');
+}
+
 /** Users, sessions, tokens and credentials: the commands open it beside the running hub. */
 export function accountsFileOf(config: HubConfig): string {
   return join(config.dataDir, 'accounts.sqlite');

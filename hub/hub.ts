@@ -16,7 +16,7 @@ import { openAuditFile } from './audit/audit-file.js';
 import { auditFolderOf } from './audit/audit-folder.js';
 import { auditReader } from './audit/audit-reader.js';
 import { sparing } from './audit/sparing.js';
-import { accountsFileOf, type HubConfig, logFileOf } from './config.js';
+import { accountsFileOf, type HubConfig, logFileOf, tasksFileOf } from './config.js';
 import type { Passwords } from './core/ports/accounts.js';
 import { AgentCredentials } from './engine/accounts/agent-credentials.js';
 import { createEngine } from './engine/engine.js';
@@ -25,6 +25,7 @@ import { openContentStore } from './files/content-store.js';
 import { diskSpace } from './files/disk-space.js';
 import { actuatorEndpoints } from './http/actuator/actuator-endpoints.js';
 import { logfileEndpoint } from './http/actuator/logfile-endpoint.js';
+import { prometheusEndpoint } from './http/actuator/prometheus-endpoint.js';
 import { createApp } from './http/app.js';
 import { bodyReader } from './http/body.js';
 import { Client, trustedProxies } from './http/client.js';
@@ -45,6 +46,9 @@ import { webServer } from './http/web-server.js';
 import { auditEndpoints } from './http/x/audit-endpoints.js';
 import { explainEndpoints } from './http/x/explain-endpoints.js';
 import { tokenEndpoints } from './http/x/token-endpoints.js';
+import { observeHub } from './metrics/gauges.js';
+import { type HubMetrics, hubMetrics, METRICS_TYPE } from './metrics/hub-metrics.js';
+import { measuredFiles } from './metrics/measured-files.js';
 import { agentSecrets } from './security/agent-secrets.js';
 import { agentToken } from './security/agent-token.js';
 import { scryptPasswords } from './security/passwords.js';
@@ -67,6 +71,15 @@ export interface Hub extends Service {
   readonly address: string;
 }
 
+/** What the hub works on, open. */
+interface Opened {
+  readonly store: Store;
+  readonly accounts: Accounts;
+  readonly credentials: AgentCredentials;
+  readonly tls: TlsFiles | null;
+  readonly metrics: HubMetrics;
+}
+
 /** Requests under way may go on for so long when the hub stops. */
 const STOP_GRACE_MS = 5000;
 
@@ -87,7 +100,11 @@ export function createHub(
       ? null
       : await agentToken(config.agents.token, config.dataDir);
     const tls = config.server.tls && (await openTlsFiles(config.server.tls));
-    const store = openSqliteStore(join(config.dataDir, 'hub.sqlite'), runtime.timers, log);
+    const metrics = hubMetrics(buildInfo);
+    const store = openSqliteStore(tasksFileOf(config), runtime.timers, log, {
+      clock: runtime.clock,
+      metrics: metrics.store,
+    });
     const undo: (() => unknown)[] = [() => store.close()];
     try {
       const db = openAccountsDatabase(accountsFileOf(config));
@@ -98,9 +115,16 @@ export function createHub(
         clock: runtime.clock,
         joinToken,
       });
-      const accounts = await openAccounts({ config, kept: db, passwords, runtime, log });
+      const accounts = await openAccounts({
+        config,
+        kept: db,
+        passwords,
+        runtime,
+        log,
+        metrics: metrics.logIns,
+      });
       undo.push(accounts.close);
-      await startOn(store, accounts, credentials, tls, undo);
+      await startOn({ store, accounts, credentials, tls, metrics }, undo);
     } catch (error) {
       for (const release of undo.reverse()) await release();
       throw error;
@@ -109,18 +133,16 @@ export function createHub(
 
   /** Starts everything over the open store; `undo` gets what a failure further on has to release, in order. */
   const startOn = async (
-    store: Store,
-    accounts: Accounts,
-    credentials: AgentCredentials,
-    tls: TlsFiles | null,
+    { store, accounts, credentials, tls, metrics }: Opened,
     undo: (() => unknown)[],
   ): Promise<void> => {
-    const files = await openContentStore(
+    const contents = await openContentStore(
       join(config.dataDir, 'files'),
       store.smallFiles,
       runtime,
       await storageKey(config.storage.encryptionKey, config.dataDir),
     );
+    const files = measuredFiles(contents, metrics.files);
     const silenceLimitMs = config.agents.unreachableAfter;
     const heartbeatIntervalMs = Math.ceil(silenceLimitMs / HEARTBEATS_PER_SILENCE);
     const engine = await createEngine({
@@ -141,6 +163,17 @@ export function createHub(
       keepEndedForMs: config.tasks.keepEndedFor,
       defaultVersion: config.tasks.defaultVersion,
       sweepAccounts: accounts.sweep,
+      metrics: metrics.tasks,
+    });
+    observeHub(metrics, {
+      archive: store.archive,
+      instances: engine.instances,
+      isLocked: () => engine.shutdown.status.initiated,
+      disk: () => diskSpace(config.dataDir),
+      databases: {
+        tasks: withLog(tasksFileOf(config)),
+        accounts: withLog(accountsFileOf(config)),
+      },
     });
 
     const audit = config.security.enabled ? await openAudit() : null;
@@ -164,6 +197,7 @@ export function createHub(
         isReady: () => ready,
       }),
       logfileEndpoint(logFileOf(config)),
+      prometheusEndpoint({ contentType: METRICS_TYPE, text: metrics.text }),
       ...authEndpoints(accounts.sessions, cookie),
       ...authEndpointsV1(accounts.sessions),
       ...tokenEndpoints(accounts.personalTokens),
@@ -191,6 +225,7 @@ export function createHub(
       guard: accounts.guard,
       origins: { publicUrl: config.server.publicUrl, allowed: new Set(config.security.corsOrigins) },
       audit: audit?.trail ?? null,
+      metrics: metrics.requests,
       trustedProxies: proxies,
       runtime,
       log,
@@ -269,6 +304,11 @@ export function createHub(
       return address;
     },
   };
+}
+
+/** The files of a SQLite database. */
+function withLog(file: string): string[] {
+  return [file, `${file}-wal`];
 }
 
 function storageSettingsOf({ storage: { input, output } }: HubConfig): StorageSettings {

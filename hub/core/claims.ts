@@ -56,6 +56,13 @@ export function consequenceOf(report: AttemptReport, task: Task, limits: RetryLi
   }
 }
 
+/** How the attempt came to nothing; undefined when it had its say. */
+export function lossOf({ outcome, hostFault }: AttemptReport): LossKind | undefined {
+  if (outcome === 'INSTANCE_LOST') return 'CRASH';
+  if (outcome === 'RETURNED') return hostFault === true ? 'HOST_FAULT' : 'RETURN';
+  return undefined;
+}
+
 /** What it means that the attempt of a running task is lost. */
 export function consequenceOfLoss(
   loss: LossKind,

@@ -15,6 +15,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentStore } from '../core/ports/agent-store.js';
 import type { FileStore } from '../core/ports/files.js';
+import type { TaskMetrics } from '../core/ports/metrics.js';
 import type { ClaimedTask, TaskQueue } from '../core/ports/task-store.js';
 import { attemptOf } from '../core/task.js';
 import { AgentRequests, AgentUnavailable } from './agent-requests.js';
@@ -43,6 +44,7 @@ export interface AgentsOptions {
   readonly output: TaskOutput;
   readonly runtime: Runtime;
   readonly log: Logger;
+  readonly metrics: TaskMetrics;
   readonly hubVersion: string;
   readonly heartbeatIntervalMs: number;
   readonly silenceLimitMs: number;
@@ -111,6 +113,7 @@ export class Agents {
   leave(agentId: string, session: AgentSession, reason: string): void {
     if (!this.#isCurrent(agentId, session)) return;
     this.#joined.delete(agentId);
+    this.#options.metrics.agentLeft();
     this.#options.instances.away(agentId);
     this.#options.leases.begin(agentId);
     this.#requests.agentLeft(agentId);

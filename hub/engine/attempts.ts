@@ -10,8 +10,10 @@ import {
   consequenceOf,
   consequenceOfLoss,
   type LossKind,
+  lossOf,
   type RetryLimits,
 } from '../core/claims.js';
+import type { TaskMetrics } from '../core/ports/metrics.js';
 import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
 import { attemptOf, type Task } from '../core/task.js';
 import type { Results } from './results.js';
@@ -27,6 +29,7 @@ export interface AttemptsOptions {
   readonly limits: RetryLimits;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly metrics: TaskMetrics;
   /** The task waits again in this group. */
   readonly onWaiting: (requirementKey: string) => void;
   /** The task has finished: how long it took is a measure for others of its kind. */
@@ -52,13 +55,20 @@ export class Attempts {
       return false;
     }
     const consequence = consequenceOf(report, task, this.#options.limits);
-    return this.#carryOut(task, refOf(report), consequence, report.storedFiles);
+    const counted = await this.#carryOut(task, refOf(report), consequence, report.storedFiles);
+    if (counted) this.#countLoss(lossOf(report));
+    return counted;
   }
 
   /** The attempt of a running task is lost; it is given out again, or the task fails when that was its last. */
   async lose(task: Task, loss: LossKind, reason: string | null): Promise<void> {
     const ref = attemptOf(task);
-    if (ref) await this.#carryOut(task, ref, consequenceOfLoss(loss, task, this.#options.limits, reason));
+    const consequence = consequenceOfLoss(loss, task, this.#options.limits, reason);
+    if (ref && (await this.#carryOut(task, ref, consequence))) this.#countLoss(loss);
+  }
+
+  #countLoss(loss: LossKind | undefined): void {
+    if (loss !== undefined) this.#options.metrics.attemptLost(loss);
   }
 
   /** An attempt that was taken for lost counts as long as no newer one has begun (decisions 3). */
@@ -83,6 +93,11 @@ export class Attempts {
       const storedFiles = storage.outputsOf(task, stored, endedAtMs);
       const [counted] = await queue.end([{ ref, ending: consequence.ending, endedAtMs, storedFiles }]);
       if (!counted) return false;
+      this.#options.metrics.ended(
+        task.type,
+        consequence.ending.status,
+        endedAtMs - (task.startedAtMs ?? endedAtMs),
+      );
       if (consequence.ending.status === 'FINISHED') onFinished(task, endedAtMs);
       log.debug({ ...ref, status: consequence.ending.status }, 'task ended');
       output.forget(task.id);

@@ -5,6 +5,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { RetryLimits } from '../core/claims.js';
 import type { AgentStore } from '../core/ports/agent-store.js';
 import type { FileStore } from '../core/ports/files.js';
+import { NO_TASK_METRICS, type TaskMetrics } from '../core/ports/metrics.js';
 import type { StoredNames } from '../core/ports/storage.js';
 import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
 import { Agents } from './agents.js';
@@ -41,6 +42,7 @@ export interface EngineOptions {
   readonly defaultVersion: string | null;
   /** Removes what has expired of sessions and the like. */
   readonly sweepAccounts?: () => Promise<void>;
+  readonly metrics?: TaskMetrics;
 }
 
 export interface Engine {
@@ -65,6 +67,7 @@ export interface Engine {
 /** Builds the engine and remembers the agents that the store knows; nothing runs before its start. */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const { queue, archive, agentStore, files, names, runtime, log, limits } = options;
+  const { metrics = NO_TASK_METRICS } = options;
   const { clock, timers } = runtime;
   const instances = new Instances(clock);
   instances.remember(await agentStore.all());
@@ -86,6 +89,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     limits,
     clock,
     log,
+    metrics,
     onWaiting,
     onFinished: (task, endedAtMs) => explanations.measured(task, endedAtMs),
   });
@@ -101,6 +105,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     output,
     runtime,
     log,
+    metrics,
     hubVersion: options.hubVersion,
     heartbeatIntervalMs: options.heartbeatIntervalMs,
     silenceLimitMs: options.silenceLimitMs,
@@ -112,6 +117,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     runtime,
     log,
     assign: (task) => agents.assign(task),
+    onBegun: ({ ref, priority, requestedAtMs }, startedAtMs) => {
+      if (ref.attempt === 1) metrics.began(priority, startedAtMs - requestedAtMs);
+    },
     giveBack: (task) => {
       queue
         .release([{ ref: task.ref, loss: 'RETURN' }])
@@ -130,6 +138,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     runtime,
     shutdown,
     explanations,
+    metrics,
     onWaiting,
     defaultVersion,
   });

@@ -20,6 +20,8 @@ export interface SchedulerOptions {
   readonly assign: (task: ClaimedTask) => boolean;
   /** The attempt was claimed and could not be handed over. */
   readonly giveBack: (task: ClaimedTask) => void;
+  /** A task has begun at this moment: it is with its agent. */
+  readonly onBegun?: (task: ClaimedTask, startedAtMs: number) => void;
 }
 
 interface Group {
@@ -132,7 +134,7 @@ export class Scheduler {
         startedAtMs,
       })),
     );
-    for (const task of claimed) this.#handOver(task);
+    for (const task of claimed) this.#handOver(task, startedAtMs);
     this.#options.log.debug({ heads: heads.length, claimed: claimed.length }, 'round');
     return claimed.length < pairings.length;
   }
@@ -176,10 +178,13 @@ export class Scheduler {
     return true;
   }
 
-  #handOver(task: ClaimedTask): void {
-    const { instances, assign, giveBack } = this.#options;
+  #handOver(task: ClaimedTask, startedAtMs: number): void {
+    const { instances, assign, giveBack, onBegun } = this.#options;
     if (instances.occupy(task.ref, task.agentId)) {
-      if (assign(task)) return;
+      if (assign(task)) {
+        onBegun?.(task, startedAtMs);
+        return;
+      }
       instances.vacate(task.ref);
     }
     giveBack(task);

@@ -7,6 +7,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, refuseForeignTask } from '../core/access.js';
 import { HubError, type InputFault, invalidInput } from '../core/errors.js';
 import type { FileStore, StoredFile } from '../core/ports/files.js';
+import type { TaskMetrics } from '../core/ports/metrics.js';
 import type { TaskArchive, TaskPage, TaskQuery, TaskQueue } from '../core/ports/task-store.js';
 import { type NamedSize, type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
 import type { Agents } from './agents.js';
@@ -47,6 +48,7 @@ export interface TasksOptions {
   readonly shutdown: ShutdownPreparation;
   readonly explanations: Explanations;
   readonly defaultVersion: string | null;
+  readonly metrics: TaskMetrics;
   /** The task waits in this group, durably. */
   readonly onWaiting: (requirementKey: string) => void;
 }
@@ -103,6 +105,7 @@ export class Tasks {
       job,
     };
     await queue.insert([task]);
+    this.#options.metrics.created(task.type);
     onWaiting(requirementKey(requirement));
     return task;
   }
@@ -174,7 +177,7 @@ export class Tasks {
 
   /** Cancels a waiting task, by force also a running one. Rejects with FORBIDDEN and TASK_NOT_CANCELABLE. */
   async cancel(id: string, force: boolean, caller: Caller): Promise<void> {
-    const { queue, runtime, results, agents, output } = this.#options;
+    const { queue, runtime, results, agents, output, metrics } = this.#options;
     const before = await this.get(id);
     refuseForeignTask(caller, before);
     const { from } = force ? TASK_TRANSITIONS.cancelByForce : TASK_TRANSITIONS.cancel;
@@ -187,6 +190,7 @@ export class Tasks {
         `task ${id} is ${status}, only a ${from.join(' or ')} one can be canceled${hint}`,
       );
     }
+    metrics.ended(before.type, 'CANCELED', null);
     output.forget(id);
     results.announce(id);
     // The claim may have been later than the look before: what the store says now names the attempt to end.

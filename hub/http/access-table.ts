@@ -12,6 +12,7 @@ const TABLE: Readonly<Record<string, Access>> = {
   'GET /actuator/health': 'OPEN',
   'GET /actuator/info': 'OPEN',
   'GET /actuator/logfile': 'ADMIN',
+  'GET /actuator/prometheus': 'ADMIN',
 
   'POST /api/2.0/auth/login': 'OPEN',
   'GET /api/2.0/auth/refresh': 'OPEN',

@@ -5,13 +5,14 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Context, Hono } from 'hono';
 import { HubError } from '../core/errors.js';
 import type { AuditTrail } from '../core/ports/audit.js';
+import type { RequestMetrics, RouteMetrics } from '../core/ports/metrics.js';
 import { accessTo } from './access-table.js';
 import { auditOf, type SeenRequest } from './audit.js';
 import { type BodyReader, readJson } from './body.js';
 import { Client, type TrustedProxies } from './client.js';
 import { serveDocs } from './docs.js';
 import type { Endpoint } from './endpoint.js';
-import { errorResponse, laterErrorResponse, pathOf } from './errors.js';
+import { errorResponse, laterErrorResponse, pathOf, statusOf } from './errors.js';
 import type { Guard } from './guard.js';
 import { answerLater, Later } from './later.js';
 import { loopbackOnly } from './loopback-only.js';
@@ -29,6 +30,7 @@ export interface AppOptions {
   readonly guard: Guard;
   /** Null: nothing is recorded. */
   readonly audit: AuditTrail | null;
+  readonly metrics: RequestMetrics;
   readonly trustedProxies: TrustedProxies;
   readonly runtime: Runtime;
   readonly log: Logger;
@@ -38,17 +40,22 @@ export interface AppOptions {
 const OPEN_BODY = { bytes: 16 * 1024, setBy: 'without a token' };
 
 export function createApp(options: AppOptions): Hono {
-  const { endpoints, openApiDocument, readBody, origins, guard, trustedProxies, runtime, log } = options;
+  const { endpoints, openApiDocument, readBody, origins, guard, trustedProxies, runtime, log, metrics } =
+    options;
+  const { clock } = runtime;
   const app = new Hono();
   if (origins.allowed.size > 0) app.use(cors(origins.allowed));
   if (options.loopbackOnly) app.use(loopbackOnly);
   const allowed = new Map<string, string[]>();
   const allow = (path: string, method: string) => allowed.set(path, [...(allowed.get(path) ?? []), method]);
 
-  const writeLater = (context: Context, later: Later): Response => {
+  const writeLater = (context: Context, later: Later, metric: RouteMetrics): Response => {
     const { method, url } = context.req;
-    return answerLater(later, context.env as HttpBindings, (error) =>
-      laterErrorResponse(error, { method, url }, runtime, log),
+    return answerLater(
+      later,
+      context.env as HttpBindings,
+      (error) => laterErrorResponse(error, { method, url }, runtime, log),
+      (status) => metric.answered(status, null),
     );
   };
 
@@ -58,7 +65,8 @@ export function createApp(options: AppOptions): Hono {
     const access = accessTo(method, spec.path);
     // Whoever has shown nothing yet has little to say.
     const read: BodyReader = access === 'OPEN' ? (context) => readJson(context, OPEN_BODY) : readBody;
-    const audit = auditOf(spec, options.audit, runtime.clock);
+    const audit = auditOf(spec, options.audit, clock);
+    const metric = metrics.ofRoute(method, spec.path);
     allow(path, method);
 
     const answer = async (context: Context, client: Client, seen: SeenRequest) => {
@@ -75,6 +83,7 @@ export function createApp(options: AppOptions): Hono {
     };
 
     app.on(method, path, async (context) => {
+      const startedMs = clock.monotonicMs();
       const client = new Client((context.env as HttpBindings).incoming, trustedProxies);
       // Who has gone away by the end was here at the beginning.
       const address = audit ? client.address : '';
@@ -86,10 +95,12 @@ export function createApp(options: AppOptions): Hono {
       };
       try {
         const answered = await answer(context, client, seen);
-        if (answered instanceof Later) return writeLater(context, answered);
+        if (answered instanceof Later) return writeLater(context, answered, metric);
+        metric.answered(answered.status, clock.monotonicMs() - startedMs);
         audit?.answered(seen, answered.status);
         return answered;
       } catch (error) {
+        metric.answered(statusOf(error), clock.monotonicMs() - startedMs);
         audit?.failed(seen, error);
         throw error;
       }
@@ -102,8 +113,10 @@ export function createApp(options: AppOptions): Hono {
 
   for (const path of serveDocs(app)) allow(path, 'GET');
 
+  const elsewhere = metrics.ofRoute('any', 'none');
   for (const [path, methods] of allowed) {
     app.all(path, (context) => {
+      elsewhere.answered(405, null);
       context.header('Allow', methods.join(', '));
       throw new HubError(
         'METHOD_NOT_ALLOWED',
@@ -111,14 +124,15 @@ export function createApp(options: AppOptions): Hono {
       );
     });
   }
-  app.notFound((context) =>
-    errorResponse(
+  app.notFound((context) => {
+    elsewhere.answered(404, null);
+    return errorResponse(
       new HubError('UNKNOWN_PATH', `there is nothing at this path; ${OPENAPI_PATH} tells what there is`),
       context,
       runtime,
       log,
-    ),
-  );
+    );
+  });
   app.onError((error, context) => errorResponse(error, context, runtime, log));
   return app;
 }

@@ -79,6 +79,7 @@ beforeEach(() => {
     loopbackOnly: false,
     origins: { publicUrl: null, allowed: new Set() },
     guard: guardWith(callers),
+    metrics: { ofRoute: () => ({ answered: () => undefined }) },
     audit: { record: (taken) => recorded.push(taken) },
     trustedProxies: trustedProxies(['10.0.0.1']),
     runtime: manualRuntime(),

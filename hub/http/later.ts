@@ -17,14 +17,17 @@ export class Later {
   }
 }
 
-/** Writes the answer when it is there; `failed` makes one of an error. Gives what the handler returns meanwhile. */
+/** Writes the answer when it is there; `failed` makes one of an error, `answered` hears its status. Gives what the
+ *  handler returns meanwhile. */
 export function answerLater(
   later: Later,
   { incoming, outgoing }: HttpBindings,
   failed: (error: unknown) => Response,
+  answered: (status: number) => void,
 ): Response {
   const write = (response: Response) => {
     if (outgoing.destroyed) return response.body?.cancel();
+    answered(response.status);
     return getRequestListener(() => response)(incoming, outgoing);
   };
   void later.answer(new Client(outgoing)).catch(failed).then(write);

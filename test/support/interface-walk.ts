@@ -37,6 +37,7 @@ export async function walkThroughInterface(call: Call, agent: FakeAgent): Promis
     '/actuator/health',
     '/actuator/info',
     '/actuator/logfile',
+    '/actuator/prometheus',
     '/openapi.json',
   ]) {
     await expected(200, 'GET', path);

@@ -87,6 +87,7 @@ export const ADDITIONS = parse(`
   GET    /livez                                                    200
   GET    /readyz                                                   200 503
   GET    /openapi.json                                             200
+  GET    /actuator/prometheus                                      200
   GET    /api/x/tasks/{id}/explain                                 200 404
   POST   /api/x/explain                                            200
   GET    /api/x/audit                                              200

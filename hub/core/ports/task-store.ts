@@ -22,6 +22,8 @@ export interface ClaimedTask {
   readonly ref: AttemptRef;
   readonly agentId: string;
   readonly timeLimitS: number | null;
+  readonly priority: Priority;
+  readonly requestedAtMs: number;
   readonly job: Job;
 }
 

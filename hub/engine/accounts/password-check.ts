@@ -3,6 +3,7 @@ import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import pLimit from 'p-limit';
 import { HubError } from '../../core/errors.js';
 import type { Passwords, UserStore } from '../../core/ports/accounts.js';
+import type { LogInMetrics } from '../../core/ports/metrics.js';
 import { LoginThrottle } from './login-throttle.js';
 
 /** Who logs in. */
@@ -14,6 +15,22 @@ export interface PasswordCheck {
 /** While security is off: everybody is the same user, whatever they say. */
 export function anyPassword(username: string): PasswordCheck {
   return { check: async () => username };
+}
+
+/** The same check, which tells of the log-ins that fail. */
+export function watched(check: PasswordCheck, metrics: LogInMetrics): PasswordCheck {
+  return {
+    check: async (username, password) => {
+      try {
+        return await check.check(username, password);
+      } catch (error) {
+        const code = error instanceof HubError ? error.code : undefined;
+        if (code === 'UNAUTHENTICATED') metrics.failed('REFUSED');
+        else if (code === 'TOO_MANY_ATTEMPTS') metrics.failed('THROTTLED');
+        throw error;
+      }
+    },
+  };
 }
 
 /** A check takes a tenth of a second of a core and 32 MiB; half of Node's threads stay free for files. */

@@ -4,7 +4,8 @@
  * meanwhile further groups are written, and one sync covers all that were written before it began.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { StoreMetrics } from '../../core/ports/metrics.js';
 import type { SqliteDatabase } from './database.js';
 import { storeError } from './store-error.js';
 
@@ -22,6 +23,13 @@ export interface GroupCommitOptions {
   readonly sync: () => Promise<void>;
   /** The disk did not take what was written, so that nobody knows what is on it: the hub must not go on. */
   readonly onSyncFailed: (error: unknown) => void;
+  /** Nobody watches when left out. */
+  readonly watch?: StoreWatch | undefined;
+}
+
+export interface StoreWatch {
+  readonly clock: Clock;
+  readonly metrics: StoreMetrics;
 }
 
 export class GroupCommit {
@@ -109,7 +117,7 @@ export class GroupCommit {
       const covered = this.#unsynced;
       this.#unsynced = [];
       try {
-        await this.#options.sync();
+        await this.#sync();
       } catch (error) {
         // Nobody is told anything: a restart reads what the disk has.
         this.#options.log.fatal({ err: error }, 'the database could not be synced to disk');
@@ -121,11 +129,21 @@ export class GroupCommit {
     this.#syncing = undefined;
   }
 
+  async #sync(): Promise<void> {
+    const { sync, watch } = this.#options;
+    const startedMs = watch?.clock.monotonicMs() ?? 0;
+    await sync();
+    watch?.metrics.synced(watch.clock.monotonicMs() - startedMs);
+  }
+
   #transaction(group: readonly Operation[]): unknown[] {
+    const { watch } = this.#options;
+    const startedMs = watch?.clock.monotonicMs() ?? 0;
     this.#begin.run();
     try {
       const results = group.map((operation) => operation.work());
       this.#commit.run();
+      watch?.metrics.written(group.length, watch.clock.monotonicMs() - startedMs);
       return results;
     } catch (error) {
       if (this.#db.inTransaction) this.#rollback.run();
@@ -136,8 +154,10 @@ export class GroupCommit {
 
   #translate(error: unknown): unknown {
     const translated = storeError(error);
-    if (translated !== undefined)
+    if (translated !== undefined) {
+      this.#options.watch?.metrics.failed();
       this.#options.log.error({ err: error }, 'the database could not be written');
+    }
     return translated ?? error;
   }
 }

@@ -8,7 +8,7 @@ import type { TaskArchive, TaskQueue } from '../../core/ports/task-store.js';
 import { sqliteAgentStore } from './agent-store.js';
 import { openDatabase } from './database.js';
 import type { Endings } from './endings.js';
-import { GroupCommit } from './group-commit.js';
+import { GroupCommit, type StoreWatch } from './group-commit.js';
 import { TaskLists } from './lists/task-lists.js';
 import { sqliteSmallFiles } from './small-files.js';
 import { nameTable, sqliteStoredNames } from './stored-names.js';
@@ -27,10 +27,10 @@ export interface Store {
 }
 
 /** Opens the store; see `openDatabase` for how it refuses. */
-export function openSqliteStore(file: string, timers: Timers, log: Logger): Store {
+export function openSqliteStore(file: string, timers: Timers, log: Logger, watch?: StoreWatch): Store {
   const db = openDatabase(file);
   const wal = walSync(file);
-  const commit = new GroupCommit(db, { timers, log, sync: wal.sync, onSyncFailed: crash });
+  const commit = new GroupCommit(db, { timers, log, sync: wal.sync, onSyncFailed: crash, watch });
   const lists = new TaskLists({ file, timers, log });
   const endings: Endings = new Map();
   const names = nameTable(db);

@@ -1,6 +1,6 @@
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { type FileRef, filesOfJob, type Job } from '@workbench-hub/shared/domain/job';
-import { priorityRank } from '@workbench-hub/shared/domain/priority';
+import { priorityOfRank, priorityRank } from '@workbench-hub/shared/domain/priority';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type {
   Claim,
@@ -32,6 +32,8 @@ interface ClaimedRow {
   seq: number;
   attempt: number;
   time_limit_s: number | null;
+  priority: number;
+  requested_at: number;
   job: string;
 }
 
@@ -78,7 +80,7 @@ export function sqliteTaskQueue(
     UPDATE task SET status = 'RUNNING', attempt = attempt + 1, started_at = ?, agent_id = ?, instance_id = ?,
                     instance_version = ?, instance_revision = ?
     WHERE id = ? AND status = 'WAITING'
-    RETURNING seq, attempt, time_limit_s, job`);
+    RETURNING seq, attempt, time_limit_s, priority, requested_at, job`);
   const adoptTask = db.prepare<[Record<string, unknown>], { seq: number }>(`
     UPDATE task SET status = 'RUNNING', attempt = @attempt, started_at = @startedAtMs, agent_id = @agentId,
                     instance_id = @instanceId, instance_version = @version, instance_revision = @revision
@@ -163,6 +165,8 @@ export function sqliteTaskQueue(
         ref: { taskId, attempt: row.attempt, instanceId: instance.id },
         agentId: instance.agentId,
         timeLimitS: row.time_limit_s,
+        priority: priorityOfRank(row.priority),
+        requestedAtMs: row.requested_at,
         job: JSON.parse(row.job) as Job,
       },
     ];

@@ -1,0 +1,26 @@
+/** The metrics of the hub, to be scraped by Prometheus or whatever reads its text format. */
+import { z } from 'zod';
+import { type Endpoint, endpoint } from '../endpoint.js';
+
+export interface MetricsText {
+  readonly contentType: string;
+  text(): Promise<string>;
+}
+
+export function prometheusEndpoint(metrics: MetricsText): Endpoint {
+  return endpoint(
+    {
+      method: 'get',
+      path: '/actuator/prometheus',
+      tag: 'Service',
+      summary: 'Metrics of the hub for Prometheus',
+      description:
+        'In the text format 0.0.4. The names of the hub begin with `workbench_hub_`, beside the usual ones of a Node.js ' +
+        'process. A scraper shows a personal access token with the role ADMIN.',
+      responses: {
+        200: { description: 'The metrics.', schema: z.string(), contentType: 'text/plain' },
+      },
+    },
+    async ({ context }) => context.body(await metrics.text(), 200, { 'content-type': metrics.contentType }),
+  );
+}

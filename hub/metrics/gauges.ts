@@ -1,0 +1,85 @@
+/** What there is at the moment when the metrics are asked for. */
+import { stat } from 'node:fs/promises';
+import { INSTANCE_STATUSES } from '@workbench-hub/shared/domain/instance';
+import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
+import type { TaskArchive } from '../core/ports/task-store.js';
+import type { Instances } from '../engine/instances.js';
+import type { HubMetrics } from './hub-metrics.js';
+
+export interface Observable {
+  readonly archive: TaskArchive;
+  readonly instances: Instances;
+  /** Whether the hub takes no new tasks, since its end is prepared. */
+  readonly isLocked: () => boolean;
+  /** Of the disk with the data of the hub. */
+  readonly disk: () => Promise<{ readonly totalBytes: number; readonly freeBytes: number }>;
+  /** Files, by what they are. */
+  readonly databases: Readonly<Record<string, readonly string[]>>;
+}
+
+export function observeHub(metrics: HubMetrics, hub: Observable): void {
+  const { archive, instances } = hub;
+  const count = async (query: Pick<Parameters<TaskArchive['list']>[0], 'statuses' | 'priority'>) =>
+    (await archive.list({ page: 0, size: 1, ...query })).totalElements;
+  metrics.observe('tasks_waiting', 'Tasks that wait, by priority.', 'priority', async () => {
+    const waiting = PRIORITIES.map(async (priority) => [
+      priority,
+      await count({ statuses: ['WAITING'], priority }),
+    ]);
+    return Object.fromEntries(await Promise.all(waiting)) as Record<string, number>;
+  });
+  metrics.observe('tasks_running', 'Tasks that run.', null, () => count({ statuses: ['RUNNING'] }));
+  metrics.observe('agents', 'Agents that the hub knows, by their status.', 'status', () =>
+    counted(
+      ['UP', 'DOWN'],
+      instances.agents().map(({ status }) => status),
+    ),
+  );
+  metrics.observe('instances', 'Workbench instances that the hub knows, by their status.', 'status', () =>
+    counted(
+      INSTANCE_STATUSES,
+      instances.list().map(({ status }) => status),
+    ),
+  );
+  metrics.observe(
+    'instances_working',
+    'Workbench instances that run a task.',
+    null,
+    () => instances.list().filter(({ working }) => working).length,
+  );
+  metrics.observe('locked', '1 while no new tasks are taken: the end of the hub is prepared.', null, () =>
+    hub.isLocked() ? 1 : 0,
+  );
+  metrics.observe(
+    'disk_free_bytes',
+    'Free space of the disk with dataDir.',
+    null,
+    async () => (await hub.disk()).freeBytes,
+  );
+  metrics.observe(
+    'disk_size_bytes',
+    'Size of the disk with dataDir.',
+    null,
+    async () => (await hub.disk()).totalBytes,
+  );
+  metrics.observe('database_bytes', 'Size of a database with its log.', 'database', async () => {
+    const sizes = Object.entries(hub.databases).map(async ([name, files]) => [name, await sizeOf(files)]);
+    return Object.fromEntries(await Promise.all(sizes)) as Record<string, number>;
+  });
+}
+
+function counted(values: readonly string[], found: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = Object.fromEntries(values.map((value) => [value, 0]));
+  for (const value of found) counts[value] = (counts[value] ?? 0) + 1;
+  return counts;
+}
+
+async function sizeOf(files: readonly string[]): Promise<number> {
+  const sizes = files.map((file) =>
+    stat(file).then(
+      ({ size }) => size,
+      () => 0,
+    ),
+  );
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
