@@ -55,10 +55,11 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
     settle: async ({ report, folder }) => {
       const { taskId, attempt, instanceId } = report;
       outstanding.delete(attemptKey(report));
-      await journal.append(
-        JSON.stringify({ settled: { taskId, attempt, instanceId } } satisfies JournalLine),
-      );
-      if (folder !== null) await rm(join(filesRoot, folder), { recursive: true, force: true });
+      // If the line is lost the report is told twice, which the hub knows how to take.
+      const line = JSON.stringify({ settled: { taskId, attempt, instanceId } } satisfies JournalLine);
+      if (folder === null) return journal.appendInTime(line);
+      await journal.append(line);
+      await rm(join(filesRoot, folder), { recursive: true, force: true });
     },
     read: (folder, file, fromByte) => readContent(join(filesRoot, folder, file.digest), file, fromByte),
     verify: async (folder, file) => {

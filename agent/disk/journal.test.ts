@@ -1,6 +1,7 @@
 import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Journal } from './journal.js';
@@ -46,6 +47,26 @@ describe('a journal', () => {
     await journal.append('more');
     expect(await Journal.read(join(directory, 'own', 'journal.jsonl'))).toEqual(['counts', 'more']);
     await journal.close();
+  });
+
+  test('has a line that has time with the next one, or after a moment, or when it is closed', async () => {
+    const runtime = manualRuntime();
+    const journal = new Journal(path, runtime, () => ['snapshot'], 1000);
+    await journal.open();
+    const inTime = journal.appendInTime('a');
+    await runtime.advance(50);
+    expect(await Journal.read(path)).toEqual(['snapshot']);
+    await journal.append('b');
+    await inTime;
+    expect(await Journal.read(path)).toEqual(['snapshot', 'a', 'b']);
+    const later = journal.appendInTime('c');
+    await runtime.advance(100);
+    await later;
+    expect(await Journal.read(path)).toEqual(['snapshot', 'a', 'b', 'c']);
+    const last = journal.appendInTime('d');
+    await journal.close();
+    await last;
+    expect(runtime.pendingTimers).toBe(0);
   });
 
   test('is written anew from what still counts when it has grown', async () => {

@@ -2,12 +2,17 @@
  *  it is there when the process ends, whatever ends it, but not necessarily after a loss of power. */
 import { type FileHandle, mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 
 interface Waiting {
   resolve(): void;
   reject(error: unknown): void;
 }
+
+/** How long a line that has time waits at most for another one. */
+const IN_TIME_MS = 100;
+/** How often it is looked whether the file is still there. */
+const LOOK_EVERY_MS = 1000;
 
 export class Journal {
   readonly #path: string;
@@ -21,6 +26,8 @@ export class Journal {
   #lines: string[] = [];
   #waiting: Waiting[] = [];
   #writing: Promise<void> | undefined;
+  #inTime: Timer | undefined;
+  #lookedAtMs = Number.NEGATIVE_INFINITY;
   /** A write failed, and may have left half a line. */
   #torn = false;
 
@@ -53,18 +60,23 @@ export class Journal {
   }
 
   append(line: string): Promise<void> {
-    this.#lines.push(line);
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject });
-      if (this.#writing !== undefined) return;
-      this.#writing = new Promise((written) => {
-        this.#runtime.timers.soon(() => void this.#writeAll().then(written));
-      });
-    });
+    const appended = this.#queue(line);
+    this.#writeSoon();
+    return appended;
+  }
+
+  /** The same for a line that may be lost with the process: it is written with the next one, or after a moment. */
+  appendInTime(line: string): Promise<void> {
+    const appended = this.#queue(line);
+    if (this.#writing === undefined) {
+      this.#inTime ??= this.#runtime.timers.after(IN_TIME_MS, () => this.#writeSoon());
+    }
+    return appended;
   }
 
   /** Writes what waits and closes the file. */
   async close(): Promise<void> {
+    this.#writeSoon();
     await this.#writing;
     try {
       await this.#compact();
@@ -74,6 +86,28 @@ export class Journal {
     }
   }
 
+  #queue(line: string): Promise<void> {
+    this.#lines.push(line);
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  }
+
+  #writeSoon(): void {
+    this.#inTime?.cancel();
+    this.#inTime = undefined;
+    if (this.#writing !== undefined) return;
+    this.#writing = new Promise((written) => {
+      this.#runtime.timers.soon(() => void this.#writeAll().then(written));
+    });
+  }
+
+  /** Somebody took the file away: what is written to it would be lost with this process. */
+  async #openAgainIfGone(): Promise<void> {
+    const nowMs = this.#runtime.clock.monotonicMs();
+    if (nowMs - this.#lookedAtMs < LOOK_EVERY_MS) return;
+    this.#lookedAtMs = nowMs;
+    if ((await this.#file?.stat())?.nlink === 0) await this.#compact();
+  }
+
   async #writeAll(): Promise<void> {
     while (this.#lines.length > 0) {
       const bytes = Buffer.from(`${this.#torn ? '\n' : ''}${this.#lines.join('\n')}\n`);
@@ -81,8 +115,7 @@ export class Journal {
       this.#lines = [];
       this.#waiting = [];
       try {
-        // Somebody took it away: what is written to it would be lost with this process.
-        if ((await this.#file?.stat())?.nlink === 0) await this.#compact();
+        await this.#openAgainIfGone();
         await this.#file?.appendFile(bytes);
         this.#torn = false;
         this.#sizeBytes += bytes.length;

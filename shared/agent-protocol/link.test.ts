@@ -57,6 +57,33 @@ describe('sending', () => {
     expect(frames.flatMap((frame) => JSON.parse(frame) as unknown[])).toHaveLength(20);
   });
 
+  it('lets a message that has time wait for the next one, but not for long', async () => {
+    const runtime = manualRuntime();
+    const { link: sender, frames } = link(runtime);
+    const types = () =>
+      frames.map((frame) => (JSON.parse(frame) as { requestId: string }[]).map((m) => m.requestId));
+    const reply = (requestId: string): AgentMessage => ({
+      type: 'reply',
+      requestId,
+      error: null,
+      text: null,
+    });
+    sender.sendInTime(reply('1'));
+    sender.sendInTime(reply('2'));
+    await runtime.advance(5);
+    expect(frames).toEqual([]);
+    sender.send(reply('3'));
+    await runtime.advance(0);
+    expect(types()).toEqual([['1', '2', '3']]);
+    sender.sendInTime(reply('4'));
+    await runtime.advance(20);
+    expect(types()).toEqual([['1', '2', '3'], ['4']]);
+    expect(runtime.pendingTimers).toBe(0);
+    sender.sendInTime(reply('5'));
+    sender.down('gone');
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
   it('sends what is queued before it closes, and nothing afterwards', async () => {
     const runtime = manualRuntime();
     const { link: sender, frames, closed, ends } = link(runtime);

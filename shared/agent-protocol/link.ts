@@ -33,6 +33,9 @@ export interface LinkOptions<Incoming> {
 /** A message of about half a frame starts a new frame, so that frames stay well under the receiver's limit. */
 const FRAME_TARGET_LENGTH = MAX_FRAME_BYTES / 8;
 
+/** How long a message that has time waits at most for another one that leaves anyway. */
+const IN_TIME_MS = 20;
+
 /** After a silence, how long to look once more: a process that was itself held up has unread input waiting. */
 const SECOND_LOOK_MS = 1000;
 
@@ -40,6 +43,7 @@ export class Link<Incoming extends { type: string }, Outgoing extends { type: st
   readonly #options: LinkOptions<Incoming>;
   #outbox: string[] = [];
   #flushing = false;
+  #inTime: Timer | undefined;
   #ended = false;
   #heardAtMs: number;
   #sentAtMs: number;
@@ -69,9 +73,19 @@ export class Link<Incoming extends { type: string }, Outgoing extends { type: st
     this.#options.runtime.timers.soon(() => this.flush());
   }
 
+  /** Queues a message that nobody waits for: it leaves with the next one, or after a moment. */
+  sendInTime(message: Outgoing): void {
+    if (this.#ended) return;
+    this.#outbox.push(JSON.stringify(message));
+    if (this.#flushing) return;
+    this.#inTime ??= this.#options.runtime.timers.after(IN_TIME_MS, () => this.flush());
+  }
+
   /** Sends what is queued now. */
   flush(): void {
     this.#flushing = false;
+    this.#inTime?.cancel();
+    this.#inTime = undefined;
     if (this.#ended) return;
     let frame: string[] = [];
     let length = 0;
@@ -138,6 +152,7 @@ export class Link<Incoming extends { type: string }, Outgoing extends { type: st
     this.#ended = true;
     for (const timer of this.#timers) timer.cancel();
     this.#timers = [];
+    this.#inTime?.cancel();
     this.#options.onDown(reason);
   }
 

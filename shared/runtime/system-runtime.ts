@@ -1,4 +1,4 @@
-import { v7 as uuidv7 } from 'uuid';
+import { newIds } from './new-ids.js';
 import type { Runtime } from './runtime.js';
 
 /** A timer of Node holds at most 2^31 - 1 ms (24.8 days) and fires at once for more; a longer delay takes several. */
@@ -22,5 +22,5 @@ export const systemRuntime: Runtime = {
     soon: (action) => void setImmediate(action),
   },
   random: () => Math.random(),
-  newId: () => uuidv7(),
+  newId: newIds(() => Date.now()),
 };

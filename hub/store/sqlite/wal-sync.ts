@@ -2,6 +2,10 @@
 import { close, fdatasync, open } from 'node:fs';
 import { promisify } from 'node:util';
 
+const openFile = promisify(open);
+const syncFile = promisify(fdatasync);
+const closeFile = promisify(close);
+
 export interface WalSync {
   /** Resolves when every transaction that was committed before is safe against a loss of power. */
   sync(): Promise<void>;
@@ -18,11 +22,11 @@ export function walSync(databaseFile: string): WalSync {
   let handle: Promise<number> | undefined;
   return {
     sync: async () => {
-      handle ??= promisify(open)(`${databaseFile}-wal`, 'r+');
-      await promisify(fdatasync)(await handle);
+      handle ??= openFile(`${databaseFile}-wal`, 'r+');
+      await syncFile(await handle);
     },
     close: async () => {
-      if (handle) await promisify(close)(await handle);
+      if (handle) await closeFile(await handle);
     },
   };
 }
