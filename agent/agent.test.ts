@@ -302,6 +302,27 @@ describe('batch jobs', () => {
     expect(result.logText).toContain('is no output file: its name must use');
   });
 
+  test('what they put into WORKBENCH_OUTPUT_STORAGE is sent for the output storage', async () => {
+    await startReadyAgent();
+    const { storedFiles, outputs } = await run(
+      'printf movie > "$WORKBENCH_OUTPUT_STORAGE/movie.bin"; printf x > out.txt; exit 3',
+    );
+    expect(outputs).toEqual({ 'out.txt': 'x' });
+    expect(storedFiles?.map(({ path, digest }) => [path, hub.contents.get(digest)?.toString()])).toEqual([
+      ['movie.bin', 'movie'],
+    ]);
+  });
+
+  test.each([false, undefined])('and is left out, as the log says, when the hub says %s', async (said) => {
+    hub.outputStorage = said;
+    await startReadyAgent();
+    const { storedFiles, outcome, logText } = await run('printf x > "$WORKBENCH_OUTPUT_STORAGE/movie.bin"');
+    expect([outcome, storedFiles]).toEqual(['OK', undefined]);
+    expect(logText).toBe(
+      '[agent] "movie.bin" in WORKBENCH_OUTPUT_STORAGE is not stored: the hub has no output storage, or it is switched off ("storage.output.enabled" of the hub)\n',
+    );
+  });
+
   test('a daemon ends with its task, and the instance goes on', async () => {
     await startReadyAgent();
     const seen = hub.received.length;

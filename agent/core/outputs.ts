@@ -37,7 +37,14 @@ export function outputPath(bytes: Uint8Array): { readonly path: string } | { rea
   return fault === undefined ? { path } : { fault: `its name ${fault}` };
 }
 
-/** How much of outputs an agent takes of one task. */
+/** The same for a file of the folder for the output storage, where a name leaves no room for folders. */
+export function storedPath(bytes: Uint8Array): ReturnType<typeof outputPath> {
+  const named = outputPath(bytes);
+  if ('fault' in named || !named.path.includes('/')) return named;
+  return { fault: 'it lies in a folder; only files at the top of WORKBENCH_OUTPUT_STORAGE are stored' };
+}
+
+/** How much of outputs an agent takes of one task, what goes to the output storage included. */
 export interface OutputLimits {
   /** Of all files together. */
   readonly totalBytes: number;

@@ -15,9 +15,17 @@ describe('a report', () => {
           { path: 'b', ...FILE },
         ],
         log: { digest: 'bb', sizeBytes: 2 },
+        storedFiles: [
+          { path: 'a', ...FILE },
+          { path: 'c', digest: 'cc', sizeBytes: 3 },
+        ],
       },
     );
-    expect(filesOfReport(report)).toEqual([FILE, { digest: 'bb', sizeBytes: 2 }]);
+    expect(filesOfReport(report)).toEqual([
+      FILE,
+      { digest: 'cc', sizeBytes: 3 },
+      { digest: 'bb', sizeBytes: 2 },
+    ]);
   });
 
   test('has a message that fits', () => {
@@ -27,8 +35,9 @@ describe('a report', () => {
   });
 
   test('of more files than one message can list is a failure that says so', () => {
-    const outputFiles = Array.from({ length: 200_000 }, (_, index) => ({ path: `f${index}`, ...FILE }));
-    expect(attemptReport(REF, { outcome: 'OK', message: null }, { outputFiles, log: null })).toEqual({
+    const files = Array.from({ length: 100_000 }, (_, index) => ({ path: `f${index}`, ...FILE }));
+    const both = { outputFiles: files, storedFiles: files, log: null };
+    expect(attemptReport(REF, { outcome: 'OK', message: null }, both)).toEqual({
       ...REF,
       outcome: 'FAILED',
       message: 'the job left 200000 output files, more than a result can list',

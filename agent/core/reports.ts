@@ -17,27 +17,33 @@ export interface Ending {
   readonly hostFault?: boolean;
 }
 
+type ReportedFiles = Pick<AttemptReport, 'outputFiles' | 'log'> & {
+  readonly storedFiles?: AttemptReport['storedFiles'] | undefined;
+};
+
 /** Makes the report; one that is too long to be sent becomes FAILED, with the reason. */
 export function attemptReport(
   ref: AttemptRef,
   ending: Ending,
-  files: Pick<AttemptReport, 'outputFiles' | 'log'> = { outputFiles: [], log: null },
+  { storedFiles = [], ...files }: ReportedFiles = { outputFiles: [], log: null },
 ): AttemptReport {
   const { taskId, attempt, instanceId } = ref;
   const message = ending.message === null ? null : shortened(ending.message);
   const hostFault = ending.hostFault === true ? { hostFault: true } : {};
   const report = { taskId, attempt, instanceId, outcome: ending.outcome, message, ...hostFault, ...files };
+  const named = [...files.outputFiles, ...storedFiles];
   let length = 0;
-  for (const { path } of files.outputFiles) length += path.length * 2 + 120;
-  if (length <= MAX_REPORT_LENGTH) return report;
-  const tooMany = `the job left ${files.outputFiles.length} output files, more than a result can list`;
+  for (const { path } of named) length += path.length * 2 + 120;
+  if (length <= MAX_REPORT_LENGTH) return storedFiles.length === 0 ? report : { ...report, storedFiles };
+  const tooMany = `the job left ${named.length} output files, more than a result can list`;
   return { ...report, outcome: 'FAILED', message: tooMany, outputFiles: [] };
 }
 
 /** Every content that a report names, each once. */
-export function filesOfReport({ outputFiles, log }: AttemptReport): FileRef[] {
+export function filesOfReport({ outputFiles, storedFiles = [], log }: AttemptReport): FileRef[] {
   const files = new Map<string, FileRef>();
-  for (const { digest, sizeBytes } of outputFiles) files.set(digest, { digest, sizeBytes });
+  for (const { digest, sizeBytes } of [...outputFiles, ...storedFiles])
+    files.set(digest, { digest, sizeBytes });
   if (log) files.set(log.digest, log);
   return [...files.values()];
 }

@@ -5,11 +5,19 @@ import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { FileRef, NamedFileRef } from '@workbench-hub/shared/domain/job';
-import { byPath, type FileState, isOutput, isReserved, outputPath, outputsFault } from '../core/outputs.js';
+import {
+  byPath,
+  type FileState,
+  isOutput,
+  isReserved,
+  outputPath,
+  outputsFault,
+  storedPath,
+} from '../core/outputs.js';
 import { JobFailed } from '../core/ports/programs.js';
 import type { MovedFile, ReportFolder } from '../core/ports/spool.js';
 import type { Collected, CollectOptions } from '../core/ports/workspace.js';
-import { filesOf, joinBytes, stateFrom } from './files-of.js';
+import { type FoundFile, filesOf, joinBytes, stateFrom } from './files-of.js';
 
 const READS_OF_A_CHANGING_FILE = 3;
 const CHUNK_BYTES = 1024 * 1024;
@@ -17,38 +25,80 @@ const CHUNK_BYTES = 1024 * 1024;
 /** What became of a file: neither digest nor fault when there is no regular file any more. */
 type Taken = FileRef | { readonly fault: string } | { readonly gone: true };
 
+export interface Folders {
+  readonly files: string;
+  readonly outputStorage: string;
+}
+
 /** `staged` holds the state of the files as they were given to the job, by their path as latin1 text. */
 export async function collect(
-  directory: string,
+  folders: Folders,
   staged: ReadonlyMap<string, FileState>,
   into: ReportFolder,
-  { limits, stay }: CollectOptions,
+  { limits, stay, isStored }: CollectOptions,
   signal: AbortSignal,
 ): Promise<Collected> {
-  const found: { bytes: Buffer; path: string; sizeBytes: number }[] = [];
-  const leftOut: { name: string; why: string }[] = [];
-  const leaveOut = (path: Buffer, why: string) => void leftOut.push({ name: path.toString(), why });
-
-  for await (const { path: bytes, state } of filesOf(directory, leaveOut)) {
-    signal.throwIfAborted();
-    if (!isOutput(staged.get(bytes.toString('latin1')), state) || isReserved(bytes.toString())) continue;
-    const named = outputPath(bytes);
-    if ('fault' in named) leaveOut(bytes, named.fault);
-    else found.push({ bytes, path: named.path, sizeBytes: Number(state.sizeBytes) });
-  }
+  const outputs = await find(folders.files, signal, ({ path, state }) => {
+    if (!isOutput(staged.get(path.toString('latin1')), state) || isReserved(path.toString())) return null;
+    return outputPath(path);
+  });
+  const stored = await find(folders.outputStorage, signal, ({ path }) =>
+    isStored ? storedPath(path) : { fault: STORAGE_OFF },
+  );
   // Before any of them is read: a hole of many GiB takes long to read and no place on the disk.
-  const fault = outputsFault(found, limits);
+  const fault = outputsFault([...outputs.files, ...stored.files], limits);
   if (fault !== undefined) throw new JobFailed(fault);
 
   const readAll = reader(limits.fileBytes, signal);
-  const files: NamedFileRef[] = [];
-  for (const { bytes, path } of found) {
+  const takeAll = async ({ files, leaveOut }: Findings) => {
+    const taken: NamedFileRef[] = [];
+    for (const { bytes, at, path } of files) {
+      signal.throwIfAborted();
+      const file = await take(at, into, stay, readAll);
+      if ('fault' in file) leaveOut(bytes, file.fault);
+      else if ('digest' in file) taken.push({ path, ...file });
+    }
+    return taken.sort(byPath);
+  };
+  return {
+    files: await takeAll(outputs),
+    leftOut: outputs.leftOut,
+    storedFiles: await takeAll(stored),
+    notStored: stored.leftOut,
+  };
+}
+
+const STORAGE_OFF =
+  'the hub has no output storage, or it is switched off ("storage.output.enabled" of the hub)';
+
+interface Findings {
+  /** `bytes` is the path as it stands on the disk, beneath the folder; `at` is the whole of it. */
+  readonly files: readonly { bytes: Buffer; at: Buffer; path: string; sizeBytes: number }[];
+  readonly leftOut: readonly { name: string; why: string }[];
+  leaveOut(path: Buffer, why: string): void;
+}
+
+/** The files of a folder that `pathOf` gives a path; null: they are none of the job's. */
+async function find(
+  folder: string,
+  signal: AbortSignal,
+  pathOf: (file: FoundFile) => ReturnType<typeof outputPath> | null,
+): Promise<Findings> {
+  const files: Findings['files'][number][] = [];
+  const leftOut: Findings['leftOut'][number][] = [];
+  const leaveOut = (path: Buffer, why: string) => void leftOut.push({ name: path.toString(), why });
+  for await (const file of filesOf(folder, leaveOut)) {
     signal.throwIfAborted();
-    const taken = await take(joinBytes(Buffer.from(directory), bytes), into, stay, readAll);
-    if ('fault' in taken) leaveOut(bytes, taken.fault);
-    else if ('digest' in taken) files.push({ path, ...taken });
+    const named = pathOf(file);
+    if (!named) continue;
+    const { path: bytes, state } = file;
+    if ('fault' in named) leaveOut(bytes, named.fault);
+    else {
+      const at = joinBytes(Buffer.from(folder), bytes);
+      files.push({ bytes, at, path: named.path, sizeBytes: Number(state.sizeBytes) });
+    }
   }
-  return { files: files.sort(byPath), leftOut };
+  return { files, leftOut, leaveOut };
 }
 
 async function take(path: Buffer, into: ReportFolder, stay: boolean, readAll: ReadAll): Promise<Taken> {

@@ -50,17 +50,20 @@ const inFiles = (path: string) => join(work.files, path);
 
 const LIMITS = { totalBytes: 1e9, fileBytes: 1e8, files: 1000 };
 
-async function collect(signal = NEVER, { stay = false, limits = LIMITS } = {}) {
+async function collect(signal = NEVER, { stay = false, limits = LIMITS, isStored = true } = {}) {
   const spool = await openSpool(join(directory, 'spool'), systemRuntime, pino({ level: 'silent' }));
   const folder = await spool.createFolder(REF);
-  const collected = await work.collect(folder, { limits, stay }, signal).finally(() => spool.close());
+  const collected = await work
+    .collect(folder, { limits, stay, isStored }, signal)
+    .finally(() => spool.close());
   const contents: Record<string, string> = {};
-  for (const { path, digest } of collected.files) {
+  const taken = [...collected.files, ...collected.storedFiles];
+  for (const { path, digest } of taken) {
     contents[path] = await readFile(join(directory, 'spool', 'files', folder.name, digest), 'utf8');
   }
   const spooled = await readdir(join(directory, 'spool', 'files', folder.name));
   // Nothing else is left there.
-  expect(spooled.sort()).toEqual([...new Set(collected.files.map(({ digest }) => digest))].sort());
+  expect(spooled.sort()).toEqual([...new Set(taken.map(({ digest }) => digest))].sort());
   return { ...collected, contents };
 }
 
@@ -164,6 +167,72 @@ describe('outputs', () => {
   test('are not collected further when nobody wants them', async () => {
     await writeFile(inFiles('new'), 'x');
     await expect(collect(AbortSignal.abort(new Error('canceled')))).rejects.toThrow('canceled');
+  });
+});
+
+describe('what is in the folder for the output storage', () => {
+  const inStorage = (path: string) => join(work.outputStorage, path);
+  beforeEach(() => work.seal());
+
+  test('is stored, beside the outputs and never among them', async () => {
+    await writeFile(inFiles('both'), 'an output');
+    await writeFile(inStorage('both'), 'stored');
+    await writeFile(inStorage('.workbench-a'), 'a');
+    await writeFile(inStorage('größe.csv'), 'stored');
+    const { files, storedFiles, leftOut, notStored } = await collect();
+    expect(files.map(({ path }) => path)).toEqual(['both']);
+    expect(storedFiles.map(({ path, sizeBytes }) => [path, sizeBytes])).toEqual([
+      ['.workbench-a', 1],
+      ['both', 6],
+      ['größe.csv', 6],
+    ]);
+    expect([leftOut, notStored]).toEqual([[], []]);
+  });
+
+  test('is left out, with the reason, when its name leaves no place for it', async () => {
+    await mkdir(inStorage('plots'));
+    await writeFile(inStorage('plots/a.png'), 'x');
+    await writeFile(inStorage('back\\slash'), 'x');
+    await writeFile(Buffer.concat([Buffer.from(inStorage('bad')), Buffer.from([0xff])]), 'x');
+    await symlink('/etc/passwd', inStorage('link'));
+    const { storedFiles, leftOut, notStored } = await collect();
+    expect([storedFiles, leftOut]).toEqual([[], []]);
+    expect(Object.fromEntries(notStored.map(({ name, why }) => [name, why]))).toEqual({
+      'back\\slash': expect.stringMatching(/^its name must use "\/"/),
+      'bad\ufffd': 'its name is not valid UTF-8',
+      'plots/a.png': 'it lies in a folder; only files at the top of WORKBENCH_OUTPUT_STORAGE are stored',
+    });
+  });
+
+  test('is left out when the hub takes none', async () => {
+    await writeFile(inStorage('a'), 'x'.repeat(2000));
+    const limits = { ...LIMITS, totalBytes: 1000 };
+    const { storedFiles, notStored } = await collect(NEVER, { isStored: false, limits });
+    expect(storedFiles).toEqual([]);
+    expect(notStored).toEqual([
+      {
+        name: 'a',
+        why: 'the hub has no output storage, or it is switched off ("storage.output.enabled" of the hub)',
+      },
+    ]);
+  });
+
+  test('counts for the limits of a task as outputs do', async () => {
+    await writeFile(inFiles('a'), 'x'.repeat(600));
+    await writeFile(inStorage('b'), 'x'.repeat(600));
+    await expect(collect(NEVER, { limits: { ...LIMITS, totalBytes: 1000 } })).rejects.toThrow(
+      'the job left 2 output files with 1.17 KiB (1200 bytes) in all',
+    );
+  });
+
+  test('is nothing when a job removed the folder, or put a link in its place', async () => {
+    await rm(work.outputStorage, { recursive: true });
+    expect(await collect()).toMatchObject({ storedFiles: [], notStored: [] });
+    await mkdir(join(directory, 'elsewhere'));
+    await writeFile(join(directory, 'elsewhere', 'secret'), 'x');
+    await symlink(join(directory, 'elsewhere'), work.outputStorage);
+    expect(await collect()).toMatchObject({ storedFiles: [], notStored: [] });
+    expect(await readdir(join(directory, 'elsewhere'))).toEqual(['secret']);
   });
 });
 

@@ -49,6 +49,7 @@ export async function openWorkspace(root: string, cache: DiskCache): Promise<Wor
 
 function workingDirectory(directory: string, cache: DiskCache): WorkingDirectory {
   const files = join(directory, 'files');
+  const outputStorage = join(directory, 'output-storage');
   const variables = join(directory, 'variables.json');
   const staged = new Map<string, FileState>();
 
@@ -72,7 +73,7 @@ function workingDirectory(directory: string, cache: DiskCache): WorkingDirectory
 
   return {
     files,
-    outputStorage: join(directory, 'output-storage'),
+    outputStorage,
     variables,
     placeFile: (path, digest) => place(join(files, path), cache.pathOf(digest), 0o644),
     placeScript: (index, digest) =>
@@ -83,7 +84,7 @@ function workingDirectory(directory: string, cache: DiskCache): WorkingDirectory
       for await (const { path, state } of filesOf(files, () => undefined))
         staged.set(path.toString('latin1'), state);
     },
-    collect: (into, options, signal) => collect(files, staged, into, options, signal),
+    collect: (into, options, signal) => collect({ files, outputStorage }, staged, into, options, signal),
     keep: () => writeFile(join(directory, KEPT_MARK), ''),
     discard: () => removeTree(directory),
   };

@@ -20,7 +20,8 @@ export async function* filesOf(
   const folders: Buffer[] = [Buffer.alloc(0)];
   for (let folder = folders.pop(); folder; folder = folders.pop()) {
     const at = joinBytes(base, folder);
-    await openFolder(at);
+    // A job may have put a link in its place.
+    if (!(await openFolder(at))) continue;
     const entries = await readdir(at, { encoding: 'buffer', withFileTypes: true }).catch((error: unknown) => {
       const { code } = error as NodeJS.ErrnoException;
       if (code !== 'ENOENT' && code !== 'ENOTDIR')
@@ -46,14 +47,16 @@ export function joinBytes(folder: Buffer, name: Buffer): Buffer {
   return name.length === 0 ? folder : Buffer.concat([folder, SLASH, name]);
 }
 
-/** Gives its owner all rights again; a folder of somebody else stays as it is. */
-async function openFolder(path: Buffer): Promise<void> {
+/** Gives its owner all rights again; a folder of somebody else stays as it is. False when it is no folder. */
+async function openFolder(path: Buffer): Promise<boolean> {
   try {
-    const { mode } = await lstat(path);
-    if ((mode & 0o700) !== 0o700) await chmod(path, (mode & 0o7777) | 0o700);
+    const found = await lstat(path);
+    if (!found.isDirectory()) return false;
+    if ((found.mode & 0o700) !== 0o700) await chmod(path, (found.mode & 0o7777) | 0o700);
   } catch {
     // Whether it can be read is found out by reading it.
   }
+  return true;
 }
 
 async function stateOf(path: Buffer): Promise<FileState | 'NO_RIGHT' | undefined> {

@@ -44,7 +44,13 @@ export class AgentEngine implements Service {
     const jobs = new Jobs({
       instances,
       reporting,
-      batchJobs: new BatchJobs(settings, { contents, workspace, runtime, log }),
+      batchJobs: new BatchJobs(settings, {
+        contents,
+        workspace,
+        runtime,
+        log,
+        isOutputStored: () => session.storesOutputs,
+      }),
       spool,
       runtime,
       log,

@@ -23,6 +23,7 @@ export class HubSession implements Service {
   readonly #stopped = new AbortController();
   #connection: HubConnection | null = null;
   #joinedAtMs = 0;
+  #storesOutputs = false;
   #waiting: ((connection: HubConnection) => void)[] = [];
   #running: Promise<void> = Promise.resolve();
   /** Of each address, why it was not joined the last times, and how often in a row. */
@@ -39,6 +40,11 @@ export class HubSession implements Service {
   /** The hub that is joined now. */
   get connection(): HubConnection | null {
     return this.#connection;
+  }
+
+  /** Whether the hub takes files for its output storage, as the one said that was joined last. */
+  get storesOutputs(): boolean {
+    return this.#storesOutputs;
   }
 
   /** The hub that is joined, or the next one that will be; rejects with the signal's reason. */
@@ -117,6 +123,7 @@ export class HubSession implements Service {
 
   #onJoined(connection: HubConnection): void {
     this.#connection = connection;
+    this.#storesOutputs = connection.storesOutputs;
     this.#joinedAtMs = this.#runtime.clock.monotonicMs();
     this.#failures.clear();
     connection.ended.addEventListener('abort', () => {

@@ -188,6 +188,7 @@ class Joining {
     protocolVersion,
     heartbeatIntervalMs,
     silenceLimitMs,
+    outputStorage = false,
   }: HubMessage & { type: 'welcome' }): void {
     if (this.#joined) return;
     if (!AGENT_PROTOCOL_VERSIONS.includes(protocolVersion)) {
@@ -196,14 +197,15 @@ class Joining {
     }
     this.#joined = true;
     this.#link?.watch(heartbeatIntervalMs, silenceLimitMs);
-    this.#listener.onJoined(this.#connection());
+    this.#listener.onJoined(this.#connection(outputStorage));
   }
 
-  #connection(): HubConnection {
+  #connection(storesOutputs: boolean): HubConnection {
     const send = (message: AgentMessage) => this.#link?.send(message);
     return {
       ended: this.#ended.signal,
       files: this.#options.files(this.#address, this.#token),
+      storesOutputs,
       isCongested: () => (this.#transport?.bufferedBytes() ?? 0) > CONGESTED_BYTES,
       sendInstance: (instance) => send({ type: 'instance', instance: instanceMessage(instance) }),
       sendOutput: (ref: AttemptRef, offset, text) => send({ type: 'output', ref, offset, text }),

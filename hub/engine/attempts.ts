@@ -91,6 +91,12 @@ export class Attempts {
     if (consequence.kind === 'END') {
       const endedAtMs = clock.nowMs();
       const storedFiles = storage.outputsOf(task, stored, endedAtMs);
+      if (stored.length > storedFiles.length) {
+        log.warn(
+          { taskId: task.id, files: stored.length },
+          'files that a task put into the output storage were dropped: it is not enabled (storage.output.enabled)',
+        );
+      }
       const [counted] = await queue.end([{ ref, ending: consequence.ending, endedAtMs, storedFiles }]);
       if (!counted) return false;
       this.#options.metrics.ended(

@@ -51,7 +51,6 @@ export async function answerWithFile(
       'content-type': 'application/octet-stream',
       'content-length': String(end - start),
       'content-disposition': attachment(name),
-      'x-content-type-options': 'nosniff',
       ...(range ? { 'content-range': contentRange(range, sizeBytes) } : {}),
     },
   });

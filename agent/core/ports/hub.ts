@@ -56,6 +56,8 @@ export interface HubConnection {
   /** Aborted when the connection has ended. */
   readonly ended: AbortSignal;
   readonly files: FileTransfer;
+  /** Whether the hub takes files for its output storage. */
+  readonly storesOutputs: boolean;
   /** True when much of what was sent has not left yet: what may be left out should be. */
   isCongested(): boolean;
   sendInstance(instance: InstanceState): void;

@@ -8,6 +8,7 @@ import type { ReportFolder } from './spool.js';
 export interface WorkingDirectory {
   /** Where scripts run; what is new or changed in it afterwards is the output. */
   readonly files: string;
+  /** What is in it afterwards goes to the output storage. */
   readonly outputStorage: string;
   readonly variables: string;
   /** Puts a cached content under `path` into `files`, gives where it is. */
@@ -31,11 +32,21 @@ export interface CollectOptions {
   readonly limits: OutputLimits;
   /** Whether outputs must stay where they are; otherwise they may be moved, which costs nothing. */
   readonly stay: boolean;
+  /** Whether the hub takes files for its output storage. */
+  readonly isStored: boolean;
 }
 
 export interface Collected {
   readonly files: readonly NamedFileRef[];
-  readonly leftOut: readonly { readonly name: string; readonly why: string }[];
+  readonly leftOut: readonly LeftOut[];
+  /** Files for the output storage; each path is a name. */
+  readonly storedFiles: readonly NamedFileRef[];
+  readonly notStored: readonly LeftOut[];
+}
+
+export interface LeftOut {
+  readonly name: string;
+  readonly why: string;
 }
 
 export interface Workspace {

@@ -33,11 +33,14 @@ export interface BatchNeeds {
   readonly workspace: Workspace;
   readonly runtime: Runtime;
   readonly log: Logger;
+  /** Whether the hub takes files for its output storage. */
+  readonly isOutputStored: () => boolean;
 }
 
 export interface BatchEnd {
   readonly ending: Ending;
   readonly outputFiles: AttemptReport['outputFiles'];
+  readonly storedFiles?: AttemptReport['storedFiles'] | undefined;
 }
 
 const TRANSFERS_AT_A_TIME = 4;
@@ -92,12 +95,17 @@ export class BatchJobs {
       environment: jobEnvironment(taskId, job.variables, { model, variables, outputStorage }),
     });
     const { keepWorkingDirectories, outputLimits: limits } = this.#settings;
-    const options = { limits, stay: keepWorkingDirectories !== 'never' };
+    const stay = keepWorkingDirectories !== 'never';
+    const options = { limits, stay, isStored: this.#needs.isOutputStored() };
     const collected = await inOwnFolders('the outputs could not be kept', async () =>
       directory.collect(await folder(), options, run.signal),
     );
     for (const { name, why } of collected.leftOut) print(`${JSON.stringify(name)} is no output file: ${why}`);
-    return { ending: { outcome: status, message }, outputFiles: collected.files };
+    for (const { name, why } of collected.notStored) {
+      print(`${JSON.stringify(name)} in WORKBENCH_OUTPUT_STORAGE is not stored: ${why}`);
+    }
+    const { files: outputFiles, storedFiles } = collected;
+    return { ending: { outcome: status, message }, outputFiles, storedFiles };
   }
 
   async #execute(run: AttemptRun, batch: BatchRun) {

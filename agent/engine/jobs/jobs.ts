@@ -91,7 +91,7 @@ export class Jobs {
     run.taskLog = taskLog;
     run.claim.listen((text) => taskLog.append(text));
 
-    const { ending, outputFiles } = await this.#work(run, job, folder, taskLog);
+    const { ending, outputFiles, storedFiles } = await this.#work(run, job, folder, taskLog);
     if (ending.outcome === 'RETURNED') {
       await this.#giveBack(run, ending, taskLog, folder);
       return;
@@ -103,7 +103,7 @@ export class Jobs {
     } catch (error) {
       this.#needs.log.error({ err: error, taskId: run.ref.taskId }, "a task's log could not be kept");
     }
-    const report = attemptReport(run.ref, ending, { outputFiles, log });
+    const report = attemptReport(run.ref, ending, { outputFiles, log, storedFiles });
     const folderName = await folder.nameIfOpened();
     this.#running.delete(attemptKey(run.ref));
     run.claim.release(ending.outcome === 'OK' || ending.outcome === 'ERROR');
