@@ -192,17 +192,27 @@ module.exports = {
     onlyIn(
       'hono-only-in-http',
       'hono|@hono/[^/]+',
-      '^hub/http/',
+      ['^hub/http/', '^test/bench/peers/'],
       'Only the HTTP adapter knows which framework answers.',
     ),
-    onlyIn('sqlite-only-in-store', 'better-sqlite3', '^hub/store/', 'SQL stays in the store, in full view.'),
     onlyIn(
       'prom-client-only-in-metrics',
       'prom-client',
       '^hub/metrics/',
       'What is counted is a port of core; how it is told to Prometheus is one adapter.',
     ),
-    onlyIn('postgres-only-in-store', 'pg', '^hub/store/', 'SQL stays in the store, in full view.'),
+    onlyIn(
+      'sqlite-only-in-store',
+      'better-sqlite3',
+      ['^hub/store/', '^test/bench/peers/'],
+      'SQL stays in the store, in full view.',
+    ),
+    onlyIn(
+      'postgres-only-in-store',
+      'pg',
+      ['^hub/store/', '^test/bench/peers/'],
+      'SQL stays in the store, in full view.',
+    ),
     onlyIn(
       'sockets-only-at-the-ends-of-the-link',
       'ws',

@@ -3,7 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { runWorkload } from './run-workload.js';
 import { WORKLOADS } from './workloads.js';
 
-async function inSmall(name: string): Promise<{ said: string[]; figures: string[] }> {
+interface Measured {
+  readonly said: readonly string[];
+  readonly figures: readonly string[];
+  readonly processes: readonly string[];
+}
+
+async function inSmall(name: string, only?: readonly string[]): Promise<Measured> {
   const workload = WORKLOADS.find((each) => each.name === name);
   if (!workload) throw new Error(`there is no workload ${name}`);
   const said: string[] = [];
@@ -12,15 +18,45 @@ async function inSmall(name: string): Promise<{ said: string[]; figures: string[
     scale: 0.001,
     seed: 1,
     plans: true,
+    ...(only ? { only } : {}),
     say: (line) => said.push(line),
   });
   for (const { median } of figures) expect(median).not.toBeNaN();
   for (const { cpuS, peakRssMib } of processes) expect([cpuS, peakRssMib]).not.toContain(Number.NaN);
-  return { said, figures: figures.map((figure) => figure.name) };
+  return { said, figures: figures.map((figure) => figure.name), processes: processes.map((use) => use.name) };
 }
 
+/** Many processes are started, perhaps on a busy machine. */
+const TIMEOUT_MS = 180_000;
+
 // It reads what the processes use from /proc.
-describe.skipIf(process.platform !== 'linux')('in small, the workload', () => {
+describe.skipIf(process.platform !== 'linux')('in small, the workload', { timeout: TIMEOUT_MS }, () => {
+  it.each([
+    ['w0', 'creates'],
+    ['w1', 'tasks'],
+    ['w1c', 'round trips'],
+    ['w2', 'round trip, median'],
+    ['w4', 'tasks'],
+  ])('%s measures hub and limit in turn, and what their processes use', async (name, figure) => {
+    const { figures, processes } = await inSmall(name, ['hub', 'limit pipeline']);
+    expect(figures).toEqual(expect.arrayContaining([`hub: ${figure}`, `limit pipeline: ${figure}`]));
+    expect(processes).toEqual(
+      expect.arrayContaining(['hub: hub', 'limit pipeline: front', 'limit pipeline: worker']),
+    );
+  });
+
+  it('w1 measures every peer whose server is installed, and says which are not', async () => {
+    const peers = ['bullmq always', 'bullmq everysec', 'graphile batch', 'beanstalkd'];
+    const { said, figures } = await inSmall('w1', peers);
+    const measured = peers.filter((peer) => figures.includes(`${peer}: tasks`));
+    const skipped = peers.filter((peer) =>
+      said.some(
+        (line) => line.startsWith(`w1: NOT MEASURED: ${peer}: `) && line.includes('is not installed'),
+      ),
+    );
+    expect([...measured, ...skipped].sort()).toEqual([...peers].sort());
+  });
+
   it('lists finds what it is looking for, and shows query plans', async () => {
     const { said, figures } = await inSmall('lists');
     expect(figures).toEqual(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { figuresOf, quantile, withinLimit } from './figures.js';
+import { figuresOf, quantile, verdictOn, withinLimit } from './figures.js';
 import { tableOf } from './table.js';
 
 const sample = (name: string, value: number) => ({ name, value, unit: 'ms', limit: 5 }) as const;
@@ -20,6 +20,26 @@ describe('figures', () => {
     expect(() => figuresOf([[sample('a', 1)], [sample('b', 1)]])).toThrow(
       'a was not measured once in every run',
     );
+  });
+
+  it('meet targets or miss them, where both are measured', () => {
+    const figures = figuresOf([[sample('hub', 9), sample('peer', 5)]]);
+    const target = { figure: 'hub', is: 'at least', value: 1.5 } as const;
+    expect(verdictOn({ ...target, times: 'peer' }, figures)).toEqual({
+      target: 'hub at least 1.5 times peer',
+      measured: 9,
+      wanted: 7.5,
+      verdict: 'met',
+    });
+    expect(verdictOn({ ...target, is: 'at most' }, figures)).toMatchObject({
+      wanted: 1.5,
+      verdict: 'MISSED',
+    });
+    expect(verdictOn({ ...target, times: 'other' }, figures)).toMatchObject({
+      measured: 9,
+      wanted: null,
+      verdict: 'NOT MEASURED',
+    });
   });
 
   it('take quantiles from the values as they are', () => {

@@ -1,5 +1,5 @@
 /** From the samples of several runs to figures with their spread. */
-import type { Sample, Unit } from './workload.js';
+import type { Sample, Target, Unit } from './workload.js';
 
 export interface Figure {
   readonly name: string;
@@ -38,4 +38,24 @@ export function figuresOf(runs: readonly (readonly Sample[])[]): Figure[] {
 /** True when its median keeps the limit, if there is one. */
 export function withinLimit({ median, limit }: Figure): boolean {
   return limit === undefined || median < limit;
+}
+
+export interface Verdict {
+  /** What was wanted, in words. */
+  readonly target: string;
+  readonly measured: number | null;
+  readonly wanted: number | null;
+  readonly verdict: 'met' | 'MISSED' | 'NOT MEASURED';
+}
+
+/** What became of a target. */
+export function verdictOn({ figure, is, value, times }: Target, figures: readonly Figure[]): Verdict {
+  const medianOf = (name: string) => figures.find((each) => each.name === name)?.median ?? null;
+  const measured = medianOf(figure);
+  const yardstick = times === undefined ? 1 : medianOf(times);
+  const wanted = yardstick === null ? null : value * yardstick;
+  const target = `${figure} ${is} ${value}${times === undefined ? '' : ` times ${times}`}`;
+  if (measured === null || wanted === null) return { target, measured, wanted, verdict: 'NOT MEASURED' };
+  const met = is === 'at least' ? measured >= wanted : measured <= wanted;
+  return { target, measured, wanted, verdict: met ? 'met' : 'MISSED' };
 }

@@ -1,5 +1,5 @@
 /** What was measured, and on what. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem, type } from 'node:os';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 
@@ -36,10 +36,86 @@ export function peakRssMib(pid: number): number {
 
 /** Time that a process has spent computing, in all its threads. */
 export function cpuSeconds(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name of the program may hold anything; behind its bracket, user and system time are the 12th and 13th field.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const fields = statFields(pid);
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S;
+}
+
+/** What a process has used, and those beneath it together, also those that have ended. */
+export interface TreeUse {
+  readonly own: Use;
+  /** Undefined when there are none. */
+  readonly beneath?: Use & { readonly count: number };
+}
+
+interface Use {
+  readonly cpuS: number;
+  readonly peakRssMib: number;
+}
+
+export function treeUse(pid: number): TreeUse {
+  const beneath = descendants(pid);
+  const own = { cpuS: cpuSeconds(pid), peakRssMib: peakRssMib(pid) };
+  if (beneath.length === 0) return { own };
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+  return {
+    own,
+    beneath: {
+      count: beneath.length,
+      cpuS: sum(beneath.map(cpuSeconds)) + sum([pid, ...beneath].map(endedChildrenCpuSeconds)),
+      // What they share counts once; at this moment, for nobody keeps the peak of a sum.
+      peakRssMib: sum(beneath.map(shareKib)) / 1024,
+    },
+  };
+}
+
+/** Processor seconds of the whole machine: more than the measured processes have used is the neighbours' part. */
+export function machineCpuSeconds(): number {
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softIrq = 0] = (
+    readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? ''
+  )
+    .trim()
+    .split(/\s+/)
+    .slice(1)
+    .map(Number);
+  return (user + nice + system + irq + softIrq) / TICKS_PER_S;
+}
+
+function descendants(pid: number): number[] {
+  const parents = readdirSync('/proc')
+    .map(Number)
+    .filter((each) => each > 0)
+    .flatMap((each) => ifThere(() => [[each, Number(statFields(each)[1])] as const]));
+  const found: number[] = [];
+  for (let next: readonly number[] = [pid]; next.length > 0; ) {
+    next = parents.filter(([, parent]) => next.includes(parent)).map(([each]) => each);
+    found.push(...next);
+  }
+  return found;
+}
+
+function endedChildrenCpuSeconds(pid: number): number {
+  const fields = statFields(pid);
+  return (Number(fields[13]) + Number(fields[14])) / TICKS_PER_S;
+}
+
+function shareKib(pid: number): number {
+  return Number(/^Pss:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1]);
+}
+
+/** From the state on, which is the third field. */
+function statFields(pid: number): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // The name of the program may hold anything; the fields behind its bracket do not.
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+}
+
+/** Nothing when the process has ended meanwhile. */
+function ifThere<T>(read: () => T[]): T[] {
+  try {
+    return read();
+  } catch {
+    return [];
+  }
 }
 
 function statusKib(pid: number, name: string): number {

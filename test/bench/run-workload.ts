@@ -1,6 +1,6 @@
 import { endPrograms } from '../support/programs.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
-import { type Figure, figuresOf } from './figures.js';
+import { type Figure, figuresOf, type Verdict, verdictOn } from './figures.js';
 import type { ProcessUse, Sample, Workload, WorkloadOptions } from './workload.js';
 
 export interface WorkloadResult {
@@ -8,8 +8,9 @@ export interface WorkloadResult {
   readonly what: string;
   readonly runs: number;
   readonly figures: readonly Figure[];
-  /** Of the whole workload, preparation included. */
+  readonly targets: readonly Verdict[];
   readonly processes: readonly ProcessUse[];
+  readonly skipped: readonly string[];
 }
 
 /** Runs a workload and clears away whatever it has made. */
@@ -26,8 +27,17 @@ export async function runWorkload(
         options.say(`${workload.name}: run ${run} of ${runs}`);
         samples.push(await ready.measure());
       }
-      const { name, what } = workload;
-      return { workload: name, what, runs, figures: figuresOf(samples), processes: ready.use() };
+      const { name, what, targets = [] } = workload;
+      const figures = figuresOf(samples);
+      return {
+        workload: name,
+        what,
+        runs,
+        figures,
+        targets: targets.map((target) => verdictOn(target, figures)),
+        processes: ready.use(),
+        skipped: ready.skipped?.() ?? [],
+      };
     } finally {
       await ready.end();
     }

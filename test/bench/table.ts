@@ -1,4 +1,5 @@
-import { type Figure, withinLimit } from './figures.js';
+import { type Figure, type Verdict, withinLimit } from './figures.js';
+import type { ProcessUse } from './workload.js';
 
 /** Figures as lines of text, in columns. */
 export function tableOf(figures: readonly Figure[]): string {
@@ -10,23 +11,42 @@ export function tableOf(figures: readonly Figure[]): string {
     shown(figure.highest),
     figure.limit === undefined ? '' : `< ${figure.limit}${withinLimit(figure) ? '' : '  BEYOND'}`,
   ]);
-  const lines = [['figure', 'median', 'unit', 'lowest', 'highest', 'limit'], ...rows];
+  return inColumns([['figure', 'median', 'unit', 'lowest', 'highest', 'limit'], ...rows], [1, 3, 4]);
+}
+
+/** What became of the targets. */
+export function targetTable(verdicts: readonly Verdict[]): string {
+  const number = (value: number | null) => (value === null ? '' : shown(value));
+  const rows = verdicts.map(({ target, measured, wanted, verdict }) => [
+    target,
+    number(measured),
+    number(wanted),
+    verdict,
+  ]);
+  return inColumns([['target', 'measured', 'wanted', ''], ...rows], [1, 2]);
+}
+
+/** What the processes have used. */
+export function processTable(processes: readonly ProcessUse[]): string {
+  const rows = processes.map(({ name, cpuS, peakRssMib }) => [name, shown(cpuS), peakRssMib.toFixed(0)]);
+  return inColumns([['process', 'CPU s', 'MiB at most'], ...rows], [1, 2]);
+}
+
+/** Columns of numbers stand on the right. */
+function inColumns(lines: readonly (readonly string[])[], numbers: readonly number[]): string {
   const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
   return lines
     .map((line) =>
       line
         .map((cell, column) => {
           const width = widths?.[column] ?? 0;
-          return NUMBERS.has(column) ? cell.padStart(width) : cell.padEnd(width);
+          return numbers.includes(column) ? cell.padStart(width) : cell.padEnd(width);
         })
         .join('  ')
         .trimEnd(),
     )
     .join('\n');
 }
-
-/** Columns that hold numbers. */
-const NUMBERS = new Set([1, 3, 4]);
 
 /** Three digits that mean something. */
 function shown(value: number): string {

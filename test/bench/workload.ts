@@ -12,6 +12,16 @@ export interface Sample {
   readonly limit?: number;
 }
 
+/** What a workload is to reach: its own figure, or that of another as a yardstick. */
+export interface Target {
+  /** Name of the figure. */
+  readonly figure: string;
+  readonly is: 'at least' | 'at most';
+  /** So much, or so many times the other figure. */
+  readonly value: number;
+  readonly times?: string;
+}
+
 /** What a process has used by now. */
 export interface ProcessUse {
   readonly name: string;
@@ -25,6 +35,8 @@ export interface WorkloadOptions {
   readonly seed: number;
   /** Part of the full size, above 0 up to 1: small ones are for finding out whether it works. */
   readonly scale: number;
+  /** Measures these alone, of those that a workload compares; by default all. */
+  readonly only?: readonly string[];
   /** Shows query plans, where there are any. */
   readonly plans: boolean;
   readonly say: (line: string) => void;
@@ -35,6 +47,8 @@ export interface ReadyWorkload {
   measure(): Promise<Sample[]>;
   /** What its processes have used; asked for before `end`. */
   use(): ProcessUse[];
+  /** What could not be measured on this machine, and why, in words. */
+  skipped?(): string[];
   /** Ends everything that was started. */
   end(): Promise<void>;
 }
@@ -43,5 +57,7 @@ export interface Workload {
   readonly name: string;
   /** In one line. */
   readonly what: string;
+  /** Beside the limits of single samples. */
+  readonly targets?: readonly Target[];
   prepare(options: WorkloadOptions): Promise<ReadyWorkload>;
 }

@@ -1,0 +1,37 @@
+/** The load generator, in a process of its own: what it uses does not count for what is measured. */
+import { once } from 'node:events';
+import type { Sample } from '../workload.js';
+import { LoadClient, type LoadClientOptions } from './load-client.js';
+import { LOADS, type LoadName } from './loads.js';
+
+/** What it is told first; after each mark it waits for any further message. */
+export interface LoadOrder extends LoadClientOptions {
+  readonly load: LoadName;
+  readonly count: number;
+}
+
+export type FromLoad =
+  | { readonly kind: 'begin' | 'end' }
+  | { readonly kind: 'done'; readonly samples: readonly Sample[] }
+  | { readonly kind: 'failed'; readonly why: string };
+
+const say = (message: FromLoad) => process.send?.(message);
+
+async function mark(kind: 'begin' | 'end'): Promise<void> {
+  say({ kind });
+  await once(process, 'message');
+}
+
+process.once('message', async ({ load, count, ...options }: LoadOrder) => {
+  const client = new LoadClient(options);
+  try {
+    const samples = await LOADS[load](client, count, { begin: () => mark('begin'), end: () => mark('end') });
+    say({ kind: 'done', samples });
+  } catch (error) {
+    say({ kind: 'failed', why: error instanceof Error ? `${error.stack}` : `${error}` });
+  } finally {
+    client.close();
+  }
+});
+// Nobody is left without whoever has started them.
+process.on('disconnect', () => process.exit());

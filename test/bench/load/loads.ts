@@ -1,0 +1,105 @@
+/** What the load generator can do. Every load tells when the measured part begins and ends, and gives its values. */
+import { quantile } from '../figures.js';
+import type { Sample } from '../workload.js';
+import type { LoadTask } from './dialects.js';
+import type { LoadClient } from './load-client.js';
+
+export type LoadName = 'create' | 'throughput' | 'processes' | 'closed-loop' | 'one-by-one';
+
+/** `begin` and `end` resolve when whoever measures has looked at the processes. */
+export interface Marks {
+  begin(): Promise<void>;
+  end(): Promise<void>;
+}
+
+export type Load = (client: LoadClient, count: number, marks: Marks) => Promise<Sample[]>;
+
+const WARM_TASKS = 500;
+const CHECKED_TASKS = 100;
+
+/** Creates only: nobody takes the tasks. */
+async function create(client: LoadClient, count: number, marks: Marks): Promise<Sample[]> {
+  const requests = client.tasks(count + WARM_TASKS, 'NOOP');
+  await client.createAll(requests.splice(0, WARM_TASKS));
+  await marks.begin();
+  const began = performance.now();
+  const { tookMs } = await client.createAll(requests);
+  const seconds = (performance.now() - began) / 1000;
+  await marks.end();
+  return [perS('creates', count / seconds), ...latencies('create', tookMs)];
+}
+
+/** All tasks are created as fast as it goes, and ended meanwhile. */
+function throughput(kind: LoadTask['kind']): Load {
+  return async (client, count, marks) => {
+    await warmUp(client, kind, Math.min(WARM_TASKS, count));
+    const endedBefore = await client.count();
+    const requests = client.tasks(count, kind);
+    await marks.begin();
+    const began = performance.now();
+    const { ids, tookMs } = await client.createAll(requests);
+    const createdS = (performance.now() - began) / 1000;
+    // Most have ended when the last one has: counting costs more than waiting.
+    await client.expectEnd(ids.at(-1) ?? '', kind);
+    await client.expectCount(endedBefore + count);
+    const endedS = (performance.now() - began) / 1000;
+    await marks.end();
+    const checked = ids.filter((_, at) => at % Math.ceil(count / CHECKED_TASKS) === 0);
+    await client.each(checked, (id, connection) => client.expectEnd(id, kind, connection));
+    return [perS('tasks', count / endedS), perS('creates', count / createdS), ...latencies('create', tookMs)];
+  };
+}
+
+/** Every connection creates a task, waits for its result, and goes on. */
+async function closedLoop(client: LoadClient, count: number, marks: Marks): Promise<Sample[]> {
+  await warmUp(client, 'NOOP', Math.min(WARM_TASKS, count));
+  const { seconds, tookMs } = await roundTrips(client, count, marks);
+  return [perS('round trips', count / seconds), ...latencies('round trip', tookMs)];
+}
+
+/** The same with the one connection that it is meant for: what a task takes when there is nothing else to do. */
+async function oneByOne(client: LoadClient, count: number, marks: Marks): Promise<Sample[]> {
+  await warmUp(client, 'NOOP', Math.min(WARM_TASKS, count));
+  const { tookMs } = await roundTrips(client, count, marks);
+  return latencies('round trip', tookMs);
+}
+
+async function roundTrips(client: LoadClient, count: number, marks: Marks) {
+  const tookMs: number[] = [];
+  const requests = client.tasks(count, 'NOOP');
+  await marks.begin();
+  const began = performance.now();
+  await client.each(requests, async (request, connection) => {
+    const sentAt = performance.now();
+    await client.expectEnd(await client.create(request, connection), 'NOOP', connection);
+    tookMs.push(performance.now() - sentAt);
+  });
+  const seconds = (performance.now() - began) / 1000;
+  await marks.end();
+  return { seconds, tookMs };
+}
+
+async function warmUp(client: LoadClient, kind: LoadTask['kind'], count: number): Promise<void> {
+  await client.each(client.tasks(count, kind), async (request, connection) => {
+    await client.expectEnd(await client.create(request, connection), kind, connection);
+  });
+}
+
+function perS(name: string, value: number): Sample {
+  return { name, value, unit: 'per s' };
+}
+
+function latencies(name: string, tookMs: readonly number[]): Sample[] {
+  return [
+    { name: `${name}, median`, value: quantile(tookMs, 0.5), unit: 'ms' },
+    { name: `${name}, 99 of 100`, value: quantile(tookMs, 0.99), unit: 'ms' },
+  ];
+}
+
+export const LOADS: Readonly<Record<LoadName, Load>> = {
+  create,
+  throughput: throughput('NOOP'),
+  processes: throughput('PROCESS'),
+  'closed-loop': closedLoop,
+  'one-by-one': oneByOne,
+};

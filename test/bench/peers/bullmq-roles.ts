@@ -1,0 +1,59 @@
+import { type Job, Queue, QueueEvents, Worker } from 'bullmq';
+import type { LoadTask } from '../load/dialects.js';
+import { serveFront } from './front.js';
+import { execute, type PeerRoles } from './role.js';
+
+const QUEUE = 'bench';
+/** As many ends as may pass before those who wait have seen them. */
+const EVENTS_KEPT = 100_000;
+
+/** BullMQ takes tasks without a priority before all others; a priority costs it a sorted set. */
+const PRIORITY = { HIGHEST: 1, OTHER: 10 } as const;
+
+const connectionTo = (port: number) => ({ host: '127.0.0.1', port, maxRetriesPerRequest: null });
+
+export const bullmqRoles: PeerRoles = {
+  async front({ serverPort }) {
+    const connection = connectionTo(serverPort);
+    const queue = new Queue<LoadTask>(QUEUE, { connection, streams: { events: { maxLen: EVENTS_KEPT } } });
+    const events = new QueueEvents(QUEUE, { connection });
+    await Promise.all([queue.waitUntilReady(), events.waitUntilReady()]);
+    const { port, ended } = await serveFront({
+      create: async (task) => {
+        const { priority } = task;
+        const options =
+          priority === undefined
+            ? {}
+            : { priority: priority === 'HIGHEST' ? PRIORITY.HIGHEST : PRIORITY.OTHER };
+        const { id } = await queue.add(task.kind, task, options);
+        return id ?? '';
+      },
+      read: async (id) => {
+        const job = (await queue.getJob(id)) as Job<LoadTask> | undefined;
+        if (!job) return undefined;
+        if (job.finishedOn === undefined) return { state: 'PENDING' };
+        if (job.failedReason) return { state: 'FAILED', result: job.failedReason };
+        return { state: 'COMPLETED', result: job.returnvalue };
+      },
+      countEnded: async () => {
+        const { completed = 0, failed = 0 } = await queue.getJobCounts('completed', 'failed');
+        return completed + failed;
+      },
+    });
+    events.on('completed', ({ jobId }) => ended(jobId));
+    events.on('failed', ({ jobId }) => ended(jobId));
+    return port;
+  },
+
+  async worker({ serverPort, slots }, go) {
+    const worker = new Worker<LoadTask>(QUEUE, ({ data }) => execute(data.kind), {
+      connection: connectionTo(serverPort),
+      concurrency: slots,
+      autorun: false,
+    });
+    worker.on('error', (error) => console.error(error));
+    await worker.waitUntilReady();
+    await go();
+    await worker.run();
+  },
+};

@@ -1,0 +1,34 @@
+/** A process of a peer: `peer-process.js <peer> front|worker <options as JSON>`. */
+import { once } from 'node:events';
+import type { PeerRoles, RoleOptions } from './role.js';
+
+/** What a process of a peer says: it is ready; a front says where it listens. */
+export interface Ready {
+  readonly port: number | null;
+}
+
+/** Each loads what it needs, and no more: its memory is measured. */
+const PEERS: Readonly<Record<string, () => Promise<PeerRoles>>> = {
+  bullmq: async () => (await import('./bullmq-roles.js')).bullmqRoles,
+  graphile: async () => (await import('./graphile-roles.js')).graphileRoles,
+  beanstalkd: async () => (await import('./beanstalkd-roles.js')).beanstalkdRoles,
+  limit: async () => (await import('./limit-roles.js')).limitRoles,
+};
+
+const say = (message: Ready) => process.send?.(message);
+
+// Nobody is left without whoever has started them.
+process.on('disconnect', () => process.exit());
+process.on('SIGTERM', () => process.exit());
+
+const [peer = '', role, json = ''] = process.argv.slice(2);
+const roles = await PEERS[peer]?.();
+if (!roles) throw new Error(`there is no peer ${peer}`);
+const options = JSON.parse(json) as RoleOptions;
+if (role === 'front') say({ port: await roles.front(options) });
+else {
+  await roles.worker(options, async () => {
+    say({ port: null });
+    await once(process, 'message');
+  });
+}

@@ -1,0 +1,30 @@
+/** What the processes of a peer do: the front takes requests, the worker executes tasks. */
+import { spawn } from 'node:child_process';
+import type { LoadTask } from '../load/dialects.js';
+
+/** What such a process is started with. */
+export interface RoleOptions {
+  readonly folder: string;
+  readonly slots: number;
+  /** Of the peer's own server, or for the worker of a limit, of the front. */
+  readonly serverPort: number;
+  /** Which of the variants of a peer. */
+  readonly variant: string;
+}
+
+export interface PeerRoles {
+  /** Resolves with the port of the front. */
+  front(options: RoleOptions): Promise<number>;
+  /** Gets ready, waits for `go`, and executes tasks from then on. */
+  worker(options: RoleOptions, go: () => Promise<void>): Promise<void>;
+}
+
+/** What a worker does for a task: nothing, or one process. */
+export async function execute(kind: LoadTask['kind']): Promise<{ ok: boolean }> {
+  if (kind === 'NOOP') return { ok: true };
+  return new Promise((resolve, reject) => {
+    spawn('/bin/true', { stdio: 'ignore' })
+      .once('error', reject)
+      .once('exit', (code) => resolve({ ok: code === 0 }));
+  });
+}

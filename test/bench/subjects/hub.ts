@@ -1,0 +1,88 @@
+/** The product as a user gets it: a hub with its default settings, two agents, instance programs that run scripts. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { ServerProgram } from './server-program.js';
+import type { RunningSubject, Subject, SubjectSetup } from './subject.js';
+
+// This file runs from its source in tests, and from what was compiled of it in the benchmark.
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/test[/\\]$/, '');
+
+const AGENTS = ['a', 'b'] as const;
+
+/** What an instance of the agent is. */
+export interface InstanceKind {
+  readonly version: string;
+  readonly labels: readonly string[];
+}
+
+export interface HubOptions {
+  /** Of each agent; by default both have the same. */
+  readonly instances?: readonly InstanceKind[];
+  /** Options of Node, for hub and agents. */
+  readonly nodeOptions?: readonly string[];
+}
+
+export interface RunningHub extends RunningSubject {
+  readonly hub: ServerProgram;
+  readonly dataDir: string;
+}
+
+const SAME: InstanceKind = { version: '1.0.0', labels: [] };
+
+export const hub: Subject = {
+  name: 'hub',
+  missing: () => undefined,
+  start: (setup) => startHub(setup),
+};
+
+async function startHub(
+  { folder, slots, paused }: SubjectSetup,
+  { instances = [SAME, SAME], nodeOptions = [] }: HubOptions = {},
+): Promise<RunningHub> {
+  const programs: ServerProgram[] = [];
+  const stop = async () => {
+    for (const program of programs.splice(0).reverse()) await program.stop();
+  };
+  const start = (name: string, script: string, config: Record<string, unknown>) => {
+    const file = join(folder, `${name}.yaml`);
+    writeFileSync(file, JSON.stringify(config));
+    const args = [...nodeOptions, join(ROOT, script), '--config', file];
+    const program = new ServerProgram(name, process.execPath, args, { folder });
+    programs.push(program);
+    return program;
+  };
+  try {
+    const dataDir = join(folder, 'hub-data');
+    const program = start('hub', 'hub/bin/workbench-hub.js', { server: { port: 0 }, dataDir });
+    const address = await program.until(() => /"address":"([^"]+)"/.exec(program.output())?.[1]);
+    const pids = new Map([['hub', program.pid]]);
+    const resume = async () => {
+      for (const [at, id] of AGENTS.entries()) {
+        const count = slots / AGENTS.length;
+        const config = {
+          id,
+          hub: address.replace('http', 'ws'),
+          tokenFile: join(dataDir, 'agent-token'),
+          dataDir: join(folder, `agent-${id}`),
+          instances: [{ id: `sim-${id}`, count, ...(instances[at] ?? SAME) }],
+        };
+        const agent = start(`agent ${id}`, 'agent/bin/workbench-agent.js', config);
+        pids.set(`agent ${id}`, agent.pid);
+      }
+    };
+    if (!paused) {
+      await resume();
+      await program.until(async () => (await instancesUp(address)) === slots);
+    }
+    return { hub: program, dataDir, port: Number(new URL(address).port), dialect: 'HUB', pids, resume, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function instancesUp(address: string): Promise<number> {
+  const response = await fetch(`${address}/api/2.0/workbench/node/instance/list?status=UP`);
+  return ((await response.json()) as { totalElements: number }).totalElements;
+}

@@ -1,0 +1,146 @@
+/** Workloads that put one load on several subjects, each from a fresh start, in turn in every run. */
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { quantile } from '../figures.js';
+import { runLoad } from '../load/load.js';
+import type { LoadName } from '../load/loads.js';
+import { cpuSeconds, machineCpuSeconds, type TreeUse, treeUse } from '../machine.js';
+import type { Subject } from '../subjects/subject.js';
+import type { ProcessUse, ReadyWorkload, Sample, Target, Workload, WorkloadOptions } from '../workload.js';
+
+export interface ThroughputSetup {
+  readonly name: string;
+  readonly what: string;
+  readonly load: LoadName;
+  readonly count: number;
+  readonly connections: number;
+  readonly slots: number;
+  /** Nothing is taken. */
+  readonly paused?: boolean;
+  readonly subjects: readonly Subject[];
+  readonly targets: readonly Target[];
+}
+
+const LIMIT_MS = 300_000;
+
+/** Whoever only wants to know whether it works need not start so many processes. */
+const SMALL = 0.01;
+const SMALL_SLOTS = 2;
+
+export function throughputWorkload(setup: ThroughputSetup): Workload {
+  const { name, what, targets } = setup;
+  return { name, what, targets, prepare: async (options) => prepare(setup, options) };
+}
+
+function prepare(setup: ThroughputSetup, options: WorkloadOptions): ReadyWorkload {
+  const { only } = options;
+  const wanted = setup.subjects.filter(({ name }) => only === undefined || only.includes(name));
+  const skipped = wanted.flatMap((subject) => {
+    const missing = subject.missing();
+    return missing === undefined ? [] : [`${subject.name}: ${missing}`];
+  });
+  for (const line of skipped) options.say(`${setup.name}: NOT MEASURED: ${line}`);
+  const subjects = wanted.filter((subject) => subject.missing() === undefined);
+  const uses = new Map<string, ProcessUse[]>();
+  return {
+    measure: async () => {
+      const samples: Sample[] = [];
+      for (const subject of subjects) {
+        const { samples: ofSubject, processes } = await measure(subject, setup, options);
+        for (const use of processes) uses.set(use.name, [...(uses.get(use.name) ?? []), use]);
+        samples.push(...ofSubject.map((sample) => ({ ...sample, name: `${subject.name}: ${sample.name}` })));
+        options.say(`${setup.name}: ${subject.name}: ${ofSubject.map(inWords).join(', ')}`);
+      }
+      return samples;
+    },
+    use: () =>
+      [...uses].map(([name, each]) => ({
+        name,
+        cpuS: quantile(
+          each.map(({ cpuS }) => cpuS),
+          0.5,
+        ),
+        peakRssMib: quantile(
+          each.map(({ peakRssMib }) => peakRssMib),
+          0.5,
+        ),
+      })),
+    skipped: () => skipped,
+    end: async () => undefined,
+  };
+}
+
+async function measure(
+  subject: Subject,
+  { load, count, connections, slots, paused = false }: ThroughputSetup,
+  { folder: parent, scale, seed }: WorkloadOptions,
+): Promise<{ samples: readonly Sample[]; processes: ProcessUse[] }> {
+  const folder = join(parent, subject.name.replaceAll(' ', '-'));
+  mkdirSync(folder);
+  try {
+    const running = await subject.start({ folder, paused, slots: scale < SMALL ? SMALL_SLOTS : slots });
+    try {
+      const look = (loadPid?: number): Look => ({
+        machineCpuS: machineCpuSeconds(),
+        loadCpuS: loadPid === undefined ? 0 : cpuSeconds(loadPid),
+        processes: new Map([...running.pids].map(([name, pid]) => [name, treeUse(pid)])),
+      });
+      let before = look();
+      let after = before;
+      const { port, dialect } = running;
+      const size = Math.max(1, Math.ceil(count * scale));
+      const samples = await runLoad(
+        { load, port, dialect, connections, seed, limitMs: LIMIT_MS, count: size },
+        {
+          begin: (loadPid) => {
+            before = look(loadPid);
+          },
+          end: (loadPid) => {
+            after = look(loadPid);
+          },
+        },
+      );
+      const processes = usedBetween(subject.name, before.processes, after.processes);
+      const loadCpuS = after.loadCpuS - before.loadCpuS;
+      const measuredCpuS = processes.reduce((sum, { cpuS }) => sum + cpuS, loadCpuS);
+      const othersS = after.machineCpuS - before.machineCpuS - measuredCpuS;
+      const disturbed: Sample = {
+        name: 'neighbours meanwhile (CPU)',
+        value: Math.max(0, othersS),
+        unit: 's',
+      };
+      return { samples: [...samples, disturbed], processes };
+    } finally {
+      await running.stop();
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** The processes at a moment. */
+interface Look {
+  readonly machineCpuS: number;
+  readonly loadCpuS: number;
+  readonly processes: ReadonlyMap<string, TreeUse>;
+}
+
+/** What each process has used in the measured part, and the most memory that it has held ever. */
+function usedBetween(
+  subject: string,
+  before: ReadonlyMap<string, TreeUse>,
+  after: ReadonlyMap<string, TreeUse>,
+): ProcessUse[] {
+  return [...after].flatMap(([name, { own, beneath }]) => {
+    const earlier = before.get(name);
+    const use = { ...own, name: `${subject}: ${name}`, cpuS: own.cpuS - (earlier?.own.cpuS ?? 0) };
+    if (!beneath) return [use];
+    const cpuS = beneath.cpuS - (earlier?.beneath?.cpuS ?? 0);
+    const { peakRssMib } = beneath;
+    return [use, { name: `${subject}: processes of ${name}`, cpuS, peakRssMib }];
+  });
+}
+
+function inWords({ name, value, unit }: Sample): string {
+  return `${name} ${value.toFixed(value < 10 ? 2 : 0)} ${unit}`;
+}

@@ -1,0 +1,86 @@
+/** W0 to W2 and W4: what a client sees of a hub that has nothing but its tasks. */
+import { beanstalkd } from '../peers/beanstalkd.js';
+import { bullmqAlways, bullmqEverysec } from '../peers/bullmq.js';
+import { graphile } from '../peers/graphile.js';
+import { limitHttp, limitPipeline, limitSqlite } from '../peers/limit.js';
+import { hub } from '../subjects/hub.js';
+import { throughputWorkload } from './throughput.js';
+
+/** What people would build on otherwise, and what the machine allows. */
+const OTHERS = [limitPipeline, bullmqAlways, bullmqEverysec, graphile, beanstalkd];
+
+export const w0 = throughputWorkload({
+  name: 'w0',
+  what: '20,000 creates over 64 connections, durable before 201, nothing is taken yet',
+  load: 'create',
+  count: 20_000,
+  connections: 64,
+  slots: 16,
+  paused: true,
+  subjects: [hub, ...OTHERS, limitSqlite, limitHttp],
+  targets: [
+    { figure: 'hub: creates', is: 'at least', value: 1.5, times: 'bullmq always: creates' },
+    { figure: 'hub: creates', is: 'at least', value: 0.7, times: 'limit pipeline: creates' },
+  ],
+});
+
+export const w1 = throughputWorkload({
+  name: 'w1',
+  what: '20,000 tasks that do nothing, 64 connections, 16 instances on 2 agents, first create to last end',
+  load: 'throughput',
+  count: 20_000,
+  connections: 64,
+  slots: 16,
+  subjects: [hub, ...OTHERS],
+  targets: [
+    { figure: 'hub: tasks', is: 'at least', value: 1.5, times: 'bullmq always: tasks' },
+    { figure: 'hub: tasks', is: 'at least', value: 0.75, times: 'limit pipeline: tasks' },
+  ],
+});
+
+export const w1c = throughputWorkload({
+  name: 'w1c',
+  what: '64 clients: each creates a task, long-polls its result, and goes on, 10,000 times in all',
+  load: 'closed-loop',
+  count: 10_000,
+  connections: 64,
+  slots: 16,
+  subjects: [hub, ...OTHERS],
+  targets: [
+    { figure: 'hub: round trips', is: 'at least', value: 1.5, times: 'bullmq always: round trips' },
+    { figure: 'hub: round trips', is: 'at least', value: 0.7, times: 'limit pipeline: round trips' },
+  ],
+});
+
+export const w2 = throughputWorkload({
+  name: 'w2',
+  what: 'one client, one task after the other: create to result, 500 times',
+  load: 'one-by-one',
+  count: 500,
+  connections: 1,
+  slots: 16,
+  subjects: [hub, ...OTHERS],
+  targets: [
+    {
+      figure: 'hub: round trip, median',
+      is: 'at most',
+      value: 1,
+      times: 'bullmq always: round trip, median',
+    },
+    { figure: 'hub: round trip, 99 of 100', is: 'at most', value: 3, times: 'hub: round trip, median' },
+  ],
+});
+
+export const w4 = throughputWorkload({
+  name: 'w4',
+  what: '500 batch jobs that start one process each, on 4 instances',
+  load: 'processes',
+  count: 500,
+  connections: 64,
+  slots: 4,
+  subjects: [hub, ...OTHERS],
+  targets: [
+    { figure: 'hub: tasks', is: 'at least', value: 0.6, times: 'limit pipeline: tasks' },
+    { figure: 'hub: tasks', is: 'at least', value: 5, times: 'slurm: tasks' },
+  ],
+});
