@@ -31,6 +31,7 @@ afterEach(async () => {
   await agent?.stop();
   agent = null;
   await hub.stop();
+  expect(logLines.join('')).not.toContain(TOKEN);
   await rm(directory, { recursive: true, force: true });
 });
 

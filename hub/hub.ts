@@ -240,7 +240,8 @@ export function createHub(
     });
     const ofError = (status: number, message: string, path: string) =>
       errorBody(runtime.clock, status, message, path);
-    const enrol = enrolmentHandler({ credentials, door, timers: runtime.timers, log, errorBody: ofError });
+    const { clock, timers } = runtime;
+    const enrol = enrolmentHandler({ credentials, door, clock, timers, log, errorBody: ofError });
     const transfer = transferHandler({ files, door, log, errorBody: ofError });
     const web = webServer({
       host: config.server.host,

@@ -34,6 +34,7 @@ export async function fetchCredential(
     const parsed = enrolmentAnswer.safeParse(json(text));
     if (parsed.success) return parsed.data.credential;
   }
+  if (statusCode === 429) throw new JoinFailed(`${address}: the hub refused (429): ${messageOf(text)}`);
   if (statusCode === 401 || statusCode === 400) {
     throw new JoinFailed(
       `${address}: the hub refused (${statusCode}): ${messageOf(text)}. Is ${agentId} the id for which the code was made? ` +

@@ -6,6 +6,10 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AuditMeans, AuditTrail } from '../core/ports/audit.js';
 import type { AgentCredentials, AgentIdentity } from '../engine/accounts/agent-credentials.js';
+import { RefusalCount } from './refusal-count.js';
+
+/** Of what comes from one address, so much is told at the level `warn`, the rest at `debug`. */
+const LOGGED = { max: 100, withinMs: 5 * 60_000 };
 
 export interface AgentDoorOptions {
   readonly credentials: AgentCredentials;
@@ -21,14 +25,26 @@ export interface AgentDoorOptions {
 
 /** What the audit log is told of an agent. */
 export interface AgentEvent {
-  readonly action: 'AGENT_ENROLLED' | 'AGENT_JOIN' | 'AGENT_REFUSED';
+  readonly action: 'AGENT_ENROLLED' | 'AGENT_JOIN' | 'AGENT_LEFT' | 'AGENT_REFUSED';
   readonly address: string | null;
   /** Who it is; null as long as it has not shown that. */
   readonly identity: AgentIdentity | null;
   readonly agentId: string | null;
   readonly resource: string;
+  /** HTTP status of the answer, where there was one. */
+  readonly status?: number;
   readonly detail?: string;
 }
+
+/** A request that is answered with an error. */
+export interface AgentRefusal {
+  readonly reason: string;
+  /** Whom its secret belongs to. */
+  readonly agentId?: string | undefined;
+  readonly status?: number;
+}
+
+const REFUSED = 'an agent was refused';
 
 const MEANS_OF: Readonly<Record<AgentIdentity['by'], AuditMeans>> = {
   TOKEN: 'AGENT_TOKEN',
@@ -37,9 +53,11 @@ const MEANS_OF: Readonly<Record<AgentIdentity['by'], AuditMeans>> = {
 
 export class AgentDoor {
   readonly #options: AgentDoorOptions;
+  readonly #logged: RefusalCount;
 
   constructor(options: AgentDoorOptions) {
     this.#options = options;
+    this.#logged = new RefusalCount(options.clock, LOGGED);
   }
 
   /** Who asks; undefined when it is to be answered with 401, which the log tells by then. */
@@ -51,7 +69,7 @@ export class AgentDoor {
         ? { refusal: 'it presents neither token nor credential' }
         : this.#options.credentials.identify(secret);
     if ('by' in found) return found;
-    this.refused(request, found.refusal, found.agentId);
+    this.refused(request, { reason: found.refusal, agentId: found.agentId });
     return undefined;
   }
 
@@ -59,34 +77,27 @@ export class AgentDoor {
   admitsConnection(request: IncomingMessage): boolean {
     if (!this.#options.wantsCertificate) return true;
     const fault = certificateFault(request);
-    if (fault !== undefined) this.refused(request, fault);
+    if (fault !== undefined) this.refused(request, { reason: fault });
     return fault === undefined;
   }
 
-  /** Says in the log that a request was answered with 401. `agentId` is whom its secret belongs to. */
-  refused(request: IncomingMessage, reason: string, agentId?: string): void {
-    this.#options.log.warn(
-      {
-        remoteAddress: this.addressOf(request),
-        path: pathOf(request),
-        ...(agentId ? { agentId } : {}),
-        reason,
-      },
-      'an agent was refused',
-    );
+  /** Tells both logs that a request was refused, with 401 unless it says otherwise. */
+  refused(request: IncomingMessage, { reason, agentId, status = 401 }: AgentRefusal): void {
+    const remoteAddress = this.addressOf(request);
+    this.#warn({ remoteAddress, path: pathOf(request), ...(agentId ? { agentId } : {}), reason });
     this.record({
       action: 'AGENT_REFUSED',
-      address: this.addressOf(request),
+      address: remoteAddress,
       identity: null,
       agentId: agentId ?? null,
       resource: pathOf(request),
+      status,
       detail: reason,
     });
   }
 
   /** Tells the audit log. */
-  record({ action, address, identity, agentId, resource, detail }: AgentEvent): void {
-    const isRefusal = action === 'AGENT_REFUSED';
+  record({ action, address, identity, agentId, resource, status, detail }: AgentEvent): void {
     this.#options.audit?.record({
       atMs: this.#options.clock.nowMs(),
       user: agentId,
@@ -94,10 +105,25 @@ export class AgentDoor {
       address,
       action,
       resource,
-      outcome: isRefusal ? 'REFUSED' : 'ALLOWED',
-      status: isRefusal ? 401 : null,
+      outcome: action === 'AGENT_REFUSED' ? 'REFUSED' : 'ALLOWED',
+      status: status ?? null,
       detail: detail ?? null,
     });
+  }
+
+  #warn(fields: { readonly remoteAddress: string | null; readonly [name: string]: string | null }): void {
+    const { log } = this.#options;
+    if (this.#logged.waitS(fields.remoteAddress) > 0) {
+      log.debug(fields, REFUSED);
+      return;
+    }
+    this.#logged.add(fields.remoteAddress);
+    log.warn(fields, REFUSED);
+    if (this.#logged.waitS(fields.remoteAddress) === 0) return;
+    log.warn(
+      { remoteAddress: fields.remoteAddress },
+      'more refusals of this address are logged at debug only',
+    );
   }
 
   addressOf(request: IncomingMessage): string | null {

@@ -52,7 +52,7 @@ export function serveAgents(server: Server, options: AgentEndpointOptions): void
     }
     if (request.url?.split('?')[0] !== AGENT_PATHS.CONNECT) return refuse(socket, 404, 'Not Found');
     const identity = options.door.admit(request);
-    if (!identity) return refuse(socket, 401, 'Unauthorized');
+    if (!identity) return refuse(socket, 401, 'Unauthorized', 'WWW-Authenticate: Bearer\r\n');
     const remoteAddress = options.door.addressOf(request);
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
       const endIfRevoked = serveConnection(webSocket, { identity, remoteAddress }, options);
@@ -91,6 +91,9 @@ function serveConnection(
 ): EndIfRevoked {
   const { agents, credentials, runtime, log } = options;
   let agentId: string | undefined;
+  let isIn = false;
+  /** What an agent that may not join is told. */
+  let refusal: string | undefined;
   /** Messages are taken one after the other: a report waits for the join that precedes it. */
   let joined: Promise<boolean> | undefined;
 
@@ -111,12 +114,20 @@ function serveConnection(
     onDown: (reason) => {
       helloTimer.cancel();
       if (agentId !== undefined) agents.leave(agentId, session, reason);
+      if (isIn) record('AGENT_LEFT', agentId ?? null, reason);
+      if (joined !== undefined) return;
+      log.warn({ remoteAddress, reason }, 'a connection of an agent ended before it joined');
+      record('AGENT_REFUSED', identity.by === 'CREDENTIAL' ? identity.agentId : null, reason);
     },
   });
   const helloTimer = runtime.timers.after(HELLO_TIMEOUT_MS, () => link.fail('no hello in time'));
   const session: AgentSession = {
-    // The agent frees a little space when it hears that a report is settled; nobody waits for that.
-    send: (message) => (message.type === 'settled' ? link.sendInTime(message) : link.send(message)),
+    send: (message) => {
+      if (message.type === 'refused') refusal = message.message;
+      // The agent frees a little space when it hears that a report is settled; nobody waits for that.
+      if (message.type === 'settled') link.sendInTime(message);
+      else link.send(message);
+    },
     close: (reason) => link.close(CLOSE.GOING_AWAY, reason),
     fail: (fault) => {
       log.warn({ agentId, fault }, 'an agent broke the protocol');
@@ -141,9 +152,9 @@ function serveConnection(
       const fault = credentials.faultOf(identity, message.agent.id);
       if (fault !== undefined) {
         log.warn({ remoteAddress, agentId: message.agent.id, reason: fault }, 'an agent was refused');
+        joined = Promise.resolve(false);
         record('AGENT_REFUSED', message.agent.id, fault);
         session.send({ type: 'refused', code: 'AGENT_ID_NOT_PROVEN', message: fault });
-        joined = Promise.resolve(false);
         return link.close(CLOSE.REFUSED, 'refused');
       }
       agentId = message.agent.id;
@@ -152,8 +163,10 @@ function serveConnection(
       if (await joined) {
         credentials.joined(identity);
         record('AGENT_JOIN', agentId);
+        if (link.ended) record('AGENT_LEFT', agentId, 'the connection ended while it joined');
+        else isIn = true;
       } else {
-        record('AGENT_REFUSED', agentId, 'it may not join as it is; the log of the hub tells why');
+        record('AGENT_REFUSED', agentId, refusal);
         link.close(CLOSE.REFUSED, 'refused');
       }
       return;
@@ -165,7 +178,7 @@ function serveConnection(
     const end = agentId === undefined ? credentials.endOf(identity) : credentials.faultOf(identity, agentId);
     if (end === undefined || link.ended) return;
     log.warn({ remoteAddress, agentId, reason: end }, 'the connection of an agent was ended');
-    record('AGENT_REFUSED', agentId ?? null, end);
+    if (agentId !== undefined) record('AGENT_REFUSED', agentId, end);
     link.close(CLOSE.REFUSED, end);
   };
 }
@@ -190,8 +203,7 @@ function answerWithoutUpgrade(server: Server, request: IncomingMessage, socket: 
 const OFFER_HEADERS = new Set(['upgrade', 'http2-settings', 'connection']);
 
 /** Whatever else comes on the connection is not waited for. */
-function refuse(socket: Duplex, status: number, phrase: string): void {
-  socket.end(`HTTP/1.1 ${status} ${phrase}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () =>
-    socket.destroy(),
-  );
+function refuse(socket: Duplex, status: number, phrase: string, headers = ''): void {
+  const head = `HTTP/1.1 ${status} ${phrase}\r\n${headers}Connection: close\r\nContent-Length: 0\r\n\r\n`;
+  socket.end(head, () => socket.destroy());
 }

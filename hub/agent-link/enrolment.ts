@@ -2,13 +2,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { AGENT_PATHS, enrolmentRequest } from '@workbench-hub/shared/agent-protocol/messages';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentCredentials } from '../engine/accounts/agent-credentials.js';
 import type { AgentDoor } from './agent-door.js';
+import { RefusalCount } from './refusal-count.js';
 
 export interface EnrolmentOptions {
   readonly credentials: AgentCredentials;
   readonly door: AgentDoor;
+  readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Logger;
   /** The body of an answer that refuses. */
@@ -20,6 +22,9 @@ const MAX_BODY_BYTES = 4096;
 
 /** So few bytes need no longer. */
 const BODY_TIMEOUT_MS = 10_000;
+
+/** Nobody mistypes a code more often; who guesses has not come far by then. */
+const TRIES = { max: 30, withinMs: 5 * 60_000 };
 
 /** The same for every reason: who tries codes learns nothing from it. The log of the hub tells more. */
 const REFUSED = 'the code is not accepted: it is good once, for its own agent id, and for a short time';
@@ -34,7 +39,9 @@ class BadBody extends Error {
 }
 
 /** A handler that takes requests for the path of enrolment and says false to all others. */
-export function enrolmentHandler({ credentials, door, timers, log, errorBody }: EnrolmentOptions) {
+export function enrolmentHandler({ credentials, door, clock, timers, log, errorBody }: EnrolmentOptions) {
+  const tries = new RefusalCount(clock, TRIES);
+
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (!door.admitsConnection(request)) {
       return answer(response, 401, 'a client certificate of an agent is required');
@@ -43,22 +50,29 @@ export function enrolmentHandler({ credentials, door, timers, log, errorBody }: 
       response.setHeader('allow', 'POST');
       return answer(response, 405, 'POST only');
     }
+    const address = door.addressOf(request);
+    const waitS = tries.waitS(address);
+    if (waitS > 0) {
+      door.refused(request, { reason: 'too many codes were tried from this address', status: 429 });
+      response.setHeader('retry-after', waitS);
+      return answer(response, 429, `too many codes were tried from this address: try again in ${waitS} s`);
+    }
     const { agentId, code } = readEnrolment(await readBody(request, timers));
     const outcome = credentials.exchange(agentId, code);
     if ('refusal' in outcome) {
-      door.refused(request, `enrolment of agent ${agentId}: ${outcome.refusal}`, outcome.agentId);
+      tries.add(address);
+      const reason = `enrolment of agent ${agentId}: ${outcome.refusal}`;
+      door.refused(request, { reason, agentId: outcome.agentId });
       return answer(response, 401, REFUSED);
     }
-    log.info(
-      { agentId, remoteAddress: door.addressOf(request) },
-      'an agent was enrolled: it has a new credential',
-    );
+    log.info({ agentId, remoteAddress: address }, 'an agent was enrolled: it has a new credential');
     door.record({
       action: 'AGENT_ENROLLED',
-      address: door.addressOf(request),
+      address,
       identity: null,
       agentId,
       resource: AGENT_PATHS.ENROLL,
+      status: 200,
     });
     response
       .writeHead(200, { 'content-type': 'application/json' })

@@ -27,7 +27,7 @@ export function transferHandler({ files, door, log, errorBody }: TransferOptions
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (!door.admit(request)) {
       const message = 'the token or credential of the agent is wrong';
-      return answer(response, 401, message, { connection: 'close' });
+      return answer(response, 401, message, { connection: 'close', 'www-authenticate': 'Bearer' });
     }
     const digest = request.url?.slice(AGENT_PATHS.FILES.length + 1) ?? '';
     if (!request.url?.startsWith(`${AGENT_PATHS.FILES}/`) || !digestSchema.safeParse(digest).success) {

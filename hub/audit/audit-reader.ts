@@ -37,6 +37,9 @@ export function auditReader(folder: string): AuditReader {
   };
 }
 
+/** The time of a file comes from a coarser clock than that of an entry, and may be a little behind it. */
+const FILE_TIME_LAG_MS = 1000;
+
 /** Those that the query asks for, newest first. */
 async function* entriesOf(
   folder: string,
@@ -52,7 +55,7 @@ async function* entriesOf(
     try {
       const { size, mtimeMs } = await handle.stat();
       // What was last written before the time in question holds nothing from it.
-      if (query.fromMs !== undefined && mtimeMs < query.fromMs) continue;
+      if (query.fromMs !== undefined && mtimeMs + FILE_TIME_LAG_MS < query.fromMs) continue;
       const end = file.number === before?.number ? Math.min(before.offset, size) : size;
       for await (const lines of linesBackwards(handle, end)) {
         if (client.aborted) return;

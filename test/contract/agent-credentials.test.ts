@@ -14,6 +14,7 @@ import { askToEnroll, besideHub, enrolled, offerCode } from '../support/agent-en
 import { Api } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
+import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
 import { type RunningHub, startHub } from '../support/running-hub.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -55,6 +56,13 @@ function refusals(): unknown[] {
     .map(({ reason }) => reason);
 }
 
+/** Why connections ended whose agent had not joined. */
+function endedBeforeJoin(): unknown[] {
+  return hub.log
+    .filter(({ msg }) => msg === 'a connection of an agent ended before it joined')
+    .map(({ reason }) => reason);
+}
+
 async function fileStatus(token: string, path = 'a'.repeat(64)): Promise<number> {
   const response = await fetch(`${hub.address}${AGENT_PATHS.FILES}/${path}`, {
     headers: { authorization: `Bearer ${token}` },
@@ -62,6 +70,8 @@ async function fileStatus(token: string, path = 'a'.repeat(64)): Promise<number>
   await response.text();
   return response.status;
 }
+
+const HOUR_MS = 3_600_000;
 
 const enrolment = (agentId: string, code: string) => JSON.stringify({ agentId, code });
 
@@ -201,6 +211,32 @@ describe('a request for enrolment', () => {
     expect(answer).toBe(413);
   });
 
+  it('after thirty wrong codes from an address is a 429 for a while, from that address only', async () => {
+    const time = new HandDrivenRuntime();
+    const own = await startHub({
+      runtime: { ...systemRuntime, clock: time.clock },
+      config: { server: { trustedProxies: ['loopback'] } },
+    });
+    onTestFinished(own.stop);
+    const askFrom = (address: string, code: string) =>
+      askToEnroll(own.address, enrolment('host-1', code), { 'x-forwarded-for': address });
+    for (let at = 0; at < 30; at++) expect((await askFrom('192.0.2.1', `guess-${at}`)).status).toBe(401);
+
+    const code = offerCode(own.config.dataDir, 'host-1', HOUR_MS, time.clock);
+    const refused = await askFrom('192.0.2.1', code);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '300']);
+    expect(JSON.parse(refused.text)).toMatchObject({
+      message: 'too many codes were tried from this address: try again in 300 s',
+    });
+    expect(own.log.at(-1)).toMatchObject({
+      remoteAddress: '192.0.2.1',
+      reason: expect.stringMatching(/^too many/),
+    });
+    expect((await askFrom('192.0.2.2', 'wrong')).status).toBe(401);
+    time.skip(5 * 60_000);
+    expect((await askFrom('192.0.2.1', code)).status).toBe(200);
+  });
+
   it('by another method is a 405', async () => {
     const response = await fetch(hub.address + AGENT_PATHS.ENROLL);
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
@@ -317,8 +353,8 @@ it('a credential outlives a restart of the hub, and agents.enrolledOnly switches
 });
 
 describe('an upgrade to a WebSocket', () => {
-  /** The first line of the answer, once the hub has closed the connection. */
-  async function answerTo(headers: string, path: string = AGENT_PATHS.CONNECT): Promise<string> {
+  /** The head of the answer, line by line, once the hub has closed the connection. */
+  async function answerTo(headers: string, path: string = AGENT_PATHS.CONNECT): Promise<string[]> {
     const socket = await rawConnection(hub);
     let text = '';
     socket.on('data', (piece: Buffer) => {
@@ -329,7 +365,7 @@ describe('an upgrade to a WebSocket', () => {
         `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${headers}\r\n`,
     );
     await once(socket, 'close');
-    return text.split('\r\n')[0] ?? '';
+    return text.split('\r\n');
   }
 
   it.each<[string, string]>([
@@ -346,7 +382,9 @@ describe('an upgrade to a WebSocket', () => {
   ])('%s is answered with 401, closed and logged', async (name, headers) => {
     const before = refusals().length;
     const query = name.includes('address') ? `?token=${hub.token}` : '';
-    expect(await answerTo(headers, AGENT_PATHS.CONNECT + query)).toBe('HTTP/1.1 401 Unauthorized');
+    const answer = await answerTo(headers, AGENT_PATHS.CONNECT + query);
+    expect(answer[0]).toBe('HTTP/1.1 401 Unauthorized');
+    expect(answer).toContain('WWW-Authenticate: Bearer');
     expect(refusals()).toHaveLength(before + 1);
     expect(JSON.stringify(hub.log)).not.toContain(hub.token);
   });
@@ -355,12 +393,13 @@ describe('an upgrade to a WebSocket', () => {
     ['a header that is folded over lines', 'Authorization: Bearer a\r\n b\r\nX: y\r\n'],
     ['a control character in a header', 'Authorization: Bearer a\u0000b\r\n'],
   ])('with %s is answered with 400 or 401, and closed', async (_, headers) => {
-    expect(await answerTo(headers)).toMatch(/^HTTP\/1\.1 40[01] /);
+    expect((await answerTo(headers))[0]).toMatch(/^HTTP\/1\.1 40[01] /);
   });
 
   it('elsewhere, or beneath a path that climbs, is a 404', async () => {
-    expect(await answerTo('', '/agent/files/../connect')).toBe('HTTP/1.1 404 Not Found');
-    expect(await answerTo('', '/agent/../agent/connect')).toBe('HTTP/1.1 404 Not Found');
+    for (const path of ['/agent/files/../connect', '/agent/../agent/connect']) {
+      expect((await answerTo('', path))[0]).toBe('HTTP/1.1 404 Not Found');
+    }
   });
 
   it('that is refused leaves no connection behind, even when more is sent', async () => {
@@ -407,6 +446,7 @@ describe('an upgrade to a WebSocket', () => {
     const grown = after.external + after.arrayBuffers - before.external - before.arrayBuffers;
     expect(grown).toBeLessThan(50_000_000);
     socket.destroy();
+    await eventually(() => endedBeforeJoin().includes('Max payload size exceeded'));
   });
 
   it('whose first message comes in endless pieces is closed with 1009, too', async () => {
@@ -422,6 +462,17 @@ describe('an upgrade to a WebSocket', () => {
       await new Promise<void>((resolve) => socket.send(piece, { fin: false }, () => resolve()));
     }
     expect((await closed)[0]).toBe(1009);
+  });
+
+  it('whose first message is none is closed with 1002, and logged with the reason', async () => {
+    const socket = new WebSocket(hub.address.replace('http', 'ws') + AGENT_PATHS.CONNECT, {
+      headers: { authorization: `Bearer ${hub.token}` },
+    });
+    await once(socket, 'open');
+    const closed = once(socket, 'close') as Promise<[number]>;
+    socket.send('hello');
+    expect((await closed)[0]).toBe(1002);
+    await eventually(() => endedBeforeJoin().includes('protocol error: a frame that is not JSON'));
   });
 });
 

@@ -1,10 +1,12 @@
 /** The audit log of a hub with security on: who did what, from where, and with which outcome. */
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { enrolled } from '../support/agent-enrolment.js';
+import { WebSocket } from 'ws';
+import { askToEnroll, enrolled, offerCode } from '../support/agent-enrolment.js';
 import { Api, expectError, OFFSET_TIMESTAMP } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
@@ -165,6 +167,45 @@ describe('with security on', () => {
       detail: expect.stringMatching(/agents\.token/),
     });
     for (const joined of [agent, own]) await joined.leave(anna.token);
+    expect(await recorded(anna, '&user=own-1&action=AGENT_LEFT')).toMatchObject({
+      ...common,
+      by: 'AGENT_CREDENTIAL',
+      outcome: 'ALLOWED',
+    });
+  });
+
+  it('tells why an agent is refused, wherever that is found out', async () => {
+    const refusedFor = (detail: RegExp) =>
+      recorded(anna, '&action=AGENT_REFUSED', (entry) => detail.test(String(entry.detail)));
+    const code = offerCode(hub.config.dataDir, 'once-1');
+    const body = JSON.stringify({ agentId: 'once-1', code });
+    for (const status of [200, 401]) expect((await askToEnroll(hub.address, body)).status).toBe(status);
+    expect(await refusedFor(/^enrolment of agent once-1: the code was used before$/)).toMatchObject({
+      user: 'once-1',
+      resource: AGENT_PATHS.ENROLL,
+      status: 401,
+    });
+
+    await expect(FakeAgent.connect({ address: hub.address, token: ulla.token ?? '' })).rejects.toThrow('401');
+    expect(await refusedFor(/^what it presents is neither agents\.token/)).toMatchObject({ status: 401 });
+
+    const agent = await FakeAgent.join(hub, { id: 'holder-1' });
+    const other = await FakeAgent.connect(hub, { id: 'rival-1' });
+    await other.closed();
+    const taken = await refusedFor(/^the instance id sim-1 is in use by the connected agent holder-1/);
+    expect(taken).toMatchObject({ user: 'rival-1', by: 'AGENT_TOKEN', resource: AGENT_PATHS.CONNECT });
+    expect(taken.status).toBeUndefined();
+    await agent.leave(anna.token);
+
+    const socket = new WebSocket(hub.address.replace('http', 'ws') + AGENT_PATHS.CONNECT, {
+      headers: { authorization: `Bearer ${hub.token}` },
+    });
+    await once(socket, 'open');
+    socket.send('no message');
+    await once(socket, 'close');
+    expect(await refusedFor(/^protocol error: a frame that is not JSON$/)).toMatchObject({
+      by: 'AGENT_TOKEN',
+    });
   });
 
   it('is read page by page, newest first', async () => {

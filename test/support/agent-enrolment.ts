@@ -5,14 +5,18 @@ import { agentSecrets } from '@workbench-hub/hub/security/agent-secrets';
 import { openAccountsDatabase } from '@workbench-hub/hub/store/sqlite/accounts/accounts-database';
 import { sqliteAgentCredentials } from '@workbench-hub/hub/store/sqlite/accounts/agent-credentials';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { keepSecret } from './secrets.js';
 
-const { clock } = systemRuntime;
 const HOUR_MS = 3_600_000;
 
 /** What a command does beside the running hub, over a connection of its own. */
-export function besideHub<T>(dataDir: string, action: (credentials: AgentCredentials) => T): T {
+export function besideHub<T>(
+  dataDir: string,
+  action: (credentials: AgentCredentials) => T,
+  clock: Clock = systemRuntime.clock,
+): T {
   const db = openAccountsDatabase(join(dataDir, 'accounts.sqlite'));
   try {
     const store = sqliteAgentCredentials(db);
@@ -22,8 +26,13 @@ export function besideHub<T>(dataDir: string, action: (credentials: AgentCredent
   }
 }
 
-export function offerCode(dataDir: string, agentId: string, validMs = HOUR_MS): string {
-  const { code } = besideHub(dataDir, (credentials) => credentials.offer(agentId, validMs));
+export function offerCode(
+  dataDir: string,
+  agentId: string,
+  validMs = HOUR_MS,
+  clock: Clock = systemRuntime.clock,
+): string {
+  const { code } = besideHub(dataDir, (credentials) => credentials.offer(agentId, validMs), clock);
   keepSecret(code);
   return code;
 }
@@ -32,13 +41,15 @@ export function offerCode(dataDir: string, agentId: string, validMs = HOUR_MS): 
 export async function askToEnroll(
   address: string,
   body: string | Uint8Array | ReadableStream,
-): Promise<{ status: number; text: string }> {
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ status: number; text: string; headers: Headers }> {
   const response = await fetch(address + AGENT_PATHS.ENROLL, {
     method: 'POST',
+    headers,
     body,
     duplex: 'half',
   } as RequestInit);
-  return { status: response.status, text: await response.text() };
+  return { status: response.status, text: await response.text(), headers: response.headers };
 }
 
 /** Makes a code and fetches a credential for it. */

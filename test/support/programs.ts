@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { expectNoSecret, keepSecretsOfHub } from './secrets.js';
+import { expectNoSecret, expectNoSecretInLogsOf, keepSecretsOfDataDir } from './secrets.js';
 
 // This file runs from its source in tests, and from what was compiled of it in the benchmark.
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/test[/\\]$/, '');
@@ -30,9 +30,16 @@ export interface Program {
 
 const started = new Set<Program>();
 
-/** Ends whatever a test has left running, and fails when one of them has said a secret; for `afterEach`. */
+/** Of the hubs and agents that were started. */
+const dataDirs = new Set<string>();
+
+/** Ends whatever a test has left running, and fails when one of them has said a secret, or written one into a log; for
+ *  `afterEach`, before the folder goes. */
 export async function endPrograms(): Promise<void> {
   await Promise.all([...started].map((program) => program.stop()));
+  for (const dataDir of dataDirs) keepSecretsOfDataDir(dataDir);
+  for (const dataDir of dataDirs) expectNoSecretInLogsOf(dataDir);
+  dataDirs.clear();
   for (const { lines, printed } of started) {
     expectNoSecret(
       [...lines.map((line) => JSON.stringify(line)), ...printed].join('\n'),
@@ -117,10 +124,12 @@ export async function startHub(
   port = 0,
 ): Promise<HubProgram> {
   const file = join(folder, 'hub.yaml');
-  writeFileSync(file, JSON.stringify({ server: { port }, dataDir: join(folder, 'hub'), ...config }));
+  const dataDir = join(folder, 'hub');
+  writeFileSync(file, JSON.stringify({ server: { port }, dataDir, ...config }));
+  dataDirs.add(dataDir);
   const program = startProgram('hub/bin/workbench-hub.js', ['--config', file], folder);
   const { address } = await program.logged((line) => typeof line['address'] === 'string');
-  keepSecretsOfHub(join(folder, 'hub'));
+  keepSecretsOfDataDir(dataDir);
   return Object.assign(program, { baseUrl: String(address) });
 }
 
@@ -132,13 +141,15 @@ export function startAgent(
   config: Record<string, unknown>,
 ): Program {
   const file = join(folder, `${id}.yaml`);
+  const dataDir = join(folder, id);
+  dataDirs.add(dataDir);
   writeFileSync(
     file,
     JSON.stringify({
       id,
       hub: hub.baseUrl.replace('http', 'ws'),
       tokenFile: join(folder, 'hub', 'agent-token'),
-      dataDir: join(folder, id),
+      dataDir,
       ...config,
     }),
   );

@@ -1,4 +1,5 @@
 /** The few REST calls that scenarios make, over the wire. */
+import { keepSecretsOf, keepSecretsOfHeaders } from './secrets.js';
 
 const TASK = '/api/2.0/workbench/task';
 
@@ -37,13 +38,18 @@ export function outputsOf(result: JobResult): Record<string, string> {
   );
 }
 
-type Fetch = (url: string, init?: RequestInit) => Promise<Pick<Response, 'status' | 'text'>>;
+type Fetch = (
+  url: string,
+  init?: RequestInit,
+) => Promise<Pick<Response, 'status' | 'text'> & { readonly headers: { get(name: string): string | null } }>;
 
 /** `send` is another way to the hub than plain `fetch`, for one with TLS for instance. */
 export function restClient(baseUrl: string, send: Fetch = fetch) {
   const call = async (path: string, init?: RequestInit) => {
     const response = await send(`${baseUrl}${path}`, init);
     const text = await response.text();
+    if (init?.headers) keepSecretsOfHeaders(new Headers(init.headers));
+    if (response.headers.get('content-type') === 'application/json') keepSecretsOf(JSON.parse(text));
     return { status: response.status, text, json: () => JSON.parse(text) as unknown };
   };
   const create = async (kind: string, body: unknown): Promise<string> => {

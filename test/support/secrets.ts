@@ -31,15 +31,20 @@ export function keepSecretsOfHeaders(headers: Headers): void {
   for (const [, value] of cookies.join(';').matchAll(/refreshToken=([^;\s]+)/g)) keepSecret(value ?? '');
 }
 
-/** Keeps what a hub has made for itself in its data folder. */
-export function keepSecretsOfHub(dataDir: string): void {
+/** Keeps what a hub or an agent has made or fetched for itself, in its data folder. */
+export function keepSecretsOfDataDir(dataDir: string): void {
   const read = (name: string) => {
     const path = join(dataDir, name);
     return existsSync(path) ? readFileSync(path, 'utf8') : '';
   };
-  keepSecret(read('agent-token').trim());
-  for (const [, key] of read('token-keys.json').matchAll(/"(?:k|key|secret)": *"([^"]+)"/g))
-    keepSecret(key ?? '');
+  for (const name of ['agent-token', 'storage-key', 'credential']) keepSecret(read(name).trim());
+  for (const [, key] of read('token-keys.json').matchAll(/"secret": *"([^"]+)"/g)) keepSecret(key ?? '');
+}
+
+/** Fails when a secret stands in one of the logs that a hub or an agent has written in its data folder. */
+export function expectNoSecretInLogsOf(dataDir: string): void {
+  keepSecretsOfDataDir(dataDir);
+  for (const folder of ['logs', 'audit']) expectNoSecretIn(join(dataDir, folder));
 }
 
 /** Fails when a secret stands in this text. Says which by its first letters only. */
@@ -54,7 +59,7 @@ export function expectNoSecret(text: string, where: string): void {
 }
 
 /** The same for every file beneath a folder of logs or of the audit, if it is there. */
-export function expectNoSecretIn(folder: string): void {
+function expectNoSecretIn(folder: string): void {
   if (!existsSync(folder)) return;
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);

@@ -10,6 +10,8 @@ export const AUDIT_EVENTS = [
   'AGENT_ENROLLED',
   /** An agent was let in. */
   'AGENT_JOIN',
+  /** The connection of an agent that was let in has ended. */
+  'AGENT_LEFT',
   /** An agent was not, or no longer: a wrong token, code or credential, or another agent of its name is there. */
   'AGENT_REFUSED',
   /** A command of the hub's own machine changed something: `workbench-hub user add`. */
