@@ -14,6 +14,8 @@ export interface AuditNote {
   user?: string;
   /** How it showed that. */
   by?: AuditMeans;
+  /** Of a request whose method only reads: that it changed something all the same. */
+  isChange?: boolean;
   /** Never a secret. */
   detail?: string;
 }
@@ -47,7 +49,7 @@ export function auditOf(
 
   const record = (request: SeenRequest, status: number, detail: string | null) => {
     const outcome = outcomeOf(status);
-    if (!isChange && outcome !== 'REFUSED') return;
+    if (!isChange && !request.note.isChange && outcome !== 'REFUSED') return;
     const { note, caller, address, path: resource } = request;
     const known = caller === null || caller.by === 'OPEN_HUB' ? null : caller;
     trail.record({

@@ -119,6 +119,15 @@ describe('with security on', () => {
     );
   });
 
+  it('tells of a reading that changes something: a file of the input storage lives longer', async () => {
+    const path = '/api/2.0/storage/input/audited-file';
+    await ulla.get(path);
+    await ulla.get(`${path}?renewExpirationTimestamp=true`);
+    await recorded(anna, '&user=ulla', ({ resource }) => resource === path);
+    const told = (await entries(anna, '&user=ulla')).filter(({ resource }) => resource === path);
+    expect(told).toMatchObject([{ outcome: 'ALLOWED', status: 200 }]);
+  });
+
   it('takes the address from the proxy that is trusted, and not what the client wrote before', async () => {
     const answer = await sender.send({
       method: 'DELETE',

@@ -108,9 +108,12 @@ export function storageEndpoints(storage: Storage, log: Logger): Endpoint[] {
         query: infoQuery,
         responses: { 200: { description: 'What is known of it.', schema: inputInfo }, 423: INPUT_OFF },
       },
-      async ({ params, query, context, caller }) => {
+      async ({ params, query, context, caller, note }) => {
         const renew = query.renewExpirationTimestamp;
-        if (renew) refuseWithoutRole(caller, 'USER');
+        if (renew) {
+          refuseWithoutRole(caller, 'USER');
+          note.isChange = true;
+        }
         return context.json({ exists: await storage.inputExists(params.name, renew) });
       },
     ),
