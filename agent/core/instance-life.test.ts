@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import {
   advance,
   FAILURES_UNTIL_GIVEN_UP,
+  type Happening,
+  INSTANCE_LIFE,
   type InstanceLife,
   isIdle,
   type LifeEvent,
@@ -172,6 +174,55 @@ describe('an instance', () => {
       expect(isIdle({ ...NEW_LIFE, phase, resting: true })).toBe(false);
       expect(isIdle({ ...NEW_LIFE, phase })).toBe(phase === 'UP');
       expect(isIdle({ ...NEW_LIFE, phase, busy: true })).toBe(false);
+    }
+  });
+});
+
+describe('the table', () => {
+  const EVENTS: Record<Happening, LifeEvent> = {
+    start: START,
+    stop: STOP,
+    restart: RESTART,
+    ready: READY,
+    claimed: CLAIMED,
+    released: RELEASED,
+    pauseOver: PAUSE_OVER,
+    failed: CRASHED,
+    ended: ENDED,
+  };
+  const LIVES: InstanceLife[] = PHASES.flatMap((phase) =>
+    (['DOWN', 'UP', 'RESTART'] as const).flatMap((afterwards) =>
+      [false, true].flatMap((busy) =>
+        [0, FAILURES_UNTIL_GIVEN_UP - 1].map((failuresInARow) => ({
+          ...NEW_LIFE,
+          phase,
+          afterwards,
+          busy,
+          failuresInARow,
+        })),
+      ),
+    ),
+  );
+
+  test.each(Object.keys(EVENTS) as Happening[])('%s: in any phase, a row of it or nothing', (happening) => {
+    for (const life of LIVES) {
+      const after = advance(life, EVENTS[happening]);
+      const rows = INSTANCE_LIFE.filter(({ on, from }) => on === happening && from.includes(life.phase));
+      const targets = rows.map(({ to, step = 'NOTHING' }) => `${to} ${step}`);
+      if (after.known) expect(targets).toContain(`${after.life.phase} ${after.step}`);
+      else expect([after.life.phase, after.step]).toEqual([life.phase, 'NOTHING']);
+      if (rows.length === 0) expect(after.known).toBe(false);
+    }
+  });
+
+  test('leads from everywhere to everywhere', () => {
+    for (const begin of PHASES) {
+      const reached = new Set([begin]);
+      for (const _ of PHASES) {
+        for (const { from, to } of INSTANCE_LIFE)
+          if (from.some((phase) => reached.has(phase))) reached.add(to);
+      }
+      expect([...reached].sort()).toEqual([...PHASES].sort());
     }
   });
 });

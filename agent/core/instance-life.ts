@@ -10,26 +10,110 @@
  *   ENDING     STOPPING  the process is being ended
  *   FAILED     FAILED    stopped by itself too often and given up
  *
- *              start      stop        restart     READY  ENDED (failure)   ENDED (on purpose)  RELEASED
- *   DOWN       LAUNCHED   .           LAUNCHED    .      .                 .                   .
- *   FAILED     LAUNCHED   DOWN        LAUNCHED    .      .                 .                   .
- *   PAUSING    LAUNCHED   DOWN        LAUNCHED    .      .                 .                   .
- *   LAUNCHED   .          ENDING      ENDING >    UP     PAUSING | FAILED  LAUNCHED            .
- *   UP         .          ENDING *    ENDING * >  .      PAUSING | FAILED  LAUNCHED            .
- *   DRAINING   UP **      DRAINING    DRAINING >  .      as ENDING         as ENDING           ENDING
- *   ENDING     ENDING >   ENDING      ENDING >    .      DOWN, or          DOWN, or            .
- *                                                        LAUNCHED with >   LAUNCHED with >
- *
- *   `.` nothing changes; `>` the instance is started again afterwards; `*` DRAINING while it works on a task;
- *   `**` unless a restart was asked for before, which a start does not take back.
- *
- * PAUSING becomes LAUNCHED when the pause is over. Of several commands the last one holds. In any phase an instance may
- * have to rest, because its host is at fault: UP is shown as STARTING then, unless it works on a task.
+ * Of several commands the last one holds. In any phase an instance may have to rest, because its host is at fault: UP is
+ * shown as STARTING then, unless it works on a task.
  */
 import type { InstanceCommand, ReportedInstanceStatus } from '@workbench-hub/shared/domain/instance';
 
 export const PHASES = ['DOWN', 'LAUNCHED', 'PAUSING', 'UP', 'DRAINING', 'ENDING', 'FAILED'] as const;
 export type Phase = (typeof PHASES)[number];
+
+/** What may happen to an instance. */
+export type Happening =
+  | InstanceCommand
+  | 'ready'
+  | 'claimed'
+  | 'released'
+  | 'pauseOver'
+  /** Its process has ended by itself or by a failure, or because the agent ended it. */
+  | 'failed'
+  | 'ended';
+
+/** What must hold besides for a step of the table. */
+const CONDITIONS = {
+  working: ({ busy }: InstanceLife) => busy,
+  idle: ({ busy }: InstanceLife) => !busy,
+  'to stay down': ({ afterwards }: InstanceLife) => afterwards === 'DOWN',
+  'to run again': ({ afterwards }: InstanceLife) => afterwards !== 'DOWN',
+  'no restart asked for': ({ afterwards }: InstanceLife) => afterwards !== 'RESTART',
+  'failed too often': ({ failuresInARow }: InstanceLife) => failuresInARow >= FAILURES_UNTIL_GIVEN_UP,
+  'failures left': ({ failuresInARow }: InstanceLife) => failuresInARow < FAILURES_UNTIL_GIVEN_UP,
+} as const;
+
+interface InstanceStep {
+  readonly on: Happening;
+  readonly from: readonly Phase[];
+  readonly when?: keyof typeof CONDITIONS;
+  readonly to: Phase;
+  readonly step?: LifeStep;
+  /** What is to become of it once it has ended. */
+  readonly next?: InstanceLife['afterwards'];
+  /** Failures from before do not count any more. */
+  readonly fresh?: true;
+}
+
+const NOT_RUNNING = ['DOWN', 'FAILED', 'PAUSING'] as const;
+
+/** All that changes an instance's phase, or what is to become of it. What is not here changes nothing. */
+export const INSTANCE_LIFE: readonly InstanceStep[] = [
+  { on: 'start', from: NOT_RUNNING, to: 'LAUNCHED', step: 'LAUNCH', fresh: true },
+  { on: 'start', from: ['DRAINING'], when: 'no restart asked for', to: 'UP' },
+  { on: 'start', from: ['ENDING'], to: 'ENDING', next: 'UP' },
+
+  { on: 'stop', from: NOT_RUNNING, to: 'DOWN', fresh: true },
+  { on: 'stop', from: ['UP'], when: 'working', to: 'DRAINING', next: 'DOWN' },
+  { on: 'stop', from: ['LAUNCHED', 'UP'], when: 'idle', to: 'ENDING', step: 'END', next: 'DOWN' },
+  { on: 'stop', from: ['DRAINING'], to: 'DRAINING', next: 'DOWN' },
+  { on: 'stop', from: ['ENDING'], to: 'ENDING', next: 'DOWN' },
+
+  { on: 'restart', from: NOT_RUNNING, to: 'LAUNCHED', step: 'LAUNCH', fresh: true },
+  { on: 'restart', from: ['UP'], when: 'working', to: 'DRAINING', next: 'RESTART' },
+  { on: 'restart', from: ['LAUNCHED', 'UP'], when: 'idle', to: 'ENDING', step: 'END', next: 'RESTART' },
+  { on: 'restart', from: ['DRAINING'], to: 'DRAINING', next: 'RESTART' },
+  { on: 'restart', from: ['ENDING'], to: 'ENDING', next: 'RESTART' },
+
+  { on: 'ready', from: ['LAUNCHED'], to: 'UP' },
+  { on: 'claimed', from: ['UP'], when: 'idle', to: 'UP' },
+  { on: 'released', from: ['UP'], to: 'UP' },
+  { on: 'released', from: ['DRAINING'], to: 'ENDING', step: 'END' },
+  { on: 'pauseOver', from: ['PAUSING'], to: 'LAUNCHED', step: 'LAUNCH' },
+
+  { on: 'failed', from: ['LAUNCHED', 'UP'], when: 'failures left', to: 'PAUSING', step: 'PAUSE' },
+  { on: 'failed', from: ['LAUNCHED', 'UP'], when: 'failed too often', to: 'FAILED' },
+  { on: 'failed', from: ['DRAINING', 'ENDING'], when: 'to stay down', to: 'DOWN' },
+  {
+    on: 'failed',
+    from: ['DRAINING', 'ENDING'],
+    when: 'to run again',
+    to: 'LAUNCHED',
+    step: 'LAUNCH',
+    fresh: true,
+  },
+
+  { on: 'ended', from: ['LAUNCHED', 'UP'], to: 'LAUNCHED', step: 'LAUNCH' },
+  { on: 'ended', from: ['DRAINING', 'ENDING'], when: 'to stay down', to: 'DOWN' },
+  {
+    on: 'ended',
+    from: ['DRAINING', 'ENDING'],
+    when: 'to run again',
+    to: 'LAUNCHED',
+    step: 'LAUNCH',
+    fresh: true,
+  },
+];
+
+/** Who or what makes it happen, in words. */
+export const HAPPENS_BY: Readonly<Record<Happening, string>> = {
+  start: 'operator, or start of the agent (autostart)',
+  stop: 'operator, or stop of the agent',
+  restart: 'operator',
+  ready: 'program: its answer to `initialize`',
+  claimed: 'agent: a task begins',
+  released: 'agent: the task has ended',
+  pauseOver: 'agent: the pause after a failure is over',
+  failed: 'program: it ended by itself, broke the protocol, or was killed for a fault of its own',
+  ended: 'agent: it killed the program to end a canceled job',
+};
 
 /** After so many failures in a row an instance is given up. */
 export const FAILURES_UNTIL_GIVEN_UP = 5;
@@ -56,17 +140,18 @@ export const NEW_LIFE: InstanceLife = {
   failuresInARow: 0,
 };
 
-export type LifeEvent =
+/** What may change the phase, or what is known besides of an instance in some phase. */
+type PhaseEvent =
   | { readonly type: 'COMMAND'; readonly command: InstanceCommand }
   | { readonly type: 'READY' }
   | { readonly type: 'CLAIMED' }
   /** `well`: the task was worked on to its end, so that the program is known to be in order. */
   | { readonly type: 'RELEASED'; readonly well: boolean }
   | { readonly type: 'PAUSE_OVER' }
-  | { readonly type: 'REST' }
-  | { readonly type: 'REST_OVER' }
   /** The process and all that it started are gone. `onPurpose`: ended by the agent, not by itself or a failure. */
   | { readonly type: 'ENDED'; readonly onPurpose: boolean; readonly upForMs: number };
+
+export type LifeEvent = PhaseEvent | { readonly type: 'REST' } | { readonly type: 'REST_OVER' };
 
 /** What is to be done because of an event. PAUSE: wait, then report PAUSE_OVER. END: end the process. */
 export type LifeStep = 'LAUNCH' | 'PAUSE' | 'END' | 'NOTHING';
@@ -74,29 +159,63 @@ export type LifeStep = 'LAUNCH' | 'PAUSE' | 'END' | 'NOTHING';
 export interface Advance {
   readonly life: InstanceLife;
   readonly step: LifeStep;
+  /** False when the table has nothing for it: no phase changes. */
+  readonly known: boolean;
 }
 
 export function advance(life: InstanceLife, event: LifeEvent): Advance {
+  if (event.type === 'REST' || event.type === 'REST_OVER') {
+    return { life: { ...life, resting: event.type === 'REST' }, step: 'NOTHING', known: true };
+  }
+  const happening = happeningOf(event);
+  const found = INSTANCE_LIFE.find(
+    ({ on, from, when }) =>
+      on === happening &&
+      from.includes(life.phase) &&
+      (when === undefined || CONDITIONS[when](counted(life, event))),
+  );
+  const noted = note(life, event, found !== undefined);
+  if (!found) return { life: noted, step: 'NOTHING', known: false };
+  const { to: phase, next: afterwards = noted.afterwards, step = 'NOTHING', fresh } = found;
+  const failuresInARow = fresh ? 0 : noted.failuresInARow;
+  return { life: { ...noted, phase, afterwards, failuresInARow }, step, known: true };
+}
+
+function happeningOf(event: PhaseEvent): Happening {
   switch (event.type) {
     case 'COMMAND':
-      return obey(life, event.command);
+      return event.command;
     case 'READY':
-      return life.phase === 'LAUNCHED' ? become(life, { phase: 'UP' }) : stay(life);
+      return 'ready';
     case 'CLAIMED':
-      return become(life, { busy: true });
-    case 'RELEASED': {
-      const failuresInARow = event.well ? 0 : life.failuresInARow;
-      const released = { ...life, busy: false, failuresInARow };
-      return life.phase === 'DRAINING' ? become(released, { phase: 'ENDING' }, 'END') : stay(released);
-    }
+      return 'claimed';
+    case 'RELEASED':
+      return 'released';
     case 'PAUSE_OVER':
-      return life.phase === 'PAUSING' ? become(life, { phase: 'LAUNCHED' }, 'LAUNCH') : stay(life);
-    case 'REST':
-      return become(life, { resting: true });
-    case 'REST_OVER':
-      return become(life, { resting: false });
+      return 'pauseOver';
     case 'ENDED':
-      return end({ ...life, busy: false }, event.onPurpose, event.upForMs);
+      return event.onPurpose ? 'ended' : 'failed';
+  }
+}
+
+/** With this failure, if it is one, among its failures. */
+function counted(life: InstanceLife, event: PhaseEvent): InstanceLife {
+  if (event.type !== 'ENDED' || event.onPurpose || (life.phase !== 'LAUNCHED' && life.phase !== 'UP'))
+    return life;
+  return { ...life, failuresInARow: (event.upForMs >= STEADY_AFTER_MS ? 0 : life.failuresInARow) + 1 };
+}
+
+/** What changes besides the phase. */
+function note(life: InstanceLife, event: PhaseEvent, known: boolean): InstanceLife {
+  switch (event.type) {
+    case 'CLAIMED':
+      return known ? { ...life, busy: true } : life;
+    case 'RELEASED':
+      return { ...life, busy: false, failuresInARow: event.well ? 0 : life.failuresInARow };
+    case 'ENDED':
+      return { ...counted(life, event), busy: false };
+    default:
+      return life;
   }
 }
 
@@ -119,45 +238,3 @@ const STATUS: Readonly<Record<Phase, ReportedInstanceStatus>> = {
   ENDING: 'STOPPING',
   FAILED: 'FAILED',
 };
-
-function obey(life: InstanceLife, command: InstanceCommand): Advance {
-  const afterwards = command === 'stop' ? 'DOWN' : command === 'restart' ? 'RESTART' : 'UP';
-  switch (life.phase) {
-    case 'DOWN':
-    case 'FAILED':
-    case 'PAUSING':
-      if (command === 'stop') return become(life, { phase: 'DOWN', failuresInARow: 0 });
-      return become(life, { phase: 'LAUNCHED', failuresInARow: 0 }, 'LAUNCH');
-    case 'LAUNCHED':
-    case 'UP':
-      if (command === 'start') return stay(life);
-      if (life.busy) return become(life, { phase: 'DRAINING', afterwards });
-      return become(life, { phase: 'ENDING', afterwards }, 'END');
-    case 'DRAINING':
-      if (command === 'start')
-        return life.afterwards === 'RESTART' ? stay(life) : become(life, { phase: 'UP' });
-      return become(life, { afterwards });
-    case 'ENDING':
-      return become(life, { afterwards });
-  }
-}
-
-function end(life: InstanceLife, onPurpose: boolean, upForMs: number): Advance {
-  if (life.phase === 'DRAINING' || life.phase === 'ENDING') {
-    if (life.afterwards === 'DOWN') return become(life, { phase: 'DOWN' });
-    return become(life, { phase: 'LAUNCHED', failuresInARow: 0 }, 'LAUNCH');
-  }
-  if (life.phase !== 'LAUNCHED' && life.phase !== 'UP') return stay(life);
-  if (onPurpose) return become(life, { phase: 'LAUNCHED' }, 'LAUNCH');
-  const failuresInARow = (upForMs >= STEADY_AFTER_MS ? 0 : life.failuresInARow) + 1;
-  if (failuresInARow >= FAILURES_UNTIL_GIVEN_UP) return become(life, { phase: 'FAILED', failuresInARow });
-  return become(life, { phase: 'PAUSING', failuresInARow }, 'PAUSE');
-}
-
-function become(life: InstanceLife, change: Partial<InstanceLife>, step: LifeStep = 'NOTHING'): Advance {
-  return { life: { ...life, ...change }, step };
-}
-
-function stay(life: InstanceLife): Advance {
-  return { life, step: 'NOTHING' };
-}

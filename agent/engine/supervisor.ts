@@ -157,8 +157,10 @@ export class Supervisor {
 
   #handle(event: LifeEvent): void {
     const before = this.#life;
-    const { life, step } = advance(before, event);
+    const { life, step, known } = advance(before, event);
     this.#life = life;
+    if (!known)
+      this.#log.debug({ event, phase: before.phase }, 'a step that an instance cannot take was refused');
     if (life.failuresInARow === 0) this.#pauses.reset();
     if (before.phase === 'PAUSING' && life.phase !== 'PAUSING') {
       this.#pause?.cancel();

@@ -1,14 +1,8 @@
-/**
- * A task and its life:
- *
- *   create --> WAITING --claim--> RUNNING --end--> FINISHED | FAILED
- *                 |  <--release--    |
- *                 '--cancel--> CANCELED <--cancel by force--'
- *
- * Releasing gives a task out again: its instance died under it, its agent was lost, or the instance gave it back.
- */
+/** A task, and its life as a table. Releasing gives a task out again: its instance died under it, its agent was lost, or
+ *  the instance gave it back. */
 import type { Classifier, Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { FileRef, Job, NamedFileRef } from '@workbench-hub/shared/domain/job';
+import type { Life } from '@workbench-hub/shared/domain/life';
 import type { Priority } from '@workbench-hub/shared/domain/priority';
 import type {
   AttemptRef,
@@ -71,7 +65,7 @@ export interface NamedSize {
 
 /** How a task ends; written together, once. */
 export interface Ending {
-  readonly status: 'FINISHED' | 'FAILED' | 'CANCELED';
+  readonly status: (typeof TASK_LIFE)['end']['to'][number];
   readonly batchExecutionStatus: BatchExecutionStatus | null;
   readonly message: string | null;
   readonly files: TaskFiles;
@@ -79,16 +73,25 @@ export interface Ending {
 
 export const NO_FILES: TaskFiles = { outputFiles: [], log: null };
 
-/** Who may take a task from one status to another. Nothing else happens to a task. */
-export const TASK_TRANSITIONS = {
-  claim: { from: ['WAITING'], to: ['RUNNING'], by: 'scheduler' },
+/** The life of a task: who takes it from one status to another. The store's statements are made of it. */
+export const TASK_LIFE = {
+  create: { from: ['-'], to: ['WAITING'], by: 'client' },
+  claim: { from: ['WAITING'], to: ['RUNNING'], by: 'scheduler, for an idle instance that fits' },
   adopt: { from: ['WAITING'], to: ['RUNNING'], by: 'agent that still holds the attempt' },
-  end: { from: ['RUNNING'], to: ['FINISHED', 'FAILED'], by: 'report of the attempt, or its last loss' },
-  release: { from: ['RUNNING'], to: ['WAITING'], by: 'loss of the attempt' },
+  end: {
+    from: ['RUNNING'],
+    to: ['FINISHED', 'FAILED'],
+    by: 'report of the attempt in force, or its last loss',
+  },
+  release: { from: ['RUNNING'], to: ['WAITING'], by: 'loss or return of the attempt in force' },
   cancel: { from: ['WAITING'], to: ['CANCELED'], by: 'client' },
-  cancelByForce: { from: ['WAITING', 'RUNNING'], to: ['CANCELED'], by: 'client' },
-  remove: { from: ['FINISHED', 'FAILED', 'CANCELED'], to: [], by: 'client, or the end of its keeping time' },
-} as const satisfies Record<string, { from: readonly TaskStatus[]; to: readonly TaskStatus[]; by: string }>;
+  cancelByForce: { from: ['WAITING', 'RUNNING'], to: ['CANCELED'], by: 'client, with force=true' },
+  remove: {
+    from: ['FINISHED', 'FAILED', 'CANCELED'],
+    to: ['-'],
+    by: 'client, or the end of its keeping time',
+  },
+} as const satisfies Life<TaskStatus | '-'>;
 
 /** The attempt that a running task is in; undefined when it is in none. */
 export function attemptOf(task: Task): AttemptRef | undefined {

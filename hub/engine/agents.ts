@@ -208,7 +208,7 @@ export class Agents {
 
   /** Brings together what the agent holds and what the hub believes to run on it. */
   async #reconcile(hello: HelloMessage, session: AgentSession): Promise<void> {
-    const { queue, attempts, runtime } = this.#options;
+    const { queue, attempts, runtime, log } = this.#options;
     const agentId = hello.agent.id;
     const held = [...hello.running, ...hello.spooled];
     const profiles = new Map(hello.instances.map((report) => [report.id, profileOf(report)]));
@@ -230,7 +230,13 @@ export class Agents {
           );
     for (const [index, ref] of hello.running.entries()) {
       if (inForce[index]) this.#options.output.expect(ref);
-      else session.send({ type: 'cancel', ref });
+      else {
+        log.info(
+          { agentId, ...ref, step: 'adopt' },
+          'a step that an attempt cannot take any more was refused',
+        );
+        session.send({ type: 'cancel', ref });
+      }
     }
     const missing = (await queue.runningOn(agentId)).filter((task) => {
       const ref = attemptOf(task);
@@ -247,7 +253,9 @@ export class Agents {
     if ('missing' in kept) {
       return session.fail(`a report of task ${report.taskId} names ${kept.missing}, which was not sent`);
     }
-    // The report goes first: a task that it takes back must not be given out anew. The instance need not wait for it.
+    // First of all: a task that the report takes back must not be given out anew, not even to the same instance.
+    await attempts.believe(report);
+    // For the end of the task the instance need not wait.
     const reported = attempts.report(kept.report);
     const rests = report.outcome === 'RETURNED';
     const wake = instances.vacate(report, rests);

@@ -2,9 +2,11 @@
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
-import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
+import { mayTake } from '@workbench-hub/shared/domain/life';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { ATTEMPT_LIFE, type AttemptState, attemptStateOf } from '../core/attempt-life.js';
 import {
   type Consequence,
   consequenceOf,
@@ -43,21 +45,28 @@ export class Attempts {
     this.#options = options;
   }
 
-  /** Takes the report of an attempt; false when it no longer counts. Resolves when what follows is durable. */
+  /** Takes the report of an attempt; false when it no longer counts. Resolves when what follows is durable. An attempt
+   *  that was taken for lost must have been {@link believe}d before. */
   async report(report: AttemptReport): Promise<boolean> {
-    const task = await this.#inForceAgain(report, await this.#options.archive.find(report.taskId));
-    const inForce = task && attemptOf(task);
-    if (!task || !inForce || !sameAttempt(inForce, report)) {
-      this.#options.log.info(
-        { ...refOf(report), outcome: report.outcome, status: task?.status, inForce: task?.attempt },
-        'a report that no longer counts was dropped',
-      );
-      return false;
-    }
+    const ref = refOf(report);
+    const task = await this.#options.archive.find(ref.taskId);
+    const state = attemptStateOf(ref, task);
+    if (!task || !mayTake<AttemptState>(ATTEMPT_LIFE.report, state))
+      return this.#refused('report', ref, state);
     const consequence = consequenceOf(report, task, this.#options.limits);
-    const counted = await this.#carryOut(task, refOf(report), consequence, report.storedFiles);
+    const counted = await this.#carryOut(task, ref, consequence, report.storedFiles);
     if (counted) this.#countLoss(lossOf(report));
     return counted;
+  }
+
+  /** An attempt that was taken for lost counts as long as no newer one has begun (decisions 3). Resolves before its
+   *  instance may be given anything else. */
+  async believe(held: AttemptRef): Promise<void> {
+    const { queue, archive, clock } = this.#options;
+    const ref = refOf(held);
+    const task = await archive.find(ref.taskId);
+    if (!task?.instance || !mayTake<AttemptState>(ATTEMPT_LIFE.believe, attemptStateOf(ref, task))) return;
+    await queue.adopt([{ ref, instance: task.instance, startedAtMs: clock.nowMs() }]);
   }
 
   /** The attempt of a running task is lost; it is given out again, or the task fails when that was its last. */
@@ -71,14 +80,14 @@ export class Attempts {
     if (loss !== undefined) this.#options.metrics.attemptLost(loss);
   }
 
-  /** An attempt that was taken for lost counts as long as no newer one has begun (decisions 3). */
-  async #inForceAgain(report: AttemptReport, task: Task | undefined): Promise<Task | undefined> {
-    const { queue, archive, clock } = this.#options;
-    if (task?.status !== 'WAITING' || !task.instance) return task;
-    const { instance } = task;
-    if (task.attempt !== report.attempt || instance.id !== report.instanceId) return task;
-    await queue.adopt([{ ref: refOf(report), instance, startedAtMs: clock.nowMs() }]);
-    return archive.find(report.taskId);
+  /** What an attempt cannot do any more is not done, and the log tells. */
+  async #refused(step: keyof typeof ATTEMPT_LIFE, ref: AttemptRef, known?: AttemptState): Promise<false> {
+    const state = known ?? attemptStateOf(ref, await this.#options.archive.find(ref.taskId));
+    this.#options.log.info(
+      { ...ref, step, state },
+      'a step that an attempt cannot take any more was refused',
+    );
+    return false;
   }
 
   async #carryOut(
@@ -98,7 +107,7 @@ export class Attempts {
         );
       }
       const [counted] = await queue.end([{ ref, ending: consequence.ending, endedAtMs, storedFiles }]);
-      if (!counted) return false;
+      if (!counted) return this.#refused('report', ref);
       this.#options.metrics.ended(
         task.type,
         consequence.ending.status,
@@ -111,7 +120,7 @@ export class Attempts {
       return true;
     }
     const [released] = await queue.release([{ ref, loss: consequence.loss }]);
-    if (!released) return false;
+    if (!released) return this.#refused(consequence.loss === 'LOSS' ? 'lose' : 'report', ref);
     log.info({ ...ref, loss: consequence.loss }, 'task is given out again');
     output.forget(task.id);
     onWaiting(requirementKey(task.requirement));

@@ -69,7 +69,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const { queue, archive, agentStore, files, names, runtime, log, limits } = options;
   const { metrics = NO_TASK_METRICS } = options;
   const { clock, timers } = runtime;
-  const instances = new Instances(clock);
+  const instances = new Instances(clock, log);
   instances.remember(await agentStore.all());
   const results = new Results(timers);
   const storage = new Storage({ names, files, clock, settings: options.storage });
@@ -93,7 +93,14 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     onWaiting,
     onFinished: (task, endedAtMs) => explanations.measured(task, endedAtMs),
   });
-  const leases = new Leases({ queue, attempts, timers, log, leaseTimeoutMs: options.leaseTimeoutMs });
+  const leases = new Leases({
+    queue,
+    attempts,
+    instances,
+    timers,
+    log,
+    leaseTimeoutMs: options.leaseTimeoutMs,
+  });
   const agents = new Agents({
     queue,
     store: agentStore,
@@ -136,6 +143,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     output,
     agents,
     runtime,
+    log,
     shutdown,
     explanations,
     metrics,

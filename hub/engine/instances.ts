@@ -2,9 +2,12 @@
 import type { InstanceReport } from '@workbench-hub/shared/agent-protocol/messages';
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { AgentStatus, InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import { mayTake, targetOf } from '@workbench-hub/shared/domain/life';
 import { fits } from '@workbench-hub/shared/domain/matching';
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { AGENT_LIFE, type AgentState, type AgentStep } from '../core/agent-life.js';
 import type { AgentRecord } from '../core/ports/agent-store.js';
 import type { IdleInstance } from '../core/rank.js';
 
@@ -45,8 +48,7 @@ interface Agent {
   version: string;
   revision: string;
   address: string | null;
-  /** CONNECTED: there is a link. READY: moreover, what it holds has been reconciled and it may get work. */
-  state: 'AWAY' | 'CONNECTED' | 'READY';
+  state: Exclude<AgentState, '-'>;
   seenAtMs: number;
   instances: Map<string, Instance>;
 }
@@ -57,6 +59,7 @@ const SAME_START_MS = 1000;
 
 export class Instances {
   readonly #clock: Clock;
+  readonly #log: Logger;
   readonly #agents = new Map<string, Agent>();
   readonly #instances = new Map<string, Instance>();
   #lastLossMs: number;
@@ -64,8 +67,9 @@ export class Instances {
   /** Of the known instances, one for each version and set of labels. */
   #kinds: InstanceProfile[] | undefined;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, log: Logger) {
     this.#clock = clock;
+    this.#log = log;
     this.#lastLossMs = clock.nowMs();
   }
 
@@ -91,7 +95,12 @@ export class Instances {
   /** Takes what was remembered; those agents are away until they come. */
   remember(records: readonly AgentRecord[]): void {
     for (const record of records) {
-      const agent: Agent = { ...record, address: null, state: 'AWAY', instances: new Map() };
+      const agent: Agent = {
+        ...record,
+        address: null,
+        state: targetOf(AGENT_LIFE.remember),
+        instances: new Map(),
+      };
       this.#agents.set(agent.id, agent);
       for (const profile of record.instances) this.#add(agent, profile, 'UNKNOWN', null);
     }
@@ -101,7 +110,7 @@ export class Instances {
   holderOf(instanceId: string, exceptAgentId: string): string | undefined {
     const instance = this.#instances.get(instanceId);
     if (!instance || instance.agentId === exceptAgentId) return undefined;
-    return this.#agents.get(instance.agentId)?.state === 'AWAY' ? undefined : instance.agentId;
+    return this.isThere(instance.agentId) ? instance.agentId : undefined;
   }
 
   /** An agent has come with these instances, of which some run these attempts. It gets no work before {@link ready}. */
@@ -118,7 +127,7 @@ export class Instances {
       version,
       revision,
       address,
-      state: 'CONNECTED',
+      state: targetOf(AGENT_LIFE.join),
       seenAtMs: this.#clock.nowMs(),
       instances: new Map(),
     };
@@ -135,20 +144,34 @@ export class Instances {
     }
   }
 
+  /** Whether there is a link to the agent. */
+  isThere(agentId: string): boolean {
+    const state = this.#agents.get(agentId)?.state;
+    return state === 'CONNECTED' || state === 'READY';
+  }
+
+  /** What it holds has been reconciled: it may get work. */
   ready(agentId: string): void {
-    const agent = this.#agents.get(agentId);
-    if (agent?.state === 'CONNECTED') agent.state = 'READY';
+    const agent = this.#taking('reconcile', agentId);
+    if (agent) agent.state = targetOf(AGENT_LIFE.reconcile);
+  }
+
+  /** The lease of the agent is over. */
+  lost(agentId: string): void {
+    const agent = this.#taking('lose', agentId);
+    if (agent) agent.state = targetOf(AGENT_LIFE.lose);
   }
 
   away(agentId: string): void {
-    const agent = this.#agents.get(agentId);
+    const agent = this.#taking('leave', agentId);
     if (!agent) return;
-    agent.state = 'AWAY';
+    agent.state = targetOf(AGENT_LIFE.leave);
     agent.seenAtMs = this.#clock.nowMs();
     for (const instance of agent.instances.values()) instance.status = 'UNKNOWN';
   }
 
   forget(agentId: string): void {
+    if (!this.#taking('forget', agentId)) return;
     this.#lastLossMs = this.#clock.nowMs();
     this.#forgetInstances(agentId);
     this.#agents.delete(agentId);
@@ -224,6 +247,17 @@ export class Instances {
     return agent && agentViewOf(agent);
   }
 
+  /** The agent, when it may take this step now; otherwise the step is refused, which the log tells. */
+  #taking(step: AgentStep, agentId: string): Agent | undefined {
+    const agent = this.#agents.get(agentId);
+    if (agent && mayTake<AgentState>(AGENT_LIFE[step], agent.state)) return agent;
+    this.#log.warn(
+      { agentId, step, state: agent?.state ?? '-' },
+      'a step that an agent cannot take was refused',
+    );
+    return undefined;
+  }
+
   #add(agent: Agent, profile: InstanceProfile, status: InstanceStatus, startedAtMs: number | null): void {
     const former = this.#instances.get(profile.id);
     if (former) this.#agents.get(former.agentId)?.instances.delete(profile.id);
@@ -282,7 +316,7 @@ function agentViewOf({ id, version, revision, address, state, seenAtMs, instance
     version,
     revision,
     address,
-    status: state === 'AWAY' ? 'DOWN' : 'UP',
+    status: state === 'AWAY' || state === 'LOST' ? 'DOWN' : 'UP',
     seenAtMs,
     instances: [...instances.values()].map(viewOf).sort(byId((view) => view.profile.id)),
   };

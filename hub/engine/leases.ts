@@ -6,10 +6,12 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { TaskQueue } from '../core/ports/task-store.js';
 import type { Attempts } from './attempts.js';
+import type { Instances } from './instances.js';
 
 export interface LeasesOptions {
   readonly queue: TaskQueue;
   readonly attempts: Attempts;
+  readonly instances: Instances;
   readonly timers: Timers;
   readonly log: Logger;
   readonly leaseTimeoutMs: number;
@@ -21,8 +23,6 @@ const RETRY_MS = 5000;
 export class Leases {
   readonly #options: LeasesOptions;
   readonly #timers = new Map<string, Timer>();
-  /** Agents whose lease is over and that have not come back. */
-  readonly #over = new Set<string>();
 
   constructor(options: LeasesOptions) {
     this.#options = options;
@@ -47,7 +47,6 @@ export class Leases {
   end(agentId: string): void {
     this.#timers.get(agentId)?.cancel();
     this.#timers.delete(agentId);
-    this.#over.delete(agentId);
   }
 
   #expireAfter(agentId: string, delayMs: number): void {
@@ -56,7 +55,6 @@ export class Leases {
       agentId,
       this.#options.timers.after(delayMs, () => {
         this.#timers.delete(agentId);
-        this.#over.add(agentId);
         this.#expire(agentId).catch((error: unknown) => {
           this.#options.log.error(
             { err: error, agentId },
@@ -69,8 +67,11 @@ export class Leases {
   }
 
   async #expire(agentId: string): Promise<void> {
+    const { instances } = this.#options;
+    // One of which the hub knows only by its tasks was never there.
+    if (instances.findAgent(agentId)) instances.lost(agentId);
     const tasks = await this.#options.queue.runningOn(agentId);
-    if (tasks.length === 0 || !this.#over.has(agentId)) return;
+    if (tasks.length === 0 || instances.isThere(agentId)) return;
     this.#options.log.warn({ agentId, tasks: tasks.length }, 'agent is lost: its lease is over');
     const reason = `agent ${agentId} was not heard of for ${this.#options.leaseTimeoutMs / 1000} s`;
     await Promise.all(tasks.map((task) => this.#options.attempts.lose(task, 'LOSS', reason)));

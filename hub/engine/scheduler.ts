@@ -135,6 +135,14 @@ export class Scheduler {
       })),
     );
     for (const task of claimed) this.#handOver(task, startedAtMs);
+    if (claimed.length < pairings.length) {
+      const taken = new Set(claimed.map(({ ref }) => ref.taskId));
+      const taskIds = pairings.map(({ task }) => task.taskId).filter((taskId) => !taken.has(taskId));
+      this.#options.log.info(
+        { step: 'claim', taskIds },
+        'a step that tasks cannot take any more was refused',
+      );
+    }
     this.#options.log.debug({ heads: heads.length, claimed: claimed.length }, 'round');
     return claimed.length < pairings.length;
   }

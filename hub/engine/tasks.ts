@@ -2,14 +2,16 @@
 import type { Readable } from 'node:stream';
 import { type Classifier, classify, requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { Job } from '@workbench-hub/shared/domain/job';
-import { hasEnded, type TaskType } from '@workbench-hub/shared/domain/task';
+import { targetOf } from '@workbench-hub/shared/domain/life';
+import { hasEnded, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, refuseForeignTask } from '../core/access.js';
 import { HubError, type InputFault, invalidInput } from '../core/errors.js';
 import type { FileStore, StoredFile } from '../core/ports/files.js';
 import type { TaskMetrics } from '../core/ports/metrics.js';
 import type { TaskArchive, TaskPage, TaskQuery, TaskQueue } from '../core/ports/task-store.js';
-import { type NamedSize, type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
+import { type NamedSize, type NewTask, TASK_LIFE, type Task } from '../core/task.js';
 import type { Agents } from './agents.js';
 import type { Explanations } from './explanations.js';
 import type { Departure, Results } from './results.js';
@@ -47,6 +49,7 @@ export interface TasksOptions {
   readonly runtime: Runtime;
   readonly shutdown: ShutdownPreparation;
   readonly explanations: Explanations;
+  readonly log: Logger;
   readonly defaultVersion: string | null;
   readonly metrics: TaskMetrics;
   /** The task waits in this group, durably. */
@@ -91,7 +94,7 @@ export class Tasks {
       })),
       requirement,
       priority,
-      status: 'WAITING',
+      status: targetOf(TASK_LIFE.create),
       requestedAtMs: runtime.clock.nowMs(),
       startedAtMs: null,
       endedAtMs: null,
@@ -180,10 +183,11 @@ export class Tasks {
     const { queue, runtime, results, agents, output, metrics } = this.#options;
     const before = await this.get(id);
     refuseForeignTask(caller, before);
-    const { from } = force ? TASK_TRANSITIONS.cancelByForce : TASK_TRANSITIONS.cancel;
+    const { from } = force ? TASK_LIFE.cancelByForce : TASK_LIFE.cancel;
     const [canceled] = await queue.cancel([id], from, runtime.clock.nowMs());
     if (!canceled) {
       const { status } = await this.get(id);
+      this.#refused(id, force ? 'cancelByForce' : 'cancel', status);
       const hint = status === 'RUNNING' ? '; add ?force=true to end it on its workbench instance' : '';
       throw new HubError(
         'TASK_NOT_CANCELABLE',
@@ -211,10 +215,15 @@ export class Tasks {
     const [removed] = await this.#options.archive.remove([id]);
     if (removed) return;
     const { status } = await this.get(id);
+    this.#refused(id, 'remove', status);
     throw new HubError(
       'TASK_NOT_DELETABLE',
-      `task ${id} is ${status}, only one that is ${TASK_TRANSITIONS.remove.from.join(', ')} can be deleted`,
+      `task ${id} is ${status}, only one that is ${TASK_LIFE.remove.from.join(', ')} can be deleted`,
     );
+  }
+
+  #refused(taskId: string, step: keyof typeof TASK_LIFE, status: TaskStatus): void {
+    this.#options.log.info({ taskId, step, status }, 'a step that a task cannot take any more was refused');
   }
 
   async #ofType(id: string, type: TaskType): Promise<Task> {

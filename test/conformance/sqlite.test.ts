@@ -10,6 +10,7 @@ import { describeRememberedThings } from './remembered-things-suite.js';
 import type { StoreUnderTest } from './store-under-test.js';
 import { describeStoredNames } from './stored-names-suite.js';
 import { describeTaskArchive } from './task-archive-suite.js';
+import { describeTaskLife } from './task-life-suite.js';
 import { describeTaskLists } from './task-lists-suite.js';
 import { describeTaskQueue } from './task-queue-suite.js';
 
@@ -36,6 +37,7 @@ async function open(): Promise<StoreUnderTest> {
 describe.each([
   ['queue', describeTaskQueue],
   ['steps of attempts', describeAttemptSteps],
+  ['life of a task', describeTaskLife],
   ['archive', describeTaskArchive],
   ['lists', describeTaskLists],
   ['remembered things', describeRememberedThings],

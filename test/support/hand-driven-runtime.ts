@@ -63,9 +63,15 @@ export class HandDrivenRuntime implements Runtime {
     this.#timers.clear();
   }
 
-  /** Resolves when nothing more happens by itself. Does not wait for files and sockets. */
+  /** Waits for what happens beside this thread, if something does: see {@link settle}. */
+  beside: (() => Promise<unknown>) | undefined;
+
+  /** Resolves when nothing more happens by itself. Does not wait for files and sockets, except for `beside`. */
   async settle(): Promise<void> {
     do {
+      await new Promise(setImmediate);
+      if (this.#soon > 0) continue;
+      await this.beside?.();
       await new Promise(setImmediate);
     } while (this.#soon > 0);
   }

@@ -78,9 +78,12 @@ async function startOn(
     keepEndedForMs: setup.keepEndedForMs ?? 30 * 86_400_000,
     defaultVersion: setup.defaultVersion ?? null,
   });
+  // An empty step resolves when all steps before it are synced to disk, however slow that is.
+  runtime.beside = () => store.queue.end([]);
   await engine.start();
   const end = async () => {
     await runtime.settle();
+    runtime.beside = undefined;
     await engine.stop();
     await store.close();
     runtime.dropTimers();

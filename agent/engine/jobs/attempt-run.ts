@@ -1,6 +1,8 @@
 /** One attempt while it runs: why it is to end, if it is, and the call to the program with its deadlines. */
+import { mayTake, targetOf } from '@workbench-hub/shared/domain/life';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { ATTEMPT_LIFE, type AttemptPhase } from '../../core/attempt-life.js';
 import { HostFault } from '../../core/host-fault.js';
 import { JobCanceled, JobFailed, type Program, ProgramLost } from '../../core/ports/programs.js';
 import { seconds } from '../../core/program-end.js';
@@ -11,6 +13,8 @@ import type { TaskLog } from './task-log.js';
 /** Why an attempt is ended before its time. AGENT_STOPS: the task is to be given to another. */
 export type EndReason = 'CANCEL' | 'TIME_LIMIT' | 'AGENT_STOPS';
 
+const STEP_OF = { CANCEL: 'cancel', TIME_LIMIT: 'timeLimit', AGENT_STOPS: 'surrender' } as const;
+
 export class AttemptRun {
   readonly ref: AttemptRef;
   readonly claim: Claim;
@@ -19,12 +23,16 @@ export class AttemptRun {
   taskLog: TaskLog | null = null;
   readonly #abort = new AbortController();
   #endReason: EndReason | null = null;
-  #workDone = false;
+  #phase: AttemptPhase = targetOf(ATTEMPT_LIFE.begin);
 
   constructor(ref: AttemptRef, claim: Claim, timeLimitMs: number | null) {
     this.ref = ref;
     this.claim = claim;
     this.timeLimitMs = timeLimitMs;
+  }
+
+  get phase(): AttemptPhase {
+    return this.#phase;
   }
 
   get endReason(): EndReason | null {
@@ -36,11 +44,19 @@ export class AttemptRun {
     return this.#abort.signal;
   }
 
-  /** Ends it as soon as may be; the first reason holds. Work that is done is thrown away only by CANCEL. */
-  end(reason: EndReason): void {
-    if (this.#endReason !== null || (this.#workDone && reason !== 'CANCEL')) return;
+  /** Ends it as soon as may be; false when its life does not allow that. The first reason holds, and work that is done
+   *  is thrown away only by CANCEL. */
+  end(reason: EndReason): boolean {
+    if (!this.#take(STEP_OF[reason])) return false;
     this.#endReason = reason;
     this.#abort.abort(new JobCanceled('the attempt is to end'));
+    return true;
+  }
+
+  #take(step: 'cancel' | 'timeLimit' | 'surrender' | 'worked'): boolean {
+    if (!mayTake<AttemptPhase>(ATTEMPT_LIFE[step], this.#phase)) return false;
+    this.#phase = targetOf(ATTEMPT_LIFE[step]);
+    return true;
   }
 
   /** Calls the program, and has it cancel the job when the attempt is to end. Settles as the call does. */
@@ -52,7 +68,7 @@ export class AttemptRun {
     this.signal.addEventListener('abort', onAbort, { once: true });
     try {
       const result = await start(this.claim.program);
-      this.#workDone = true;
+      this.#take('worked');
       return result;
     } catch (error) {
       // Until nothing of the program is left, and its last words are known.

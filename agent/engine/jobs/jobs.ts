@@ -1,15 +1,17 @@
 /** The attempts that run on this agent, from `assign` to the report. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { Job } from '@workbench-hub/shared/domain/job';
+import { mayTake } from '@workbench-hub/shared/domain/life';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { ATTEMPT_LIFE, type AttemptPhase } from '../../core/attempt-life.js';
 import type { Assignment, HubConnection } from '../../core/ports/hub.js';
 import type { ReportFolder, Spool } from '../../core/ports/spool.js';
 import { attemptKey, attemptReport, type Ending } from '../../core/reports.js';
 import type { Instances } from '../instances.js';
 import type { Reporting } from '../reporting.js';
-import { AttemptRun } from './attempt-run.js';
+import { AttemptRun, type EndReason } from './attempt-run.js';
 import type { BatchEnd, BatchJobs } from './batch-job.js';
 import { TaskLog } from './task-log.js';
 
@@ -41,9 +43,9 @@ export class Jobs {
 
   assign({ ref, job, timeLimitMs }: Assignment): void {
     const { instances, reporting, log } = this.#needs;
-    const key = attemptKey(ref);
-    if (this.#running.has(key) || reporting.has(ref)) {
-      log.warn({ ref }, 'this attempt was assigned before; it is not begun twice');
+    const phase = this.#phaseOf(ref);
+    if (!mayTake<AttemptPhase>(ATTEMPT_LIFE.begin, phase)) {
+      log.warn({ ...ref, phase }, 'this attempt was assigned before; it is not begun twice');
       return;
     }
     const claim = this.#stopping ? undefined : instances.claim(ref.instanceId, ref.taskId);
@@ -53,13 +55,15 @@ export class Jobs {
       return;
     }
     const run = new AttemptRun(ref, claim, timeLimitMs);
-    this.#running.set(key, { run, ended: this.#run(run, job) });
+    this.#running.set(attemptKey(ref), { run, ended: this.#run(run, job) });
   }
 
   /** An attempt that is not known is one that has been reported: nothing is left to be ended. */
   cancel(ref: AttemptRef): void {
-    this.#running.get(attemptKey(ref))?.run.end('CANCEL');
-    this.#needs.reporting.cancel(ref);
+    const running = this.#running.get(attemptKey(ref));
+    if (running) this.#end(running.run, 'CANCEL');
+    else if (this.#needs.reporting.has(ref)) this.#needs.reporting.cancel(ref);
+    else this.#needs.log.debug({ ...ref }, 'a cancel of an attempt that is not here was refused');
   }
 
   /** Sends the hub that was joined again what the running scripts printed last. */
@@ -70,12 +74,26 @@ export class Jobs {
   /** From now on nothing is begun, and what runs is given back when its program has ended. */
   surrender(): void {
     this.#stopping = true;
-    for (const { run } of this.#running.values()) run.end('AGENT_STOPS');
+    for (const { run } of this.#running.values()) this.#end(run, 'AGENT_STOPS');
   }
 
   /** Resolves when no attempt runs. */
   async ended(): Promise<void> {
     await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+  }
+
+  #phaseOf(ref: AttemptRef): AttemptPhase {
+    return (
+      this.#running.get(attemptKey(ref))?.run.phase ?? (this.#needs.reporting.has(ref) ? 'OUTSTANDING' : '-')
+    );
+  }
+
+  #end(run: AttemptRun, reason: EndReason): void {
+    if (run.end(reason)) return;
+    this.#needs.log.info(
+      { ...run.ref, reason, phase: run.phase },
+      'a step that an attempt cannot take was refused',
+    );
   }
 
   /** Never rejects. The attempt is running or outstanding at every moment: a hub that is joined in between would

@@ -1,6 +1,6 @@
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { TaskArchive } from '../../core/ports/task-store.js';
-import { TASK_TRANSITIONS, type TaskFiles } from '../../core/task.js';
+import { TASK_LIFE, type TaskFiles } from '../../core/task.js';
 import type { SqliteDatabase } from './database.js';
 import type { Endings } from './endings.js';
 import type { GroupCommit } from './group-commit.js';
@@ -39,7 +39,7 @@ export function sqliteTaskArchive(
   const selectEnded = db.prepare<[number, number], { id: string }>(
     'SELECT id FROM task WHERE ended_at < ? ORDER BY ended_at LIMIT ?',
   );
-  const removable = JSON.stringify(TASK_TRANSITIONS.remove.from);
+  const removable = JSON.stringify(TASK_LIFE.remove.from);
 
   const removeOne = (taskId: string): boolean => {
     const seq = deleteTask.get(taskId, removable);

@@ -1,7 +1,8 @@
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { type FileRef, filesOfJob, type Job } from '@workbench-hub/shared/domain/job';
+import { type Step, targetOf } from '@workbench-hub/shared/domain/life';
 import { priorityOfRank, priorityRank } from '@workbench-hub/shared/domain/priority';
-import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
 import type {
   Claim,
   ClaimedTask,
@@ -11,7 +12,7 @@ import type {
   TaskQueue,
 } from '../../core/ports/task-store.js';
 import type { WaitingTask } from '../../core/rank.js';
-import type { NewTask } from '../../core/task.js';
+import { type NewTask, TASK_LIFE } from '../../core/task.js';
 import type { SqliteDatabase } from './database.js';
 import type { Endings } from './endings.js';
 import type { GroupCommit } from './group-commit.js';
@@ -38,7 +39,13 @@ interface ClaimedRow {
 }
 
 /** Names the attempt in force; binds the task's id, the attempt and the instance. */
-const IN_FORCE = `id = ? AND status = 'RUNNING' AND attempt = ? AND instance_id = ?`;
+const IN_FORCE = 'id = ? AND attempt = ? AND instance_id = ?';
+
+/** The conditions and values of the life of a task, for statements. */
+const from = ({ from: statuses }: Step<TaskStatus | '-'>) =>
+  `status IN (${statuses.map((status) => `'${status}'`).join(', ')})`;
+const to = (step: Step<TaskStatus | '-'>) => `status = '${targetOf(step)}'`;
+const { claim, adopt, end, release, cancel } = TASK_LIFE;
 
 export function sqliteTaskQueue(
   db: SqliteDatabase,
@@ -77,27 +84,29 @@ export function sqliteTaskQueue(
     WHERE requirement_id IN (SELECT id FROM requirement WHERE key IN (SELECT value FROM json_each(?)))
       AND status = 'WAITING' AND (priority, seq) < (?, ?)`);
   const claimTask = db.prepare<[number, string, string, string, string, string], ClaimedRow>(`
-    UPDATE task SET status = 'RUNNING', attempt = attempt + 1, started_at = ?, agent_id = ?, instance_id = ?,
+    UPDATE task SET ${to(claim)}, attempt = attempt + 1, started_at = ?, agent_id = ?, instance_id = ?,
                     instance_version = ?, instance_revision = ?
-    WHERE id = ? AND status = 'WAITING'
+    WHERE id = ? AND ${from(claim)}
     RETURNING seq, attempt, time_limit_s, priority, requested_at, job`);
   const adoptTask = db.prepare<[Record<string, unknown>], { seq: number }>(`
-    UPDATE task SET status = 'RUNNING', attempt = @attempt, started_at = @startedAtMs, agent_id = @agentId,
+    UPDATE task SET ${to(adopt)}, attempt = @attempt, started_at = @startedAtMs, agent_id = @agentId,
                     instance_id = @instanceId, instance_version = @version, instance_revision = @revision
-    WHERE id = @taskId AND status = 'WAITING'
+    WHERE id = @taskId AND ${from(adopt)}
       AND (attempt = @attempt - 1 OR (attempt = @attempt AND instance_id = @instanceId))
     RETURNING seq`);
-  const selectInForce = db.prepare<[string, number, string]>(`SELECT 1 FROM task WHERE ${IN_FORCE}`);
+  const selectInForce = db.prepare<[string, number, string]>(
+    `SELECT 1 FROM task WHERE ${IN_FORCE} AND ${from(end)}`,
+  );
   const endTask = db.prepare<
     [string, string | null, string | null, number, string, number, string],
     { seq: number }
   >(`
-    UPDATE task SET status = ?, batch_status = ?, message = ?, ended_at = ? WHERE ${IN_FORCE} RETURNING seq`);
+    UPDATE task SET status = ?, batch_status = ?, message = ?, ended_at = ? WHERE ${IN_FORCE} AND ${from(end)} RETURNING seq`);
   const releaseTask = db.prepare<[number, number, string | null, string, number, string], { seq: number }>(`
-    UPDATE task SET status = 'WAITING', started_at = NULL, crashes = crashes + ?, losses = losses + ?, instance_id = ?
-    WHERE ${IN_FORCE} RETURNING seq`);
+    UPDATE task SET ${to(release)}, started_at = NULL, crashes = crashes + ?, losses = losses + ?, instance_id = ?
+    WHERE ${IN_FORCE} AND ${from(release)} RETURNING seq`);
   const cancelTask = db.prepare<[number, string, string], { seq: number }>(`
-    UPDATE task SET status = 'CANCELED', ended_at = ?
+    UPDATE task SET ${to(cancel)}, ended_at = ?
     WHERE id = ? AND status IN (SELECT value FROM json_each(?)) RETURNING seq`);
   const selectRunning = db.prepare<[string], TaskRow>(
     `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE status = 'RUNNING' AND agent_id = ?`,
@@ -243,8 +252,8 @@ export function sqliteTaskQueue(
       }
     },
     release: (released) => commit.durable(() => released.map(releaseOne)),
-    cancel: (taskIds, from, endedAtMs) => {
-      const statuses = JSON.stringify(from);
+    cancel: (taskIds, statusesBefore, endedAtMs) => {
+      const statuses = JSON.stringify(statusesBefore);
       return commit.durable(() => taskIds.map((id) => noted(cancelTask.get(endedAtMs, id, statuses))));
     },
     runningOn: async (agentId) => selectRunning.all(agentId).map(taskOfRow),

@@ -1,0 +1,39 @@
+import { mayTake } from '@workbench-hub/shared/domain/life';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { describe, expect, test } from 'vitest';
+import { AttemptRun } from '../engine/jobs/attempt-run.js';
+import type { Claim } from '../engine/supervisor.js';
+import { ATTEMPT_LIFE, type AttemptPhase } from './attempt-life.js';
+
+const REF = { taskId: '019c0000-0000-7000-8000-000000000001', attempt: 1, instanceId: 'sim-1' };
+
+const CLAIM = {
+  program: {},
+  lost: new AbortController().signal,
+  cancel: () => undefined,
+} as unknown as Claim;
+
+async function attemptThatIs(phase: AttemptPhase): Promise<AttemptRun> {
+  const run = new AttemptRun(REF, CLAIM, null);
+  if (phase === 'WORKED') await run.call(systemRuntime, () => Promise.resolve());
+  if (phase === 'ENDING') run.end('TIME_LIMIT');
+  expect(run.phase).toBe(phase);
+  return run;
+}
+
+const REASONS = { cancel: 'CANCEL', timeLimit: 'TIME_LIMIT', surrender: 'AGENT_STOPS' } as const;
+const pairs = (['WORKING', 'WORKED', 'ENDING'] as const).flatMap((phase) =>
+  (Object.keys(REASONS) as (keyof typeof REASONS)[]).map((step) => ({ phase, step })),
+);
+
+describe('an attempt on its agent', () => {
+  test.each(pairs)('that is $phase: $step', async ({ phase, step }) => {
+    const run = await attemptThatIs(phase);
+    const before = run.endReason;
+    const isAllowed = mayTake<AttemptPhase>(ATTEMPT_LIFE[step], phase);
+    expect(run.end(REASONS[step])).toBe(isAllowed);
+    expect(run.phase).toBe(isAllowed ? 'ENDING' : phase);
+    expect(run.endReason).toBe(isAllowed ? REASONS[step] : before);
+    expect(run.signal.aborted).toBe(isAllowed || phase === 'ENDING');
+  });
+});

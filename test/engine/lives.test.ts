@@ -1,0 +1,218 @@
+/** The lives of attempts and agents in the engine: each step that may come from outside, in each state. What the table
+ *  allows takes place; all else changes nothing, and the log says so. */
+
+import { ANYBODY } from '@workbench-hub/hub/core/access';
+import { AGENT_LIFE, type AgentState } from '@workbench-hub/hub/core/agent-life';
+import { ATTEMPT_LIFE, type AttemptState, attemptStateOf } from '@workbench-hub/hub/core/attempt-life';
+import { TASK_LIFE } from '@workbench-hub/hub/core/task';
+import { mayTake } from '@workbench-hub/shared/domain/life';
+import { type AttemptRef, TASK_STATUSES } from '@workbench-hub/shared/domain/task';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LEASE_MS, type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+
+let engine: RunningEngine;
+beforeEach(async () => {
+  engine = await startEngine();
+});
+afterEach(() => engine.close());
+
+async function create(): Promise<string> {
+  const task = await engine.tasks.create({
+    name: null,
+    creator: null,
+    classifiers: [],
+    timeLimitS: null,
+    job: { type: 'SIMULATE_WORK', durationS: 1 },
+  });
+  await engine.runtime.settle();
+  return task.id;
+}
+
+const refusals = () => engine.log.filter(({ msg }) => /cannot take.*was refused/.test(msg));
+
+describe('an attempt', () => {
+  const stateOf = async (ref: AttemptRef) =>
+    attemptStateOf(ref, await engine.tasks.get(ref.taskId).catch(() => undefined));
+
+  /** An attempt of an agent that has an idle instance besides, which fits nothing. */
+  async function attemptThatIs(state: AttemptState): Promise<{ agent: SocketlessAgent; ref: AttemptRef }> {
+    if (state === 'FORGOTTEN') {
+      const ref = { taskId: await create(), attempt: 1, instanceId: 'sim-1' };
+      engine.shutdown.change(true); // lest it be given out
+      return { agent: await SocketlessAgent.join(engine), ref };
+    }
+    const agent = await SocketlessAgent.join(engine);
+    await create();
+    const { ref } = agent.latest;
+    engine.shutdown.change(true);
+    if (state === 'GIVEN_UP') await engine.store.queue.release([{ ref, loss: 'LOSS' }]);
+    if (state === 'OVER') await engine.store.queue.release([{ ref, loss: 'CRASH' }]);
+    return { agent, ref };
+  }
+
+  const comeBack = async (agent: SocketlessAgent, held: { running?: AttemptRef[] }) => {
+    await agent.vanish();
+    return SocketlessAgent.join(engine, { id: agent.id, nodeId: agent.nodeId, ...held });
+  };
+
+  const STATES = ['IN_FORCE', 'GIVEN_UP', 'FORGOTTEN', 'OVER'] as const;
+
+  it.each(STATES)('that is %s is so by what its task is', async (state) => {
+    expect(await stateOf((await attemptThatIs(state)).ref)).toBe(state);
+  });
+
+  it.each(STATES)('that is %s is held by an agent that comes back with it', async (state) => {
+    const { agent, ref } = await attemptThatIs(state);
+    const again = await comeBack(agent, { running: [ref] });
+    const isWanted =
+      mayTake<AttemptState>(ATTEMPT_LIFE.adopt, state) || mayTake<AttemptState>(ATTEMPT_LIFE.keep, state);
+    expect(await stateOf(ref)).toBe(isWanted ? 'IN_FORCE' : state);
+    expect(again.heard.some(({ type }) => type === 'cancel')).toBe(!isWanted);
+    expect(refusals().map(({ step }) => step)).toEqual(isWanted ? [] : ['adopt']);
+  });
+
+  it.each(STATES)('that is %s is reported', async (state) => {
+    const { agent, ref } = await attemptThatIs(state);
+    const counts =
+      mayTake<AttemptState>(ATTEMPT_LIFE.report, state) || mayTake<AttemptState>(ATTEMPT_LIFE.believe, state);
+    expect(await agent.end(ref, 'OK')).toBe(counts);
+    expect(await stateOf(ref)).toBe(counts ? 'OVER' : state);
+    expect((await engine.tasks.get(ref.taskId)).status).toBe(counts ? 'FINISHED' : 'WAITING');
+    expect(refusals().map(({ step }) => step)).toEqual(counts ? [] : ['report']);
+  });
+
+  it.each(STATES)('that is %s meets the end of the lease', async (state) => {
+    const { agent, ref } = await attemptThatIs(state);
+    await agent.vanish();
+    await engine.runtime.advance(LEASE_MS);
+    const { losses } = await engine.tasks.get(ref.taskId);
+    const isLost = mayTake<AttemptState>(ATTEMPT_LIFE.lose, state);
+    expect(await stateOf(ref)).toBe(isLost ? 'GIVEN_UP' : state);
+    expect(losses).toBe(state === 'IN_FORCE' || state === 'GIVEN_UP' ? 1 : 0);
+  });
+
+  it.each(['IN_FORCE', 'GIVEN_UP', 'FORGOTTEN'] as const)(
+    'that is %s is over when its task is canceled',
+    async (state) => {
+      const { agent, ref } = await attemptThatIs(state);
+      await engine.tasks.cancel(ref.taskId, true, ANYBODY);
+      expect(await stateOf(ref)).toBe('OVER');
+      expect(await agent.end(ref, 'OK')).toBe(false);
+    },
+  );
+
+  it.each(['GIVEN_UP', 'FORGOTTEN'] as const)('that is %s is over when a newer one begins', async (state) => {
+    const { ref } = await attemptThatIs(state);
+    const other = await SocketlessAgent.join(engine, { id: 'agent-2', instances: [{ id: 'sim-2' }] });
+    await engine.store.queue.claim([
+      {
+        taskId: ref.taskId,
+        instance: { id: 'sim-2', version: '1', revision: '1', agentId: other.id },
+        startedAtMs: 1,
+      },
+    ]);
+    expect(await stateOf(ref)).toBe('OVER');
+  });
+});
+
+describe('an agent', () => {
+  const ID = 'agent-1';
+  const AWAY_FOR_EVER_MS = 31 * 86_400_000;
+
+  /** The steps, as the engine takes them of its list. */
+  const STEPS = {
+    reconcile: () => engine.instances.ready(ID),
+    leave: () => engine.instances.away(ID),
+    lose: () => engine.instances.lost(ID),
+    forget: () => engine.instances.forget(ID),
+  } as const;
+
+  const connect = () =>
+    engine.instances.connected({ id: ID, version: '1', revision: '1', address: null }, [], []);
+
+  function agentThatIs(state: AgentState): void {
+    if (state === '-') return;
+    connect();
+    if (state === 'READY') engine.instances.ready(ID);
+    if (state === 'AWAY' || state === 'LOST') engine.instances.away(ID);
+    if (state === 'LOST') engine.instances.lost(ID);
+  }
+
+  const STATES = ['-', 'CONNECTED', 'READY', 'AWAY', 'LOST'] as const;
+  const pairs = STATES.flatMap((state) =>
+    (Object.keys(STEPS) as (keyof typeof STEPS)[]).map((step) => ({ state, step })),
+  );
+
+  it.each(pairs)('that is $state: $step', async ({ state, step }) => {
+    agentThatIs(state);
+    const before = engine.instances.findAgent(ID);
+    const isAllowed = mayTake<AgentState>(AGENT_LIFE[step], state);
+    STEPS[step]();
+    expect(refusals()).toMatchObject(isAllowed ? [] : [{ agentId: ID, step, state }]);
+    const after = engine.instances.findAgent(ID);
+    if (!isAllowed) expect(after).toEqual(before);
+    else expect(engine.instances.isThere(ID)).toBe(step === 'reconcile');
+    expect(after === undefined).toBe(state === '-' || (isAllowed && step === 'forget'));
+  });
+
+  it.each(STATES)('that is %s may join', (state) => {
+    agentThatIs(state);
+    connect();
+    expect(engine.instances.findAgent(ID)).toMatchObject({ status: 'UP' });
+    expect(refusals()).toEqual([]);
+  });
+
+  it('is away, lost and forgotten in turn', async () => {
+    const agent = await SocketlessAgent.join(engine);
+    await agent.vanish();
+    await engine.runtime.advance(LEASE_MS);
+    engine.runtime.skip(AWAY_FOR_EVER_MS);
+    await engine.sweep();
+    expect(engine.instances.findAgent(agent.id)).toBeUndefined();
+    expect(refusals()).toEqual([]);
+  });
+});
+
+describe('the steps of clients against the status of a task', () => {
+  it.each(['cancel', 'cancelByForce', 'remove'] as const)(
+    '%s is refused where the table has none',
+    async (step) => {
+      for (const status of TASK_STATUSES) {
+        const id = await taskThatIs(status);
+        const before = refusals().length;
+        const done = await (step === 'remove'
+          ? engine.tasks.remove(id, ANYBODY)
+          : engine.tasks.cancel(id, step === 'cancelByForce', ANYBODY)
+        ).then(
+          () => true,
+          () => false,
+        );
+        expect([status, done]).toEqual([
+          status,
+          (TASK_LIFE[step].from as readonly string[]).includes(status),
+        ]);
+        expect(refusals().slice(before)).toMatchObject(done ? [] : [{ taskId: id, step, status }]);
+      }
+    },
+  );
+
+  async function taskThatIs(status: (typeof TASK_STATUSES)[number]): Promise<string> {
+    const id = await create();
+    if (status === 'WAITING') return id;
+    if (status === 'CANCELED') {
+      await engine.tasks.cancel(id, false, ANYBODY);
+      return id;
+    }
+    const name = `agent-of-${id}`;
+    const waiting = (await engine.tasks.list({ page: 0, size: 100, statuses: ['WAITING'] })).tasks;
+    const ahead = waiting.filter((task) => task.id !== id);
+    for (const task of ahead) await engine.tasks.cancel(task.id, false, ANYBODY);
+    const agent = await SocketlessAgent.join(engine, { id: name, instances: [{ id: `sim-of-${id}` }] });
+    const { ref } = agent.latest;
+    if (status !== 'RUNNING') {
+      await agent.end(ref, status === 'FINISHED' ? 'OK' : 'FAILED');
+      await agent.vanish();
+    }
+    return ref.taskId;
+  }
+});
