@@ -149,11 +149,12 @@ export class Reporting {
   }
 
   async #upload(report: AttemptReport, folder: string, { files, ended }: HubConnection): Promise<void> {
-    const { spool, log } = this.#needs;
+    const { spool, runtime, log } = this.#needs;
     await eachOf(filesOfReport(report), CONTENTS_AT_A_TIME, async (file) => {
       const there = await files.look(file.digest, ended);
       if (there === 'WHOLE') return;
       const fromByte = there.keptBytes < file.sizeBytes ? there.keptBytes : 0;
+      const beganMs = runtime.clock.monotonicMs();
       try {
         await files.upload(file, spool.read(folder, file, fromByte), fromByte, ended);
       } catch (error) {
@@ -162,7 +163,8 @@ export class Reporting {
         throw error;
       }
       const { digest, sizeBytes } = file;
-      log.debug({ taskId: report.taskId, digest, sizeBytes, fromByte }, 'sent a content to the hub');
+      const ms = Math.ceil(runtime.clock.monotonicMs() - beganMs);
+      log.debug({ taskId: report.taskId, digest, sizeBytes, fromByte, ms }, 'sent a content to the hub');
     });
   }
 

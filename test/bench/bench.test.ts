@@ -72,12 +72,22 @@ describe.skipIf(process.platform !== 'linux')('in small, the workload', { timeou
     expect(said.filter((line) => line.startsWith('query plan of'))).not.toHaveLength(0);
   });
 
-  it('storage takes files in and gives them out', async () => {
+  it('storage takes files in, gives them out, and moves them to agents', { timeout: 120_000 }, async () => {
     const { figures } = await inSmall('storage');
     expect(figures).toEqual(
       expect.arrayContaining([
         'plain copy, synced',
         'sha256sum',
+        'upload',
+        'upload: of the slower of copy and digest',
+        'download',
+        'download: of the slower of copy and digest',
+        'encrypted upload',
+        'encrypted download',
+        'hub to agent',
+        'agent to hub',
+        'staging: memory of the agent',
+        'runs of one model: moved to an agent, of the model',
         'JSON in',
         'JSON in: memory of the hub',
         'JSON out',

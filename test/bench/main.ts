@@ -14,7 +14,7 @@ ${WORKLOADS.map(({ name, what }) => `  ${name.padEnd(8)}${what}`).join('\n')}
 
 Options:
   --runs N      how often each is measured, 3 by default; medians count
-  --scale X     part of the full size, such as 0.01
+  --scale X     part of the full size, such as 0.01; or more, such as 10 for storage with a file of 10 GiB
   --seed N      of the generated data, 42 by default
   --only A,B    of hub, peers and limits measures these alone, such as "hub,limit pipeline"
   --json FILE   also writes the figures there

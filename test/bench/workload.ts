@@ -10,6 +10,8 @@ export interface Sample {
   readonly unit: Unit;
   /** The value is meant to be below this. */
   readonly limit?: number;
+  /** The value is meant to be at least this. */
+  readonly least?: number;
 }
 
 /** What a workload is to reach: its own figure, or that of another as a yardstick. */
@@ -33,7 +35,7 @@ export interface WorkloadOptions {
   /** A folder that is removed afterwards. */
   readonly folder: string;
   readonly seed: number;
-  /** Part of the full size, above 0 up to 1: small ones are for finding out whether it works. */
+  /** Part of the full size, above 0: small ones are for finding out whether it works. */
   readonly scale: number;
   /** Measures these alone, of those that a workload compares; by default all. */
   readonly only?: readonly string[];

@@ -83,10 +83,12 @@ export class Contents {
       try {
         const either = AbortSignal.any([signal, hub.ended]);
         const keptBytes = await cache.keptBytes(file.digest);
+        const beganMs = runtime.clock.monotonicMs();
         const { fromByte, content } = await hub.files.download(file.digest, keptBytes, either);
         await cache.put(file, content, fromByte);
         const { digest, sizeBytes } = file;
-        log.debug({ digest, sizeBytes, fromByte }, 'fetched a content from the hub');
+        const ms = Math.ceil(runtime.clock.monotonicMs() - beganMs);
+        log.debug({ digest, sizeBytes, fromByte, ms }, 'fetched a content from the hub');
         return;
       } catch (error) {
         signal.throwIfAborted();

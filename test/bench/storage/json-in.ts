@@ -1,14 +1,10 @@
 /** A batch job whose model is the file, in one JSON body. */
 import { createReadStream } from 'node:fs';
-import { request } from 'node:http';
 import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { quantile } from '../figures.js';
 import type { Sample } from '../workload.js';
+import { PIECE_BYTES, send } from './http.js';
 import { pace, type StorageWay } from './storage-way.js';
-
-/** A multiple of three bytes: whole groups of Base64. */
-const PIECE_BYTES = 768 * 1024;
 
 const HEAD = '{"inputScripts":[{"content":"cHJpbnQ="}],"inputModel":{"type":"WBPZ","content":"';
 const TAIL = '"}}';
@@ -17,28 +13,20 @@ const OTHERS_EVERY_MS = 5;
 
 export const jsonIn: StorageWay = {
   name: 'JSON in',
+  config: { limits: { requestBody: '64GiB', fileSize: '32GiB' } },
   measure: async ({ hub, source, sizeBytes }) => {
     const others = watchOthers(hub.baseUrl);
     const began = performance.now();
-    await post(`${hub.baseUrl}/api/2.0/workbench/task/execute-batch-job/create`, source, sizeBytes);
+    await send(`${hub.baseUrl}/api/2.0/workbench/task/execute-batch-job/create`, {
+      method: 'POST',
+      headers: { 'content-length': HEAD.length + (sizeBytes / 3) * 4 + TAIL.length },
+      body: Readable.from(bodyOf(source), { objectMode: false, highWaterMark: PIECE_BYTES }),
+      status: 201,
+    });
     const ms = performance.now() - began;
     return [pace('JSON in', sizeBytes, ms), ...(await others())];
   },
 };
-
-async function post(url: string, source: string, sizeBytes: number): Promise<void> {
-  const length = HEAD.length + (sizeBytes / 3) * 4 + TAIL.length;
-  const outgoing = request(url, { method: 'POST', headers: { 'content-length': length } });
-  const answered = new Promise<number>((resolve, reject) => {
-    outgoing.once('error', reject);
-    outgoing.once('response', (incoming) => {
-      incoming.resume().once('end', () => resolve(incoming.statusCode ?? 0));
-    });
-  });
-  await pipeline(Readable.from(bodyOf(source), { objectMode: false, highWaterMark: PIECE_BYTES }), outgoing);
-  const status = await answered;
-  if (status !== 201) throw new Error(`create answered ${status}`);
-}
 
 async function* bodyOf(source: string): AsyncGenerator<Buffer> {
   yield Buffer.from(HEAD);

@@ -8,12 +8,24 @@ import { pace } from './storage-way.js';
 
 const run = promisify(execFile);
 
-export async function measureMachine(source: string, sizeBytes: number, folder: string): Promise<Sample[]> {
+export interface MachinePace {
+  readonly copy: Sample;
+  readonly digest: Sample;
+}
+
+export async function measureMachine(
+  source: string,
+  sizeBytes: number,
+  folder: string,
+): Promise<MachinePace> {
   const copy = join(folder, 'copy');
   const copyMs = await timeOf('dd', [`if=${source}`, `of=${copy}`, 'bs=1M', 'conv=fsync', 'status=none']);
   const digestMs = await timeOf('sha256sum', [copy]);
   await rm(copy);
-  return [pace('plain copy, synced', sizeBytes, copyMs), pace('sha256sum', sizeBytes, digestMs)];
+  return {
+    copy: pace('plain copy, synced', sizeBytes, copyMs),
+    digest: pace('sha256sum', sizeBytes, digestMs),
+  };
 }
 
 async function timeOf(program: string, args: readonly string[]): Promise<number> {

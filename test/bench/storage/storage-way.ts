@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { HubProgram } from '../../support/programs.js';
 import type { Sample } from '../workload.js';
 
@@ -9,6 +11,8 @@ export interface StorageStage {
   /** A file of `sizeBytes` that nothing can compress. */
   readonly source: string;
   readonly sizeBytes: number;
+  /** The part of the full size that this is. */
+  readonly scale: number;
 }
 
 /** One way of a file into a hub or out of it. */
@@ -17,10 +21,18 @@ export interface StorageWay {
   readonly name: string;
   /** Of its hub, beside what every test hub has. */
   readonly config?: Record<string, unknown>;
+  /** Its pace is meant to be at least this part of what the machine itself takes for the same bytes. */
+  readonly leastOfMachine?: number;
+  /** The first sample is its pace, if it has `leastOfMachine`. */
   measure(stage: StorageStage): Promise<Sample[]>;
 }
 
 /** MiB a second, from bytes and milliseconds. */
 export function pace(name: string, bytes: number, ms: number): Sample {
   return { name, value: bytes / 1024 ** 2 / (ms / 1000), unit: 'MiB/s' };
+}
+
+/** The token of agents of the hub. */
+export function agentToken({ folder }: Pick<StorageStage, 'folder'>): string {
+  return readFileSync(join(folder, 'hub', 'agent-token'), 'utf8').trim();
 }

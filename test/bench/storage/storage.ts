@@ -1,29 +1,42 @@
 /**
  * Files on their way in and out of a hub, each way with a hub of its own: how fast, and how much memory it takes at most.
- * Beside them what the same machine takes to copy such a file and to compute its digest. To add a way: a file that exports
+ * Just before each, what the same machine takes to copy such a file and to compute its digest. To add a way: a file that exports
  * a `StorageWay`, and its name in `WAYS`.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type HubProgram, startHub } from '../../support/programs.js';
+import { endPrograms, type HubProgram, startHub } from '../../support/programs.js';
+import { quantile } from '../figures.js';
 import { cpuSeconds, peakRssMib } from '../machine.js';
 import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';
+import { download } from './download.js';
 import { jsonIn } from './json-in.js';
 import { jsonOut } from './json-out.js';
-import { measureMachine } from './plain-machine.js';
+import { type MachinePace, measureMachine } from './plain-machine.js';
 import { writeSource } from './source.js';
+import { hundredRuns, staging } from './staging.js';
 import type { StorageWay } from './storage-way.js';
+import { encryptedDownload, encryptedUpload, upload } from './uploads.js';
 
 const FULL_BYTES = 1024 ** 3;
 
 /** Of hub and agents (the hub's own memory before the first request is in it). */
 const MEMORY_LIMIT_MIB = 250;
 
-const WAYS: readonly StorageWay[] = [jsonIn, jsonOut];
+const WAYS: readonly StorageWay[] = [
+  upload,
+  download,
+  encryptedUpload,
+  encryptedDownload,
+  jsonIn,
+  jsonOut,
+  staging,
+  hundredRuns,
+];
 
 export const storage: Workload = {
   name: 'storage',
-  what: 'a file of 1 GiB into the hub and out of it, beside plain copy and digest',
+  what: 'a file of 1 GiB into the hub, out of it, and to agents, beside plain copy and digest',
   prepare,
 };
 
@@ -34,22 +47,49 @@ async function prepare(options: WorkloadOptions): Promise<ReadyWorkload> {
   let used: ProcessUse[] = [];
   return {
     measure: async () => {
-      const samples = await measureMachine(source, sizeBytes, options.folder);
+      const samples: Sample[] = [];
+      const machine: MachinePace[] = [];
       used = [];
       for (const way of WAYS) {
+        const pace = await measureMachine(source, sizeBytes, options.folder);
+        machine.push(pace);
         const { hub, folder } = await startOwnHub(options.folder, way);
         const pid = hub.process.pid ?? 0;
-        samples.push(...(await way.measure({ hub, folder, source, sizeBytes })));
-        samples.push(memoryOf(way, pid));
+        const measured = await way.measure({ hub, folder, source, sizeBytes, scale: options.scale });
+        samples.push(...measured, ...ratioOf(way, measured, pace), memoryOf(way, pid));
         used.push({ name: `hub, ${way.name}`, cpuS: cpuSeconds(pid), peakRssMib: peakRssMib(pid) });
-        await hub.stop();
+        await endPrograms();
         await rm(folder, { recursive: true });
       }
-      return samples;
+      return [
+        medianOf(machine.map(({ copy }) => copy)),
+        medianOf(machine.map(({ digest }) => digest)),
+        ...samples,
+      ];
     },
     use: () => used,
     end: async () => undefined,
   };
+}
+
+/** How a way does beside the slower of the two things that it cannot do without. */
+function ratioOf(
+  { name, leastOfMachine }: StorageWay,
+  [own]: readonly Sample[],
+  { copy, digest }: MachinePace,
+): Sample[] {
+  if (leastOfMachine === undefined || !own) return [];
+  const value = own.value / Math.min(copy.value, digest.value);
+  return [{ name: `${name}: of the slower of copy and digest`, value, unit: 'times', least: leastOfMachine }];
+}
+
+/** Of samples of one thing. */
+function medianOf(samples: readonly Sample[]): Sample {
+  const value = quantile(
+    samples.map((sample) => sample.value),
+    0.5,
+  );
+  return { ...(samples[0] as Sample), value };
 }
 
 async function startOwnHub(parent: string, way: StorageWay): Promise<{ hub: HubProgram; folder: string }> {
