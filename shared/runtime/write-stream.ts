@@ -52,6 +52,8 @@ export async function writeStream(
   try {
     for await (const chunk of content) {
       onChunk(chunk);
+      // With nothing to do, `write` would end before it is known that it has begun.
+      if (chunk.length === 0) continue;
       waiting.push(chunk);
       waitingBytes += chunk.length;
       writing ??= write();

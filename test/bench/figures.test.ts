@@ -16,17 +16,6 @@ describe('figures', () => {
     expect([a, b].map((figure) => figure && withinLimit(figure))).toEqual([true, false]);
   });
 
-  it('may have to be at least something', () => {
-    const [high, low] = figuresOf([
-      [
-        { name: 'high', value: 0.7, unit: 'times', least: 0.7 },
-        { name: 'low', value: 0.6, unit: 'times', least: 0.7 },
-      ],
-    ]);
-    expect([high, low].map((figure) => figure && withinLimit(figure))).toEqual([true, false]);
-    expect(tableOf(low ? [low] : [])).toMatch(/ at least 0\.7 {2}BEYOND$/);
-  });
-
   it('are refused when a run lacks one', () => {
     expect(() => figuresOf([[sample('a', 1)], [sample('b', 1)]])).toThrow(
       'a was not measured once in every run',

@@ -8,7 +8,6 @@ export interface Figure {
   readonly lowest: number;
   readonly highest: number;
   readonly limit?: number;
-  readonly least?: number;
 }
 
 /** The value below which this part of the values is, 0.5 for the median. */
@@ -20,7 +19,7 @@ export function quantile(values: readonly number[], part: number): number {
 /** One figure for each name, in the order of the first run. */
 export function figuresOf(runs: readonly (readonly Sample[])[]): Figure[] {
   const [first = []] = runs;
-  return first.map(({ name, unit, limit, least }) => {
+  return first.map(({ name, unit, limit }) => {
     const values = runs.flatMap((samples) =>
       samples.filter((sample) => sample.name === name).map(({ value }) => value),
     );
@@ -32,14 +31,13 @@ export function figuresOf(runs: readonly (readonly Sample[])[]): Figure[] {
       lowest: Math.min(...values),
       highest: Math.max(...values),
       ...(limit === undefined ? {} : { limit }),
-      ...(least === undefined ? {} : { least }),
     };
   });
 }
 
-/** True when its median keeps the limits that it has. */
-export function withinLimit({ median, limit, least }: Figure): boolean {
-  return (limit === undefined || median < limit) && (least === undefined || median >= least);
+/** True when its median keeps the limit, if there is one. */
+export function withinLimit({ median, limit }: Figure): boolean {
+  return limit === undefined || median < limit;
 }
 
 export interface Verdict {

@@ -9,7 +9,7 @@ export function tableOf(figures: readonly Figure[]): string {
     figure.unit,
     shown(figure.lowest),
     shown(figure.highest),
-    `${limitsOf(figure)}${withinLimit(figure) ? '' : '  BEYOND'}`,
+    figure.limit === undefined ? '' : `< ${figure.limit}${withinLimit(figure) ? '' : '  BEYOND'}`,
   ]);
   return inColumns([['figure', 'median', 'unit', 'lowest', 'highest', 'limit'], ...rows], [1, 3, 4]);
 }
@@ -46,13 +46,6 @@ function inColumns(lines: readonly (readonly string[])[], numbers: readonly numb
         .trimEnd(),
     )
     .join('\n');
-}
-
-function limitsOf({ limit, least }: Figure): string {
-  return [
-    ...(limit === undefined ? [] : [`< ${limit}`]),
-    ...(least === undefined ? [] : [`at least ${least}`]),
-  ].join(', ');
 }
 
 /** Three digits that mean something. */

@@ -10,8 +10,6 @@ export interface Sample {
   readonly unit: Unit;
   /** The value is meant to be below this. */
   readonly limit?: number;
-  /** The value is meant to be at least this. */
-  readonly least?: number;
 }
 
 /** What a workload is to reach: its own figure, or that of another as a yardstick. */

@@ -5,7 +5,6 @@ import { pace, type StorageWay } from './storage-way.js';
 
 export const download: StorageWay = {
   name: 'download',
-  leastOfMachine: 0.7,
   measure: async (stage) => {
     const { hub, sizeBytes } = stage;
     const id = await jobWithOutput(stage, 'storedFiles');

@@ -21,9 +21,6 @@ export interface StorageWay {
   readonly name: string;
   /** Of its hub, beside what every test hub has. */
   readonly config?: Record<string, unknown>;
-  /** Its pace is meant to be at least this part of what the machine itself takes for the same bytes. */
-  readonly leastOfMachine?: number;
-  /** The first sample is its pace, if it has `leastOfMachine`. */
   measure(stage: StorageStage): Promise<Sample[]>;
 }
 

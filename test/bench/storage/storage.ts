@@ -37,6 +37,10 @@ const WAYS: readonly StorageWay[] = [
 export const storage: Workload = {
   name: 'storage',
   what: 'a file of 1 GiB into the hub, out of it, and to agents, beside plain copy and digest',
+  targets: [
+    { figure: ratioName(upload.name), is: 'at least', value: 0.7 },
+    { figure: ratioName(download.name), is: 'at least', value: 0.7 },
+  ],
   prepare,
 };
 
@@ -50,7 +54,8 @@ async function prepare(options: WorkloadOptions): Promise<ReadyWorkload> {
       const samples: Sample[] = [];
       const machine: MachinePace[] = [];
       used = [];
-      for (const way of WAYS) {
+      const ways = WAYS.filter(({ name }) => options.only?.includes(name) ?? true);
+      for (const way of ways) {
         const pace = await measureMachine(source, sizeBytes, options.folder);
         machine.push(pace);
         const { hub, folder } = await startOwnHub(options.folder, way);
@@ -73,14 +78,16 @@ async function prepare(options: WorkloadOptions): Promise<ReadyWorkload> {
 }
 
 /** How a way does beside the slower of the two things that it cannot do without. */
-function ratioOf(
-  { name, leastOfMachine }: StorageWay,
-  [own]: readonly Sample[],
-  { copy, digest }: MachinePace,
-): Sample[] {
-  if (leastOfMachine === undefined || !own) return [];
-  const value = own.value / Math.min(copy.value, digest.value);
-  return [{ name: `${name}: of the slower of copy and digest`, value, unit: 'times', least: leastOfMachine }];
+function ratioOf(way: StorageWay, samples: readonly Sample[], { copy, digest }: MachinePace): Sample[] {
+  const own = samples.find(({ name, unit }) => name === way.name && unit === 'MiB/s');
+  if (!own) return [];
+  return [
+    { name: ratioName(way.name), value: own.value / Math.min(copy.value, digest.value), unit: 'times' },
+  ];
+}
+
+function ratioName(way: string): string {
+  return `${way}: of the slower of copy and digest`;
 }
 
 /** Of samples of one thing. */

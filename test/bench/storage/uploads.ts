@@ -10,7 +10,6 @@ const BOUNDARY = 'boundary-of-the-benchmark';
 
 export const upload: StorageWay = {
   name: 'upload',
-  leastOfMachine: 0.7,
   measure: async (stage) => [await timed('upload', stage, () => uploadSource(stage, 'model.bin'))],
 };
 
