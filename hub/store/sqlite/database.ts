@@ -9,7 +9,8 @@ import { storage } from './migrations/0003-storage.js';
 
 export type SqliteDatabase = Database.Database;
 
-const MIGRATIONS = [initial, nameOnce, storage];
+/** In the order in which they are applied. */
+export const MIGRATIONS = [initial, nameOnce, storage];
 
 /** How many pages of the write-ahead log are gathered before they are moved into the database file. */
 const CHECKPOINT_PAGES = 4000;

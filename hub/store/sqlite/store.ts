@@ -6,7 +6,7 @@ import type { SmallFiles } from '../../core/ports/files.js';
 import type { StoredNames } from '../../core/ports/storage.js';
 import type { TaskArchive, TaskQueue } from '../../core/ports/task-store.js';
 import { sqliteAgentStore } from './agent-store.js';
-import { openDatabase } from './database.js';
+import { openDatabase, type SqliteDatabase } from './database.js';
 import type { Endings } from './endings.js';
 import { GroupCommit, type StoreWatch } from './group-commit.js';
 import { TaskLists } from './lists/task-lists.js';
@@ -32,6 +32,20 @@ export function openSqliteStore(file: string, timers: Timers, log: Logger, watch
   const wal = walSync(file);
   const commit = new GroupCommit(db, { timers, log, sync: wal.sync, onSyncFailed: crash, watch });
   const lists = new TaskLists({ file, timers, log });
+  return {
+    ...storeOver(db, commit, lists),
+    close: async () => {
+      commit.flush();
+      await commit.synced();
+      await lists.close();
+      await wal.close();
+      db.close();
+    },
+  };
+}
+
+/** The ports over a database that is open. */
+export function storeOver(db: SqliteDatabase, commit: GroupCommit, lists: TaskLists): Omit<Store, 'close'> {
   const endings: Endings = new Map();
   const names = nameTable(db);
   return {
@@ -40,13 +54,6 @@ export function openSqliteStore(file: string, timers: Timers, log: Logger, watch
     agents: sqliteAgentStore(db, commit),
     smallFiles: sqliteSmallFiles(db, commit),
     storedNames: sqliteStoredNames(db, commit, names),
-    close: async () => {
-      commit.flush();
-      await commit.synced();
-      await lists.close();
-      await wal.close();
-      db.close();
-    },
   };
 }
 

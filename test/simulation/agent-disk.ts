@@ -1,0 +1,169 @@
+/** What a simulated agent keeps on its disk: the spool and the cache survive the end of its process. */
+import { createHash } from 'node:crypto';
+import type { ContentCache } from '@workbench-hub/agent/core/ports/content-cache';
+import {
+  ContentLost,
+  type ReportFolder,
+  type Spool,
+  type SpooledReport,
+} from '@workbench-hub/agent/core/ports/spool';
+import type { WorkingDirectory, Workspace } from '@workbench-hub/agent/core/ports/workspace';
+import { attemptKey } from '@workbench-hub/agent/core/reports';
+import type { FileRef } from '@workbench-hub/shared/domain/job';
+import type { Process } from './process.js';
+
+export class AgentDisk {
+  readonly reports = new Map<string, SpooledReport>();
+  readonly folders = new Map<string, Map<string, Buffer>>();
+  readonly cache = new Map<string, Buffer>();
+  /** It takes nothing: every write fails. */
+  full = false;
+  folderCount = 0;
+}
+
+export function digestOf(content: Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex');
+}
+
+function refuseIfFull(disk: AgentDisk): void {
+  if (disk.full) throw Object.assign(new Error('ENOSPC: no space left on device'), { code: 'ENOSPC' });
+}
+
+async function write(disk: AgentDisk, process: Process): Promise<void> {
+  await process.wait(process.world.between(0, 10));
+  refuseIfFull(disk);
+}
+
+/** Opens the spool as a process that starts does: contents that no report names are removed. */
+export function simulatedSpool(disk: AgentDisk, process: Process): Spool {
+  const named = new Set([...disk.reports.values()].map(({ folder }) => folder));
+  for (const name of [...disk.folders.keys()]) if (!named.has(name)) disk.folders.delete(name);
+  return {
+    leftOver: [...disk.reports.values()],
+    createFolder: async () => {
+      await write(disk, process);
+      const name = `folder-${++disk.folderCount}`;
+      const contents = new Map<string, Buffer>();
+      disk.folders.set(name, contents);
+      return folderOf(name, contents, disk, process);
+    },
+    put: async (spooled) => {
+      await write(disk, process);
+      disk.reports.set(attemptKey(spooled.report), spooled);
+    },
+    settle: async ({ report, folder }) => {
+      await write(disk, process);
+      disk.reports.delete(attemptKey(report));
+      if (folder !== null) disk.folders.delete(folder);
+    },
+    read: async function* (folder, { digest }, fromByte) {
+      await process.wait(1);
+      const content = disk.folders.get(folder)?.get(digest);
+      if (!content) throw new ContentLost(`the spooled content ${digest} is gone`);
+      yield content.subarray(fromByte);
+    },
+    verify: async (folder, { digest }) => {
+      await process.wait(1);
+      if (!disk.folders.get(folder)?.has(digest))
+        throw new ContentLost(`the spooled content ${digest} is gone`);
+    },
+  };
+}
+
+function folderOf(
+  name: string,
+  contents: Map<string, Buffer>,
+  disk: AgentDisk,
+  process: Process,
+): ReportFolder {
+  return {
+    name,
+    begin: async () => {
+      await write(disk, process);
+      const pieces: Uint8Array[] = [];
+      return {
+        write: async (bytes) => {
+          await write(disk, process);
+          pieces.push(bytes);
+        },
+        finish: async () => {
+          await write(disk, process);
+          const content = Buffer.concat(pieces);
+          const digest = digestOf(content);
+          contents.set(digest, content);
+          return { digest, sizeBytes: content.length };
+        },
+        abandon: () => Promise.resolve(),
+      };
+    },
+    // Outputs are written here, never moved.
+    move: () => Promise.resolve(undefined),
+    discard: async () => void disk.folders.delete(name),
+  };
+}
+
+export function simulatedCache(disk: AgentDisk, process: Process): ContentCache {
+  return {
+    pin: async ({ digest }) => {
+      await process.wait(0);
+      return disk.cache.has(digest);
+    },
+    unpin: () => undefined,
+    keptBytes: () => Promise.resolve(0),
+    put: async ({ digest }, content) => {
+      const pieces: Uint8Array[] = [];
+      for await (const piece of content) pieces.push(piece);
+      await write(disk, process);
+      disk.cache.set(digest, Buffer.concat(pieces));
+    },
+  };
+}
+
+/** What a run leaves behind names its attempt, so that a result tells which run it is of. */
+export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace {
+  return {
+    create: async (ref) => {
+      await write(disk, process);
+      const directory: WorkingDirectory = {
+        files: `/work/${ref.taskId}`,
+        outputStorage: '/storage',
+        variables: '/variables',
+        placeFile: async (path) => {
+          await write(disk, process);
+          return `/work/${path}`;
+        },
+        placeScript: async (index) => {
+          await write(disk, process);
+          return `/scripts/${index}`;
+        },
+        placeLocalFile: async (path) => `/work/${path}`,
+        writeVariables: async () => undefined,
+        seal: async () => undefined,
+        collect: async (into, _options, signal) => {
+          const writer = await into.begin();
+          signal.throwIfAborted();
+          await writer.write(Buffer.from(resultOf(ref)));
+          const file: FileRef = await writer.finish();
+          return { files: [{ path: 'result.txt', ...file }], storedFiles: [], leftOut: [], notStored: [] };
+        },
+        keep: async () => undefined,
+        discard: async () => undefined,
+      };
+      return directory;
+    },
+    resolve: async (path) => path,
+    resolveFolders: async (paths) => [...paths],
+  };
+}
+
+export function resultOf({
+  taskId,
+  attempt,
+  instanceId,
+}: {
+  taskId: string;
+  attempt: number;
+  instanceId: string;
+}): string {
+  return `${taskId} attempt ${attempt} on ${instanceId}`;
+}

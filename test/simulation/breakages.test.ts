@@ -1,0 +1,20 @@
+import { describe, expect, it } from 'vitest';
+import { BREAKAGES } from './breakages.js';
+import { simulate } from './simulation.js';
+
+/** Within so many seeds each defect has to be found. */
+const SEEDS = 100;
+const TIME_LIMIT_MS = 120_000;
+
+describe('the simulated world finds out when', () => {
+  it.each(BREAKAGES.map((breakage) => [breakage.name, breakage] as const))(
+    '%s',
+    async (_, breakage) => {
+      for (let seed = 1; seed <= SEEDS; seed++) {
+        if ((await simulate({ seed, breakage })).violations.length > 0) return;
+      }
+      expect.fail(`${SEEDS} seeds have not found it`);
+    },
+    TIME_LIMIT_MS,
+  );
+});

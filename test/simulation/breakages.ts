@@ -1,0 +1,272 @@
+/** Defects, put into the simulated parts on purpose: each must be found, or the simulation proves nothing. */
+import type { EnginePorts } from '@workbench-hub/agent/engine/agent-engine';
+import type { Agents } from '@workbench-hub/hub/engine/agents';
+import type { EngineOptions } from '@workbench-hub/hub/engine/engine';
+import type { SimulatedDisk, SimulatedStore } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import { LEASE_MS } from './simulated-hub.js';
+
+export type HubPorts = Pick<
+  EngineOptions,
+  'queue' | 'archive' | 'agentStore' | 'files' | 'names' | 'runtime'
+>;
+export type AgentSide = Pick<Agents, 'join' | 'receive' | 'leave'>;
+
+export interface Breakage {
+  readonly name: string;
+  /** Of the hub: what takes the place of these ports. */
+  readonly hub?: (ports: HubPorts, store: SimulatedStore) => Partial<HubPorts>;
+  /** Of the hub's disk. */
+  readonly disk?: (disk: SimulatedDisk) => SimulatedDisk;
+  /** Of what the hub does with connections of agents. */
+  readonly agents?: (agents: AgentSide) => AgentSide;
+  /** Of an agent. */
+  readonly agent?: (ports: EnginePorts) => Partial<EnginePorts>;
+}
+
+const IN_FORCE = 'id = ? AND attempt = ? AND instance_id = ?';
+
+function fence({ taskId, attempt, instanceId }: AttemptRef): unknown[] {
+  return [taskId, attempt, instanceId];
+}
+
+/** The lease takes another time than it should. */
+function leaseOf(leaseMs: number): NonNullable<Breakage['hub']> {
+  return ({ runtime }) => ({
+    runtime: {
+      ...runtime,
+      timers: {
+        ...runtime.timers,
+        after: (delayMs, action) => runtime.timers.after(delayMs === LEASE_MS ? leaseMs : delayMs, action),
+      },
+    },
+  });
+}
+
+export const BREAKAGES: readonly Breakage[] = [
+  {
+    name: '201 before the task is durable',
+    hub: ({ queue }) => ({
+      queue: {
+        ...queue,
+        insert: (tasks) => {
+          queue.insert(tasks).catch(() => undefined);
+          return Promise.resolve();
+        },
+      },
+    }),
+  },
+  {
+    name: 'a report is settled before it is durable',
+    hub: ({ queue }) => ({
+      queue: {
+        ...queue,
+        end: (ended) => {
+          queue.end(ended).catch(() => undefined);
+          return Promise.resolve(ended.map(() => true));
+        },
+      },
+    }),
+  },
+  { name: 'a sync to disk is left out', disk: (disk) => ({ ...disk, sync: () => Promise.resolve() }) },
+  {
+    name: 'a full disk is taken for success',
+    hub: ({ queue }) => ({
+      queue: { ...queue, insert: (tasks) => queue.insert(tasks).catch(() => undefined) },
+    }),
+  },
+  {
+    name: 'an end without its fence',
+    hub: ({ queue }, store) => ({
+      queue: {
+        ...queue,
+        end: async (ended) => {
+          const counted = await queue.end(ended);
+          for (const [index, { ref, ending, endedAtMs }] of ended.entries()) {
+            if (counted[index]) continue;
+            store.tamper(
+              'UPDATE task SET status = ?, ended_at = ? WHERE id = ?',
+              ending.status,
+              endedAtMs,
+              ref.taskId,
+            );
+          }
+          return ended.map(() => true);
+        },
+      },
+      archive: withoutStatus(store),
+    }),
+  },
+  {
+    name: 'a cancel without its fence',
+    hub: ({ queue }, store) => ({
+      queue: {
+        ...queue,
+        cancel: async (taskIds, from, endedAtMs) => {
+          await queue.cancel(taskIds, from, endedAtMs);
+          for (const id of taskIds) {
+            store.tamper(`UPDATE task SET status = 'CANCELED', ended_at = ? WHERE id = ?`, endedAtMs, id);
+          }
+          return taskIds.map(() => true);
+        },
+      },
+    }),
+  },
+  {
+    name: 'a removal without its fence',
+    hub: ({ archive }, store) => ({
+      archive: {
+        ...archive,
+        remove: async (taskIds) => {
+          await archive.remove(taskIds);
+          for (const id of taskIds) {
+            store.tamper(`DELETE FROM task WHERE id = ? AND status = 'WAITING'`, id);
+          }
+          return taskIds.map(() => true);
+        },
+      },
+    }),
+  },
+  {
+    name: 'a claim does not number its attempt anew',
+    hub: ({ queue }, store) => ({
+      queue: {
+        ...queue,
+        claim: async (claims) =>
+          (await queue.claim(claims)).map((claimed) => {
+            const { ref } = claimed;
+            if (ref.attempt === 1) return claimed;
+            store.tamper(`UPDATE task SET attempt = attempt - 1 WHERE ${IN_FORCE}`, ...fence(ref));
+            return { ...claimed, ref: { ...ref, attempt: ref.attempt - 1 } };
+          }),
+      },
+    }),
+  },
+  {
+    name: 'a release forgets the number of the attempt',
+    hub: ({ queue }, store) => ({
+      queue: {
+        ...queue,
+        release: async (released) => {
+          const done = await queue.release(released);
+          for (const { ref } of released) {
+            store.tamper(`UPDATE task SET attempt = 0 WHERE id = ? AND status = 'WAITING'`, ref.taskId);
+          }
+          return done;
+        },
+      },
+    }),
+  },
+  {
+    name: 'an attempt is adopted though a newer one has begun',
+    hub: ({ queue }, store) => ({
+      queue: {
+        ...queue,
+        adopt: async (held) => {
+          await queue.adopt(held);
+          for (const { ref, instance } of held) {
+            store.tamper(
+              `UPDATE task SET status = 'RUNNING', attempt = ?, instance_id = ?, agent_id = ?
+               WHERE id = ? AND status IN ('WAITING', 'RUNNING')`,
+              ...[ref.attempt, ref.instanceId, instance.agentId, ref.taskId],
+            );
+          }
+          return held.map(() => true);
+        },
+      },
+    }),
+  },
+  {
+    name: 'nothing that an agent holds is adopted',
+    hub: ({ queue }) => ({
+      queue: { ...queue, adopt: (held) => Promise.resolve(held.map(() => false)) },
+    }),
+  },
+  { name: 'a lease never ends', hub: leaseOf(1e12) },
+  { name: 'unreachable is taken for lost', hub: leaseOf(1) },
+  {
+    name: 'what an agent came back without is not given out again',
+    hub: ({ queue }) => ({ queue: { ...queue, runningOn: () => Promise.resolve([]) } }),
+  },
+  {
+    name: 'a hub that starts does not look what waits',
+    hub: ({ queue }) => ({ queue: { ...queue, waitingGroups: () => Promise.resolve([]) } }),
+  },
+  {
+    name: 'the newest task goes first',
+    hub: ({ queue }) => ({
+      queue: {
+        ...queue,
+        heads: async (groups) => {
+          const all = await queue.heads(groups.map((group) => ({ ...group, limit: 1000 })));
+          return groups.flatMap(({ requirementKey, limit }) =>
+            all.filter((head) => head.requirementKey === requirementKey).slice(-limit),
+          );
+        },
+      },
+    }),
+  },
+  {
+    name: 'an instance is free without a report',
+    agents: (agents) => ({
+      ...agents,
+      receive: async (agentId, session, message) => {
+        if (message.type !== 'ended') return agents.receive(agentId, session, message);
+        const { taskId, attempt, instanceId } = message.report;
+        session.send({ type: 'settled', ref: { taskId, attempt, instanceId }, counted: true });
+      },
+    }),
+  },
+  {
+    name: 'what an agent runs is forgotten when it comes back',
+    agents: (agents) => ({
+      ...agents,
+      join: (hello, session, address) => agents.join({ ...hello, running: [] }, session, address),
+    }),
+  },
+  {
+    name: 'a content is acknowledged and not kept',
+    hub: ({ files }) => {
+      const lost = new Set<string>();
+      return {
+        files: {
+          ...files,
+          find: async (wanted) => {
+            const digest = typeof wanted === 'string' ? wanted : wanted.digest;
+            lost.add(digest);
+            return { sizeBytes: 0, isEncrypted: false, open: () => Promise.reject() as never };
+          },
+        },
+      };
+    },
+  },
+  {
+    name: 'a spooled report does not survive the agent',
+    agent: ({ spool }) => ({ spool: { ...spool, leftOver: [], put: () => Promise.resolve() } }),
+  },
+  {
+    name: 'an agent forgets to say what it runs',
+    agent: ({ hub }) => ({
+      hub: {
+        ...hub,
+        join: (address, listener, signal) =>
+          hub.join(
+            address,
+            { ...listener, introduce: () => ({ ...listener.introduce(), running: [], spooled: [] }) },
+            signal,
+          ),
+      },
+    }),
+  },
+];
+
+/** The archive as it would be if a task were taken for running as long as anybody reports of it. */
+function withoutStatus(store: SimulatedStore): HubPorts['archive'] {
+  return {
+    ...store.archive,
+    find: async (taskId) => {
+      const task = await store.archive.find(taskId);
+      return task && task.attempt > 0 ? { ...task, status: 'RUNNING' } : task;
+    },
+  };
+}

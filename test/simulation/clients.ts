@@ -1,0 +1,125 @@
+/** The clients of the simulated world: they create tasks, wait for them, cancel and remove them. */
+import { ANYBODY } from '@workbench-hub/hub/core/access';
+import type { TaskRequest } from '@workbench-hub/hub/engine/tasks';
+import type { Classifier } from '@workbench-hub/shared/domain/classifier';
+import type { FileRef } from '@workbench-hub/shared/domain/job';
+import type { Invariants } from './invariants.js';
+import type { SimulatedHub } from './simulated-hub.js';
+import type { World } from './world.js';
+
+const PRIORITIES = ['LOW', 'MEDIUM', 'HIGH'] as const;
+/** How many scripts there are in this world: tasks share them. */
+const SCRIPTS = 3;
+
+export class Clients {
+  readonly #world: World;
+  readonly #hub: SimulatedHub;
+  readonly #invariants: Invariants;
+  /** What tasks may ask for; of some, no instance has it. */
+  readonly #requirements: readonly (readonly Classifier[])[];
+  readonly #created: { readonly id: string; readonly type: TaskRequest['job']['type'] }[] = [];
+
+  constructor(
+    world: World,
+    hub: SimulatedHub,
+    invariants: Invariants,
+    requirements: readonly (readonly Classifier[])[],
+  ) {
+    this.#world = world;
+    this.#hub = hub;
+    this.#invariants = invariants;
+    this.#requirements = requirements;
+  }
+
+  /** Creates so many tasks within this time, and does with them what clients do. */
+  start(tasks: number, withinMs: number): void {
+    const world = this.#world;
+    for (let count = 0; count < tasks; count++) {
+      // Some come together.
+      const atMs = world.happens(0.3) ? world.between(1, 5) * 1000 : world.between(0, withinMs);
+      world.after(atMs, () => this.#create());
+    }
+  }
+
+  /** Cancels a task and tries again until it is done. */
+  cancelForSure(id: string): void {
+    this.#cancel(id, true);
+  }
+
+  #create(): void {
+    const world = this.#world;
+    const isBatch = world.happens(0.6);
+    const timeLimitS = world.happens(0.3) ? world.between(1, 60) : null;
+    const classifiers: Classifier[] = [
+      ...world.chance.of(this.#requirements),
+      { type: 'PRIORITY', value: world.chance.of(PRIORITIES) },
+    ];
+    const durationS = world.happens(0.2) ? world.between(60, 300) : world.between(0, 20);
+    const script = Buffer.from(`script ${world.chance.below(SCRIPTS)}`);
+    this.#hub.request(
+      async ({ tasks }, files) => {
+        const ref: FileRef | undefined = isBatch ? await files.put(script) : undefined;
+        const job: TaskRequest['job'] = ref
+          ? { type: 'EXECUTE_BATCH_JOB', model: null, scripts: [ref], additionalFiles: [], variables: [] }
+          : { type: 'SIMULATE_WORK', durationS };
+        return tasks.create({ name: null, creator: null, classifiers, timeLimitS, job });
+      },
+      ({ id }) => {
+        world.tell('client', `is told that ${id} was created`);
+        this.#invariants.created(id);
+        this.#created.push({ id, type: isBatch ? 'EXECUTE_BATCH_JOB' : 'SIMULATE_WORK' });
+        this.#goOnWith(id, isBatch ? 'EXECUTE_BATCH_JOB' : 'SIMULATE_WORK');
+      },
+      ({ code }) => world.tell('client', `is refused a task: ${code}`),
+    );
+  }
+
+  #goOnWith(id: string, type: TaskRequest['job']['type']): void {
+    const world = this.#world;
+    if (world.happens(0.7)) world.after(world.between(0, 60_000), () => this.#poll(id, type));
+    if (world.happens(0.2))
+      world.after(world.between(0, 120_000), () => this.#cancel(id, world.happens(0.6)));
+    if (world.happens(0.2)) world.after(world.between(0, 300_000), () => this.#remove(id));
+  }
+
+  #poll(id: string, type: TaskRequest['job']['type']): void {
+    const world = this.#world;
+    const client = new AbortController();
+    if (world.happens(0.2)) world.after(world.between(0, 10_000), () => client.abort());
+    this.#hub.request(
+      ({ tasks }) => tasks.awaitEnd(id, type, world.between(0, 60_000), () => client.signal),
+      (task) => {
+        world.tell('client', `is told that ${id} is ${task.status}`);
+        this.#invariants.tellsEnd(task);
+      },
+    );
+    if (world.happens(0.5)) world.after(world.between(1000, 60_000), () => this.#poll(id, type));
+  }
+
+  #cancel(id: string, force: boolean): void {
+    const world = this.#world;
+    let answered = false;
+    this.#hub.request(
+      ({ tasks }) => tasks.cancel(id, force, ANYBODY),
+      () => {
+        answered = true;
+        world.tell('client', `is told that ${id} was canceled`);
+        this.#invariants.tellsCanceled(id);
+      },
+      ({ code }) => {
+        answered = code === 'TASK_NOT_CANCELABLE' || code === 'TASK_NOT_FOUND';
+      },
+    );
+    if (!world.turbulent) world.after(10_000, () => !answered && this.#cancel(id, force));
+  }
+
+  #remove(id: string): void {
+    this.#hub.request(
+      ({ tasks }) => {
+        this.#invariants.mayBeRemoved(id);
+        return tasks.remove(id, ANYBODY);
+      },
+      () => this.#world.tell('client', `is told that ${id} was removed`),
+    );
+  }
+}

@@ -1,0 +1,265 @@
+/** What is done to the simulated world. Each kind happens at a moment that chance chooses, and most are mended after a
+ *  while; a seed has some kinds often and others not at all, so that they meet in ever other company. */
+import type { Network } from './network.js';
+import type { SimulatedAgent } from './simulated-agent.js';
+import type { SimulatedHub } from './simulated-hub.js';
+import type { World } from './world.js';
+
+export interface Victims {
+  readonly world: World;
+  readonly network: Network;
+  readonly hub: SimulatedHub;
+  readonly agents: readonly SimulatedAgent[];
+}
+
+/** Mends what was done. */
+type Mend = () => void;
+
+interface Fault {
+  readonly kind: string;
+  /** Does it, and tells of it with `did`; gives how it is mended, unless it needs no mending. */
+  happen(victims: Victims, did: (who: string, detail?: string) => void): Mend | undefined;
+  readonly lastsMs?: readonly [number, number];
+}
+
+const SHORT_MS = [200, 20_000] as const;
+/** Some of these last longer than a lease. */
+const LONG_MS = [1000, 240_000] as const;
+const HOUR_MS = 3_600_000;
+
+function ofAgents(hit: (agent: SimulatedAgent, victims: Victims) => Mend | undefined): Fault['happen'] {
+  return (victims, did) => {
+    const agent = victims.world.chance.of(victims.agents);
+    if (!agent.alive) return undefined;
+    did(agent.id);
+    return hit(agent, victims);
+  };
+}
+
+function ofHub(hit: (hub: SimulatedHub, victims: Victims) => Mend | undefined): Fault['happen'] {
+  return (victims, did) => {
+    if (!victims.hub.alive) return undefined;
+    did('hub');
+    return hit(victims.hub, victims);
+  };
+}
+
+const FAULTS: readonly Fault[] = [
+  { kind: 'hub killed', happen: ofHub((hub) => void hub.kill()) },
+  { kind: 'hub without power', happen: ofHub((hub) => void hub.losePower()) },
+  { kind: 'hub stopped', happen: ofHub((hub) => void hub.stop()) },
+  {
+    kind: 'hub prepared for shutdown',
+    lastsMs: SHORT_MS,
+    happen: ofHub((hub) => {
+      hub.engine?.shutdown.change(true);
+      return () => void hub.engine?.shutdown.change(false);
+    }),
+  },
+  {
+    kind: 'hub disk full',
+    lastsMs: SHORT_MS,
+    happen: ofHub((hub) => {
+      hub.refusal = 'SQLITE_FULL';
+      return () => {
+        hub.refusal = undefined;
+      };
+    }),
+  },
+  {
+    kind: 'hub disk failing',
+    lastsMs: SHORT_MS,
+    happen: ofHub((hub) => {
+      hub.refusal = 'SQLITE_IOERR';
+      return () => {
+        hub.refusal = undefined;
+      };
+    }),
+  },
+  {
+    kind: 'hub disk slow',
+    lastsMs: SHORT_MS,
+    happen: ofHub((hub) => {
+      hub.slowSyncs = true;
+      return () => {
+        hub.slowSyncs = false;
+      };
+    }),
+  },
+  {
+    kind: 'hub sync failed',
+    lastsMs: SHORT_MS,
+    happen: ofHub((hub) => {
+      hub.failingSync = true;
+      return () => {
+        hub.failingSync = false;
+      };
+    }),
+  },
+  {
+    kind: 'clock of the hub set',
+    happen: ofHub((hub, { world }) => {
+      hub.wallClock.offsetMs += world.between(-HOUR_MS, HOUR_MS);
+      return undefined;
+    }),
+  },
+  {
+    kind: 'clock of an agent set',
+    happen: ofAgents((agent, { world }) => {
+      agent.wallClock.offsetMs += world.between(-HOUR_MS, HOUR_MS);
+      return undefined;
+    }),
+  },
+  { kind: 'agent killed', happen: ofAgents((agent) => void agent.kill()) },
+  {
+    kind: 'agent without power',
+    happen: ofAgents((agent, { network }) => {
+      for (const connection of network.of(agent.id)) connection.losePower();
+      agent.kill();
+      return undefined;
+    }),
+  },
+  { kind: 'agent stopped', happen: ofAgents((agent) => void agent.stop()) },
+  {
+    kind: 'agent disk full',
+    lastsMs: SHORT_MS,
+    happen: ofAgents((agent) => {
+      agent.disk.full = true;
+      return () => {
+        agent.disk.full = false;
+      };
+    }),
+  },
+  {
+    kind: 'instance killed',
+    happen: ofAgents((agent, { world }) => {
+      const running = agent.programs?.running ?? [];
+      if (running.length > 0) world.chance.of(running).die('SIGKILL');
+      return undefined;
+    }),
+  },
+  {
+    kind: 'instance commanded',
+    happen: ofAgents((agent, { world, hub }) => {
+      const { id } = world.chance.of(agent.instances);
+      const command = world.chance.of(['start', 'stop', 'restart'] as const);
+      hub.request(
+        ({ control }) => control.command(id, command),
+        () => world.note(id, `takes the command ${command}`),
+      );
+      return undefined;
+    }),
+  },
+  {
+    kind: 'connection cut',
+    happen: ofAgents((agent, { world, network }) => {
+      for (const connection of network.of(agent.id))
+        connection.cut(world.between(0, 2000), world.between(0, 2000));
+      return undefined;
+    }),
+  },
+  {
+    kind: 'connection half open',
+    happen: ofAgents((agent, { world, network }) => {
+      const hubLearns = world.happens(0.5);
+      for (const connection of network.of(agent.id)) {
+        connection.cut(hubLearns ? 10 : null, hubLearns ? null : 10);
+      }
+      return undefined;
+    }),
+  },
+  {
+    kind: 'agent cut off',
+    lastsMs: LONG_MS,
+    happen: ofAgents((agent, { network }) => {
+      network.cutOff(agent.id);
+      return () => network.heal(agent.id);
+    }),
+  },
+  {
+    kind: 'messages held up',
+    lastsMs: SHORT_MS,
+    happen: ofAgents((agent, { world, network }) => {
+      const held = network.of(agent.id);
+      for (const connection of held) connection.hold(world.chance.of(['toHub', 'toAgent', 'both'] as const));
+      return () => {
+        for (const connection of held) connection.release();
+      };
+    }),
+  },
+  {
+    kind: 'all agents held up',
+    lastsMs: SHORT_MS,
+    happen: ({ world, network, agents }, did) => {
+      const held = network.open;
+      did('network', `${held.length} connections`);
+      for (const [index, connection] of held.entries()) {
+        world.after(index * 50, () => world.turbulent && connection.hold('toHub'));
+      }
+      return () => {
+        // One after the other, and not in the order in which they were held up.
+        const from = world.chance.below(agents.length);
+        for (const index of held.keys()) {
+          world.after(index * world.between(10, 300), () => held[(index + from) % held.length]?.release());
+        }
+      };
+    },
+  },
+  {
+    kind: 'all connections cut',
+    happen: ({ network }, did) => {
+      did('network', `${network.open.length} connections`);
+      for (const connection of network.open) connection.cut(0, 0);
+      return undefined;
+    },
+  },
+];
+
+export class Faults {
+  readonly #victims: Victims;
+  readonly #mends = new Set<Mend>();
+
+  constructor(victims: Victims) {
+    this.#victims = victims;
+  }
+
+  /** Lets them happen from now on, as long as the world is turbulent. */
+  start(): void {
+    const { world } = this.#victims;
+    for (const fault of FAULTS) {
+      if (world.happens(0.5)) continue;
+      const meanMs = world.chance.of([40_000, 120_000, 400_000]);
+      this.#next(fault, meanMs);
+    }
+  }
+
+  /** All that still lasts is over. */
+  mendAll(): void {
+    for (const mend of this.#mends) mend();
+    this.#mends.clear();
+  }
+
+  #next(fault: Fault, meanMs: number): void {
+    const { world } = this.#victims;
+    world.after(world.between(1, 2 * meanMs), () => {
+      if (!world.turbulent) return;
+      this.#inflict(fault);
+      this.#next(fault, meanMs);
+    });
+  }
+
+  #inflict(fault: Fault): void {
+    const { world } = this.#victims;
+    const mend = fault.happen(this.#victims, (who, detail) => world.fault(fault.kind, who, detail));
+    if (!mend) return;
+    this.#mends.add(mend);
+    const [leastMs, mostMs] = fault.lastsMs ?? SHORT_MS;
+    // More often short than long.
+    const lastsMs = leastMs + Math.floor((mostMs - leastMs) * world.chance.next() ** 3);
+    world.after(lastsMs, () => {
+      if (!this.#mends.delete(mend)) return;
+      mend();
+      world.tell('world', `mended: ${fault.kind}`);
+    });
+  }
+}

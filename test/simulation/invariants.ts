@@ -1,0 +1,335 @@
+/** What must be true after every step, and at the end. */
+
+import type { SimulatedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
+import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
+import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
+import { fits } from '@workbench-hub/shared/domain/matching';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import { resultOf } from './agent-disk.js';
+import type { SimulatedAgent } from './simulated-agent.js';
+import { type HubObserver, LEASE_MS, LIMITS, type SimulatedHub } from './simulated-hub.js';
+import type { World } from './world.js';
+
+const ENDED: ReadonlySet<string> = new Set(['FINISHED', 'FAILED', 'CANCELED']);
+/** Outcomes that, once counted, end the task. */
+const ENDING: ReadonlySet<string> = new Set(['OK', 'ERROR', 'FAILED']);
+
+export class Invariants implements HubObserver {
+  readonly #world: World;
+  readonly #agents: () => readonly SimulatedAgent[];
+  /** As the database has them. */
+  #tasks = new Map<string, TaskState>();
+  #store: SimulatedStore | undefined;
+  /** Answered with 201. */
+  readonly #acknowledged = new Set<string>();
+  /** Whose removal a client has asked for. */
+  readonly #removable = new Set<string>();
+  /** What a client or an agent has been told of the end, by task. */
+  readonly #told = new Map<string, string>();
+  /** Reports that counted and ended their task, by task. */
+  readonly #counted = new Map<string, string>();
+  /** Tasks of which the scheduler knows that they wait, with the attempt after which they do. */
+  #known = new Map<string, number>();
+  /** Agents that are joined to the hub that runs. */
+  readonly #joined = new Set<string>();
+  /** Since when the hub has not heard of an agent, by its id. */
+  readonly #awaySinceMs = new Map<string, number>();
+  #hubStartedAtMs = 0;
+  #attempts = 0;
+
+  constructor(world: World, agents: () => readonly SimulatedAgent[]) {
+    this.#world = world;
+    this.#agents = agents;
+  }
+
+  get acknowledged(): number {
+    return this.#acknowledged.size;
+  }
+
+  /** How many attempts have begun. */
+  get attempts(): number {
+    return this.#attempts;
+  }
+
+  get allEnded(): boolean {
+    for (const { status } of this.#tasks.values()) if (!ENDED.has(status)) return false;
+    return true;
+  }
+
+  /** Those that wait for an instance. */
+  get waiting(): TaskState[] {
+    return [...this.#tasks.values()].filter(({ status }) => status === 'WAITING');
+  }
+
+  get ended(): number {
+    return [...this.#tasks.values()].filter(({ status }) => ENDED.has(status)).length;
+  }
+
+  // ---- what happens
+
+  created(taskId: string): void {
+    this.#acknowledged.add(taskId);
+  }
+
+  mayBeRemoved(taskId: string): void {
+    this.#removable.add(taskId);
+  }
+
+  /** A client has been told that the task ended like this. */
+  tellsEnd({ id, status, endedAtMs }: { id: string; status: string; endedAtMs: number | null }): void {
+    if (ENDED.has(status)) this.#mustStay(id, `${status} at ${endedAtMs}`, 'a client was told');
+  }
+
+  /** A client has been told that the task is canceled. */
+  tellsCanceled(taskId: string): void {
+    const task = this.#tasks.get(taskId);
+    if (!task && this.#removable.has(taskId)) return;
+    if (task) this.#mustStay(taskId, endOf(task), 'a client was told');
+    if (task?.status !== 'CANCELED')
+      this.#violated('an end stays', `${taskId} was canceled and is ${task?.status}`);
+  }
+
+  settled(report: AttemptReport, counted: boolean): void {
+    if (!counted || !ENDING.has(report.outcome)) return;
+    const ref = `attempt ${report.attempt} on ${report.instanceId}`;
+    const before = this.#counted.get(report.taskId);
+    if (before !== undefined)
+      this.#violated('a result counts once', `${report.taskId}: ${before}, then ${ref}`);
+    this.#counted.set(report.taskId, ref);
+    const task = this.#store?.tasks().find(({ id }) => id === report.taskId);
+    if (!task) {
+      if (!this.#removable.has(report.taskId))
+        this.#violated('nothing is lost', `${report.taskId} counted, and is gone`);
+      return;
+    }
+    if (!ENDED.has(task.status) || task.attempt !== report.attempt) {
+      this.#violated(
+        'settled means kept',
+        `${report.taskId} ${ref} counted, the task is ${task.status} ${task.attempt}`,
+      );
+    }
+    this.#mustStay(report.taskId, endOf(task), 'an agent was told');
+  }
+
+  /** The hub has told an agent to end an attempt that it runs. */
+  canceled({ taskId, attempt, instanceId }: AttemptRef): void {
+    const task = this.#tasks.get(taskId);
+    if (task?.status !== 'RUNNING' || task.attempt !== attempt || task.instance_id !== instanceId) return;
+    this.#violated(
+      'what runs goes on',
+      `${taskId} attempt ${attempt} on ${instanceId} is in force, and ended`,
+    );
+  }
+
+  onStart(store: SimulatedStore, lostPower: boolean): void {
+    this.#store = store;
+    this.#known = new Map();
+    this.#hubStartedAtMs = this.#world.nowMs;
+    this.#joined.clear();
+    this.#awaySinceMs.clear();
+    // What was not synced may be as it was before; what anybody was told may not.
+    if (lostPower) this.#tasks = new Map(store.tasks().map((task) => [task.id, task]));
+    if (lostPower) this.#checkKept();
+  }
+
+  onQueueKnown(waiting: readonly TaskState[]): void {
+    for (const { id, attempt } of waiting) this.#known.set(id, attempt);
+  }
+
+  onJoin(agentId: string): void {
+    this.#awaySinceMs.delete(agentId);
+    this.#joined.add(agentId);
+  }
+
+  onLeave(agentId: string): void {
+    this.#joined.delete(agentId);
+    this.#awaySinceMs.set(agentId, this.#world.nowMs);
+  }
+
+  /** These tasks are about to be claimed: none of them before one that is better and fits. */
+  onClaim(claims: readonly { taskId: string; instanceId: string }[]): void {
+    const waiting = (this.#store as SimulatedStore).tasks().filter(({ status }) => status === 'WAITING');
+    const byId = new Map(waiting.map((task) => [task.id, task]));
+    const chosen = new Set(claims.map(({ taskId }) => taskId));
+    for (const { taskId, instanceId } of claims) {
+      const task = byId.get(taskId);
+      const profile = this.#profile(instanceId);
+      if (!task || !profile) continue;
+      const better = waiting.find(
+        (other) =>
+          !chosen.has(other.id) &&
+          this.#known.get(other.id) === other.attempt &&
+          (other.priority < task.priority || (other.priority === task.priority && other.seq < task.seq)) &&
+          fits(requirementOfKey(other.requirement), profile),
+      );
+      if (better) this.#violated('none is passed over', `${instanceId} gets ${taskId} before ${better.id}`);
+    }
+  }
+
+  // ---- what is looked at
+
+  /** After a step: the tasks as they are in the database now. */
+  look(tasks: readonly TaskState[]): void {
+    const now = new Map(tasks.map((task) => [task.id, task]));
+    for (const before of this.#tasks.values()) {
+      const after = now.get(before.id);
+      if (!after) this.#gone(before);
+      else if (after !== before) this.#changed(before, after);
+    }
+    for (const task of tasks) {
+      if (!this.#tasks.has(task.id) && (task.status !== 'WAITING' || task.attempt !== 0)) {
+        this.#violated('one step at a time', `${task.id} begins as ${task.status}`);
+      }
+      if (task.crashes >= LIMITS.maxAttempts || task.losses >= LIMITS.maxLosses) {
+        this.#violated(
+          'attempts within limits',
+          `${task.id}: ${task.crashes} crashes, ${task.losses} losses`,
+        );
+      }
+    }
+    this.#tasks = now;
+    this.#checkKept();
+  }
+
+  /** At the end, when everything has been well for long, and these agents are there. */
+  async finish(hub: SimulatedHub, agents: readonly SimulatedAgent[]): Promise<void> {
+    for (const task of this.#tasks.values()) {
+      if (!ENDED.has(task.status)) {
+        this.#violated(
+          'everything ends',
+          `${task.id} is ${task.status}, attempt ${task.attempt} on ${task.instance_id}`,
+        );
+      } else if (task.status === 'FINISHED') await this.#checkResult(task, hub);
+    }
+    for (const agent of agents) {
+      if (agent.held > 0) this.#violated('everything ends', `${agent.id} still holds ${agent.held} attempts`);
+    }
+    for (const { profile, working, status } of hub.engine?.instances.list() ?? []) {
+      if (working && status !== 'UNKNOWN')
+        this.#violated('everything ends', `the hub holds ${profile.id} for working, and nothing runs`);
+    }
+  }
+
+  async #checkResult(task: TaskState, hub: SimulatedHub): Promise<void> {
+    const { outputFiles, log } = await hub.store.archive.filesOf(task.id);
+    for (const { digest } of log ? [...outputFiles, log] : outputFiles) {
+      if (!(await hub.contentOf(digest))) this.#violated('results are whole', `${task.id} lacks ${digest}`);
+    }
+    for (const { digest } of outputFiles) {
+      const content = (await hub.contentOf(digest))?.toString();
+      const expected = resultOf({
+        taskId: task.id,
+        attempt: task.attempt,
+        instanceId: task.instance_id ?? '',
+      });
+      if (content !== expected) {
+        this.#violated(
+          'a result is that of its attempt',
+          `${JSON.stringify(content)} instead of ${expected}`,
+        );
+      }
+    }
+  }
+
+  #changed(before: TaskState, after: TaskState): void {
+    const { id } = before;
+    if (
+      before.status !== after.status ||
+      before.attempt !== after.attempt ||
+      before.instance_id !== after.instance_id
+    ) {
+      this.#world.tell('store', `${id} ${wordsOf(before)} -> ${wordsOf(after)}`);
+    }
+    const isBegun = before.status === 'WAITING' && after.status === 'RUNNING';
+    if (isBegun) this.#attempts++;
+    if (isBegun && after.attempt === before.attempt && after.instance_id !== before.instance_id) {
+      this.#violated('attempts are numbered', `${id} begins attempt ${after.attempt} for the second time`);
+    }
+    if (ENDED.has(before.status) && endOf(before) !== endOf(after)) {
+      this.#violated('none ends twice', `${id} was ${endOf(before)} and is ${endOf(after)}`);
+    }
+    if (after.attempt < before.attempt || after.attempt > before.attempt + 1) {
+      this.#violated(
+        'attempts are numbered',
+        `${id} went from attempt ${before.attempt} to ${after.attempt}`,
+      );
+    }
+    if (after.crashes < before.crashes || after.losses < before.losses) {
+      this.#violated(
+        'attempts are counted',
+        `${id} had ${before.crashes}/${before.losses}, has ${after.crashes}/${after.losses}`,
+      );
+    }
+    const isSame = before.attempt === after.attempt && before.instance_id === after.instance_id;
+    if (before.status === 'RUNNING' && after.status === 'RUNNING' && !isSame) {
+      this.#violated(
+        'one attempt at a time',
+        `${id} ran as ${wordsOf(before)} and runs as ${wordsOf(after)}`,
+      );
+    }
+    if (after.losses > before.losses) this.#checkLoss(before);
+  }
+
+  /** A short break costs nothing: what an agent still holds is lost only when its lease is over. */
+  #checkLoss({ id, attempt, agent_id: agentId, instance_id: instanceId }: TaskState): void {
+    if (agentId === null || instanceId === null) return;
+    const agent = this.#agents().find((other) => other.id === agentId);
+    if (!agent?.holds({ taskId: id, attempt, instanceId })) return;
+    const sinceMs = this.#joined.has(agentId)
+      ? this.#world.nowMs
+      : (this.#awaySinceMs.get(agentId) ?? this.#hubStartedAtMs);
+    if (this.#world.nowMs - sinceMs >= LEASE_MS) return;
+    this.#violated(
+      'unreachable is not lost',
+      `${id} attempt ${attempt} was taken from ${agentId}, away for ${this.#world.nowMs - sinceMs} ms`,
+    );
+  }
+
+  #gone({ id, status }: TaskState): void {
+    if (this.#removable.has(id) && ENDED.has(status)) return;
+    this.#violated('nothing is lost', `${id} was ${status} and is gone`);
+  }
+
+  #checkKept(): void {
+    for (const id of this.#acknowledged) {
+      if (this.#tasks.has(id) || this.#removable.has(id)) continue;
+      this.#acknowledged.delete(id);
+      this.#violated('nothing is lost', `${id} was acknowledged and is gone`);
+    }
+    for (const [id, told] of this.#told) {
+      const task = this.#tasks.get(id);
+      if (!task || endOf(task) === told) continue;
+      this.#told.delete(id);
+      this.#violated('an end stays', `${id} was told to be ${told}, and is ${endOf(task)}`);
+    }
+  }
+
+  #mustStay(id: string, end: string, who: string): void {
+    const before = this.#told.get(id);
+    if (before !== undefined && before !== end) {
+      this.#violated('an end stays', `${id} was told to be ${before}, now ${who} ${end}`);
+    }
+    this.#told.set(id, end);
+  }
+
+  #profile(instanceId: string): InstanceProfile | undefined {
+    for (const agent of this.#agents()) {
+      const found = agent.instances.find(({ id }) => id === instanceId);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  #violated(invariant: string, what: string): void {
+    this.#world.violated(invariant, what);
+  }
+}
+
+function endOf({ status, ended_at }: TaskState): string {
+  return `${status} at ${ended_at}`;
+}
+
+function wordsOf({ status, attempt, instance_id }: TaskState): string {
+  return `${status} ${attempt}${instance_id === null ? '' : ` on ${instance_id}`}`;
+}

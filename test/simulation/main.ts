@@ -1,0 +1,68 @@
+/** `npm run simulate`: runs seeds of the simulated world and says what came of them. See packages/docs/reliability.md. */
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { BREAKAGES } from './breakages.js';
+import { runSeeds } from './run-seeds.js';
+import { simulate } from './simulation.js';
+import { Summary } from './summary.js';
+
+const HELP = `npm run simulate -- [options]
+
+Options:
+  --seeds N       how many seeds, 1000 by default
+  --from S        the first of them, 1 by default
+  --seed S        only this one
+  --trace         tells everything that happens in it
+  --broken NAME   with a defect built in: ${BREAKAGES.map(({ name }) => JSON.stringify(name)).join(', ')}
+  --threads N     how many seeds at the same time, by default as many as there are cores
+`;
+
+function wholeNumber(option: string, text: string): number {
+  const number = Number(text);
+  if (Number.isSafeInteger(number) && number > 0) return number;
+  throw new Error(`--${option} must be a whole number from 1 on, not ${JSON.stringify(text)}`);
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: 'string', default: '1000' },
+      from: { type: 'string', default: '1' },
+      seed: { type: 'string' },
+      trace: { type: 'boolean', default: false },
+      broken: { type: 'string' },
+      threads: { type: 'string', default: String(availableParallelism()) },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return console.log(HELP);
+  const { broken } = values;
+  const breakage = BREAKAGES.find(({ name }) => name === broken);
+  if (broken !== undefined && !breakage)
+    throw new Error(`there is no defect ${JSON.stringify(broken)}\n\n${HELP}`);
+  const summary = new Summary(broken);
+  if (values.seed !== undefined) {
+    const seed = wholeNumber('seed', values.seed);
+    const onTrace = values.trace ? (line: string) => console.log(line) : undefined;
+    summary.add(await simulate({ seed, breakage, onTrace }));
+  } else {
+    const from = wholeNumber('from', values.from);
+    await runSeeds({
+      from,
+      to: from + wholeNumber('seeds', values.seeds),
+      threads: wholeNumber('threads', values.threads),
+      broken,
+      onOutcome: (outcome) => {
+        summary.add(outcome);
+        if (outcome.violations.length > 0) console.log(summary.describe(outcome));
+      },
+    });
+  }
+  console.log(summary.text());
+  if (summary.failed) process.exitCode = 1;
+}
+
+main().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+});

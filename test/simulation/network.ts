@@ -1,0 +1,294 @@
+/** The simulated network between agents and hub: connections that deliver frames in order, late, or never, and requests
+ *  beside them. Connections are dropped, known to one side only, held up and let go. */
+import type { Transport } from '@workbench-hub/shared/agent-protocol/link';
+import type { Process } from './process.js';
+import type { World } from './world.js';
+
+export interface Handlers {
+  onFrame(frame: string): void;
+  onClose(reason: string): void;
+}
+
+/** Takes a connection of an agent; gives what is to be told of it. */
+export type Accept = (carry: (handlers: Handlers) => Transport, agentId: string) => void;
+
+type Item = { readonly frame: string } | { readonly close: string };
+
+/** One direction of a connection. */
+class Pipe {
+  held = false;
+  readonly #world: World;
+  readonly #deliver: (item: Item) => void;
+  #items: Item[] = [];
+  #missed = 0;
+  #bytes = 0;
+  #latestMs = 0;
+  #broken = false;
+
+  constructor(world: World, deliver: (item: Item) => void) {
+    this.#world = world;
+    this.#deliver = deliver;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  push(item: Item, delayMs: number): void {
+    if (this.#broken) return;
+    this.#items.push(item);
+    if ('frame' in item) this.#bytes += item.frame.length;
+    this.#latestMs = Math.max(this.#latestMs, this.#world.nowMs + delayMs);
+    this.#later(this.#latestMs - this.#world.nowMs);
+  }
+
+  /** What is under way is lost. */
+  drop(): void {
+    this.#items = [];
+    this.#bytes = 0;
+  }
+
+  /** Nothing goes through it any more. */
+  break(): void {
+    this.drop();
+    this.#broken = true;
+  }
+
+  release(): void {
+    if (!this.held) return;
+    this.held = false;
+    for (; this.#missed > 0; this.#missed--) this.#later(0);
+  }
+
+  #later(delayMs: number): void {
+    this.#world.after(delayMs, () => {
+      if (this.held) {
+        this.#missed++;
+        return;
+      }
+      const item = this.#items.shift();
+      if (!item) return;
+      if ('frame' in item) this.#bytes -= item.frame.length;
+      this.#deliver(item);
+    });
+  }
+}
+
+/** One side of a connection. */
+class End {
+  readonly process: Process;
+  handlers: Handlers | undefined;
+  /** It has said good-bye, or the connection has ended for it: it sends nothing more. */
+  closing = false;
+  /** It hears nothing more. */
+  closed = false;
+
+  constructor(process: Process) {
+    this.process = process;
+  }
+
+  told(reason: string): void {
+    if (this.closed) return;
+    this.closed = this.closing = true;
+    if (this.process.alive) this.handlers?.onClose(reason);
+  }
+}
+
+export class Connection {
+  readonly agentId: string;
+  readonly hub: End;
+  readonly agent: End;
+  readonly #world: World;
+  readonly toHub: Pipe;
+  readonly toAgent: Pipe;
+
+  constructor(world: World, agentId: string, hub: Process, agent: Process) {
+    this.#world = world;
+    this.agentId = agentId;
+    this.hub = new End(hub);
+    this.agent = new End(agent);
+    this.toHub = new Pipe(world, (item) => this.#deliver(item, this.hub, this.agent, this.toAgent));
+    this.toAgent = new Pipe(world, (item) => this.#deliver(item, this.agent, this.hub, this.toHub));
+    hub.onEnd(() => this.#died(this.hub));
+    agent.onEnd(() => this.#died(this.agent));
+  }
+
+  get over(): boolean {
+    return (this.hub.closed || !this.hub.process.alive) && (this.agent.closed || !this.agent.process.alive);
+  }
+
+  transport(side: 'hub' | 'agent'): Transport {
+    const [self, out, back] =
+      side === 'hub' ? [this.hub, this.toAgent, this.toHub] : [this.agent, this.toHub, this.toAgent];
+    return {
+      send: (frame) => {
+        if (!self.closing && self.process.alive) out.push({ frame }, this.#delayMs());
+      },
+      close: (_code, reason) => {
+        if (self.closing || !self.process.alive) return;
+        self.closing = true;
+        out.push({ close: reason }, this.#delayMs());
+      },
+      terminate: () => {
+        if (!self.process.alive) return;
+        out.drop();
+        back.drop();
+        out.push({ close: 'connection reset' }, this.#delayMs());
+        self.closing = true;
+        self.process.after(0, () => self.told('terminated'));
+      },
+      bufferedBytes: () => out.bytes,
+    };
+  }
+
+  hold(direction: 'toHub' | 'toAgent' | 'both'): void {
+    if (direction !== 'toAgent') this.toHub.held = true;
+    if (direction !== 'toHub') this.toAgent.held = true;
+  }
+
+  release(): void {
+    this.toHub.release();
+    this.toAgent.release();
+  }
+
+  /** It breaks: what is under way is lost, and each side learns of it by itself; never within the time of this world when
+   *  its delay is null. */
+  cut(hubLearnsAfterMs: number | null, agentLearnsAfterMs: number | null): void {
+    for (const [end, learnsAfterMs, pipe] of [
+      [this.hub, hubLearnsAfterMs, this.toHub],
+      [this.agent, agentLearnsAfterMs, this.toAgent],
+    ] as const) {
+      pipe.break();
+      if (learnsAfterMs !== null) this.#world.after(learnsAfterMs, () => end.told('connection reset'));
+    }
+  }
+
+  /** The operating system of a process that ended closes its connections. */
+  #died(end: End): void {
+    if (end.closed) return;
+    end.closed = end.closing = true;
+    const pipe = end === this.hub ? this.toAgent : this.toHub;
+    if (!this.#silentDeath) pipe.push({ close: 'connection closed' }, this.#delayMs());
+  }
+
+  #silentDeath = false;
+  /** The machine of one side loses its power: nobody says good-bye. */
+  losePower(): void {
+    this.#silentDeath = true;
+  }
+
+  #deliver(item: Item, to: End, from: End, back: Pipe): void {
+    if (to.closed || !to.process.alive) return;
+    if ('frame' in item) {
+      to.handlers?.onFrame(item.frame);
+      return;
+    }
+    to.told(item.close);
+    // The other side of the good-bye.
+    if (from.closing && !from.closed && from.process.alive) back.push({ close: item.close }, this.#delayMs());
+  }
+
+  #delayMs(): number {
+    const { chance } = this.#world;
+    return chance.oneIn(20) ? this.#world.between(20, 400) : this.#world.between(0, 8);
+  }
+}
+
+export class Network {
+  readonly #world: World;
+  #connections: Connection[] = [];
+  #listening: { readonly process: Process; readonly accept: Accept } | null = null;
+  /** Agents that reach the hub by nothing new: dials and requests time out. */
+  readonly #cutOff = new Set<string>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  listen(process: Process, accept: Accept): void {
+    this.#listening = { process, accept };
+    process.onEnd(() => {
+      if (this.#listening?.process === process) this.#listening = null;
+    });
+  }
+
+  /** New connections are refused from now on. */
+  closeDoor(): void {
+    this.#listening = null;
+  }
+
+  /** Connections that some side holds for open. */
+  get open(): Connection[] {
+    this.#connections = this.#connections.filter((connection) => !connection.over);
+    return this.#connections;
+  }
+
+  of(agentId: string): Connection[] {
+    return this.open.filter((connection) => connection.agentId === agentId);
+  }
+
+  cutOff(agentId: string): void {
+    this.#cutOff.add(agentId);
+    for (const connection of this.of(agentId)) connection.hold('both');
+  }
+
+  heal(agentId: string): void {
+    this.#cutOff.delete(agentId);
+    for (const connection of this.of(agentId)) connection.release();
+  }
+
+  /** Connects an agent to the hub; rejects as a network does. */
+  dial(agentId: string, agent: Process, handlers: Handlers, timeoutMs: number): Promise<Transport> {
+    return new Promise((resolve, reject) => {
+      if (this.#cutOff.has(agentId)) {
+        agent.after(timeoutMs, () => reject(new Error('Opening handshake has timed out')));
+        return;
+      }
+      agent.after(this.#world.between(1, 20), () => {
+        const hub = this.#listening;
+        if (!hub) return reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
+        const connection = new Connection(this.#world, agentId, hub.process, agent);
+        this.#connections.push(connection);
+        connection.agent.handlers = handlers;
+        hub.accept((handlersOfHub) => {
+          connection.hub.handlers = handlersOfHub;
+          return connection.transport('hub');
+        }, agentId);
+        resolve(connection.transport('agent'));
+      });
+    });
+  }
+
+  /** One request of an agent beside its connection: `serve` is carried out in the hub. Rejects with what `unreachable`
+   *  makes when no answer comes, and with the signal's reason. */
+  request<T>(
+    agentId: string,
+    agent: Process,
+    serve: () => Promise<T>,
+    signal: AbortSignal,
+    unreachable: (why: string) => Error,
+  ): Promise<T> {
+    if (signal.aborted) return Promise.reject(signal.reason);
+    let onAbort!: () => void;
+    const answer = new Promise<T>((resolve, reject) => {
+      const fail = (why: string) => reject(unreachable(why));
+      onAbort = () => reject(signal.reason);
+      signal.addEventListener('abort', onAbort, { once: true });
+      agent.after(this.#world.between(1, 30), () => {
+        const hub = this.#listening;
+        if (this.#cutOff.has(agentId)) {
+          agent.after(10_000, () => fail('timed out'));
+          return;
+        }
+        if (!hub) return fail('ECONNREFUSED');
+        if (signal.aborted) return;
+        hub.process.onEnd(() => this.#world.after(5, () => agent.alive && fail('connection reset')));
+        serve().then(
+          (result) => agent.after(this.#world.between(1, 30), () => resolve(result)),
+          (error: unknown) => agent.after(this.#world.between(1, 30), () => reject(error)),
+        );
+      });
+    });
+    return answer.finally(() => signal.removeEventListener('abort', onAbort));
+  }
+}

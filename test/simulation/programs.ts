@@ -1,0 +1,212 @@
+/** Instance programs of the simulated world: they take their time, print, fail, crash, and hang while alive. */
+import {
+  type BatchRun,
+  JobCanceled,
+  JobFailed,
+  type Program,
+  type ProgramEnd,
+  type ProgramListener,
+  ProgramLost,
+  type ProgramSettings,
+  type Programs,
+} from '@workbench-hub/agent/core/ports/programs';
+import type { Process } from './process.js';
+import type { World } from './world.js';
+
+export interface ProgramRules {
+  /** Whether the task would end even if its program never answered: only such a one may hang. */
+  mayHang(taskId: string): boolean;
+  /** How likely a run goes wrong, from 0 to 1. */
+  readonly troubles: { crash: number; hang: number; fail: number; deaf: number; badStart: number };
+}
+
+interface Job {
+  readonly taskId: string;
+  readonly hangs: boolean;
+  reject(error: Error): void;
+}
+
+class SimulatedProgram implements Program {
+  readonly pid: number;
+  readonly ended: Promise<ProgramEnd>;
+  readonly #settings: ProgramSettings;
+  readonly #listener: ProgramListener;
+  readonly #agent: Process;
+  readonly #world: World;
+  readonly #rules: ProgramRules;
+  /** It does not obey: it ends only by force. */
+  readonly #isDeaf: boolean;
+  #end!: (end: ProgramEnd) => void;
+  #pending = new Set<(error: Error) => void>();
+  #job: Job | null = null;
+  #gone = false;
+
+  constructor(
+    pid: number,
+    settings: ProgramSettings,
+    listener: ProgramListener,
+    agent: Process,
+    rules: ProgramRules,
+  ) {
+    this.pid = pid;
+    this.#settings = settings;
+    this.#listener = listener;
+    this.#agent = agent;
+    this.#world = agent.world;
+    this.#rules = rules;
+    this.#isDeaf = this.#trouble('deaf');
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve;
+    });
+  }
+
+  get instanceId(): string {
+    return this.#settings.instance.id;
+  }
+
+  get gone(): boolean {
+    return this.#gone;
+  }
+
+  initialize(): Promise<{ name: string; version: string }> {
+    return new Promise((resolve, reject) => {
+      this.#pending.add(reject);
+      if (this.#trouble('badStart')) {
+        if (this.#world.happens(0.5)) this.#agent.after(50, () => this.die('1'));
+        return; // or it never answers
+      }
+      this.#agent.after(this.#world.between(20, 800), () => {
+        this.#pending.delete(reject);
+        resolve({ name: 'simulated', version: '1' });
+      });
+    });
+  }
+
+  simulateWork(taskId: string, durationMs: number): Promise<void> {
+    return this.#work(taskId, durationMs).then(() => undefined);
+  }
+
+  async executeBatchJob({ taskId }: BatchRun): Promise<{ status: 'OK' | 'ERROR'; message: string | null }> {
+    const verdict = await this.#work(taskId, this.#world.between(100, 40_000));
+    return verdict === 'OK'
+      ? { status: 'OK', message: null }
+      : { status: 'ERROR', message: 'a simulated script failed' };
+  }
+
+  endStrays(): Promise<void> {
+    return this.#agent.wait(this.#world.between(0, 5));
+  }
+
+  cancel(taskId: string): Promise<void> {
+    const job = this.#job;
+    if (job?.taskId === taskId && !job.hangs && !this.#isDeaf) {
+      this.#agent.after(this.#world.between(1, 300), () => job.reject(new JobCanceled('canceled')));
+    }
+    return Promise.resolve();
+  }
+
+  shutdown(): void {
+    if (!this.#isDeaf && !this.#job?.hangs)
+      this.#agent.after(this.#world.between(5, 300), () => this.die('0'));
+  }
+
+  terminate(): void {
+    if (this.#world.happens(0.7)) this.#agent.after(5, () => this.die('SIGTERM'));
+  }
+
+  kill(): void {
+    this.#agent.after(this.#world.between(0, 10), () => this.die('SIGKILL'));
+  }
+
+  /** It ends, for whatever reason. */
+  die(how: string): void {
+    if (this.#gone) return;
+    this.#gone = true;
+    this.#world.tell(this.#agent.name, `program of ${this.instanceId} ended: ${how}`);
+    this.#job = null;
+    for (const reject of this.#pending) reject(new ProgramLost('the program has ended'));
+    const isSignal = how.startsWith('SIG');
+    this.#agent.after(this.#world.between(0, 30), () =>
+      this.#end({ kind: 'EXITED', exitCode: isSignal ? null : Number(how), signal: isSignal ? how : null }),
+    );
+  }
+
+  #work(taskId: string, durationMs: number): Promise<'OK' | 'ERROR'> {
+    const world = this.#world;
+    if (this.#job) {
+      world.violated(
+        'one task at a time',
+        `the program of ${this.instanceId} was given ${taskId} while it ran ${this.#job.taskId}`,
+      );
+    }
+    return new Promise((resolve, reject) => {
+      const settle = (settled: () => void) => {
+        if (!this.#pending.delete(fail)) return;
+        if (this.#job === job) this.#job = null;
+        settled();
+      };
+      const fail = (error: Error) => settle(() => reject(error));
+      this.#pending.add(fail);
+      const hangs = this.#rules.mayHang(taskId) && this.#trouble('hang');
+      const job: Job = { taskId, hangs, reject: fail };
+      this.#job = job;
+      world.tell(this.#agent.name, `${this.instanceId} runs ${taskId}${hangs ? ', and hangs' : ''}`);
+      if (world.happens(0.5)) this.#print(taskId, durationMs / 2);
+      if (hangs) return;
+      if (this.#trouble('crash')) {
+        this.#agent.after(durationMs * world.chance.next(), () => this.#job === job && this.die('SIGSEGV'));
+        return;
+      }
+      const fails = this.#trouble('fail');
+      const isError = fails && world.happens(0.7);
+      this.#agent.after(durationMs, () => {
+        if (fails && !isError) fail(new JobFailed('a simulated failure'));
+        else settle(() => resolve(isError ? 'ERROR' : 'OK'));
+      });
+    });
+  }
+
+  #print(taskId: string, afterMs: number): void {
+    this.#agent.after(afterMs, () => {
+      if (this.#job?.taskId !== taskId || this.#gone) return;
+      void this.#listener.onOutput(taskId, 'stdout', `${taskId} at ${this.#world.nowMs}\n`);
+    });
+  }
+
+  #trouble(kind: keyof ProgramRules['troubles']): boolean {
+    return this.#world.turbulent && this.#world.happens(this.#rules.troubles[kind]);
+  }
+}
+
+/** The programs of one process of an agent; they end with it. */
+export class SimulatedPrograms implements Programs {
+  readonly #agent: Process;
+  readonly #rules: ProgramRules;
+  #running: SimulatedProgram[] = [];
+
+  constructor(agent: Process, rules: ProgramRules) {
+    this.#agent = agent;
+    this.#rules = rules;
+  }
+
+  start(settings: ProgramSettings, listener: ProgramListener): Program {
+    this.#running = this.running;
+    const program = new SimulatedProgram(
+      this.#running.length + 1,
+      settings,
+      listener,
+      this.#agent,
+      this.#rules,
+    );
+    this.#running.push(program);
+    return program;
+  }
+
+  get running(): SimulatedProgram[] {
+    return this.#running.filter(({ gone }) => !gone);
+  }
+
+  sweep(): Promise<number> {
+    return Promise.resolve(0);
+  }
+}

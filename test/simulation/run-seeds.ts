@@ -1,0 +1,32 @@
+/** Runs many seeds, each on its own, on several threads. */
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import type { Outcome } from './simulation.js';
+
+export interface SeedsOptions {
+  readonly from: number;
+  /** Not included. */
+  readonly to: number;
+  readonly threads: number;
+  /** Name of a defect that is built in. */
+  readonly broken: string | undefined;
+  readonly onOutcome: (outcome: Outcome) => void;
+}
+
+/** What a thread is told: the seeds `from`, `from + step` and so on, up to `to`. */
+export interface ThreadSeeds {
+  readonly from: number;
+  readonly to: number;
+  readonly step: number;
+  readonly broken: string | undefined;
+}
+
+export async function runSeeds({ from, to, threads, broken, onOutcome }: SeedsOptions): Promise<void> {
+  const running = Array.from({ length: Math.min(threads, to - from) }, async (_, index) => {
+    const workerData: ThreadSeeds = { from: from + index, to, step: threads, broken };
+    const thread = new Worker(new URL('./seeds-thread.js', import.meta.url), { workerData });
+    thread.on('message', onOutcome);
+    await once(thread, 'exit');
+  });
+  await Promise.all(running);
+}

@@ -1,0 +1,264 @@
+/** An agent of the simulated world: the real engine and the real link to the hub over simulated ports. */
+import type { Assignment, Hub } from '@workbench-hub/agent/core/ports/hub';
+import { type FileTransfer, TransferFailed } from '@workbench-hub/agent/core/ports/hub';
+import type { Spool } from '@workbench-hub/agent/core/ports/spool';
+import { attemptKey } from '@workbench-hub/agent/core/reports';
+import { AgentEngine } from '@workbench-hub/agent/engine/agent-engine';
+import { hubLink } from '@workbench-hub/agent/hub-link/hub-link';
+import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { AgentDisk, digestOf, simulatedCache, simulatedSpool, simulatedWorkspace } from './agent-disk.js';
+import type { Breakage } from './breakages.js';
+import type { Network } from './network.js';
+import { Process, type WallClock } from './process.js';
+import { type ProgramRules, SimulatedPrograms } from './programs.js';
+import type { SimulatedHub } from './simulated-hub.js';
+import type { World } from './world.js';
+
+export interface AgentWorld {
+  readonly world: World;
+  readonly network: Network;
+  readonly hub: SimulatedHub;
+  readonly rules: ProgramRules;
+  readonly logFor: (process: Process) => Logger;
+  readonly breakage: Breakage | undefined;
+  readonly onAssigned: (assignment: Assignment) => void;
+  /** The hub has told the agent to end an attempt that it runs. */
+  readonly onCancel: (ref: AttemptRef) => void;
+  /** The hub has told the agent that this report is settled. */
+  readonly onSettled: (report: AttemptReport, counted: boolean) => void;
+}
+
+export class SimulatedAgent {
+  readonly id: string;
+  readonly disk = new AgentDisk();
+  readonly wallClock: WallClock = { offsetMs: 0 };
+  readonly instances: readonly InstanceProfile[];
+  /** Its process has ended, however it did. */
+  onEnd: () => void = () => undefined;
+  readonly #nodeId: string;
+  readonly #around: AgentWorld;
+  #process: Process | undefined;
+  #programs: SimulatedPrograms | undefined;
+  #engine: AgentEngine | undefined;
+  /** Of this process, by attempt: what it was assigned and has not reported. */
+  #running = new Map<string, AttemptRef>();
+  /** Of this process, by attempt: what it has reported, settled or not. */
+  #reports = new Map<string, AttemptReport>();
+  #unsettled = new Set<string>();
+  /** Of all its processes, by attempt: what the disk has promised to keep, and is not settled. */
+  readonly #kept = new Map<string, AttemptReport>();
+
+  constructor(id: string, instances: readonly InstanceProfile[], around: AgentWorld) {
+    this.id = id;
+    this.instances = instances;
+    this.#around = around;
+    this.#nodeId = around.world.newId();
+  }
+
+  get alive(): boolean {
+    return this.#process?.alive ?? false;
+  }
+
+  get programs(): SimulatedPrograms | undefined {
+    return this.alive ? this.#programs : undefined;
+  }
+
+  /** Whether the attempt runs here, or has a result that is kept and not settled. */
+  holds(ref: AttemptRef): boolean {
+    const key = attemptKey(ref);
+    const kept = this.#kept.get(key);
+    return kept ? kept.outcome !== 'RETURNED' : this.alive && this.#running.has(key);
+  }
+
+  /** How many attempts it holds, also while it is down. */
+  get held(): number {
+    return this.alive ? this.#running.size + this.#unsettled.size : this.disk.reports.size;
+  }
+
+  start(): void {
+    const { world, rules, logFor, breakage } = this.#around;
+    const process = new Process(this.id, world, this.wallClock);
+    world.tell(this.id, 'starts');
+    this.#process = process;
+    process.onEnd(() => this.onEnd());
+    this.#programs = new SimulatedPrograms(process, rules);
+    const spool = simulatedSpool(this.disk, process);
+    this.#running = new Map();
+    this.#reports = new Map(spool.leftOver.map(({ report }) => [attemptKey(report), report]));
+    this.#unsettled = new Set(this.#reports.keys());
+    const ports = {
+      hub: this.#hub(process),
+      programs: this.#programs,
+      cache: simulatedCache(this.disk, process),
+      workspace: simulatedWorkspace(this.disk, process),
+      spool,
+      runtime: process.runtime,
+      log: logFor(process),
+    };
+    const broken = { ...ports, ...breakage?.agent?.(ports) };
+    this.#engine = new AgentEngine(
+      {
+        instances: this.instances.map((profile) => ({
+          ...profile,
+          autostart: true,
+          command: ['simulated'],
+          env: {},
+          startTimeoutMs: 5000,
+          stopTimeoutMs: 3000,
+          cancelTimeoutMs: 5000,
+        })),
+        taskLogLimitBytes: 1000,
+        fileRoots: [],
+        uncMounts: {},
+        keepWorkingDirectories: 'never',
+        outputLimits: { totalBytes: 1e6, fileBytes: 1e6, files: 100 },
+      },
+      { ...broken, spool: this.#watched(broken.spool) },
+    );
+    void this.#engine.start();
+  }
+
+  /** As kill -9: its programs die with it. */
+  kill(): void {
+    this.#process?.end();
+  }
+
+  /** As SIGTERM; it is gone afterwards. */
+  stop(): void {
+    const process = this.#process;
+    void this.#engine?.stop().then(() => process?.end());
+  }
+
+  #watched(spool: Spool): Spool {
+    return {
+      ...spool,
+      put: async (spooled) => {
+        const { report } = spooled;
+        const key = attemptKey(report);
+        this.#reported(report);
+        this.#unsettled.add(key);
+        await spool.put(spooled);
+        if (this.#unsettled.has(key)) this.#kept.set(key, report);
+      },
+    };
+  }
+
+  #reported(report: AttemptReport): void {
+    const key = attemptKey(report);
+    if (this.#reports.get(key) !== report)
+      this.#around.world.tell(this.id, `reports ${key} ${report.outcome}`);
+    this.#running.delete(key);
+    this.#reports.set(key, report);
+  }
+
+  #hub(process: Process): Hub {
+    const { network, world, onAssigned, onCancel, onSettled } = this.#around;
+    const link = hubLink({
+      addresses: ['ws://hub'],
+      agent: { id: this.id, nodeId: this.#nodeId, version: '1', revision: '1' },
+      secret: { read: () => Promise.resolve('secret'), advice: '' },
+      tls: () => Promise.resolve({}),
+      runtime: process.runtime,
+      files: () => this.#files(process),
+      dial: ({ handshakeTimeoutMs }, handlers) =>
+        network.dial(this.id, process, handlers, handshakeTimeoutMs),
+    });
+    return {
+      addresses: link.addresses,
+      join: (address, listener, signal) => {
+        return link.join(
+          address,
+          {
+            ...listener,
+            onAssign: (assignment) => {
+              const { ref } = assignment;
+              onAssigned(assignment);
+              world.tell(this.id, `is assigned ${attemptKey(ref)}`);
+              const busy = [...this.#running.values()].find(
+                ({ instanceId }) => instanceId === ref.instanceId,
+              );
+              if (busy && attemptKey(busy) !== attemptKey(ref)) {
+                world.violated(
+                  'one task an instance',
+                  `${ref.instanceId} was assigned ${attemptKey(ref)} while it runs ${attemptKey(busy)}`,
+                );
+              }
+              if (!this.#reports.has(attemptKey(ref))) this.#running.set(attemptKey(ref), ref);
+              listener.onAssign(assignment);
+            },
+            onJoined: (connection) => {
+              world.tell(this.id, 'has joined');
+              // What an agent that stops gives back is not spooled.
+              const sendEnded = (report: AttemptReport) => {
+                this.#reported(report);
+                connection.sendEnded(report);
+              };
+              listener.onJoined({ ...connection, sendEnded });
+            },
+            onCancel: (ref) => {
+              world.tell(this.id, `is told to cancel ${attemptKey(ref)}`);
+              if (this.#running.has(attemptKey(ref))) onCancel(ref);
+              listener.onCancel(ref);
+            },
+            onSettled: (ref, counted) => {
+              const report = this.#reports.get(attemptKey(ref));
+              world.tell(this.id, `is told ${attemptKey(ref)} is settled, counted ${counted}`);
+              this.#unsettled.delete(attemptKey(ref));
+              this.#kept.delete(attemptKey(ref));
+              if (report) onSettled(report, counted);
+              listener.onSettled(ref, counted);
+            },
+          },
+          signal,
+        );
+      },
+    };
+  }
+
+  #files(process: Process): FileTransfer {
+    const { network, hub, world } = this.#around;
+    const unreachable = (why: string) => new TransferFailed('UNREACHABLE', why);
+    const request = <T>(serve: () => Promise<T>, signal: AbortSignal): Promise<T> =>
+      network.request(
+        this.id,
+        process,
+        () => {
+          if (world.turbulent && world.happens(0.05)) return Promise.reject(unreachable('503'));
+          return serve();
+        },
+        signal,
+        unreachable,
+      );
+    return {
+      look: (digest, signal) =>
+        request(async () => ((await hub.files.find(digest)) ? 'WHOLE' : { keptBytes: 0 }), signal),
+      download: (digest, _fromByte, signal) =>
+        request(async () => {
+          const content = await hub.contentOf(digest);
+          if (!content) throw new TransferFailed('MISSING', `no content ${digest}`);
+          return { fromByte: 0, content: pieces(content) };
+        }, signal),
+      upload: async (file, content, _fromByte, signal) => {
+        const read: Uint8Array[] = [];
+        for await (const piece of content) read.push(piece);
+        const whole = Buffer.concat(read);
+        if (digestOf(whole) !== file.digest) throw new Error('the spool holds another content');
+        await request(
+          () =>
+            hub.files.put(whole).then(
+              () => undefined,
+              (error: unknown) => Promise.reject(new TransferFailed('REFUSED', String(error))),
+            ),
+          signal,
+        );
+      },
+    };
+  }
+}
+
+async function* pieces(content: Buffer): AsyncGenerator<Uint8Array> {
+  yield content;
+}

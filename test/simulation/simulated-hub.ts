@@ -1,0 +1,299 @@
+/** The hub of the simulated world: the real engine, the real store on SQLite and the real connections of agents, over a
+ *  disk and a network that are simulated. */
+import { serveConnection } from '@workbench-hub/hub/agent-link/connection';
+import { HubError } from '@workbench-hub/hub/core/errors';
+import type { FileStore } from '@workbench-hub/hub/core/ports/files';
+import { createEngine, type Engine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
+import {
+  openSimulatedStore,
+  type SimulatedDisk,
+  type SimulatedStore,
+  type TaskState,
+} from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { digestOf } from './agent-disk.js';
+import type { AgentSide, Breakage } from './breakages.js';
+import type { Network } from './network.js';
+import { Process, type WallClock } from './process.js';
+import type { World } from './world.js';
+
+export const LEASE_MS = 60_007;
+export const LIMITS = { maxAttempts: 3, maxLosses: 4 };
+const HEARTBEAT_MS = 5000;
+const WEEK_MS = 7 * 86_400_000;
+const SILENCE_MS = 30_000;
+
+/** What looks on. */
+export interface HubObserver {
+  /** The hub starts on this store. After a loss of power `survived` is what the disk has. */
+  onStart(store: SimulatedStore, lostPower: boolean): void;
+  /** Everything that waits now is known to the scheduler. */
+  onQueueKnown(waiting: readonly TaskState[]): void;
+  onClaim(claims: readonly { taskId: string; instanceId: string }[]): void;
+  onJoin(agentId: string): void;
+  onLeave(agentId: string): void;
+}
+
+export class SimulatedHub {
+  readonly wallClock: WallClock = { offsetMs: 0 };
+  /** What the disk says to the next commits. */
+  refusal: 'SQLITE_FULL' | 'SQLITE_IOERR' | undefined;
+  slowSyncs = false;
+  failingSync = false;
+  observer!: HubObserver;
+  /** Its process has ended, however it did. */
+  onEnd: () => void = () => undefined;
+  readonly #world: World;
+  readonly #network: Network;
+  readonly #logFor: (process: Process) => Logger;
+  readonly #breakage: Breakage | undefined;
+  #process: Process | undefined;
+  #store: SimulatedStore | undefined;
+  #engine: Engine | undefined;
+  #files: FileStore | undefined;
+  /** What survives a loss of power. */
+  #durable: Buffer | null = null;
+  /** What survives the end of the process. */
+  #written: Buffer | null = null;
+  #lostPower = false;
+  #changed = false;
+
+  constructor(
+    world: World,
+    network: Network,
+    logFor: (process: Process) => Logger,
+    breakage: Breakage | undefined,
+  ) {
+    this.#world = world;
+    this.#network = network;
+    this.#logFor = logFor;
+    this.#breakage = breakage;
+  }
+
+  get alive(): boolean {
+    return this.#process?.alive ?? false;
+  }
+
+  /** Of the process that lives; undefined while none is ready. */
+  get engine(): Engine | undefined {
+    return this.alive ? this.#engine : undefined;
+  }
+
+  get files(): FileStore {
+    return this.#files as FileStore;
+  }
+
+  contentOf(digest: string): Promise<Buffer | undefined> {
+    return (this.#store as SimulatedStore).smallFiles.find(digest);
+  }
+
+  get store(): SimulatedStore {
+    return this.#store as SimulatedStore;
+  }
+
+  /** The tasks, if they may have changed since the last call. */
+  changes(): TaskState[] | undefined {
+    if (!this.#changed || !this.#store) return undefined;
+    this.#changed = false;
+    return this.#store.tasks();
+  }
+
+  async start(): Promise<void> {
+    const world = this.#world;
+    const process = new Process('hub', world, this.wallClock);
+    world.tell('hub', 'starts');
+    this.#process = process;
+    const log = this.#logFor(process);
+    const disk: SimulatedDisk = {
+      sync: () => this.#sync(process, store),
+      refusal: () => this.refusal,
+      onCommit: () => {
+        this.#changed = true;
+      },
+      onSyncFailed: () => this.kill(),
+    };
+    const store = openSimulatedStore(
+      this.#lostPower ? this.#durable : this.#written,
+      this.#breakage?.disk?.(disk) ?? disk,
+      process.runtime.timers,
+      log,
+    );
+    process.onEnd(() => {
+      this.#written = store.image();
+      this.#engine = undefined;
+      this.onEnd();
+    });
+    this.#store = store;
+    this.observer.onStart(store, this.#lostPower);
+    this.#lostPower = false;
+    this.#changed = true;
+    const ports = {
+      queue: store.queue,
+      archive: store.archive,
+      agentStore: store.agents,
+      files: filesOver(store, process),
+      names: store.storedNames,
+      runtime: process.runtime,
+    };
+    const broken = { ...ports, ...this.#breakage?.hub?.(ports, store) };
+    this.#files = broken.files;
+    const { queue } = broken;
+    const options: EngineOptions = {
+      ...broken,
+      queue: {
+        ...queue,
+        claim: (claims) => {
+          this.observer.onClaim(claims.map(({ taskId, instance }) => ({ taskId, instanceId: instance.id })));
+          return queue.claim(claims);
+        },
+        waitingGroups: async () => {
+          const waiting = store.tasks().filter(({ status }) => status === 'WAITING');
+          const groups = await queue.waitingGroups();
+          process.after(0, () => this.observer.onQueueKnown(waiting));
+          return groups;
+        },
+      },
+      log,
+      hubVersion: '1',
+      storage: {
+        input: { enabled: true, expireAfterMs: WEEK_MS, maxFileBytes: 1e6, quotaPerUserBytes: null },
+        output: { enabled: true, expireAfterMs: WEEK_MS },
+      },
+      heartbeatIntervalMs: HEARTBEAT_MS,
+      silenceLimitMs: SILENCE_MS,
+      leaseTimeoutMs: LEASE_MS,
+      forgetAgentsAfterMs: 30 * 86_400_000,
+      limits: LIMITS,
+      keepEndedForMs: 30 * 86_400_000,
+      defaultVersion: null,
+    };
+    const engine = await createEngine(options);
+    if (!process.alive) return;
+    this.#listen(process, engine, options);
+    await engine.start();
+    if (process.alive) this.#engine = engine;
+  }
+
+  #listen(process: Process, engine: Engine, { runtime, log }: EngineOptions): void {
+    const agents = this.#breakage?.agents?.(sideOf(engine)) ?? engine.agents;
+    this.#network.listen(process, (carry) => {
+      serveConnection(
+        carry,
+        { identity: { by: 'TOKEN' }, remoteAddress: null },
+        {
+          agents: {
+            join: (hello, session, address) => {
+              this.observer.onJoin(hello.agent.id);
+              return agents.join(hello, session, address);
+            },
+            receive: (agentId, session, message) => agents.receive(agentId, session, message),
+            leave: (agentId, session, reason) => {
+              this.observer.onLeave(agentId);
+              this.#world.tell('hub', `has lost ${agentId}: ${reason}`);
+              agents.leave(agentId, session, reason);
+            },
+          },
+          door: { record: () => undefined },
+          credentials: { faultOf: () => undefined, endOf: () => undefined, joined: () => undefined },
+          runtime,
+          log,
+          heartbeatIntervalMs: HEARTBEAT_MS,
+          silenceLimitMs: SILENCE_MS,
+        },
+      );
+    });
+  }
+
+  /** As kill -9. */
+  kill(): void {
+    this.#process?.end();
+  }
+
+  losePower(): void {
+    if (!this.alive) return;
+    this.#lostPower = true;
+    for (const connection of this.#network.open) connection.losePower();
+    this.kill();
+  }
+
+  /** As SIGTERM: resolves when it is gone. */
+  async stop(): Promise<void> {
+    const [process, engine] = [this.#process, this.#engine];
+    if (!process?.alive || !engine) return;
+    this.#network.closeDoor();
+    await engine.quiesce();
+    await engine.stop();
+    process.end();
+  }
+
+  /** One request of a client: `work` is carried out by the hub, unless none is there. `answered` is told what the hub
+   *  answered, which it need not live to do. */
+  request<T>(
+    work: (engine: Engine, files: FileStore) => Promise<T>,
+    answered: (result: T) => void,
+    refused: (error: HubError) => void = () => undefined,
+  ): void {
+    const [process, engine, files] = [this.#process, this.engine, this.#files];
+    if (!process || !engine || !files) return;
+    work(engine, files).then(
+      (result) => process.alive && answered(result),
+      (error: unknown) => {
+        if (!process.alive) return;
+        if (error instanceof HubError) refused(error);
+        else this.#world.violated('no defect', `a request failed: ${error}`);
+      },
+    );
+  }
+
+  async #sync(process: Process, store: SimulatedStore): Promise<void> {
+    const image = store.image();
+    const world = this.#world;
+    const waiting = store.tasks().filter(({ status }) => status === 'WAITING');
+    await process.wait(this.slowSyncs ? world.between(100, 3000) : world.between(0, 6));
+    if (this.failingSync) {
+      this.failingSync = false;
+      throw new Error('EIO: simulated');
+    }
+    this.#durable = image;
+    process.after(0, () => this.observer.onQueueKnown(waiting));
+  }
+}
+
+function sideOf({ agents }: Engine): AgentSide {
+  return {
+    join: (hello, session, address) => agents.join(hello, session, address),
+    receive: (agentId, session, message) => agents.receive(agentId, session, message),
+    leave: (agentId, session, reason) => agents.leave(agentId, session, reason),
+  };
+}
+
+/** Contents beside the tasks, in the real store. */
+function filesOver({ smallFiles }: SimulatedStore, { runtime }: Process): FileStore {
+  const put = async (content: Buffer) => {
+    const digest = digestOf(content);
+    await smallFiles.put(digest, content, runtime.clock.nowMs());
+    return { digest, sizeBytes: content.length };
+  };
+  const unused = () => Promise.reject(new Error('nobody asks for this in the simulation'));
+  return {
+    put,
+    store: unused,
+    storeEncrypted: unused,
+    renew: unused,
+    receive: unused,
+    receivedBytes: () => Promise.resolve(0),
+    find: async (wanted) => {
+      const content = await smallFiles.find(typeof wanted === 'string' ? wanted : wanted.digest);
+      return (
+        content && {
+          sizeBytes: content.length,
+          isEncrypted: false,
+          open: () => {
+            throw new Error('not read by streams here');
+          },
+        }
+      );
+    },
+    sweep: (ageMs) => smallFiles.sweep(runtime.clock.nowMs() - ageMs),
+  };
+}

@@ -1,0 +1,259 @@
+/** One run of the simulated world, from its seed to what came of it. */
+import type { Classifier } from '@workbench-hub/shared/domain/classifier';
+import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
+import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
+import { fits } from '@workbench-hub/shared/domain/matching';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Breakage } from './breakages.js';
+import { Clients } from './clients.js';
+import { Faults } from './faults.js';
+import { Invariants } from './invariants.js';
+import { Network } from './network.js';
+import type { Process } from './process.js';
+import { SimulatedAgent } from './simulated-agent.js';
+import { SimulatedHub } from './simulated-hub.js';
+import { type Violation, World } from './world.js';
+
+export interface SimulateOptions {
+  readonly seed: number;
+  readonly breakage?: Breakage | undefined;
+  /** Told of everything that happens, line by line. */
+  readonly onTrace?: ((line: string) => void) | undefined;
+}
+
+export interface Outcome {
+  readonly seed: number;
+  readonly steps: number;
+  readonly simulatedMs: number;
+  /** Tasks that a client was told of. */
+  readonly tasks: number;
+  readonly attempts: number;
+  readonly faults: ReadonlyMap<string, number>;
+  readonly violations: readonly Violation[];
+  /** The same for the same seed. */
+  readonly digest: string;
+}
+
+const VERSIONS = ['2024.1', '2025.1'];
+const LABELS = ['gpu', 'large'];
+/** When everything has been well for so long, whatever has not ended never will. */
+const PATIENCE_MS = 4 * 3_600_000;
+/** How long to look on after the last end. */
+const AFTERMATH_MS = 60_000;
+const OPERATOR_EVERY_MS = 20_000;
+/** A run with more violations than this has made its point. */
+const ENOUGH_VIOLATIONS = 5;
+
+export async function simulate({ seed, breakage, onTrace }: SimulateOptions): Promise<Outcome> {
+  const world = new World(seed, onTrace);
+  const onUnhandled = (reason: unknown) => world.violated('no defect', `nobody catches ${String(reason)}`);
+  process.on('unhandledRejection', onUnhandled);
+  try {
+    const simulation = new Simulation(world, breakage);
+    await simulation.run();
+    return {
+      seed,
+      steps: world.steps,
+      simulatedMs: world.nowMs,
+      tasks: simulation.invariants.acknowledged,
+      attempts: simulation.invariants.attempts,
+      faults: world.faults,
+      violations: world.violations,
+      digest: world.digest(),
+    };
+  } finally {
+    process.off('unhandledRejection', onUnhandled);
+  }
+}
+
+class Simulation {
+  readonly invariants: Invariants;
+  readonly #world: World;
+  readonly #network: Network;
+  readonly #hub: SimulatedHub;
+  readonly #agents: SimulatedAgent[] = [];
+  /** Agents that never come back. */
+  readonly #retired = new Set<SimulatedAgent>();
+  /** Tasks that end by themselves even when their program hangs. */
+  readonly #limited = new Set<string>();
+  readonly #faults: Faults;
+  readonly #clients: Clients;
+
+  constructor(world: World, breakage: Breakage | undefined) {
+    this.#world = world;
+    this.#network = new Network(world);
+    this.invariants = new Invariants(world, () => this.#agents);
+    this.#hub = new SimulatedHub(world, this.#network, (process) => this.#logOf(process), breakage);
+    this.#hub.observer = this.invariants;
+    const trouble = () => (world.happens(0.5) ? 0 : world.chance.next() * 0.3);
+    const rules = {
+      mayHang: (taskId: string) => this.#limited.has(taskId),
+      troubles: { crash: trouble(), hang: trouble(), fail: trouble(), deaf: trouble(), badStart: trouble() },
+    };
+    for (let number = world.between(1, 4); number > 0; number--) {
+      const id = `agent-${this.#agents.length + 1}`;
+      const instances = this.#instancesOf(id);
+      const agent = new SimulatedAgent(id, instances, {
+        world,
+        network: this.#network,
+        hub: this.#hub,
+        rules,
+        logFor: (process) => this.#logOf(process),
+        breakage,
+        onAssigned: ({ ref, timeLimitMs }) => void (timeLimitMs !== null && this.#limited.add(ref.taskId)),
+        onCancel: (ref) => this.invariants.canceled(ref),
+        onSettled: (report, counted) => this.invariants.settled(report, counted),
+      });
+      this.#agents.push(agent);
+    }
+    this.#faults = new Faults({ world, network: this.#network, hub: this.#hub, agents: this.#agents });
+    this.#clients = new Clients(world, this.#hub, this.invariants, requirementsOf(world));
+  }
+
+  async run(): Promise<void> {
+    const world = this.#world;
+    this.#hub.onEnd = () => this.#startLater(() => this.#startHub());
+    this.#startHub();
+    for (const agent of this.#agents) {
+      agent.onEnd = () => this.#startLater(() => this.#retired.has(agent) || agent.start());
+      world.after(world.between(0, 3000), () => agent.start());
+    }
+    const turbulentMs = world.between(60_000, 900_000);
+    this.#clients.start(world.between(3, 40), turbulentMs);
+    this.#faults.start();
+    if (this.#agents.length > 1 && world.happens(0.3)) {
+      world.after(world.between(0, turbulentMs), () => this.#retire(world.chance.of(this.#agents)));
+    }
+    world.after(turbulentMs, () => this.#calm());
+
+    let untilMs = turbulentMs + PATIENCE_MS;
+    let over = false;
+    while (world.nowMs < untilMs && world.violations.length < ENOUGH_VIOLATIONS) {
+      if (!(await world.step())) break;
+      const tasks = this.#hub.changes();
+      if (tasks) this.invariants.look(tasks);
+      if (!over && !world.turbulent && world.steps % 50 === 0 && this.#isOver()) {
+        over = true;
+        untilMs = world.nowMs + AFTERMATH_MS;
+      }
+    }
+    if (world.violations.length < ENOUGH_VIOLATIONS) await this.invariants.finish(this.#hub, this.#present);
+    this.#hub.onEnd = () => undefined;
+    for (const agent of this.#agents) {
+      agent.onEnd = () => undefined;
+      agent.kill();
+    }
+    this.#hub.kill();
+  }
+
+  #startHub(): void {
+    this.#hub.start().catch((error: unknown) => {
+      this.#world.violated('no defect', `the hub does not start: ${String(error)}`);
+    });
+  }
+
+  /** As a service manager does, or whoever comes by and switches the machine on. */
+  #startLater(start: () => void): void {
+    const world = this.#world;
+    const isLong = world.turbulent && world.happens(0.1);
+    world.after(isLong ? world.between(10_000, 200_000) : world.between(50, 5000), start);
+  }
+
+  /** Its host is given away. */
+  #retire(agent: SimulatedAgent): void {
+    this.#world.fault('agent gone for good', agent.id);
+    this.#retired.add(agent);
+    for (const connection of this.#network.of(agent.id)) connection.losePower();
+    agent.kill();
+  }
+
+  /** No faults from now on. */
+  #calm(): void {
+    const world = this.#world;
+    world.turbulent = false;
+    world.tell('world', 'all faults are over');
+    this.#faults.mendAll();
+    this.#operate();
+  }
+
+  /** What an operator does about instances that were stopped or given up, and clients about tasks that fit nowhere. */
+  #operate(): void {
+    const world = this.#world;
+    this.#hub.engine?.shutdown.change(false);
+    const profiles = this.#present.flatMap(({ instances }) => instances);
+    for (const { profile, status } of this.#hub.engine?.instances.list() ?? []) {
+      if (status !== 'DOWN' && status !== 'FAILED') continue;
+      this.#hub.request(
+        ({ control }) => control.command(profile.id, 'start'),
+        () => undefined,
+      );
+    }
+    for (const { id, requirement } of this.invariants.waiting) {
+      const asked = requirementOfKey(requirement);
+      if (!profiles.some((profile) => fits(asked, profile))) this.#clients.cancelForSure(id);
+    }
+    world.after(OPERATOR_EVERY_MS, () => this.#operate());
+  }
+
+  get #present(): SimulatedAgent[] {
+    return this.#agents.filter((agent) => !this.#retired.has(agent));
+  }
+
+  #isOver(): boolean {
+    if (!this.invariants.allEnded || !this.#hub.engine) return false;
+    return this.#present.every(({ alive, held }) => alive && held === 0);
+  }
+
+  #instancesOf(agentId: string): InstanceProfile[] {
+    const world = this.#world;
+    return Array.from({ length: world.between(1, 3) }, (_, index) => ({
+      id: `${agentId.replace('agent', 'sim')}-${index + 1}`,
+      version: world.chance.of(VERSIONS),
+      revision: '1',
+      labels: LABELS.filter(() => world.happens(0.4)),
+    }));
+  }
+
+  #logOf(process: Process): Logger {
+    const world = this.#world;
+    const line = (level: string) => (first: unknown, second?: unknown) => {
+      const error = (first as { err?: unknown }).err;
+      if (error instanceof TypeError || error instanceof RangeError) {
+        world.violated('no defect', `${process.name}: ${error.stack}`);
+      }
+      if (!world.traced) return;
+      const words = typeof first === 'string' ? first : `${String(second)} ${fieldsOf(first)}`;
+      world.note(process.name, `${level} ${words}`);
+    };
+    const silent = () => undefined;
+    const log = {
+      level: 'info',
+      trace: silent,
+      debug: silent,
+      info: line('info'),
+      warn: line('warn'),
+      error: line('error'),
+      fatal: line('fatal'),
+      child: () => log,
+    };
+    return log as unknown as Logger;
+  }
+}
+
+function fieldsOf(fields: unknown): string {
+  return JSON.stringify(fields, (_key, value: unknown) => (value instanceof Error ? value.message : value));
+}
+
+/** What tasks ask for in this world. */
+function requirementsOf(world: World): Classifier[][] {
+  const all: Classifier[][] = [
+    [],
+    [{ type: 'VERSION', value: '2025.1' }],
+    [{ type: 'VERSION', value: '2024.*' }],
+    [{ type: 'LABLES', value: 'gpu' }],
+    [{ type: 'LABLES', value: 'gpu,large' }],
+    [{ type: 'LABLES', value: 'quantum' }],
+  ];
+  const chosen = all.filter(() => world.happens(0.6));
+  return chosen.length > 0 ? chosen : [[]];
+}

@@ -1,0 +1,73 @@
+/** What came of many seeds, in words. */
+import type { Outcome } from './simulation.js';
+
+export class Summary {
+  readonly #broken: string | undefined;
+  readonly #faults = new Map<string, number>();
+  readonly #violations = new Map<string, number>();
+  readonly #failed: number[] = [];
+  readonly #startedAtMs = performance.now();
+  #seeds = 0;
+  #steps = 0;
+  #tasks = 0;
+  #attempts = 0;
+  #simulatedMs = 0;
+
+  /** `broken` names the defect that was built in. */
+  constructor(broken?: string) {
+    this.#broken = broken;
+  }
+
+  get failed(): boolean {
+    return this.#failed.length > 0;
+  }
+
+  add({ seed, steps, tasks, attempts, simulatedMs, faults, violations }: Outcome): void {
+    this.#seeds++;
+    this.#steps += steps;
+    this.#tasks += tasks;
+    this.#attempts += attempts;
+    this.#simulatedMs += simulatedMs;
+    for (const [kind, count] of faults) this.#faults.set(kind, (this.#faults.get(kind) ?? 0) + count);
+    for (const { invariant } of violations)
+      this.#violations.set(invariant, (this.#violations.get(invariant) ?? 0) + 1);
+    if (violations.length > 0) this.#failed.push(seed);
+  }
+
+  /** One failing seed, with the command by which it is looked into. */
+  describe({ seed, violations }: Outcome): string {
+    const broken = this.#broken === undefined ? '' : ` --broken ${JSON.stringify(this.#broken)}`;
+    const lines = violations.map(({ invariant, what }) => `  ${invariant}: ${what}`);
+    return [`seed ${seed} fails: npm run simulate -- --seed ${seed} --trace${broken}`, ...lines].join('\n');
+  }
+
+  text(): string {
+    const tookS = (performance.now() - this.#startedAtMs) / 1000;
+    const faults = [...this.#faults].sort(([a], [b]) => (a < b ? -1 : 1));
+    const injected = faults.reduce((sum, [, count]) => sum + count, 0);
+    const count = (invariant: string) => this.#violations.get(invariant) ?? 0;
+    const failed = this.#failed.sort((a, b) => a - b).join(', ');
+    return [
+      '',
+      row('seeds', this.#seeds),
+      row('steps', this.#steps),
+      row('simulated hours', Math.round(this.#simulatedMs / 3_600_000)),
+      row('tasks answered with 201', this.#tasks),
+      row('attempts', this.#attempts),
+      row('faults', injected),
+      ...faults.map(([kind, times]) => row(`  ${kind}`, times)),
+      row('lost', count('nothing is lost')),
+      row('twice', count('none ends twice') + count('an end stays') + count('a result counts once')),
+      row(
+        'violations in all',
+        [...this.#violations.values()].reduce((sum, times) => sum + times, 0),
+      ),
+      row('failing seeds', this.#failed.length) + (failed === '' ? '' : `  (${failed})`),
+      `\n${tookS.toFixed(0)} s, ${Math.round(this.#steps / tookS)} steps/s`,
+    ].join('\n');
+  }
+}
+
+function row(name: string, value: number): string {
+  return `${name.padEnd(28)}${String(value).padStart(12)}`;
+}
