@@ -49,14 +49,16 @@ export async function endPrograms(): Promise<void> {
   started.clear();
 }
 
-/** Runs a program of this repository: `hub/bin/workbench-hub.js`. */
+/** Runs a program of this repository: `hub/bin/workbench-hub.js`. `by` is a command that runs it in its own way. */
 export function startProgram(
   script: string,
   args: readonly string[],
   cwd: string,
   env: NodeJS.ProcessEnv = {},
+  by: readonly string[] = [],
 ): Program {
-  const child = spawn(process.execPath, [join(ROOT, script), ...args], {
+  const [command = '', ...words] = [...by, process.execPath, join(ROOT, script), ...args];
+  const child = spawn(command, words, {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
@@ -122,12 +124,13 @@ export async function startHub(
   folder: string,
   config: Record<string, unknown> = {},
   port = 0,
+  by: readonly string[] = [],
 ): Promise<HubProgram> {
   const file = join(folder, 'hub.yaml');
   const dataDir = join(folder, 'hub');
   writeFileSync(file, JSON.stringify({ server: { port }, dataDir, ...config }));
   dataDirs.add(dataDir);
-  const program = startProgram('hub/bin/workbench-hub.js', ['--config', file], folder);
+  const program = startProgram('hub/bin/workbench-hub.js', ['--config', file], folder, {}, by);
   const { address } = await program.logged((line) => typeof line['address'] === 'string');
   keepSecretsOfDataDir(dataDir);
   return Object.assign(program, { baseUrl: String(address) });

@@ -119,7 +119,9 @@ describe('a content', () => {
     await runtime.advance(0);
     downloads[1]?.resolve();
     await expect(full).rejects.toThrow(HostFault);
-    await expect(full).rejects.toThrow("could not be stored on the agent's host, whose disk is full: ENOSPC: no space");
+    await expect(full).rejects.toThrow(
+      "could not be stored on the agent's host, whose disk is full: ENOSPC: no space",
+    );
     expect(downloads).toHaveLength(2);
   });
 

@@ -1,0 +1,103 @@
+/** The storage on real processes: the page that tells of it run to the letter, and a hub whose disk is full. */
+import { execFile, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { formWithFile } from '../support/forms.js';
+import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs.js';
+import { base64 } from '../support/rest-client.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+let folder: TemporaryFolder;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+afterEach(async () => {
+  await endPrograms();
+  await folder.remove();
+});
+
+function blockOfPage(): string {
+  const page = readFileSync(new URL('../../packages/docs/storage.md', import.meta.url), 'utf8');
+  const block = /<!-- storage -->\n```sh\n([\s\S]*?)```/.exec(page)?.[1];
+  if (block === undefined) throw new Error('the page has no shell block after <!-- storage -->');
+  return block;
+}
+
+it('one upload, two runs and two downloads go as the page on the storage says', async () => {
+  const hub = await startHub(folder.path);
+  startAgent(folder.path, hub, 'my-host', { instances: [{ id: 'sim', version: '9.1.0' }] });
+  const script = blockOfPage().replace('http://127.0.0.1:8080', hub.baseUrl);
+  const { stdout } = await promisify(execFile)('bash', ['-euc', script], { cwd: folder.path });
+  expect(stdout).toBe('speed 500 rpm\nspeed 1500 rpm\n');
+});
+
+/** Runs a command whose folder is a disk of this size. */
+const onDisk = (path: string, mebibytes: number) => [
+  ...['unshare', '--map-root-user', '--mount', 'sh', '-c'],
+  ...[`mount -t tmpfs -o size=${mebibytes}m tmpfs "$0" && exec "$@"`, path],
+];
+/** Not every system lets everybody mount in a name space of their own. */
+const mayMount = () => {
+  const [command = '', ...words] = onDisk('/mnt', 1);
+  return spawnSync(command, [...words, 'true']).status === 0;
+};
+
+describe.runIf(mayMount())('a hub whose disk is full', () => {
+  const LARGE = Buffer.alloc(24 * 1024 * 1024, 'more than there is room for');
+  const SMALL = Buffer.alloc(2 * 1024 * 1024, 'little enough');
+  const INPUT = '/api/2.0/storage/input';
+  let hub: HubProgram;
+  beforeEach(async () => {
+    const files = join(folder.path, 'hub', 'files');
+    mkdirSync(files, { recursive: true });
+    hub = await startHub(folder.path, {}, 0, onDisk(files, 16));
+  });
+
+  const upload = async (content: Buffer, query = '') => {
+    const { raw, headers } = formWithFile('gear.wbpz', content);
+    return fetch(`${hub.baseUrl}${INPUT}/upload${query}`, { method: 'POST', body: raw, headers });
+  };
+  const createWith = (content: Buffer) =>
+    fetch(`${hub.baseUrl}/api/2.0/workbench/task/execute-batch-job/create`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        inputModel: { type: 'WBPZ', content: content.toString('base64') },
+        inputScripts: [{ content: base64('print(1)') }],
+      }),
+    });
+  const sendAsAgent = async (content: Buffer) => {
+    const token = readFileSync(join(folder.path, 'hub', 'agent-token'), 'utf8').trim();
+    const digest = createHash('sha256').update(content).digest('hex');
+    return fetch(`${hub.baseUrl}/agent/files/${digest}`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${token}` },
+      body: content,
+    });
+  };
+
+  it.each<[string, (content: Buffer) => Promise<Response>, number]>([
+    ['an upload', (content) => upload(content, '?overwrite=true'), 204],
+    ['an encrypted upload', (content) => upload(content, '?overwrite=true&encrypt=true'), 204],
+    ['a batch job in JSON', createWith, 201],
+    ['an output of an agent', sendAsAgent, 204],
+  ])('refuses %s with 507, keeps nothing of it and goes on', async (_, send, good) => {
+    expect((await upload(SMALL)).status).toBe(204);
+    const answer = await send(LARGE);
+    expect(answer.status).toBe(507);
+    expect(await answer.json()).toMatchObject({
+      status: 507,
+      error: 'Insufficient Storage',
+      message: 'the disk of the hub is full; the file was not kept',
+      path: new URL(answer.url).pathname,
+    });
+    for (const path of ['/livez', '/readyz']) expect((await fetch(hub.baseUrl + path)).status).toBe(200);
+    const info = await fetch(`${hub.baseUrl}${INPUT}/gear.wbpz`);
+    expect(await info.json()).toEqual({ exists: true });
+    // As much as would not fit if anything had stayed.
+    expect((await send(Buffer.alloc(12 * 1024 * 1024, 'fits'))).status).toBe(good);
+  });
+});
