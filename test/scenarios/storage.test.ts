@@ -1,13 +1,15 @@
 /** The storage on real processes: the page that tells of it run to the letter, and a hub whose disk is full. */
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.js';
 import { formWithFile } from '../support/forms.js';
 import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs.js';
-import { base64 } from '../support/rest-client.js';
+import { base64, outputsOf, restClient } from '../support/rest-client.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 let folder: TemporaryFolder;
@@ -32,6 +34,35 @@ it('one upload, two runs and two downloads go as the page on the storage says', 
   const script = blockOfPage().replace('http://127.0.0.1:8080', hub.baseUrl);
   const { stdout } = await promisify(execFile)('bash', ['-euc', script], { cwd: folder.path });
   expect(stdout).toBe('speed 500 rpm\nspeed 1500 rpm\n');
+});
+
+it('a hub that is killed in the middle of an upload still has what was to be replaced, and nothing of the rest', async () => {
+  const hub = await startHub(folder.path);
+  const first = formWithFile('gear.txt', 'the first');
+  const upload = `${hub.baseUrl}/api/2.0/storage/input/upload`;
+  expect((await fetch(upload, { method: 'POST', body: first.raw, headers: first.headers })).status).toBe(204);
+  const { raw, headers } = formWithFile('gear.txt', Buffer.alloc(4_000_000, 'the second'));
+  const request = httpRequest(`${upload}?overwrite=true`, {
+    method: 'POST',
+    headers: { ...headers, 'content-length': raw.length },
+  });
+  request.on('error', () => undefined);
+  request.write(raw.subarray(0, 2_000_000));
+  const incoming = join(folder.path, 'hub', 'files', 'incoming');
+  await eventually(() =>
+    readdirSync(incoming).some((name) => statSync(join(incoming, name)).size > 1_000_000),
+  );
+  await hub.kill();
+
+  const again = await startHub(folder.path);
+  expect(readdirSync(incoming)).toEqual([]);
+  startAgent(folder.path, again, 'my-host', { instances: [{ id: 'sim', version: '9.1.0' }] });
+  const client = restClient(again.baseUrl);
+  const id = await client.createBatchJob({
+    inputModelReference: { type: 'INPUT_STORAGE', parameters: [{ key: 'name', value: 'gear.txt' }] },
+    inputScripts: [{ content: base64('#!/bin/sh\ncp "$WORKBENCH_MODEL" copy') }],
+  });
+  expect(outputsOf(await client.batchJobResult(id))).toEqual({ copy: 'the first' });
 });
 
 /** Runs a command whose folder is a disk of this size. */

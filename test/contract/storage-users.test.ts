@@ -1,0 +1,94 @@
+/** Who may do what in the storage, and how much: roles beyond those of an endpoint, and the quota of each user. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Api, expectError } from '../support/api.js';
+import { formWithFile } from '../support/forms.js';
+import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { type HubSetup, type RunningHub, startHub, USERS } from '../support/running-hub.js';
+
+const INPUT = '/api/2.0/storage/input';
+const UPLOAD = `${INPUT}/upload`;
+const HOUR_MS = 3_600_000;
+const FILE = `${INPUT}/gear.wbpz`;
+
+let runtime: HandDrivenRuntime;
+let hub: RunningHub;
+let as: Record<keyof typeof USERS, Api>;
+const start = async (setup: HubSetup) => {
+  runtime = new HandDrivenRuntime();
+  hub = await startHub({ runtime, users: USERS, ...setup });
+  const api = new Api(hub);
+  const [vera, ulla, udo, anna] = await Promise.all(
+    Object.keys(USERS).map((username) => api.asUser(username)),
+  );
+  as = { vera, ulla, udo, anna } as typeof as;
+};
+afterEach(() => hub.stop());
+
+const upload = (who: keyof typeof USERS, name: string, bytes: number, query = '') =>
+  as[who].call('POST', UPLOAD + query, formWithFile(name, Buffer.alloc(bytes, 'x')));
+
+describe('the time of a file', () => {
+  const lifetime = {
+    config: { storage: { input: { expireAfter: '1h' } }, security: { accessTokenLifetime: '1d' } },
+  };
+  const renew = (who: keyof typeof USERS) => as[who].get(`${FILE}?renewExpirationTimestamp=true`);
+  beforeEach(() => start(lifetime));
+
+  it('is renewed by any USER, and by no VIEWER, who may look only', async () => {
+    await upload('ulla', 'gear.wbpz', 1);
+    runtime.skip(HOUR_MS - 1);
+    expectError(await renew('vera'), 403, FILE, 'this takes the role USER; vera has VIEWER');
+    expect((await as.vera.get(FILE)).body).toEqual({ exists: true });
+    expect((await renew('udo')).body).toEqual({ exists: true });
+    runtime.skip(HOUR_MS - 1);
+    expect((await as.vera.get(`${FILE}?renewExpirationTimestamp=false`)).body).toEqual({ exists: true });
+    runtime.skip(1);
+    expect((await as.vera.get(FILE)).body).toEqual({ exists: false });
+  });
+
+  it('is refused to a VIEWER in the same words when there is no such file', async () => {
+    expectError(await renew('vera'), 403, FILE, 'this takes the role USER; vera has VIEWER');
+    expect((await renew('ulla')).body).toEqual({ exists: false });
+  });
+});
+
+describe('storage.input.quotaPerUser', () => {
+  const over = (usedBytes: number) =>
+    `file: your other files in the input storage have ${usedBytes} bytes, of 1000 that you may have ` +
+    '(storage.input.quotaPerUser); delete some, or wait until they expire';
+  beforeEach(() =>
+    start({
+      config: {
+        storage: { input: { expireAfter: '1h', quotaPerUser: 1000 } },
+        security: { accessTokenLifetime: '1d' },
+      },
+    }),
+  );
+
+  it('is each user’s own', async () => {
+    expect((await upload('ulla', 'ullas.wbpz', 1000)).status).toBe(204);
+    expect((await upload('udo', 'udos.wbpz', 1000)).status).toBe(204);
+    expectError(await upload('ulla', 'more.wbpz', 1), 413, UPLOAD, over(1000));
+    expect((await as.ulla.get(`${INPUT}/more.wbpz`)).body).toEqual({ exists: false });
+    expect((await upload('ulla', 'empty.wbpz', 0)).status).toBe(204);
+  });
+
+  it('counts a file that is replaced no more, for whoever had it', async () => {
+    await upload('ulla', 'gear.wbpz', 900);
+    expect((await upload('ulla', 'gear.wbpz', 1000, '?overwrite=true')).status).toBe(204);
+    expectError(await upload('ulla', 'gear.wbpz', 1001, '?overwrite=true'), 413, UPLOAD, over(0));
+    expect((await upload('udo', 'gear.wbpz', 800, '?overwrite=true&encrypt=true')).status).toBe(204);
+    expect((await upload('ulla', 'other.wbpz', 1000)).status).toBe(204);
+    expectError(await upload('udo', 'more.wbpz', 201), 413, UPLOAD, over(800));
+  });
+
+  it('is free again for what was deleted or has expired', async () => {
+    await upload('ulla', 'a.wbpz', 600);
+    await upload('ulla', 'b.wbpz', 400);
+    await as.udo.delete(`${INPUT}/a.wbpz/delete`);
+    expect((await upload('ulla', 'c.wbpz', 600)).status).toBe(204);
+    expectError(await upload('ulla', 'd.wbpz', 1), 413, UPLOAD, over(1000));
+    runtime.skip(HOUR_MS);
+    expect((await upload('ulla', 'd.wbpz', 1000)).status).toBe(204);
+  });
+});
