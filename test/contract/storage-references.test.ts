@@ -1,4 +1,5 @@
 /** Batch jobs that name files of the input storage instead of carrying them (decisions 2 and 3). */
+import { createHash } from 'node:crypto';
 import type { BatchJob } from '@workbench-hub/shared/domain/job';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Api, base64, expectError } from '../support/api.js';
@@ -102,6 +103,37 @@ describe('a model', () => {
     await agent.leave();
   });
 });
+
+it.each(['', '?encrypt=true'])(
+  'a file is read to its end by whoever has begun, whatever becomes of its name and its tasks %s',
+  async (query) => {
+    const runtime = new HandDrivenRuntime();
+    await start({ runtime });
+    // More than the sockets between the two hold.
+    const content = Buffer.alloc(40_000_000, 'a model that takes a while');
+    await upload('gear.wbpz', content, query);
+    const id = await api.batchJob(withModel(['name', 'gear.wbpz']));
+    const agent = await FakeAgent.join(hub);
+    const { ref, job } = await agent.hear('assign');
+    const { model } = job as BatchJob & { model: { digest: string } };
+    const answer = await agent.file(model.digest);
+
+    await upload('gear.wbpz', 'another', `?overwrite=true${query.replace('?', '&')}`);
+    // Not `end`: that it is settled is said by the clock that stands still.
+    agent.report(ref, 'FAILED');
+    await eventually(async () => (await api.task(id))['status'] === 'FAILED');
+    expect((await api.delete(`/api/2.0/workbench/task/${id}/delete`)).status).toBe(204);
+    runtime.skip(2 * 3_600_000);
+    await runtime.advance(60_000);
+    await eventually(() => hub.log.some(({ msg }) => msg === 'swept what is no longer kept'));
+    expect((await agent.file(model.digest, { method: 'HEAD' })).status).toBe(404);
+
+    const hash = createHash('sha256');
+    for await (const piece of answer.body ?? []) hash.update(piece);
+    expect(hash.digest('hex')).toBe(model.digest);
+    await agent.leave();
+  },
+);
 
 describe('additional files', () => {
   it('may name what is uploaded, also the same more than once, beside others that carry it', async () => {
