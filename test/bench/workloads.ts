@@ -1,3 +1,4 @@
+import { w3 } from './backlog/backlog.js';
 import { lists } from './lists/lists.js';
 import { polls } from './polls/polls.js';
 import { storage } from './storage/storage.js';
@@ -5,4 +6,4 @@ import { w0, w1, w1c, w2, w4 } from './throughput/workloads.js';
 import type { Workload } from './workload.js';
 
 /** In the order in which they run. */
-export const WORKLOADS: readonly Workload[] = [w0, w1, w1c, w2, w4, lists, polls, storage];
+export const WORKLOADS: readonly Workload[] = [w0, w1, w1c, w2, w3, w4, lists, polls, storage];

@@ -89,7 +89,7 @@ function rowOf(at: number, status: string, rare: boolean, chance: Chance): (stri
 }
 
 /** UUIDv7 text of this moment. */
-function idOf(atMs: number, chance: Chance): string {
+export function idOf(atMs: number, chance: Chance): string {
   const time = atMs.toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${hexOf(chance, 3)}-8${hexOf(chance, 3)}-${hexOf(chance, 6)}${hexOf(chance, 6)}`;
 }

@@ -11,7 +11,10 @@ export interface LoadMarks {
   end(loadPid: number): void;
 }
 
-export async function runLoad(order: LoadOrder, marks: LoadMarks): Promise<readonly Sample[]> {
+export async function runLoad(
+  order: LoadOrder,
+  marks: LoadMarks = { begin: () => undefined, end: () => undefined },
+): Promise<readonly Sample[]> {
   const child = fork(fileURLToPath(compiled('./load-process.js', import.meta.url)), { execArgv: [] });
   try {
     return await new Promise((resolve, reject) => {

@@ -4,7 +4,14 @@ import type { Sample } from '../workload.js';
 import type { LoadTask } from './dialects.js';
 import type { LoadClient } from './load-client.js';
 
-export type LoadName = 'create' | 'throughput' | 'processes' | 'closed-loop' | 'one-by-one';
+export type LoadName =
+  | 'create'
+  | 'backlog'
+  | 'urgent'
+  | 'throughput'
+  | 'processes'
+  | 'closed-loop'
+  | 'one-by-one';
 
 /** `begin` and `end` resolve when whoever measures has looked at the processes. */
 export interface Marks {
@@ -16,6 +23,8 @@ export type Load = (client: LoadClient, count: number, marks: Marks) => Promise<
 
 const WARM_TASKS = 500;
 const CHECKED_TASKS = 100;
+const BACKLOG_MOVES_MS = 2000;
+const URGENT_EVERY_MS = 500;
 
 /** Creates only: nobody takes the tasks. */
 async function create(client: LoadClient, count: number, marks: Marks): Promise<Sample[]> {
@@ -27,6 +36,36 @@ async function create(client: LoadClient, count: number, marks: Marks): Promise<
   const seconds = (performance.now() - began) / 1000;
   await marks.end();
   return [perS('creates', count / seconds), ...latencies('create', tookMs)];
+}
+
+/** Creates tasks of a middle priority: some queues take those with none before all others. */
+async function backlog(client: LoadClient, count: number, marks: Marks): Promise<Sample[]> {
+  const requests = client.tasks(count, 'NOOP', 'NORMAL');
+  await marks.begin();
+  await client.createAll(requests);
+  await marks.end();
+  return [];
+}
+
+/** Tasks of the highest priority, now and then, while a backlog is worked off. */
+async function urgent(client: LoadClient, count: number, marks: Marks): Promise<Sample[]> {
+  const requests = client.tasks(count, 'NOOP', 'HIGHEST');
+  await new Promise((resolve) => setTimeout(resolve, BACKLOG_MOVES_MS));
+  await marks.begin();
+  const tookMs: number[] = [];
+  const began = performance.now();
+  const endedBefore = await client.count();
+  for (const [at, request] of requests.entries()) {
+    const nextAt = began + (at + 1) * URGENT_EVERY_MS;
+    const sentAt = performance.now();
+    await client.expectEnd(await client.create(request), 'NOOP');
+    tookMs.push(performance.now() - sentAt);
+    await new Promise((resolve) => setTimeout(resolve, nextAt - performance.now()));
+  }
+  const endedAfter = await client.count();
+  const seconds = (performance.now() - began) / 1000;
+  await marks.end();
+  return [perS('tasks', (endedAfter - endedBefore) / seconds), ...latencies('urgent task', tookMs)];
 }
 
 /** All tasks are created as fast as it goes, and ended meanwhile. */
@@ -98,6 +137,8 @@ function latencies(name: string, tookMs: readonly number[]): Sample[] {
 
 export const LOADS: Readonly<Record<LoadName, Load>> = {
   create,
+  backlog,
+  urgent,
   throughput: throughput('NOOP'),
   processes: throughput('PROCESS'),
   'closed-loop': closedLoop,

@@ -10,6 +10,7 @@ import { startHub } from '../../support/programs.js';
 import { quantile } from '../figures.js';
 import { fillStore } from '../lists/fill-store.js';
 import { cpuSeconds, peakRssMib, rssMib } from '../machine.js';
+import { quiet } from '../quiet.js';
 import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';
 import { PollClients, startBareServer } from './poll-clients.js';
 import { wallClockMs } from './wall-clock.js';
@@ -152,17 +153,6 @@ async function measureBareServer(count: number): Promise<number> {
   } finally {
     await clients.stop();
     await server.stop();
-  }
-}
-
-const QUIET_MS = 500;
-
-/** Resolves when the process has computed next to nothing for a while. */
-async function quiet(pid: number): Promise<void> {
-  for (;;) {
-    const before = cpuSeconds(pid);
-    await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
-    if (cpuSeconds(pid) - before <= 0.01) return;
   }
 }
 

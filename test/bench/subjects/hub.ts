@@ -26,6 +26,8 @@ export interface HubOptions {
 export interface RunningHub extends RunningSubject {
   readonly hub: ServerProgram;
   readonly dataDir: string;
+  /** Resolves when all instances are up. */
+  allUp(): Promise<void>;
 }
 
 const SAME: InstanceKind = { version: '1.0.0', labels: [] };
@@ -36,7 +38,7 @@ export const hub: Subject = {
   start: (setup) => startHub(setup),
 };
 
-async function startHub(
+export async function startHub(
   { folder, slots, paused }: SubjectSetup,
   { instances = [SAME, SAME], nodeOptions = [] }: HubOptions = {},
 ): Promise<RunningHub> {
@@ -71,11 +73,15 @@ async function startHub(
         pids.set(`agent ${id}`, agent.pid);
       }
     };
+    const allUp = async () => {
+      await program.until(async () => (await instancesUp(address)) === slots);
+    };
     if (!paused) {
       await resume();
-      await program.until(async () => (await instancesUp(address)) === slots);
+      await allUp();
     }
-    return { hub: program, dataDir, port: Number(new URL(address).port), dialect: 'HUB', pids, resume, stop };
+    const port = Number(new URL(address).port);
+    return { hub: program, dataDir, port, dialect: 'HUB', pids, resume, allUp, stop };
   } catch (error) {
     await stop();
     throw error;

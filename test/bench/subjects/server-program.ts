@@ -1,7 +1,7 @@
 /** Programs of any kind that a subject consists of: their output goes to a file, they are ended by their id. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, closeSync, constants, openSync, readFileSync } from 'node:fs';
+import { accessSync, closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { eventually } from '../../support/eventually.js';
@@ -31,6 +31,8 @@ export class ServerProgram {
   readonly child: ChildProcess;
   readonly #name: string;
   readonly #logFile: string;
+  /** Before that stands what an earlier program of this name has printed. */
+  readonly #outputFrom: number;
   readonly #stopSignal: NodeJS.Signals;
 
   constructor(name: string, command: string, args: readonly string[], options: ServerProgramOptions) {
@@ -39,6 +41,7 @@ export class ServerProgram {
     this.#stopSignal = stopSignal;
     this.#logFile = join(folder, `${name}.log`);
     const log = openSync(this.#logFile, 'a');
+    this.#outputFrom = fstatSync(log).size;
     this.child = spawn(command, args, {
       cwd: folder,
       stdio: ['ignore', log, log, ...(ipc ? (['ipc'] as const) : [])],
@@ -58,7 +61,7 @@ export class ServerProgram {
 
   /** What it has printed so far. */
   output(): string {
-    return readFileSync(this.#logFile, 'utf8');
+    return readFileSync(this.#logFile).toString('utf8', this.#outputFrom);
   }
 
   /** Waits for a fact while the program runs. */
@@ -73,12 +76,21 @@ export class ServerProgram {
   }
 
   async stop(): Promise<void> {
+    const timer = setTimeout(() => this.child.kill('SIGKILL'), STOP_WITHIN_MS);
+    await this.#end(this.#stopSignal);
+    clearTimeout(timer);
+  }
+
+  /** Ends it at once. */
+  kill(): Promise<void> {
+    return this.#end('SIGKILL');
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
     if (!running.has(this.child)) return;
     const closed = once(this.child, 'close');
-    this.child.kill(this.#stopSignal);
-    const timer = setTimeout(() => this.child.kill('SIGKILL'), STOP_WITHIN_MS);
+    this.child.kill(signal);
     await closed;
-    clearTimeout(timer);
   }
 }
 
