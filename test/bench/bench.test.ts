@@ -57,6 +57,33 @@ describe.skipIf(process.platform !== 'linux')('in small, the workload', { timeou
     expect([...measured, ...skipped].sort()).toEqual([...peers].sort());
   });
 
+  it('w3 works off a backlog, and starts again after a kill', async () => {
+    const { figures } = await inSmall('w3', ['hub', 'limit pipeline']);
+    expect(figures).toEqual(
+      expect.arrayContaining([
+        'hub: tasks from the backlog',
+        'hub: memory above none waiting',
+        'hub: start after a kill to first answer',
+        'hub: task of the highest priority, median',
+        'limit pipeline, 200,000 of one kind: tasks from the backlog',
+      ]),
+    );
+  });
+
+  it('w5 has its agents joined, cut off and joined again', async () => {
+    const { figures } = await inSmall('w5');
+    expect(figures).toEqual(
+      expect.arrayContaining(['tasks', 'cores of the hub', 'all joined again after', 'create, median']),
+    );
+  });
+
+  it('w6 runs tasks beside long polls and lists', async () => {
+    const { figures } = await inSmall('w6');
+    expect(figures).toEqual(
+      expect.arrayContaining(['tasks alone', 'tasks beside polls and lists', 'list meanwhile, median']),
+    );
+  });
+
   it('lists finds what it is looking for, and shows query plans', async () => {
     const { said, figures } = await inSmall('lists');
     expect(figures).toEqual(

@@ -1,4 +1,6 @@
+import { w5 } from './agents/agents.js';
 import { w3 } from './backlog/backlog.js';
+import { w6 } from './beside/beside.js';
 import { lists } from './lists/lists.js';
 import { polls } from './polls/polls.js';
 import { storage } from './storage/storage.js';
@@ -6,4 +8,4 @@ import { w0, w1, w1c, w2, w4 } from './throughput/workloads.js';
 import type { Workload } from './workload.js';
 
 /** In the order in which they run. */
-export const WORKLOADS: readonly Workload[] = [w0, w1, w1c, w2, w3, w4, lists, polls, storage];
+export const WORKLOADS: readonly Workload[] = [w0, w1, w1c, w2, w3, w4, w5, w6, lists, polls, storage];

@@ -12,6 +12,7 @@ import { bullmqAlways } from '../peers/bullmq.js';
 import { limitPipeline } from '../peers/limit.js';
 import { quiet } from '../quiet.js';
 import { type RunningHub, startHub } from '../subjects/hub.js';
+import { slotsAt } from '../subjects/slots.js';
 import type { RunningSubject, Subject } from '../subjects/subject.js';
 import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';
 import { fillBacklog, INSTANCES } from './fill-backlog.js';
@@ -89,10 +90,11 @@ interface Measured {
 async function measureHub(file: string, waitingId: string, options: WorkloadOptions): Promise<Measured> {
   const { folder: parent, scale } = options;
   const instances = INSTANCES;
+  const slots = slotsAt(scale, SLOTS);
 
   // The same hub, with nothing waiting.
   const before = await inFolder(join(parent, 'none-waiting'), async (folder) => {
-    const idle = await startHub({ folder, slots: SLOTS, paused: true }, { instances });
+    const idle = await startHub({ folder, slots, paused: true }, { instances });
     try {
       await quiet(idle.hub.pid);
       const memoryMib = rssMib(idle.hub.pid);
@@ -110,7 +112,7 @@ async function measureHub(file: string, waitingId: string, options: WorkloadOpti
     copyFileSync(file, join(folder, 'hub-data', 'hub.sqlite'));
     const start = async () => {
       const startedAt = performance.now();
-      const running = await startHub({ folder, slots: SLOTS, paused: true }, { instances });
+      const running = await startHub({ folder, slots, paused: true }, { instances });
       await expectTask(running.port, waitingId);
       return { running, tookMs: performance.now() - startedAt };
     };
@@ -151,7 +153,8 @@ async function measureHub(file: string, waitingId: string, options: WorkloadOpti
 
 function measureOther(subject: Subject, options: WorkloadOptions): Promise<Measured> {
   return inFolder(join(options.folder, subject.name.replaceAll(' ', '-')), async (folder) => {
-    const running = await subject.start({ folder, slots: SLOTS, paused: true });
+    const slots = slotsAt(options.scale, SLOTS);
+    const running = await subject.start({ folder, slots, paused: true });
     try {
       await load('backlog', Math.ceil(WAITING_AT_OTHERS * options.scale), running, options);
       await running.resume();

@@ -8,6 +8,7 @@ export type LoadName =
   | 'create'
   | 'backlog'
   | 'urgent'
+  | 'paced'
   | 'throughput'
   | 'processes'
   | 'closed-loop'
@@ -25,6 +26,8 @@ const WARM_TASKS = 500;
 const CHECKED_TASKS = 100;
 const BACKLOG_MOVES_MS = 2000;
 const URGENT_EVERY_MS = 500;
+/** 1,000 a second. */
+const PACE_PER_MS = 1;
 
 /** Creates only: nobody takes the tasks. */
 async function create(client: LoadClient, count: number, marks: Marks): Promise<Sample[]> {
@@ -66,6 +69,30 @@ async function urgent(client: LoadClient, count: number, marks: Marks): Promise<
   const seconds = (performance.now() - began) / 1000;
   await marks.end();
   return [perS('tasks', (endedAfter - endedBefore) / seconds), ...latencies('urgent task', tookMs)];
+}
+
+/** As many tasks a second as are asked for, whether or not those before have been answered. */
+async function paced(client: LoadClient, count: number, marks: Marks): Promise<Sample[]> {
+  await warmUp(client, 'NOOP', Math.min(WARM_TASKS, count));
+  const endedBefore = await client.count();
+  const requests = client.tasks(count, 'NOOP');
+  await marks.begin();
+  const began = performance.now();
+  const tookMs: number[] = [];
+  const ids: string[] = [];
+  await client.each(requests, async (request, connection, at) => {
+    const dueAt = began + at / PACE_PER_MS;
+    const earlyMs = dueAt - performance.now();
+    if (earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, earlyMs));
+    ids[at] = await client.create(request, connection);
+    // Also what it was late because all connections were busy.
+    tookMs.push(performance.now() - dueAt);
+  });
+  await client.expectEnd(ids.at(-1) ?? '', 'NOOP');
+  await client.expectCount(endedBefore + count);
+  const seconds = (performance.now() - began) / 1000;
+  await marks.end();
+  return [perS('tasks', count / seconds), ...latencies('create', tookMs)];
 }
 
 /** All tasks are created as fast as it goes, and ended meanwhile. */
@@ -139,6 +166,7 @@ export const LOADS: Readonly<Record<LoadName, Load>> = {
   create,
   backlog,
   urgent,
+  paced,
   throughput: throughput('NOOP'),
   processes: throughput('PROCESS'),
   'closed-loop': closedLoop,

@@ -5,6 +5,7 @@ import { quantile } from '../figures.js';
 import { runLoad } from '../load/load.js';
 import type { LoadName } from '../load/loads.js';
 import { cpuSeconds, machineCpuSeconds, type TreeUse, treeUse } from '../machine.js';
+import { slotsAt } from '../subjects/slots.js';
 import type { Subject } from '../subjects/subject.js';
 import type { ProcessUse, ReadyWorkload, Sample, Target, Workload, WorkloadOptions } from '../workload.js';
 
@@ -22,10 +23,6 @@ export interface ThroughputSetup {
 }
 
 const LIMIT_MS = 300_000;
-
-/** Whoever only wants to know whether it works need not start so many processes. */
-const SMALL = 0.01;
-const SMALL_SLOTS = 2;
 
 export function throughputWorkload(setup: ThroughputSetup): Workload {
   const { name, what, targets } = setup;
@@ -78,7 +75,7 @@ async function measure(
   const folder = join(parent, subject.name.replaceAll(' ', '-'));
   mkdirSync(folder);
   try {
-    const running = await subject.start({ folder, paused, slots: scale < SMALL ? SMALL_SLOTS : slots });
+    const running = await subject.start({ folder, paused, slots: slotsAt(scale, slots) });
     try {
       const look = (loadPid?: number): Look => ({
         machineCpuS: machineCpuSeconds(),

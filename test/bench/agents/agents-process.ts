@@ -1,0 +1,48 @@
+/** Many simulated agents in one process. */
+import { SimulatedAgent } from './simulated-agent.js';
+
+/** What it is told: to join so many agents, or to cut all connections. It answers when all have been welcomed. */
+export type ToAgents =
+  | {
+      readonly kind: 'join';
+      readonly address: string;
+      readonly token: string;
+      readonly agents: number;
+      readonly instancesEach: number;
+    }
+  | { readonly kind: 'cut' };
+
+export interface FromAgents {
+  readonly tookMs: number;
+}
+
+/** Opened at a time at first: fewer than a server lets wait. */
+const JOIN_AT_ONCE = 100;
+
+const agents: SimulatedAgent[] = [];
+
+async function joinAll(): Promise<void> {
+  const left = agents.values();
+  await Promise.all(
+    Array.from({ length: JOIN_AT_ONCE }, async () => {
+      for (const agent of left) await agent.join();
+    }),
+  );
+}
+
+process.on('message', async (message: ToAgents) => {
+  const began = performance.now();
+  if (message.kind === 'join') {
+    const { address, token, instancesEach: instances } = message;
+    for (let index = 0; index < message.agents; index++) {
+      agents.push(new SimulatedAgent({ address, token, index, instances }));
+    }
+    await joinAll();
+  } else {
+    await Promise.all(agents.map((agent) => agent.rejoin()));
+  }
+  const answer: FromAgents = { tookMs: performance.now() - began };
+  process.send?.(answer);
+});
+// Nobody is left without whoever has started them.
+process.on('disconnect', () => process.exit());

@@ -1,0 +1,137 @@
+/** An agent without a host: it speaks the real protocol over a real connection, and its instances are done at once. */
+import { dial } from '@workbench-hub/shared/agent-protocol/dial';
+import { Link, type Transport } from '@workbench-hub/shared/agent-protocol/link';
+import {
+  AGENT_PATHS,
+  AGENT_PROTOCOL_VERSIONS,
+  type AgentMessage,
+  type EndedReport,
+  type HubMessage,
+  hubMessage,
+} from '@workbench-hub/shared/agent-protocol/messages';
+import { type BackOff, backOff } from '@workbench-hub/shared/runtime/back-off';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+
+// As agents do.
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 15_000;
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+
+export interface SimulatedAgentOptions {
+  /** `ws://127.0.0.1:49152` */
+  readonly address: string;
+  readonly token: string;
+  /** Which one of them all it is. */
+  readonly index: number;
+  readonly instances: number;
+}
+
+export class SimulatedAgent {
+  readonly #options: SimulatedAgentOptions;
+  readonly #pauses: BackOff = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, systemRuntime.random);
+  /** What the hub has not settled, by task. */
+  readonly #reports = new Map<string, EndedReport>();
+  #transport: Transport | undefined;
+
+  constructor(options: SimulatedAgentOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the hub has welcomed it, after however many tries. */
+  async join(): Promise<void> {
+    for (;;) {
+      try {
+        await this.#joinOnce();
+        return;
+      } catch {
+        const pauseMs = this.#pauses.nextMs();
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
+    }
+  }
+
+  /** Loses the connection, finds that out, and comes back. */
+  async rejoin(): Promise<void> {
+    this.#transport?.terminate();
+    const pauseMs = this.#pauses.nextMs();
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    await this.join();
+  }
+
+  #joinOnce(): Promise<void> {
+    return new Promise((welcome, refuse) => {
+      const { address, token } = this.#options;
+      let link: Link<HubMessage, AgentMessage> | undefined;
+      const handlers = {
+        onFrame: (frame: string) => link?.receive(frame),
+        onClose: (reason: string) => link?.down(reason),
+      };
+      const url = address + AGENT_PATHS.CONNECT;
+      dial({ url, token, handshakeTimeoutMs: HANDSHAKE_TIMEOUT_MS }, handlers).then((transport) => {
+        this.#transport = transport;
+        link = this.#greet(transport, welcome, refuse);
+      }, refuse);
+    });
+  }
+
+  #greet(
+    transport: Transport,
+    welcome: () => void,
+    refuse: (error: Error) => void,
+  ): Link<HubMessage, AgentMessage> {
+    const link = new Link<HubMessage, AgentMessage>({
+      transport,
+      runtime: systemRuntime,
+      incoming: hubMessage,
+      onDown: (reason) => refuse(new Error(reason)),
+      onMessage: (message) => {
+        if (message.type === 'assign') this.#end(message, link);
+        else if (message.type === 'settled') this.#reports.delete(message.ref.taskId);
+        else if (message.type === 'refused') refuse(new Error(message.message));
+        else if (message.type === 'welcome') {
+          link.watch(message.heartbeatIntervalMs, message.silenceLimitMs);
+          for (const report of this.#reports.values()) link.send({ type: 'ended', report });
+          this.#pauses.reset();
+          welcome();
+        }
+      },
+    });
+    link.send(this.#hello());
+    return link;
+  }
+
+  #end({ ref }: Extract<HubMessage, { type: 'assign' }>, link: Link<HubMessage, AgentMessage>): void {
+    const report: EndedReport = { ...ref, outcome: 'OK', message: null, outputFiles: [], log: null };
+    this.#reports.set(ref.taskId, report);
+    link.send({ type: 'ended', report });
+  }
+
+  #hello(): AgentMessage {
+    const { index, instances } = this.#options;
+    const id = `agent-${index}`;
+    return {
+      type: 'hello',
+      protocolVersions: AGENT_PROTOCOL_VERSIONS,
+      agent: {
+        id,
+        nodeId: `00000000-0000-4000-8000-${`${index}`.padStart(12, '0')}`,
+        version: '0.1.0',
+        revision: 'simulated',
+      },
+      instances: Array.from({ length: instances }, (_, at) => ({
+        id: `${id}-${at}`,
+        version: '1.0.0',
+        revision: '4711',
+        labels: ['fem', 'gears'],
+        status: 'UP',
+        upForMs: 1000,
+      })),
+      running: [],
+      spooled: [...this.#reports.values()].map(({ taskId, attempt, instanceId }) => ({
+        taskId,
+        attempt,
+        instanceId,
+      })),
+    };
+  }
+}
