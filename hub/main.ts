@@ -10,6 +10,9 @@ import { hashPasswordCommand, userCommands } from './commands/user-commands.js';
 import { logFileOf } from './config.js';
 import { createHub } from './hub.js';
 
+// Models, results, logs and secrets are for the user of the hub alone.
+process.umask(0o077);
+
 const program = new Command('workbench-hub')
   .description(
     'The central server: takes jobs over REST, queues them durably, and gives them to workbench instances.',

@@ -1,4 +1,6 @@
 /** What an administrator does to users by commands counts in the hub that runs beside, at once and without a restart. */
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs.js';
 import { base64, restClient } from '../support/rest-client.js';
@@ -85,6 +87,14 @@ it('a user is added, given roles and a password, disabled, enabled and removed',
   await user('remove nora');
   expect(await statusOf(`${TASKS}/list`, third.token)).toBe(401);
   expect((await logIn(SECOND)).status).toBe(401);
+});
+
+it('what the hub keeps is for its own user alone', async () => {
+  await user('add nora --role VIEWER', FIRST);
+  const dataDir = join(folder.path, 'hub');
+  for (const name of ['.', ...(await readdir(dataDir, { recursive: true }))]) {
+    expect((await stat(join(dataDir, name))).mode & 0o077, name).toBe(0);
+  }
 });
 
 it('what users and agents show is in no log of hub and agent, and what they did in the audit log', async () => {
