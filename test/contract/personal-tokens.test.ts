@@ -157,7 +157,7 @@ describe('a personal token', () => {
       await (await api.asUser('ulla')).delete(`${TOKENS}/${gone.id}`),
       404,
       `${TOKENS}/${gone.id}`,
-      `you have no personal access token ${gone.id}; ${TOKENS} lists yours`,
+      `there is no personal access token with the id "${gone.id}" that is yours; ${TOKENS} lists those`,
     );
   });
 
@@ -218,7 +218,7 @@ describe('the list', () => {
       "another user's tokens are shown to the role ADMIN only",
     );
     const path = `${TOKENS}/${id}`;
-    expectError(await udo.delete(path), 404, path, /^you have no personal access token/);
+    expectError(await udo.delete(path), 404, path, /^there is no personal access token with the id/);
     expect(await listed(anna, '?user=ulla')).toEqual([expect.objectContaining({ id })]);
     expect((await anna.delete(path)).status).toBe(204);
     expectWorthless(await api.as(token).get(LIST));
@@ -290,7 +290,12 @@ describe('tokens are made and revoked', () => {
       'security is off: there is no user to make a token for, and none is asked for',
     );
     expect(await listed(api)).toEqual([]);
-    expectError(await api.delete(`${TOKENS}/x`), 404, `${TOKENS}/x`, /^you have no personal access token x;/);
+    expectError(
+      await api.delete(`${TOKENS}/x`),
+      404,
+      `${TOKENS}/x`,
+      /^there is no personal access token with the id "x" that/,
+    );
   });
 
   it.each([

@@ -56,9 +56,11 @@ describe('while it is initiated', () => {
     expect((await api.get(`${base}/list`)).body).toMatchObject({ totalElements: 0 });
   });
 
-  it('a request that is wrong is still a 400', async () => {
+  it('nothing of a request is read, be it right or wrong', async () => {
     await change(true);
     const path = '/api/2.0/workbench/task/simulate-work/create';
+    expectError(await api.post(path, {}), 423, path, /takes no tasks/);
+    await change(false);
     expectError(await api.post(path, {}), 400, path, 'duration: is required');
   });
 

@@ -42,6 +42,12 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   VIEWER  GET    /api/2.0/admin/prepare-shutdown
   ADMIN   POST   /api/2.0/admin/prepare-shutdown/change
 
+  VIEWER  GET    /api/2.1/storage/input/status
+  USER    POST   /api/2.0/storage/input/upload
+  VIEWER  GET    /api/2.0/storage/input/{name}
+  USER    DELETE /api/2.0/storage/input/{name}/delete
+  VIEWER  GET    /api/2.0/storage/output/{name}/download
+
   OPEN    POST   /api/1.0/auth/login
   USER    POST   /api/1.0/workbench/task/simulate-work/create
   VIEWER  GET    /api/1.0/workbench/task/simulate-work/{id}/result
@@ -75,6 +81,9 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   VIEWER  GET    /api/x/tasks/{id}/explain
   VIEWER  POST   /api/x/explain
   ADMIN   GET    /api/x/audit
+  VIEWER  GET    /api/x/tokens
+  VIEWER  POST   /api/x/tokens
+  VIEWER  DELETE /api/x/tokens/{id}
 `);
 
 function parse(table: string): ExpectedRole[] {

@@ -100,7 +100,7 @@ export class PersonalTokens implements TokenKind {
     if (!token || (token.username !== caller.username && !holdsRole(caller, 'ADMIN'))) {
       throw new HubError(
         'TOKEN_NOT_FOUND',
-        `you have no personal access token ${id}; /api/x/tokens lists yours`,
+        `there is no personal access token with the id ${JSON.stringify(id)} that is yours; /api/x/tokens lists those`,
       );
     }
     await store.remove(id);
