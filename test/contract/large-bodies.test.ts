@@ -179,6 +179,23 @@ describe('a large body with a fault is refused', () => {
     expect(await taskCount()).toBe(before);
   });
 
+  it('when 500 MiB of good Base64 end with a fault, and nothing of it is kept', async () => {
+    const { stop, ...roomy } = await startHub();
+    const ofRoomy = new Api(roomy);
+    const piece = Buffer.from(bytes(768 * 1024).toString('base64'));
+    function* body() {
+      yield Buffer.from(`{"inputScripts":[{"content":"cHJpbnQ="}],"inputModel":{"type":"MJCF","content":"`);
+      for (let sentBytes = 0; sentBytes < 500 * MIB; sentBytes += 768 * 1024) yield piece;
+      yield Buffer.from('AA*A"}}');
+    }
+    const answer = await ofRoomy.call('POST', PATH, { raw: ReadableStream.from(body()) as ReadableStream });
+    expectError(answer, 400, PATH, `inputModel.content: ${NOT_BASE64}`);
+    const left = await readdir(join(roomy.config.dataDir, 'files'), { recursive: true });
+    expect(left.filter((name) => name !== 'incoming')).toEqual([]);
+    expect((await ofRoomy.post(PATH, JSON.parse(textOf(model(base64('good')))))).status).toBe(201);
+    await stop();
+  }, 120_000);
+
   it('and small ones have the same limits', async () => {
     const { stop, ...small } = await startHub({ config: { limits: { fileSize: '1KiB', filesPerTask: 3 } } });
     const ofSmall = new Api(small);
