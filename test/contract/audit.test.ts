@@ -101,6 +101,17 @@ describe('with security on', () => {
     ]);
   });
 
+  it('keeps each entry on one line, whatever a name holds', async () => {
+    const username = 'eve\r\n{"user":"anna","outcome":"ALLOWED"}\u2028';
+    await api.post('/api/2.0/auth/login', { username, password: 'whatever it is' });
+    await recorded(anna, '&outcome=REFUSED', ({ user }) => user === username);
+    const lines = (await readFile(join(hub.config.dataDir, 'audit', 'audit.log'), 'utf8'))
+      .trimEnd()
+      .split(/\r?\n/);
+    for (const line of lines) expect(JSON.parse(line)).toHaveProperty('action');
+    expect(lines.some((line) => line.startsWith('{"user"'))).toBe(false);
+  });
+
   it('tells of every refusal, and of no reading that was allowed', async () => {
     await api.get(`${TASKS}/list?secret=in-the-query`);
     await vera.post(`${TASKS}/simulate-work/create`, { duration: 0 });

@@ -40,6 +40,20 @@ it.each([
   ['no HTTP', 'hello, is this the hub?\r\n\r\n', 400, 'Bad Request', ''],
   ['an unknown method', `FETCH /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n${LAST}`, 400, 'Bad Request', ''],
   [
+    'a header that is broken by a carriage return',
+    `GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\nX: a\rAuthorization: Bearer b\r\n${LAST}`,
+    400,
+    'Bad Request',
+    '',
+  ],
+  [
+    'a header that is broken by a line feed',
+    `GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\nX: a\nAuthorization: Bearer b\r\n${LAST}`,
+    400,
+    'Bad Request',
+    '',
+  ],
+  [
     'two lengths',
     `POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab`,
     400,
