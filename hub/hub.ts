@@ -18,6 +18,7 @@ import { auditReader } from './audit/audit-reader.js';
 import { sparing } from './audit/sparing.js';
 import { accountsFileOf, type HubConfig, logFileOf, tasksFileOf } from './config.js';
 import type { Passwords } from './core/ports/accounts.js';
+import { refuseHalfRestored } from './data-folder.js';
 import { AgentCredentials } from './engine/accounts/agent-credentials.js';
 import { createEngine } from './engine/engine.js';
 import type { StorageSettings } from './engine/storage.js';
@@ -96,6 +97,7 @@ export function createHub(
 
   const start = async (): Promise<void> => {
     await mkdir(config.dataDir, { recursive: true });
+    await refuseHalfRestored(config.dataDir);
     const joinToken = config.agents.enrolledOnly
       ? null
       : await agentToken(config.agents.token, config.dataDir);

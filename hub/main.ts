@@ -4,6 +4,7 @@ import { runLogged } from '@workbench-hub/shared/runtime/run-logged';
 import { EXIT } from '@workbench-hub/shared/runtime/run-program';
 import { Command } from 'commander';
 import { agentCommands } from './commands/agent-commands.js';
+import { backupCommands } from './commands/backup-commands.js';
 import { withConfig } from './commands/command.js';
 import { keyCommands } from './commands/key-commands.js';
 import { hashPasswordCommand, userCommands } from './commands/user-commands.js';
@@ -42,5 +43,6 @@ userCommands(program, process.env);
 hashPasswordCommand(program);
 keyCommands(program, process.env);
 agentCommands(program, process.env);
+backupCommands(program, process.env);
 
 await program.parseAsync();

@@ -36,6 +36,23 @@ export function openDatabase(file: string): SqliteDatabase {
   }
 }
 
+/** The schema version that this build writes. */
+export function schemaVersion(): number {
+  return MIGRATIONS.length;
+}
+
+/** Keeps every hub away from this database until the lock is released. Throws {@link StartRefused} while a hub has it. */
+export function lockDatabase(file: string): { release(): void } {
+  const db = new Database(':memory:', { timeout: 0 });
+  try {
+    own(db, file);
+  } catch (error) {
+    db.close();
+    throw refusal(error, file);
+  }
+  return { release: () => void db.close() };
+}
+
 /** One hub owns the database. Its own file cannot be locked, since the thread of the lists reads it too; an empty one
  *  beside it is, for as long as this connection is open or its process lives. */
 function own(db: SqliteDatabase, file: string): void {

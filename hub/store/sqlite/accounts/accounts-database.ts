@@ -13,6 +13,11 @@ const MIGRATIONS: readonly string[] = [agentCredentials, usersAndSessions, perso
 /** How long one process waits for the change of another. */
 const BUSY_TIMEOUT_MS = 5000;
 
+/** The schema version that this build writes. */
+export function accountsSchemaVersion(): number {
+  return MIGRATIONS.length;
+}
+
 /** Opens or makes the database, readable by this user only; `:memory:` is one that ends with the process. */
 export function openAccountsDatabase(file: string): SqliteDatabase {
   mkdirSync(dirname(file), { recursive: true });

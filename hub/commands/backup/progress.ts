@@ -1,0 +1,47 @@
+/** Tells an operator how far a long command has come: not at once, and not too often. */
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+
+const FIRST_AFTER_MS = 2000;
+const EVERY_MS = 5000;
+
+export class Progress {
+  readonly #clock: Clock;
+  readonly #tell: (line: string) => void;
+  readonly #totalBytes: number;
+  #doneBytes = 0;
+  #nextMs: number;
+
+  constructor(totalBytes: number, clock: Clock, tell: (line: string) => void) {
+    this.#totalBytes = totalBytes;
+    this.#clock = clock;
+    this.#tell = tell;
+    this.#nextMs = clock.monotonicMs() + FIRST_AFTER_MS;
+  }
+
+  /** So much more is done. */
+  add(bytes: number): void {
+    this.reached(this.#doneBytes + bytes);
+  }
+
+  /** So much is done in all. */
+  reached(doneBytes: number): void {
+    this.#doneBytes = doneBytes;
+    const nowMs = this.#clock.monotonicMs();
+    if (nowMs < this.#nextMs) return;
+    this.#nextMs = nowMs + EVERY_MS;
+    const percent = this.#totalBytes === 0 ? 100 : Math.floor((100 * doneBytes) / this.#totalBytes);
+    this.#tell(`${sizeText(doneBytes)} of ${sizeText(this.#totalBytes)} (${Math.min(percent, 100)} %)`);
+  }
+}
+
+/** `1.5 GiB` */
+export function sizeText(bytes: number): string {
+  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit++;
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
+}
