@@ -45,8 +45,8 @@ describe.skipIf(process.platform !== 'linux')('in small, the workload', { timeou
     );
   });
 
-  it('w1 measures every peer whose server is installed, and says which are not', async () => {
-    const peers = ['bullmq always', 'bullmq everysec', 'graphile batch', 'beanstalkd'];
+  it('w1 measures every peer whose servers can be started, and says which cannot', async () => {
+    const peers = ['bullmq always', 'bullmq everysec', 'graphile batch', 'beanstalkd', 'slurm'];
     const { said, figures } = await inSmall('w1', peers);
     const measured = peers.filter((peer) => figures.includes(`${peer}: tasks`));
     const skipped = peers.filter((peer) =>
@@ -81,6 +81,13 @@ describe.skipIf(process.platform !== 'linux')('in small, the workload', { timeou
     const { figures } = await inSmall('w6');
     expect(figures).toEqual(
       expect.arrayContaining(['tasks alone', 'tasks beside polls and lists', 'list meanwhile, median']),
+    );
+  });
+
+  it('machine measures syncs and messages', async () => {
+    const { figures } = await inSmall('machine');
+    expect(figures).toEqual(
+      expect.arrayContaining(['fsync of 4 KiB', 'round trips of 300 bytes, one at a time']),
     );
   });
 

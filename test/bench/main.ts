@@ -1,5 +1,6 @@
 /** `npm run bench`: measures, prints tables, and writes JSON when asked to. See packages/docs/performance.md. */
 import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { withinLimit } from './figures.js';
 import { machine, versions } from './machine.js';
@@ -18,6 +19,7 @@ Options:
   --seed N      of the generated data, 42 by default
   --only A,B    of hub, peers and limits measures these alone, such as "hub,limit pipeline"
   --json FILE   also writes the figures there
+  --profile DIR w0 to w2 and w4: hub and agents leave profiles of what they computed there; they are slower then
   --plans       also shows query plans
 `;
 
@@ -30,6 +32,7 @@ async function main(): Promise<void> {
       seed: { type: 'string', default: '42' },
       only: { type: 'string' },
       json: { type: 'string' },
+      profile: { type: 'string' },
       plans: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
@@ -48,6 +51,7 @@ async function main(): Promise<void> {
       scale: numberOf('scale', values.scale),
       seed: numberOf('seed', values.seed),
       ...(values.only === undefined ? {} : { only: values.only.split(',') }),
+      ...(values.profile === undefined ? {} : { profiles: resolve(values.profile) }),
       plans: values.plans,
       say: console.log,
     });

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { endPrograms } from '../support/programs.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { type Figure, figuresOf, type Verdict, verdictOn } from './figures.js';
@@ -19,6 +20,9 @@ export async function runWorkload(
   { runs, ...options }: Omit<WorkloadOptions, 'folder'> & { readonly runs: number },
 ): Promise<WorkloadResult> {
   const folder = await temporaryFolder();
+  // Also when somebody interrupts it.
+  const removeAtOnce = () => rmSync(folder.path, { recursive: true, force: true, maxRetries: 5 });
+  process.once('exit', removeAtOnce);
   try {
     const ready = await workload.prepare({ ...options, folder: folder.path });
     try {
@@ -45,5 +49,6 @@ export async function runWorkload(
     // Also what a failure has left running.
     await endPrograms();
     await folder.remove();
+    process.off('exit', removeAtOnce);
   }
 }

@@ -37,6 +37,8 @@ export interface WorkloadOptions {
   readonly scale: number;
   /** Measures these alone, of those that a workload compares; by default all. */
   readonly only?: readonly string[];
+  /** Where hub and agents leave profiles of what they computed (`.cpuprofile`), if anywhere. */
+  readonly profiles?: string;
   /** Shows query plans, where there are any. */
   readonly plans: boolean;
   readonly say: (line: string) => void;

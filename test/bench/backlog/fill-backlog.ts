@@ -18,7 +18,7 @@ export const INSTANCES = [
 const VERSIONS = ['*', '1*', '1.*', '1.0.*', '1.?.0', '?.0.*', '*.0', '*.0.0', '1.0.?', '1.0.0'];
 const LABELS = [[], ['gears'], ['gears', 'linux'], ['fem'], ['fem', 'gears']];
 
-export const REQUIREMENTS: readonly Requirement[] = VERSIONS.flatMap((version) =>
+const REQUIREMENTS: readonly Requirement[] = VERSIONS.flatMap((version) =>
   LABELS.map((labels) => ({ version, labels })),
 );
 

@@ -24,5 +24,5 @@ async function startServer(folder: string): Promise<PeerServer> {
   const args = ['-l', '127.0.0.1', '-p', `${port}`, '-b', log, '-f', '0'];
   const server = new ServerProgram('beanstalkd', program() ?? '', args, { folder });
   await server.until(() => listens(port));
-  return { program: server, port };
+  return { programs: { beanstalkd: server }, port };
 }

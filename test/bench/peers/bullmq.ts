@@ -32,5 +32,5 @@ async function startRedis(folder: string, appendfsync: string): Promise<PeerServ
   const args = Object.entries(settings).flatMap(([key, value]) => [`--${key}`, value]);
   const program = new ServerProgram('redis', redis() ?? '', args, { folder });
   await program.until(() => listens(port));
-  return { program, port };
+  return { programs: { redis: program }, port };
 }

@@ -1,8 +1,9 @@
 /** graphile-worker on PostgreSQL, synced before each answer, in batches: requests that meet share a transaction. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort, installed, listens, ServerProgram } from '../subjects/server-program.js';
+import { give, instead } from './other-user.js';
 import { type PeerServer, peerSubject } from './peer.js';
 
 const DEBIAN = '/usr/lib/postgresql';
@@ -23,22 +24,13 @@ function program(name: string): string | undefined {
   return installed(name, versions);
 }
 
-/** Nobody may run PostgreSQL as root. */
-function otherThanRoot(): { uid?: number; gid?: number } {
-  if (process.getuid?.() !== 0) return {};
-  const id = (what: string) => Number(execFileSync('id', [what, 'postgres'], { encoding: 'utf8' }));
-  return { uid: id('-u'), gid: id('-g') };
-}
-
 async function startServer(folder: string): Promise<PeerServer> {
   const port = await freePort();
-  const user = otherThanRoot();
+  // Nobody may run PostgreSQL as root.
+  const user = instead('postgres');
   const data = join(folder, 'postgres');
   mkdirSync(data);
-  if (user.uid !== undefined && user.gid !== undefined) {
-    chownSync(data, user.uid, user.gid);
-    for (const parent of [folder, join(folder, '..')]) chmodSync(parent, 0o755);
-  }
+  give(data, user);
   const initialize = ['-D', data, '-A', 'trust', '-U', 'postgres', '-E', 'UTF8', '--no-locale'];
   execFileSync(program('initdb') ?? '', initialize, { ...user, cwd: data, stdio: 'ignore' });
   const settings = {
@@ -59,5 +51,5 @@ async function startServer(folder: string): Promise<PeerServer> {
     stopSignal: 'SIGINT',
   });
   await server.until(() => listens(port));
-  return { program: server, port };
+  return { programs: { postgres: server }, port };
 }

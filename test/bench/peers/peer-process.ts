@@ -12,6 +12,7 @@ const PEERS: Readonly<Record<string, () => Promise<PeerRoles>>> = {
   bullmq: async () => (await import('./bullmq-roles.js')).bullmqRoles,
   graphile: async () => (await import('./graphile-roles.js')).graphileRoles,
   beanstalkd: async () => (await import('./beanstalkd-roles.js')).beanstalkdRoles,
+  slurm: async () => (await import('./slurm-roles.js')).slurmRoles,
   limit: async () => (await import('./limit-roles.js')).limitRoles,
 };
 

@@ -8,7 +8,8 @@ import type { Ready } from './peer-process.js';
 import type { RoleOptions } from './role.js';
 
 export interface PeerServer {
-  readonly program: ServerProgram;
+  /** In the order in which they were started; they are ended the other way round. */
+  readonly programs: Readonly<Record<string, ServerProgram>>;
   readonly port: number;
 }
 
@@ -22,12 +23,14 @@ export interface PeerSetup {
   readonly worker?: boolean;
   readonly missing?: () => string | undefined;
   /** The server of its own that a peer has, ready to be used. */
-  readonly startServer?: (folder: string) => Promise<PeerServer>;
+  readonly startServer?: (folder: string, slots: number) => Promise<PeerServer>;
+  /** See {@link Subject}. */
+  readonly share?: number;
 }
 
 export function peerSubject(setup: PeerSetup): Subject {
-  const { name, missing = () => undefined } = setup;
-  return { name, missing, start: (options) => startPeer(setup, options) };
+  const { name, missing = () => undefined, share = 1 } = setup;
+  return { name, missing, share, start: (options) => startPeer(setup, options) };
 }
 
 async function startPeer(
@@ -52,10 +55,10 @@ async function startPeer(
   };
   try {
     const pids = new Map<string, number>();
-    const server = await startServer?.(folder);
-    if (server) {
-      programs.push(server.program);
-      pids.set('server', server.program.pid);
+    const server = await startServer?.(folder, slots);
+    for (const [name, program] of Object.entries(server?.programs ?? {})) {
+      programs.push(program);
+      pids.set(name, program.pid);
     }
     const options = { folder, slots, variant, serverPort: server?.port ?? 0 };
     const front = await startRole('front', options);

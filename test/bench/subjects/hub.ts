@@ -19,8 +19,6 @@ export interface InstanceKind {
 export interface HubOptions {
   /** Of each agent; by default both have the same. */
   readonly instances?: readonly InstanceKind[];
-  /** Options of Node, for hub and agents. */
-  readonly nodeOptions?: readonly string[];
 }
 
 export interface RunningHub extends RunningSubject {
@@ -39,8 +37,8 @@ export const hub: Subject = {
 };
 
 export async function startHub(
-  { folder, slots, paused }: SubjectSetup,
-  { instances = [SAME, SAME], nodeOptions = [] }: HubOptions = {},
+  { folder, slots, paused, profiles }: SubjectSetup,
+  { instances = [SAME, SAME] }: HubOptions = {},
 ): Promise<RunningHub> {
   const programs: ServerProgram[] = [];
   const stop = async () => {
@@ -49,7 +47,15 @@ export async function startHub(
   const start = (name: string, script: string, config: Record<string, unknown>) => {
     const file = join(folder, `${name}.yaml`);
     writeFileSync(file, JSON.stringify(config));
-    const args = [...nodeOptions, join(ROOT, script), '--config', file];
+    const profile =
+      profiles === undefined
+        ? []
+        : [
+            '--cpu-prof',
+            `--cpu-prof-name=${name.replace(' ', '-')}-${Date.now()}.cpuprofile`,
+            `--cpu-prof-dir=${profiles}`,
+          ];
+    const args = [...profile, join(ROOT, script), '--config', file];
     const program = new ServerProgram(name, process.execPath, args, { folder });
     programs.push(program);
     return program;

@@ -8,6 +8,8 @@ export interface SubjectSetup {
   readonly slots: number;
   /** Ready, but nothing is taken before `resume`. */
   readonly paused: boolean;
+  /** Where the processes of the product leave profiles of what they computed. */
+  readonly profiles?: string;
 }
 
 export interface RunningSubject {
@@ -21,6 +23,8 @@ export interface RunningSubject {
 
 export interface Subject {
   readonly name: string;
+  /** How large a part of the tasks is enough, for those that would take minutes; by default all. */
+  readonly share?: number;
   /** What this machine lacks for it, in words; undefined when nothing. */
   missing(): string | undefined;
   /** Resolves when it takes tasks, and when those who execute them are ready. */

@@ -70,12 +70,17 @@ function prepare(setup: ThroughputSetup, options: WorkloadOptions): ReadyWorkloa
 async function measure(
   subject: Subject,
   { load, count, connections, slots, paused = false }: ThroughputSetup,
-  { folder: parent, scale, seed }: WorkloadOptions,
+  { folder: parent, scale, seed, profiles }: WorkloadOptions,
 ): Promise<{ samples: readonly Sample[]; processes: ProcessUse[] }> {
   const folder = join(parent, subject.name.replaceAll(' ', '-'));
   mkdirSync(folder);
   try {
-    const running = await subject.start({ folder, paused, slots: slotsAt(scale, slots) });
+    const running = await subject.start({
+      folder,
+      paused,
+      slots: slotsAt(scale, slots),
+      ...(profiles === undefined ? {} : { profiles }),
+    });
     try {
       const look = (loadPid?: number): Look => ({
         machineCpuS: machineCpuSeconds(),
@@ -85,7 +90,7 @@ async function measure(
       let before = look();
       let after = before;
       const { port, dialect } = running;
-      const size = Math.max(1, Math.ceil(count * scale));
+      const size = Math.max(1, Math.ceil(count * scale * (subject.share ?? 1)));
       const samples = await runLoad(
         { load, port, dialect, connections, seed, limitMs: LIMIT_MS, count: size },
         {

@@ -3,6 +3,7 @@ import { beanstalkd } from '../peers/beanstalkd.js';
 import { bullmqAlways, bullmqEverysec } from '../peers/bullmq.js';
 import { graphile } from '../peers/graphile.js';
 import { limitHttp, limitPipeline, limitSqlite } from '../peers/limit.js';
+import { slurm } from '../peers/slurm.js';
 import { hub } from '../subjects/hub.js';
 import { throughputWorkload } from './throughput.js';
 
@@ -31,7 +32,7 @@ export const w1 = throughputWorkload({
   count: 20_000,
   connections: 64,
   slots: 16,
-  subjects: [hub, ...OTHERS],
+  subjects: [hub, ...OTHERS, slurm],
   targets: [
     { figure: 'hub: tasks', is: 'at least', value: 1.5, times: 'bullmq always: tasks' },
     { figure: 'hub: tasks', is: 'at least', value: 0.75, times: 'limit pipeline: tasks' },
@@ -59,7 +60,7 @@ export const w2 = throughputWorkload({
   count: 500,
   connections: 1,
   slots: 16,
-  subjects: [hub, ...OTHERS],
+  subjects: [hub, ...OTHERS, slurm],
   targets: [
     {
       figure: 'hub: round trip, median',
@@ -78,7 +79,7 @@ export const w4 = throughputWorkload({
   count: 500,
   connections: 64,
   slots: 4,
-  subjects: [hub, ...OTHERS],
+  subjects: [hub, ...OTHERS, slurm],
   targets: [
     { figure: 'hub: tasks', is: 'at least', value: 0.6, times: 'limit pipeline: tasks' },
     { figure: 'hub: tasks', is: 'at least', value: 5, times: 'slurm: tasks' },

@@ -1,0 +1,10 @@
+/** The other end of the WebSocket: parses what comes and sends it back. */
+import type { AddressInfo } from 'node:net';
+import { WebSocketServer } from 'ws';
+
+const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: false });
+server.on('connection', (socket) =>
+  socket.on('message', (data) => socket.send(JSON.stringify(JSON.parse(`${data}`)))),
+);
+server.on('listening', () => process.send?.({ port: (server.address() as AddressInfo).port }));
+process.on('disconnect', () => process.exit());

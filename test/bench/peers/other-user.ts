@@ -1,0 +1,23 @@
+/** Servers that refuse to run as root: they get another user, and a way to their folder. */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, chownSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+export interface OtherUser {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** This user instead of root; whoever is not root stays who he is. */
+export function instead(username: string): OtherUser {
+  if (process.getuid?.() !== 0) return {};
+  const id = (what: string) => Number(execFileSync('id', [what, username], { encoding: 'utf8' }));
+  return { uid: id('-u'), gid: id('-g') };
+}
+
+/** Gives a folder two levels below the temporary ones to that user. */
+export function give(folder: string, { uid, gid }: OtherUser): void {
+  if (uid === undefined || gid === undefined) return;
+  chownSync(folder, uid, gid);
+  for (const parent of [dirname(folder), dirname(dirname(folder))]) chmodSync(parent, 0o755);
+}
