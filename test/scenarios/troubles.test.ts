@@ -91,7 +91,9 @@ describe('an agent', () => {
       tokenFile,
       instances: [{ id: 'sim', version: '1' }],
     });
-    await hub.logged((line) => /wrong token was refused/.test(String(line.msg)));
+    await hub.logged(
+      ({ msg, reason }) => msg === 'an agent was refused' && /agents\.token/.test(String(reason)),
+    );
     await agent.logged(
       (line) => /token/.test(String(line.msg)) && /agents\.token|agent-token/.test(String(line.msg)),
     );
