@@ -4,13 +4,10 @@ import { createReadStream } from 'node:fs';
 import { pipeline } from 'node:stream/promises';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
-import { eventually } from '../../support/eventually.js';
 import { FakeAgent } from '../../support/fake-agent.js';
 import { restClient } from '../../support/rest-client.js';
 import { PIECE_BYTES, send } from './http.js';
 import { agentToken, type StorageStage } from './storage-way.js';
-
-const SETTLED_WITHIN_MS = 120_000;
 
 export const OUTPUT = 'result.bin';
 
@@ -21,9 +18,6 @@ export async function jobWithOutput(
 ): Promise<string> {
   const { hub, source, sizeBytes } = stage;
   const token = agentToken(stage);
-  const agent = await FakeAgent.join({ address: hub.baseUrl, token });
-  const id = await restClient(hub.baseUrl).createBatchJob({ inputScripts: [{ content: 'cHJpbnQ=' }] });
-  const { ref } = await agent.hear('assign');
   const digest = await digestOf(source);
   await send(`${hub.baseUrl}${AGENT_PATHS.FILES}/${digest}`, {
     method: 'PUT',
@@ -31,10 +25,12 @@ export async function jobWithOutput(
     body: createReadStream(source, { highWaterMark: PIECE_BYTES }),
     status: 204,
   });
+  // Only now: an agent that says nothing for long counts as gone.
+  const agent = await FakeAgent.join({ address: hub.baseUrl, token });
+  const id = await restClient(hub.baseUrl).createBatchJob({ inputScripts: [{ content: 'cHJpbnQ=' }] });
+  const { ref } = await agent.hear('assign');
   const output: NamedFileRef = { path: OUTPUT, digest, sizeBytes };
-  agent.report(ref, 'OK', { [where]: [output] });
-  // On a busy disk the commit may wait for much that was written before.
-  await eventually(() => agent.heard.some(({ type }) => type === 'settled'), SETTLED_WITHIN_MS);
+  await agent.end(ref, 'OK', { [where]: [output] });
   await agent.leave();
   return id;
 }

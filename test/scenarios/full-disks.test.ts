@@ -1,0 +1,138 @@
+/** Disks of hub and agent that are really full. */
+import { closeSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.js';
+import { formWithFile } from '../support/forms.js';
+import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs.js';
+import { base64, outputsOf, restClient } from '../support/rest-client.js';
+import { hasSmallDisks, mountSmallDisk } from '../support/small-disk.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+const MIB = 1024 ** 2;
+const UPLOAD = '/api/2.0/storage/input/upload';
+const SIM = { instances: [{ id: 'sim', version: '1' }] };
+
+let folder: TemporaryFolder;
+let unmount: () => void = () => undefined;
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+
+afterEach(async () => {
+  await endPrograms();
+  unmount();
+  unmount = () => undefined;
+  await folder.remove();
+});
+
+/** Writes until nothing more fits; gives what makes room again. */
+function fill(disk: string): () => void {
+  const path = join(disk, 'filler');
+  const file = openSync(path, 'w');
+  try {
+    for (let bytes = MIB; bytes >= 1; ) {
+      try {
+        writeSync(file, Buffer.alloc(bytes, 'x'));
+      } catch {
+        bytes = Math.floor(bytes / 2);
+      }
+    }
+  } finally {
+    closeSync(file);
+  }
+  return () => rmSync(path);
+}
+
+/** Resolves with the body of the error that the hub answers with. */
+async function refused(hub: HubProgram, path: string, init: RequestInit): Promise<Record<string, unknown>> {
+  const answer = await fetch(`${hub.baseUrl}${path}`, init);
+  const body = (await answer.json()) as Record<string, unknown>;
+  expect({ status: answer.status, ...body }).toMatchObject({ status: 507, path: path.split('?')[0] });
+  return body;
+}
+
+describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 60_000 }, () => {
+  it('the hub refuses what is too large, keeps nothing of it, and goes on', async () => {
+    const data = join(folder.path, 'hub');
+    unmount = mountSmallDisk(data, 24);
+    const hub = await startHub(folder.path);
+    startAgent(folder.path, hub, 'host', SIM);
+    const client = restClient(hub.baseUrl);
+    const large = Buffer.alloc(40 * MIB, 'large');
+
+    for (const query of ['', '?encrypt=true']) {
+      const { raw, headers } = formWithFile('model.bin', large);
+      const { message } = await refused(hub, `${UPLOAD}${query}`, { method: 'POST', body: raw, headers });
+      expect(message).toMatch(/disk of the hub is full/);
+    }
+    const job = {
+      inputScripts: [{ content: base64('1') }],
+      inputModel: { type: 'WBPZ', content: large.toString('base64') },
+    };
+    const create = '/api/2.0/workbench/task/execute-batch-job/create';
+    await refused(hub, create, { method: 'POST', body: JSON.stringify(job) });
+    expect(readdirSync(join(data, 'files', 'incoming'))).toEqual([]);
+
+    const id = await client.createBatchJob({ inputScripts: [{ content: base64('println("done")') }] });
+    expect((await client.batchJobResult(id)).status).toBe('FINISHED');
+  });
+
+  it('the hub answers who reads, and tasks end as soon as there is room', async () => {
+    const data = join(folder.path, 'hub');
+    unmount = mountSmallDisk(data, 24);
+    const hub = await startHub(folder.path);
+    const agent = startAgent(folder.path, hub, 'host', SIM);
+    const client = restClient(hub.baseUrl);
+    const output = 'of many lines\n'.repeat(100_000);
+    const wait = `
+      const { existsSync, writeFileSync } = require('node:fs');
+      while (!existsSync(go)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+      writeFileSync('out.txt', 'of many lines\\n'.repeat(100_000));
+    `;
+    const go = join(folder.path, 'go');
+    const id = await client.createBatchJob({
+      inputScripts: [{ content: base64(wait) }],
+      variablesToInject: [{ key: 'go', value: go }],
+    });
+    const statusOf = async () =>
+      ((await client.call(`/api/2.0/workbench/task/${id}`)).json() as { status: string }).status;
+    await eventually(async () => (await statusOf()) === 'RUNNING');
+
+    const makeRoom = fill(data);
+    closeSync(openSync(go, 'w'));
+    await agent.logged(({ msg }) => msg === 'uploading a result failed; trying again');
+    const job = JSON.stringify({ inputScripts: [{ content: base64('1') }], name: 'x'.repeat(200) });
+    await eventually(async () => {
+      // What was free within the database may still take one or another.
+      await refused(hub, '/api/2.0/workbench/task/execute-batch-job/create', { method: 'POST', body: job });
+      return true;
+    });
+    expect(await statusOf()).toBe('RUNNING');
+    expect((await client.call('/api/2.0/workbench/task/list')).status).toBe(200);
+
+    makeRoom();
+    const result = await client.batchJobResult(id);
+    expect(result).toMatchObject({ status: 'FINISHED' });
+    expect(outputsOf(result)['out.txt'] === output).toBe(true);
+  });
+
+  it('an agent gives its task back, and the task fails with the reason when nobody else can run it', async () => {
+    const hub = await startHub(folder.path, { tasks: { maxLosses: 2 } });
+    const data = join(folder.path, 'host');
+    unmount = mountSmallDisk(data, 8);
+    startAgent(folder.path, hub, 'host', SIM);
+    const client = restClient(hub.baseUrl);
+    const model = { type: 'WBPZ', content: Buffer.alloc(12 * MIB, 'model').toString('base64') };
+    const create = (rest: object) =>
+      client.createBatchJob({ inputScripts: [{ content: base64('println("done")') }], ...rest });
+    const result = await client.batchJobResult(await create({ inputModel: model }));
+    expect(result).toMatchObject({
+      status: 'FAILED',
+      message: expect.stringMatching(/on the agent's host.*full.*ENOSPC/),
+    });
+    expect(readdirSync(join(data, 'cache'))).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
+    expect((await client.batchJobResult(await create({}))).status).toBe('FINISHED');
+  });
+});
