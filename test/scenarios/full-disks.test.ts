@@ -53,7 +53,7 @@ async function refused(hub: HubProgram, path: string, init: RequestInit): Promis
   return body;
 }
 
-describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 60_000 }, () => {
+describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 180_000 }, () => {
   it('the hub refuses what is too large, keeps nothing of it, and goes on', async () => {
     const data = join(folder.path, 'hub');
     unmount = mountSmallDisk(data, 24);

@@ -1,0 +1,154 @@
+/** Files between hub and agents when connections are cut, and when hub or agent are killed in the middle. */
+import { createHash } from 'node:crypto';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  endPrograms,
+  type HubProgram,
+  type LogLine,
+  type Program,
+  startAgent,
+  startHub,
+} from '../support/programs.js';
+import { base64, restClient } from '../support/rest-client.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+import { Valve } from '../support/valve.js';
+
+const SIZE_BYTES = 8 * 1024 ** 2;
+const FETCHED = 'fetched a content from the hub';
+const SENT = 'sent a content to the hub';
+
+/** Every four bytes are another number. */
+const model = Buffer.alloc(SIZE_BYTES);
+for (let at = 0; at < SIZE_BYTES; at += 4) model.writeUInt32LE(at, at);
+
+/** Its output is the model with one byte more, which the hub does not have. */
+const LENGTHEN = `
+const { appendFileSync, copyFileSync } = require('node:fs');
+copyFileSync(process.env.WORKBENCH_MODEL, 'longer.bin');
+appendFileSync('longer.bin', 'x');
+`;
+
+let folder: TemporaryFolder;
+let hub: HubProgram;
+let valve: Valve;
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  hub = await startHub(folder.path);
+  valve = await Valve.open(hub.baseUrl);
+});
+
+afterEach(async () => {
+  await endPrograms();
+  await valve.close();
+  await folder.remove();
+});
+
+function startHost(): Program {
+  return startAgent(folder.path, hub, 'host', {
+    hub: valve.address,
+    instances: [{ id: 'sim', version: '1' }],
+    log: { level: 'debug' },
+  });
+}
+
+async function startHubAgain(): Promise<void> {
+  hub = await startHub(folder.path, {}, Number(new URL(hub.baseUrl).port));
+}
+
+function handIn(): Promise<string> {
+  return restClient(hub.baseUrl).createBatchJob({
+    inputScripts: [{ content: base64(LENGTHEN) }],
+    inputModel: { type: 'BIN', content: model.toString('base64') },
+  });
+}
+
+/** Waits for the end of the task: its output is right, and nothing half-written is left on either side. */
+async function expectRight(id: string): Promise<void> {
+  const { status, outputFiles = [] } = await restClient(hub.baseUrl).batchJobResult(id);
+  expect([status, outputFiles.map(({ filename }) => filename)]).toEqual(['FINISHED', ['longer.bin']]);
+  const output = Buffer.from(outputFiles[0]?.content ?? '', 'base64');
+  expect(digestOf(output)).toBe(digestOf(Buffer.concat([model, Buffer.from('x')])));
+  expect(readdirSync(join(folder.path, 'hub', 'files', 'incoming'))).toEqual([]);
+  const cached = readdirSync(join(folder.path, 'host', 'cache'));
+  expect(cached.filter((name) => !/^[0-9a-f]{64}$/.test(name))).toEqual([]);
+}
+
+function digestOf(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** The line about the large file. */
+function transfer(agent: Program, what: string): Promise<LogLine> {
+  return agent.logged(({ msg, sizeBytes }) => msg === what && Number(sizeBytes) >= SIZE_BYTES);
+}
+
+describe('a connection that is cut', { timeout: 180_000 }, () => {
+  it.each([
+    ['agent', 10],
+    ['agent', 50],
+    ['agent', 99],
+    ['hub', 10],
+    ['hub', 50],
+    ['hub', 99],
+  ] as const)('on the way to the %s at %d percent costs only what had not come', async (to, percent) => {
+    const cut = valve.watch({ to, afterBytes: (SIZE_BYTES / 100) * percent, action: 'CUT' });
+    const agent = startHost();
+    const id = await handIn();
+    await cut;
+    await expectRight(id);
+    const { fromByte } = await transfer(agent, to === 'agent' ? FETCHED : SENT);
+    expect(fromByte).toBeGreaterThan(0);
+  });
+});
+
+describe('killed in the middle of', { timeout: 180_000 }, () => {
+  it('a download, the agent goes on with what it has', async () => {
+    const held = valve.watch({ to: 'agent', afterBytes: SIZE_BYTES / 2, action: 'HOLD' });
+    const first = startHost();
+    const id = await handIn();
+    await held;
+    await first.kill();
+    // What a crash can leave besides.
+    writeFileSync(join(folder.path, 'host', 'cache', 'left-by-a-crash.removed'), 'x');
+    const agent = startHost();
+    await expectRight(id);
+    expect((await transfer(agent, FETCHED))['fromByte']).toBeGreaterThan(0);
+  });
+
+  it('a download, the hub is found again and asked for the rest', async () => {
+    const held = valve.watch({ to: 'agent', afterBytes: SIZE_BYTES / 2, action: 'HOLD' });
+    const agent = startHost();
+    const id = await handIn();
+    await held;
+    await hub.kill();
+    await startHubAgain();
+    await expectRight(id);
+    expect((await transfer(agent, FETCHED))['fromByte']).toBeGreaterThan(0);
+  });
+
+  it('an upload, the hub keeps what has come and takes the rest', async () => {
+    const held = valve.watch({ to: 'hub', afterBytes: SIZE_BYTES / 2, action: 'HOLD' });
+    const agent = startHost();
+    const id = await handIn();
+    await held;
+    await hub.kill();
+    writeFileSync(join(folder.path, 'hub', 'files', 'incoming', 'left-by-a-crash'), 'x');
+    await startHubAgain();
+    await expectRight(id);
+    expect((await transfer(agent, SENT))['fromByte']).toBeGreaterThan(0);
+  });
+
+  it('an upload, the agent has its result in the spool and sends the rest', async () => {
+    const held = valve.watch({ to: 'hub', afterBytes: SIZE_BYTES / 2, action: 'HOLD' });
+    const first = startHost();
+    const id = await handIn();
+    await held;
+    await first.kill();
+    const agent = startHost();
+    await expectRight(id);
+    expect((await transfer(agent, SENT))['fromByte']).toBeGreaterThan(0);
+  });
+});

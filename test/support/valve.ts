@@ -1,0 +1,85 @@
+/** A way from agents to a hub on which a test can stop or cut what flows. */
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+export interface Watch {
+  readonly to: 'agent' | 'hub';
+  /** So much may still pass in this direction, on all connections together. */
+  readonly afterBytes: number;
+  /** CUT ends the connection on which the last of it came; HOLD lets nothing more through on it, and all others flow. */
+  readonly action: 'CUT' | 'HOLD';
+}
+
+export class Valve {
+  readonly #hubPort: number;
+  readonly #sockets = new Set<Socket>();
+  readonly #server = createServer((socket) => this.#join(socket));
+  #watch: { readonly watch: Watch; leftBytes: number; readonly reached: () => void } | undefined;
+
+  private constructor(hubPort: number) {
+    this.#hubPort = hubPort;
+  }
+
+  static async open(hubUrl: string): Promise<Valve> {
+    const valve = new Valve(Number(new URL(hubUrl).port));
+    valve.#server.listen(0, '127.0.0.1');
+    await once(valve.#server, 'listening');
+    return valve;
+  }
+
+  /** Where agents find the hub. */
+  get address(): string {
+    return `ws://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Resolves when the bytes have passed and its action was taken. */
+  watch(watch: Watch): Promise<void> {
+    return new Promise((reached) => {
+      this.#watch = { watch, leftBytes: watch.afterBytes, reached };
+    });
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  #join(agent: Socket): void {
+    const hub = connect(this.#hubPort, '127.0.0.1');
+    const end = () => {
+      for (const socket of [agent, hub]) {
+        socket.destroy();
+        this.#sockets.delete(socket);
+      }
+    };
+    for (const socket of [agent, hub]) {
+      this.#sockets.add(socket);
+      socket.on('error', end).on('close', end);
+    }
+    this.#forward(agent, hub, 'hub', end);
+    this.#forward(hub, agent, 'agent', end);
+  }
+
+  #forward(from: Socket, into: Socket, to: Watch['to'], end: () => void): void {
+    let isHeld = false;
+    from.on('data', (bytes: Buffer) => {
+      if (isHeld) return;
+      const watched = this.#watch?.watch.to === to ? this.#watch : undefined;
+      if (watched && bytes.length >= watched.leftBytes) {
+        this.#watch = undefined;
+        isHeld = true;
+        into.write(bytes.subarray(0, watched.leftBytes), () => {
+          if (watched.watch.action === 'CUT') end();
+          watched.reached();
+        });
+        return;
+      }
+      if (watched) watched.leftBytes -= bytes.length;
+      if (!into.write(bytes)) {
+        from.pause();
+        into.once('drain', () => from.resume());
+      }
+    });
+  }
+}
