@@ -6,6 +6,7 @@ import { Command } from 'commander';
 import { agentCommands } from './commands/agent-commands.js';
 import { backupCommands } from './commands/backup-commands.js';
 import { withConfig } from './commands/command.js';
+import { doctorCommand } from './commands/doctor-command.js';
 import { keyCommands } from './commands/key-commands.js';
 import { hashPasswordCommand, userCommands } from './commands/user-commands.js';
 import { logFileOf } from './config.js';
@@ -44,5 +45,6 @@ hashPasswordCommand(program);
 keyCommands(program, process.env);
 agentCommands(program, process.env);
 backupCommands(program, process.env);
+doctorCommand(program, process.env);
 
 await program.parseAsync();

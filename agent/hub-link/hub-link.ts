@@ -145,6 +145,7 @@ class Joining {
       type: 'hello',
       protocolVersions: [...AGENT_PROTOCOL_VERSIONS],
       agent: this.#options.agent,
+      clockMs: Math.round(this.#options.runtime.clock.nowMs()),
       instances: instances.map(instanceMessage),
       running: [...running],
       spooled: [...spooled],

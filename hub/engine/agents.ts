@@ -76,7 +76,7 @@ export class Agents {
     session: AgentSession,
     remoteAddress: string | null = null,
   ): Promise<boolean> {
-    const { instances, log, leases } = this.#options;
+    const { instances, log, leases, runtime } = this.#options;
     const { agent } = hello;
     const refusal = this.#refusalOf(hello);
     if (refusal) {
@@ -88,7 +88,8 @@ export class Agents {
     this.#joined.set(agent.id, { session, nodeId: agent.nodeId });
     former?.session.close('the same agent has connected anew');
     leases.end(agent.id);
-    instances.connected({ ...agent, address: remoteAddress }, hello.instances, hello.running);
+    const clockOffsetMs = hello.clockMs === undefined ? null : hello.clockMs - runtime.clock.nowMs();
+    instances.connected({ ...agent, address: remoteAddress, clockOffsetMs }, hello.instances, hello.running);
     session.send({
       type: 'welcome',
       protocolVersion: Math.max(...sharedVersions(hello)),
@@ -172,9 +173,9 @@ export class Agents {
   async #remember(agentId: string): Promise<void> {
     const view = this.#options.instances.findAgent(agentId);
     if (!view) return;
-    const { id, version, revision, seenAtMs } = view;
+    const { id, version, revision, seenAtMs, clockOffsetMs } = view;
     const instances = view.instances.map(({ profile }) => profile);
-    await this.#options.store.save({ id, version, revision, seenAtMs, instances });
+    await this.#options.store.save({ id, version, revision, seenAtMs, clockOffsetMs, instances });
   }
 
   #refusalOf(hello: HelloMessage): { code: (typeof REFUSALS)[number]; message: string } | undefined {

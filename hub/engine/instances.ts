@@ -28,6 +28,8 @@ export interface AgentView {
   readonly address: string | null;
   readonly status: AgentStatus;
   readonly seenAtMs: number;
+  /** How far its clock was ahead of the hub's when it joined, as far as it said. */
+  readonly clockOffsetMs: number | null;
   readonly instances: readonly InstanceView[];
 }
 
@@ -50,6 +52,7 @@ interface Agent {
   address: string | null;
   state: Exclude<AgentState, '-'>;
   seenAtMs: number;
+  clockOffsetMs: number | null;
   instances: Map<string, Instance>;
 }
 
@@ -115,7 +118,13 @@ export class Instances {
 
   /** An agent has come with these instances, of which some run these attempts. It gets no work before {@link ready}. */
   connected(
-    { id, version, revision, address }: Pick<Agent, 'id' | 'version' | 'revision' | 'address'>,
+    {
+      id,
+      version,
+      revision,
+      address,
+      clockOffsetMs,
+    }: Pick<Agent, 'id' | 'version' | 'revision' | 'address' | 'clockOffsetMs'>,
     reports: readonly InstanceReport[],
     running: readonly AttemptRef[],
   ): void {
@@ -129,6 +138,7 @@ export class Instances {
       address,
       state: targetOf(AGENT_LIFE.join),
       seenAtMs: this.#clock.nowMs(),
+      clockOffsetMs,
       instances: new Map(),
     };
     this.#agents.set(id, agent);
@@ -310,7 +320,16 @@ function viewOf({ profile, agentId, status, startedAtMs, attempt }: Instance): I
   return { profile, agentId, status, startedAtMs, working: attempt !== null };
 }
 
-function agentViewOf({ id, version, revision, address, state, seenAtMs, instances }: Agent): AgentView {
+function agentViewOf({
+  id,
+  version,
+  revision,
+  address,
+  state,
+  seenAtMs,
+  clockOffsetMs,
+  instances,
+}: Agent): AgentView {
   return {
     id,
     version,
@@ -318,6 +337,7 @@ function agentViewOf({ id, version, revision, address, state, seenAtMs, instance
     address,
     status: state === 'AWAY' || state === 'LOST' ? 'DOWN' : 'UP',
     seenAtMs,
+    clockOffsetMs,
     instances: [...instances.values()].map(viewOf).sort(byId((view) => view.profile.id)),
   };
 }

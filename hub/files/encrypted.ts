@@ -112,6 +112,12 @@ export class Sealing {
   }
 }
 
+/** How many bytes the file of a content takes that has so many. */
+export function sealedSize(sizeBytes: number): number {
+  const chunks = Math.max(Math.ceil(sizeBytes / CHUNK_BYTES), 1);
+  return HEADER_BYTES + sizeBytes + chunks * TAG_BYTES;
+}
+
 export interface SealedFile {
   readonly sizeBytes: number;
   open(range?: ByteRange): Readable;

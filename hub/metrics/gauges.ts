@@ -35,6 +35,17 @@ export function observeHub(metrics: HubMetrics, hub: Observable): void {
       instances.agents().map(({ status }) => status),
     ),
   );
+  metrics.observe(
+    'agent_clock_offset_seconds',
+    'How far the clock of an agent was ahead of that of the hub when it joined.',
+    'agent',
+    () =>
+      Object.fromEntries(
+        instances
+          .agents()
+          .flatMap(({ id, clockOffsetMs }) => (clockOffsetMs === null ? [] : [[id, clockOffsetMs / 1000]])),
+      ),
+  );
   metrics.observe('instances', 'Workbench instances that the hub knows, by their status.', 'status', () =>
     counted(
       INSTANCE_STATUSES,

@@ -90,6 +90,8 @@ export const helloMessage = z.object({
     version: z.string().max(200),
     revision: z.string().max(200),
   }),
+  /** What its clock shows, in milliseconds since 1970. Absent from older agents. */
+  clockMs: z.int().optional(),
   instances: z.array(instanceReport),
   /** Attempts that run now. */
   running: z.array(attemptRef),

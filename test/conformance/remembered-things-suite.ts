@@ -14,6 +14,7 @@ export function describeRememberedThings(open: OpenStore): void {
     version: '0.1.0',
     revision: 'abc',
     seenAtMs: 5,
+    clockOffsetMs: null,
     instances: [{ id: `${id}-sim`, version: '9', revision: '1', labels: ['gears', 'ü'] }],
     ...rest,
   });
@@ -28,8 +29,10 @@ export function describeRememberedThings(open: OpenStore): void {
 
     it('are replaced by what is known later, and can be forgotten', async () => {
       await store.agents.save(agent('a'));
-      await store.agents.save(agent('a', { seenAtMs: 9, version: '0.2.0' }));
-      expect(await store.agents.all()).toEqual([agent('a', { seenAtMs: 9, version: '0.2.0' })]);
+      await store.agents.save(agent('a', { seenAtMs: 9, clockOffsetMs: -7, version: '0.2.0' }));
+      expect(await store.agents.all()).toEqual([
+        agent('a', { seenAtMs: 9, clockOffsetMs: -7, version: '0.2.0' }),
+      ]);
       await store.agents.forget('a');
       await store.agents.forget('nobody');
       expect(await store.agents.all()).toEqual([]);

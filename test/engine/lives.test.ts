@@ -128,7 +128,11 @@ describe('an agent', () => {
   } as const;
 
   const connect = () =>
-    engine.instances.connected({ id: ID, version: '1', revision: '1', address: null }, [], []);
+    engine.instances.connected(
+      { id: ID, version: '1', revision: '1', address: null, clockOffsetMs: null },
+      [],
+      [],
+    );
 
   function agentThatIs(state: AgentState): void {
     if (state === '-') return;

@@ -20,6 +20,8 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { eventually } from './eventually.js';
 
 export interface FakeAgentSetup {
+  /** What its clock shows. */
+  readonly clockMs?: number;
   readonly id?: string;
   readonly nodeId?: string;
   readonly instances?: readonly Partial<InstanceReport>[];
@@ -189,12 +191,13 @@ export class FakeAgent {
 
 function helloOf(
   { id, nodeId }: { id: string; nodeId: string },
-  { instances = [{}], running = [], spooled = [], protocolVersions = [1] }: FakeAgentSetup,
+  { instances = [{}], running = [], spooled = [], protocolVersions = [1], clockMs }: FakeAgentSetup,
 ): HelloMessage {
   return {
     type: 'hello',
     protocolVersions,
     agent: { id, nodeId, version: '0.1.0', revision: 'abc1234' },
+    ...(clockMs === undefined ? {} : { clockMs }),
     instances: instances.map(instanceReportOf),
     running: [...running],
     spooled: [...spooled],

@@ -6,6 +6,8 @@ export interface AgentRecord {
   readonly version: string;
   readonly revision: string;
   readonly seenAtMs: number;
+  /** How far its clock was ahead of the hub's when it joined; null when it did not say. */
+  readonly clockOffsetMs: number | null;
   readonly instances: readonly InstanceProfile[];
 }
 

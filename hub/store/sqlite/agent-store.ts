@@ -8,21 +8,22 @@ interface AgentRow {
   version: string;
   revision: string;
   seen_at: number;
+  clock_offset_ms: number | null;
   instances: string;
 }
 
 export function sqliteAgentStore(db: SqliteDatabase, commit: GroupCommit): AgentStore {
-  const upsert = db.prepare<[string, string, string, number, string]>(`
-    INSERT INTO agent (id, version, revision, seen_at, instances) VALUES (?, ?, ?, ?, ?)
+  const upsert = db.prepare<[string, string, string, number, number | null, string]>(`
+    INSERT INTO agent (id, version, revision, seen_at, clock_offset_ms, instances) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (id) DO UPDATE SET version = excluded.version, revision = excluded.revision,
-      seen_at = excluded.seen_at, instances = excluded.instances`);
+      seen_at = excluded.seen_at, clock_offset_ms = excluded.clock_offset_ms, instances = excluded.instances`);
   const selectAll = db.prepare<[], AgentRow>('SELECT * FROM agent ORDER BY id');
   const remove = db.prepare<[string]>('DELETE FROM agent WHERE id = ?');
 
   return {
-    save: async ({ id, version, revision, seenAtMs, instances }) =>
+    save: async ({ id, version, revision, seenAtMs, clockOffsetMs, instances }) =>
       void (await commit.relaxed(() =>
-        upsert.run(id, version, revision, seenAtMs, JSON.stringify(instances)),
+        upsert.run(id, version, revision, seenAtMs, clockOffsetMs, JSON.stringify(instances)),
       )),
     all: async () =>
       selectAll.all().map((row) => ({
@@ -30,6 +31,7 @@ export function sqliteAgentStore(db: SqliteDatabase, commit: GroupCommit): Agent
         version: row.version,
         revision: row.revision,
         seenAtMs: row.seen_at,
+        clockOffsetMs: row.clock_offset_ms,
         instances: JSON.parse(row.instances) as InstanceProfile[],
       })),
     forget: async (agentId) => void (await commit.relaxed(() => remove.run(agentId))),

@@ -6,11 +6,12 @@ import Database from 'better-sqlite3';
 import { initial } from './migrations/0001-initial.js';
 import { nameOnce } from './migrations/0002-name-once.js';
 import { storage } from './migrations/0003-storage.js';
+import { agentClock } from './migrations/0004-agent-clock.js';
 
 export type SqliteDatabase = Database.Database;
 
 /** In the order in which they are applied. */
-export const MIGRATIONS = [initial, nameOnce, storage];
+export const MIGRATIONS = [initial, nameOnce, storage, agentClock];
 
 /** How many pages of the write-ahead log are gathered before they are moved into the database file. */
 const CHECKPOINT_PAGES = 4000;

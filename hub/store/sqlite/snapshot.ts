@@ -1,5 +1,6 @@
 /** The databases as they are at one moment, read beside the hub that goes on writing them, and what can be said of a
  *  database that nobody writes. */
+import { createHash } from 'node:crypto';
 import Database from 'better-sqlite3';
 import { accountsSchemaVersion } from './accounts/accounts-database.js';
 import { refusal, type SqliteDatabase, schemaVersion } from './database.js';
@@ -103,6 +104,46 @@ export function tasksByStatus(file: string): Record<string, number> {
         .map(({ status, tasks }) => [status, tasks]),
     ),
   );
+}
+
+/** The small contents in the database that are not what their names promise. */
+export function damagedSmallFiles(file: string): string[] {
+  return reading(file, (db) => {
+    const damaged: string[] = [];
+    const all = db.prepare<[], { digest: string; content: Buffer }>('SELECT digest, content FROM small_file');
+    for (const { digest, content } of all.iterate()) {
+      if (createHash('sha256').update(content).digest('hex') !== digest) damaged.push(digest);
+    }
+    return damaged;
+  });
+}
+
+/** Some of the tasks that name this content. */
+export function tasksNaming(file: string, digest: string, limit: number): string[] {
+  return reading(file, (db) =>
+    db
+      .prepare<[string, number], string>(
+        `SELECT DISTINCT task.id FROM task_file JOIN task ON task.seq = task_file.task_seq
+         WHERE task_file.digest = ? LIMIT ?`,
+      )
+      .pluck()
+      .all(digest, limit),
+  );
+}
+
+/** How far the clocks of agents were ahead when they last joined, as far as they said. */
+export function agentClocks(file: string): { readonly agentId: string; readonly offsetMs: number }[] {
+  return reading(file, (db) => {
+    const columns = db.pragma('table_info(agent)') as { name: string }[];
+    // A hub of before has not noted them.
+    if (!columns.some(({ name }) => name === 'clock_offset_ms')) return [];
+    return db
+      .prepare<[], { agentId: string; offsetMs: number }>(
+        `SELECT id AS agentId, clock_offset_ms AS offsetMs FROM agent
+         WHERE clock_offset_ms IS NOT NULL ORDER BY id`,
+      )
+      .all();
+  });
 }
 
 function reading<T>(file: string, look: (db: SqliteDatabase) => T): T {

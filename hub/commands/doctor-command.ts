@@ -1,0 +1,38 @@
+/** `workbench-hub doctor`. */
+import { EXIT } from '@workbench-hub/shared/runtime/run-program';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import type { Command } from 'commander';
+import { loadHubConfig } from '../config.js';
+import { examine } from './doctor/examine.js';
+import { type Finding, fault } from './doctor/finding.js';
+
+const SHOWN: Readonly<Record<Finding['state'], string>> = { OK: 'ok', WARNING: 'WARNING', FAULT: 'FAULT' };
+
+/** Adds `doctor` to the program. */
+export function doctorCommand(program: Command, environment: NodeJS.ProcessEnv): void {
+  program
+    .command('doctor')
+    .description(
+      'Looks at configuration, data, keys, certificate, disk and agents of a hub, whether or not it runs, and says what ' +
+        'is wrong and what to do. Changes nothing. Exits with 1 when there is a fault.',
+    )
+    .option('--deep', 'read every index and every byte that is kept, which takes long')
+    .option('--json', 'for programs')
+    .action(async ({ deep = false, json = false }: { deep?: boolean; json?: boolean }) => {
+      const { config: file } = program.opts<{ config?: string }>();
+      const loaded = loadHubConfig(file ?? null, environment);
+      const findings =
+        'faults' in loaded
+          ? loaded.faults.map((message) => fault('configuration', message, 'correct it'))
+          : await examine(loaded.config, { deep, clock: systemRuntime.clock });
+      const isSound = findings.every(({ state }) => state !== 'FAULT');
+      if (json) console.log(JSON.stringify({ ok: isSound, findings }, null, 2));
+      else for (const finding of findings) show(finding);
+      if (!isSound) process.exitCode = EXIT.CRASHED;
+    });
+}
+
+function show({ state, check, message, advice }: Finding): void {
+  console.log(`${SHOWN[state].padEnd(8)} ${check}: ${message}`);
+  if (advice !== undefined) console.log(`${' '.repeat(9)}-> ${advice}`);
+}

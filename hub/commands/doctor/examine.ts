@@ -1,0 +1,32 @@
+import { resolve } from 'node:path';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import type { HubConfig } from '../../config.js';
+import { lookAtCertificate, lookAtClocks, lookAtHub, lookAtKeyOfStorage } from './around.js';
+import { lookAtDataFolder } from './data-folder.js';
+import { type Finding, fault, ok } from './finding.js';
+import { lookAtWhatIsKept } from './kept.js';
+
+/** Looks at everything that has to do with the hub of this configuration, whether or not it runs. Changes nothing. */
+export async function examine(
+  config: HubConfig,
+  { deep, clock }: { readonly deep: boolean; readonly clock: Clock },
+): Promise<Finding[]> {
+  const findings: Finding[] = [ok('configuration', 'valid')];
+  const folder = await lookAtDataFolder(config);
+  if (folder === undefined) {
+    findings.push(
+      fault(
+        'dataDir',
+        `${resolve(config.dataDir)} is not there: no hub was ever started with this configuration`,
+        'name the configuration of the hub with --config, or start it',
+      ),
+    );
+  } else {
+    findings.push(...folder);
+    const kept = await lookAtWhatIsKept(config, deep);
+    findings.push(...kept, ...(await lookAtKeyOfStorage(config)));
+    if (kept[0]?.state === 'OK') findings.push(...lookAtClocks(config));
+  }
+  findings.push(...(await lookAtCertificate(config, clock)), ...(await lookAtHub(config)));
+  return findings;
+}

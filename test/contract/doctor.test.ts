@@ -1,0 +1,200 @@
+/** What `workbench-hub doctor` finds in a hub that is sound, and in hubs that are not. */
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { examine } from '@workbench-hub/hub/commands/doctor/examine';
+import type { Finding } from '@workbench-hub/hub/commands/doctor/finding';
+import { type HubConfig, hubConfigSchema } from '@workbench-hub/hub/config';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Api, base64 } from '../support/api.js';
+import { FakeAgent } from '../support/fake-agent.js';
+import { runCommand } from '../support/run-command.js';
+import { type RunningHub, startHub } from '../support/running-hub.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+let folder: TemporaryFolder;
+let dataDir: string;
+let hub: RunningHub | undefined;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  dataDir = join(folder.path, 'hub');
+});
+afterEach(async () => {
+  await hub?.stop();
+  hub = undefined;
+  await folder.remove();
+});
+
+/** Starts a hub, has it keep something, and stops it again. */
+async function hubThatWasThere(
+  work: (api: Api) => Promise<unknown> = async () => undefined,
+): Promise<HubConfig> {
+  const started = await startHub({ dataDir });
+  try {
+    await work(new Api(started));
+  } finally {
+    await started.stop();
+  }
+  return started.config;
+}
+
+const doctor = (config: HubConfig, deep = false) => examine(config, { deep, clock: systemRuntime.clock });
+
+const told = (findings: readonly Finding[]) =>
+  findings
+    .filter(({ state }) => state !== 'OK')
+    .map(({ state, check, message }) => `${state} ${check}: ${message}`);
+
+const large = () => ({ inputScripts: [{ content: base64(randomBytes(100_000)) }] });
+
+function contentFile(): string {
+  const contents = join(dataDir, 'files');
+  const name = readdirSync(contents, { recursive: true, encoding: 'utf8' }).find((path) =>
+    /[0-9a-f]{64}$/.test(path),
+  );
+  return join(contents, name ?? expect.fail('there is no content'));
+}
+
+describe('the doctor', () => {
+  it('finds nothing wrong with a sound hub, whether or not it runs, and changes nothing', async () => {
+    const config = await hubThatWasThere((api) => api.batchJob(large()));
+    // Beside a database that is read, SQLite makes what readers and writers share.
+    const kept = () => readdirSync(dataDir).filter((name) => !/-(wal|shm)$/.test(name));
+    const before = kept();
+    expect(told(await doctor(config, true))).toEqual([]);
+    expect(kept()).toEqual(before);
+
+    hub = await startHub({ dataDir });
+    const port = Number(new URL(hub.address).port);
+    const findings = await doctor({ ...config, server: { ...config.server, port } });
+    expect(told(findings)).toEqual([]);
+    expect(findings.at(-1)?.message).toBe(`a hub runs on this dataDir and answers on port ${port}`);
+  });
+
+  it('says when there is no hub at all', async () => {
+    const config = hubConfigSchema.parse({ dataDir, server: { port: 0 } });
+    expect(told(await doctor(config))).toEqual([
+      `FAULT dataDir: ${dataDir} is not there: no hub was ever started with this configuration`,
+    ]);
+  });
+
+  it('finds contents that are missing, cut short, or damaged, and the tasks that name them', async () => {
+    let id = '';
+    const config = await hubThatWasThere(async (api) => {
+      id = await api.batchJob(large());
+      await api.batchJob({ inputScripts: [{ content: base64('a small one') }] });
+    });
+    const path = contentFile();
+    const content = readFileSync(path);
+    const digest = path.slice(-64);
+    const damaged = Buffer.from(content);
+    damaged[5] = (damaged[5] ?? 0) ^ 1;
+    writeFileSync(path, damaged);
+    expect(told(await doctor(config))).toEqual([]);
+    const wrong = `FAULT contents: 1 contents are not as they should be: ${digest}`;
+    expect(told(await doctor(config, true))).toEqual([`${wrong} is damaged (task ${id})`]);
+    truncateSync(path, 50);
+    expect(told(await doctor(config))).toEqual([`${wrong} has 50 bytes instead of 100000 (task ${id})`]);
+    rmSync(path);
+    expect(told(await doctor(config))).toEqual([`${wrong} is missing (task ${id})`]);
+  });
+
+  it('reads encrypted contents, as long as there is the key', async () => {
+    const config = await hubThatWasThere(async (api) => {
+      const form = new FormData();
+      form.append('file', new Blob(['secret']), 'secret.wbpz');
+      await api.call('POST', '/api/2.0/storage/input/upload?encrypt=true', { raw: form as never });
+    });
+    expect(told(await doctor(config, true))).toEqual([]);
+    writeFileSync(join(dataDir, 'storage-key'), `${randomBytes(32).toString('base64')}\n`);
+    expect(told(await doctor(config, true)).join()).toMatch(/contents: 1 .* cannot be read: .*\.enc/);
+    rmSync(join(dataDir, 'storage-key'));
+    expect(told(await doctor(config, true))).toEqual(['WARNING storage key: there is none']);
+  });
+
+  it('finds databases that are damaged, missing, or of a newer hub', async () => {
+    const config = await hubThatWasThere((api) => api.simulateWork());
+    const database = join(dataDir, 'hub.sqlite');
+    const whole = readFileSync(database);
+    writeFileSync(database, whole.subarray(0, 20_480));
+    expect(told(await doctor(config)).join()).toMatch(/^FAULT database of tasks: .*hub.sqlite/);
+    const newer = Buffer.from(whole);
+    newer.writeUInt32BE(99, 60);
+    writeFileSync(database, newer);
+    expect(told(await doctor(config)).join()).toContain('has schema version 99');
+    rmSync(database);
+    expect(told(await doctor(config)).join()).toContain('FAULT database of tasks');
+  });
+
+  it('finds keys that others may read, and what a restore has left', async () => {
+    const config = await hubThatWasThere();
+    chmodSync(join(dataDir, 'storage-key'), 0o644);
+    mkdirSync(join(dataDir, 'replaced-2026-11-21T06-53-00Z'));
+    const findings = told(await doctor(config)).join('\n');
+    expect(findings).toContain(
+      `FAULT keys: ${join(dataDir, 'storage-key')} can be read by other users (mode 644)`,
+    );
+    expect(findings).toContain('WARNING restore: ');
+  });
+
+  it('finds a disk that is nearly full, and a port that another program has', async () => {
+    const config = await hubThatWasThere();
+    const other = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => other.once('listening', resolve));
+    const { port } = other.address() as AddressInfo;
+    const findings = told(
+      await doctor({
+        ...config,
+        server: { ...config.server, port },
+        health: { ...config.health, diskSpaceThreshold: Number.MAX_SAFE_INTEGER },
+      }),
+    );
+    await new Promise((resolve) => other.close(resolve));
+    expect(findings).toEqual([
+      expect.stringMatching(/^FAULT disk space: only .* are free$/),
+      `FAULT hub: no hub runs on this dataDir, and none could listen on 127.0.0.1:${port}: another program has the port`,
+    ]);
+  });
+
+  it('finds an agent whose clock is wrong', async () => {
+    hub = await startHub({ dataDir });
+    const agent = await FakeAgent.join(hub, { clockMs: Date.now() - 3_600_000 });
+    await agent.leave();
+    await expect
+      .poll(async () => told(await doctor(hub?.config as HubConfig)))
+      .toEqual([
+        expect.stringMatching(
+          /^WARNING clocks of agents: that of agent-1 was 3\d{3} s behind when it last joined$/,
+        ),
+      ]);
+  });
+
+  it('is a command, whose exit code tells whether there is a fault', async () => {
+    await hubThatWasThere();
+    const file = join(folder.path, 'hub.yaml');
+    writeFileSync(file, JSON.stringify({ dataDir, server: { port: 0 } }));
+    const run = (...words: string[]) =>
+      runCommand('hub/bin/workbench-hub.js', ['--config', file, 'doctor', ...words], { cwd: folder.path });
+    const sound = await run();
+    expect(sound.code, sound.stdout).toBe(0);
+    expect(sound.stdout).toContain('ok       database of tasks: whole');
+    writeFileSync(file, JSON.stringify({ dataDir, server: { port: 'x' } }));
+    const { code, stdout } = await run('--json');
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      ok: false,
+      findings: [{ check: 'configuration', state: 'FAULT', message: expect.stringContaining('server.port') }],
+    });
+  });
+});
