@@ -687,4 +687,53 @@ describe('stopping', () => {
     expect(await readFile(join(directory, 'data/spool/journal.jsonl'), 'utf8')).toBe('');
     expect(await readdir(join(directory, 'data'))).not.toContain('agent.lock');
   });
+
+  test('lets a running task end, begins nothing more, and waits until its result is with the hub', async () => {
+    hub.settles = false;
+    await startReadyAgent({ drainTimeout: '60s' });
+    const ref = newRef();
+    const go = join(directory, 'go');
+    hub.assign(ref, batchJob(`echo begun; until [ -e ${go} ]; do sleep 0.02; done; echo done > out.txt`));
+    await hub.receives('output');
+    const stopped = agent?.stop();
+    agent = null;
+    await hub.instanceBecomes(SIM, 'STOPPING');
+    const late = newRef();
+    hub.assign(late, batchJob('echo late'));
+    expect(await hub.ended(late)).toMatchObject({ outcome: 'RETURNED' });
+    hub.settle(late);
+    await writeFile(go, '');
+    expect(await hub.ended(ref)).toMatchObject({ outcome: 'OK', outputFiles: [{ path: 'out.txt' }] });
+    expect(hub.isJoined).toBe(true);
+    hub.settle(ref);
+    await stopped;
+    expect(await readFile(join(directory, 'data/spool/journal.jsonl'), 'utf8')).toBe('');
+  });
+
+  test('gives back what still runs when drainTimeout is over', async () => {
+    await startReadyAgent({ drainTimeout: '100ms' });
+    const ref = newRef();
+    hub.assign(ref, batchJob('echo begun; sleep 600'));
+    await hub.receives('output');
+    await agent?.stop();
+    agent = null;
+    expect(await hub.ended(ref)).toMatchObject({ outcome: 'RETURNED', message: 'the agent is stopping' });
+    expect(logLines.join('')).toContain('what still runs is given back: drainTimeout is over');
+  });
+
+  test('does not wait for a hub that is away: results stay in the spool', async () => {
+    await startReadyAgent({ drainTimeout: '60s' });
+    const ref = newRef();
+    const go = join(directory, 'go');
+    hub.assign(ref, batchJob(`echo begun; until [ -e ${go} ]; do sleep 0.02; done`));
+    await hub.receives('output');
+    const stopped = agent?.stop();
+    agent = null;
+    await hub.instanceBecomes(SIM, 'STOPPING');
+    await hub.stop();
+    await writeFile(go, '');
+    await stopped;
+    expect(await readFile(join(directory, 'data/spool/journal.jsonl'), 'utf8')).toContain(ref.taskId);
+    hub = await FakeHub.start();
+  });
 });

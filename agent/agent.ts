@@ -77,6 +77,7 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
         fileRoots: config.fileRoots,
         uncMounts: config.uncMounts,
         keepWorkingDirectories: config.keepWorkingDirectories,
+        drainTimeoutMs: config.drainTimeout,
         outputLimits: {
           totalBytes: config.limits.taskOutputs,
           fileBytes: config.limits.outputFile,

@@ -79,6 +79,7 @@ export const agentConfigSchema = z
     }),
     dataDir: z.string().min(1).default('./workbench-agent-data'),
     fileRoots: z.array(absolutePath).default([]),
+    drainTimeout: duration({ minMs: 0 }).prefault('0s'),
     keepWorkingDirectories: z.enum(KEEP_POLICIES).default('never'),
     uncMounts: z.record(z.string(), absolutePath).default({}),
     instances: z.array(instance).default([]),

@@ -84,8 +84,10 @@ interface Opened {
 /** Requests under way may go on for so long when the hub stops. */
 const STOP_GRACE_MS = 5000;
 
-/** A side sends a heartbeat six times within the time after which silence counts as death. */
+/** A side sends a heartbeat six times within the time after which silence counts as death, and so often in any case that
+ *  no proxy on the way takes the connection for idle: 60 s is what many allow. */
 const HEARTBEATS_PER_SILENCE = 6;
+const LONGEST_HEARTBEAT_INTERVAL_MS = 20_000;
 
 export function createHub(
   config: HubConfig,
@@ -146,7 +148,10 @@ export function createHub(
     );
     const files = measuredFiles(contents, metrics.files);
     const silenceLimitMs = config.agents.unreachableAfter;
-    const heartbeatIntervalMs = Math.ceil(silenceLimitMs / HEARTBEATS_PER_SILENCE);
+    const heartbeatIntervalMs = Math.min(
+      Math.ceil(silenceLimitMs / HEARTBEATS_PER_SILENCE),
+      LONGEST_HEARTBEAT_INTERVAL_MS,
+    );
     const engine = await createEngine({
       queue: store.queue,
       archive: store.archive,

@@ -34,5 +34,3 @@ export const ATTEMPT_LIFE = {
   },
   settle: { from: ['OUTSTANDING'], to: ['-'], by: 'settled of the hub' },
 } as const satisfies Life<AttemptPhase>;
-
-export type AttemptStep = keyof typeof ATTEMPT_LIFE;

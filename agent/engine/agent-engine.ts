@@ -1,5 +1,6 @@
 /** The agent without its adapters: instances, jobs, reports and the session with a hub, wired to each other. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Service } from '@workbench-hub/shared/runtime/service';
 import type { ContentCache } from '../core/ports/content-cache.js';
@@ -18,6 +19,8 @@ import type { InstanceSettings } from './supervisor.js';
 export interface EngineSettings extends BatchSettings {
   readonly instances: readonly InstanceSettings[];
   readonly taskLogLimitBytes: number;
+  /** How long a stop lets running attempts go on to their end. */
+  readonly drainTimeoutMs: number;
 }
 
 export interface EnginePorts {
@@ -34,7 +37,11 @@ export class AgentEngine implements Service {
   readonly name = 'agent engine';
   readonly #instances: Instances;
   readonly #jobs: Jobs;
+  readonly #reporting: Reporting;
   readonly #session: HubSession;
+  readonly #runtime: Runtime;
+  readonly #log: Logger;
+  readonly #drainTimeoutMs: number;
 
   constructor(settings: EngineSettings, ports: EnginePorts) {
     const { hub, programs, cache, workspace, spool, runtime, log } = ports;
@@ -79,7 +86,11 @@ export class AgentEngine implements Service {
     );
     this.#instances = instances;
     this.#jobs = jobs;
+    this.#reporting = reporting;
     this.#session = session;
+    this.#runtime = runtime;
+    this.#log = log;
+    this.#drainTimeoutMs = settings.drainTimeoutMs;
   }
 
   async start(): Promise<void> {
@@ -87,11 +98,34 @@ export class AgentEngine implements Service {
     await this.#session.start();
   }
 
-  /** Gives running attempts back, ends every instance, then leaves the hub. Reports that are not settled stay spooled. */
+  /** Lets running attempts go on for the drain time, gives back what runs then, ends every instance, then leaves the hub.
+   *  Reports that are not settled stay spooled. */
   async stop(): Promise<void> {
+    await this.#drain();
     this.#jobs.surrender();
     await this.#instances.stop();
     await this.#jobs.ended();
     await this.#session.stop();
+  }
+
+  /** Begins nothing more, and resolves when nothing runs and all that ended has reached the hub, as far as there is one;
+   *  or when the time for that is over. */
+  async #drain(): Promise<void> {
+    const running = this.#jobs.running().length;
+    if (this.#drainTimeoutMs === 0 || (running === 0 && this.#reporting.isDelivered)) return;
+    this.#log.info({ running, drainTimeoutMs: this.#drainTimeoutMs }, 'running tasks go on to their end');
+    this.#instances.drain();
+    const done = new AbortController();
+    const drained = this.#jobs.ended().then(() => this.#reporting.delivered());
+    const overdue = pause(this.#runtime.timers, this.#drainTimeoutMs, done.signal).then(
+      () =>
+        this.#log.warn(
+          { running: this.#jobs.running().length },
+          'what still runs is given back: drainTimeout is over',
+        ),
+      () => undefined,
+    );
+    await Promise.race([drained, overdue]);
+    done.abort(new Error('drained'));
   }
 }

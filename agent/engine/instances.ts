@@ -41,6 +41,12 @@ export class Instances {
     }
   }
 
+  /** Begins nothing more: each ends as soon as it has no task. Resolves at once. */
+  drain(): void {
+    this.#stopping = true;
+    for (const supervisor of this.#supervisors.values()) supervisor.command('stop');
+  }
+
   /** Ends all; resolves when no process of theirs is left. */
   async stop(): Promise<void> {
     this.#stopping = true;

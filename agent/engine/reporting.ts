@@ -31,6 +31,7 @@ export class Reporting {
   #connection: HubConnection | null = null;
   #uploading = 0;
   #uploads: (() => Promise<void>)[] = [];
+  #onDelivered: (() => void)[] = [];
 
   constructor(needs: ReportingNeeds) {
     this.#needs = needs;
@@ -48,6 +49,20 @@ export class Reporting {
 
   has(ref: AttemptRef): boolean {
     return this.#outstanding.has(attemptKey(ref));
+  }
+
+  /** Whether there is nothing to be delivered, or no hub to deliver it to. */
+  get isDelivered(): boolean {
+    return this.#outstanding.size === 0 || this.#connection === null;
+  }
+
+  /** Resolves when it {@link isDelivered}. */
+  async delivered(): Promise<void> {
+    if (!this.isDelivered) await new Promise<void>((resolve) => this.#onDelivered.push(resolve));
+  }
+
+  #tellDelivered(): void {
+    if (this.isDelivered) for (const resolve of this.#onDelivered.splice(0)) resolve();
   }
 
   /** Takes a report. It is outstanding from now on, and sent when a hub is joined. */
@@ -68,6 +83,7 @@ export class Reporting {
     this.#uploads = [];
     connection.ended.addEventListener('abort', () => {
       if (this.#connection === connection) this.#connection = null;
+      this.#tellDelivered();
     });
     for (const spooled of this.#outstanding.values()) this.#deliver(spooled, connection);
   }
@@ -85,6 +101,7 @@ export class Reporting {
     const spooled = this.#outstanding.get(key);
     if (!spooled) return;
     this.#outstanding.delete(key);
+    this.#tellDelivered();
     if (!counted) this.#needs.log.info({ ref }, 'the hub no longer expected this result and dropped it');
     this.#needs.spool.settle(spooled).catch((error: unknown) => {
       this.#needs.log.error({ err: error }, 'a settled report could not be removed from the spool');

@@ -255,7 +255,6 @@ function dialFailure(error: unknown, adviceOnSecret: string): string {
 function refusalText(code: Extract<HubMessage, { type: 'refused' }>['code'], message: string): string {
   switch (code) {
     case 'PROTOCOL_VERSION':
-      return `refused: ${message}; update the hub or this agent`;
     case 'AGENT_ID_NOT_PROVEN':
       return `refused: ${message}`;
     case 'AGENT_ID_TAKEN':

@@ -185,7 +185,7 @@ export class Agents {
         code: 'PROTOCOL_VERSION',
         message:
           `this hub speaks version ${AGENT_PROTOCOL_VERSIONS.join(', ')} of the agent protocol, agent ${agent.id} ` +
-          `version ${hello.protocolVersions.join(', ')}: update the older of the two`,
+          `version ${hello.protocolVersions.join(', ')}: update ${olderOf(hello)}`,
       };
     }
     const joined = this.#joined.get(agent.id);
@@ -300,4 +300,9 @@ export class Agents {
 
 function sharedVersions({ protocolVersions }: HelloMessage): number[] {
   return AGENT_PROTOCOL_VERSIONS.filter((version) => protocolVersions.includes(version));
+}
+
+/** Which of the two is the older one, in words. */
+function olderOf({ protocolVersions }: HelloMessage): string {
+  return Math.max(...protocolVersions) < Math.min(...AGENT_PROTOCOL_VERSIONS) ? 'the agent' : 'the hub';
 }

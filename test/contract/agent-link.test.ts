@@ -190,3 +190,14 @@ it('an agent that says nothing any more is given up after agents.unreachableAfte
   });
   await other.stop();
 });
+
+it('no proxy on the way takes the link for idle: heartbeats come every 20 s, however long the hub waits for agents', async () => {
+  const other = await startHub({ config: { agents: { unreachableAfter: '1h', leaseTimeout: '2h' } } });
+  const agent = await FakeAgent.connect(other);
+  expect(await agent.hear('welcome')).toMatchObject({
+    heartbeatIntervalMs: 20_000,
+    silenceLimitMs: 3_600_000,
+  });
+  await agent.leave();
+  await other.stop();
+});

@@ -7,6 +7,7 @@ import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { Api } from '../support/api.js';
@@ -50,6 +51,26 @@ describe('the start', () => {
     await first.stop();
     await (await startHub({ dataDir })).stop();
   });
+
+  it.each(['hub.sqlite', 'accounts.sqlite'])(
+    'is refused when a newer hub wrote %s, says what to do, and changes nothing',
+    async (name) => {
+      await (await startHub({ dataDir })).stop();
+      const newer = new Database(join(dataDir, name));
+      const version = newer.pragma('user_version', { simple: true });
+      newer.pragma('user_version = 99');
+      newer.close();
+      expect(await refusal({})).toMatch(
+        new RegExp(
+          `${name} has schema version 99, .*: start the newer hub .*, or restore a backup from before`,
+        ),
+      );
+      const again = new Database(join(dataDir, name));
+      again.pragma(`user_version = ${version}`);
+      again.close();
+      await (await startHub({ dataDir })).stop();
+    },
+  );
 
   it('that fails for another reason releases the database, too', async () => {
     await mkdir(dataDir, { recursive: true });

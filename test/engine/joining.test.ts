@@ -71,11 +71,17 @@ describe('an agent that joins', () => {
         type: 'refused',
         code: 'PROTOCOL_VERSION',
         message:
-          'this hub speaks version 1 of the agent protocol, agent agent-1 version 2, 3: update the older of the two',
+          'this hub speaks version 1 of the agent protocol, agent agent-1 version 2, 3: update the hub',
       },
     ]);
     expect(engine.instances.agents()).toEqual([]);
     expect(refusals()).toHaveLength(1);
+  });
+
+  it('that is older than the hub is told to be updated', async () => {
+    const agent = await SocketlessAgent.join(engine, { protocolVersions: [0] });
+    expect(agent.heard).toMatchObject([{ message: expect.stringMatching(/: update the agent$/) }]);
+    expect(refusals()).toMatchObject([{ message: expect.stringMatching(/: update the agent$/) }]);
   });
 
   it('is welcome when one of its versions is known', async () => {

@@ -125,18 +125,18 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
     create: async (ref) => {
       await write(disk, process);
       const directory: WorkingDirectory = {
-        files: `/work/${ref.taskId}`,
+        files: `/jobs/${ref.taskId}`,
         outputStorage: '/storage',
         variables: '/variables',
         placeFile: async (path) => {
           await write(disk, process);
-          return `/work/${path}`;
+          return `/jobs/${path}`;
         },
         placeScript: async (index) => {
           await write(disk, process);
           return `/scripts/${index}`;
         },
-        placeLocalFile: async (path) => `/work/${path}`,
+        placeLocalFile: async (path) => `/jobs/${path}`,
         writeVariables: async () => undefined,
         seal: async () => undefined,
         collect: async (into, _options, signal) => {

@@ -45,6 +45,8 @@ export class SimulatedAgent {
   #engine: AgentEngine | undefined;
   /** Of this process, by attempt: what it was assigned and has not reported. */
   #running = new Map<string, AttemptRef>();
+  /** It gives back what it runs, whether or not a hub is there to hear of it. */
+  #stopping = false;
   /** Of this process, by attempt: what it has reported, settled or not. */
   #reports = new Map<string, AttemptReport>();
   #unsettled = new Set<string>();
@@ -70,7 +72,8 @@ export class SimulatedAgent {
   holds(ref: AttemptRef): boolean {
     const key = attemptKey(ref);
     const kept = this.#kept.get(key);
-    return kept ? kept.outcome !== 'RETURNED' : this.alive && this.#running.has(key);
+    if (kept) return kept.outcome !== 'RETURNED';
+    return this.alive && !this.#stopping && this.#running.has(key);
   }
 
   /** How many attempts it holds, also while it is down. */
@@ -87,6 +90,7 @@ export class SimulatedAgent {
     this.#programs = new SimulatedPrograms(process, rules);
     const spool = simulatedSpool(this.disk, process);
     this.#running = new Map();
+    this.#stopping = false;
     this.#reports = new Map(spool.leftOver.map(({ report }) => [attemptKey(report), report]));
     this.#unsettled = new Set(this.#reports.keys());
     const ports = {
@@ -111,6 +115,7 @@ export class SimulatedAgent {
           cancelTimeoutMs: 5000,
         })),
         taskLogLimitBytes: 1000,
+        drainTimeoutMs: 0,
         fileRoots: [],
         uncMounts: {},
         keepWorkingDirectories: 'never',
@@ -129,6 +134,7 @@ export class SimulatedAgent {
   /** As SIGTERM; it is gone afterwards. */
   stop(): void {
     const process = this.#process;
+    this.#stopping = true;
     void this.#engine?.stop().then(() => process?.end());
   }
 

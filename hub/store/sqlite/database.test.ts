@@ -81,7 +81,7 @@ describe('opening the database', () => {
     newer.pragma('user_version = 99');
     newer.close();
     expect(refusal()).toMatch(
-      /hub[.]sqlite has schema version 99, this hub knows up to \d+: start the newer hub that wrote it, or restore a backup$/,
+      /hub[.]sqlite has schema version 99, this hub knows up to \d+: start the newer hub that wrote it, or restore a backup from before the update$/,
     );
     const untouched = new Database(file);
     expect(untouched.pragma('user_version', { simple: true })).toBe(99);

@@ -10,8 +10,8 @@ import { agentClock } from './migrations/0004-agent-clock.js';
 
 export type SqliteDatabase = Database.Database;
 
-/** In the order in which they are applied. */
-export const MIGRATIONS = [initial, nameOnce, storage, agentClock];
+/** In order; a released one never changes. */
+export const MIGRATIONS: readonly string[] = [initial, nameOnce, storage, agentClock];
 
 /** How many pages of the write-ahead log are gathered before they are moved into the database file. */
 const CHECKPOINT_PAGES = 4000;
@@ -69,7 +69,7 @@ export function migrate(db: SqliteDatabase, file: string, migrations: readonly s
   if (version > migrations.length) {
     throw new StartRefused(
       `the database ${file} has schema version ${version}, this hub knows up to ${migrations.length}: ` +
-        'start the newer hub that wrote it, or restore a backup',
+        'start the newer hub that wrote it, or restore a backup from before the update',
     );
   }
   for (const [index, migration] of migrations.entries()) {

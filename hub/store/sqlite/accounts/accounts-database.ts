@@ -8,14 +8,15 @@ import { agentCredentials } from './migrations/0001-agent-credentials.js';
 import { usersAndSessions } from './migrations/0002-users-and-sessions.js';
 import { personalTokens } from './migrations/0003-personal-tokens.js';
 
-const MIGRATIONS: readonly string[] = [agentCredentials, usersAndSessions, personalTokens];
+/** In order; a released one never changes. */
+export const ACCOUNTS_MIGRATIONS: readonly string[] = [agentCredentials, usersAndSessions, personalTokens];
 
 /** How long one process waits for the change of another. */
 const BUSY_TIMEOUT_MS = 5000;
 
 /** The schema version that this build writes. */
 export function accountsSchemaVersion(): number {
-  return MIGRATIONS.length;
+  return ACCOUNTS_MIGRATIONS.length;
 }
 
 /** Opens or makes the database, readable by this user only; `:memory:` is one that ends with the process. */
@@ -28,7 +29,7 @@ export function openAccountsDatabase(file: string): SqliteDatabase {
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
     db.pragma('foreign_keys = ON');
-    migrate(db, file, MIGRATIONS);
+    migrate(db, file, ACCOUNTS_MIGRATIONS);
     return db;
   } catch (error) {
     db?.close();

@@ -1,9 +1,9 @@
 import { mayTake } from '@workbench-hub/shared/domain/life';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe, expect, test } from 'vitest';
-import { AttemptRun } from '../engine/jobs/attempt-run.js';
-import type { Claim } from '../engine/supervisor.js';
-import { ATTEMPT_LIFE, type AttemptPhase } from './attempt-life.js';
+import { ATTEMPT_LIFE, type AttemptPhase } from '../../core/attempt-life.js';
+import type { Claim } from '../supervisor.js';
+import { AttemptRun } from './attempt-run.js';
 
 const REF = { taskId: '019c0000-0000-7000-8000-000000000001', attempt: 1, instanceId: 'sim-1' };
 

@@ -1,0 +1,225 @@
+/** A database of each earlier schema version is brought up to date with all that is in it. The earlier ones are made by the
+ *  migrations themselves, which therefore never change once they were released. */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import {
+  ACCOUNTS_MIGRATIONS,
+  openAccountsDatabase,
+} from '@workbench-hub/hub/store/sqlite/accounts/accounts-database';
+import {
+  MIGRATIONS,
+  migrate,
+  openDatabase,
+  type SqliteDatabase,
+} from '@workbench-hub/hub/store/sqlite/database';
+import { openSqliteStore } from '@workbench-hub/hub/store/sqlite/store';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import Database from 'better-sqlite3';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+let temporary: TemporaryFolder;
+let folder: string;
+beforeEach(async () => {
+  temporary = await temporaryFolder();
+  folder = temporary.path;
+});
+afterEach(() => temporary.remove());
+
+const versionsOf = (migrations: readonly string[]) => migrations.map((_, index) => index + 1);
+
+/** A database as the hub of this schema version left it: each row was put in when its version was the latest. */
+function makeDatabase(
+  file: string,
+  migrations: readonly string[],
+  rows: readonly (readonly string[])[],
+): void {
+  const db = new Database(file);
+  db.pragma('journal_mode = WAL');
+  db.pragma('foreign_keys = ON');
+  for (const version of versionsOf(migrations)) {
+    migrate(db, file, migrations.slice(0, version));
+    for (const sql of rows[version - 1] ?? []) db.exec(sql);
+  }
+  db.close();
+}
+
+/** Tables with their columns, and indexes with theirs. */
+function schemaOf(db: SqliteDatabase): unknown {
+  const tables = db
+    .prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+    .pluck()
+    .all() as string[];
+  return tables.map((table) => ({
+    table,
+    columns: db
+      .prepare('SELECT name, type, "notnull", dflt_value, pk FROM pragma_table_info(?) ORDER BY name')
+      .all(table),
+    indexes: db
+      .prepare(
+        `SELECT list.name, list."unique", list.partial, info.name AS column
+         FROM pragma_index_list(?) AS list JOIN pragma_index_info(list.name) AS info ORDER BY list.name, info.seqno`,
+      )
+      .all(table),
+  }));
+}
+
+function expectSound(db: SqliteDatabase): void {
+  expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
+  expect(db.pragma('foreign_key_check')).toEqual([]);
+}
+
+const DIGEST = 'd'.repeat(64);
+
+const TASK_COLUMNS = `seq, id, type, status, priority, requirement_id, requested_at, started_at, ended_at, attempt, agent_id,
+  instance_id, instance_version, instance_revision, batch_status, name, classifiers, job`;
+const SIMULATE = `'{"type":"SIMULATE_WORK","durationS":5}'`;
+
+/** What a hub of each schema version may have kept, in the words of that version. */
+const ROWS: readonly (readonly string[])[] = [
+  [
+    `INSERT INTO requirement VALUES (1, '[null,[]]')`,
+    `INSERT INTO task (${TASK_COLUMNS}) VALUES
+       (1, 'finished', 'EXECUTE_BATCH_JOB', 'FINISHED', 2, 1, 10, 20, 30, 1, 'a', 's', '9', '1', 'OK', 'Gear', '[]',
+        '{"type":"EXECUTE_BATCH_JOB","model":null,"scripts":[],"additionalFiles":[],"variables":[]}'),
+       (2, 'running', 'SIMULATE_WORK', 'RUNNING', 2, 1, 11, 21, NULL, 2, 'a', 's', '9', '1', NULL, NULL, '[]', ${SIMULATE}),
+       (3, 'waiting', 'SIMULATE_WORK', 'WAITING', 2, 1, 12, NULL, NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, '[]',
+        ${SIMULATE})`,
+    `INSERT INTO task_file (task_seq, role, position, path, digest, size_bytes) VALUES
+       (1, 'OUTPUT', 0, 'out.txt', '${DIGEST}', 3), (1, 'LOG', 0, NULL, '${DIGEST}', 3)`,
+    `INSERT INTO small_file VALUES ('${DIGEST}', 10, x'414243')`,
+    `INSERT INTO agent VALUES ('a', '1', '2', 15, '[{"id":"s","version":"9","revision":"1","labels":["gears"]}]')`,
+  ],
+  [],
+  [
+    `INSERT INTO stored_file VALUES ('INPUT', 'model', '${DIGEST}', 3, 0, NULL, 10, 99)`,
+    `INSERT INTO task_stored_file VALUES (1, 0, 'finished-result', 3)`,
+  ],
+  [],
+];
+
+const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
+  [`INSERT INTO agent_credential (agent_id, credential_hash, enrolled_at) VALUES ('a', 'hash', 10)`],
+  [
+    `INSERT INTO user VALUES ('anna', 'hash', '["ADMIN"]', 0, 'COMMAND', 10)`,
+    `INSERT INTO session VALUES ('s', 'anna', 10, 20)`,
+    `INSERT INTO refresh_token VALUES ('hash', 's', 0, 20)`,
+  ],
+  [`INSERT INTO personal_token VALUES ('t', 'hash', 'anna', 'ci', 'USER', 10, 20, NULL)`],
+];
+
+describe('the database of tasks', () => {
+  it('has rows of every schema version to be tried with', () => {
+    expect(ROWS).toHaveLength(MIGRATIONS.length);
+    expect(ACCOUNTS_ROWS).toHaveLength(ACCOUNTS_MIGRATIONS.length);
+  });
+
+  it.each(versionsOf(MIGRATIONS))(
+    'of schema version %d is brought up to date with its tasks',
+    async (version) => {
+      const file = join(folder, 'hub.sqlite');
+      makeDatabase(file, MIGRATIONS.slice(0, version), ROWS);
+      const store = openSqliteStore(file, systemRuntime.timers, pino({ level: 'silent' }));
+      try {
+        const { queue, archive } = store;
+        expect(await archive.find('finished')).toMatchObject({
+          status: 'FINISHED',
+          name: 'Gear',
+          batchExecutionStatus: 'OK',
+          instance: { id: 's', version: '9', revision: '1', agentId: 'a' },
+          requestedAtMs: 10,
+          startedAtMs: 20,
+          endedAtMs: 30,
+        });
+        const content = { digest: DIGEST, sizeBytes: 3 };
+        expect(await archive.filesOf('finished')).toEqual({
+          outputFiles: [{ path: 'out.txt', ...content }],
+          log: content,
+          ...(version < 3 ? {} : { storedFiles: [{ name: 'finished-result', sizeBytes: 3 }] }),
+        });
+        expect(await queue.runningOn('a')).toMatchObject([{ id: 'running', attempt: 2 }]);
+        expect(await queue.waitingGroups()).toHaveLength(1);
+        expect(await store.agents.all()).toMatchObject([{ id: 'a', seenAtMs: 15, instances: [{ id: 's' }] }]);
+        const named = await archive.list({ page: 0, size: 10, statuses: [], name: 'gear' });
+        expect(named.tasks.map(({ id }) => id)).toEqual(['finished']);
+
+        const instance = { id: 's', version: '9', revision: '1', agentId: 'a' };
+        const ref = { taskId: 'running', attempt: 2, instanceId: 's' };
+        expect(await queue.release([{ ref, loss: 'LOSS' }])).toEqual([true]);
+        expect(await queue.claim([{ taskId: 'waiting', instance, startedAtMs: 40 }])).toMatchObject([
+          { ref: { taskId: 'waiting', attempt: 1 } },
+        ]);
+        expect(await archive.remove(['finished'])).toEqual([true]);
+      } finally {
+        await store.close();
+      }
+      const fresh = openDatabase(join(folder, 'fresh.sqlite'));
+      const migrated = openDatabase(file);
+      expect(schemaOf(migrated)).toEqual(schemaOf(fresh));
+      expectSound(migrated);
+      migrated.close();
+      fresh.close();
+    },
+  );
+});
+
+describe('the database of users, sessions and credentials', () => {
+  it.each(versionsOf(ACCOUNTS_MIGRATIONS))(
+    'of schema version %d is brought up to date with all rows',
+    (version) => {
+      const file = join(folder, 'accounts.sqlite');
+      makeDatabase(file, ACCOUNTS_MIGRATIONS.slice(0, version), ACCOUNTS_ROWS);
+      const migrated = openAccountsDatabase(file);
+      const fresh = openAccountsDatabase(join(folder, 'fresh.sqlite'));
+      const tables = ['agent_credential', 'user', 'session', 'refresh_token', 'personal_token'];
+      const kept = tables.map((table) => migrated.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
+      expect(kept).toEqual([1, version > 1, version > 1, version > 1, version > 2].map(Number));
+      expect(schemaOf(migrated)).toEqual(schemaOf(fresh));
+      expectSound(migrated);
+      migrated.close();
+      fresh.close();
+    },
+  );
+
+  it('is refused when a newer hub wrote it, and left as it is', () => {
+    const file = join(folder, 'accounts.sqlite');
+    makeDatabase(file, ACCOUNTS_MIGRATIONS, ACCOUNTS_ROWS);
+    const newer = new Database(file);
+    newer.pragma('user_version = 99');
+    newer.close();
+    expect(() => openAccountsDatabase(file)).toThrow(
+      new StartRefused(
+        `the database ${file} has schema version 99, this hub knows up to ${ACCOUNTS_MIGRATIONS.length}: start the newer ` +
+          'hub that wrote it, or restore a backup from before the update',
+      ),
+    );
+    const untouched = new Database(file);
+    expect(untouched.pragma('user_version', { simple: true })).toBe(99);
+    untouched.close();
+  });
+});
+
+it('a migration that breaks off leaves nothing of itself, and is taken up again', () => {
+  const file = join(folder, 'hub.sqlite');
+  makeDatabase(file, MIGRATIONS, ROWS);
+  const db = new Database(file);
+  const before = schemaOf(db);
+  const next = 'CREATE TABLE added (id TEXT) STRICT;';
+  expect(() => migrate(db, file, [...MIGRATIONS, `${next} INSERT INTO nowhere VALUES (1);`])).toThrow(
+    'nowhere',
+  );
+  expect(db.pragma('user_version', { simple: true })).toBe(MIGRATIONS.length);
+  expect(schemaOf(db)).toEqual(before);
+  migrate(db, file, [...MIGRATIONS, next]);
+  expect(db.pragma('user_version', { simple: true })).toBe(MIGRATIONS.length + 1);
+  db.close();
+});
+
+/** The first characters of the SHA-256 of each. A new migration adds one; none ever changes. */
+it('no migration has changed since it was released', () => {
+  const digest = (sql: string) => createHash('sha256').update(sql).digest('hex').slice(0, 12);
+  expect(MIGRATIONS.map(digest)).toEqual(['260733b1a901', '8764fe7ab4f3', 'ff103d4debbc', 'ec5fdd8c5949']);
+  expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual(['3ac19432980a', '85f1e9eeac31', 'cd1bc72737cb']);
+});

@@ -1,0 +1,23 @@
+/** The units for systemd stop hub and agent as these need it. */
+import { readFileSync } from 'node:fs';
+import { agentConfigSchema } from '@workbench-hub/agent/config';
+import { expect, it } from 'vitest';
+
+const unit = (name: string) =>
+  readFileSync(new URL(`../../deploy/systemd/workbench-${name}.service`, import.meta.url), 'utf8');
+const setting = (name: string, key: string) => new RegExp(`^${key}=(.*)$`, 'm').exec(unit(name))?.[1];
+
+it.each(['hub', 'agent'])(
+  'the unit of the %s signals its main process alone, and starts it anew when it crashes',
+  (name) => {
+    expect(setting(name, 'KillMode')).toBe('mixed');
+    expect(setting(name, 'KillSignal')).toBeUndefined(); // SIGTERM
+    expect(setting(name, 'Restart')).toBe('on-failure');
+  },
+);
+
+it('the unit of the agent leaves it the time that a stop takes with the defaults', () => {
+  const { drainTimeout, instances } = agentConfigSchema.parse({ instances: [{ id: 'a', version: '1' }] });
+  const stopTimeout = instances[0]?.stopTimeout ?? 0;
+  expect(Number(setting('agent', 'TimeoutStopSec')) * 1000).toBeGreaterThan(drainTimeout + 2 * stopTimeout);
+});
