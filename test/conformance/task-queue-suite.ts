@@ -49,6 +49,8 @@ export function describeTaskQueue(open: OpenStore): void {
       expect(await store.archive.find(task.id)).toEqual(rest);
       const [claimed] = await store.queue.claim([{ taskId: task.id, instance: INSTANCE, startedAtMs: 1 }]);
       expect(claimed).toEqual({
+        priority: 'LOWEST',
+        requestedAtMs: task.requestedAtMs,
         ref: { taskId: task.id, attempt: 1, instanceId: 'sim-1' },
         agentId: 'agent-1',
         timeLimitS: 2_592_000,
