@@ -204,7 +204,7 @@ module.exports = {
     onlyIn(
       'sqlite-only-in-store',
       'better-sqlite3',
-      ['^hub/store/', '^test/bench/peers/'],
+      ['^hub/store/', '^test/bench/peers/', '^test/conformance/migrations[.]test[.]ts$'],
       'SQL stays in the store, in full view.',
     ),
     onlyIn(

@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { openAccountsDatabase } from '@workbench-hub/hub/store/sqlite/accounts/accounts-database';
+import { openDatabase } from '@workbench-hub/hub/store/sqlite/database';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
-import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { Api } from '../support/api.js';
@@ -53,11 +54,11 @@ describe('the start', () => {
   });
 
   it.each(['hub.sqlite', 'accounts.sqlite'])(
-    'is refused when a newer hub wrote %s, says what to do, and changes nothing',
+    'is refused when a newer hub wrote %s, and says what to do',
     async (name) => {
       await (await startHub({ dataDir })).stop();
-      const newer = new Database(join(dataDir, name));
-      const version = newer.pragma('user_version', { simple: true });
+      const open = name === 'hub.sqlite' ? openDatabase : openAccountsDatabase;
+      const newer = open(join(dataDir, name));
       newer.pragma('user_version = 99');
       newer.close();
       expect(await refusal({})).toMatch(
@@ -65,10 +66,6 @@ describe('the start', () => {
           `${name} has schema version 99, .*: start the newer hub .*, or restore a backup from before`,
         ),
       );
-      const again = new Database(join(dataDir, name));
-      again.pragma(`user_version = ${version}`);
-      again.close();
-      await (await startHub({ dataDir })).stop();
     },
   );
 
