@@ -39,7 +39,9 @@ describe.skipIf(process.platform !== 'linux')('in small, the workload', { timeou
     ['w4', 'tasks'],
   ])('%s measures hub and limit in turn, and what their processes use', async (name, figure) => {
     const { figures, processes } = await inSmall(name, ['hub', 'limit pipeline']);
-    expect(figures).toEqual(expect.arrayContaining([`hub: ${figure}`, `limit pipeline: ${figure}`]));
+    expect(figures).toEqual(
+      expect.arrayContaining([`hub: ${figure}`, 'hub: CPU for each task', `limit pipeline: ${figure}`]),
+    );
     expect(processes).toEqual(
       expect.arrayContaining(['hub: hub', 'limit pipeline: front', 'limit pipeline: worker']),
     );

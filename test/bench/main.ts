@@ -19,7 +19,7 @@ Options:
   --seed N      of the generated data, 42 by default
   --only A,B    of hub, peers and limits measures these alone, such as "hub,limit pipeline"
   --json FILE   also writes the figures there
-  --profile DIR w0 to w2 and w4: hub and agents leave profiles of what they computed there; they are slower then
+  --profile DIR w0 to w4: hub and agents leave profiles of what they computed there; they are slower then
   --plans       also shows query plans
 `;
 

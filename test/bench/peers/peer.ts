@@ -25,12 +25,12 @@ export interface PeerSetup {
   /** The server of its own that a peer has, ready to be used. */
   readonly startServer?: (folder: string, slots: number) => Promise<PeerServer>;
   /** See {@link Subject}. */
-  readonly share?: number;
+  readonly mostTasks?: number;
 }
 
 export function peerSubject(setup: PeerSetup): Subject {
-  const { name, missing = () => undefined, share = 1 } = setup;
-  return { name, missing, share, start: (options) => startPeer(setup, options) };
+  const { name, missing = () => undefined, mostTasks = Number.POSITIVE_INFINITY } = setup;
+  return { name, missing, mostTasks, start: (options) => startPeer(setup, options) };
 }
 
 async function startPeer(

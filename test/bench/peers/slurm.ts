@@ -21,7 +21,7 @@ export const slurm = peerSubject({
   peer: 'slurm',
   variant: 'slurmrestd',
   worker: false,
-  share: 1 / 40,
+  mostTasks: 100,
   missing,
   startServer,
 });

@@ -23,8 +23,8 @@ export interface RunningSubject {
 
 export interface Subject {
   readonly name: string;
-  /** How large a part of the tasks is enough, for those that would take minutes; by default all. */
-  readonly share?: number;
+  /** No more tasks than that, for those that would take minutes. */
+  readonly mostTasks?: number;
   /** What this machine lacks for it, in words; undefined when nothing. */
   missing(): string | undefined;
   /** Resolves when it takes tasks, and when those who execute them are ready. */
