@@ -256,6 +256,7 @@ export function createHub(
       tls: tls?.content ?? null,
       timers: runtime.timers,
       clock: runtime.clock,
+      newId: () => runtime.newId(),
       slowClients: config.limits,
       log,
       fetch: app.fetch,

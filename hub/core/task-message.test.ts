@@ -18,6 +18,7 @@ const base: Task = {
   attempt: 0,
   crashes: 0,
   losses: 0,
+  requestId: null,
   instance: null,
   batchExecutionStatus: null,
   message: null,

@@ -33,6 +33,8 @@ export interface Task {
   readonly startedAtMs: number | null;
   readonly endedAtMs: number | null;
   readonly timeLimitS: number | null;
+  /** Of the request that created it, as it stands in the logs; null of tasks from before these were kept. */
+  readonly requestId: string | null;
   /** Number of the latest attempt; 0 before the first. */
   readonly attempt: number;
   /** Attempts whose instance died under them. */

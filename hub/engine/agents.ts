@@ -144,12 +144,19 @@ export class Agents {
   }
 
   /** Sends a claimed task to its agent; false when the agent is away. */
-  assign({ ref, agentId, timeLimitS, job }: ClaimedTask): boolean {
+  assign({ ref, agentId, timeLimitS, job, requestId }: ClaimedTask): boolean {
     const joined = this.#joined.get(agentId);
     if (!joined) return false;
     const timeLimitMs = timeLimitS === null ? null : Math.min(timeLimitS * 1000, Number.MAX_SAFE_INTEGER);
     this.#options.output.expect(ref);
-    joined.session.send({ type: 'assign', ref, timeLimitMs, job } as HubMessage);
+    joined.session.send({
+      type: 'assign',
+      ref,
+      timeLimitMs,
+      job,
+      ...(requestId === null ? {} : { requestId }),
+    } as HubMessage);
+    this.#options.log.debug({ ...ref, agentId, requestId }, 'task is assigned');
     return true;
   }
 

@@ -114,14 +114,14 @@ export class Attempts {
         endedAtMs - (task.startedAtMs ?? endedAtMs),
       );
       if (consequence.ending.status === 'FINISHED') onFinished(task, endedAtMs);
-      log.debug({ ...ref, status: consequence.ending.status }, 'task ended');
+      log.debug({ ...ref, requestId: task.requestId, status: consequence.ending.status }, 'task ended');
       output.forget(task.id);
       results.announce(task.id);
       return true;
     }
     const [released] = await queue.release([{ ref, loss: consequence.loss }]);
     if (!released) return this.#refused(consequence.loss === 'LOSS' ? 'lose' : 'report', ref);
-    log.info({ ...ref, loss: consequence.loss }, 'task is given out again');
+    log.info({ ...ref, requestId: task.requestId, loss: consequence.loss }, 'task is given out again');
     output.forget(task.id);
     onWaiting(requirementKey(task.requirement));
     return true;

@@ -19,6 +19,7 @@ const RUNNING: Task = {
   attempt: 1,
   crashes: 0,
   losses: 0,
+  requestId: null,
   instance: null,
   batchExecutionStatus: null,
   message: null,

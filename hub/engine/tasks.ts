@@ -24,6 +24,8 @@ export interface TaskRequest {
   readonly classifiers: readonly Classifier[];
   readonly timeLimitS: number | null;
   readonly job: Job;
+  /** By which the request is known in the logs. */
+  readonly requestId?: string | null;
 }
 
 /** A file that a task produced. */
@@ -77,7 +79,14 @@ export class Tasks {
   }
 
   /** Puts a task into the queue; resolves when it is durable. Rejects with INVALID_INPUT and SHUTDOWN_PREPARED. */
-  async create({ name, creator, classifiers, timeLimitS, job }: TaskRequest): Promise<Task> {
+  async create({
+    name,
+    creator,
+    classifiers,
+    timeLimitS,
+    job,
+    requestId = null,
+  }: TaskRequest): Promise<Task> {
     const { runtime, queue, defaultVersion, onWaiting } = this.#options;
     this.refuseWhileLocked();
     const faults = this.classifierFaults(classifiers);
@@ -105,6 +114,7 @@ export class Tasks {
       instance: null,
       batchExecutionStatus: null,
       message: null,
+      requestId,
       job,
     };
     await queue.insert([task]);

@@ -18,6 +18,7 @@ import { answerLater, Later } from './later.js';
 import { loopbackOnly } from './loopback-only.js';
 import { OPENAPI_PATH } from './openapi.js';
 import { cors, isCookiePath, type Origins, refuseForeignOrigin } from './origins.js';
+import { requestIdOf } from './request-id.js';
 import { validated } from './validation.js';
 
 export interface AppOptions {
@@ -51,10 +52,11 @@ export function createApp(options: AppOptions): Hono {
 
   const writeLater = (context: Context, later: Later, metric: RouteMetrics): Response => {
     const { method, url } = context.req;
+    const requestId = requestIdOf((context.env as HttpBindings).incoming);
     return answerLater(
       later,
       context.env as HttpBindings,
-      (error) => laterErrorResponse(error, { method, url }, runtime, log),
+      (error) => laterErrorResponse(error, { method, url, requestId }, runtime, log),
       (status) => metric.answered(status, null),
     );
   };
@@ -79,7 +81,16 @@ export function createApp(options: AppOptions): Hono {
       const query = spec.query ? validated(spec.query, queryOf(context)) : undefined;
       spec.admit?.();
       const body = spec.body ? validated(spec.body, await read(context, spec.contents)) : undefined;
-      return handle({ params, query, body, context, caller, client, note: seen.note });
+      return handle({
+        params,
+        query,
+        body,
+        context,
+        caller,
+        client,
+        requestId: requestIdOf(incoming),
+        note: seen.note,
+      });
     };
 
     app.on(method, path, async (context) => {

@@ -53,6 +53,8 @@ export interface EndpointInput<Params, Query, Body> {
   readonly caller: Caller;
   /** From where. */
   readonly client: Client;
+  /** By which it is known in the logs. */
+  readonly requestId: string | null;
   /** For what the audit log shall say of this request beyond what is seen from outside. */
   readonly note: AuditNote;
 }

@@ -7,6 +7,7 @@ import type { Clock, Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { type ErrorCode, HubError } from '../core/errors.js';
+import { requestIdOf } from './request-id.js';
 
 const STATUS_OF: Readonly<Record<ErrorCode, ContentfulStatusCode>> = {
   INVALID_INPUT: 400,
@@ -55,7 +56,7 @@ export function errorResponse(error: unknown, context: Context, runtime: Runtime
   const { status, message } =
     !(error instanceof HubError) && req.raw.signal.aborted
       ? brokenOff(req.path, log)
-      : faultOf(error, req, runtime, log);
+      : faultOf(error, { method: req.method, path: req.path, requestId: ofContext(context) }, runtime, log);
   if (leavesBodyUnread(context)) context.header('Connection', 'close');
   for (const [name, value] of Object.entries(headersOf(error))) context.header(name, value);
   return context.json(errorBody(runtime.clock, status, message, pathOf(req.url)), status);
@@ -64,12 +65,16 @@ export function errorResponse(error: unknown, context: Context, runtime: Runtime
 /** The same for an answer that comes when the context of its request is gone. */
 export function laterErrorResponse(
   error: unknown,
-  { method, url }: { readonly method: string; readonly url: string },
+  {
+    method,
+    url,
+    requestId,
+  }: { readonly method: string; readonly url: string; readonly requestId: string | null },
   runtime: Runtime,
   log: Logger,
 ): Response {
   const path = pathOf(url);
-  const { status, message } = faultOf(error, { method, path }, runtime, log);
+  const { status, message } = faultOf(error, { method, path, requestId }, runtime, log);
   return Response.json(errorBody(runtime.clock, status, message, path), {
     status,
     headers: headersOf(error),
@@ -82,6 +87,11 @@ function leavesBodyUnread(context: Context): boolean {
   if (!incoming || incoming.complete) return false;
   const { 'content-length': length, 'transfer-encoding': coding } = incoming.headers;
   return coding !== undefined || Number(length ?? 0) > SMALL_REST_BYTES;
+}
+
+function ofContext({ env }: Context): string | null {
+  const { incoming } = env as Partial<HttpBindings>;
+  return incoming ? requestIdOf(incoming) : null;
 }
 
 function headersOf(error: unknown): Record<string, string> {
@@ -109,13 +119,17 @@ function brokenOff(path: string, log: Logger): Fault {
 
 function faultOf(
   error: unknown,
-  { method, path }: { readonly method: string; readonly path: string },
+  {
+    method,
+    path,
+    requestId,
+  }: { readonly method: string; readonly path: string; readonly requestId: string | null },
   runtime: Runtime,
   log: Logger,
 ): Fault {
   if (error instanceof HubError) return { status: statusOf(error), message: error.message };
   const reference = runtime.newId();
-  log.error({ err: error, reference, method, path }, 'unexpected error');
+  log.error({ err: error, reference, requestId, method, path }, 'unexpected error');
   return { status: 500, message: `unexpected error; the log of the hub tells more under ${reference}` };
 }
 

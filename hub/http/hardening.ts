@@ -3,6 +3,7 @@
  */
 import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
+import { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
 
 const EVERYWHERE = {
   'x-content-type-options': 'nosniff',
@@ -52,6 +53,8 @@ export class HardenedResponse extends ServerResponse<IncomingMessage> implements
     let fixed = isDocs ? BLOCK_OF_DOCS : BLOCK_OF_DATA;
     if (!isDocs && choosesCaching(headers)) fixed = fixed.replace(NO_STORE, '');
     if ((socket as TLSSocket).encrypted) fixed += BLOCK_OF_TLS;
+    const requestId = requestIdOf(this.req);
+    if (requestId !== null) fixed += `${REQUEST_ID_HEADER}: ${requestId}\r\n`;
     storeHead.call(this, statusLine + fixed, headers);
   }
 }

@@ -56,7 +56,7 @@ const PREFLIGHT = {
   'access-control-allow-headers': 'Authorization, Content-Type, Range',
   'access-control-max-age': '600',
 };
-const EXPOSED = 'Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, Location';
+const EXPOSED = 'Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, Location, X-Request-Id';
 
 /** Lets pages of these origins read the answers. The headers go to the answer of Node, since some answers are written
  *  when the request is no longer handled. */

@@ -20,6 +20,7 @@ interface ResultRequest {
 interface CreationRequest<Body> {
   readonly body: Body;
   readonly caller: Caller;
+  readonly requestId: string | null;
 }
 
 export interface TaskRequests {
@@ -51,11 +52,16 @@ export interface TaskRequestsOptions {
 }
 
 export function taskRequests({ tasks, files, storage, limits }: TaskRequestsOptions): TaskRequests {
-  const head = ({ body, caller }: CreationRequest<SimulateWorkRequest | ExecuteBatchJobRequest>) => ({
+  const head = ({
+    body,
+    caller,
+    requestId,
+  }: CreationRequest<SimulateWorkRequest | ExecuteBatchJobRequest>) => ({
     name: body.name ?? null,
     creator: creatorOf(caller),
     classifiers: body.classifiers ?? [],
     timeLimitS: body.timeLimit ?? null,
+    requestId,
   });
   const atTheEnd = (
     { params: { id }, query: { timeout } }: ResultRequest,

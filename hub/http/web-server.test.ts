@@ -23,6 +23,7 @@ beforeEach(async () => {
     log: { info: () => undefined, debug: () => undefined } as unknown as Logger,
     timers: runtime.timers,
     clock: runtime.clock,
+    newId: runtime.newId,
     fetch: (request) => {
       asked++;
       return answer(request);

@@ -8,6 +8,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { HardenedResponse } from './hardening.js';
+import { nameRequest } from './request-id.js';
 import { type SlowClientLimits, SlowClients } from './slow-clients.js';
 import {
   MAX_HEADERS,
@@ -29,6 +30,8 @@ export interface WebServerOptions {
   readonly fetch: (request: Request) => Response | Promise<Response>;
   readonly timers: Timers;
   readonly clock: Clock;
+  /** Gives names to requests that come without one. */
+  readonly newId: () => string;
   /** Sees every request first; true when it takes it. */
   readonly first: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
@@ -69,6 +72,7 @@ export function webServer(options: WebServerOptions): WebServer {
   });
   const serve = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
+    nameRequest(request, options.newId);
     underWay.set(socket, (underWay.get(socket) ?? 0) + 1);
     response.once('close', () => {
       const left = (underWay.get(socket) ?? 1) - 1;

@@ -143,6 +143,8 @@ export const hubMessage = z.discriminatedUnion('type', [
     ref: attemptRef,
     timeLimitMs: z.int().positive().nullable(),
     job: jobSchema,
+    /** By which the request that created the task is known in the logs. Absent from older hubs. */
+    requestId: z.string().max(200).optional(),
   }),
   /** End this attempt if it runs; it is reported as CANCELED. */
   z.object({ type: z.literal('cancel'), ref: attemptRef }),

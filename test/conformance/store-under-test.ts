@@ -50,6 +50,7 @@ export function newTask(rest: Partial<NewTask> = {}): NewTask {
     attempt: 0,
     crashes: 0,
     losses: 0,
+    requestId: null,
     instance: null,
     batchExecutionStatus: null,
     message: null,

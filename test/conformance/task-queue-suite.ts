@@ -36,6 +36,7 @@ export function describeTaskQueue(open: OpenStore): void {
         requirement: { version: '9.*', labels: ['gears', 'linux'] },
         priority: 'LOWEST',
         timeLimitS: 2_592_000,
+        requestId: 'request-7',
         job: {
           type: 'EXECUTE_BATCH_JOB',
           model: { kind: 'CONTENT', path: 'model.wbpz', ...fileOf('model') },
@@ -51,6 +52,7 @@ export function describeTaskQueue(open: OpenStore): void {
       expect(claimed).toEqual({
         priority: 'LOWEST',
         requestedAtMs: task.requestedAtMs,
+        requestId: 'request-7',
         ref: { taskId: task.id, attempt: 1, instanceId: 'sim-1' },
         agentId: 'agent-1',
         timeLimitS: 2_592_000,

@@ -28,6 +28,8 @@ export interface Assignment {
   readonly ref: AttemptRef;
   readonly timeLimitMs: number | null;
   readonly job: Job;
+  /** By which the request that created the task is known in the logs, as far as the hub says. */
+  readonly requestId?: string | undefined;
 }
 
 export type HubRequest =

@@ -19,14 +19,17 @@ export class AttemptRun {
   readonly ref: AttemptRef;
   readonly claim: Claim;
   readonly timeLimitMs: number | null;
+  /** What its log lines carry: task, attempt, instance, and the request that created the task. */
+  readonly names: AttemptRef & { readonly requestId?: string };
   /** Of its scripts' output; null while nothing keeps it. */
   taskLog: TaskLog | null = null;
   readonly #abort = new AbortController();
   #endReason: EndReason | null = null;
   #phase: AttemptPhase = targetOf(ATTEMPT_LIFE.begin);
 
-  constructor(ref: AttemptRef, claim: Claim, timeLimitMs: number | null) {
+  constructor(ref: AttemptRef, claim: Claim, timeLimitMs: number | null, requestId?: string) {
     this.ref = ref;
+    this.names = requestId === undefined ? ref : { ...ref, requestId };
     this.claim = claim;
     this.timeLimitMs = timeLimitMs;
   }

@@ -41,11 +41,11 @@ export class Jobs {
     return [...this.#running.values()].map(({ run }) => run.ref);
   }
 
-  assign({ ref, job, timeLimitMs }: Assignment): void {
+  assign({ ref, job, timeLimitMs, requestId }: Assignment): void {
     const { instances, reporting, log } = this.#needs;
     const phase = this.#phaseOf(ref);
     if (!mayTake<AttemptPhase>(ATTEMPT_LIFE.begin, phase)) {
-      log.warn({ ...ref, phase }, 'this attempt was assigned before; it is not begun twice');
+      log.warn({ ...ref, requestId, phase }, 'this attempt was assigned before; it is not begun twice');
       return;
     }
     const claim = this.#stopping ? undefined : instances.claim(ref.instanceId, ref.taskId);
@@ -54,7 +54,8 @@ export class Jobs {
       reporting.add({ report: attemptReport(ref, { outcome: 'RETURNED', message }), folder: null });
       return;
     }
-    const run = new AttemptRun(ref, claim, timeLimitMs);
+    const run = new AttemptRun(ref, claim, timeLimitMs, requestId);
+    log.debug(run.names, 'an attempt begins');
     this.#running.set(attemptKey(ref), { run, ended: this.#run(run, job) });
   }
 
@@ -91,7 +92,7 @@ export class Jobs {
   #end(run: AttemptRun, reason: EndReason): void {
     if (run.end(reason)) return;
     this.#needs.log.info(
-      { ...run.ref, reason, phase: run.phase },
+      { ...run.names, reason, phase: run.phase },
       'a step that an attempt cannot take was refused',
     );
   }
@@ -119,9 +120,10 @@ export class Jobs {
     try {
       log = await taskLog.finish();
     } catch (error) {
-      this.#needs.log.error({ err: error, taskId: run.ref.taskId }, "a task's log could not be kept");
+      this.#needs.log.error({ err: error, ...run.names }, "a task's log could not be kept");
     }
     const report = attemptReport(run.ref, ending, { outputFiles, log, storedFiles });
+    this.#needs.log.debug({ ...run.names, outcome: ending.outcome }, 'an attempt has ended');
     const folderName = await folder.nameIfOpened();
     this.#running.delete(attemptKey(run.ref));
     run.claim.release(ending.outcome === 'OK' || ending.outcome === 'ERROR');
@@ -153,16 +155,15 @@ export class Jobs {
       await taskLog.abandon();
       await folder.discardIfOpened();
     } catch (error) {
-      this.#needs.log.warn({ err: error }, 'what an attempt left in the spool is removed at the next start');
+      this.#needs.log.warn(
+        { err: error, ...run.names },
+        'what an attempt left in the spool is removed at the next start',
+      );
     }
     const report = attemptReport(run.ref, ending);
-    const { taskId, instanceId } = run.ref;
     if (run.endReason === null) {
       const reason = ending.message ?? '';
-      this.#needs.log.error(
-        { taskId, instance: instanceId, reason },
-        'a task was given back: the host is at fault',
-      );
+      this.#needs.log.error({ ...run.names, reason }, 'a task was given back: the host is at fault');
       // Before the report: what it frees must not look ready for the next task.
       this.#needs.instances.rest(reason);
     }

@@ -24,6 +24,7 @@ export interface ClaimedTask {
   readonly timeLimitS: number | null;
   readonly priority: Priority;
   readonly requestedAtMs: number;
+  readonly requestId: string | null;
   readonly job: Job;
 }
 

@@ -7,11 +7,12 @@ import { initial } from './migrations/0001-initial.js';
 import { nameOnce } from './migrations/0002-name-once.js';
 import { storage } from './migrations/0003-storage.js';
 import { agentClock } from './migrations/0004-agent-clock.js';
+import { requestId } from './migrations/0005-request-id.js';
 
 export type SqliteDatabase = Database.Database;
 
 /** In order; a released one never changes. */
-export const MIGRATIONS: readonly string[] = [initial, nameOnce, storage, agentClock];
+export const MIGRATIONS: readonly string[] = [initial, nameOnce, storage, agentClock, requestId];
 
 /** How many pages of the write-ahead log are gathered before they are moved into the database file. */
 const CHECKPOINT_PAGES = 4000;

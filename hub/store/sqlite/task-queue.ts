@@ -35,6 +35,7 @@ interface ClaimedRow {
   time_limit_s: number | null;
   priority: number;
   requested_at: number;
+  request_id: string | null;
   job: string;
 }
 
@@ -58,8 +59,8 @@ export function sqliteTaskQueue(
   const selectRequirement = db.prepare<[string], { id: number }>('SELECT id FROM requirement WHERE key = ?');
   const insertTask = db.prepare(`
     INSERT INTO task (seq, id, type, status, priority, requirement_id, requested_at, time_limit_s, creator, name,
-                      classifiers, job)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+                      classifiers, job, request_id)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertFile = db.prepare(
     `INSERT INTO task_file (task_seq, role, position, path, digest, size_bytes, encrypted)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -87,7 +88,7 @@ export function sqliteTaskQueue(
     UPDATE task SET ${to(claim)}, attempt = attempt + 1, started_at = ?, agent_id = ?, instance_id = ?,
                     instance_version = ?, instance_revision = ?
     WHERE id = ? AND ${from(claim)}
-    RETURNING seq, attempt, time_limit_s, priority, requested_at, job`);
+    RETURNING seq, attempt, time_limit_s, priority, requested_at, request_id, job`);
   const adoptTask = db.prepare<[Record<string, unknown>], { seq: number }>(`
     UPDATE task SET ${to(adopt)}, attempt = @attempt, started_at = @startedAtMs, agent_id = @agentId,
                     instance_id = @instanceId, instance_version = @version, instance_revision = @revision
@@ -152,6 +153,7 @@ export function sqliteTaskQueue(
       task.name,
       JSON.stringify(task.classifiers),
       JSON.stringify(task.job),
+      task.requestId,
     );
     for (const [position, file] of filesOfJob(task.job).entries())
       nameFile(seq, 'INPUT', position, null, file);
@@ -176,6 +178,7 @@ export function sqliteTaskQueue(
         timeLimitS: row.time_limit_s,
         priority: priorityOfRank(row.priority),
         requestedAtMs: row.requested_at,
+        requestId: row.request_id,
         job: JSON.parse(row.job) as Job,
       },
     ];
