@@ -1,5 +1,6 @@
 /** A file of JSON lines that is only added to. What is written in one turn of the event loop goes to disk in one write;
  *  it is there when the process ends, whatever ends it, but not necessarily after a loss of power. */
+import { fstatSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
@@ -11,8 +12,6 @@ interface Waiting {
 
 /** How long a line that has time waits at most for another one. */
 const IN_TIME_MS = 100;
-/** How often it is looked whether the file is still there. */
-const LOOK_EVERY_MS = 1000;
 
 export class Journal {
   readonly #path: string;
@@ -27,7 +26,6 @@ export class Journal {
   #waiting: Waiting[] = [];
   #writing: Promise<void> | undefined;
   #inTime: Timer | undefined;
-  #lookedAtMs = Number.NEGATIVE_INFINITY;
   /** A write failed, and may have left half a line. */
   #torn = false;
 
@@ -100,14 +98,6 @@ export class Journal {
     });
   }
 
-  /** Somebody took the file away: what is written to it would be lost with this process. */
-  async #openAgainIfGone(): Promise<void> {
-    const nowMs = this.#runtime.clock.monotonicMs();
-    if (nowMs - this.#lookedAtMs < LOOK_EVERY_MS) return;
-    this.#lookedAtMs = nowMs;
-    if ((await this.#file?.stat())?.nlink === 0) await this.#compact();
-  }
-
   async #writeAll(): Promise<void> {
     while (this.#lines.length > 0) {
       const bytes = Buffer.from(`${this.#torn ? '\n' : ''}${this.#lines.join('\n')}\n`);
@@ -115,7 +105,9 @@ export class Journal {
       this.#lines = [];
       this.#waiting = [];
       try {
-        await this.#openAgainIfGone();
+        // Somebody took it away: what is written to it would be lost with this process. (What the system knows of an open
+        // file it says at once; asking beside this thread would cost more than the write.)
+        if (this.#file && fstatSync(this.#file.fd).nlink === 0) await this.#compact();
         await this.#file?.appendFile(bytes);
         this.#torn = false;
         this.#sizeBytes += bytes.length;
