@@ -14,7 +14,7 @@ import type {
 import type { WaitingTask } from '../../core/rank.js';
 import { type NewTask, TASK_LIFE } from '../../core/task.js';
 import type { SqliteDatabase } from './database.js';
-import type { Endings } from './endings.js';
+import { type Endings, noteEndings } from './endings.js';
 import type { GroupCommit } from './group-commit.js';
 import type { TaskLists } from './lists/task-lists.js';
 import type { NameTable } from './stored-names.js';
@@ -245,19 +245,21 @@ export function sqliteTaskQueue(
     },
     claim: (claims) => commit.relaxed(() => claims.flatMap(claimOne)),
     adopt: (held) => commit.durable(() => held.map(adoptOne)),
-    end: async (ended) => {
-      const written = commit.durable(() => ended.map(endOne));
-      for (const { ref } of ended) endings.set(ref.taskId, written);
-      try {
-        return await written;
-      } finally {
-        for (const { ref } of ended) if (endings.get(ref.taskId) === written) endings.delete(ref.taskId);
-      }
-    },
+    end: (ended) =>
+      noteEndings(
+        endings,
+        ended.map(({ ref }) => ref.taskId),
+        commit.durable(() => ended.map(endOne)),
+      ),
     release: (released) => commit.durable(() => released.map(releaseOne)),
     cancel: (taskIds, statusesBefore, endedAtMs) => {
       const statuses = JSON.stringify(statusesBefore);
-      return commit.durable(() => taskIds.map((id) => noted(cancelTask.get(endedAtMs, id, statuses))));
+      const cancelOne = (id: string) => noted(cancelTask.get(endedAtMs, id, statuses));
+      return noteEndings(
+        endings,
+        taskIds,
+        commit.durable(() => taskIds.map(cancelOne)),
+      );
     },
     runningOn: async (agentId) => selectRunning.all(agentId).map(taskOfRow),
     agentsWithRunning: async () => selectAgents.all().map(({ agent_id }) => agent_id),
