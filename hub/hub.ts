@@ -111,6 +111,7 @@ export function createHub(
     });
     const undo: (() => unknown)[] = [() => store.close()];
     try {
+      await store.syncLeftOver();
       const db = openAccountsDatabase(accountsFileOf(config));
       undo.push(() => db.close());
       const credentials = new AgentCredentials({

@@ -22,6 +22,9 @@ export interface Store {
   readonly agents: AgentStore;
   readonly smallFiles: SmallFiles;
   readonly storedNames: StoredNames;
+  /** Syncs what an earlier process wrote and may not have lived to sync. Whoever reads the store before this has resolved
+   *  may be shown what a loss of power takes back. */
+  syncLeftOver(): Promise<void>;
   /** Writes what waits and closes the file. */
   close(): Promise<void>;
 }
@@ -34,6 +37,7 @@ export function openSqliteStore(file: string, timers: Timers, log: Logger, watch
   const lists = new TaskLists({ file, timers, log });
   return {
     ...storeOver(db, commit, lists),
+    syncLeftOver: wal.sync,
     close: async () => {
       commit.flush();
       await commit.synced();
@@ -45,7 +49,11 @@ export function openSqliteStore(file: string, timers: Timers, log: Logger, watch
 }
 
 /** The ports over a database that is open. */
-export function storeOver(db: SqliteDatabase, commit: GroupCommit, lists: TaskLists): Omit<Store, 'close'> {
+export function storeOver(
+  db: SqliteDatabase,
+  commit: GroupCommit,
+  lists: TaskLists,
+): Omit<Store, 'syncLeftOver' | 'close'> {
   const endings: Endings = new Map();
   const names = nameTable(db);
   return {

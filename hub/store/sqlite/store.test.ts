@@ -1,0 +1,113 @@
+import { requirementKey } from '@workbench-hub/shared/domain/classifier';
+import { openLog } from '@workbench-hub/shared/runtime/logger';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { describe, expect, it } from 'vitest';
+import { type NewTask, NO_FILES } from '../../core/task.js';
+import { openSimulatedStore } from './fixtures/simulated-store.js';
+
+const { log } = openLog({ name: 'test', level: 'silent', file: null });
+const NO_REQUIREMENT = { version: null, labels: [] };
+
+function newTask(): NewTask {
+  return {
+    id: systemRuntime.newId(),
+    type: 'SIMULATE_WORK',
+    name: null,
+    creator: null,
+    requestId: null,
+    classifiers: [],
+    requirement: NO_REQUIREMENT,
+    priority: 'NORMAL',
+    status: 'WAITING',
+    requestedAtMs: 1,
+    startedAtMs: null,
+    endedAtMs: null,
+    timeLimitS: null,
+    attempt: 0,
+    crashes: 0,
+    losses: 0,
+    instance: null,
+    batchExecutionStatus: null,
+    message: null,
+    job: { type: 'SIMULATE_WORK', durationS: 1 },
+  };
+}
+
+/** A store whose disk syncs when the test says so. */
+function openStore() {
+  let syncs: (() => void)[] = [];
+  let isSlow = false;
+  const store = openSimulatedStore(
+    null,
+    {
+      sync: () => (isSlow ? new Promise((resolve) => syncs.push(resolve)) : Promise.resolve()),
+      refusal: () => undefined,
+      onCommit: () => undefined,
+      onSyncFailed: () => undefined,
+    },
+    systemRuntime.timers,
+    log,
+  );
+  return {
+    ...store,
+    slow: () => {
+      isSlow = true;
+    },
+    sync: () => {
+      for (const end of syncs) end();
+      syncs = [];
+    },
+  };
+}
+
+const INSTANCE = { id: 'sim-1', version: '1', revision: '1', agentId: 'agent-1' };
+
+describe('what an earlier process wrote', () => {
+  it('is synced before the hub goes on', async () => {
+    const store = openStore();
+    store.slow();
+    let isSafe = false;
+    const synced = store.syncLeftOver().then(() => {
+      isSafe = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isSafe).toBe(false);
+    store.sync();
+    await synced;
+  });
+});
+
+describe('an end that may still be lost', () => {
+  const ends = {
+    cancel: ({ queue }: ReturnType<typeof openStore>, taskId: string) =>
+      queue.cancel([taskId], ['RUNNING'], 5),
+    report: ({ queue }: ReturnType<typeof openStore>, taskId: string) => {
+      const ref = { taskId, attempt: 1, instanceId: INSTANCE.id };
+      const ending = { batchExecutionStatus: null, message: null, files: NO_FILES };
+      return queue.end([{ ref, ending: { ...ending, status: 'FINISHED' }, endedAtMs: 5 }]);
+    },
+  };
+
+  it.each(['cancel', 'report'] as const)('by a %s is shown to nobody before it is synced', async (by) => {
+    const store = openStore();
+    const { id } = newTask();
+    await store.queue.insert([{ ...newTask(), id }]);
+    expect(await store.queue.waitingGroups()).toEqual([requirementKey(NO_REQUIREMENT)]);
+    await store.queue.claim([{ taskId: id, instance: INSTANCE, startedAtMs: 2 }]);
+
+    store.slow();
+    const ended = ends[by](store, id);
+    let seen: string | undefined;
+    const looked = store.archive.find(id).then((task) => {
+      seen = task?.status;
+    });
+    while (store.tasks()[0]?.status === 'RUNNING') await new Promise((resolve) => setImmediate(resolve));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(seen).toBeUndefined();
+
+    store.sync();
+    expect(await ended).toEqual([true]);
+    await looked;
+    expect(seen).toBe(by === 'cancel' ? 'CANCELED' : 'FINISHED');
+  });
+});
