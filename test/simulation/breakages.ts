@@ -1,10 +1,12 @@
 /** Defects, put into the simulated parts on purpose: each must be found, or the simulation proves nothing. */
 import type { EnginePorts } from '@workbench-hub/agent/engine/agent-engine';
+import type { Task } from '@workbench-hub/hub/core/task';
 import type { Agents } from '@workbench-hub/hub/engine/agents';
 import type { EngineOptions } from '@workbench-hub/hub/engine/engine';
 import type { SimulatedDisk, SimulatedStore } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
-import { LEASE_MS } from './simulated-hub.js';
+import type { BrokenWire } from './network.js';
+import { LEASE_MS } from './settings.js';
 
 export type HubPorts = Pick<
   EngineOptions,
@@ -20,6 +22,7 @@ export interface Breakage {
   readonly disk?: (disk: SimulatedDisk) => SimulatedDisk;
   /** Of what the hub does with connections of agents. */
   readonly agents?: (agents: AgentSide) => AgentSide;
+  readonly wire?: BrokenWire;
   /** Of an agent. */
   readonly agent?: (ports: EnginePorts) => Partial<EnginePorts>;
 }
@@ -69,6 +72,19 @@ export const BREAKAGES: readonly Breakage[] = [
     }),
   },
   { name: 'a sync to disk is left out', disk: (disk) => ({ ...disk, sync: () => Promise.resolve() }) },
+  {
+    name: 'what a killed hub wrote is shown before it is synced',
+    disk: (disk) => {
+      let isFirst = true;
+      return {
+        ...disk,
+        sync: async () => {
+          if (!isFirst) await disk.sync();
+          isFirst = false;
+        },
+      };
+    },
+  },
   {
     name: 'a full disk is taken for success',
     hub: ({ queue }) => ({
@@ -181,6 +197,28 @@ export const BREAKAGES: readonly Breakage[] = [
     hub: ({ queue }) => ({
       queue: { ...queue, adopt: (held) => Promise.resolve(held.map(() => false)) },
     }),
+  },
+  { name: 'messages are lost, and the connection goes on', wire: { losesOneIn: 20 } },
+  {
+    name: 'a cancel is shown before it is durable',
+    hub: ({ archive }, store) => {
+      const seen = new Map<string, Task>();
+      return {
+        archive: {
+          ...archive,
+          find: async (taskId) => {
+            const row = store.tasks().find(({ id }) => id === taskId);
+            const before = seen.get(taskId);
+            if (row?.status === 'CANCELED' && before) {
+              return { ...before, status: 'CANCELED', endedAtMs: row.ended_at };
+            }
+            const task = await archive.find(taskId);
+            if (task) seen.set(taskId, task);
+            return task;
+          },
+        },
+      };
+    },
   },
   { name: 'a lease never ends', hub: leaseOf(1e12) },
   { name: 'unreachable is taken for lost', hub: leaseOf(1) },

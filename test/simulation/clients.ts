@@ -3,11 +3,11 @@ import { ANYBODY } from '@workbench-hub/hub/core/access';
 import type { TaskRequest } from '@workbench-hub/hub/engine/tasks';
 import type { Classifier } from '@workbench-hub/shared/domain/classifier';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
+import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import type { Invariants } from './invariants.js';
 import type { SimulatedHub } from './simulated-hub.js';
 import type { World } from './world.js';
 
-const PRIORITIES = ['LOW', 'MEDIUM', 'HIGH'] as const;
 /** How many scripts there are in this world: tasks share them. */
 const SCRIPTS = 3;
 
@@ -38,6 +38,15 @@ export class Clients {
       // Some come together.
       const atMs = world.happens(0.3) ? world.between(1, 5) * 1000 : world.between(0, withinMs);
       world.after(atMs, () => this.#create());
+    }
+  }
+
+  /** Those whom a hub that ended left without an answer ask again. */
+  comeBack(): void {
+    const world = this.#world;
+    for (const { id, type } of this.#created) {
+      if (world.happens(0.2)) world.after(world.between(0, 100), () => this.#look(id));
+      if (world.happens(0.2)) world.after(world.between(0, 1000), () => this.#poll(id, type));
     }
   }
 
@@ -96,6 +105,16 @@ export class Clients {
     if (world.happens(0.5)) world.after(world.between(1000, 60_000), () => this.#poll(id, type));
   }
 
+  #look(id: string): void {
+    this.#hub.request(
+      ({ tasks }) => tasks.get(id),
+      (task) => {
+        this.#world.tell('client', `sees that ${id} is ${task.status}`);
+        this.#invariants.tellsEnd(task);
+      },
+    );
+  }
+
   #cancel(id: string, force: boolean): void {
     const world = this.#world;
     let answered = false;
@@ -110,6 +129,8 @@ export class Clients {
         answered = code === 'TASK_NOT_CANCELABLE' || code === 'TASK_NOT_FOUND';
       },
     );
+    // Somebody else looks at the same moment.
+    if (world.happens(0.8)) world.after(world.between(0, 10), () => this.#look(id));
     if (!world.turbulent) world.after(10_000, () => !answered && this.#cancel(id, force));
   }
 

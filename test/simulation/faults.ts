@@ -47,6 +47,30 @@ function ofHub(hit: (hub: SimulatedHub, victims: Victims) => Mend | undefined): 
 const FAULTS: readonly Fault[] = [
   { kind: 'hub killed', happen: ofHub((hub) => void hub.kill()) },
   { kind: 'hub without power', happen: ofHub((hub) => void hub.losePower()) },
+  {
+    kind: 'hub killed in a sync',
+    happen: ofHub((hub) => {
+      hub.duringSync = () => hub.kill();
+      return undefined;
+    }),
+  },
+  {
+    kind: 'hub without power in a sync',
+    happen: ofHub((hub) => {
+      hub.duringSync = () => hub.losePower();
+      return undefined;
+    }),
+  },
+  {
+    kind: 'hub killed in a sync, without power when it is back',
+    happen: ofHub((hub, { world }) => {
+      hub.duringSync = () => {
+        hub.kill();
+        hub.whenReady = () => world.after(world.between(0, 1000), () => hub.losePower());
+      };
+      return undefined;
+    }),
+  },
   { kind: 'hub stopped', happen: ofHub((hub) => void hub.stop()) },
   {
     kind: 'hub prepared for shutdown',

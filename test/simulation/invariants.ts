@@ -7,8 +7,9 @@ import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import { fits } from '@workbench-hub/shared/domain/matching';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { resultOf } from './agent-disk.js';
+import { LEASE_MS, LIMITS } from './settings.js';
 import type { SimulatedAgent } from './simulated-agent.js';
-import { type HubObserver, LEASE_MS, LIMITS, type SimulatedHub } from './simulated-hub.js';
+import type { HubObserver, SimulatedHub } from './simulated-hub.js';
 import type { World } from './world.js';
 
 const ENDED: ReadonlySet<string> = new Set(['FINISHED', 'FAILED', 'CANCELED']);

@@ -94,6 +94,12 @@ class End {
   }
 }
 
+/** What a network does not do that keeps its promises. */
+export interface BrokenWire {
+  /** One frame in so many is lost, and its connection goes on. */
+  readonly losesOneIn?: number;
+}
+
 export class Connection {
   readonly agentId: string;
   readonly hub: End;
@@ -102,8 +108,11 @@ export class Connection {
   readonly toHub: Pipe;
   readonly toAgent: Pipe;
 
-  constructor(world: World, agentId: string, hub: Process, agent: Process) {
+  readonly #wire: BrokenWire;
+
+  constructor(world: World, agentId: string, hub: Process, agent: Process, wire: BrokenWire) {
     this.#world = world;
+    this.#wire = wire;
     this.agentId = agentId;
     this.hub = new End(hub);
     this.agent = new End(agent);
@@ -122,6 +131,8 @@ export class Connection {
       side === 'hub' ? [this.hub, this.toAgent, this.toHub] : [this.agent, this.toHub, this.toAgent];
     return {
       send: (frame) => {
+        const { losesOneIn } = this.#wire;
+        if (losesOneIn !== undefined && this.#world.chance.oneIn(losesOneIn)) return;
         if (!self.closing && self.process.alive) out.push({ frame }, this.#delayMs());
       },
       close: (_code, reason) => {
@@ -196,13 +207,15 @@ export class Connection {
 
 export class Network {
   readonly #world: World;
+  readonly #wire: BrokenWire;
   #connections: Connection[] = [];
   #listening: { readonly process: Process; readonly accept: Accept } | null = null;
   /** Agents that reach the hub by nothing new: dials and requests time out. */
   readonly #cutOff = new Set<string>();
 
-  constructor(world: World) {
+  constructor(world: World, wire: BrokenWire = {}) {
     this.#world = world;
+    this.#wire = wire;
   }
 
   listen(process: Process, accept: Accept): void {
@@ -247,7 +260,7 @@ export class Network {
       agent.after(this.#world.between(1, 20), () => {
         const hub = this.#listening;
         if (!hub) return reject(Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }));
-        const connection = new Connection(this.#world, agentId, hub.process, agent);
+        const connection = new Connection(this.#world, agentId, hub.process, agent, this.#wire);
         this.#connections.push(connection);
         connection.agent.handlers = handlers;
         hub.accept((handlersOfHub) => {

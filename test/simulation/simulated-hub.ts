@@ -15,10 +15,9 @@ import { digestOf } from './agent-disk.js';
 import type { AgentSide, Breakage } from './breakages.js';
 import type { Network } from './network.js';
 import { Process, type WallClock } from './process.js';
+import { LEASE_MS, LIMITS } from './settings.js';
 import type { World } from './world.js';
 
-export const LEASE_MS = 60_007;
-export const LIMITS = { maxAttempts: 3, maxLosses: 4 };
 const HEARTBEAT_MS = 5000;
 const WEEK_MS = 7 * 86_400_000;
 const SILENCE_MS = 30_000;
@@ -40,9 +39,15 @@ export class SimulatedHub {
   refusal: 'SQLITE_FULL' | 'SQLITE_IOERR' | undefined;
   slowSyncs = false;
   failingSync = false;
+  /** Done while the next sync is under way. */
+  duringSync: (() => void) | undefined;
+  /** Done once, when it has started the next time. */
+  whenReady: (() => void) | undefined;
   observer!: HubObserver;
   /** Its process has ended, however it did. */
   onEnd: () => void = () => undefined;
+  /** It serves requests from now on. */
+  onReady: () => void = () => undefined;
   readonly #world: World;
   readonly #network: Network;
   readonly #logFor: (process: Process) => Logger;
@@ -167,11 +172,21 @@ export class SimulatedHub {
       keepEndedForMs: 30 * 86_400_000,
       defaultVersion: null,
     };
+    try {
+      await store.syncLeftOver();
+    } catch {
+      process.end(); // and the service manager starts it again
+      return;
+    }
     const engine = await createEngine(options);
     if (!process.alive) return;
     this.#listen(process, engine, options);
     await engine.start();
-    if (process.alive) this.#engine = engine;
+    if (!process.alive) return;
+    this.#engine = engine;
+    this.onReady();
+    this.whenReady?.();
+    this.whenReady = undefined;
   }
 
   #listen(process: Process, engine: Engine, { runtime, log }: EngineOptions): void {
@@ -249,7 +264,11 @@ export class SimulatedHub {
     const image = store.image();
     const world = this.#world;
     const waiting = store.tasks().filter(({ status }) => status === 'WAITING');
-    await process.wait(this.slowSyncs ? world.between(100, 3000) : world.between(0, 6));
+    const isSlow = this.slowSyncs || this.duringSync !== undefined;
+    const tookMs = isSlow ? world.between(100, 3000) : world.between(0, 6);
+    if (this.duringSync) process.after(world.between(0, tookMs), this.duringSync);
+    this.duringSync = undefined;
+    await process.wait(tookMs);
     if (this.failingSync) {
       this.failingSync = false;
       throw new Error('EIO: simulated');

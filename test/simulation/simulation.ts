@@ -81,7 +81,7 @@ class Simulation {
 
   constructor(world: World, breakage: Breakage | undefined) {
     this.#world = world;
-    this.#network = new Network(world);
+    this.#network = new Network(world, breakage?.wire);
     this.invariants = new Invariants(world, () => this.#agents);
     this.#hub = new SimulatedHub(world, this.#network, (process) => this.#logOf(process), breakage);
     this.#hub.observer = this.invariants;
@@ -113,6 +113,7 @@ class Simulation {
   async run(): Promise<void> {
     const world = this.#world;
     this.#hub.onEnd = () => this.#startLater(() => this.#startHub());
+    this.#hub.onReady = () => this.#clients.comeBack();
     this.#startHub();
     for (const agent of this.#agents) {
       agent.onEnd = () => this.#startLater(() => this.#retired.has(agent) || agent.start());
