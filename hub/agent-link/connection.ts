@@ -11,6 +11,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentCredentials, AgentIdentity } from '../engine/accounts/agent-credentials.js';
 import type { AgentSession, Agents } from '../engine/agents.js';
 import type { AgentDoor, AgentEvent } from './agent-door.js';
+import { FloodGuard } from './flood-guard.js';
 
 export interface ConnectionOptions {
   readonly door: Pick<AgentDoor, 'record'>;
@@ -48,6 +49,11 @@ export function serveConnection(
   /** Messages are taken one after the other: a report waits for the join that precedes it. */
   let joined: Promise<boolean> | undefined;
 
+  const flood = new FloodGuard(runtime.clock);
+  const told = (fault: string | undefined) => {
+    if (fault !== undefined) log.warn({ agentId, remoteAddress, fault }, 'an agent was cut off');
+    return fault;
+  };
   const transport = carry({
     onFrame: (frame) => link.receive(frame),
     onClose: (reason) => link.down(reason),
@@ -56,6 +62,7 @@ export function serveConnection(
     transport,
     runtime,
     incoming: agentMessage,
+    faultOfFrame: (messages, length) => told(flood.faultOf(messages, length)),
     onMessage: (message) => {
       handle(message).catch((error: unknown) => {
         log.error({ err: error, agentId, type: message.type }, 'a message of an agent could not be handled');
@@ -78,6 +85,9 @@ export function serveConnection(
       // The agent frees a little space when it hears that a report is settled; nobody waits for that.
       if (message.type === 'settled') link.sendInTime(message);
       else link.send(message);
+      if (message.type !== 'settled' || message.counted || link.ended) return;
+      const fault = told(flood.uncounted());
+      if (fault !== undefined) link.fail(fault);
     },
     close: (reason) => link.close(CLOSE.GOING_AWAY, reason),
     fail: (fault) => {

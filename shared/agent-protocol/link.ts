@@ -25,6 +25,8 @@ export interface LinkOptions<Incoming> {
   readonly transport: Transport;
   readonly runtime: Runtime;
   readonly incoming: z.ZodType<Incoming>;
+  /** Asked of each frame before its messages are looked at: a fault ends the link. All are taken when left out. */
+  readonly faultOfFrame?: (messages: readonly unknown[], length: number) => string | undefined;
   readonly onMessage: (message: Incoming) => void;
   /** Called once, when the link has ended for whatever reason. */
   readonly onDown: (reason: string) => void;
@@ -117,6 +119,11 @@ export class Link<Incoming extends { type: string }, Outgoing extends { type: st
     }
     if (!Array.isArray(values)) {
       this.fail('a frame that is not a list of messages');
+      return;
+    }
+    const fault = this.#options.faultOfFrame?.(values, frame.length);
+    if (fault !== undefined) {
+      this.fail(fault);
       return;
     }
     for (const value of values) {

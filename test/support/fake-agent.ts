@@ -113,6 +113,11 @@ export class FakeAgent {
     return agent;
   }
 
+  /** Says it with whatever else is said at this turn. */
+  queue(message: AgentMessage): void {
+    this.#link.send(message);
+  }
+
   say(message: AgentMessage): void {
     this.#link.send(message);
     this.#link.flush();

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { FloodGuard } from './flood-guard.js';
+
+const PACE = { messagesPerSecond: 100, bytesPerSecond: 1024 ** 2, aheadS: 5 };
+
+function guard() {
+  let nowMs = 0;
+  const flood = new FloodGuard({ nowMs: () => nowMs, monotonicMs: () => nowMs }, PACE);
+  return {
+    flood,
+    pass: (ms: number) => {
+      nowMs += ms;
+    },
+  };
+}
+
+function messages(count: number, type = 'instance') {
+  return Array.from({ length: count }, () => ({ type }));
+}
+
+describe('the guard against floods', () => {
+  it('lets an agent keep the pace for ever', () => {
+    const { flood, pass } = guard();
+    for (let second = 0; second < 1000; second++) {
+      expect(flood.faultOf(messages(100), 1024 ** 2)).toBeUndefined();
+      pass(1000);
+    }
+  });
+
+  it('lets it be ahead for a while, and again after a rest', () => {
+    const { flood, pass } = guard();
+    expect(flood.faultOf(messages(500), 10)).toBeUndefined();
+    pass(5000);
+    expect(flood.faultOf(messages(500), 10)).toBeUndefined();
+  });
+
+  it('says what was too much', () => {
+    expect(guard().flood.faultOf(messages(501), 10)).toBe('a flood: more than 100 messages a second');
+    expect(guard().flood.faultOf([null], 6 * 1024 ** 2)).toBe('a flood: more than 1 MiB a second');
+  });
+
+  it('counts of the reports only those that do not count', () => {
+    const { flood } = guard();
+    expect(flood.faultOf(messages(100_000, 'ended'), 10)).toBeUndefined();
+    for (let at = 0; at < 500; at++) expect(flood.uncounted()).toBeUndefined();
+    expect(flood.uncounted()).toBe('a flood: more than 100 messages a second');
+  });
+});
