@@ -128,6 +128,11 @@ export const hubConfigSchema = z
     }),
     limits: section({
       requestBody: size().default(2 * 1024 ** 3),
+      /** Worked on at once. */
+      requests: z.int().min(1).default(2000),
+      /** Open at once: also those that wait for a result, and those whose body is on its way. */
+      openRequests: z.int().min(1).default(20_000),
+      bodiesInMemory: size({ minBytes: 1024 ** 2 }).default(256 * 1024 ** 2),
       /** A second; 0: any pace will do. */
       minBodyRate: size({ minBytes: 0 }).default(1024),
       stalledAnswer: duration().default(60_000),

@@ -27,6 +27,7 @@ import { diskSpace } from './files/disk-space.js';
 import { actuatorEndpoints } from './http/actuator/actuator-endpoints.js';
 import { logfileEndpoint } from './http/actuator/logfile-endpoint.js';
 import { prometheusEndpoint } from './http/actuator/prometheus-endpoint.js';
+import { Admission } from './http/admission.js';
 import { createApp } from './http/app.js';
 import { bodyReader } from './http/body.js';
 import { Client, trustedProxies } from './http/client.js';
@@ -229,6 +230,7 @@ export function createHub(
       endpoints,
       openApiDocument: openApiDocument(endpoints, buildInfo),
       readBody: bodyReader({ maxBytes: config.limits.requestBody, files, limits, clock: runtime.clock }),
+      admission: new Admission(config.limits),
       loopbackOnly: !config.security.enabled && !config.security.allowInsecure,
       guard: accounts.guard,
       origins: { publicUrl: config.server.publicUrl, allowed: new Set(config.security.corsOrigins) },

@@ -66,6 +66,11 @@ const TABLE: Readonly<Record<string, Access>> = {
   ...ofGeneration('1.1'),
 };
 
+/** What is served however much there is to do: whether the hub lives, and what an administrator does about it. */
+export function isAlwaysServed(path: string, access: Access): boolean {
+  return access === 'ADMIN' || /^\/(livez|readyz|actuator\/|api\/2\.0\/admin\/)/.test(path);
+}
+
 /** What 1.0 and 1.1 have in common. */
 function ofGeneration(generation: '1.0' | '1.1'): Record<string, Access> {
   const base = `/api/${generation}/workbench`;

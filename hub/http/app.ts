@@ -6,7 +6,8 @@ import { type Context, Hono } from 'hono';
 import { HubError } from '../core/errors.js';
 import type { AuditTrail } from '../core/ports/audit.js';
 import type { RequestMetrics, RouteMetrics } from '../core/ports/metrics.js';
-import { accessTo } from './access-table.js';
+import { accessTo, isAlwaysServed } from './access-table.js';
+import { type Admission, ALWAYS_ADMITTED, type Place } from './admission.js';
 import { auditOf, type SeenRequest } from './audit.js';
 import { type BodyReader, readJson } from './body.js';
 import { Client, type TrustedProxies } from './client.js';
@@ -25,6 +26,7 @@ export interface AppOptions {
   readonly endpoints: readonly Endpoint[];
   readonly openApiDocument: object;
   readonly readBody: BodyReader;
+  readonly admission: Admission;
   /** Whether loopback is all that protects the hub. */
   readonly loopbackOnly: boolean;
   readonly origins: Origins;
@@ -41,8 +43,9 @@ export interface AppOptions {
 const OPEN_BODY = { bytes: 16 * 1024, setBy: 'without a token' };
 
 export function createApp(options: AppOptions): Hono {
-  const { endpoints, openApiDocument, readBody, origins, guard, trustedProxies, runtime, log, metrics } =
+  const { endpoints, openApiDocument, readBody, admission, origins, guard, trustedProxies, runtime } =
     options;
+  const { log, metrics } = options;
   const { clock } = runtime;
   const app = new Hono();
   if (origins.allowed.size > 0) app.use(cors(origins.allowed));
@@ -50,14 +53,16 @@ export function createApp(options: AppOptions): Hono {
   const allowed = new Map<string, string[]>();
   const allow = (path: string, method: string) => allowed.set(path, [...(allowed.get(path) ?? []), method]);
 
-  const writeLater = (context: Context, later: Later, metric: RouteMetrics): Response => {
+  const writeLater = (context: Context, later: Later, metric: RouteMetrics, place: Place): Response => {
     const { method, url } = context.req;
     const requestId = requestIdOf((context.env as HttpBindings).incoming);
+    place.rest();
     return answerLater(
       later,
       context.env as HttpBindings,
       (error) => laterErrorResponse(error, { method, url, requestId }, runtime, log),
       (status) => metric.answered(status, null),
+      () => place.leave(),
     );
   };
 
@@ -66,12 +71,14 @@ export function createApp(options: AppOptions): Hono {
     const method = spec.method.toUpperCase();
     const access = accessTo(method, spec.path);
     // Whoever has shown nothing yet has little to say.
-    const read: BodyReader = access === 'OPEN' ? (context) => readJson(context, OPEN_BODY) : readBody;
+    const read: BodyReader =
+      access === 'OPEN' ? (context, _, place) => readJson(context, OPEN_BODY, place) : readBody;
+    const enter = isAlwaysServed(spec.path, access) ? () => ALWAYS_ADMITTED : () => admission.enter();
     const audit = auditOf(spec, options.audit, clock);
     const metric = metrics.ofRoute(method, spec.path);
     allow(path, method);
 
-    const answer = async (context: Context, client: Client, seen: SeenRequest) => {
+    const answer = async (context: Context, client: Client, seen: SeenRequest, place: Place) => {
       const { incoming } = context.env as HttpBindings;
       if (isCookiePath(spec.path)) refuseForeignOrigin(incoming, origins);
       const caller = await guard(access, incoming.headers.authorization, (identified) => {
@@ -80,7 +87,9 @@ export function createApp(options: AppOptions): Hono {
       const params = spec.params ? validated(spec.params, context.req.param()) : undefined;
       const query = spec.query ? validated(spec.query, queryOf(context)) : undefined;
       spec.admit?.();
-      const body = spec.body ? validated(spec.body, await read(context, spec.contents)) : undefined;
+      const body = spec.body ? validated(spec.body, await read(context, spec.contents, place)) : undefined;
+      // A form is still on its way: the endpoint reads it itself.
+      if (!spec.form) place.work();
       return handle({
         params,
         query,
@@ -104,13 +113,17 @@ export function createApp(options: AppOptions): Hono {
         note: {},
         caller: null,
       };
+      let place: Place | undefined;
       try {
-        const answered = await answer(context, client, seen);
-        if (answered instanceof Later) return writeLater(context, answered, metric);
+        place = enter();
+        const answered = await answer(context, client, seen, place);
+        if (answered instanceof Later) return writeLater(context, answered, metric, place);
+        place.leave();
         metric.answered(answered.status, clock.monotonicMs() - startedMs);
         audit?.answered(seen, answered.status);
         return answered;
       } catch (error) {
+        place?.leave();
         metric.answered(statusOf(error), clock.monotonicMs() - startedMs);
         audit?.failed(seen, error);
         throw error;

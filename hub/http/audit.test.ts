@@ -6,6 +6,7 @@ import type { Caller, Role } from '../core/access.js';
 import { HubError } from '../core/errors.js';
 import type { AuditEntry } from '../core/ports/audit.js';
 import { Callers } from '../engine/accounts/callers.js';
+import { Admission } from './admission.js';
 import { createApp } from './app.js';
 import { readJson } from './body.js';
 import { trustedProxies } from './client.js';
@@ -75,7 +76,8 @@ beforeEach(() => {
   app = createApp({
     endpoints,
     openApiDocument: {},
-    readBody: (context) => readJson(context, { bytes: 100_000, setBy: 'the test' }),
+    readBody: (context, _, place) => readJson(context, { bytes: 100_000, setBy: 'the test' }, place),
+    admission: new Admission({ requests: 100, openRequests: 100, bodiesInMemory: 1_000_000 }),
     loopbackOnly: false,
     origins: { publicUrl: null, allowed: new Set() },
     guard: guardWith(callers),

@@ -66,7 +66,11 @@ export function auditOf(
   };
   return {
     answered: (request, status) => record(request, status, null),
-    failed: (request, error) => record(request, statusOf(error), detailOf(error)),
+    failed: (request, error) => {
+      // Nothing was looked at; a record of each would only add to the load.
+      if (error instanceof HubError && error.code === 'OVERLOADED') return;
+      record(request, statusOf(error), detailOf(error));
+    },
   };
 }
 

@@ -6,6 +6,7 @@ import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { Context } from 'hono';
 import { HubError, invalidInput } from '../core/errors.js';
 import type { FileStore } from '../core/ports/files.js';
+import type { Place } from './admission.js';
 import type { ContentPaths, FileLimits } from './content.js';
 import { IncomingContents } from './incoming-content.js';
 import { takeInJson } from './json-intake.js';
@@ -18,9 +19,16 @@ export interface BodyLimit {
 }
 
 /** Gives the value of the body. Where `contents` says so, a large body holds a StoredContent in place of the Base64.
- *  Throws BODY_TOO_LARGE as soon as too much is announced or has come, INVALID_INPUT, and what the file store rejects
- *  with; then nothing of the body is half-written. */
-export type BodyReader = (context: Context, contents: ContentPaths | undefined) => Promise<unknown>;
+ *  Throws BODY_TOO_LARGE as soon as too much is announced or has come, OVERLOADED when there is no room to hold it,
+ *  INVALID_INPUT, and what the file store rejects with; then nothing of the body is half-written. */
+export type BodyReader = (
+  context: Context,
+  contents: ContentPaths | undefined,
+  place: Held,
+) => Promise<unknown>;
+
+/** Told of every byte of a body that is held in memory. */
+type Held = Pick<Place, 'hold'>;
 
 export interface BodyReaderOptions {
   readonly maxBytes: number;
@@ -32,20 +40,23 @@ export interface BodyReaderOptions {
 /** A body up to this size is held and parsed at once. */
 const SMALL_BYTES = 256 * 1024;
 
+/** A body up to this size may come without its bytes being counted one by one: it is little, even while it is slow. */
+const TINY_BYTES = 16 * 1024;
+
 /** No body without contents needs as much; this is what it may take of the memory. */
 const HELD: BodyLimit = { bytes: 16 * 1024 * 1024, setBy: 'the limit of bodies without files' };
 
 export function bodyReader({ maxBytes, ...options }: BodyReaderOptions): BodyReader {
-  return async (context, contents) => {
+  return async (context, contents, place) => {
     const limit = { bytes: maxBytes, setBy: 'limits.requestBody' };
-    if (!contents) return readJson(context, maxBytes < HELD.bytes ? limit : HELD);
+    if (!contents) return readJson(context, maxBytes < HELD.bytes ? limit : HELD, place);
     const announced = announcedBytes(context);
-    if (announced !== undefined && announced <= SMALL_BYTES) return readJson(context, limit);
+    if (announced !== undefined && announced <= SMALL_BYTES) return readJson(context, limit, place);
     if (announced !== undefined && announced > maxBytes) throw tooLarge(limit);
     const { incoming } = context.env as HttpBindings;
     const body = counted(incoming.iterator({ destroyOnReturn: false }), limit);
     try {
-      const start = await readStart(body);
+      const start = await readStart(body, place);
       if (start.isWhole) return parse(start.bytes);
       return await takeIn(rejoined(start.bytes, body), contents, options);
     } catch (error) {
@@ -79,13 +90,20 @@ async function takeIn(
 
 /** Reads a JSON body into memory, whatever its content type says. Throws BODY_TOO_LARGE as soon as more than the limit is
  *  announced or has come, and INVALID_INPUT for what is not JSON. */
-export async function readJson(context: Context, limit: BodyLimit): Promise<unknown> {
+export async function readJson(context: Context, limit: BodyLimit, place: Held): Promise<unknown> {
   const announced = announcedBytes(context);
   if (announced !== undefined && announced > limit.bytes) throw tooLarge(limit);
-  if (announced !== undefined) return parse(Buffer.from(await context.req.arrayBuffer()));
+  if (announced !== undefined && announced <= TINY_BYTES) {
+    const body = Buffer.from(await context.req.arrayBuffer());
+    place.hold(body.length);
+    return parse(body);
+  }
   const pieces: Buffer[] = [];
   const body = (context.req.raw.body ?? []) as AsyncIterable<Uint8Array>;
-  for await (const piece of counted(body, limit)) pieces.push(piece);
+  for await (const piece of counted(body, limit)) {
+    place.hold(piece.length);
+    pieces.push(piece);
+  }
   return parse(Buffer.concat(pieces));
 }
 
@@ -124,12 +142,16 @@ async function* counted(body: AsyncIterable<Uint8Array>, limit: BodyLimit): Asyn
 }
 
 /** Reads until it is clear that the body is not small. */
-async function readStart(body: AsyncGenerator<Buffer, void>): Promise<{ bytes: Buffer; isWhole: boolean }> {
+async function readStart(
+  body: AsyncGenerator<Buffer, void>,
+  place: Held,
+): Promise<{ bytes: Buffer; isWhole: boolean }> {
   const pieces: Buffer[] = [];
   let length = 0;
   while (length <= SMALL_BYTES) {
     const { value, done } = await body.next();
     if (done) return { bytes: Buffer.concat(pieces), isWhole: true };
+    place.hold(value.length);
     pieces.push(value);
     length += value.length;
   }

@@ -7,7 +7,7 @@ import {
   type ZodOpenApiOperationObject,
   type ZodOpenApiPathsObject,
 } from 'zod-openapi';
-import { accessTo } from './access-table.js';
+import { accessTo, isAlwaysServed } from './access-table.js';
 import type { Endpoint, FormSpec, ResponseSpec } from './endpoint.js';
 import { withoutLanguageBounds } from './shown.js';
 
@@ -33,17 +33,8 @@ const ANY_ENDPOINT: Readonly<Record<number, ResponseSpec>> = {
   500: { description: 'Unexpected error.' },
 };
 
-/** Of every endpoint that asks who calls. */
-const ANY_CALLER: Readonly<Record<number, ResponseSpec>> = {
-  503: { description: 'The sign-on that issued the token cannot be reached.' },
-};
-
 /** Of every endpoint that changes something. */
 const ANY_CHANGE: Readonly<Record<number, ResponseSpec>> = {
-  503: {
-    description:
-      'The hub cannot write its database, or not reach the sign-on that issued the token; nothing was changed.',
-  },
   507: { description: 'The disk of the hub is full; nothing was changed.' },
 };
 
@@ -77,10 +68,9 @@ export function openApiDocument(endpoints: readonly Endpoint[], build: BuildInfo
 function operationOf(spec: Endpoint['spec']): ZodOpenApiOperationObject {
   const withBody = spec.body ? { 413: { description: 'The body is too large.' } } : {};
   const ofChange = spec.method === 'get' ? {} : ANY_CHANGE;
-  const ofCaller = accessTo(spec.method.toUpperCase(), spec.path) === 'OPEN' ? {} : ANY_CALLER;
   const responses = Object.entries({
     ...ANY_ENDPOINT,
-    ...ofCaller,
+    ...unavailable(spec),
     ...ofChange,
     ...withBody,
     ...spec.responses,
@@ -101,6 +91,22 @@ function operationOf(spec: Endpoint['spec']): ZodOpenApiOperationObject {
     responses: Object.fromEntries(
       responses.map(([status, response]) => [status, responseOf(Number(status), response)]),
     ),
+  };
+}
+
+/** Why the hub may be unable to serve an endpoint at present. */
+function unavailable({ method, path }: Endpoint['spec']): Record<number, ResponseSpec> {
+  const access = accessTo(method.toUpperCase(), path);
+  const reasons = [
+    ...(isAlwaysServed(path, access)
+      ? []
+      : ['The hub has more to do than it can; `Retry-After` says after how many seconds to try again.']),
+    ...(access === 'OPEN' ? [] : ['The sign-on that issued the token cannot be reached.']),
+    ...(method === 'get' ? [] : ['The hub cannot write its database.']),
+  ];
+  if (reasons.length === 0) return {};
+  return {
+    503: { description: [...reasons, ...(method === 'get' ? [] : ['Nothing was changed.'])].join(' ') },
   };
 }
 

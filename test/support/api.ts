@@ -167,5 +167,6 @@ const PHRASES: Readonly<Record<number, string>> = {
   416: 'Range Not Satisfiable',
   423: 'Locked',
   429: 'Too Many Requests',
+  503: 'Service Unavailable',
   502: 'Bad Gateway',
 };

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { Admission } from './admission.js';
+
+const LIMITS = { requests: 2, openRequests: 4, bodiesInMemory: 1000 };
+
+describe('admission', () => {
+  it('bounds the requests that are worked on, and has room again when one rests or leaves', () => {
+    const admission = new Admission(LIMITS);
+    const [first, second, third] = [admission.enter(), admission.enter(), admission.enter()];
+    first.work();
+    second.work();
+    expect(() => third.work()).toThrow(/works on 2 requests \(limits\.requests\)/);
+    first.rest();
+    third.work();
+    second.leave();
+    admission.enter().work();
+  });
+
+  it('bounds the requests that are open, those that rest among them', () => {
+    const admission = new Admission(LIMITS);
+    const places = Array.from({ length: 4 }, () => admission.enter());
+    for (const place of places) {
+      place.work();
+      place.rest();
+    }
+    expect(() => admission.enter()).toThrow(/4 requests are open \(limits\.openRequests\)/);
+    places[0]?.leave();
+    places[0]?.leave();
+    admission.enter();
+    expect(() => admission.enter()).toThrow(/open/);
+  });
+
+  it('bounds the bytes that all bodies hold together, and says when to try again', () => {
+    const admission = new Admission(LIMITS);
+    const [first, second] = [admission.enter(), admission.enter()];
+    first.hold(600);
+    second.hold(400);
+    const refused = () => second.hold(1);
+    expect(refused).toThrow(/limits\.bodiesInMemory/);
+    expect(refused).toThrow(expect.objectContaining({ code: 'OVERLOADED', retryAfterS: 1 }));
+    first.leave();
+    second.hold(600);
+  });
+});
