@@ -1,0 +1,79 @@
+/** Accounts for every task that was answered with 201: by REST, and in the database file itself. */
+import Database from 'better-sqlite3';
+import { restClient } from '../support/rest-client.js';
+import { type Acknowledged, endingOf } from './load.js';
+
+export interface Findings {
+  readonly lost: string[];
+  readonly twice: string[];
+  readonly wrong: string[];
+}
+
+/** From now on the database itself writes down each end that a task is given. */
+export function recordEnds(databaseFile: string): void {
+  const db = new Database(databaseFile);
+  db.exec(`
+    CREATE TABLE chaos_end (id TEXT NOT NULL, status TEXT NOT NULL);
+    CREATE TRIGGER chaos_task_ended AFTER UPDATE ON task
+      WHEN NEW.ended_at IS NOT NULL AND (OLD.ended_at IS NULL OR NEW.status <> OLD.status)
+      BEGIN INSERT INTO chaos_end VALUES (NEW.id, NEW.status); END;
+  `);
+  db.close();
+}
+
+/** How many tasks have not ended. */
+export async function openTasks(baseUrl: string): Promise<number> {
+  const path = '/api/2.0/workbench/task/list?status=WAITING&status=RUNNING&size=1';
+  const answer = await restClient(baseUrl).call(path);
+  if (answer.status !== 200) throw new Error(`the list of tasks was answered with ${answer.status}`);
+  return (answer.json() as { totalElements: number }).totalElements;
+}
+
+/** What REST says of each task, held against what its client was told when it ended. */
+export async function auditByRest(
+  baseUrl: string,
+  tasks: readonly Acknowledged[],
+  { lost, twice, wrong }: Findings,
+): Promise<void> {
+  const client = restClient(baseUrl);
+  for (const task of tasks) {
+    const answer = await client.call(`/api/2.0/workbench/task/${task.kind}/${task.id}/result`);
+    const end = answer.status === 200 ? endingOf(answer.json() as never) : undefined;
+    if (!end) {
+      lost.push(`${task.id}: REST answers ${answer.status} ${answer.text.slice(0, 200)}`);
+      continue;
+    }
+    if (task.end && JSON.stringify(task.end) !== JSON.stringify(end)) {
+      twice.push(`${task.id}: ended as ${JSON.stringify(task.end)}, and is now ${JSON.stringify(end)}`);
+    }
+    if (end.status === 'CANCELED' && task.isToBeCanceled) continue;
+    const isGood =
+      end.status === 'FINISHED' &&
+      end.outputDigest === task.expectedDigest &&
+      end.batchStatus === (task.kind === 'execute-batch-job' ? 'OK' : null);
+    if (!isGood) wrong.push(`${task.id} (${task.kind}): ${JSON.stringify(end)}`);
+  }
+}
+
+/** What the file says, once the hub has stopped. */
+export function auditDatabase(
+  databaseFile: string,
+  tasks: readonly Acknowledged[],
+  { lost, twice, wrong }: Findings,
+): void {
+  const db = new Database(databaseFile, { readonly: true });
+  const kept = db.prepare('SELECT status, ended_at AS endedAt FROM task WHERE id = ?');
+  const ends = db.prepare('SELECT status FROM chaos_end WHERE id = ?').pluck();
+  for (const { id, end } of tasks) {
+    const row = kept.get(id) as { status: string; endedAt: number | null } | undefined;
+    if (!row || row.endedAt === null) lost.push(`${id}: the database has ${JSON.stringify(row)}`);
+    else if (end && row.status !== end.status)
+      wrong.push(`${id}: ${row.status} in the database, ${end.status} by REST`);
+    const recorded = ends.all(id);
+    if (recorded.length > 1) twice.push(`${id}: the database was told of the ends ${recorded.join(', ')}`);
+    if (recorded.length === 0) lost.push(`${id}: the database was told of no end`);
+  }
+  const sound = db.pragma('integrity_check', { simple: true });
+  if (sound !== 'ok') wrong.push(`the database is damaged: ${sound}`);
+  db.close();
+}

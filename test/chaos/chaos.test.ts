@@ -1,0 +1,26 @@
+/** A short run of the chaos; `npm run chaos` makes longer ones. */
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const SECONDS = 20;
+const TIME_LIMIT_MS = 240_000;
+
+it(
+  `every task that was answered with 201 ends once while faults strike for ${SECONDS} s, whichever they are`,
+  async () => {
+    const main = fileURLToPath(new URL('../dist/chaos/main.js', import.meta.url));
+    const run = spawn(process.execPath, [main, '--seconds', String(SECONDS)]);
+    let said = '';
+    for (const stream of [run.stdout, run.stderr]) stream.on('data', (piece) => (said += piece));
+    const code = await new Promise((resolve) => run.once('close', resolve));
+    for (const line of said.split('\n')) if (line.startsWith('LEFT OUT')) console.warn(line);
+    expect(code, said).toBe(0);
+    expect(said).toMatch(/^lost +0$/m);
+    expect(said).toMatch(/^twice +0$/m);
+    expect(Number(/^tasks answered with 201 +(\d+)$/m.exec(said)?.[1]), said).toBeGreaterThan(10);
+    // A build machine has to allow what others may lack.
+    if (process.env['CI'] !== undefined) expect(said).not.toMatch(/LEFT OUT {2}(full disk|link down)/);
+  },
+  TIME_LIMIT_MS,
+);

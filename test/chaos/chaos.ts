@@ -1,0 +1,81 @@
+/** One run: a load on real processes while faults strike, then an audit of every task that was answered with 201. */
+import { join } from 'node:path';
+import { chanceOf } from '../support/chance.js';
+import { eventually } from '../support/eventually.js';
+import { endPrograms } from '../support/programs.js';
+import { auditByRest, auditDatabase, openTasks, recordEnds } from './audit.js';
+import { Cluster } from './cluster.js';
+import { Faults } from './faults.js';
+import { Load } from './load.js';
+
+export interface ChaosOptions {
+  readonly folder: string;
+  readonly seed: number;
+  readonly seconds: number;
+  /** Hears what strikes, and when. */
+  readonly onEvent: (what: string) => void;
+}
+
+export interface ChaosOutcome {
+  readonly faults: ReadonlyMap<string, number>;
+  readonly missing: readonly string[];
+  readonly acknowledged: number;
+  readonly unanswered: number;
+  readonly refused: number;
+  readonly lost: readonly string[];
+  readonly twice: readonly string[];
+  readonly wrong: readonly string[];
+  /** How long it took after the last fault until every task had ended. */
+  readonly recoveryMs: number;
+}
+
+const CLIENTS = 16;
+/** After the last fault, everything has to end within this time: leases, and back-offs of reconnects. */
+const RECOVERY_LIMIT_MS = 90_000;
+
+export async function runChaos({ folder, seed, seconds, onEvent }: ChaosOptions): Promise<ChaosOutcome> {
+  const databaseFile = join(folder, 'hub', 'hub.sqlite');
+  const cluster = await Cluster.start(folder, recordEnds);
+  try {
+    const startedMs = performance.now();
+    const load = new Load(`http://127.0.0.1:${cluster.clients.port}`, chanceOf(seed));
+    const faults = new Faults(cluster, chanceOf(seed + 1), (kind, target) => {
+      const atS = ((performance.now() - startedMs) / 1000).toFixed(1);
+      onEvent(`${atS.padStart(7)} s  ${kind} (${target})`);
+    });
+    const loaded = load.run(CLIENTS);
+    await faults.run(startedMs + seconds * 1000);
+    const healedMs = performance.now();
+    cluster.heal();
+    load.stop();
+    if (faults.failures.length > 0) throw new AggregateError(faults.failures, 'faults could not strike');
+    const findings = { lost: [] as string[], twice: [] as string[], wrong: [...load.violations] };
+    const baseUrl = `http://127.0.0.1:${cluster.clients.targetPort}`;
+    const isOver = async () => (await openTasks(baseUrl)) === 0;
+    await eventually(isOver, RECOVERY_LIMIT_MS).catch((error: unknown) => {
+      findings.lost.push(
+        `not all tasks have ended ${RECOVERY_LIMIT_MS / 1000} s after the last fault: ${error}`,
+      );
+    });
+    const recoveryMs = performance.now() - healedMs;
+    if (findings.lost.length === 0) await loaded;
+    findings.wrong.push(...load.violations.slice(findings.wrong.length));
+    await auditByRest(baseUrl, load.acknowledged, findings);
+    await cluster.stop();
+    for (const pid of cluster.workers()) findings.wrong.push(`process ${pid} of an instance was left`);
+    auditDatabase(databaseFile, load.acknowledged, findings);
+    return {
+      ...findings,
+      faults: faults.counts,
+      missing: faults.missing,
+      acknowledged: load.acknowledged.length,
+      unanswered: load.unanswered,
+      refused: [...load.refused.values()].reduce((sum, count) => sum + count, 0),
+      recoveryMs,
+    };
+  } finally {
+    cluster.heal();
+    await endPrograms();
+    await cluster.release();
+  }
+}

@@ -1,0 +1,226 @@
+/** A hub and its agents as processes, which a run of the chaos kills, pauses and starts anew. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Program, startProgram } from '../support/programs.js';
+import { FaultyProxy } from './faulty-proxy.js';
+import { NetworkLink, SmallDisk } from './surroundings.js';
+
+const CLOCK = fileURLToPath(new URL('jumping-clock.js', import.meta.url));
+
+/** In the environment of every process of a run, also of the instances. */
+const RUN_VARIABLE = 'CHAOS_RUN';
+/** The agent sets the one for instances, and the other for scripts. */
+const INSTANCE_VARIABLE = 'WORKBENCH_INSTANCE_COOKIE';
+const TASK_VARIABLE = 'WORKBENCH_TASK_ID';
+
+/** Far below what is usual, so that a run of seconds sees silences and leases end. */
+const TIMES = { unreachableAfter: '2s', leaseTimeout: '6s' };
+/** A pause of a process that its partners must notice. */
+export const LONG_PAUSE_MS = 4000;
+
+const AGENTS = ['a', 'b', 'c'];
+const INSTANCES_AN_AGENT = 2;
+
+/** A program that is started anew whenever it has ended. */
+export class Host {
+  readonly name: string;
+  readonly #start: () => Program;
+  #program: Program;
+
+  constructor(name: string, start: () => Program) {
+    this.name = name;
+    this.#start = start;
+    this.#program = start();
+  }
+
+  get program(): Program {
+    return this.#program;
+  }
+
+  get isUp(): boolean {
+    return this.#program.process.exitCode === null && this.#program.process.signalCode === null;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (this.isUp) this.#program.process.kill(signal);
+  }
+
+  /** Ends it at once; it is to be started again. */
+  async kill(): Promise<void> {
+    this.signal('SIGCONT');
+    await this.#program.kill();
+  }
+
+  start(): void {
+    if (!this.isUp) this.#program = this.#start();
+  }
+}
+
+export class Cluster {
+  readonly folder: string;
+  readonly disk: SmallDisk | undefined;
+  readonly link: NetworkLink | undefined;
+  readonly clients: FaultyProxy;
+  readonly agentLinks: readonly FaultyProxy[];
+  readonly hub: Host;
+  readonly agents: readonly Host[];
+  readonly #clockFiles = new Map<Host, string>();
+
+  private constructor(
+    parts: Pick<Cluster, 'folder' | 'disk' | 'link' | 'clients' | 'agentLinks' | 'hub' | 'agents'>,
+  ) {
+    this.folder = parts.folder;
+    this.disk = parts.disk;
+    this.link = parts.link;
+    this.clients = parts.clients;
+    this.agentLinks = parts.agentLinks;
+    this.hub = parts.hub;
+    this.agents = parts.agents;
+    for (const host of [this.hub, ...this.agents])
+      this.#clockFiles.set(host, clockFileOf(this.folder, host.name));
+  }
+
+  /** Starts everything; `prepare` may change the database that the hub has made, before anybody uses it. */
+  static async start(folder: string, prepare: (databaseFile: string) => void): Promise<Cluster> {
+    const dataDir = join(folder, 'hub');
+    const disk = SmallDisk.at(dataDir);
+    const link = await NetworkLink.make();
+    const hubConfig = {
+      dataDir,
+      agents: TIMES,
+      tasks: { maxAttempts: 100_000, maxLosses: 100_000 },
+      limits: { stalledAnswer: '5s' },
+      log: { file: join(folder, 'hub.log') },
+    };
+    const first = startHub(folder, { ...hubConfig, server: { port: 0 } });
+    const { address } = await first.logged((line) => typeof line['address'] === 'string');
+    await first.stop();
+    prepare(join(dataDir, 'hub.sqlite'));
+    const port = Number(new URL(String(address)).port);
+    const hub = new Host('hub', () => startHub(folder, { ...hubConfig, server: { port } }));
+    await hub.program.logged((line) => typeof line['address'] === 'string');
+    const clients = await FaultyProxy.listen('127.0.0.1', port);
+    const agentLinks: FaultyProxy[] = [];
+    const agents: Host[] = [];
+    for (const [at, id] of AGENTS.entries()) {
+      // The last one is on the other side of the network link, if there is one.
+      const far = at === AGENTS.length - 1 ? link : undefined;
+      const proxy = await FaultyProxy.listen(far ? far.hubAddress : '127.0.0.1', port);
+      agentLinks.push(proxy);
+      const config = {
+        id,
+        hub: `ws://${far ? far.hubAddress : '127.0.0.1'}:${proxy.port}`,
+        tokenFile: join(dataDir, 'agent-token'),
+        dataDir: join(folder, id),
+        instances: [{ id: `${id}-sim`, version: '9.1.0', count: INSTANCES_AN_AGENT }],
+      };
+      agents.push(new Host(id, () => startAgent(folder, id, config, far?.by)));
+    }
+    return new Cluster({ folder, disk, link, clients, agentLinks, hub, agents });
+  }
+
+  /** The way to the hub that nothing disturbs. */
+  get hubPort(): number {
+    return this.clients.targetPort;
+  }
+
+  /** Sets the clock of a host ahead, or back, of the true one. */
+  setClock(host: Host, offsetMs: number): void {
+    writeFileSync(this.#clockFiles.get(host) as string, String(offsetMs));
+    host.signal('SIGUSR2');
+  }
+
+  /** The instance programs that are there now. */
+  instances(): number[] {
+    return this.#processes(
+      (environment) => environment.has(INSTANCE_VARIABLE) && !environment.has(TASK_VARIABLE),
+    );
+  }
+
+  /** Instance programs and scripts. */
+  workers(): number[] {
+    return this.#processes((environment) => environment.has(INSTANCE_VARIABLE));
+  }
+
+  /** Takes away all faults: everything is up and connected. */
+  heal(): void {
+    this.disk?.makeRoom();
+    this.link?.takeUp();
+    if (this.link?.canLose) this.link.calm();
+    for (const pid of this.workers()) signal(pid, 'SIGCONT');
+    for (const host of [this.hub, ...this.agents]) {
+      host.signal('SIGCONT');
+      host.start();
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.agents.map((agent) => agent.program.stop()));
+    await this.hub.program.stop();
+  }
+
+  /** Lets go what belongs to the run and is no process of it. */
+  async release(): Promise<void> {
+    for (const proxy of [this.clients, ...this.agentLinks]) await proxy.close();
+    this.link?.remove();
+    this.disk?.remove();
+  }
+
+  #processes(fits: (environment: ReadonlySet<string>) => boolean): number[] {
+    const found: number[] = [];
+    for (const name of readdirSync('/proc')) {
+      if (!/^\d+$/.test(name)) continue;
+      try {
+        const variables = readFileSync(`/proc/${name}/environ`, 'utf8').split('\0');
+        if (!variables.includes(`${RUN_VARIABLE}=${this.folder}`)) continue;
+        if (fits(new Set(variables.map((variable) => variable.split('=')[0] ?? ''))))
+          found.push(Number(name));
+      } catch {
+        // it has ended meanwhile
+      }
+    }
+    return found;
+  }
+}
+
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // it has ended meanwhile
+  }
+}
+
+function clockFileOf(folder: string, name: string): string {
+  return join(folder, `${name}.clock`);
+}
+
+function environmentOf(folder: string, name: string): NodeJS.ProcessEnv {
+  return {
+    [RUN_VARIABLE]: folder,
+    CHAOS_CLOCK_FILE: clockFileOf(folder, name),
+    NODE_OPTIONS: `--import=${CLOCK}`,
+  };
+}
+
+function startHub(folder: string, config: object): Program {
+  return startService('hub', folder, 'hub', config);
+}
+
+function startAgent(folder: string, id: string, config: object, by: readonly string[] = []): Program {
+  return startService('agent', folder, id, config, by);
+}
+
+function startService(
+  kind: 'hub' | 'agent',
+  folder: string,
+  name: string,
+  config: object,
+  by: readonly string[] = [],
+): Program {
+  const file = join(folder, `${name}.yaml`);
+  writeFileSync(file, JSON.stringify(config));
+  const script = `${kind}/bin/workbench-${kind}.js`;
+  return startProgram(script, ['--config', file], folder, environmentOf(folder, name), by);
+}

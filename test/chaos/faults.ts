@@ -1,0 +1,201 @@
+/** The faults of a run: what strikes whom, and for how long. */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Chance } from '../support/chance.js';
+import { type Cluster, type Host, LONG_PAUSE_MS, signal } from './cluster.js';
+import type { FaultyProxy } from './faulty-proxy.js';
+
+interface Fault {
+  readonly kind: string;
+  /** Two faults do not strike the same target at once. */
+  readonly target: string;
+  /** Resolves when the fault is over. */
+  strike(): Promise<void>;
+}
+
+/** A fault strikes about so often. */
+const EVERY_MS = { least: 200, more: 1400 };
+const HOUR_MS = 3_600_000;
+
+export class Faults {
+  /** How many of each kind have struck. */
+  readonly counts = new Map<string, number>();
+  /** Why kinds of faults are left out. */
+  readonly missing: readonly string[];
+  readonly #cluster: Cluster;
+  readonly #chance: Chance;
+  readonly #struck = new Map<string, Promise<void>>();
+  /** What went wrong with the faults themselves. */
+  readonly failures: unknown[] = [];
+  readonly #onFault: (kind: string, target: string) => void;
+
+  constructor(cluster: Cluster, chance: Chance, onFault: (kind: string, target: string) => void) {
+    this.#cluster = cluster;
+    this.#chance = chance;
+    this.#onFault = onFault;
+    const { disk, link } = cluster;
+    this.missing = [
+      ...(disk ? [] : ['full disk: no file system can be mounted in a name space here']),
+      ...(link ? [] : ['link down: no network name space can be made here']),
+      ...(link?.canLose ? [] : ['packets delayed and lost: the kernel has no netem here']),
+    ];
+  }
+
+  /** Strikes until `untilMs` of `performance.now()`; resolves when all faults are over. */
+  async run(untilMs: number): Promise<void> {
+    while (performance.now() < untilMs) {
+      await pause(EVERY_MS.least + this.#chance.below(EVERY_MS.more));
+      const fault = this.#draw();
+      if (this.#struck.has(fault.target)) continue;
+      this.counts.set(fault.kind, (this.counts.get(fault.kind) ?? 0) + 1);
+      this.#onFault(fault.kind, fault.target);
+      const over = fault
+        .strike()
+        .catch((error: unknown) => void this.failures.push(error))
+        .finally(() => this.#struck.delete(fault.target));
+      this.#struck.set(fault.target, over);
+    }
+    await Promise.all(this.#struck.values());
+  }
+
+  #draw(): Fault {
+    const { hub, clients, disk, link } = this.#cluster;
+    const agent = this.#chance.below(this.#cluster.agents.length);
+    const host = this.#cluster.agents[agent] as Host;
+    const proxy = this.#cluster.agentLinks[agent] as FaultyProxy;
+    const either = this.#chance.oneIn(3) ? hub : host;
+    const faults = [
+      () => this.#killed(hub),
+      () => this.#killed(host),
+      () => this.#killed(host),
+      () => this.#paused(either),
+      () => this.#clockSet(either),
+      () => this.#instanceKilled(),
+      () => this.#instanceKilled(),
+      () => this.#instancePaused(),
+      () => this.#disturbed(proxy, `link of ${host.name}`),
+      () => this.#disturbed(proxy, `link of ${host.name}`),
+      () => this.#disturbed(clients, 'link of clients'),
+      ...(disk ? [() => this.#diskFilled()] : []),
+      ...(link ? [() => this.#linkDown()] : []),
+      ...(link?.canLose ? [() => this.#linkDisturbed()] : []),
+    ];
+    return this.#chance.of(faults)();
+  }
+
+  #killed(host: Host): Fault {
+    const forMs = this.#chance.below(1500);
+    return {
+      kind: `${host === this.#cluster.hub ? 'hub' : 'agent'} killed`,
+      target: host.name,
+      strike: async () => {
+        await host.kill();
+        await pause(forMs);
+        host.start();
+      },
+    };
+  }
+
+  #paused(host: Host): Fault {
+    const isLong = this.#chance.oneIn(3);
+    const forMs = isLong ? LONG_PAUSE_MS : 100 + this.#chance.below(900);
+    const name = host === this.#cluster.hub ? 'hub' : 'agent';
+    return {
+      kind: `${name} paused${isLong ? ' beyond the silence limit' : ''}`,
+      target: host.name,
+      strike: async () => {
+        host.signal('SIGSTOP');
+        await pause(forMs);
+        host.signal('SIGCONT');
+      },
+    };
+  }
+
+  #clockSet(host: Host): Fault {
+    const offsetMs = (this.#chance.below(48) - 24) * HOUR_MS;
+    return {
+      kind: 'clock set',
+      target: `clock of ${host.name}`,
+      strike: async () => this.#cluster.setClock(host, offsetMs),
+    };
+  }
+
+  #instanceKilled(): Fault {
+    const instances = this.#cluster.instances();
+    return {
+      kind: 'instance killed',
+      target: 'instances',
+      strike: async () => {
+        if (instances.length > 0) signal(this.#chance.of(instances), 'SIGKILL');
+      },
+    };
+  }
+
+  #instancePaused(): Fault {
+    const instances = this.#cluster.instances();
+    const forMs = 100 + this.#chance.below(2000);
+    return {
+      kind: 'instance paused',
+      target: 'instances',
+      strike: async () => {
+        if (instances.length === 0) return;
+        const pid = this.#chance.of(instances);
+        signal(pid, 'SIGSTOP');
+        await pause(forMs);
+        signal(pid, 'SIGCONT');
+      },
+    };
+  }
+
+  #disturbed(proxy: FaultyProxy, target: string): Fault {
+    const isLong = this.#chance.oneIn(4);
+    const forMs = isLong ? LONG_PAUSE_MS : 100 + this.#chance.below(1400);
+    const ways: readonly [string, () => Promise<void>][] = [
+      ['connections cut', async () => proxy.cut()],
+      ['connections refused', () => proxy.refuse(forMs)],
+      ['connections stalled', () => proxy.stall(forMs)],
+      ['connections slow', () => proxy.slow(forMs)],
+      ['connections half closed', () => proxy.halfClose(this.#chance.oneIn(2) ? 'HUB' : 'CALLER', forMs)],
+    ];
+    const [kind, strike] = this.#chance.of(ways);
+    return { kind, target, strike };
+  }
+
+  #diskFilled(): Fault {
+    const forMs = 500 + this.#chance.below(2000);
+    return {
+      kind: 'disk of the hub full',
+      target: 'disk',
+      strike: async () => {
+        this.#cluster.disk?.fill();
+        await pause(forMs);
+        this.#cluster.disk?.makeRoom();
+      },
+    };
+  }
+
+  #linkDown(): Fault {
+    const forMs = this.#chance.oneIn(4) ? 2 * LONG_PAUSE_MS : 100 + this.#chance.below(2000);
+    return {
+      kind: 'network link down',
+      target: 'network link',
+      strike: async () => {
+        this.#cluster.link?.takeDown();
+        await pause(forMs);
+        this.#cluster.link?.takeUp();
+      },
+    };
+  }
+
+  #linkDisturbed(): Fault {
+    const forMs = 1000 + this.#chance.below(4000);
+    return {
+      kind: 'packets delayed and lost',
+      target: 'network link',
+      strike: async () => {
+        this.#cluster.link?.disturb();
+        await pause(forMs);
+        this.#cluster.link?.calm();
+      },
+    };
+  }
+}

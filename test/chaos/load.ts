@@ -1,0 +1,176 @@
+/** Clients that hand in small jobs, wait for their ends, and remember what they were told. */
+import { createHash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Chance } from '../support/chance.js';
+import { base64, type JobResult, outputsOf } from '../support/rest-client.js';
+
+const TASK = '/api/2.0/workbench/task';
+
+/** A request that the faults have swallowed is given up. */
+const GIVE_UP_MS = 15_000;
+const WAIT_S = 3;
+const PAUSE_MS = 50;
+
+/** What a client knows of a task that was answered with 201. */
+export interface Acknowledged {
+  readonly id: string;
+  readonly kind: 'simulate-work' | 'execute-batch-job';
+  /** Of a batch job: what its output has to be. */
+  readonly expectedDigest: string | null;
+  isToBeCanceled: boolean;
+  /** The first end that the client was told of. */
+  end: Ending | undefined;
+}
+
+export interface Ending {
+  readonly status: string;
+  readonly batchStatus: string | null;
+  readonly outputDigest: string | null;
+  readonly instance: string | null;
+  readonly message: string | null;
+}
+
+/** Writes bytes that follow from the number of the job, in pieces, with pauses. */
+const SCRIPT = `
+const { appendFileSync } = require('node:fs');
+const { createHash } = require('node:crypto');
+const work = async () => {
+  for (let piece = 0; piece < Number(pieces); piece++) {
+    appendFileSync('out.txt', createHash('sha256').update(number + ' ' + piece).digest('hex').repeat(64) + '\\n');
+    console.log('piece', piece);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+};
+work();
+`;
+
+function outputDigest(number: number, pieces: number): string {
+  const hash = createHash('sha256');
+  for (let piece = 0; piece < pieces; piece++) {
+    const line = createHash('sha256').update(`${number} ${piece}`).digest('hex').repeat(64);
+    hash.update(`${line}\n`);
+  }
+  return hash.digest('hex');
+}
+
+export class Load {
+  readonly acknowledged: Acknowledged[] = [];
+  /** Requests to create of which nobody knows whether they have. */
+  unanswered = 0;
+  /** Requests to create that the hub refused, by status. */
+  readonly refused = new Map<number, number>();
+  /** What must never be heard. */
+  readonly violations: string[] = [];
+  readonly #baseUrl: string;
+  readonly #chance: Chance;
+  #created = 0;
+  #stopping = false;
+
+  constructor(baseUrl: string, chance: Chance) {
+    this.#baseUrl = baseUrl;
+    this.#chance = chance;
+  }
+
+  /** So many clients, each with one task at a time, until {@link stop}; resolves when all have ended. */
+  async run(clients: number): Promise<void> {
+    await Promise.all(Array.from({ length: clients }, () => this.#client()));
+  }
+
+  /** No new tasks; what is there is waited for. */
+  stop(): void {
+    this.#stopping = true;
+  }
+
+  async #client(): Promise<void> {
+    while (!this.#stopping) {
+      const task = await this.#create();
+      if (!task) {
+        await pause(PAUSE_MS);
+        continue;
+      }
+      this.acknowledged.push(task);
+      if (this.#chance.oneIn(20)) await this.#cancel(task);
+      if (!(await this.#waitForEnd(task))) return;
+    }
+  }
+
+  async #create(): Promise<Acknowledged | undefined> {
+    const number = this.#created++;
+    const isBatch = !this.#chance.oneIn(4);
+    const pieces = 1 + this.#chance.below(12);
+    const kind = isBatch ? 'execute-batch-job' : 'simulate-work';
+    const body = isBatch
+      ? {
+          name: `job ${number}`,
+          inputScripts: [{ content: base64(SCRIPT) }],
+          additionalFiles: [{ filename: 'in.txt', content: base64(`input ${number}`) }],
+          variablesToInject: [
+            { key: 'number', value: String(number) },
+            { key: 'pieces', value: String(pieces) },
+          ],
+        }
+      : { name: `work ${number}`, duration: this.#chance.below(2) };
+    const answer = await this.#call(`${TASK}/${kind}/create`, { method: 'POST', body: JSON.stringify(body) });
+    if (!answer) {
+      this.unanswered++;
+      return undefined;
+    }
+    if (answer.status !== 201) {
+      this.refused.set(answer.status, (this.refused.get(answer.status) ?? 0) + 1);
+      if (answer.status < 500)
+        this.violations.push(`create was answered with ${answer.status} ${answer.text}`);
+      return undefined;
+    }
+    const { id } = JSON.parse(answer.text) as { id: string };
+    const expectedDigest = isBatch ? outputDigest(number, pieces) : null;
+    return { id, kind, expectedDigest, isToBeCanceled: false, end: undefined };
+  }
+
+  async #cancel(task: Acknowledged): Promise<void> {
+    task.isToBeCanceled = true;
+    await this.#call(`${TASK}/${task.id}/cancel?force=true`, { method: 'DELETE' });
+  }
+
+  /** False when the task is lost. */
+  async #waitForEnd(task: Acknowledged): Promise<boolean> {
+    for (;;) {
+      const answer = await this.#call(`${TASK}/${task.kind}/${task.id}/result?timeout=${WAIT_S}`);
+      if (answer?.status === 404) {
+        this.violations.push(`task ${task.id} was answered with 201 and is not known any more`);
+        return false;
+      }
+      if (answer?.status !== 200) {
+        await pause(PAUSE_MS);
+        continue;
+      }
+      const end = endingOf(JSON.parse(answer.text) as JobResult);
+      if (end === undefined) continue;
+      task.end = end;
+      return true;
+    }
+  }
+
+  /** Undefined when no answer came. */
+  async #call(path: string, init: RequestInit = {}): Promise<{ status: number; text: string } | undefined> {
+    try {
+      const signal = AbortSignal.timeout(GIVE_UP_MS);
+      const response = await fetch(`${this.#baseUrl}${path}`, { ...init, signal });
+      return { status: response.status, text: await response.text() };
+    } catch {
+      return undefined;
+    }
+  }
+}
+
+/** Undefined while the task has not ended. */
+export function endingOf(result: JobResult): Ending | undefined {
+  if (result.status === 'WAITING' || result.status === 'RUNNING') return undefined;
+  const output = outputsOf(result)['out.txt'];
+  return {
+    status: result.status,
+    batchStatus: result.batchExecutionStatus ?? null,
+    outputDigest: output === undefined ? null : createHash('sha256').update(output).digest('hex'),
+    instance: result.executingWorkbench?.id ?? null,
+    message: result.message ?? null,
+  };
+}

@@ -1,0 +1,76 @@
+/** `npm run chaos`: real processes, real faults, and an audit. See packages/docs/reliability.md. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { type ChaosOutcome, runChaos } from './chaos.js';
+import { runInside } from './surroundings.js';
+
+const HELP = `npm run chaos -- [options]
+
+Options:
+  --seconds N   for how long faults strike, 60 by default
+  --seed S      from which they are drawn, by default another one each time
+  --keep        keeps the folder of the run with its logs, also when all is well
+`;
+
+function wholeNumber(option: string, text: string): number {
+  const number = Number(text);
+  if (Number.isSafeInteger(number) && number > 0) return number;
+  throw new Error(`--${option} must be a whole number from 1 on, not ${JSON.stringify(text)}`);
+}
+
+function summaryOf(outcome: ChaosOutcome): string {
+  const faults = [...outcome.faults].sort(([a], [b]) => (a < b ? -1 : 1));
+  const row = (name: string, value: number) => `${name.padEnd(40)}${String(value).padStart(8)}`;
+  return [
+    '',
+    row('tasks answered with 201', outcome.acknowledged),
+    row('requests refused', outcome.refused),
+    row('requests that got no answer', outcome.unanswered),
+    row(
+      'faults',
+      faults.reduce((sum, [, count]) => sum + count, 0),
+    ),
+    ...faults.map(([kind, count]) => row(`  ${kind}`, count)),
+    row('lost', outcome.lost.length),
+    row('twice', outcome.twice.length),
+    row('otherwise wrong', outcome.wrong.length),
+    row('ms from the last fault to the last end', Math.round(outcome.recoveryMs)),
+    ...outcome.missing.map((what) => `LEFT OUT  ${what}`),
+  ].join('\n');
+}
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      seconds: { type: 'string', default: '60' },
+      seed: { type: 'string' },
+      keep: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  if (values.help) return console.log(HELP);
+  const seconds = wholeNumber('seconds', values.seconds);
+  const seed =
+    values.seed === undefined ? 1 + Math.floor(Math.random() * 1e6) : wholeNumber('seed', values.seed);
+  const inside = runInside();
+  if (inside !== undefined) {
+    process.exitCode = inside;
+    return;
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'workbench-hub-chaos-'));
+  const outcome = await runChaos({ folder, seed, seconds, onEvent: (what) => console.log(what) });
+  console.log(summaryOf(outcome));
+  const faults = [...outcome.lost, ...outcome.twice, ...outcome.wrong];
+  for (const fault of faults) console.error(fault);
+  console.log(`\nonce more: npm run chaos -- --seconds ${seconds} --seed ${seed}`);
+  if (faults.length > 0) process.exitCode = 1;
+  if (faults.length === 0 && !values.keep) rmSync(folder, { recursive: true, force: true });
+  else console.log(`its logs: ${folder}`);
+}
+
+main().catch((error: unknown) => {
+  console.error(error);
+  process.exitCode = 1;
+});
