@@ -11,14 +11,18 @@ export const linux: Platform = {
   hasGroups: true,
   signalGroup,
 
-  async findByCookie(cookie, taskId) {
+  newestPid,
+
+  async findByCookie(cookie, task) {
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+    const newest = newestPid();
     const found: number[] = [];
     for (const pid of pids) {
+      if (task?.afterPid !== undefined && !isLater(pid, task.afterPid, newest)) continue;
       const environment = await environmentOf(pid);
       const carried = valueIn(environment, COOKIE_PREFIX);
       const ours = carried === cookie || (cookie.endsWith('/') && carried?.startsWith(cookie) === true);
-      if (ours && (taskId === undefined || valueIn(environment, TASK_PREFIX) === taskId)) found.push(pid);
+      if (ours && (!task || valueIn(environment, TASK_PREFIX) === task.taskId)) found.push(pid);
     }
     return found;
   },
@@ -36,6 +40,16 @@ export const linux: Platform = {
     }
   },
 };
+
+/** The last field of /proc/loadavg (proc(5)). */
+function newestPid(): number {
+  return Number(readFileSync('/proc/loadavg', 'latin1').trimEnd().split(' ').at(-1));
+}
+
+/** Ids are given in order, and from the beginning again after the highest. */
+function isLater(pid: number, after: number, newest: number): boolean {
+  return after <= newest ? after < pid && pid <= newest : after < pid || pid <= newest;
+}
 
 /** Empty also for a process of another user, whose environment may not be read: it is none of ours. */
 async function environmentOf(pid: number): Promise<Buffer> {

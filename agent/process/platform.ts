@@ -6,14 +6,24 @@ export const COOKIE_VARIABLE = 'WORKBENCH_INSTANCE_COOKIE';
 /** Set in the environment of a job's scripts, and so of all that they start; never in that of the instance program. */
 export const TASK_VARIABLE = 'WORKBENCH_TASK_ID';
 
+/** Whose processes are looked for. */
+export interface TaskProcesses {
+  readonly taskId: string;
+  /** The newest process when the task began, if that is so recent that ids cannot have come round to it since: then no
+   *  older process need be looked at. */
+  readonly afterPid?: number | undefined;
+}
+
 export interface Platform {
   /** Programs are started as leaders of a group of their own, which {@link signalGroup} reaches. */
   readonly hasGroups: boolean;
   /** Sends the signal to every process of the group; false when there is none left. */
   signalGroup(leaderPid: number, signal: 'SIGTERM' | 'SIGKILL'): boolean;
-  /** The processes whose cookie is `cookie`, or begins with it when it ends with `/`; with a `taskId` only those that
-   *  were started for this task. */
-  findByCookie(cookie: string, taskId?: string): Promise<number[]>;
+  /** The id that was given to a process last; undefined where that cannot be known. */
+  newestPid(): number | undefined;
+  /** The processes whose cookie is `cookie`, or begins with it when it ends with `/`; for a task only those that were
+   *  started for it. */
+  findByCookie(cookie: string, task?: TaskProcesses): Promise<number[]>;
   /** Tells a process from a later one with the same id; undefined when there is none with this id. */
   identify(pid: number): string | undefined;
 }

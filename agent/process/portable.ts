@@ -12,6 +12,8 @@ export const portable: Platform = {
     return isAlive(leaderPid) && process.kill(leaderPid, signal);
   },
 
+  newestPid: () => undefined,
+
   findByCookie: () => Promise.resolve([]),
 
   identify: (pid) => (isAlive(pid) ? `${pid}` : undefined),

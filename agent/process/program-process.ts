@@ -25,19 +25,22 @@ import {
 } from '../core/ports/programs.js';
 import { describeEnd } from '../core/program-end.js';
 import { liesOnPath } from './find-program.js';
-import { COOKIE_VARIABLE, type Platform } from './platform.js';
+import { COOKIE_VARIABLE, type Platform, type TaskProcesses } from './platform.js';
 
 export interface ProcessNeeds {
   readonly environment: Readonly<Record<string, string>>;
   readonly cookie: string;
   readonly platform: Platform;
   readonly runtime: Runtime;
-  /** Never rejects. Ends every process that carries the cookie; with a `taskId` only those that were started for this task. */
-  readonly sweep: (taskId?: string) => Promise<void>;
+  /** Never rejects. Ends every process that carries the cookie; for a task only those that were started for it. */
+  readonly sweep: (task?: TaskProcesses) => Promise<void>;
 }
 
 /** After the end of everything that could hold its pipes, how long what is left in them may take to be read. */
 const DRAIN_LIMIT_MS = 2000;
+
+/** In so short a time the system does not give as many ids to processes as there are. */
+const IDS_LAST_MS = 10_000;
 
 /** Where node_modules/.bin is looked for, upwards: the programs that come with the product need no PATH. */
 const LOCAL_DIRECTORY = dirname(fileURLToPath(import.meta.url));
@@ -67,6 +70,7 @@ export function startProgram(
   let exited = false;
   let violation: string | undefined;
   let holdBack: Promise<void> | undefined;
+  let jobBegan: { readonly atMs: number; readonly newestPid: number | undefined } | undefined;
 
   const host = instanceHost(
     (line) => {
@@ -162,6 +166,7 @@ export function startProgram(
       ),
     simulateWork: async (taskId, durationMs) => void (await job(host.simulateWork({ taskId, durationMs }))),
     executeBatchJob: async (run) => {
+      jobBegan = { atMs: runtime.clock.monotonicMs(), newestPid: platform.newestPid() };
       const { status, message } = await job(
         host.executeBatchJob({
           ...run,
@@ -172,7 +177,10 @@ export function startProgram(
       );
       return { status, message: message ?? null };
     },
-    endStrays: (taskId) => needs.sweep(taskId),
+    endStrays: (taskId) => {
+      const isRecent = jobBegan && runtime.clock.monotonicMs() - jobBegan.atMs < IDS_LAST_MS;
+      return needs.sweep({ taskId, afterPid: isRecent ? jobBegan?.newestPid : undefined });
+    },
     cancel: (taskId) => job(host.cancel(taskId)),
     shutdown: () => {
       // The answer is of no use: what counts is its end.

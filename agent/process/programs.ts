@@ -3,7 +3,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Program, Programs } from '../core/ports/programs.js';
-import type { Platform } from './platform.js';
+import type { Platform, TaskProcesses } from './platform.js';
 import { startProgram } from './program-process.js';
 
 export interface ProgramsNeeds {
@@ -29,10 +29,10 @@ export function childProcessPrograms(needs: ProgramsNeeds): ChildProcessPrograms
   const { nodeId, environment, platform, runtime, log } = needs;
   const running = new Set<Program>();
 
-  const sweep = async (cookie: string, taskId?: string): Promise<number> => {
+  const sweep = async (cookie: string, task?: TaskProcesses): Promise<number> => {
     const killed = new Set<number>();
     for (let round = 0; round < SWEEP_ROUNDS; round++) {
-      const found = await platform.findByCookie(cookie, taskId);
+      const found = await platform.findByCookie(cookie, task);
       if (found.length === 0) return killed.size;
       for (const pid of found) {
         killed.add(pid);
@@ -52,11 +52,12 @@ export function childProcessPrograms(needs: ProgramsNeeds): ChildProcessPrograms
         cookie,
         platform,
         runtime,
-        sweep: async (taskId) => {
+        sweep: async (task) => {
           const instance = settings.instance.id;
-          const whose = taskId === undefined ? 'a program' : 'a task';
+          const taskId = task?.taskId;
+          const whose = task ? 'a task' : 'a program';
           try {
-            const strays = await sweep(cookie, taskId);
+            const strays = await sweep(cookie, task);
             if (strays > 0) log.info({ instance, taskId, strays }, `ended what ${whose} left running`);
           } catch (error) {
             // Of no consequence for what the task or the program came to.

@@ -8,6 +8,7 @@
  * daemon) has left its script on purpose and is not followed.
  */
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 
 /** The options of `spawn` with which a child leads its own group. */
@@ -20,21 +21,24 @@ export async function askGroupToEnd(leaderPid: number): Promise<void> {
   else signal(-leaderPid, 'SIGTERM');
 }
 
-/** Ends at once whatever is left of the group and, on Linux, of the session that `leaderPid` leads. */
-export async function killGroup(leaderPid: number): Promise<void> {
+/** Ends at once whatever is left of the group and, on Linux, of the session that `leaderPid` leads. Of one that began a
+ *  moment ago all members have later ids, so that no other process need be looked at. */
+export async function killGroup(leaderPid: number, { isYoung = false } = {}): Promise<void> {
   if (process.platform === 'win32') return killTreeOnWindows(leaderPid);
   signal(-leaderPid, 'SIGKILL');
   if (process.platform !== 'linux') return;
   // A process may start another while the list is read; what is killed starts none, so the rounds come to an end.
-  for (let members = await sessionMembers(leaderPid); members.length > 0; ) {
+  for (let members = await sessionMembers(leaderPid, isYoung); members.length > 0; ) {
     for (const pid of members) signal(pid, 'SIGKILL');
-    members = (await sessionMembers(leaderPid)).filter((pid) => !members.includes(pid));
+    members = (await sessionMembers(leaderPid, isYoung)).filter((pid) => !members.includes(pid));
   }
 }
 
 /** The living processes of a session, by the sixth field of /proc/<pid>/stat (proc(5)); zombies are dead already. */
-async function sessionMembers(sessionId: number): Promise<number[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+async function sessionMembers(sessionId: number, isYoung: boolean): Promise<number[]> {
+  const all = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const newest = newestPid();
+  const pids = isYoung ? all.filter((pid) => isLater(Number(pid), sessionId, newest)) : all;
   const members = await Promise.all(
     pids.map(async (pid) => {
       const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ''); // it ended meanwhile
@@ -44,6 +48,16 @@ async function sessionMembers(sessionId: number): Promise<number[]> {
     }),
   );
   return members.flat();
+}
+
+/** The id that was given to a process last: the last field of /proc/loadavg (proc(5)). */
+function newestPid(): number {
+  return Number(readFileSync('/proc/loadavg', 'latin1').trimEnd().split(' ').at(-1));
+}
+
+/** Ids are given in order, and from the beginning again after the highest. */
+function isLater(pid: number, after: number, newest: number): boolean {
+  return after <= newest ? after < pid && pid <= newest : after < pid || pid <= newest;
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {

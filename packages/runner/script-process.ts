@@ -14,6 +14,9 @@ const GRACE_MS = 2_000;
 /** How long a stream may stay silent, once its script has ended, before it is given up: somebody else holds it. */
 const DRAIN_SILENCE_MS = 500;
 
+/** In so short a time the system does not give as many ids to processes as there are. */
+const IDS_LAST_MS = 10_000;
+
 export interface ScriptCommand {
   command: string;
   args: string[];
@@ -35,6 +38,7 @@ export async function runScriptProcess(
   guard: GroupGuard,
   { signal, output }: JobContext,
 ): Promise<ScriptEnd> {
+  const startedAtMs = performance.now();
   const pipes = await openPipes(['stdout', 'stderr']);
   const child = startChild(run, pipes);
   const [stdout, stderr] = pipes ? pipes.map(({ readable }) => readable) : [child.stdout, child.stderr];
@@ -68,7 +72,7 @@ export async function runScriptProcess(
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
     const [exitCode, signalName] = await exited;
-    await killGroup(pid);
+    await killGroup(pid, { isYoung: performance.now() - startedAtMs < IDS_LAST_MS });
     await Promise.all(relays.map((each) => each.drain()));
     return { exitCode, signal: signalName };
   } finally {

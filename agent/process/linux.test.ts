@@ -1,0 +1,44 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { platform } from 'node:os';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { linux } from './linux.js';
+import { COOKIE_VARIABLE, TASK_VARIABLE } from './platform.js';
+
+describe.skipIf(platform() !== 'linux')('processes of a task', () => {
+  const cookie = `cookie-of-${process.pid}/sim`;
+  const taskId = 'the-task';
+  let before: number;
+  let child: ChildProcess;
+
+  beforeEach(async () => {
+    before = linux.newestPid() as number;
+    const env = { ...process.env, [COOKIE_VARIABLE]: cookie, [TASK_VARIABLE]: taskId };
+    child = spawn(process.execPath, ['-e', 'console.log(0); setTimeout(() => {}, 60_000)'], { env });
+    await once(child.stdout as NonNullable<ChildProcess['stdout']>, 'data');
+  });
+  afterEach(async () => {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  });
+
+  it('are found by its id, and by the cookie of their instance or their agent', async () => {
+    expect(await linux.findByCookie(cookie, { taskId })).toEqual([child.pid]);
+    expect(await linux.findByCookie(cookie)).toEqual([child.pid]);
+    expect(await linux.findByCookie(`cookie-of-${process.pid}/`)).toEqual([child.pid]);
+    expect(await linux.findByCookie(cookie, { taskId: 'another' })).toEqual([]);
+    expect(await linux.findByCookie('cookie-of', { taskId })).toEqual([]);
+  });
+
+  it('are looked for among those that are younger than the task', async () => {
+    const pid = child.pid as number;
+    expect(await linux.findByCookie(cookie, { taskId, afterPid: before })).toEqual([pid]);
+    expect(await linux.findByCookie(cookie, { taskId, afterPid: pid - 1 })).toEqual([pid]);
+    expect(await linux.findByCookie(cookie, { taskId, afterPid: pid })).toEqual([]);
+  });
+
+  it('are found also when the ids began anew since', async () => {
+    const highest = 2 ** 31;
+    expect(await linux.findByCookie(cookie, { taskId, afterPid: highest })).toEqual([child.pid]);
+  });
+});
