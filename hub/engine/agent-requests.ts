@@ -55,11 +55,12 @@ export class AgentRequests {
     });
   }
 
-  /** An answer has come; one that nobody waits for any more is passed over. */
-  answered(requestId: string, error: string | null, text: string | null): void {
+  /** An answer has come; one that nobody waits for any more, or of an agent that was not asked, is passed over. */
+  answered(agentId: string, requestId: string, error: string | null, text: string | null): void {
     const pending = this.#pending.get(requestId);
-    if (error === null) pending?.resolve(text);
-    else pending?.reject(new AgentUnavailable(error));
+    if (pending?.agentId !== agentId) return;
+    if (error === null) pending.resolve(text);
+    else pending.reject(new AgentUnavailable(error));
   }
 
   /** The agent went away: nothing that it was asked will be answered. */

@@ -134,11 +134,11 @@ export class Agents {
         this.#options.instances.changed(agentId, message.instance);
         return this.#options.onCapacity();
       case 'output':
-        return this.#options.output.append(message.ref, message.offset, message.text);
+        return this.#options.output.append(agentId, message.ref, message.offset, message.text);
       case 'ended':
-        return this.#ended(session, message.report);
+        return this.#ended(agentId, session, message.report);
       case 'reply':
-        return this.#requests.answered(message.requestId, message.error, message.text);
+        return this.#requests.answered(agentId, message.requestId, message.error, message.text);
       case 'heartbeat':
     }
   }
@@ -148,7 +148,7 @@ export class Agents {
     const joined = this.#joined.get(agentId);
     if (!joined) return false;
     const timeLimitMs = timeLimitS === null ? null : Math.min(timeLimitS * 1000, Number.MAX_SAFE_INTEGER);
-    this.#options.output.expect(ref);
+    this.#options.output.expect(agentId, ref);
     joined.session.send({
       type: 'assign',
       ref,
@@ -237,7 +237,7 @@ export class Agents {
             })),
           );
     for (const [index, ref] of hello.running.entries()) {
-      if (inForce[index]) this.#options.output.expect(ref);
+      if (inForce[index]) this.#options.output.expect(agentId, ref);
       else {
         log.info(
           { agentId, ...ref, step: 'adopt' },
@@ -255,18 +255,18 @@ export class Agents {
     );
   }
 
-  async #ended(session: AgentSession, report: EndedReport): Promise<void> {
+  async #ended(agentId: string, session: AgentSession, report: EndedReport): Promise<void> {
     const { instances, attempts } = this.#options;
     const kept = await this.#kept(report);
     if ('missing' in kept) {
       return session.fail(`a report of task ${report.taskId} names ${kept.missing}, which was not sent`);
     }
     // First of all: a task that the report takes back must not be given out anew, not even to the same instance.
-    await attempts.believe(report);
+    await attempts.believe(report, agentId);
     // For the end of the task the instance need not wait.
-    const reported = attempts.report(kept.report);
+    const reported = attempts.report(kept.report, agentId);
     const rests = report.outcome === 'RETURNED';
-    const wake = instances.vacate(report, rests);
+    const wake = instances.vacate(agentId, report, rests);
     if (rests) {
       this.#options.runtime.timers.after(REST_MS, () => {
         wake();

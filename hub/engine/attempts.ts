@@ -45,14 +45,15 @@ export class Attempts {
     this.#options = options;
   }
 
-  /** Takes the report of an attempt; false when it no longer counts. Resolves when what follows is durable. An attempt
-   *  that was taken for lost must have been {@link believe}d before. */
-  async report(report: AttemptReport): Promise<boolean> {
+  /** Takes an agent's report of an attempt; false when it no longer counts, or is not that agent's to make. Resolves when
+   *  what follows is durable. An attempt that was taken for lost must have been {@link believe}d before. */
+  async report(report: AttemptReport, agentId: string): Promise<boolean> {
     const ref = refOf(report);
     const task = await this.#options.archive.find(ref.taskId);
     const state = attemptStateOf(ref, task);
     if (!task || !mayTake<AttemptState>(ATTEMPT_LIFE.report, state))
       return this.#refused('report', ref, state);
+    if (!isOf(agentId, task)) return this.#foreign(ref, agentId);
     const consequence = consequenceOf(report, task, this.#options.limits);
     const counted = await this.#carryOut(task, ref, consequence, report.storedFiles);
     if (counted) this.#countLoss(lossOf(report));
@@ -61,11 +62,12 @@ export class Attempts {
 
   /** An attempt that was taken for lost counts as long as no newer one has begun (decisions 3). Resolves before its
    *  instance may be given anything else. */
-  async believe(held: AttemptRef): Promise<void> {
+  async believe(held: AttemptRef, agentId: string): Promise<void> {
     const { queue, archive, clock } = this.#options;
     const ref = refOf(held);
     const task = await archive.find(ref.taskId);
     if (!task?.instance || !mayTake<AttemptState>(ATTEMPT_LIFE.believe, attemptStateOf(ref, task))) return;
+    if (!isOf(agentId, task)) return;
     await queue.adopt([{ ref, instance: task.instance, startedAtMs: clock.nowMs() }]);
   }
 
@@ -86,6 +88,15 @@ export class Attempts {
     this.#options.log.info(
       { ...ref, step, state },
       'a step that an attempt cannot take any more was refused',
+    );
+    return false;
+  }
+
+  /** One agent does not speak for another: its credential is good for its own id only. */
+  #foreign(ref: AttemptRef, agentId: string): false {
+    this.#options.log.warn(
+      { ...ref, agentId },
+      'a report was refused: the attempt was given to another agent',
     );
     return false;
   }
@@ -126,6 +137,11 @@ export class Attempts {
     onWaiting(requirementKey(task.requirement));
     return true;
   }
+}
+
+/** Whether the latest attempt of the task was given to this agent. */
+function isOf(agentId: string, { instance }: Task): boolean {
+  return instance?.agentId === agentId;
 }
 
 function refOf({ taskId, attempt, instanceId }: AttemptRef): AttemptRef {

@@ -207,11 +207,12 @@ export class Instances {
     return true;
   }
 
-  /** The instance is free again, if this is what it worked on. When it `rests`, it gets no work before what is given
+  /** The instance of this agent is free again, if this is what it worked on. When it `rests`, it gets no work before what is given
    *  back is called. */
-  vacate(ref: AttemptRef, rests = false): () => void {
+  vacate(agentId: string, ref: AttemptRef, rests = false): () => void {
     const instance = this.#instances.get(ref.instanceId);
-    if (!instance?.attempt || !sameAttempt(instance.attempt, ref)) return () => undefined;
+    if (instance?.agentId !== agentId || !instance.attempt || !sameAttempt(instance.attempt, ref))
+      return () => undefined;
     instance.attempt = null;
     instance.idleSinceMs = this.#clock.monotonicMs();
     instance.resting = rests;

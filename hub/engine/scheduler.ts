@@ -193,7 +193,7 @@ export class Scheduler {
         onBegun?.(task, startedAtMs);
         return;
       }
-      instances.vacate(task.ref);
+      instances.vacate(task.agentId, task.ref);
     }
     giveBack(task);
   }

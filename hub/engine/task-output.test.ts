@@ -6,29 +6,29 @@ const REF = { taskId: 't', attempt: 1, instanceId: 'sim-1' };
 let output: TaskOutput;
 beforeEach(() => {
   output = new TaskOutput();
-  output.expect(REF);
+  output.expect('agent-1', REF);
 });
 
 describe('the output of a running task', () => {
   it('is what came, piece after piece', () => {
     expect(output.read('t')).toBe('');
-    output.append(REF, 0, 'one ');
-    output.append(REF, 4, 'two');
+    output.append('agent-1', REF, 0, 'one ');
+    output.append('agent-1', REF, 4, 'two');
     expect(output.read('t')).toBe('one two');
   });
 
   it('passes over what came before', () => {
-    output.append(REF, 0, 'abc');
-    output.append(REF, 0, 'abc');
-    output.append(REF, 1, 'bcde');
-    output.append(REF, 2, 'c');
+    output.append('agent-1', REF, 0, 'abc');
+    output.append('agent-1', REF, 0, 'abc');
+    output.append('agent-1', REF, 1, 'bcde');
+    output.append('agent-1', REF, 2, 'c');
     expect(output.read('t')).toBe('abcde');
   });
 
   it('says how much is left out when pieces are missing', () => {
-    output.append(REF, 0, 'abc');
-    output.append(REF, 10, 'later');
-    output.append(REF, 15, '!');
+    output.append('agent-1', REF, 0, 'abc');
+    output.append('agent-1', REF, 10, 'later');
+    output.append('agent-1', REF, 15, '!');
     expect(output.read('t')).toBe('[… 10 characters before this]\nlater!');
   });
 
@@ -36,7 +36,7 @@ describe('the output of a running task', () => {
     let offset = 0;
     for (let line = 0; offset < 5 * MAX_TAIL_LENGTH; line++) {
       const text = `${line}\n`.repeat(500);
-      output.append(REF, offset, text);
+      output.append('agent-1', REF, offset, text);
       offset += text.length;
     }
     const [, left, kept] = /^\[… (\d+) characters before this\]\n(.*)$/s.exec(output.read('t')) ?? [];
@@ -50,26 +50,27 @@ describe('the output of a running task', () => {
 
   it('is that of the attempt in force only', () => {
     const next = { ...REF, attempt: 2 };
-    output.append(REF, 0, 'first');
-    output.expect(next);
+    output.append('agent-1', REF, 0, 'first');
+    output.expect('agent-1', next);
     expect(output.read('t')).toBe('');
-    output.append(REF, 5, 'stale');
-    output.append({ ...next, instanceId: 'sim-2' }, 0, 'elsewhere');
-    output.append(next, 0, 'second');
+    output.append('agent-1', REF, 5, 'stale');
+    output.append('agent-1', { ...next, instanceId: 'sim-2' }, 0, 'elsewhere');
+    output.append('agent-2', next, 0, 'forged');
+    output.append('agent-1', next, 0, 'second');
     expect(output.read('t')).toBe('second');
-    output.expect(next);
+    output.expect('agent-1', next);
     expect(output.read('t')).toBe('second');
   });
 
   it('is gone when it is forgotten, and what comes later is passed over', () => {
-    output.append(REF, 0, 'abc');
+    output.append('agent-1', REF, 0, 'abc');
     output.forget('t');
-    output.append(REF, 3, 'def');
+    output.append('agent-1', REF, 3, 'def');
     expect(output.read('t')).toBe('');
   });
 
   it('of tasks that nobody runs is not kept', () => {
-    output.append({ ...REF, taskId: 'other' }, 0, 'abc');
+    output.append('agent-1', { ...REF, taskId: 'other' }, 0, 'abc');
     expect(output.read('other')).toBe('');
   });
 });

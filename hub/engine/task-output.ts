@@ -5,6 +5,7 @@ import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task'
 export const MAX_TAIL_LENGTH = 256 * 1024;
 
 interface Tail {
+  readonly agentId: string;
   readonly ref: AttemptRef;
   /** Offset of the first character that is kept. */
   start: number;
@@ -14,17 +15,19 @@ interface Tail {
 export class TaskOutput {
   readonly #tails = new Map<string, Tail>();
 
-  /** This attempt of the task is in force from now on; what is known of its output stays known. */
-  expect(ref: AttemptRef): void {
+  /** This attempt of the task is in force from now on, on this agent; what is known of its output stays known. */
+  expect(agentId: string, ref: AttemptRef): void {
     const tail = this.#tails.get(ref.taskId);
-    if (!tail || !sameAttempt(tail.ref, ref)) this.#tails.set(ref.taskId, { ref, start: 0, text: '' });
+    if (!tail || !sameAttempt(tail.ref, ref)) {
+      this.#tails.set(ref.taskId, { agentId, ref, start: 0, text: '' });
+    }
   }
 
   /** Takes a piece that begins at `offset` of the attempt's output; what is known already is passed over, and so is
-   *  what an attempt prints that is not in force. */
-  append(ref: AttemptRef, offset: number, text: string): void {
+   *  what an attempt prints that is not in force, and what another agent says of it. */
+  append(agentId: string, ref: AttemptRef, offset: number, text: string): void {
     const tail = this.#tails.get(ref.taskId);
-    if (!tail || !sameAttempt(tail.ref, ref)) return;
+    if (!tail || tail.agentId !== agentId || !sameAttempt(tail.ref, ref)) return;
     const end = tail.start + tail.text.length;
     if (offset > end) {
       tail.start = offset;

@@ -102,7 +102,7 @@ export function describeAttemptSteps(open: OpenStore): void {
   describe('adopt', () => {
     const held = (ref: { taskId: string; attempt: number; instanceId: string }) => ({
       ref,
-      instance: { ...INSTANCE, id: ref.instanceId, agentId: 'agent-7' },
+      instance: { ...INSTANCE, id: ref.instanceId },
       startedAtMs: 55,
     });
 
@@ -122,7 +122,7 @@ export function describeAttemptSteps(open: OpenStore): void {
         status: 'RUNNING',
         attempt: 1,
         startedAtMs: 55,
-        instance: { id: 'sim-1', agentId: 'agent-7' },
+        instance: { id: 'sim-1', agentId: 'agent-1' },
       });
       expect(await store.queue.end([{ ref, ending: WELL, endedAtMs: 1 }])).toEqual([true]);
     });
@@ -150,6 +150,16 @@ export function describeAttemptSteps(open: OpenStore): void {
         expect(await now(ref.taskId)).toMatchObject({ status: 'WAITING', attempt: 1 });
       },
     );
+
+    it('leaves alone what was given to another agent, whether it runs or waits', async () => {
+      const ref = await startTask(store);
+      const ofAnother = { ...held(ref), instance: { ...INSTANCE, agentId: 'agent-9' } };
+      expect(await store.queue.adopt([ofAnother])).toEqual([false]);
+      await store.queue.release([{ ref, loss: 'LOSS' }]);
+      expect(await store.queue.adopt([ofAnother])).toEqual([false]);
+      expect(await now(ref.taskId)).toMatchObject({ status: 'WAITING' });
+      expect(await store.queue.adopt([held(ref)])).toEqual([true]);
+    });
 
     it('leaves alone what waits in another attempt or on another instance, or has ended', async () => {
       const ref = await startTask(store);

@@ -2,7 +2,7 @@
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import type { Job } from '@workbench-hub/shared/domain/job';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+import { LEASE_MS, type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
 
 let engine: RunningEngine;
 beforeEach(async () => {
@@ -85,6 +85,35 @@ describe('a report', () => {
     expect(await agent.end({ ...agent.latest.ref, ...other }, 'OK')).toBe(false);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING' });
     expect(engine.instances.find('sim-1')).toMatchObject({ working: true });
+  });
+
+  it.each([
+    ['that is connected', false],
+    ['that has been taken for lost', true],
+  ])('is refused when it is of the task of another agent %s', async (_, isLost) => {
+    const agent = await SocketlessAgent.join(engine);
+    const id = await create();
+    const { ref } = agent.latest;
+    if (isLost) {
+      await agent.vanish();
+      await engine.runtime.advance(LEASE_MS + 1000);
+    }
+    const status = isLost ? 'WAITING' : 'RUNNING';
+    const impostor = await SocketlessAgent.join(engine, {
+      id: 'agent-2',
+      instances: [{ id: 'sim-2', labels: [], status: 'STARTING' }],
+      running: [ref],
+    });
+    expect(impostor.heard).toContainEqual({ type: 'cancel', ref });
+    await impostor.say({ type: 'output', ref, offset: 0, text: 'forged' });
+    expect(await impostor.end(ref, 'FAILED', { message: 'forged' })).toBe(false);
+    expect(await impostor.end(ref, 'RETURNED')).toBe(false);
+    expect(await engine.tasks.get(id)).toMatchObject({ status, message: null });
+    expect(await engine.tasks.log(id)).not.toMatchObject({ text: 'forged' });
+    if (isLost) return;
+    expect(engine.instances.find('sim-1')).toMatchObject({ working: true });
+    expect(await agent.end(ref, 'OK')).toBe(true);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED' });
   });
 
   it('that names a file which was not sent breaks the protocol, and nothing has happened', async () => {

@@ -62,7 +62,8 @@ export interface TaskQueue {
    *  the hub's process): then the task waits again, and the agent that holds it is heard by {@link adopt}. */
   claim(claims: readonly Claim[]): Promise<ClaimedTask[]>;
   /** Takes over attempts that an agent holds though the task waits: true where the attempt is in force afterwards.
-   *  That is so as long as no newer attempt has begun and its end was not heard. */
+   *  That is so as long as no newer attempt has begun and its end was not heard, and never where the attempt is known
+   *  to be another agent's. */
   adopt(held: readonly HeldAttempt[]): Promise<boolean[]>;
   end(ended: readonly EndedAttempt[]): Promise<boolean[]>;
   /** RUNNING to WAITING, at its old place in the queue. Only an attempt that was taken for lost can be adopted

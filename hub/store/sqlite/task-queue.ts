@@ -93,10 +93,10 @@ export function sqliteTaskQueue(
     UPDATE task SET ${to(adopt)}, attempt = @attempt, started_at = @startedAtMs, agent_id = @agentId,
                     instance_id = @instanceId, instance_version = @version, instance_revision = @revision
     WHERE id = @taskId AND ${from(adopt)}
-      AND (attempt = @attempt - 1 OR (attempt = @attempt AND instance_id = @instanceId))
+      AND (attempt = @attempt - 1 OR (attempt = @attempt AND instance_id = @instanceId AND agent_id = @agentId))
     RETURNING seq`);
-  const selectInForce = db.prepare<[string, number, string]>(
-    `SELECT 1 FROM task WHERE ${IN_FORCE} AND ${from(end)}`,
+  const selectInForce = db.prepare<[string, number, string, string]>(
+    `SELECT 1 FROM task WHERE ${IN_FORCE} AND agent_id = ? AND ${from(end)}`,
   );
   const endTask = db.prepare<
     [string, string | null, string | null, number, string, number, string],
@@ -186,7 +186,7 @@ export function sqliteTaskQueue(
 
   const adoptOne = ({ ref, instance, startedAtMs }: HeldAttempt): boolean =>
     noted(adoptTask.get({ ...ref, startedAtMs, ...instance })) ||
-    selectInForce.get(...fence(ref)) !== undefined;
+    selectInForce.get(...fence(ref), instance.agentId) !== undefined;
 
   const endOne = ({ ref, ending, endedAtMs, storedFiles }: EndedAttempt): boolean => {
     const row = endTask.get(
