@@ -60,7 +60,7 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
       store: sessionStore,
       passwords: enabled
         ? watched(await passwordCheck({ users, passwords, clock }), options.metrics)
-        : anyPassword(NOBODY.username),
+        : anyPassword(NOBODY),
       tokens: accessTokens({ keys, lifetimeMs, clock }),
       secrets,
       clock,

@@ -2,14 +2,24 @@
  *  (specification 5; decisions 5). */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { openAccountsDatabase } from '@workbench-hub/hub/store/sqlite/accounts/accounts-database';
+import { sqliteUserStore } from '@workbench-hub/hub/store/sqlite/accounts/user-store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Api, expectError } from '../support/api.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
 import { AUTH, loggedInBy, logIn, logOut, refresh, statusFor } from '../support/log-in.js';
-import { type HubSetup, type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import {
+  type HubSetup,
+  passwordOf,
+  quickPasswords,
+  type RunningHub,
+  startHub,
+  USERS,
+} from '../support/running-hub.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
+const WRONG = 'the username or the password is wrong, or the user is disabled';
 const NO_COOKIE = 'the cookie refreshToken is required: log in at /api/2.0/auth/login';
 const NOT_IN_FORCE =
   'the cookie refreshToken names no session that is in force: log in at /api/2.0/auth/login';
@@ -30,6 +40,38 @@ async function ownHub(setup: HubSetup = {}) {
   onTestFinished(own.stop);
   return { hub: own, api: new Api(own) };
 }
+
+describe('a log-in', () => {
+  it.each([
+    ['whose password is changed', { passwordHash: 'another' }],
+    ['who is disabled', { disabled: true }],
+    ['who is removed', undefined],
+  ])('begins no session for a user %s while the password is being checked', async (_, change) => {
+    const folder = await temporaryFolder();
+    onTestFinished(folder.remove);
+    // As a command of the operator does it, beside the running hub.
+    const changeUser = async () => {
+      const accounts = openAccountsDatabase(join(folder.path, 'accounts.sqlite'));
+      const users = sqliteUserStore(accounts, null);
+      if (change) await users.change('ulla', { ...change, endSessions: true });
+      else await users.remove('ulla');
+      accounts.close();
+    };
+    const passwords = {
+      ...quickPasswords,
+      verify: async (password: string, hash: string) => {
+        const fits = await quickPasswords.verify(password, hash);
+        await changeUser();
+        return fits;
+      },
+    };
+    const own = await ownHub({ dataDir: folder.path, passwords });
+    const login = { username: 'ulla', password: passwordOf('ulla') };
+    const answer = await own.api.post('/api/2.0/auth/login', login);
+    expectError(answer, 401, '/api/2.0/auth/login', WRONG);
+    expect(answer.headers.getSetCookie()).toEqual([]);
+  });
+});
 
 describe('a refresh', () => {
   it('gives another access token and another cookie; the access token of before stays good', async () => {

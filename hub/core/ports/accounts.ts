@@ -62,8 +62,9 @@ export type Turn =
 
 export interface SessionStore {
   /** Opens a session; `refreshHash` is null for one that cannot be refreshed. When a user has very many sessions, the
-   *  oldest one ends. */
-  open(session: SessionRecord, refreshHash: string | null): Promise<void>;
+   *  oldest one ends. False, and nothing has happened, when the user is disabled or gone by now, or has another password
+   *  than the one that was checked (`passwordHash`). */
+  open(session: SessionRecord, refreshHash: string | null, passwordHash: string): Promise<boolean>;
   /** Undefined when the session has ended or expired, and when its user is disabled or gone. */
   holder(sessionId: string, nowMs: number): Promise<SessionHolder | undefined>;
   /** Spends a refresh token, puts the next one in its place, and has the session expire later. */

@@ -2,19 +2,26 @@
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import pLimit from 'p-limit';
 import { HubError } from '../../core/errors.js';
-import type { Passwords, UserStore } from '../../core/ports/accounts.js';
+import type { Passwords, UserRecord, UserStore } from '../../core/ports/accounts.js';
 import type { LogInMetrics } from '../../core/ports/metrics.js';
 import { LoginThrottle } from './login-throttle.js';
 
-/** Who logs in. */
+/** Who logs in, with the password that was checked: by the time that this is known, it may be another. */
+export type CheckedUser = Pick<UserRecord, 'username' | 'passwordHash'>;
+
 export interface PasswordCheck {
-  /** Gives the username. Rejects with UNAUTHENTICATED and TOO_MANY_ATTEMPTS. */
-  check(username: string, password: string): Promise<string>;
+  /** Rejects with UNAUTHENTICATED and TOO_MANY_ATTEMPTS. */
+  check(username: string, password: string): Promise<CheckedUser>;
+}
+
+/** One answer for every reason, so that nobody learns which names there are. */
+export function wrongPassword(): HubError {
+  return new HubError('UNAUTHENTICATED', 'the username or the password is wrong, or the user is disabled');
 }
 
 /** While security is off: everybody is the same user, whatever they say. */
-export function anyPassword(username: string): PasswordCheck {
-  return { check: async () => username };
+export function anyPassword(user: CheckedUser): PasswordCheck {
+  return { check: async () => user };
 }
 
 /** The same check, which tells of the log-ins that fail. */
@@ -57,15 +64,13 @@ export async function passwordCheck({
   // An unknown name costs the same work as a known one; nobody knows the password of this hash.
   const nobodysHash = await passwords.hash('the password of nobody');
 
-  const attempt = async (username: string, password: string): Promise<string> => {
+  const attempt = async (username: string, password: string): Promise<CheckedUser> => {
     throttle.begin(username);
     const user = await users.find(username);
     const fits = await passwords.verify(password, user?.passwordHash ?? nobodysHash);
-    if (!user || !fits || user.disabled) {
-      throw new HubError('UNAUTHENTICATED', 'the username or the password is wrong, or the user is disabled');
-    }
+    if (!user || !fits || user.disabled) throw wrongPassword();
     throttle.succeeded(username);
-    return user.username;
+    return user;
   };
 
   return {

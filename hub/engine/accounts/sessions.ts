@@ -4,7 +4,7 @@ import type { Caller } from '../../core/access.js';
 import { HubError } from '../../core/errors.js';
 import type { AccessTokens, Secrets, SessionRecord, SessionStore, Turn } from '../../core/ports/accounts.js';
 import type { TokenKind } from './callers.js';
-import type { PasswordCheck } from './password-check.js';
+import { type PasswordCheck, wrongPassword } from './password-check.js';
 
 export interface SessionsOptions {
   readonly store: SessionStore;
@@ -103,10 +103,12 @@ export class Sessions implements TokenKind {
     refreshHash: string | null,
   ): Promise<Admission> {
     const { store, passwords, tokens, clock, newId } = this.#options;
-    const username = await passwords.check(name, password);
+    const { username, passwordHash } = await passwords.check(name, password);
     const id = newId();
     const startedAtMs = clock.nowMs();
-    await store.open({ id, username, startedAtMs, expiresAtMs: startedAtMs + lifetimeMs }, refreshHash);
+    const session = { id, username, startedAtMs, expiresAtMs: startedAtMs + lifetimeMs };
+    // A check takes a while, and may have waited: whoever was disabled or got another password meanwhile stays outside.
+    if (!(await store.open(session, refreshHash, passwordHash))) throw wrongPassword();
     return { username, accessToken: await tokens.issue({ sessionId: id, username }) };
   }
 

@@ -17,9 +17,9 @@ interface TokenRow {
 
 export function sqliteSessionStore(db: SqliteDatabase, log: Logger | null): SessionStore {
   const translated = translatedWith(log);
-  const insertSession = db.prepare<[string, string, number, number]>(
-    'INSERT INTO session (id, username, started_at, expires_at) VALUES (?, ?, ?, ?)',
-  );
+  const insertSession = db.prepare<[string, number, number, string, string]>(`
+    INSERT INTO session (id, username, started_at, expires_at)
+    SELECT ?, username, ?, ? FROM user WHERE username = ? AND password_hash = ? AND disabled = 0`);
   const endOldest = db.prepare<[string]>(`
     DELETE FROM session WHERE id IN
       (SELECT id FROM session WHERE username = ? ORDER BY started_at DESC LIMIT -1 OFFSET ${MAX_SESSIONS_OF_USER})`);
@@ -53,13 +53,15 @@ export function sqliteSessionStore(db: SqliteDatabase, log: Logger | null): Sess
     });
 
   return {
-    open: ({ id, username, startedAtMs, expiresAtMs }, refreshHash) =>
+    open: ({ id, username, startedAtMs, expiresAtMs }, refreshHash, passwordHash) =>
       translated(() =>
         db
           .transaction(() => {
-            insertSession.run(id, username, startedAtMs, expiresAtMs);
+            const { changes } = insertSession.run(id, startedAtMs, expiresAtMs, username, passwordHash);
+            if (changes === 0) return false;
             if (refreshHash !== null) insertToken.run(refreshHash, id, expiresAtMs);
             endOldest.run(username);
+            return true;
           })
           .immediate(),
       ),
