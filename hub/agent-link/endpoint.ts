@@ -34,9 +34,14 @@ export function serveAgents(server: Server, options: AgentEndpointOptions): void
   });
   const connections = new Set<EndIfRevoked>();
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    socket.on('error', (error) => options.log.debug({ err: error }, 'a connection broke during its upgrade'));
+    const onError = (error: Error) =>
+      options.log.debug({ err: error }, 'a connection broke during its upgrade');
+    socket.on('error', onError);
     if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
-      return answerWithoutUpgrade(server, request, socket, head);
+      answerWithoutUpgrade(server, request, socket, head);
+      // The server listens by itself again; on a connection of many such requests these would add up.
+      socket.off('error', onError);
+      return;
     }
     if (request.url?.split('?')[0] !== AGENT_PATHS.CONNECT) return refuse(socket, 404, 'Not Found');
     const identity = options.door.admit(request);

@@ -43,8 +43,9 @@ const SMALL_BYTES = 256 * 1024;
 /** A body up to this size may come without its bytes being counted one by one: it is little, even while it is slow. */
 const TINY_BYTES = 16 * 1024;
 
-/** No body without contents needs as much; this is what it may take of the memory. */
-const HELD: BodyLimit = { bytes: 16 * 1024 * 1024, setBy: 'the limit of bodies without files' };
+/** No body without contents needs as much. It is parsed in one go, for which everybody else waits: a larger one could hold
+ *  a nest or a list that takes seconds. */
+const HELD: BodyLimit = { bytes: 1024 * 1024, setBy: 'the limit of bodies without files' };
 
 export function bodyReader({ maxBytes, ...options }: BodyReaderOptions): BodyReader {
   return async (context, contents, place) => {

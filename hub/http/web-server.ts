@@ -114,7 +114,10 @@ export function webServer(options: WebServerOptions): WebServer {
     if (!underWay.get(socket) || socket.writableLength > 0) socket.destroy();
   });
   const keep = (socket: Socket) => {
+    // One that offered another protocol in vain comes a second time.
+    const isKnown = underWay.has(socket);
     underWay.set(socket, 0);
+    if (isKnown) return;
     socket.once('close', () => {
       underWay.delete(socket);
       slow.forget(socket);

@@ -1,7 +1,7 @@
 /** What every endpoint answers to requests that none of them takes (specification 7, decisions 6). */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Api, expectError } from '../support/api.js';
 import { type RunningHub, startHub } from '../support/running-hub.js';
 
@@ -159,6 +159,34 @@ describe('a request that is none', () => {
     const third = `GET /livez HTTP/1.1\r\nHost: localhost\r\n${connection}, close\r\n${offer}\r\n`;
     expect(await exchange(third, { stays: true })).toMatch(/^HTTP\/1\.1 200 /);
   });
+
+  it('and many such offers on one connection leave nothing behind on it', async () => {
+    const warnings: string[] = [];
+    const onWarning = ({ name }: Error) => void warnings.push(name);
+    process.on('warning', onWarning);
+    onTestFinished(() => void process.off('warning', onWarning));
+    const { hostname, port } = new URL(hub.address);
+    const socket = connect(Number(port), hostname);
+    onTestFinished(() => void socket.destroy());
+    let answers = '';
+    socket.on('data', (piece) => {
+      answers += piece;
+    });
+    for (let sent = 1; sent <= 30; sent++) {
+      socket.write('GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n');
+      while ((answers.match(/"UP"/g)?.length ?? 0) < sent) await once(socket, 'data');
+    }
+    expect(warnings).toEqual([]);
+  });
+});
+
+it('a body without files is refused when it is so large that to parse it would hold up everybody', async () => {
+  const roomy = await startHub();
+  onTestFinished(roomy.stop);
+  const raw = `{"duration": 1, "nest": ${'['.repeat(600_000)}${']'.repeat(600_000)}}`;
+  const answer = await new Api(roomy).call('POST', CREATE, { raw });
+  const message = 'the body may have at most 1048576 bytes (the limit of bodies without files)';
+  expectError(answer, 413, CREATE, message);
 });
 
 it('HEAD is answered like GET without a body', async () => {
