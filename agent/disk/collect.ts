@@ -38,11 +38,11 @@ export async function collect(
   { limits, stay, isStored }: CollectOptions,
   signal: AbortSignal,
 ): Promise<Collected> {
-  const outputs = await find(folders.files, signal, ({ path, state }) => {
+  const outputs = await find(folders.files, signal, null, ({ path, state }) => {
     if (!isOutput(staged.get(path.toString('latin1')), state) || isReserved(path.toString())) return null;
     return outputPath(path);
   });
-  const stored = await find(folders.outputStorage, signal, ({ path }) =>
+  const stored = await find(folders.outputStorage, signal, NO_FILE, ({ path }) =>
     isStored ? storedPath(path) : { fault: STORAGE_OFF },
   );
   // Before any of them is read: a hole of many GiB takes long to read and no place on the disk.
@@ -71,6 +71,8 @@ export async function collect(
 const STORAGE_OFF =
   'the hub has no output storage, or it is switched off ("storage.output.enabled" of the hub)';
 
+const NO_FILE = 'it is a link, or something else that is no file; only files are stored';
+
 interface Findings {
   /** `bytes` is the path as it stands on the disk, beneath the folder; `at` is the whole of it. */
   readonly files: readonly { bytes: Buffer; at: Buffer; path: string; sizeBytes: number }[];
@@ -78,16 +80,21 @@ interface Findings {
   leaveOut(path: Buffer, why: string): void;
 }
 
-/** The files of a folder that `pathOf` gives a path; null: they are none of the job's. */
+/** The files of a folder that `pathOf` gives a path; null: they are none of the job's. With `whyNoOther`, what is no file is
+ *  left out for this reason; with null it is passed over. */
 async function find(
   folder: string,
   signal: AbortSignal,
+  whyNoOther: string | null,
   pathOf: (file: FoundFile) => ReturnType<typeof outputPath> | null,
 ): Promise<Findings> {
   const files: Findings['files'][number][] = [];
   const leftOut: Findings['leftOut'][number][] = [];
   const leaveOut = (path: Buffer, why: string) => void leftOut.push({ name: path.toString(), why });
-  for await (const file of filesOf(folder, leaveOut)) {
+  const onOther = (path: Buffer) => {
+    if (whyNoOther !== null) leaveOut(path, whyNoOther);
+  };
+  for await (const file of filesOf(folder, leaveOut, onOther)) {
     signal.throwIfAborted();
     const named = pathOf(file);
     if (!named) continue;

@@ -11,10 +11,12 @@ export interface FoundFile {
 const SLASH = Buffer.from('/');
 
 /** The regular files beneath a directory, links not followed, in no order. Folders that a job closed are opened again.
- *  `onFault` is told of what cannot be read all the same; what vanishes meanwhile is left out. */
+ *  `onFault` is told of what cannot be read all the same, `onOther` of links and whatever else is neither file nor folder;
+ *  what vanishes meanwhile is left out. */
 export async function* filesOf(
   directory: string,
   onFault: (path: Buffer, why: string) => void,
+  onOther: (path: Buffer) => void = () => undefined,
 ): AsyncGenerator<FoundFile> {
   const base = Buffer.from(directory);
   const folders: Buffer[] = [Buffer.alloc(0)];
@@ -36,7 +38,7 @@ export async function* filesOf(
         const state = await stateOf(joinBytes(base, path));
         if (state === 'NO_RIGHT') onFault(path, 'its folder may not be entered');
         else if (state) yield { path, state };
-      }
+      } else onOther(path);
     }
   }
 }

@@ -44,8 +44,11 @@ export async function takeInBatchJob(
     decode(`inputScripts[${at}].content`, content),
   );
   const contents: (Buffer | StoredContent | FileRef)[] = [];
-  for (const [at, { content, storageName }] of additional.entries()) {
+  for (const [at, file] of additional.entries()) {
     const where = `additionalFiles[${at}]`;
+    // Null is as good as nothing, as it is elsewhere.
+    const content = file.content ?? undefined;
+    const storageName = file.storageName ?? undefined;
     if (content !== undefined && storageName !== undefined) {
       found.push({ where: `${where}.storageName`, what: 'and content exclude each other' });
     } else if (content !== undefined) contents.push(decode(`${where}.content`, content));

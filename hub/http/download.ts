@@ -29,7 +29,9 @@ export async function answerWithFile(
     'cache-control': 'private, no-cache',
   };
   if (isKnown(req.header('if-none-match'), etag)) return new Response(null, { status: 304, headers });
-  const range = appliesTo(req.header('if-range'), etag) ? rangeOf(req.header('range'), sizeBytes) : undefined;
+  // Only GET knows ranges (14.2).
+  const isInPart = req.raw.method === 'GET' && appliesTo(req.header('if-range'), etag);
+  const range = isInPart ? rangeOf(req.header('range'), sizeBytes) : undefined;
   if (range === 'UNSATISFIABLE') {
     context.header('Content-Range', `bytes */${sizeBytes}`);
     throw new HubError('RANGE_NOT_SATISFIABLE', `the file has ${sizeBytes} bytes`);

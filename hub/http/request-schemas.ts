@@ -62,10 +62,19 @@ const BASE64 = { format: 'byte', description: 'Base64 (RFC 4648 section 4, with 
 
 export const base64 = z.string().meta(BASE64);
 
+const isContent = (value: unknown): boolean => typeof value === 'string' || value instanceof StoredContent;
+
 /** Base64, or what stands in a large body for a content that is stored already. */
 const contentSchema = z
-  .custom<string | StoredContent>((value) => typeof value === 'string' || value instanceof StoredContent, {
+  .custom<string | StoredContent>(isContent, {
     error: ({ input }) => (input === undefined ? 'is required' : 'must be a text'),
+  })
+  .meta({ override: shown({ type: 'string', ...BASE64 }) });
+
+/** The same, or null for none. */
+const contentOrNullSchema = z
+  .custom<string | StoredContent | null>((value) => value === null || isContent(value), {
+    error: 'must be a text',
   })
   .meta({ override: shown({ type: 'string', ...BASE64 }) });
 
@@ -117,10 +126,11 @@ export const executeBatchJobRequest = z
           filename: z
             .string()
             .meta({ description: 'Relative path with "/", by which scripts read the file.' }),
-          content: contentSchema.optional(),
-          storageName: inputNameSchema
-            .optional()
-            .meta({ description: 'Instead of content: the name of a file in the input storage.' }),
+          content: contentOrNullSchema.optional(),
+          storageName: inputNameSchema.nullish().meta({
+            description: 'Instead of content: the name of a file in the input storage.',
+            override: shownWithoutNull,
+          }),
         }),
       )
       .nullish()

@@ -152,6 +152,15 @@ describe('a download', () => {
     }
   });
 
+  it('as HEAD tells of the whole, since only GET knows ranges', async () => {
+    const path = pathOf(await taskThatLeft({ a: LARGE }), 'a');
+    for (const range of ['bytes=0-9', 'bytes=300000-']) {
+      const { status, headers } = await api.call('HEAD', path, { headers: { range } });
+      const told = [status, headers.get('content-length'), headers.get('content-range')];
+      expect(told).toEqual([200, '300000', null]);
+    }
+  });
+
   it('is gone on with only when the file is the same, and left out when the client has it', async () => {
     const path = pathOf(await taskThatLeft({ a: LARGE }), 'a');
     const etag = `"${digestOf(LARGE)}"`;

@@ -143,8 +143,8 @@ describe('additional files', () => {
       withFiles(
         { filename: 'a/mesh.stl', storageName: 'mesh.stl' },
         { filename: 'b/copy', storageName: 'mesh.stl' },
-        { filename: 'note.txt', content: base64('a note') },
-        { filename: 'm', storageName: 'materials.csv' },
+        { filename: 'note.txt', content: base64('a note'), storageName: null },
+        { filename: 'm', storageName: 'materials.csv', content: null },
       ),
     );
     const agent = await FakeAgent.join(hub);
@@ -217,7 +217,7 @@ describe('a reference is refused', () => {
     ],
     [
       'in neither form',
-      withFiles({ filename: 'a' }),
+      withFiles({ filename: 'a', content: null }),
       'additionalFiles[0].content: is required, or storageName in its place',
     ],
   ])('%s', async (_, request, message) => {
