@@ -204,7 +204,12 @@ module.exports = {
     onlyIn(
       'sqlite-only-in-store',
       'better-sqlite3',
-      ['^hub/store/', '^test/bench/peers/', '^test/conformance/migrations[.]test[.]ts$'],
+      [
+        '^hub/store/',
+        '^test/bench/peers/',
+        '^test/conformance/migrations[.]test[.]ts$',
+        '^test/chaos/audit[.]ts$',
+      ],
       'SQL stays in the store, in full view.',
     ),
     onlyIn(

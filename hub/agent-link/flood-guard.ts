@@ -11,7 +11,7 @@ export interface Pace {
 
 /** A hundred instances that all print as fast as they can stay below; and it is less than what the hub can take in, or else
  *  a flood would keep it busy without ever being one. */
-export const AGENT_PACE: Pace = {
+const AGENT_PACE: Pace = {
   messagesPerSecond: 4000,
   bytesPerSecond: 64 * 1024 ** 2,
   aheadS: 5,

@@ -11,6 +11,7 @@ import { type HubConfig, tasksFileOf } from '../../config.js';
 import { RESTORE_UNDER_WAY } from '../../data-folder.js';
 import { clearDigestOfName, contentName } from '../../files/content-name.js';
 import { syncFolder } from '../../files/sync-folder.js';
+import { confirmationFileOf } from '../../store/sqlite/confirmations.js';
 import { lockDatabase } from '../../store/sqlite/database.js';
 import { inspectDatabase, namedFilesOf, tasksByStatus } from '../../store/sqlite/snapshot.js';
 import {
@@ -138,7 +139,9 @@ async function changePlaces(dataDir: string, fresh: string, nowMs: number): Prom
   await writeFile(underWay, '', { mode: 0o600, flush: true });
   await syncFolder(dataDir);
   const parts = await readdir(fresh);
-  const leaving = new Set([...RESTORED, ...parts].flatMap((name) => [name, `${name}-wal`, `${name}-shm`]));
+  const leaving = new Set(
+    [...RESTORED, ...parts].flatMap((name) => [name, `${name}-wal`, `${name}-shm`, confirmationFileOf(name)]),
+  );
   const there = (await readdir(dataDir)).filter((name) => leaving.has(name));
   const former = there.length === 0 ? null : join(dataDir, `replaced-${stampOf(nowMs)}`);
   if (former !== null) {

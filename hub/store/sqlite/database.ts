@@ -8,17 +8,19 @@ import { nameOnce } from './migrations/0002-name-once.js';
 import { storage } from './migrations/0003-storage.js';
 import { agentClock } from './migrations/0004-agent-clock.js';
 import { requestId } from './migrations/0005-request-id.js';
+import { commitCount } from './migrations/0006-commit-count.js';
+import { refuseDamaged } from './soundness.js';
 
 export type SqliteDatabase = Database.Database;
 
 /** In order; a released one never changes. */
-export const MIGRATIONS: readonly string[] = [initial, nameOnce, storage, agentClock, requestId];
+export const MIGRATIONS: readonly string[] = [initial, nameOnce, storage, agentClock, requestId, commitCount];
 
 /** How many pages of the write-ahead log are gathered before they are moved into the database file. */
 const CHECKPOINT_PAGES = 4000;
 
 /** Opens or makes the database. Throws {@link StartRefused} when another hub has it open, when it was written by a
- *  newer version, or when it is no database. */
+ *  newer version, or when it is damaged or no database. */
 export function openDatabase(file: string): SqliteDatabase {
   mkdirSync(dirname(file), { recursive: true });
   let db: SqliteDatabase | undefined;
@@ -30,6 +32,7 @@ export function openDatabase(file: string): SqliteDatabase {
     db.pragma('foreign_keys = ON');
     db.pragma('cache_size = -16384');
     db.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+    refuseDamaged(db, file);
     migrate(db, file, MIGRATIONS);
     return db;
   } catch (error) {
@@ -90,5 +93,7 @@ export function refusal(error: unknown, file: string): unknown {
   if (error.code === 'SQLITE_BUSY') {
     return new StartRefused(`the database ${file} is in use: another hub runs with the same dataDir`);
   }
-  return new StartRefused(`the database ${file} cannot be used: ${error.message} (${error.code})`);
+  const isDamaged = error.code.startsWith('SQLITE_CORRUPT') || error.code === 'SQLITE_NOTADB';
+  const advice = isDamaged ? '; restore a backup (workbench-hub restore)' : '';
+  return new StartRefused(`the database ${file} cannot be used: ${error.message} (${error.code})${advice}`);
 }

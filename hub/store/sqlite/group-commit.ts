@@ -6,6 +6,7 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { StoreMetrics } from '../../core/ports/metrics.js';
+import type { Confirmations } from './confirmations.js';
 import type { SqliteDatabase } from './database.js';
 import { storeError } from './store-error.js';
 
@@ -21,6 +22,8 @@ export interface GroupCommitOptions {
   readonly log: Logger;
   /** Makes what has been written until now safe against a loss of power. */
   readonly sync: () => Promise<void>;
+  /** Nobody counts when left out. */
+  readonly confirmations?: Pick<Confirmations, 'count' | 'confirm'>;
   /** The disk did not take what was written, so that nobody knows what is on it: the hub must not go on. */
   readonly onSyncFailed: (error: unknown) => void;
   /** Nobody watches when left out. */
@@ -43,6 +46,8 @@ export class GroupCommit {
   /** Told after the next sync. */
   #unsynced: (() => void)[] = [];
   #syncing: Promise<void> | undefined;
+  /** The last transaction of which somebody is told. */
+  #counted = 0;
 
   constructor(db: SqliteDatabase, options: GroupCommitOptions) {
     this.#db = db;
@@ -116,8 +121,10 @@ export class GroupCommit {
     while (this.#unsynced.length > 0) {
       const covered = this.#unsynced;
       this.#unsynced = [];
+      const counted = this.#counted;
       try {
         await this.#sync();
+        this.#options.confirmations?.confirm(counted);
       } catch (error) {
         // Nobody is told anything: a restart reads what the disk has.
         this.#options.log.fatal({ err: error }, 'the database could not be synced to disk');
@@ -137,12 +144,15 @@ export class GroupCommit {
   }
 
   #transaction(group: readonly Operation[]): unknown[] {
-    const { watch } = this.#options;
+    const { watch, confirmations } = this.#options;
     const startedMs = watch?.clock.monotonicMs() ?? 0;
     this.#begin.run();
     try {
       const results = group.map((operation) => operation.work());
+      const isToBeTold = confirmations && group.some(({ durable }) => durable);
+      const counted = isToBeTold ? confirmations.count() : this.#counted;
       this.#commit.run();
+      this.#counted = counted;
       watch?.metrics.written(group.length, watch.clock.monotonicMs() - startedMs);
       return results;
     } catch (error) {

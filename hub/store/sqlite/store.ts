@@ -6,6 +6,7 @@ import type { SmallFiles } from '../../core/ports/files.js';
 import type { StoredNames } from '../../core/ports/storage.js';
 import type { TaskArchive, TaskQueue } from '../../core/ports/task-store.js';
 import { sqliteAgentStore } from './agent-store.js';
+import { type Confirmations, openConfirmations } from './confirmations.js';
 import { openDatabase, type SqliteDatabase } from './database.js';
 import type { Endings } from './endings.js';
 import { GroupCommit, type StoreWatch } from './group-commit.js';
@@ -32,8 +33,16 @@ export interface Store {
 /** Opens the store; see `openDatabase` for how it refuses. */
 export function openSqliteStore(file: string, timers: Timers, log: Logger, watch?: StoreWatch): Store {
   const db = openDatabase(file);
+  const confirmations = confirmationsOf(db, file);
   const wal = walSync(file);
-  const commit = new GroupCommit(db, { timers, log, sync: wal.sync, onSyncFailed: crash, watch });
+  const commit = new GroupCommit(db, {
+    timers,
+    log,
+    sync: wal.sync,
+    confirmations,
+    onSyncFailed: crash,
+    watch,
+  });
   const lists = new TaskLists({ file, timers, log });
   return {
     ...storeOver(db, commit, lists),
@@ -44,6 +53,7 @@ export function openSqliteStore(file: string, timers: Timers, log: Logger, watch
       await lists.close();
       await wal.close();
       db.close();
+      confirmations.close();
     },
   };
 }
@@ -63,6 +73,15 @@ export function storeOver(
     smallFiles: sqliteSmallFiles(db, commit),
     storedNames: sqliteStoredNames(db, commit, names),
   };
+}
+
+function confirmationsOf(db: SqliteDatabase, file: string): Confirmations {
+  try {
+    return openConfirmations(db, file);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
 }
 
 /** Ends the process, as what nothing catches does. */

@@ -1,0 +1,8 @@
+/** Grows with every transaction that somebody was told of; see confirmations.ts. */
+export const commitCount = `
+  CREATE TABLE commit_count (
+    id      INTEGER PRIMARY KEY CHECK (id = 0),
+    commits INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO commit_count VALUES (0, 0);
+`;

@@ -1,0 +1,120 @@
+/** A database that was cut short, removed or replaced: the hub starts with all that it has confirmed, or says what is missing. */
+import {
+  appendFileSync,
+  copyFileSync,
+  openSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { endPrograms, startHub, startProgram } from '../support/programs.js';
+import { restClient } from '../support/rest-client.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+const TASKS = 40;
+const NOWHERE = { duration: 1, classifiers: [{ type: 'VERSION', value: 'none' }] };
+
+let folder: TemporaryFolder;
+let database: string;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  database = join(folder.path, 'hub', 'hub.sqlite');
+});
+afterEach(async () => {
+  await endPrograms();
+  await folder.remove();
+});
+
+/** A hub that is killed after it has answered all of them with 201. */
+async function killedHub(): Promise<void> {
+  const hub = await startHub(folder.path);
+  const client = restClient(hub.baseUrl);
+  for (let at = 0; at < TASKS; at++) await client.createSimulateWork(NOWHERE);
+  await hub.kill();
+}
+
+/** A hub that was stopped, so that all is in the one file. */
+async function stoppedHub(): Promise<void> {
+  const hub = await startHub(folder.path);
+  const client = restClient(hub.baseUrl);
+  for (let at = 0; at < TASKS; at++) await client.createSimulateWork(NOWHERE);
+  expect(await hub.stop()).toBe(0);
+}
+
+/** What a hub says that does not start. */
+async function refusal(): Promise<string> {
+  const hub = startProgram(
+    'hub/bin/workbench-hub.js',
+    ['--config', join(folder.path, 'hub.yaml')],
+    folder.path,
+  );
+  expect(await hub.ended).toBe(2);
+  return String(hub.lines.at(-1)?.msg);
+}
+
+async function tasksOfHub(): Promise<number> {
+  const hub = await startHub(folder.path);
+  const list = await restClient(hub.baseUrl).call('/api/2.0/workbench/task/list?size=1');
+  await hub.stop();
+  return (list.json() as { totalElements: number }).totalElements;
+}
+
+describe('a hub whose database', () => {
+  it('was killed in the middle of writing has every task that was answered with 201', async () => {
+    await killedHub();
+    appendFileSync(`${database}-wal`, Buffer.alloc(3000, 'half a transaction'));
+    expect(await tasksOfHub()).toBe(TASKS);
+  });
+
+  it('has lost the end of its log says how much is missing, and goes on without it only when told', async () => {
+    await killedHub();
+    truncateSync(`${database}-wal`, Math.floor(statSync(`${database}-wal`).size / 2));
+    expect(await refusal()).toMatch(
+      /hub\.sqlite lacks the last \d+ transactions that were confirmed: .*hub\.sqlite-wal.*\(workbench-hub restore\).* delete .*hub\.sqlite-confirmed$/,
+    );
+    rmSync(`${database}-confirmed`);
+    const left = await tasksOfHub();
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThan(TASKS);
+  });
+
+  it.each(['-wal', ''])('has lost hub.sqlite%s altogether says so', async (suffix) => {
+    await (suffix === '' ? stoppedHub() : killedHub());
+    rmSync(database + suffix);
+    expect(await refusal()).toMatch(/lacks the last \d+ transactions|cannot be used/);
+  });
+
+  it('is an older copy says so', async () => {
+    await stoppedHub();
+    copyFileSync(database, `${database}-copy`);
+    await stoppedHub();
+    copyFileSync(`${database}-copy`, database);
+    expect(await refusal()).toMatch(/lacks the last \d+ transactions that were confirmed/);
+  });
+
+  it.each<[string, () => void, RegExp]>([
+    [
+      'cut short',
+      () => truncateSync(database, 64 * 1024),
+      /hub\.sqlite (is damaged|cannot be used): .*restore a backup/,
+    ],
+    [
+      'overwritten in its middle',
+      () => void writeSync(openSync(database, 'r+'), Buffer.alloc(64 * 1024, 7), 0, 64 * 1024, 32 * 1024),
+      /hub\.sqlite (is damaged|cannot be used): .*restore a backup/,
+    ],
+    [
+      'no database any more',
+      () => writeFileSync(database, 'x'.repeat(9000)),
+      /cannot be used: .*restore a backup/,
+    ],
+  ])('is %s says so', async (_, damage, message) => {
+    await stoppedHub();
+    damage();
+    expect(await refusal()).toMatch(message);
+  });
+});
