@@ -74,7 +74,7 @@ export async function runChaos({ folder, seed, seconds, onEvent }: ChaosOptions)
       recoveryMs,
     };
   } finally {
-    cluster.heal();
+    await cluster.stop();
     await endPrograms();
     await cluster.release();
   }

@@ -1,6 +1,7 @@
 /** A hub and its agents as processes, which a run of the chaos kills, pauses and starts anew. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Program, startProgram } from '../support/programs.js';
 import { FaultyProxy } from './faulty-proxy.js';
@@ -22,16 +23,21 @@ export const LONG_PAUSE_MS = 4000;
 const AGENTS = ['a', 'b', 'c'];
 const INSTANCES_AN_AGENT = 2;
 
+/** So long after it has ended by itself a program is started again, as a service manager does. */
+const RESTART_MS = 500;
+
 /** A program that is started anew whenever it has ended. */
 export class Host {
   readonly name: string;
   readonly #start: () => Program;
   #program: Program;
+  /** False while it is to be down. */
+  #isWanted = true;
 
   constructor(name: string, start: () => Program) {
     this.name = name;
     this.#start = start;
-    this.#program = start();
+    this.#program = this.#started();
   }
 
   get program(): Program {
@@ -48,12 +54,29 @@ export class Host {
 
   /** Ends it at once; it is to be started again. */
   async kill(): Promise<void> {
+    this.#isWanted = false;
     this.signal('SIGCONT');
     await this.#program.kill();
   }
 
   start(): void {
-    if (!this.isUp) this.#program = this.#start();
+    this.#isWanted = true;
+    if (!this.isUp) this.#program = this.#started();
+  }
+
+  /** For good. */
+  async stop(): Promise<void> {
+    this.#isWanted = false;
+    await this.#program.stop();
+  }
+
+  #started(): Program {
+    const program = this.#start();
+    void program.ended.then(async () => {
+      await pause(RESTART_MS);
+      if (this.#isWanted && this.#program === program) this.start();
+    });
+    return program;
   }
 }
 
@@ -148,16 +171,14 @@ export class Cluster {
     this.disk?.makeRoom();
     this.link?.takeUp();
     if (this.link?.canLose) this.link.calm();
-    for (const pid of this.workers()) signal(pid, 'SIGCONT');
-    for (const host of [this.hub, ...this.agents]) {
-      host.signal('SIGCONT');
-      host.start();
-    }
+    this.#goOn();
+    for (const host of [this.hub, ...this.agents]) host.start();
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.agents.map((agent) => agent.program.stop()));
-    await this.hub.program.stop();
+    this.#goOn();
+    await Promise.all(this.agents.map((agent) => agent.stop()));
+    await this.hub.stop();
   }
 
   /** Lets go what belongs to the run and is no process of it. */
@@ -165,6 +186,12 @@ export class Cluster {
     for (const proxy of [this.clients, ...this.agentLinks]) await proxy.close();
     this.link?.remove();
     this.disk?.remove();
+  }
+
+  /** Nothing is paused any more. */
+  #goOn(): void {
+    for (const pid of this.workers()) signal(pid, 'SIGCONT');
+    for (const host of [this.hub, ...this.agents]) host.signal('SIGCONT');
   }
 
   #processes(fits: (environment: ReadonlySet<string>) => boolean): number[] {

@@ -13,7 +13,7 @@ interface Fault {
 }
 
 /** A fault strikes about so often. */
-const EVERY_MS = { least: 200, more: 1400 };
+const EVERY_MS = { least: 300, more: 2200 };
 const HOUR_MS = 3_600_000;
 
 export class Faults {

@@ -31,24 +31,20 @@ export interface Ending {
 }
 
 /** Writes bytes that follow from the number of the job, in pieces, with pauses. */
-const SCRIPT = `
-const { appendFileSync } = require('node:fs');
-const { createHash } = require('node:crypto');
-const work = async () => {
-  for (let piece = 0; piece < Number(pieces); piece++) {
-    appendFileSync('out.txt', createHash('sha256').update(number + ' ' + piece).digest('hex').repeat(64) + '\\n');
-    console.log('piece', piece);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-};
-work();
+const SCRIPT = `#!/bin/sh
+piece=0
+while [ "$piece" -lt "$pieces" ]; do
+  printf 'job %s piece %04096d\\n' "$number" "$piece" >> out.txt
+  echo "piece $piece"
+  sleep 0.02
+  piece=$((piece + 1))
+done
 `;
 
 function outputDigest(number: number, pieces: number): string {
   const hash = createHash('sha256');
   for (let piece = 0; piece < pieces; piece++) {
-    const line = createHash('sha256').update(`${number} ${piece}`).digest('hex').repeat(64);
-    hash.update(`${line}\n`);
+    hash.update(`job ${number} piece ${String(piece).padStart(4096, '0')}\n`);
   }
   return hash.digest('hex');
 }

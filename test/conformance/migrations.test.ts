@@ -222,6 +222,13 @@ it('a migration that breaks off leaves nothing of itself, and is taken up again'
 /** The first characters of the SHA-256 of each. A new migration adds one; none ever changes. */
 it('no migration has changed since it was released', () => {
   const digest = (sql: string) => createHash('sha256').update(sql).digest('hex').slice(0, 12);
-  expect(MIGRATIONS.map(digest)).toEqual(['260733b1a901', '8764fe7ab4f3', 'ff103d4debbc', 'ec5fdd8c5949', 'c80d0e514e08', 'f16ce6e12c32']);
+  expect(MIGRATIONS.map(digest)).toEqual([
+    '260733b1a901',
+    '8764fe7ab4f3',
+    'ff103d4debbc',
+    'ec5fdd8c5949',
+    'c80d0e514e08',
+    'f16ce6e12c32',
+  ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual(['3ac19432980a', '85f1e9eeac31', 'cd1bc72737cb']);
 });

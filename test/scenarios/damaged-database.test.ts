@@ -11,11 +11,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { endPrograms, startHub, startProgram } from '../support/programs.js';
+import { endPrograms, type HubProgram, startHub, startProgram } from '../support/programs.js';
 import { restClient } from '../support/rest-client.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const TASKS = 40;
+const ROUNDS = 5;
+const TIME_LIMIT_MS = 120_000;
 const NOWHERE = { duration: 1, classifiers: [{ type: 'VERSION', value: 'none' }] };
 
 let folder: TemporaryFolder;
@@ -29,20 +31,23 @@ afterEach(async () => {
   await folder.remove();
 });
 
-/** A hub that is killed after it has answered all of them with 201. */
-async function killedHub(): Promise<void> {
+/** A hub that has answered all of them with 201, in several transactions. */
+async function hubWithTasks(): Promise<HubProgram> {
   const hub = await startHub(folder.path);
   const client = restClient(hub.baseUrl);
-  for (let at = 0; at < TASKS; at++) await client.createSimulateWork(NOWHERE);
-  await hub.kill();
+  for (let round = 0; round < ROUNDS; round++) {
+    await Promise.all(Array.from({ length: TASKS / ROUNDS }, () => client.createSimulateWork(NOWHERE)));
+  }
+  return hub;
+}
+
+async function killedHub(): Promise<void> {
+  await (await hubWithTasks()).kill();
 }
 
 /** A hub that was stopped, so that all is in the one file. */
 async function stoppedHub(): Promise<void> {
-  const hub = await startHub(folder.path);
-  const client = restClient(hub.baseUrl);
-  for (let at = 0; at < TASKS; at++) await client.createSimulateWork(NOWHERE);
-  expect(await hub.stop()).toBe(0);
+  expect(await (await hubWithTasks()).stop()).toBe(0);
 }
 
 /** What a hub says that does not start. */
@@ -63,7 +68,7 @@ async function tasksOfHub(): Promise<number> {
   return (list.json() as { totalElements: number }).totalElements;
 }
 
-describe('a hub whose database', () => {
+describe('a hub whose database', { timeout: TIME_LIMIT_MS }, () => {
   it('was killed in the middle of writing has every task that was answered with 201', async () => {
     await killedHub();
     appendFileSync(`${database}-wal`, Buffer.alloc(3000, 'half a transaction'));

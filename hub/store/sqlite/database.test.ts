@@ -92,7 +92,9 @@ describe('opening the database', () => {
     await mkdir(join(folder, 'data'));
     const rubbish = 'this is no database, whatever its name says\n'.repeat(100);
     await writeFile(file, rubbish);
-    expect(refusal()).toBe(`the database ${file} cannot be used: file is not a database (SQLITE_NOTADB); restore a backup (workbench-hub restore)`);
+    expect(refusal()).toBe(
+      `the database ${file} cannot be used: file is not a database (SQLITE_NOTADB); restore a backup (workbench-hub restore)`,
+    );
     expect(await readFile(file, 'utf8')).toBe(rubbish);
   });
 
