@@ -188,6 +188,18 @@ module.exports = {
       to: { path: '^hub/store/[^/]+/', pathNot: '^hub/store/$1/' },
     },
 
+    {
+      name: 'tracing-is-loaded-when-wanted',
+      comment:
+        'Whoever keeps no traces does not pay for them: what delivers them is imported when the configuration asks for it.',
+      severity: 'error',
+      from: { path: ['^(?:hub|agent)/(?!tracing/)', '^shared/(?!tracing/)'], pathNot: test },
+      to: {
+        path: ['^(?:hub|agent)/tracing/', '^shared/tracing/(?!config[.]ts$)'],
+        dependencyTypesNot: ['dynamic-import'],
+      },
+    },
+
     // ---- packages that have one place
     onlyIn(
       'hono-only-in-http',
@@ -200,6 +212,12 @@ module.exports = {
       'prom-client',
       '^hub/metrics/',
       'What is counted is a port of core; how it is told to Prometheus is one adapter.',
+    ),
+    onlyIn(
+      'opentelemetry-only-in-tracing',
+      '@opentelemetry/[^/]+',
+      '^shared/tracing/',
+      'What spans there are is a port of core; how they are told to a collector is in one place.',
     ),
     onlyIn(
       'sqlite-only-in-store',

@@ -8,6 +8,7 @@ import type { Service } from '@workbench-hub/shared/runtime/service';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { type AgentConfig, credentialFileOf, hubAddresses, instanceSettings } from './config.js';
 import { inheritedEnvironment } from './core/job-environment.js';
+import { NO_TRACING, type Tracing } from './core/ports/tracing.js';
 import { DiskCache } from './disk/disk-cache.js';
 import { openSpool } from './disk/disk-spool.js';
 import { openWorkspace } from './disk/disk-workspace.js';
@@ -69,6 +70,7 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
       runtime,
       files: (address, token) => httpFiles({ address, token, dispatcher }),
     });
+    const tracing = await openTracing(releaseLater);
     const instances = instanceSettings(config);
     const engine = new AgentEngine(
       {
@@ -84,11 +86,22 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
           files: config.limits.outputFiles,
         },
       },
-      { hub, programs, cache, workspace, spool, runtime, log },
+      { hub, programs, cache, workspace, spool, runtime, log, tracing },
     );
     await engine.start();
     releaseLater(() => engine.stop());
     log.info({ agent: config.id, hub: hub.addresses, instances: instances.length, dataDir }, 'agent started');
+  };
+
+  const openTracing = async (releaseLater: (release: () => unknown) => void): Promise<Tracing> => {
+    const { endpoint } = config.tracing;
+    if (endpoint === null) return NO_TRACING;
+    // What it is made of takes time and memory that an agent without traces keeps.
+    const { agentTracing } = await import('./tracing/agent-tracing.js');
+    const settings = { ...config.tracing, endpoint };
+    const tracing = agentTracing({ config: settings, agentId: config.id, version, runtime, log });
+    releaseLater(() => tracing.close());
+    return tracing;
   };
 
   return {

@@ -4,6 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { agentIdSchema, instanceIdSchema } from '@workbench-hub/shared/agent-protocol/messages';
 import { duration, secret, section, size } from '@workbench-hub/shared/config/values';
 import { LOG_LEVELS } from '@workbench-hub/shared/runtime/logger';
+import { tracingSection } from '@workbench-hub/shared/tracing/config';
 import { z } from 'zod';
 import { KEEP_POLICIES } from './engine/jobs/batch-job.js';
 import type { InstanceSettings } from './engine/supervisor.js';
@@ -90,6 +91,7 @@ export const agentConfigSchema = z
       outputFile: size().prefault('16GiB'),
       outputFiles: z.int().min(1).default(20_000),
     }),
+    tracing: tracingSection(),
     log: section({
       level: z.enum(LOG_LEVELS).default('info'),
       file: z.string().min(1).nullable().default(null),

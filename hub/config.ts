@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { type ConfigSource, type LoadedConfig, loadConfig } from '@workbench-hub/shared/config/load';
 import { duration, secret, section, size } from '@workbench-hub/shared/config/values';
 import { LOG_LEVELS } from '@workbench-hub/shared/runtime/logger';
+import { tracingSection } from '@workbench-hub/shared/tracing/config';
 import proxyAddr from 'proxy-addr';
 import { z } from 'zod';
 import { ROLES } from './core/access.js';
@@ -151,6 +152,7 @@ export const hubConfigSchema = z
       diskSpacePath: z.string().min(1).nullable().default(null),
       downStatus: z.literal([200, 503], { error: '200 or 503' }).default(200),
     }),
+    tracing: tracingSection(),
     log: section({
       level: z.enum(LOG_LEVELS).default('info'),
       /** None: <dataDir>/logs/hub.log. */

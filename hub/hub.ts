@@ -18,6 +18,7 @@ import { auditReader } from './audit/audit-reader.js';
 import { sparing } from './audit/sparing.js';
 import { accountsFileOf, type HubConfig, logFileOf, tasksFileOf } from './config.js';
 import type { Passwords } from './core/ports/accounts.js';
+import { NO_TRACING, type Tracing } from './core/ports/tracing.js';
 import { refuseHalfRestored } from './data-folder.js';
 import { AgentCredentials } from './engine/accounts/agent-credentials.js';
 import { createEngine } from './engine/engine.js';
@@ -80,6 +81,7 @@ interface Opened {
   readonly credentials: AgentCredentials;
   readonly tls: TlsFiles | null;
   readonly metrics: HubMetrics;
+  readonly tracing: Tracing;
 }
 
 /** Requests under way may go on for so long when the hub stops. */
@@ -130,7 +132,8 @@ export function createHub(
         metrics: metrics.logIns,
       });
       undo.push(accounts.close);
-      await startOn({ store, accounts, credentials, tls, metrics }, undo);
+      const tracing = await openTracing(undo);
+      await startOn({ store, accounts, credentials, tls, metrics, tracing }, undo);
     } catch (error) {
       for (const release of undo.reverse()) await release();
       throw error;
@@ -139,7 +142,7 @@ export function createHub(
 
   /** Starts everything over the open store; `undo` gets what a failure further on has to release, in order. */
   const startOn = async (
-    { store, accounts, credentials, tls, metrics }: Opened,
+    { store, accounts, credentials, tls, metrics, tracing }: Opened,
     undo: (() => unknown)[],
   ): Promise<void> => {
     const contents = await openContentStore(
@@ -173,6 +176,7 @@ export function createHub(
       defaultVersion: config.tasks.defaultVersion,
       sweepAccounts: accounts.sweep,
       metrics: metrics.tasks,
+      tracing,
     });
     observeHub(metrics, {
       archive: store.archive,
@@ -236,6 +240,7 @@ export function createHub(
       origins: { publicUrl: config.server.publicUrl, allowed: new Set(config.security.corsOrigins) },
       audit: audit?.trail ?? null,
       metrics: metrics.requests,
+      tracing,
       trustedProxies: proxies,
       runtime,
       log,
@@ -292,6 +297,17 @@ export function createHub(
       for (const release of undo.reverse()) await release();
     };
     log.info({ address, dataDir: config.dataDir, ...buildInfo }, 'the hub listens');
+  };
+
+  const openTracing = async (undo: (() => unknown)[]): Promise<Tracing> => {
+    const { endpoint } = config.tracing;
+    if (endpoint === null) return NO_TRACING;
+    // What it is made of takes time and memory that a hub without traces keeps.
+    const { hubTracing } = await import('./tracing/hub-tracing.js');
+    const { version } = buildInfo;
+    const tracing = hubTracing({ config: { ...config.tracing, endpoint }, version, runtime, log });
+    undo.push(() => tracing.close());
+    return tracing;
   };
 
   const openAudit = async () => {

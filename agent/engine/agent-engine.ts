@@ -7,6 +7,7 @@ import type { ContentCache } from '../core/ports/content-cache.js';
 import type { Hub, InstanceState } from '../core/ports/hub.js';
 import type { Programs } from '../core/ports/programs.js';
 import type { Spool } from '../core/ports/spool.js';
+import { NO_TRACING, type Tracing } from '../core/ports/tracing.js';
 import type { Workspace } from '../core/ports/workspace.js';
 import { HubSession } from './hub-session.js';
 import { Instances } from './instances.js';
@@ -31,6 +32,7 @@ export interface EnginePorts {
   readonly spool: Spool;
   readonly runtime: Runtime;
   readonly log: Logger;
+  readonly tracing?: Tracing;
 }
 
 export class AgentEngine implements Service {
@@ -44,9 +46,9 @@ export class AgentEngine implements Service {
   readonly #drainTimeoutMs: number;
 
   constructor(settings: EngineSettings, ports: EnginePorts) {
-    const { hub, programs, cache, workspace, spool, runtime, log } = ports;
+    const { hub, programs, cache, workspace, spool, runtime, log, tracing = NO_TRACING } = ports;
     const instances = new Instances(settings.instances, { programs, runtime, log });
-    const reporting = new Reporting({ spool, runtime, log });
+    const reporting = new Reporting({ spool, runtime, log, tracing });
     const contents = new Contents({ cache, runtime, log, connected: (signal) => session.connected(signal) });
     const jobs = new Jobs({
       instances,
@@ -56,11 +58,13 @@ export class AgentEngine implements Service {
         workspace,
         runtime,
         log,
+        tracing,
         isOutputStored: () => session.storesOutputs,
       }),
       spool,
       runtime,
       log,
+      tracing,
       connection: () => session.connection,
       taskLogLimitBytes: settings.taskLogLimitBytes,
     });

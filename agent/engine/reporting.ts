@@ -8,6 +8,7 @@ import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type HubConnection, TransferFailed } from '../core/ports/hub.js';
 import { ContentLost, type Spool, type SpooledReport } from '../core/ports/spool.js';
+import type { Tracing } from '../core/ports/tracing.js';
 import { attemptKey, attemptReport, filesOfReport } from '../core/reports.js';
 import { eachOf } from './jobs/each-of.js';
 
@@ -15,6 +16,7 @@ export interface ReportingNeeds {
   readonly spool: Spool;
   readonly runtime: Runtime;
   readonly log: Logger;
+  readonly tracing: Tracing;
 }
 
 /** So many reports have their contents uploaded at a time. */
@@ -93,7 +95,7 @@ export class Reporting {
     const spooled = this.#outstanding.get(attemptKey(ref));
     if (!spooled || filesOfReport(spooled.report).length === 0) return;
     const report = attemptReport(ref, { outcome: 'CANCELED', message: 'canceled after it had ended' });
-    this.add({ report, folder: spooled.folder });
+    this.add({ ...spooled, report });
   }
 
   settled(ref: AttemptRef, counted: boolean): void {
@@ -114,7 +116,17 @@ export class Reporting {
       connection.sendEnded(report);
       return;
     }
-    this.#uploads.push(() => this.#uploadAndSend(spooled, report, folder, connection));
+    this.#uploads.push(async () => {
+      const { taskId, attempt } = report;
+      const span = this.#needs.tracing.begin('upload', spooled.traceContext, {
+        'workbench.task.id': taskId,
+        'workbench.attempt': attempt,
+        'workbench.files': filesOfReport(report).length,
+      });
+      const isUploaded = await this.#uploadAll(spooled, folder, connection);
+      span.end(isUploaded ? 'OK' : 'ERROR');
+      if (isUploaded) connection.sendEnded(report);
+    });
     this.#uploadNext();
   }
 
@@ -130,14 +142,11 @@ export class Reporting {
     }
   }
 
-  /** Never rejects: what cannot be delivered now is delivered later, or given up by another report. */
-  async #uploadAndSend(
-    spooled: SpooledReport,
-    report: AttemptReport,
-    folder: string,
-    connection: HubConnection,
-  ): Promise<void> {
+  /** True when the hub has all contents and its report may be sent. Never rejects: what cannot be delivered now is delivered
+   *  later, or given up by another report. */
+  async #uploadAll(spooled: SpooledReport, folder: string, connection: HubConnection): Promise<boolean> {
     const { runtime, log } = this.#needs;
+    const { report } = spooled;
     const stillWanted = () =>
       !connection.ended.aborted && this.#outstanding.get(attemptKey(report)) === spooled;
     const pauses = backOff(FIRST_RETRY_MS, LONGEST_RETRY_MS, runtime.random);
@@ -145,13 +154,12 @@ export class Reporting {
     while (stillWanted()) {
       try {
         await this.#upload(report, folder, connection);
-        if (stillWanted()) connection.sendEnded(report);
-        return;
+        return stillWanted();
       } catch (error) {
-        if (!stillWanted()) return;
+        if (!stillWanted()) return false;
         if (!(error instanceof TransferFailed)) {
           this.#giveUpContents(spooled, error);
-          return;
+          return false;
         }
         if (error.message !== lastReason) {
           log.warn(
@@ -163,6 +171,7 @@ export class Reporting {
       }
       await pause(runtime.timers, pauses.nextMs(), connection.ended).catch(() => undefined);
     }
+    return false;
   }
 
   async #upload(report: AttemptReport, folder: string, { files, ended }: HubConnection): Promise<void> {

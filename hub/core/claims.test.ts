@@ -28,6 +28,7 @@ function running(type: TaskType, rest: Partial<Task> = {}): Task {
     crashes: 0,
     losses: 0,
     requestId: null,
+    traceContext: null,
     instance: { id: 'sim-1', version: '9', revision: '1', agentId: 'agent-1' },
     batchExecutionStatus: null,
     message: null,

@@ -19,6 +19,7 @@ const base: Task = {
   crashes: 0,
   losses: 0,
   requestId: null,
+  traceContext: null,
   instance: null,
   batchExecutionStatus: null,
   message: null,

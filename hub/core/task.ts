@@ -35,6 +35,8 @@ export interface Task {
   readonly timeLimitS: number | null;
   /** Of the request that created it, as it stands in the logs; null of tasks from before these were kept. */
   readonly requestId: string | null;
+  /** Names the span of that request to what follows from it; null when its trace is not kept. */
+  readonly traceContext: string | null;
   /** Number of the latest attempt; 0 before the first. */
   readonly attempt: number;
   /** Attempts whose instance died under them. */

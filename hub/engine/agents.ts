@@ -24,6 +24,7 @@ import { type Instances, profileOf } from './instances.js';
 import type { Leases } from './leases.js';
 import type { Storage } from './storage.js';
 import type { TaskOutput } from './task-output.js';
+import type { TaskTraces } from './task-traces.js';
 
 /** The hub's end of a connection. */
 export interface AgentSession {
@@ -45,6 +46,7 @@ export interface AgentsOptions {
   readonly runtime: Runtime;
   readonly log: Logger;
   readonly metrics: TaskMetrics;
+  readonly traces: TaskTraces;
   readonly hubVersion: string;
   readonly heartbeatIntervalMs: number;
   readonly silenceLimitMs: number;
@@ -144,17 +146,20 @@ export class Agents {
   }
 
   /** Sends a claimed task to its agent; false when the agent is away. */
-  assign({ ref, agentId, timeLimitS, job, requestId }: ClaimedTask): boolean {
+  assign(task: ClaimedTask): boolean {
+    const { ref, agentId, timeLimitS, job, requestId } = task;
     const joined = this.#joined.get(agentId);
     if (!joined) return false;
     const timeLimitMs = timeLimitS === null ? null : Math.min(timeLimitS * 1000, Number.MAX_SAFE_INTEGER);
     this.#options.output.expect(agentId, ref);
+    const traceContext = this.#options.traces.contextOf(task);
     joined.session.send({
       type: 'assign',
       ref,
       timeLimitMs,
       job,
       ...(requestId === null ? {} : { requestId }),
+      ...(traceContext === null ? {} : { traceContext }),
     } as HubMessage);
     this.#options.log.debug({ ...ref, agentId, requestId }, 'task is assigned');
     return true;

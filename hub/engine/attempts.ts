@@ -21,6 +21,7 @@ import { attemptOf, type Task } from '../core/task.js';
 import type { Results } from './results.js';
 import type { Storage } from './storage.js';
 import type { TaskOutput } from './task-output.js';
+import type { TaskTraces } from './task-traces.js';
 
 export interface AttemptsOptions {
   readonly queue: TaskQueue;
@@ -32,6 +33,7 @@ export interface AttemptsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: TaskMetrics;
+  readonly traces: TaskTraces;
   /** The task waits again in this group. */
   readonly onWaiting: (requirementKey: string) => void;
   /** The task has finished: how long it took is a measure for others of its kind. */
@@ -107,7 +109,7 @@ export class Attempts {
     consequence: Consequence,
     stored: readonly NamedFileRef[] = [],
   ): Promise<boolean> {
-    const { queue, storage, results, output, clock, log, onWaiting, onFinished } = this.#options;
+    const { queue, storage, results, output, clock, log, traces, onWaiting, onFinished } = this.#options;
     if (consequence.kind === 'END') {
       const endedAtMs = clock.nowMs();
       const storedFiles = storage.outputsOf(task, stored, endedAtMs);
@@ -126,6 +128,7 @@ export class Attempts {
       );
       if (consequence.ending.status === 'FINISHED') onFinished(task, endedAtMs);
       log.debug({ ...ref, requestId: task.requestId, status: consequence.ending.status }, 'task ended');
+      traces.ended(task, ref, consequence.ending.status, endedAtMs);
       output.forget(task.id);
       results.announce(task.id);
       return true;
@@ -133,6 +136,7 @@ export class Attempts {
     const [released] = await queue.release([{ ref, loss: consequence.loss }]);
     if (!released) return this.#refused(consequence.loss === 'LOSS' ? 'lose' : 'report', ref);
     log.info({ ...ref, requestId: task.requestId, loss: consequence.loss }, 'task is given out again');
+    traces.released(task, ref, consequence.loss, clock.nowMs());
     output.forget(task.id);
     onWaiting(requirementKey(task.requirement));
     return true;

@@ -8,6 +8,7 @@ import type { FileStore } from '../core/ports/files.js';
 import { NO_TASK_METRICS, type TaskMetrics } from '../core/ports/metrics.js';
 import type { StoredNames } from '../core/ports/storage.js';
 import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
+import { NO_TRACING, type TaskTracing } from '../core/ports/tracing.js';
 import { Agents } from './agents.js';
 import { Attempts } from './attempts.js';
 import { Explanations } from './explanations.js';
@@ -20,6 +21,7 @@ import { ShutdownPreparation } from './shutdown-preparation.js';
 import { Storage, type StorageSettings } from './storage.js';
 import { Sweeper } from './sweeper.js';
 import { TaskOutput } from './task-output.js';
+import { TaskTraces } from './task-traces.js';
 import { Tasks } from './tasks.js';
 
 export interface EngineOptions {
@@ -43,6 +45,7 @@ export interface EngineOptions {
   /** Removes what has expired of sessions and the like. */
   readonly sweepAccounts?: () => Promise<void>;
   readonly metrics?: TaskMetrics;
+  readonly tracing?: TaskTracing;
 }
 
 export interface Engine {
@@ -67,7 +70,8 @@ export interface Engine {
 /** Builds the engine and remembers the agents that the store knows; nothing runs before its start. */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const { queue, archive, agentStore, files, names, runtime, log, limits } = options;
-  const { metrics = NO_TASK_METRICS } = options;
+  const { metrics = NO_TASK_METRICS, tracing = NO_TRACING } = options;
+  const traces = new TaskTraces(tracing);
   const { clock, timers } = runtime;
   const instances = new Instances(clock, log);
   instances.remember(await agentStore.all());
@@ -90,6 +94,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     clock,
     log,
     metrics,
+    traces,
     onWaiting,
     onFinished: (task, endedAtMs) => explanations.measured(task, endedAtMs),
   });
@@ -113,6 +118,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     runtime,
     log,
     metrics,
+    traces,
     hubVersion: options.hubVersion,
     heartbeatIntervalMs: options.heartbeatIntervalMs,
     silenceLimitMs: options.silenceLimitMs,
@@ -124,10 +130,13 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     runtime,
     log,
     assign: (task) => agents.assign(task),
-    onBegun: ({ ref, priority, requestedAtMs }, startedAtMs) => {
+    onBegun: (task, startedAtMs) => {
+      const { ref, priority, requestedAtMs } = task;
+      traces.begun(task, startedAtMs);
       if (ref.attempt === 1) metrics.began(priority, startedAtMs - requestedAtMs);
     },
     giveBack: (task) => {
+      traces.givenBack(task);
       queue
         .release([{ ref: task.ref, loss: 'RETURN' }])
         .then(() => queue.waitingGroups())
@@ -147,6 +156,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     shutdown,
     explanations,
     metrics,
+    traces,
     onWaiting,
     defaultVersion,
   });

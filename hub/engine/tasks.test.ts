@@ -20,6 +20,7 @@ const RUNNING: Task = {
   crashes: 0,
   losses: 0,
   requestId: null,
+  traceContext: null,
   instance: null,
   batchExecutionStatus: null,
   message: null,

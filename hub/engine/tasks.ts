@@ -17,6 +17,7 @@ import type { Explanations } from './explanations.js';
 import type { Departure, Results } from './results.js';
 import type { ShutdownPreparation } from './shutdown-preparation.js';
 import type { TaskOutput } from './task-output.js';
+import type { TaskTraces } from './task-traces.js';
 
 export interface TaskRequest {
   readonly name: string | null;
@@ -26,6 +27,8 @@ export interface TaskRequest {
   readonly job: Job;
   /** By which the request is known in the logs. */
   readonly requestId?: string | null;
+  /** Names its span; null when its trace is not kept. */
+  readonly traceContext?: string | null;
 }
 
 /** A file that a task produced. */
@@ -54,6 +57,7 @@ export interface TasksOptions {
   readonly log: Logger;
   readonly defaultVersion: string | null;
   readonly metrics: TaskMetrics;
+  readonly traces: TaskTraces;
   /** The task waits in this group, durably. */
   readonly onWaiting: (requirementKey: string) => void;
 }
@@ -86,6 +90,7 @@ export class Tasks {
     timeLimitS,
     job,
     requestId = null,
+    traceContext = null,
   }: TaskRequest): Promise<Task> {
     const { runtime, queue, defaultVersion, onWaiting } = this.#options;
     this.refuseWhileLocked();
@@ -115,6 +120,7 @@ export class Tasks {
       batchExecutionStatus: null,
       message: null,
       requestId,
+      traceContext,
       job,
     };
     await queue.insert([task]);
@@ -190,11 +196,12 @@ export class Tasks {
 
   /** Cancels a waiting task, by force also a running one. Rejects with FORBIDDEN and TASK_NOT_CANCELABLE. */
   async cancel(id: string, force: boolean, caller: Caller): Promise<void> {
-    const { queue, runtime, results, agents, output, metrics } = this.#options;
+    const { queue, runtime, results, agents, output, metrics, traces } = this.#options;
     const before = await this.get(id);
     refuseForeignTask(caller, before);
     const { from } = force ? TASK_LIFE.cancelByForce : TASK_LIFE.cancel;
-    const [canceled] = await queue.cancel([id], from, runtime.clock.nowMs());
+    const canceledAtMs = runtime.clock.nowMs();
+    const [canceled] = await queue.cancel([id], from, canceledAtMs);
     if (!canceled) {
       const { status } = await this.get(id);
       this.#refused(id, force ? 'cancelByForce' : 'cancel', status);
@@ -210,6 +217,7 @@ export class Tasks {
     // The claim may have been later than the look before: what the store says now names the attempt to end.
     const after = await this.#options.archive.find(id);
     const latest = after ?? before;
+    traces.canceled(latest, canceledAtMs);
     if (latest.startedAtMs !== null && latest.instance) {
       agents.cancel(latest.instance.agentId, {
         taskId: id,

@@ -6,6 +6,7 @@ import { type Context, Hono } from 'hono';
 import { HubError } from '../core/errors.js';
 import type { AuditTrail } from '../core/ports/audit.js';
 import type { RequestMetrics, RouteMetrics } from '../core/ports/metrics.js';
+import type { RequestTracing, Span } from '../core/ports/tracing.js';
 import { accessTo, isAlwaysServed } from './access-table.js';
 import { type Admission, ALWAYS_ADMITTED, type Place } from './admission.js';
 import { auditOf, type SeenRequest } from './audit.js';
@@ -20,6 +21,7 @@ import { loopbackOnly } from './loopback-only.js';
 import { OPENAPI_PATH } from './openapi.js';
 import { cors, isCookiePath, type Origins, refuseForeignOrigin } from './origins.js';
 import { requestIdOf } from './request-id.js';
+import { endSpan, requestSpans } from './request-spans.js';
 import { validated } from './validation.js';
 
 export interface AppOptions {
@@ -34,6 +36,7 @@ export interface AppOptions {
   /** Null: nothing is recorded. */
   readonly audit: AuditTrail | null;
   readonly metrics: RequestMetrics;
+  readonly tracing: RequestTracing;
   readonly trustedProxies: TrustedProxies;
   readonly runtime: Runtime;
   readonly log: Logger;
@@ -53,7 +56,13 @@ export function createApp(options: AppOptions): Hono {
   const allowed = new Map<string, string[]>();
   const allow = (path: string, method: string) => allowed.set(path, [...(allowed.get(path) ?? []), method]);
 
-  const writeLater = (context: Context, later: Later, metric: RouteMetrics, place: Place): Response => {
+  const writeLater = (
+    context: Context,
+    later: Later,
+    metric: RouteMetrics,
+    span: Span,
+    place: Place,
+  ): Response => {
     const { method, url } = context.req;
     const requestId = requestIdOf((context.env as HttpBindings).incoming);
     place.rest();
@@ -61,7 +70,10 @@ export function createApp(options: AppOptions): Hono {
       later,
       context.env as HttpBindings,
       (error) => laterErrorResponse(error, { method, url, requestId }, runtime, log),
-      (status) => metric.answered(status, null),
+      (status) => {
+        endSpan(span, status);
+        if (status !== null) metric.answered(status, null);
+      },
       () => place.leave(),
     );
   };
@@ -76,9 +88,10 @@ export function createApp(options: AppOptions): Hono {
     const enter = isAlwaysServed(spec.path, access) ? () => ALWAYS_ADMITTED : () => admission.enter();
     const audit = auditOf(spec, options.audit, clock);
     const metric = metrics.ofRoute(method, spec.path);
+    const beginSpan = requestSpans(options.tracing, method, spec.path);
     allow(path, method);
 
-    const answer = async (context: Context, client: Client, seen: SeenRequest, place: Place) => {
+    const answer = async (context: Context, client: Client, seen: SeenRequest, span: Span, place: Place) => {
       const { incoming } = context.env as HttpBindings;
       if (isCookiePath(spec.path)) refuseForeignOrigin(incoming, origins);
       const caller = await guard(access, incoming.headers.authorization, (identified) => {
@@ -98,13 +111,16 @@ export function createApp(options: AppOptions): Hono {
         caller,
         client,
         requestId: requestIdOf(incoming),
+        traceContext: span.context,
         note: seen.note,
       });
     };
 
     app.on(method, path, async (context) => {
       const startedMs = clock.monotonicMs();
-      const client = new Client((context.env as HttpBindings).incoming, trustedProxies);
+      const { incoming } = context.env as HttpBindings;
+      const client = new Client(incoming, trustedProxies);
+      const span = beginSpan(incoming);
       // Who has gone away by the end was here at the beginning.
       const address = audit ? client.address : '';
       const seen: SeenRequest = {
@@ -116,14 +132,16 @@ export function createApp(options: AppOptions): Hono {
       let place: Place | undefined;
       try {
         place = enter();
-        const answered = await answer(context, client, seen, place);
-        if (answered instanceof Later) return writeLater(context, answered, metric, place);
+        const answered = await answer(context, client, seen, span, place);
+        if (answered instanceof Later) return writeLater(context, answered, metric, span, place);
         place.leave();
+        endSpan(span, answered.status);
         metric.answered(answered.status, clock.monotonicMs() - startedMs);
         audit?.answered(seen, answered.status);
         return answered;
       } catch (error) {
         place?.leave();
+        endSpan(span, statusOf(error));
         metric.answered(statusOf(error), clock.monotonicMs() - startedMs);
         audit?.failed(seen, error);
         throw error;

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { Caller, Role } from '../core/access.js';
 import { HubError } from '../core/errors.js';
 import type { AuditEntry } from '../core/ports/audit.js';
+import { NO_TRACING } from '../core/ports/tracing.js';
 import { Callers } from '../engine/accounts/callers.js';
 import { Admission } from './admission.js';
 import { createApp } from './app.js';
@@ -82,6 +83,7 @@ beforeEach(() => {
     origins: { publicUrl: null, allowed: new Set() },
     guard: guardWith(callers),
     metrics: { ofRoute: () => ({ answered: () => undefined }) },
+    tracing: NO_TRACING,
     audit: { record: (taken) => recorded.push(taken) },
     trustedProxies: trustedProxies(['10.0.0.1']),
     runtime: manualRuntime(),

@@ -55,6 +55,8 @@ export interface EndpointInput<Params, Query, Body> {
   readonly client: Client;
   /** By which it is known in the logs. */
   readonly requestId: string | null;
+  /** Names its span to what follows from it; null when its trace is not kept. */
+  readonly traceContext: string | null;
   /** For what the audit log shall say of this request beyond what is seen from outside. */
   readonly note: AuditNote;
 }

@@ -17,18 +17,21 @@ export class Later {
   }
 }
 
-/** Writes the answer when it is there; `failed` makes one of an error, `answered` hears its status, and `over` that nobody
- *  waits any more. Gives what the handler returns meanwhile. */
+/** Writes the answer when it is there; `failed` makes one of an error, `answered` hears its status, null when the client has
+ *  gone away before, and `over` that nobody waits any more. Gives what the handler returns meanwhile. */
 export function answerLater(
   later: Later,
   { incoming, outgoing }: HttpBindings,
   failed: (error: unknown) => Response,
-  answered: (status: number) => void,
+  answered: (status: number | null) => void,
   over: () => void,
 ): Response {
   const write = (response: Response) => {
     over();
-    if (outgoing.destroyed) return response.body?.cancel();
+    if (outgoing.destroyed) {
+      answered(null);
+      return response.body?.cancel();
+    }
     answered(response.status);
     return getRequestListener(() => response)(incoming, outgoing);
   };

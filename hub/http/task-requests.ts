@@ -21,6 +21,7 @@ interface CreationRequest<Body> {
   readonly body: Body;
   readonly caller: Caller;
   readonly requestId: string | null;
+  readonly traceContext: string | null;
 }
 
 export interface TaskRequests {
@@ -56,12 +57,14 @@ export function taskRequests({ tasks, files, storage, limits }: TaskRequestsOpti
     body,
     caller,
     requestId,
+    traceContext,
   }: CreationRequest<SimulateWorkRequest | ExecuteBatchJobRequest>) => ({
     name: body.name ?? null,
     creator: creatorOf(caller),
     classifiers: body.classifiers ?? [],
     timeLimitS: body.timeLimit ?? null,
     requestId,
+    traceContext,
   });
   const atTheEnd = (
     { params: { id }, query: { timeout } }: ResultRequest,

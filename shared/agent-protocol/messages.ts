@@ -145,6 +145,8 @@ export const hubMessage = z.discriminatedUnion('type', [
     job: jobSchema,
     /** By which the request that created the task is known in the logs. Absent from older hubs. */
     requestId: z.string().max(200).optional(),
+    /** What the spans of the attempt follow from (W3C Trace Context). Absent when its trace is not kept, and from older hubs. */
+    traceContext: z.string().max(200).optional(),
   }),
   /** End this attempt if it runs; it is reported as CANCELED. */
   z.object({ type: z.literal('cancel'), ref: attemptRef }),

@@ -98,8 +98,9 @@ const ROWS: readonly (readonly string[])[] = [
     `INSERT INTO task_stored_file VALUES (1, 0, 'finished-result', 3)`,
   ],
   [],
-  [],
+  [`UPDATE task SET request_id = 'request-7' WHERE id = 'waiting'`],
   ['UPDATE commit_count SET commits = 7'],
+  [`UPDATE task SET trace_context = '00-trace-span-01' WHERE id = 'waiting'`],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
@@ -151,7 +152,11 @@ describe('the database of tasks', () => {
         const ref = { taskId: 'running', attempt: 2, instanceId: 's' };
         expect(await queue.release([{ ref, loss: 'LOSS' }])).toEqual([true]);
         expect(await queue.claim([{ taskId: 'waiting', instance, startedAtMs: 40 }])).toMatchObject([
-          { ref: { taskId: 'waiting', attempt: 1 } },
+          {
+            ref: { taskId: 'waiting', attempt: 1 },
+            requestId: version < 5 ? null : 'request-7',
+            traceContext: version < 7 ? null : '00-trace-span-01',
+          },
         ]);
         expect(await archive.remove(['finished'])).toEqual([true]);
       } finally {
@@ -229,6 +234,7 @@ it('no migration has changed since it was released', () => {
     'ec5fdd8c5949',
     'c80d0e514e08',
     'f16ce6e12c32',
+    '82484c7290aa',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual(['3ac19432980a', '85f1e9eeac31', 'cd1bc72737cb']);
 });

@@ -51,6 +51,7 @@ export function newTask(rest: Partial<NewTask> = {}): NewTask {
     crashes: 0,
     losses: 0,
     requestId: null,
+    traceContext: null,
     instance: null,
     batchExecutionStatus: null,
     message: null,

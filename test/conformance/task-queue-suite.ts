@@ -37,6 +37,7 @@ export function describeTaskQueue(open: OpenStore): void {
         priority: 'LOWEST',
         timeLimitS: 2_592_000,
         requestId: 'request-7',
+        traceContext: '00-trace-span-01',
         job: {
           type: 'EXECUTE_BATCH_JOB',
           model: { kind: 'CONTENT', path: 'model.wbpz', ...fileOf('model') },
@@ -53,6 +54,7 @@ export function describeTaskQueue(open: OpenStore): void {
         priority: 'LOWEST',
         requestedAtMs: task.requestedAtMs,
         requestId: 'request-7',
+        traceContext: '00-trace-span-01',
         ref: { taskId: task.id, attempt: 1, instanceId: 'sim-1' },
         agentId: 'agent-1',
         timeLimitS: 2_592_000,

@@ -49,6 +49,9 @@ const forbidden: [from: string, to: string, rule: string][] = [
   ['hub/engine/g.ts', 'better-sqlite3', 'sqlite-only-in-store'],
   ['agent/engine/d.ts', 'pg', 'postgres-only-in-store'],
   ['hub/files/b.ts', 'pg', 'postgres-only-in-store'],
+  ['hub/metrics/b.ts', '@opentelemetry/api', 'opentelemetry-only-in-tracing'],
+  ['hub/hub-b.ts', './tracing/x.js', 'tracing-is-loaded-when-wanted'],
+  ['agent/agent-b.ts', '@workbench-hub/shared/tracing/x', 'tracing-is-loaded-when-wanted'],
   ['shared/agent-protocol/link.ts', 'ws', 'sockets-only-at-the-ends-of-the-link'],
   ['agent/hub-link/b.ts', 'ws', 'sockets-only-at-the-ends-of-the-link'],
   ['agent/engine/c.ts', 'vitest', 'test-tools-only-in-tests'],
@@ -104,15 +107,25 @@ const targets = [
     'hub/core/ports/x.ts',
     'hub/http/x.ts',
     'hub/files/x.ts',
+    'hub/tracing/x.ts',
     'hub/store/sqlite/x.ts',
     'hub/store/postgres/x.ts',
   ],
   ...['agent/process/x.ts', 'agent/disk/x.ts', 'shared/agent-protocol/messages.ts', 'test/support/x.ts'],
-  ...['domain', 'runtime', 'config', 'instance-protocol'].map((folder) => `shared/${folder}/x.ts`),
+  ...['domain', 'runtime', 'config', 'tracing', 'instance-protocol'].map((folder) => `shared/${folder}/x.ts`),
   ...['workbench', 'client', 'cli'].map((name) => `packages/${name}/x.ts`),
   'shared/dist/domain/x.js',
 ];
-const npmPackages = ['hono', '@hono/node-server', 'better-sqlite3', 'pg', 'ws', 'zod', 'vitest'];
+const npmPackages = [
+  'hono',
+  '@hono/node-server',
+  '@opentelemetry/api',
+  'better-sqlite3',
+  'pg',
+  'ws',
+  'zod',
+  'vitest',
+];
 /** Also installed below a workspace, as npm does when two versions are wanted. */
 const nestedPackages = ['agent/node_modules/pg', 'agent/node_modules/pg-free'];
 
@@ -144,6 +157,7 @@ beforeAll(async () => {
     "import type { x } from '@workbench-hub/shared/runtime/x';\nexport type T = typeof x;\n",
   );
   await write('hub/core/s.ts', "import type { Readable } from 'node:stream';\nexport type S = Readable;\n");
+  await write('hub/hub-c.ts', "export const load = () => import('./tracing/x.js');\n");
   await write('hub/core/u.ts', "import type { x } from '../http/x.js';\nexport type T = typeof x;\n");
   for (const name of ['.dependency-cruiser.cjs', '.dependency-cruiser-resolve.cjs']) {
     await copyFile(join(root, name), join(house, name));
@@ -189,6 +203,10 @@ describe('import rules', () => {
 
   it('counts an import of types alone', () => {
     expect(rulesAgainst('hub/core/u.ts')).toContain('core-is-pure');
+  });
+
+  it('lets a composition root load the traces when they are wanted', () => {
+    expect(rulesAgainst('hub/hub-c.ts')).toEqual([]);
   });
 
   it('lets core name a clock or a stream as a type', () => {

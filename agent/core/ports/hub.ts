@@ -30,6 +30,8 @@ export interface Assignment {
   readonly job: Job;
   /** By which the request that created the task is known in the logs, as far as the hub says. */
   readonly requestId?: string | undefined;
+  /** What the spans of the attempt follow from; left out when its trace is not kept. */
+  readonly traceContext?: string | undefined;
 }
 
 export type HubRequest =

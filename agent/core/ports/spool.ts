@@ -34,6 +34,8 @@ export interface SpooledReport {
   readonly report: AttemptReport;
   /** Name of the folder with its contents, null when it has none. */
   readonly folder: string | null;
+  /** What the span of its upload follows from; left out when its trace is not kept. */
+  readonly traceContext?: string | undefined;
 }
 
 export interface Spool {

@@ -4,6 +4,7 @@ import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { ATTEMPT_LIFE, type AttemptPhase } from '../../core/attempt-life.js';
 import { HostFault } from '../../core/host-fault.js';
+import type { Assignment } from '../../core/ports/hub.js';
 import { JobCanceled, JobFailed, type Program, ProgramLost } from '../../core/ports/programs.js';
 import { seconds } from '../../core/program-end.js';
 import type { Ending } from '../../core/reports.js';
@@ -21,14 +22,22 @@ export class AttemptRun {
   readonly timeLimitMs: number | null;
   /** What its log lines carry: task, attempt, instance, and the request that created the task. */
   readonly names: AttemptRef & { readonly requestId?: string };
+  /** What its spans follow from. */
+  readonly traceContext: string | undefined;
   /** Of its scripts' output; null while nothing keeps it. */
   taskLog: TaskLog | null = null;
   readonly #abort = new AbortController();
   #endReason: EndReason | null = null;
   #phase: AttemptPhase = targetOf(ATTEMPT_LIFE.begin);
 
-  constructor(ref: AttemptRef, claim: Claim, timeLimitMs: number | null, requestId?: string) {
+  constructor(
+    ref: AttemptRef,
+    claim: Claim,
+    timeLimitMs: number | null,
+    { requestId, traceContext }: Pick<Assignment, 'requestId' | 'traceContext'> = {},
+  ) {
     this.ref = ref;
+    this.traceContext = traceContext;
     this.names = requestId === undefined ? ref : { ...ref, requestId };
     this.claim = claim;
     this.timeLimitMs = timeLimitMs;

@@ -10,11 +10,13 @@ import { baseName, liesIn, mountedPath } from '../../core/local-model.js';
 import type { OutputLimits } from '../../core/outputs.js';
 import { type BatchRun, JobFailed } from '../../core/ports/programs.js';
 import type { ReportFolder } from '../../core/ports/spool.js';
+import type { Tracing } from '../../core/ports/tracing.js';
 import { FileNotReadable, type WorkingDirectory, type Workspace } from '../../core/ports/workspace.js';
 import type { Ending } from '../../core/reports.js';
 import type { AttemptRun } from './attempt-run.js';
 import type { Contents } from './contents.js';
 import { eachOf } from './each-of.js';
+import { within } from './within.js';
 
 export const KEEP_POLICIES = ['never', 'failed', 'always'] as const;
 export type KeepPolicy = (typeof KEEP_POLICIES)[number];
@@ -33,6 +35,7 @@ export interface BatchNeeds {
   readonly workspace: Workspace;
   readonly runtime: Runtime;
   readonly log: Logger;
+  readonly tracing: Tracing;
   /** Whether the hub takes files for its output storage. */
   readonly isOutputStored: () => boolean;
 }
@@ -83,22 +86,34 @@ export class BatchJobs {
     print: (line: string) => void,
   ): Promise<BatchEnd> {
     const signal = AbortSignal.any([run.signal, run.claim.lost]);
-    const { model, scripts } = await this.#stage(directory, job, signal);
+    const { tracing } = this.#needs;
+    const { model, scripts } = await within(tracing, 'staging', run, () =>
+      this.#stage(directory, job, signal),
+    );
     const { taskId } = run.ref;
     const { variables, outputStorage } = directory;
-    const { status, message } = await this.#execute(run, {
+    const batch: BatchRun = {
       taskId,
       workingDirectory: directory.files,
       scripts,
       model,
       variables: variablesObject(job.variables),
       environment: jobEnvironment(taskId, job.variables, { model, variables, outputStorage }),
-    });
+    };
+    const { status, message } = await within(
+      tracing,
+      'run',
+      run,
+      () => this.#execute(run, batch),
+      (end) => end.status === 'OK',
+    );
     const { keepWorkingDirectories, outputLimits: limits } = this.#settings;
     const stay = keepWorkingDirectories !== 'never';
     const options = { limits, stay, isStored: this.#needs.isOutputStored() };
-    const collected = await inOwnFolders('the outputs could not be kept', async () =>
-      directory.collect(await folder(), options, run.signal),
+    const collected = await within(tracing, 'collect', run, () =>
+      inOwnFolders('the outputs could not be kept', async () =>
+        directory.collect(await folder(), options, run.signal),
+      ),
     );
     for (const { name, why } of collected.leftOut) print(`${JSON.stringify(name)} is no output file: ${why}`);
     for (const { name, why } of collected.notStored) {

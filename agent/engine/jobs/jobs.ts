@@ -8,12 +8,14 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { ATTEMPT_LIFE, type AttemptPhase } from '../../core/attempt-life.js';
 import type { Assignment, HubConnection } from '../../core/ports/hub.js';
 import type { ReportFolder, Spool } from '../../core/ports/spool.js';
+import type { Tracing } from '../../core/ports/tracing.js';
 import { attemptKey, attemptReport, type Ending } from '../../core/reports.js';
 import type { Instances } from '../instances.js';
 import type { Reporting } from '../reporting.js';
 import { AttemptRun, type EndReason } from './attempt-run.js';
 import type { BatchEnd, BatchJobs } from './batch-job.js';
 import { TaskLog } from './task-log.js';
+import { within } from './within.js';
 
 export interface JobsNeeds {
   readonly instances: Instances;
@@ -22,6 +24,7 @@ export interface JobsNeeds {
   readonly spool: Spool;
   readonly runtime: Runtime;
   readonly log: Logger;
+  readonly tracing: Tracing;
   readonly connection: () => HubConnection | null;
   /** Beyond it, the middle of a task's log is left out. */
   readonly taskLogLimitBytes: number;
@@ -41,7 +44,8 @@ export class Jobs {
     return [...this.#running.values()].map(({ run }) => run.ref);
   }
 
-  assign({ ref, job, timeLimitMs, requestId }: Assignment): void {
+  assign(assignment: Assignment): void {
+    const { ref, job, timeLimitMs, requestId } = assignment;
     const { instances, reporting, log } = this.#needs;
     const phase = this.#phaseOf(ref);
     if (!mayTake<AttemptPhase>(ATTEMPT_LIFE.begin, phase)) {
@@ -54,7 +58,7 @@ export class Jobs {
       reporting.add({ report: attemptReport(ref, { outcome: 'RETURNED', message }), folder: null });
       return;
     }
-    const run = new AttemptRun(ref, claim, timeLimitMs, requestId);
+    const run = new AttemptRun(ref, claim, timeLimitMs, assignment);
     log.debug(run.names, 'an attempt begins');
     this.#running.set(attemptKey(ref), { run, ended: this.#run(run, job) });
   }
@@ -127,7 +131,7 @@ export class Jobs {
     const folderName = await folder.nameIfOpened();
     this.#running.delete(attemptKey(run.ref));
     run.claim.release(ending.outcome === 'OK' || ending.outcome === 'ERROR');
-    this.#needs.reporting.add({ report, folder: folderName });
+    this.#needs.reporting.add({ report, folder: folderName, traceContext: run.traceContext });
   }
 
   async #work(run: AttemptRun, job: Job, folder: LazyFolder, taskLog: TaskLog): Promise<BatchEnd> {
@@ -135,7 +139,9 @@ export class Jobs {
     try {
       if (job.type === 'SIMULATE_WORK') {
         const durationMs = job.durationS * 1000;
-        await run.call(this.#needs.runtime, (program) => program.simulateWork(run.ref.taskId, durationMs));
+        await within(this.#needs.tracing, 'run', run, () =>
+          run.call(this.#needs.runtime, (program) => program.simulateWork(run.ref.taskId, durationMs)),
+        );
         end = { ending: { outcome: 'OK', message: null }, outputFiles: [] };
       } else {
         const print = (line: string) => void taskLog.append(`[agent] ${line}\n`);

@@ -25,6 +25,7 @@ export interface ClaimedTask {
   readonly priority: Priority;
   readonly requestedAtMs: number;
   readonly requestId: string | null;
+  readonly traceContext: string | null;
   readonly job: Job;
 }
 

@@ -9,12 +9,21 @@ import { storage } from './migrations/0003-storage.js';
 import { agentClock } from './migrations/0004-agent-clock.js';
 import { requestId } from './migrations/0005-request-id.js';
 import { commitCount } from './migrations/0006-commit-count.js';
+import { traceContext } from './migrations/0007-trace-context.js';
 import { refuseDamaged } from './soundness.js';
 
 export type SqliteDatabase = Database.Database;
 
 /** In order; a released one never changes. */
-export const MIGRATIONS: readonly string[] = [initial, nameOnce, storage, agentClock, requestId, commitCount];
+export const MIGRATIONS: readonly string[] = [
+  initial,
+  nameOnce,
+  storage,
+  agentClock,
+  requestId,
+  commitCount,
+  traceContext,
+];
 
 /** How many pages of the write-ahead log are gathered before they are moved into the database file. */
 const CHECKPOINT_PAGES = 4000;

@@ -15,6 +15,7 @@ function newTask(): NewTask {
     name: null,
     creator: null,
     requestId: null,
+    traceContext: null,
     classifiers: [],
     requirement: NO_REQUIREMENT,
     priority: 'NORMAL',

@@ -36,6 +36,7 @@ interface ClaimedRow {
   priority: number;
   requested_at: number;
   request_id: string | null;
+  trace_context: string | null;
   job: string;
 }
 
@@ -59,8 +60,8 @@ export function sqliteTaskQueue(
   const selectRequirement = db.prepare<[string], { id: number }>('SELECT id FROM requirement WHERE key = ?');
   const insertTask = db.prepare(`
     INSERT INTO task (seq, id, type, status, priority, requirement_id, requested_at, time_limit_s, creator, name,
-                      classifiers, job, request_id)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+                      classifiers, job, request_id, trace_context)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const insertFile = db.prepare(
     `INSERT INTO task_file (task_seq, role, position, path, digest, size_bytes, encrypted)
      VALUES (?, ?, ?, ?, ?, ?, ?)`,
@@ -88,7 +89,7 @@ export function sqliteTaskQueue(
     UPDATE task SET ${to(claim)}, attempt = attempt + 1, started_at = ?, agent_id = ?, instance_id = ?,
                     instance_version = ?, instance_revision = ?
     WHERE id = ? AND ${from(claim)}
-    RETURNING seq, attempt, time_limit_s, priority, requested_at, request_id, job`);
+    RETURNING seq, attempt, time_limit_s, priority, requested_at, request_id, trace_context, job`);
   const adoptTask = db.prepare<[Record<string, unknown>], { seq: number }>(`
     UPDATE task SET ${to(adopt)}, attempt = @attempt, started_at = @startedAtMs, agent_id = @agentId,
                     instance_id = @instanceId, instance_version = @version, instance_revision = @revision
@@ -154,6 +155,7 @@ export function sqliteTaskQueue(
       JSON.stringify(task.classifiers),
       JSON.stringify(task.job),
       task.requestId,
+      task.traceContext,
     );
     for (const [position, file] of filesOfJob(task.job).entries())
       nameFile(seq, 'INPUT', position, null, file);
@@ -179,6 +181,7 @@ export function sqliteTaskQueue(
         priority: priorityOfRank(row.priority),
         requestedAtMs: row.requested_at,
         requestId: row.request_id,
+        traceContext: row.trace_context,
         job: JSON.parse(row.job) as Job,
       },
     ];

@@ -28,13 +28,14 @@ export interface TaskRow {
   classifiers: string;
   message: string | null;
   request_id: string | null;
+  trace_context: string | null;
 }
 
 /** What a query selects to get {@link TaskRow}s. */
 export const TASK_COLUMNS = `
   task.id, type, status, priority, requirement.key AS requirement_key, requested_at, started_at, ended_at, attempt,
   crashes, losses, agent_id, instance_id, instance_version, instance_revision, batch_status, time_limit_s, creator,
-  name, classifiers, message, request_id`;
+  name, classifiers, message, request_id, trace_context`;
 
 export const TASK_TABLES = 'task JOIN requirement ON requirement.id = task.requirement_id';
 
@@ -67,5 +68,6 @@ export function taskOfRow(row: TaskRow): Task {
     batchExecutionStatus: row.batch_status,
     message: row.message,
     requestId: row.request_id,
+    traceContext: row.trace_context,
   };
 }

@@ -1,0 +1,108 @@
+import { beforeEach, expect, it } from 'vitest';
+import type { ClaimedTask } from '../core/ports/task-store.js';
+import type { PastSpan } from '../core/ports/tracing.js';
+import type { Task } from '../core/task.js';
+import { TaskTraces } from './task-traces.js';
+
+const TRACE = '00-trace-request-01';
+
+const claimed = (attempt: number, traceContext: string | null = TRACE): ClaimedTask => ({
+  ref: { taskId: 'task-1', attempt, instanceId: 'sim-1' },
+  agentId: 'agent-1',
+  timeLimitS: null,
+  priority: 'HIGH',
+  requestedAtMs: 1000,
+  requestId: null,
+  traceContext,
+  job: { type: 'SIMULATE_WORK', durationS: 1 },
+});
+
+const task = (attempt: number, startedAtMs: number | null, traceContext: string | null = TRACE): Task => ({
+  ...claimed(attempt, traceContext),
+  id: 'task-1',
+  type: 'SIMULATE_WORK',
+  name: null,
+  creator: null,
+  classifiers: [],
+  requirement: { version: null, labels: [] },
+  status: 'RUNNING',
+  startedAtMs,
+  endedAtMs: null,
+  attempt,
+  crashes: 0,
+  losses: 0,
+  instance: startedAtMs === null ? null : { id: 'sim-1', version: '9', revision: '1', agentId: 'agent-1' },
+  batchExecutionStatus: null,
+  message: null,
+});
+
+let spans: PastSpan[];
+let traces: TaskTraces;
+beforeEach(() => {
+  spans = [];
+  traces = new TaskTraces({
+    contextOf: (parent, key) => `${parent} ${key}`,
+    past: (span) => spans.push(span),
+  });
+});
+
+const shown = () =>
+  spans.map(({ name, parent, beganAtMs, endedAtMs, outcome, attributes }) => [
+    name,
+    parent,
+    beganAtMs,
+    endedAtMs,
+    outcome,
+    attributes['workbench.outcome'],
+  ]);
+
+it('a task that is given out twice waits twice, the second time from the loss on', () => {
+  traces.begun(claimed(1), 1500);
+  traces.released(task(1, 1500), claimed(1).ref, 'CRASH', 2000);
+  traces.begun(claimed(2), 2600);
+  traces.ended(task(2, 2600), claimed(2).ref, 'FINISHED', 4000);
+  expect(shown()).toEqual([
+    ['queue wait', TRACE, 1000, 1500, 'OK', undefined],
+    ['attempt', TRACE, 1500, 2000, 'ERROR', 'CRASH'],
+    ['queue wait', TRACE, 2000, 2600, 'OK', undefined],
+    ['attempt', TRACE, 2600, 4000, 'OK', 'FINISHED'],
+  ]);
+  expect(new Set(spans.map(({ key }) => key)).size).toBe(4);
+});
+
+it('an attempt has the name under which its agent knows it', () => {
+  const told = traces.contextOf(claimed(1));
+  traces.ended(task(1, 1500), claimed(1).ref, 'FAILED', 2000);
+  expect(told).toBe(`${TRACE} ${spans[0]?.key}`);
+});
+
+it('a task that could not be handed over waits on', () => {
+  traces.givenBack(claimed(1));
+  traces.givenBack(claimed(2));
+  traces.begun(claimed(3), 3000);
+  expect(shown()).toEqual([['queue wait', TRACE, 1000, 3000, 'OK', undefined]]);
+});
+
+it('of a wait whose beginning another run of the hub knew nothing is told', () => {
+  traces.begun(claimed(2), 3000);
+  expect(spans).toEqual([]);
+});
+
+it('a canceled task ends what it was in', () => {
+  traces.canceled(task(0, null), 1700);
+  traces.canceled(task(1, 1500), 1800);
+  expect(shown()).toEqual([
+    ['queue wait', TRACE, 1000, 1700, 'ERROR', 'CANCELED'],
+    ['attempt', TRACE, 1500, 1800, 'ERROR', 'CANCELED'],
+  ]);
+});
+
+it('nothing is told of a task whose trace is not kept', () => {
+  expect(traces.contextOf(claimed(1, null))).toBeNull();
+  traces.givenBack(claimed(1, null));
+  traces.begun(claimed(2, null), 1500);
+  traces.released(task(1, 1500, null), claimed(1).ref, 'LOSS', 2000);
+  traces.ended(task(2, 2600, null), claimed(2).ref, 'FINISHED', 4000);
+  traces.canceled(task(0, null, null), 1700);
+  expect(spans).toEqual([]);
+});

@@ -1,0 +1,30 @@
+/** The traces of the hub, delivered to a collector. */
+import { SpanDelivery, type SpanDeliveryOptions } from '@workbench-hub/shared/tracing/span-delivery';
+import type { Tracing } from '../core/ports/tracing.js';
+
+export interface HubTracing extends Tracing {
+  /** Delivers what waits; resolves after two seconds at the latest. */
+  close(): Promise<void>;
+}
+
+/** A trace that a client has begun is kept if the client keeps it; of the others, as many as the configuration says. */
+export function hubTracing(
+  options: Omit<SpanDeliveryOptions, 'resource' | 'followsOthers'> & { readonly version: string },
+): HubTracing {
+  const delivery = new SpanDelivery({
+    ...options,
+    resource: { 'service.name': 'workbench-hub', 'service.version': options.version },
+    followsOthers: true,
+  });
+  return {
+    request: (name, given, attributes) =>
+      delivery.begin({ name, kind: 'REQUEST', parent: given, isParentForeign: true, attributes }),
+    contextOf: (parent, key) => delivery.contextOf(parent, key),
+    past: ({ name, parent, key, beganAtMs, endedAtMs, outcome, attributes }) =>
+      delivery
+        .begin({ name, kind: 'WORK', parent, isParentForeign: false, key, beganAtMs, attributes })
+        // A clock that was set back must not make it end before its beginning.
+        .end(outcome, {}, Math.max(beganAtMs, endedAtMs)),
+    close: () => delivery.close(),
+  };
+}
