@@ -66,8 +66,11 @@ export function auditDatabase(
   const ends = db.prepare('SELECT status FROM chaos_end WHERE id = ?').pluck();
   for (const { id, end } of tasks) {
     const row = kept.get(id) as { status: string; endedAt: number | null } | undefined;
-    if (!row || row.endedAt === null) lost.push(`${id}: the database has ${JSON.stringify(row)}`);
-    else if (end && row.status !== end.status)
+    if (!row || row.endedAt === null) {
+      lost.push(`${id}: the database has ${JSON.stringify(row)}`);
+      continue;
+    }
+    if (end && row.status !== end.status)
       wrong.push(`${id}: ${row.status} in the database, ${end.status} by REST`);
     const recorded = ends.all(id);
     if (recorded.length > 1) twice.push(`${id}: the database was told of the ends ${recorded.join(', ')}`);

@@ -36,9 +36,10 @@ const RECOVERY_LIMIT_MS = 90_000;
 export async function runChaos({ folder, seed, seconds, onEvent }: ChaosOptions): Promise<ChaosOutcome> {
   const databaseFile = join(folder, 'hub', 'hub.sqlite');
   const cluster = await Cluster.start(folder, recordEnds);
+  let load: Load | undefined;
   try {
     const startedMs = performance.now();
-    const load = new Load(`http://127.0.0.1:${cluster.clients.port}`, chanceOf(seed));
+    load = new Load(`http://127.0.0.1:${cluster.clients.port}`, chanceOf(seed));
     const faults = new Faults(cluster, chanceOf(seed + 1), (kind, target) => {
       const atS = ((performance.now() - startedMs) / 1000).toFixed(1);
       onEvent(`${atS.padStart(7)} s  ${kind} (${target})`);
@@ -58,9 +59,11 @@ export async function runChaos({ folder, seed, seconds, onEvent }: ChaosOptions)
       );
     });
     const recoveryMs = performance.now() - healedMs;
-    if (findings.lost.length === 0) await loaded;
+    if (findings.lost.length > 0) load.giveUp();
+    await loaded;
     findings.wrong.push(...load.violations.slice(findings.wrong.length));
-    await auditByRest(baseUrl, load.acknowledged, findings);
+    if (cluster.hub.isServing) await auditByRest(baseUrl, load.acknowledged, findings);
+    else findings.wrong.push(`the hub is not back: ${cluster.hub.lastWords}`);
     await cluster.stop();
     for (const pid of cluster.workers()) findings.wrong.push(`process ${pid} of an instance was left`);
     auditDatabase(databaseFile, load.acknowledged, findings);
@@ -74,6 +77,7 @@ export async function runChaos({ folder, seed, seconds, onEvent }: ChaosOptions)
       recoveryMs,
     };
   } finally {
+    load?.giveUp();
     await cluster.stop();
     await endPrograms();
     await cluster.release();

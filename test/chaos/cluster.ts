@@ -33,6 +33,7 @@ export class Host {
   #program: Program;
   /** False while it is to be down. */
   #isWanted = true;
+  #lastWords = '';
 
   constructor(name: string, start: () => Program) {
     this.name = name;
@@ -46,6 +47,16 @@ export class Host {
 
   get isUp(): boolean {
     return this.#program.process.exitCode === null && this.#program.process.signalCode === null;
+  }
+
+  /** Whether it listens. */
+  get isServing(): boolean {
+    return this.isUp && this.#program.lines.some((line) => typeof line['address'] === 'string');
+  }
+
+  /** What it said last when it ended. */
+  get lastWords(): string {
+    return this.#lastWords;
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -73,6 +84,7 @@ export class Host {
   #started(): Program {
     const program = this.#start();
     void program.ended.then(async () => {
+      this.#lastWords = String(program.lines.at(-1)?.msg ?? program.printed.at(-1));
       await pause(RESTART_MS);
       if (this.#isWanted && this.#program === program) this.start();
     });

@@ -61,6 +61,7 @@ export class Load {
   readonly #chance: Chance;
   #created = 0;
   #stopping = false;
+  #givenUp = false;
 
   constructor(baseUrl: string, chance: Chance) {
     this.#baseUrl = baseUrl;
@@ -75,6 +76,12 @@ export class Load {
   /** No new tasks; what is there is waited for. */
   stop(): void {
     this.#stopping = true;
+  }
+
+  /** Nothing is waited for any more. */
+  giveUp(): void {
+    this.#stopping = true;
+    this.#givenUp = true;
   }
 
   async #client(): Promise<void> {
@@ -127,9 +134,9 @@ export class Load {
     await this.#call(`${TASK}/${task.id}/cancel?force=true`, { method: 'DELETE' });
   }
 
-  /** False when the task is lost. */
+  /** False when the task is lost, or nothing is waited for any more. */
   async #waitForEnd(task: Acknowledged): Promise<boolean> {
-    for (;;) {
+    while (!this.#givenUp) {
       const answer = await this.#call(`${TASK}/${task.kind}/${task.id}/result?timeout=${WAIT_S}`);
       if (answer?.status === 404) {
         this.violations.push(`task ${task.id} was answered with 201 and is not known any more`);
@@ -144,6 +151,7 @@ export class Load {
       task.end = end;
       return true;
     }
+    return false;
   }
 
   /** Undefined when no answer came. */
