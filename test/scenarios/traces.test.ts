@@ -1,4 +1,6 @@
 /** Traces across real hub and agent processes, as a collector receives them. */
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { endPrograms, type HubProgram, type Program, startAgent, startHub } from '../support/programs.js';
@@ -25,7 +27,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-const join = (hub: HubProgram, tracing: Record<string, unknown>): Program =>
+const joinAgent = (hub: HubProgram, tracing: Record<string, unknown>): Program =>
   startAgent(folder.path, hub, 'host', { instances: [{ id: 'sim', version: '9.1.0' }], tracing });
 
 /** Creates a batch job as part of a trace of the client's, kept or not; gives the task's id. */
@@ -51,7 +53,7 @@ describe('a batch job with a hub and an agent that deliver traces', () => {
   it('is one trace, which the client has begun, with every step under the one that it follows from', async () => {
     const tracing = { endpoint: collector.endpoint, headers: { 'x-collector': 'let-me-in' } };
     const hub = await startHub(folder.path, { tracing });
-    join(hub, tracing);
+    joinAgent(hub, tracing);
     const taskId = await create(hub, WRITES);
     expect((await restClient(hub.baseUrl).batchJobResult(taskId)).status).toBe('FINISHED');
 
@@ -89,7 +91,7 @@ describe('a batch job with a hub and an agent that deliver traces', () => {
     for (const { 'x-collector': sent } of collector.headers) expect(sent).toBe('let-me-in');
   });
 
-  it('stays one trace when the hub is killed between the creation and the end', async () => {
+  it('stays one trace when the hub is killed before the task is given out', async () => {
     const tracing = { endpoint: collector.endpoint };
     const before = await startHub(folder.path, { tracing });
     const taskId = await create(before, WRITES);
@@ -97,7 +99,7 @@ describe('a batch job with a hub and an agent that deliver traces', () => {
     await before.kill();
 
     const after = await startHub(folder.path, { tracing });
-    const agent = join(after, tracing);
+    const agent = joinAgent(after, tracing);
     await restClient(after.baseUrl).batchJobResult(taskId);
     expect(await onlySpan('queue wait')).toMatchObject({ traceId: TRACE_ID, parentSpanId: request.spanId });
     const attempt = await onlySpan('attempt');
@@ -108,10 +110,37 @@ describe('a batch job with a hub and an agent that deliver traces', () => {
     }
   });
 
+  it('stays one trace when the hub is killed while the task runs', async () => {
+    const tracing = { endpoint: collector.endpoint };
+    const before = await startHub(folder.path, { tracing });
+    joinAgent(before, tracing);
+    const started = join(folder.path, 'started');
+    const taskId = await create(
+      before,
+      `const fs = require('node:fs');
+       fs.writeFileSync(${JSON.stringify(started)}, '');
+       while (fs.existsSync(${JSON.stringify(started)})) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+       ${WRITES}`,
+    );
+    await eventually(() => existsSync(started), 30_000);
+    const request = await onlySpan(`POST ${CREATE}`);
+    await onlySpan('queue wait');
+    await before.kill();
+
+    const after = await startHub(folder.path, { tracing }, Number(new URL(before.baseUrl).port));
+    rmSync(started);
+    expect((await restClient(after.baseUrl).batchJobResult(taskId)).status).toBe('FINISHED');
+    const attempt = await onlySpan('attempt');
+    expect(attempt).toMatchObject({ parentSpanId: request.spanId, attributes: { 'workbench.attempt': 1 } });
+    for (const name of ['staging', 'run', 'collect', 'upload']) {
+      expect(await onlySpan(name)).toMatchObject({ traceId: TRACE_ID, parentSpanId: attempt.spanId });
+    }
+  });
+
   it('tells where it failed, and is delivered when hub and agent stop', async () => {
     const tracing = { endpoint: collector.endpoint };
     const hub = await startHub(folder.path, { tracing });
-    const agent = join(hub, tracing);
+    const agent = joinAgent(hub, tracing);
     await restClient(hub.baseUrl).batchJobResult(await create(hub, 'throw new Error("no");'));
     expect(await agent.stop()).toBe(0);
     expect(await hub.stop()).toBe(0);
@@ -126,7 +155,7 @@ describe('a batch job with a hub and an agent that deliver traces', () => {
 it('a trace of which the client keeps nothing is not kept here either', async () => {
   const tracing = { endpoint: collector.endpoint };
   const hub = await startHub(folder.path, { tracing });
-  const agent = join(hub, tracing);
+  const agent = joinAgent(hub, tracing);
   await restClient(hub.baseUrl).batchJobResult(await create(hub, WRITES, '00'));
   await agent.stop();
   await hub.stop();
@@ -136,7 +165,7 @@ it('a trace of which the client keeps nothing is not kept here either', async ()
 it('nothing is delivered with a ratio of 0, but for traces that a client keeps', async () => {
   const tracing = { endpoint: collector.endpoint, sampleRatio: 0 };
   const hub = await startHub(folder.path, { tracing });
-  const agent = join(hub, tracing);
+  const agent = joinAgent(hub, tracing);
   const client = restClient(hub.baseUrl);
   await client.batchJobResult(await client.createBatchJob({ inputScripts: [{ content: base64(WRITES) }] }));
   await client.batchJobResult(await create(hub, WRITES));
@@ -151,7 +180,7 @@ it('a collector that is away costs one warning, and holds up neither tasks nor t
   await collector.close();
   const tracing = { endpoint };
   const hub = await startHub(folder.path, { tracing });
-  const agent = join(hub, tracing);
+  const agent = joinAgent(hub, tracing);
   const client = restClient(hub.baseUrl);
   const isWarning = ({ msg }: { msg?: string }) => msg?.startsWith('traces cannot be delivered') === true;
   expect((await client.batchJobResult(await create(hub, WRITES))).status).toBe('FINISHED');
