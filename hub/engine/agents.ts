@@ -118,6 +118,7 @@ export class Agents {
     this.#joined.delete(agentId);
     this.#options.metrics.agentLeft();
     this.#options.instances.away(agentId);
+    this.#options.attempts.lookUpAllOf(agentId);
     this.#options.leases.begin(agentId);
     this.#requests.agentLeft(agentId);
     this.#options.log.warn({ agentId, reason }, 'agent is unreachable');
@@ -146,13 +147,15 @@ export class Agents {
   }
 
   /** Sends a claimed task to its agent; false when the agent is away. */
-  assign(task: ClaimedTask): boolean {
-    const { ref, agentId, timeLimitS, job, requestId } = task;
+  assign(claimed: ClaimedTask): boolean {
+    const { ref, agentId, task, job } = claimed;
     const joined = this.#joined.get(agentId);
     if (!joined) return false;
+    const { timeLimitS, requestId } = task;
+    this.#options.attempts.begun(task);
     const timeLimitMs = timeLimitS === null ? null : Math.min(timeLimitS * 1000, Number.MAX_SAFE_INTEGER);
     this.#options.output.expect(agentId, ref);
-    const traceContext = this.#options.traces.contextOf(task);
+    const traceContext = this.#options.traces.contextOf(claimed);
     joined.session.send({
       type: 'assign',
       ref,
@@ -167,6 +170,7 @@ export class Agents {
 
   /** Tells the agent to end an attempt that no longer counts; an agent that is away hears it when it is back. */
   cancel(agentId: string, ref: AttemptRef): void {
+    this.#options.attempts.lookUp(ref.taskId);
     this.#joined.get(agentId)?.session.send({ type: 'cancel', ref });
   }
 

@@ -3,7 +3,7 @@ import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
 import { mayTake } from '@workbench-hub/shared/domain/life';
-import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { ATTEMPT_LIFE, type AttemptState, attemptStateOf } from '../core/attempt-life.js';
@@ -42,16 +42,36 @@ export interface AttemptsOptions {
 
 export class Attempts {
   readonly #options: AttemptsOptions;
+  /** Tasks that run on connected agents, as they were when they began, so that their end costs no look into the store. It
+   *  is the store that decides whether the end counts. */
+  readonly #begun = new Map<string, Task>();
 
   constructor(options: AttemptsOptions) {
     this.#options = options;
+  }
+
+  /** The task runs, and was handed to its agent. */
+  begun(task: Task): void {
+    this.#begun.set(task.id, task);
+  }
+
+  /** What was known of the task when it began may no longer be so. */
+  lookUp(taskId: string): void {
+    this.#begun.delete(taskId);
+  }
+
+  /** The agent is away: its tasks may be given up meanwhile. */
+  lookUpAllOf(agentId: string): void {
+    for (const { id, instance } of this.#begun.values()) {
+      if (instance?.agentId === agentId) this.#begun.delete(id);
+    }
   }
 
   /** Takes an agent's report of an attempt; false when it no longer counts, or is not that agent's to make. Resolves when
    *  what follows is durable. An attempt that was taken for lost must have been {@link believe}d before. */
   async report(report: AttemptReport, agentId: string): Promise<boolean> {
     const ref = refOf(report);
-    const task = await this.#options.archive.find(ref.taskId);
+    const task = this.#known(ref) ?? (await this.#options.archive.find(ref.taskId));
     const state = attemptStateOf(ref, task);
     if (!task || !mayTake<AttemptState>(ATTEMPT_LIFE.report, state))
       return this.#refused('report', ref, state);
@@ -67,6 +87,7 @@ export class Attempts {
   async believe(held: AttemptRef, agentId: string): Promise<void> {
     const { queue, archive, clock } = this.#options;
     const ref = refOf(held);
+    if (this.#known(ref)) return;
     const task = await archive.find(ref.taskId);
     if (!task?.instance || !mayTake<AttemptState>(ATTEMPT_LIFE.believe, attemptStateOf(ref, task))) return;
     if (!isOf(agentId, task)) return;
@@ -78,6 +99,12 @@ export class Attempts {
     const ref = attemptOf(task);
     const consequence = consequenceOfLoss(loss, task, this.#options.limits, reason);
     if (ref && (await this.#carryOut(task, ref, consequence))) this.#countLoss(loss);
+  }
+
+  #known(ref: AttemptRef): Task | undefined {
+    const task = this.#begun.get(ref.taskId);
+    const inForce = task && attemptOf(task);
+    return inForce && sameAttempt(inForce, ref) ? task : undefined;
   }
 
   #countLoss(loss: LossKind | undefined): void {
@@ -110,6 +137,7 @@ export class Attempts {
     stored: readonly NamedFileRef[] = [],
   ): Promise<boolean> {
     const { queue, storage, results, output, clock, log, traces, onWaiting, onFinished } = this.#options;
+    this.lookUp(task.id);
     if (consequence.kind === 'END') {
       const endedAtMs = clock.nowMs();
       const storedFiles = storage.outputsOf(task, stored, endedAtMs);

@@ -130,10 +130,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     runtime,
     log,
     assign: (task) => agents.assign(task),
-    onBegun: (task, startedAtMs) => {
-      const { ref, priority, requestedAtMs } = task;
-      traces.begun(task, startedAtMs);
-      if (ref.attempt === 1) metrics.began(priority, startedAtMs - requestedAtMs);
+    onBegun: (claimed, startedAtMs) => {
+      const { ref, task } = claimed;
+      traces.begun(claimed, startedAtMs);
+      if (ref.attempt === 1) metrics.began(task.priority, startedAtMs - task.requestedAtMs);
     },
     giveBack: (task) => {
       traces.givenBack(task);

@@ -6,34 +6,34 @@ import { TaskTraces } from './task-traces.js';
 
 const TRACE = '00-trace-request-01';
 
-const claimed = (attempt: number, traceContext: string | null = TRACE): ClaimedTask => ({
-  ref: { taskId: 'task-1', attempt, instanceId: 'sim-1' },
-  agentId: 'agent-1',
-  timeLimitS: null,
-  priority: 'HIGH',
-  requestedAtMs: 1000,
-  requestId: null,
-  traceContext,
-  job: { type: 'SIMULATE_WORK', durationS: 1 },
-});
-
 const task = (attempt: number, startedAtMs: number | null, traceContext: string | null = TRACE): Task => ({
-  ...claimed(attempt, traceContext),
   id: 'task-1',
   type: 'SIMULATE_WORK',
   name: null,
   creator: null,
   classifiers: [],
   requirement: { version: null, labels: [] },
+  priority: 'HIGH',
   status: 'RUNNING',
+  requestedAtMs: 1000,
   startedAtMs,
   endedAtMs: null,
+  timeLimitS: null,
+  requestId: null,
+  traceContext,
   attempt,
   crashes: 0,
   losses: 0,
   instance: startedAtMs === null ? null : { id: 'sim-1', version: '9', revision: '1', agentId: 'agent-1' },
   batchExecutionStatus: null,
   message: null,
+});
+
+const claimed = (attempt: number, traceContext: string | null = TRACE): ClaimedTask => ({
+  ref: { taskId: 'task-1', attempt, instanceId: 'sim-1' },
+  agentId: 'agent-1',
+  task: task(attempt, 1, traceContext),
+  job: { type: 'SIMULATE_WORK', durationS: 1 },
 });
 
 let spans: PastSpan[];

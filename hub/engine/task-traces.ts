@@ -19,12 +19,13 @@ export class TaskTraces {
   }
 
   /** What the attempt is called to its agent; null when its trace is not kept. */
-  contextOf({ ref, traceContext }: Pick<ClaimedTask, 'ref' | 'traceContext'>): string | null {
+  contextOf({ ref, task: { traceContext } }: Pick<ClaimedTask, 'ref' | 'task'>): string | null {
     return traceContext === null ? null : this.#tracing.contextOf(traceContext, attemptKey(ref));
   }
 
   /** The task is with its agent. */
-  begun({ ref, traceContext, priority, requestedAtMs }: ClaimedTask, startedAtMs: number): void {
+  begun({ ref, task }: ClaimedTask, startedAtMs: number): void {
+    const { traceContext, priority, requestedAtMs } = task;
     if (traceContext === null) return;
     const { taskId, attempt } = ref;
     const since = this.#waitEnds(taskId, attempt, requestedAtMs);
@@ -45,7 +46,8 @@ export class TaskTraces {
   }
 
   /** It was claimed and could not be handed over: it waits on. */
-  givenBack({ ref, traceContext, requestedAtMs }: ClaimedTask): void {
+  givenBack({ ref, task }: ClaimedTask): void {
+    const { traceContext, requestedAtMs } = task;
     if (traceContext === null) return;
     const since = this.#waitEnds(ref.taskId, ref.attempt, requestedAtMs);
     if (since !== undefined) this.#waitingSince.set(ref.taskId, since);

@@ -27,14 +27,18 @@ const RUNNING: Task = {
 };
 
 // A store over a network answers late; SQLite never leaves this gap.
-it('an end between the first look at a task and the beginning of the wait is not missed', async () => {
+it('an end that comes while the store is asked is not missed', async () => {
   const looks: Task[] = [RUNNING, { ...RUNNING, status: 'FINISHED', endedAtMs: 3 }];
   const results = new Results({
     after: () => ({ cancel: () => undefined }),
     soon: () => undefined,
   });
-  const options = { archive: { find: async () => looks.shift() }, results };
-  const tasks = new Tasks(options as unknown as TasksOptions);
+  const find = async () => {
+    const found = looks.shift();
+    if (found === RUNNING) results.announce('t');
+    return found;
+  };
+  const tasks = new Tasks({ archive: { find }, results } as unknown as TasksOptions);
   const { status } = await tasks.awaitEnd('t', 'SIMULATE_WORK', 60_000, () => new AbortController().signal);
   expect(status).toBe('FINISHED');
   expect(results.waiting).toBe(0);

@@ -142,8 +142,7 @@ export class Tasks {
 
   /** Waits up to `timeoutMs` for the end of a task of this type and gives what the task is then. */
   async awaitEnd(id: string, type: TaskType, timeoutMs: number, client: () => Departure): Promise<Task> {
-    const now = await this.#ofType(id, type);
-    if (timeoutMs === 0 || hasEnded(now.status)) return now;
+    if (timeoutMs === 0) return this.#ofType(id, type);
     const { ended, giveUp } = this.#options.results.wait(id, timeoutMs, client());
     try {
       const latest = await this.#ofType(id, type);

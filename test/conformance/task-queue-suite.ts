@@ -50,16 +50,14 @@ export function describeTaskQueue(open: OpenStore): void {
       const { job, ...rest } = task;
       expect(await store.archive.find(task.id)).toEqual(rest);
       const [claimed] = await store.queue.claim([{ taskId: task.id, instance: INSTANCE, startedAtMs: 1 }]);
+      const running = { ...rest, status: 'RUNNING', startedAtMs: 1, attempt: 1, instance: INSTANCE };
       expect(claimed).toEqual({
-        priority: 'LOWEST',
-        requestedAtMs: task.requestedAtMs,
-        requestId: 'request-7',
-        traceContext: '00-trace-span-01',
         ref: { taskId: task.id, attempt: 1, instanceId: 'sim-1' },
         agentId: 'agent-1',
-        timeLimitS: 2_592_000,
+        task: running,
         job,
       });
+      expect(await store.archive.find(task.id)).toEqual(running);
     });
 
     it('takes all of a list or none of it', async () => {

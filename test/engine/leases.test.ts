@@ -117,8 +117,10 @@ describe('an agent that is away', () => {
 
   it('is believed when it is connected while the store still gave its task up', async () => {
     const { agent, id, ref } = await runOne();
+    await agent.vanish();
+    const again = await comeBack(agent, { running: [ref] });
     expect(await engine.store.queue.release([{ ref, loss: 'LOSS' }])).toEqual([true]);
-    expect(await agent.end(ref, 'OK')).toBe(true);
+    expect(await again.end(ref, 'OK')).toBe(true);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED', attempt: 1 });
   });
 

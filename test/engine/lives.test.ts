@@ -41,11 +41,15 @@ describe('an attempt', () => {
       engine.shutdown.change(true); // lest it be given out
       return { agent: await SocketlessAgent.join(engine), ref };
     }
-    const agent = await SocketlessAgent.join(engine);
+    let agent = await SocketlessAgent.join(engine);
     await create();
     const { ref } = agent.latest;
     engine.shutdown.change(true);
-    if (state === 'GIVEN_UP') await engine.store.queue.release([{ ref, loss: 'LOSS' }]);
+    if (state === 'GIVEN_UP') {
+      // It comes back just before it would have been given up.
+      agent = await comeBack(agent, { running: [ref] });
+      await engine.store.queue.release([{ ref, loss: 'LOSS' }]);
+    }
     if (state === 'OVER') await engine.store.queue.release([{ ref, loss: 'CRASH' }]);
     return { agent, ref };
   }

@@ -21,11 +21,8 @@ export interface Claim {
 export interface ClaimedTask {
   readonly ref: AttemptRef;
   readonly agentId: string;
-  readonly timeLimitS: number | null;
-  readonly priority: Priority;
-  readonly requestedAtMs: number;
-  readonly requestId: string | null;
-  readonly traceContext: string | null;
+  /** As it is now that it runs. */
+  readonly task: Task;
   readonly job: Job;
 }
 

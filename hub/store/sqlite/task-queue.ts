@@ -1,7 +1,7 @@
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { type FileRef, filesOfJob, type Job } from '@workbench-hub/shared/domain/job';
 import { type Step, targetOf } from '@workbench-hub/shared/domain/life';
-import { priorityOfRank, priorityRank } from '@workbench-hub/shared/domain/priority';
+import { priorityRank } from '@workbench-hub/shared/domain/priority';
 import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
 import type {
   Claim,
@@ -18,7 +18,7 @@ import { type Endings, noteEndings } from './endings.js';
 import type { GroupCommit } from './group-commit.js';
 import type { TaskLists } from './lists/task-lists.js';
 import type { NameTable } from './stored-names.js';
-import { TASK_COLUMNS, TASK_TABLES, type TaskRow, taskOfRow } from './task-row.js';
+import { RETURNED_TASK_COLUMNS, TASK_COLUMNS, TASK_TABLES, type TaskRow, taskOfRow } from './task-row.js';
 
 /** Requirements whose row is remembered; beyond, all are forgotten and looked up anew. */
 const MAX_REMEMBERED_REQUIREMENTS = 10_000;
@@ -29,14 +29,8 @@ interface HeadRow {
   priority: number;
 }
 
-interface ClaimedRow {
+interface ClaimedRow extends TaskRow {
   seq: number;
-  attempt: number;
-  time_limit_s: number | null;
-  priority: number;
-  requested_at: number;
-  request_id: string | null;
-  trace_context: string | null;
   job: string;
 }
 
@@ -89,7 +83,7 @@ export function sqliteTaskQueue(
     UPDATE task SET ${to(claim)}, attempt = attempt + 1, started_at = ?, agent_id = ?, instance_id = ?,
                     instance_version = ?, instance_revision = ?
     WHERE id = ? AND ${from(claim)}
-    RETURNING seq, attempt, time_limit_s, priority, requested_at, request_id, trace_context, job`);
+    RETURNING seq, job, ${RETURNED_TASK_COLUMNS}`);
   const adoptTask = db.prepare<[Record<string, unknown>], { seq: number }>(`
     UPDATE task SET ${to(adopt)}, attempt = @attempt, started_at = @startedAtMs, agent_id = @agentId,
                     instance_id = @instanceId, instance_version = @version, instance_revision = @revision
@@ -177,11 +171,7 @@ export function sqliteTaskQueue(
       {
         ref: { taskId, attempt: row.attempt, instanceId: instance.id },
         agentId: instance.agentId,
-        timeLimitS: row.time_limit_s,
-        priority: priorityOfRank(row.priority),
-        requestedAtMs: row.requested_at,
-        requestId: row.request_id,
-        traceContext: row.trace_context,
+        task: taskOfRow(row),
         job: JSON.parse(row.job) as Job,
       },
     ];

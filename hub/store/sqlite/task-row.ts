@@ -31,11 +31,17 @@ export interface TaskRow {
   trace_context: string | null;
 }
 
+const REST_OF_COLUMNS = `
+  type, status, priority, requested_at, started_at, ended_at, attempt, crashes, losses, agent_id, instance_id,
+  instance_version, instance_revision, batch_status, time_limit_s, creator, name, classifiers, message, request_id,
+  trace_context`;
+
 /** What a query selects to get {@link TaskRow}s. */
-export const TASK_COLUMNS = `
-  task.id, type, status, priority, requirement.key AS requirement_key, requested_at, started_at, ended_at, attempt,
-  crashes, losses, agent_id, instance_id, instance_version, instance_revision, batch_status, time_limit_s, creator,
-  name, classifiers, message, request_id, trace_context`;
+export const TASK_COLUMNS = `task.id, requirement.key AS requirement_key, ${REST_OF_COLUMNS}`;
+
+/** What a statement that changes tasks returns to get {@link TaskRow}s. */
+export const RETURNED_TASK_COLUMNS = `
+  id, (SELECT key FROM requirement WHERE id = task.requirement_id) AS requirement_key, ${REST_OF_COLUMNS}`;
 
 export const TASK_TABLES = 'task JOIN requirement ON requirement.id = task.requirement_id';
 
