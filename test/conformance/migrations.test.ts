@@ -154,8 +154,10 @@ describe('the database of tasks', () => {
         expect(await queue.claim([{ taskId: 'waiting', instance, startedAtMs: 40 }])).toMatchObject([
           {
             ref: { taskId: 'waiting', attempt: 1 },
-            requestId: version < 5 ? null : 'request-7',
-            traceContext: version < 7 ? null : '00-trace-span-01',
+            task: {
+              requestId: version < 5 ? null : 'request-7',
+              traceContext: version < 7 ? null : '00-trace-span-01',
+            },
           },
         ]);
         expect(await archive.remove(['finished'])).toEqual([true]);
