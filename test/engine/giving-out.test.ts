@@ -1,7 +1,7 @@
 /** From the queue to an instance, through the real engine and the real store. */
 import type { Classifier } from '@workbench-hub/shared/domain/classifier';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+import { handIn, type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
 
 let engine: RunningEngine;
 beforeEach(async () => {
@@ -9,17 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => engine.close());
 
-async function create(...classifiers: Classifier[]): Promise<string> {
-  const task = await engine.tasks.create({
-    name: null,
-    creator: null,
-    classifiers,
-    timeLimitS: null,
-    job: { type: 'SIMULATE_WORK', durationS: 1 },
-  });
-  await engine.runtime.settle();
-  return task.id;
-}
+const create = (...classifiers: Classifier[]) => handIn(engine, { classifiers });
 
 const priority = (value: string): Classifier => ({ type: 'PRIORITY', value });
 const labels = (value: string): Classifier => ({ type: 'LABLES', value });

@@ -1,7 +1,7 @@
 /** How agents join: refused, replaced, reconciled; and what is asked of them. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LOG_LEVEL } from '../support/memory-log.js';
-import { type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+import { handIn, type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
 
 const NODE = '0c0e5e0e-0000-4000-8000-000000000001';
 const OTHER_NODE = '0c0e5e0e-0000-4000-8000-000000000002';
@@ -12,17 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => engine.close());
 
-async function create(): Promise<string> {
-  const task = await engine.tasks.create({
-    name: null,
-    creator: null,
-    classifiers: [],
-    timeLimitS: null,
-    job: { type: 'SIMULATE_WORK', durationS: 1 },
-  });
-  await engine.runtime.settle();
-  return task.id;
-}
+const create = () => handIn(engine);
 
 const refusals = () =>
   engine.log.filter(({ level, msg }) => level === LOG_LEVEL.WARN && msg === 'agent refused');

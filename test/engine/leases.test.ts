@@ -1,6 +1,12 @@
 /** Agents that go away and come back, or do not: unreachable is not lost (decisions 3). */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LEASE_MS, type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+import {
+  handIn,
+  LEASE_MS,
+  type RunningEngine,
+  SocketlessAgent,
+  startEngine,
+} from '../support/running-engine.js';
 
 let engine: RunningEngine;
 beforeEach(async () => {
@@ -8,17 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => engine.close());
 
-async function create(): Promise<string> {
-  const task = await engine.tasks.create({
-    name: null,
-    creator: null,
-    classifiers: [],
-    timeLimitS: null,
-    job: { type: 'SIMULATE_WORK', durationS: 1 },
-  });
-  await engine.runtime.settle();
-  return task.id;
-}
+const create = () => handIn(engine);
 
 /** A task that runs on agent-1. */
 async function runOne() {

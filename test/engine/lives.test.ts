@@ -8,7 +8,13 @@ import { TASK_LIFE } from '@workbench-hub/hub/core/task';
 import { mayTake } from '@workbench-hub/shared/domain/life';
 import { type AttemptRef, TASK_STATUSES } from '@workbench-hub/shared/domain/task';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LEASE_MS, type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+import {
+  handIn,
+  LEASE_MS,
+  type RunningEngine,
+  SocketlessAgent,
+  startEngine,
+} from '../support/running-engine.js';
 
 let engine: RunningEngine;
 beforeEach(async () => {
@@ -16,17 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => engine.close());
 
-async function create(): Promise<string> {
-  const task = await engine.tasks.create({
-    name: null,
-    creator: null,
-    classifiers: [],
-    timeLimitS: null,
-    job: { type: 'SIMULATE_WORK', durationS: 1 },
-  });
-  await engine.runtime.settle();
-  return task.id;
-}
+const create = () => handIn(engine);
 
 const refusals = () => engine.log.filter(({ msg }) => /cannot take.*was refused/.test(msg));
 

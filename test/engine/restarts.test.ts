@@ -1,6 +1,12 @@
 /** A hub that ends and starts anew on the same files. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LEASE_MS, type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+import {
+  handIn,
+  LEASE_MS,
+  type RunningEngine,
+  SocketlessAgent,
+  startEngine,
+} from '../support/running-engine.js';
 
 let engine: RunningEngine;
 beforeEach(async () => {
@@ -8,17 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => engine.close());
 
-async function create(name: string): Promise<string> {
-  const task = await engine.tasks.create({
-    name,
-    creator: null,
-    classifiers: [],
-    timeLimitS: null,
-    job: { type: 'SIMULATE_WORK', durationS: 1 },
-  });
-  await engine.runtime.settle();
-  return task.id;
-}
+const create = (name: string) => handIn(engine, { name });
 
 describe('after a restart of the hub', () => {
   it('what waited waits, in order, and is given out', async () => {

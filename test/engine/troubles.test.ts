@@ -9,7 +9,13 @@ import {
 } from '@workbench-hub/shared/agent-protocol/messages';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { LEASE_MS, type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+import {
+  handIn,
+  LEASE_MS,
+  type RunningEngine,
+  SocketlessAgent,
+  startEngine,
+} from '../support/running-engine.js';
 
 let engine: RunningEngine;
 beforeEach(async () => {
@@ -17,17 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => engine.close());
 
-async function create(): Promise<string> {
-  const task = await engine.tasks.create({
-    name: null,
-    creator: null,
-    classifiers: [],
-    timeLimitS: null,
-    job: { type: 'SIMULATE_WORK', durationS: 1 },
-  });
-  await engine.runtime.settle();
-  return task.id;
-}
+const create = () => handIn(engine);
 
 describe('an agent that is lost between the claim of a task and its first word of it', () => {
   it('is given the task anew when it comes back without it', async () => {

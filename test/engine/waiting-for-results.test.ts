@@ -1,7 +1,7 @@
 /** Clients that wait for the end of a task. */
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+import { handIn, type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
 
 let engine: RunningEngine;
 beforeEach(async () => {
@@ -9,17 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => engine.close());
 
-async function create(): Promise<string> {
-  const task = await engine.tasks.create({
-    name: null,
-    creator: null,
-    classifiers: [],
-    timeLimitS: null,
-    job: { type: 'SIMULATE_WORK', durationS: 1 },
-  });
-  await engine.runtime.settle();
-  return task.id;
-}
+const create = () => handIn(engine);
 
 /** Waits for a task; `status` is undefined as long as there is no answer. */
 function await_(id: string, timeoutMs: number, signal = new AbortController().signal) {

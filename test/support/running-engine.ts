@@ -13,6 +13,7 @@ import type {
   HubMessage,
   InstanceReport,
 } from '@workbench-hub/shared/agent-protocol/messages';
+import type { Classifier } from '@workbench-hub/shared/domain/classifier';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { instanceReportOf } from './fake-agent.js';
 import { HandDrivenRuntime } from './hand-driven-runtime.js';
@@ -103,6 +104,22 @@ async function startOn(
       await folder.remove();
     },
   };
+}
+
+export interface WorkToHandIn {
+  readonly name?: string | null;
+  readonly classifiers?: readonly Classifier[];
+}
+
+/** Hands in a second of simulated work, and waits until all that follows has come to rest. Gives the id of the task. */
+export async function handIn(
+  engine: RunningEngine,
+  { name = null, classifiers = [] }: WorkToHandIn = {},
+): Promise<string> {
+  const job = { type: 'SIMULATE_WORK', durationS: 1 } as const;
+  const task = await engine.tasks.create({ name, creator: null, classifiers, timeLimitS: null, job });
+  await engine.runtime.settle();
+  return task.id;
 }
 
 type Assign = Extract<HubMessage, { type: 'assign' }>;
