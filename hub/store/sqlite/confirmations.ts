@@ -4,6 +4,7 @@
  * stands the count up to which they were confirmed.
  */
 import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { SqliteDatabase } from './database.js';
 
@@ -23,7 +24,7 @@ export function confirmationFileOf(databaseFile: string): string {
 }
 
 /** Throws {@link StartRefused} when the database lacks confirmed transactions. */
-export function openConfirmations(db: SqliteDatabase, databaseFile: string): Confirmations {
+export function openConfirmations(db: SqliteDatabase, databaseFile: string, log: Logger): Confirmations {
   const file = confirmationFileOf(databaseFile);
   const has = db.prepare('SELECT commits FROM commit_count').pluck().get() as number;
   const missing = confirmedIn(file) - has;
@@ -35,14 +36,20 @@ export function openConfirmations(db: SqliteDatabase, databaseFile: string): Con
     );
   }
   const handle = openSync(file, constants.O_CREAT | constants.O_WRONLY, 0o600);
+  let isWritten = true;
   const count = db.prepare('UPDATE commit_count SET commits = commits + 1 RETURNING commits').pluck();
   return {
     count: () => count.get() as number,
     confirm: (commits) => {
       try {
         writeSync(handle, String(commits).padStart(DIGITS, '0'), 0);
-      } catch {
-        // On a full disk, for the first time: then less is noticed, and the next one is written.
+        isWritten = true;
+      } catch (error) {
+        // What was confirmed is synced all the same; only a later loss of it would go unnoticed. The next one is tried again.
+        if (isWritten) {
+          log.warn({ err: error, file }, 'the count of confirmed transactions cannot be written');
+        }
+        isWritten = false;
       }
     },
     close: () => closeSync(handle),

@@ -33,7 +33,7 @@ export interface Store {
 /** Opens the store; see `openDatabase` for how it refuses. */
 export function openSqliteStore(file: string, timers: Timers, log: Logger, watch?: StoreWatch): Store {
   const db = openDatabase(file);
-  const confirmations = confirmationsOf(db, file);
+  const confirmations = confirmationsOf(db, file, log);
   const wal = walSync(file);
   const commit = new GroupCommit(db, {
     timers,
@@ -75,9 +75,9 @@ export function storeOver(
   };
 }
 
-function confirmationsOf(db: SqliteDatabase, file: string): Confirmations {
+function confirmationsOf(db: SqliteDatabase, file: string, log: Logger): Confirmations {
   try {
-    return openConfirmations(db, file);
+    return openConfirmations(db, file, log);
   } catch (error) {
     db.close();
     throw error;
