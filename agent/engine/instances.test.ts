@@ -45,16 +45,16 @@ async function restMs(): Promise<number> {
 
 describe('after a fault of the host', () => {
   test('no instance takes a task until the rest is over; what runs goes on', async () => {
-    const claim = instances.claim('a', 'task');
+    const claim = instances.claim('a', { taskId: 'task' });
     instances.rest('the disk is full');
     expect(told).toEqual(['b STARTING']);
-    expect(instances.claim('b', 'other')).toBeUndefined();
+    expect(instances.claim('b', { taskId: 'other' })).toBeUndefined();
     claim?.release(true);
     expect(told).toEqual(['b STARTING', 'a STARTING']);
-    expect(instances.claim('a', 'other')).toBeUndefined();
+    expect(instances.claim('a', { taskId: 'other' })).toBeUndefined();
     await runtime.advance(2000);
     expect(told.slice(2)).toEqual(['a UP', 'b UP']);
-    expect(instances.claim('a', 'other')).toBeDefined();
+    expect(instances.claim('a', { taskId: 'other' })).toBeDefined();
     expect(instances.answer({ kind: 'instanceLog', instanceId: 'b', logType: 'console' }).text).toMatch(
       /no task is taken for [12][.\d]* s: the disk is full/,
     );

@@ -4,6 +4,7 @@ import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConnection, HubRequest, InstanceState, Reply } from '../core/ports/hub.js';
 import type { Programs } from '../core/ports/programs.js';
 import { seconds } from '../core/program-end.js';
+import type { TaskNames } from '../core/task-names.js';
 import { type Claim, type InstanceSettings, Supervisor } from './supervisor.js';
 
 export interface InstancesNeeds {
@@ -67,8 +68,8 @@ export class Instances {
     }
   }
 
-  claim(instanceId: string, taskId: string): Claim | undefined {
-    return this.#supervisors.get(instanceId)?.claim(taskId);
+  claim(instanceId: string, task: TaskNames): Claim | undefined {
+    return this.#supervisors.get(instanceId)?.claim(task);
   }
 
   /** After a fault of the host: no instance takes a task for a while, longer each time, so that this host does not draw

@@ -8,11 +8,13 @@ let runtime: ManualRuntime;
 let programs: FakePrograms;
 let supervisor: Supervisor;
 let statuses: string[];
+let logLines: Record<string, unknown>[];
 
 beforeEach(() => {
   runtime = manualRuntime();
   programs = new FakePrograms();
   statuses = [];
+  logLines = [];
   supervisor = new Supervisor(
     {
       id: 'sim',
@@ -29,7 +31,7 @@ beforeEach(() => {
     {
       programs,
       runtime,
-      log: pino({ level: 'silent' }),
+      log: pino({}, { write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>) }),
       onChange: ({ status }) => statuses.push(status),
     },
   );
@@ -48,7 +50,7 @@ describe('a start', () => {
   test('is done when the program has answered', async () => {
     supervisor.command('start');
     expect(supervisor.state()).toMatchObject({ status: 'STARTING', upForMs: null });
-    expect(supervisor.claim('task')).toBeUndefined();
+    expect(supervisor.claim({ taskId: 'task' })).toBeUndefined();
     programs.last.becomesReady();
     await runtime.advance(5000);
     expect(supervisor.state()).toMatchObject({ status: 'UP', upForMs: 5000 });
@@ -126,7 +128,7 @@ describe('a stop', () => {
 
   test('of the agent does not wait for a task', async () => {
     await start();
-    supervisor.claim('task');
+    supervisor.claim({ taskId: 'task' });
     const stopped = supervisor.stop();
     await runtime.advance(0);
     await stopped;
@@ -147,17 +149,17 @@ describe('a stop', () => {
 describe('a claim', () => {
   test('is for one at a time', async () => {
     await start();
-    const claim = supervisor.claim('task');
+    const claim = supervisor.claim({ taskId: 'task' });
     expect(claim).toBeDefined();
-    expect(supervisor.claim('other')).toBeUndefined();
+    expect(supervisor.claim({ taskId: 'other' })).toBeUndefined();
     claim?.release(true);
-    expect(supervisor.claim('other')).toBeDefined();
+    expect(supervisor.claim({ taskId: 'other' })).toBeDefined();
   });
 
   test('hears what its scripts print, and nothing of others', async () => {
     await start();
     const heard: string[] = [];
-    supervisor.claim('task')?.listen((text) => void heard.push(text));
+    supervisor.claim({ taskId: 'task' })?.listen((text) => void heard.push(text));
     await programs.last.listener.onOutput('task', 'stdout', 'mine');
     await programs.last.listener.onOutput('late', 'stdout', 'late');
     expect(heard).toEqual(['mine']);
@@ -166,7 +168,7 @@ describe('a claim', () => {
 
   test('is lost with the program, with its last words, and its release is nothing then', async () => {
     await start();
-    const claim = supervisor.claim('task');
+    const claim = supervisor.claim({ taskId: 'task' });
     programs.last.listener.onStderr('out of memory\n');
     programs.last.ends({ kind: 'EXITED', exitCode: null, signal: 'SIGKILL' });
     await runtime.advance(0);
@@ -176,16 +178,16 @@ describe('a claim', () => {
     await runtime.advance(1000);
     programs.last.becomesReady();
     await runtime.advance(0);
-    const next = supervisor.claim('next');
+    const next = supervisor.claim({ taskId: 'next' });
     claim?.release(true);
     expect(next).toBeDefined();
-    expect(supervisor.claim('third')).toBeUndefined();
+    expect(supervisor.claim({ taskId: 'third' })).toBeUndefined();
   });
 
   test('has the program killed that is deaf to cancel, which counts as no failure', async () => {
     await start();
     programs.last.obeys = false;
-    supervisor.claim('task')?.cancel('task');
+    supervisor.claim({ taskId: 'task' })?.cancel('task');
     await runtime.advance(9999);
     expect(programs.last.calls.at(-1)).toBe('cancel task');
     await runtime.advance(1);
@@ -193,9 +195,23 @@ describe('a claim', () => {
     expect(supervisor.state().status).toBe('STARTING');
   });
 
+  test('is named in both logs, with its request, as long as it lasts', async () => {
+    await start();
+    const names = { taskId: 'task', requestId: 'build-4711' };
+    supervisor.claim(names)?.release(true);
+    expect(console()).toMatch(/^\S+ \[agent\] task task, request build-4711 begins$/m);
+    supervisor.claim(names);
+    crash();
+    await runtime.advance(0);
+    const end = 'the instance program exited with code 1';
+    expect(logLines.find(({ msg }) => msg === end)).toMatchObject({ instance: 'sim', ...names });
+    expect(logLines.at(-1)?.['msg']).toMatch(/^next start in/);
+    expect(logLines.at(-1)).not.toHaveProperty('taskId');
+  });
+
   test('that is released in time leaves no deadline', async () => {
     await start();
-    const claim = supervisor.claim('task');
+    const claim = supervisor.claim({ taskId: 'task' });
     claim?.cancel('task');
     claim?.release(false);
     await runtime.advance(60_000);

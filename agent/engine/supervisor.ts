@@ -16,6 +16,7 @@ import {
 import type { InstanceState } from '../core/ports/hub.js';
 import { type Program, type ProgramEnd, ProgramLost, type Programs } from '../core/ports/programs.js';
 import { describeEnd, seconds } from '../core/program-end.js';
+import { inWords, type TaskNames } from '../core/task-names.js';
 import { InstanceLog } from './instance-log.js';
 
 export interface InstanceSettings extends InstanceProfile {
@@ -80,6 +81,8 @@ export class Supervisor {
   #life: InstanceLife = NEW_LIFE;
   #run: Run | null = null;
   #pause: Timer | null = null;
+  /** What it works on, for the logs. */
+  #task: TaskNames | null = null;
   #listener: { taskId: string; onOutput: (text: string) => Promise<void> | undefined } | null = null;
   #whenDown: (() => void)[] = [];
 
@@ -105,16 +108,19 @@ export class Supervisor {
   }
 
   /** Takes the instance for an attempt; undefined when it is not up or works already. */
-  claim(taskId: string): Claim | undefined {
+  claim(task: TaskNames): Claim | undefined {
     const run = this.#run;
     if (!run || !isIdle(this.#life)) return undefined;
+    this.#task = task;
+    // Only here: the agent's log tells of each attempt by itself.
+    this.output.note(`${inWords(task)} begins`);
     this.#handle({ type: 'CLAIMED' });
     let deadline: Timer | undefined;
     return {
       program: run.program,
       lost: run.lost.signal,
       listen: (onOutput) => {
-        this.#listener = { taskId, onOutput };
+        this.#listener = { taskId: task.taskId, onOutput };
       },
       cancel: (canceledTaskId) => {
         // An answer is not waited for: what counts is that the job ends before the deadline.
@@ -132,6 +138,7 @@ export class Supervisor {
         deadline?.cancel();
         if (this.#run !== run || run.lost.signal.aborted) return;
         this.#listener = null;
+        this.#task = null;
         this.#handle({ type: 'RELEASED', well });
       },
     };
@@ -248,6 +255,7 @@ export class Supervisor {
     run.lost.abort(new ProgramLost(`${reason}${lastWords}`));
     this.#run = null;
     this.#listener = null;
+    this.#task = null;
     const upForMs = run.upSinceMs === null ? 0 : this.#nowMs() - run.upSinceMs;
     this.#handle({ type: 'ENDED', onPurpose: run.onPurpose, upForMs });
   }
@@ -277,10 +285,11 @@ export class Supervisor {
     run.timers.push(terminate);
   }
 
-  /** The same line for who asks for the instance's log and for who reads the agent's. */
+  /** The same line for who asks for the instance's log and for who reads the agent's, where it names the task that it
+   *  meets. */
   #note(level: 'info' | 'warn' | 'error', line: string): void {
     this.output.note(line);
-    this.#log[level](line);
+    this.#log[level](this.#task ?? {}, line);
   }
 
   #nowMs(): number {

@@ -164,7 +164,8 @@ export function startProgram(
           instance: { id, version, revision, labels: [...labels] },
         }),
       ),
-    simulateWork: async (taskId, durationMs) => void (await job(host.simulateWork({ taskId, durationMs }))),
+    simulateWork: async ({ taskId, requestId }, durationMs) =>
+      void (await job(host.simulateWork({ taskId, requestId, durationMs }))),
     executeBatchJob: async (run) => {
       jobBegan = { atMs: runtime.clock.monotonicMs(), newestPid: platform.newestPid() };
       const { status, message } = await job(

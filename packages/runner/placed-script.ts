@@ -20,8 +20,8 @@ export interface PlacedScript {
   path: string;
   /** What its `#!` line names; undefined: the instance's interpreter runs it. */
   ownInterpreter: Interpreter | undefined;
-  /** Never rejects. */
-  remove(): Promise<void>;
+  /** Never rejects; `log` is told when the file stays. */
+  remove(log: (line: string) => void): Promise<void>;
 }
 
 /** A script could not be put into the working directory; the message says why. */
@@ -55,15 +55,15 @@ export async function placeScript(
     const why = closed ? 'the working directory is gone or not writable' : error.message;
     throw new ScriptNotPlaced(why, { cause: error });
   });
-  return { path, ownInterpreter, remove: () => removeScript(path) };
+  return { path, ownInterpreter, remove: (log) => removeScript(path, log) };
 }
 
 /** What a script came to stands, also when its file stays: such a name is no output, and the directory goes anyway. */
-async function removeScript(path: string): Promise<void> {
+async function removeScript(path: string, log: (line: string) => void): Promise<void> {
   try {
     await rm(path, { force: true });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    console.error(`workbench-runner: the file of a script stays in the working directory: ${why}`);
+    log(`the file of a script stays in the working directory: ${why}`);
   }
 }

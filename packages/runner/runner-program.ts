@@ -78,7 +78,7 @@ async function runScript(
       throw new RpcError(RPC_ERROR.JOB_FAILED, `${command} could not be started: ${error.message}`);
     });
   } finally {
-    await script.remove();
+    await script.remove(context.log);
   }
 }
 

@@ -337,6 +337,22 @@ describe('the end of workbench-runner', () => {
   const lasting = '#!/bin/sh\nset -m; sleep 1000 & echo $$ $! > pids; echo ready; wait';
 
   it.each([
+    ['and the request that created it', { requestId: 'build-4711' }, ', request build-4711'],
+    ['for an agent that knows no request', {}, ''],
+  ])('names the task in its own log, %s', async (_, names, shown) => {
+    const runner = await start();
+    const folder = await layOut({
+      scripts: ['#!/bin/sh\nrm .workbench-script-1 && mkdir .workbench-script-1'],
+    });
+    expect(await runner.host.executeBatchJob({ ...folder.params, ...names })).toEqual({ status: 'OK' });
+    expect(await runner.shutdown()).toBe(0);
+    expect(runner.log()).toMatch(
+      /^workbench-runner: the file of a script stays in the working directory: .* \(task .*\)\n$/,
+    );
+    expect(runner.log()).toContain(` (task ${folder.params.taskId}${shown})\n`);
+  });
+
+  it.each([
     ['its standard input ends', (runner: ProgramUnderTest) => runner.hangUp()],
     ['it is told to shut down', (runner: ProgramUnderTest) => runner.shutdown()],
     ['it gets SIGTERM', (runner: ProgramUnderTest) => runner.signal('SIGTERM')],

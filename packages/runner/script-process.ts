@@ -36,7 +36,7 @@ export interface ScriptEnd {
 export async function runScriptProcess(
   run: ScriptCommand,
   guard: GroupGuard,
-  { signal, output }: JobContext,
+  { signal, output, log }: JobContext,
 ): Promise<ScriptEnd> {
   const startedAtMs = performance.now();
   const pipes = await openPipes(['stdout', 'stderr']);
@@ -61,7 +61,7 @@ export async function runScriptProcess(
   };
   const onAbort = (): void => {
     cancel().catch((error: Error) => {
-      if (!graceOver.signal.aborted) console.error(`a canceled script could not be ended: ${error.message}`);
+      if (!graceOver.signal.aborted) log(`a canceled script could not be ended: ${error.message}`);
     });
   };
   const relays = [

@@ -52,7 +52,14 @@ export const initializeResult = z.object({
 });
 export type InitializeResult = z.infer<typeof initializeResult>;
 
-export const simulateWorkParams = z.object({ taskId: z.string(), durationMs: z.int().nonnegative() });
+/** By which the request that created the task is known in logs; left out when the agent does not know it. */
+const requestId = z.string().max(200).optional();
+
+export const simulateWorkParams = z.object({
+  taskId: z.string(),
+  requestId,
+  durationMs: z.int().nonnegative(),
+});
 export type SimulateWorkParams = z.infer<typeof simulateWorkParams>;
 
 export const simulateWorkResult = z.object({});
@@ -60,6 +67,7 @@ export type SimulateWorkResult = z.infer<typeof simulateWorkResult>;
 
 export const executeBatchJobParams = z.object({
   taskId: z.string(),
+  requestId,
   /** Absolute. Holds the additional files and the model; what is new or changed in it afterwards is the output. */
   workingDirectory: z.string(),
   /** Absolute paths of the scripts, outside the working directory, to be run one after the other in it. */

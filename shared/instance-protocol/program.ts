@@ -28,6 +28,8 @@ export interface JobContext {
   signal: AbortSignal;
   /** Sends what a script printed to the task's log. Await it: it holds back a script that prints faster than is read. */
   output(stream: OutputStream, text: string): Promise<void>;
+  /** Writes a line of the program itself, which names the task, to its log: standard error. */
+  log(line: string): void;
 }
 
 export interface InstanceProgram {
@@ -71,7 +73,10 @@ export async function serveProgram(
     if (!stdout.write(`${line}\n`)) await once(stdout, 'drain');
   };
 
-  const run = async <T>(taskId: string, work: (context: JobContext) => Promise<T>): Promise<T> => {
+  const run = async <T>(
+    { taskId, requestId }: { taskId: string; requestId?: string | undefined },
+    work: (context: JobContext) => Promise<T>,
+  ): Promise<T> => {
     if (state === 'new') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'not initialized');
     if (state === 'ending') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'shutting down');
     if (job) throw new RpcError(RPC_ERROR.INVALID_REQUEST, `busy with task ${job.taskId}`);
@@ -79,6 +84,10 @@ export async function serveProgram(
     const context: JobContext = {
       signal: abort.signal,
       output: (stream, text) => peer.notify('output', { taskId, stream, text }),
+      log: (line) => {
+        const request = requestId === undefined ? '' : `, request ${requestId}`;
+        process.stderr.write(`${program.name}: ${line} (task ${taskId}${request})\n`);
+      },
     };
     const canceled = () => new RpcError(RPC_ERROR.CANCELED, 'canceled');
     const ended = work(context).then(
@@ -120,15 +129,15 @@ export async function serveProgram(
       return result;
     },
     async simulateWork(raw) {
-      const { taskId, durationMs } = valid(simulateWorkParams, raw);
-      return run(taskId, async ({ signal }) => {
-        await longDelay(durationMs, signal);
+      const params = valid(simulateWorkParams, raw);
+      return run(params, async ({ signal }) => {
+        await longDelay(params.durationMs, signal);
         return {};
       });
     },
     async executeBatchJob(raw) {
       const params = valid(executeBatchJobParams, raw);
-      return run(params.taskId, (context) => program.executeBatchJob(params, context));
+      return run(params, (context) => program.executeBatchJob(params, context));
     },
     async cancel(raw) {
       const { taskId } = valid(cancelParams, raw);

@@ -78,7 +78,8 @@ describe.each(CANDIDATES)('the instance program $name', ({ command, ...scripts }
       variables: { load: '100' },
       environment: { load: '100' },
     });
-    expect(await program.host.executeBatchJob(folder.params)).toEqual({ status: 'OK' });
+    const params = { ...folder.params, requestId: 'build-4711' };
+    expect(await program.host.executeBatchJob(params)).toEqual({ status: 'OK' });
     expect(program.printed()).toBe('100\nGröße\n😀\n');
     expect(await folder.read('sub/result.txt')).toBe('100\n');
     expect(await folder.names()).toEqual(['sub']);

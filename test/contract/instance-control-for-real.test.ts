@@ -108,6 +108,21 @@ it('of several requests the last one holds', async () => {
   await becomes('DOWN');
 }, 60_000);
 
+it('names a task and its request in the log of the instance, in the lines of agent and runner', async () => {
+  const script = '#!/bin/sh\nrm .workbench-script-1 && mkdir .workbench-script-1\n';
+  const { body } = await api.call('POST', `${TASKS}/execute-batch-job/create`, {
+    json: { inputScripts: [{ content: base64(script) }] },
+    headers: { 'x-request-id': 'build-4711' },
+  });
+  const { id } = body as { id: string };
+  const result = await api.get(`${TASKS}/execute-batch-job/${id}/result?timeout=20`);
+  expect(result.body).toMatchObject({ status: 'FINISHED' });
+  const { text } = await api.get(`${INSTANCE}/log/console`);
+  expect(text).toContain(`[agent] task ${id}, request build-4711 begins\n`);
+  expect(text).toMatch(/^workbench-runner: the file of a script stays in the working directory: /m);
+  expect(text).toContain(` (task ${id}, request build-4711)\n`);
+}, 60_000);
+
 it('tells the logs of an instance by type', async () => {
   const job = await runJob();
   await job.end();

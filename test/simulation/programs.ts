@@ -10,6 +10,7 @@ import {
   type ProgramSettings,
   type Programs,
 } from '@workbench-hub/agent/core/ports/programs';
+import type { TaskNames } from '@workbench-hub/agent/core/task-names';
 import type { Process } from './process.js';
 import type { World } from './world.js';
 
@@ -82,7 +83,7 @@ class SimulatedProgram implements Program {
     });
   }
 
-  simulateWork(taskId: string, durationMs: number): Promise<void> {
+  simulateWork({ taskId }: TaskNames, durationMs: number): Promise<void> {
     return this.#work(taskId, durationMs).then(() => undefined);
   }
 

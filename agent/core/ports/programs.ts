@@ -1,5 +1,6 @@
 /** Instance programs: processes that are started, spoken to, and ended together with all that they started. */
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
+import type { TaskNames } from '../task-names.js';
 
 export interface ProgramSettings {
   readonly instance: InstanceProfile;
@@ -26,8 +27,7 @@ export type ProgramEnd =
   | { readonly kind: 'VIOLATION'; readonly fault: string }
   | { readonly kind: 'EXITED'; readonly exitCode: number | null; readonly signal: string | null };
 
-export interface BatchRun {
-  readonly taskId: string;
+export interface BatchRun extends TaskNames {
   /** Absolute, as are all paths here. */
   readonly workingDirectory: string;
   readonly scripts: readonly string[];
@@ -43,7 +43,7 @@ export interface Program {
   readonly ended: Promise<ProgramEnd>;
   /** Calls. All but `initialize` and `shutdown` reject with JobFailed, JobCanceled or ProgramLost. */
   initialize(): Promise<{ readonly name: string; readonly version: string }>;
-  simulateWork(taskId: string, durationMs: number): Promise<void>;
+  simulateWork(task: TaskNames, durationMs: number): Promise<void>;
   executeBatchJob(
     run: BatchRun,
   ): Promise<{ readonly status: 'OK' | 'ERROR'; readonly message: string | null }>;

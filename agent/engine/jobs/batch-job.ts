@@ -90,10 +90,11 @@ export class BatchJobs {
     const { model, scripts } = await within(tracing, 'staging', run, () =>
       this.#stage(directory, job, signal),
     );
-    const { taskId } = run.ref;
+    const { taskId, requestId } = run.names;
     const { variables, outputStorage } = directory;
     const batch: BatchRun = {
       taskId,
+      requestId,
       workingDirectory: directory.files,
       scripts,
       model,

@@ -52,7 +52,9 @@ export class Jobs {
       log.warn({ ...ref, requestId, phase }, 'this attempt was assigned before; it is not begun twice');
       return;
     }
-    const claim = this.#stopping ? undefined : instances.claim(ref.instanceId, ref.taskId);
+    const claim = this.#stopping
+      ? undefined
+      : instances.claim(ref.instanceId, { taskId: ref.taskId, requestId });
     if (!claim) {
       const message = this.#stopping ? 'the agent is stopping' : 'the instance is not ready for a task';
       reporting.add({ report: attemptReport(ref, { outcome: 'RETURNED', message }), folder: null });
@@ -140,7 +142,7 @@ export class Jobs {
       if (job.type === 'SIMULATE_WORK') {
         const durationMs = job.durationS * 1000;
         await within(this.#needs.tracing, 'run', run, () =>
-          run.call(this.#needs.runtime, (program) => program.simulateWork(run.ref.taskId, durationMs)),
+          run.call(this.#needs.runtime, (program) => program.simulateWork(run.names, durationMs)),
         );
         end = { ending: { outcome: 'OK', message: null }, outputFiles: [] };
       } else {
