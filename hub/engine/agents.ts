@@ -245,6 +245,9 @@ export class Agents {
               },
             })),
           );
+    const believed = await queue.runningOn(agentId);
+    // It went away meanwhile, or came anew and was given other work, of which this hello knows nothing.
+    if (!this.#isCurrent(agentId, session)) return;
     for (const [index, ref] of hello.running.entries()) {
       if (inForce[index]) this.#options.output.expect(agentId, ref);
       else {
@@ -255,7 +258,7 @@ export class Agents {
         session.send({ type: 'cancel', ref });
       }
     }
-    const missing = (await queue.runningOn(agentId)).filter((task) => {
+    const missing = believed.filter((task) => {
       const ref = attemptOf(task);
       return !ref || !held.some((other) => sameAttempt(other, ref));
     });

@@ -130,6 +130,34 @@ describe('an agent that joins', () => {
     expect(await second.end(ref, 'OK')).toBe(true);
   });
 
+  it('keeps what its new connection was given, however late the hub has done with the older one', async () => {
+    const first = await SocketlessAgent.join(engine, { nodeId: NODE });
+    await create();
+    const { ref } = first.latest;
+    await first.vanish();
+    const { queue } = engine.store;
+    const { adopt } = queue;
+    let isSynced: () => void = () => undefined;
+    queue.adopt = async (held) => {
+      const adopted = await adopt(held);
+      await new Promise<void>((resolve) => {
+        isSynced = resolve;
+      });
+      return adopted;
+    };
+    const second = SocketlessAgent.join(engine, { nodeId: NODE, running: [ref] });
+    await engine.runtime.settle();
+    queue.adopt = adopt;
+
+    // It was killed, and holds nothing any more: what it ran is given out again.
+    const third = await SocketlessAgent.join(engine, { nodeId: NODE });
+    expect(third.latest.ref).toEqual({ ...ref, attempt: 2 });
+    isSynced();
+    await second;
+    expect(await engine.tasks.get(ref.taskId)).toMatchObject({ status: 'RUNNING', attempt: 2, losses: 1 });
+    expect(await third.end(third.latest.ref, 'OK')).toBe(true);
+  });
+
   it('may come back with other instances', async () => {
     const first = await SocketlessAgent.join(engine, { nodeId: NODE, instances: [{}, { id: 'sim-2' }] });
     await first.vanish();
