@@ -19,7 +19,8 @@ const SILENT_SENDER_MS = 10_000;
 interface Sender {
   readonly content: Readable;
   readonly done: Promise<void>;
-  heardAtMs: number;
+  /** Null while it is the hub that is not ready: it reads what is kept, which may take long. */
+  heardAtMs: number | null;
 }
 
 /** What the folder has no room for; like a write that finds it full. */
@@ -58,12 +59,15 @@ export class PartialContents {
     keep: (path: string) => Promise<void>,
   ): Promise<void> {
     const { digest } = expected;
-    await this.#waitForTurn(digest);
+    // Whoever finds nobody takes the turn in the same moment: of several that waited for it one has it.
+    for (let before = this.#senders.get(digest); before; before = this.#senders.get(digest)) {
+      await this.#giveWay(before);
+    }
     let settle: () => void = () => undefined;
     const done = new Promise<void>((resolve) => {
       settle = resolve;
     });
-    const sender: Sender = { content, done, heardAtMs: this.#runtime.clock.monotonicMs() };
+    const sender: Sender = { content, done, heardAtMs: null };
     this.#senders.set(digest, sender);
     try {
       const path = this.#pathOf(digest);
@@ -93,16 +97,12 @@ export class PartialContents {
     return join(this.#folder, `${digest}.partial`);
   }
 
-  async #waitForTurn(digest: string): Promise<void> {
-    for (;;) {
-      const sender = this.#senders.get(digest);
-      if (!sender) return;
-      if (this.#runtime.clock.monotonicMs() - sender.heardAtMs < SILENT_SENDER_MS) {
-        throw new ContentUnderWay();
-      }
-      sender.content.destroy(new Error('another connection goes on with this content'));
-      await sender.done;
+  async #giveWay({ content, done, heardAtMs }: Sender): Promise<void> {
+    if (heardAtMs === null || this.#runtime.clock.monotonicMs() - heardAtMs < SILENT_SENDER_MS) {
+      throw new ContentUnderWay();
     }
+    content.destroy(new Error('another connection goes on with this content'));
+    await done;
   }
 
   async #write(path: string, expected: FileRef, sender: Sender, fromByte: number): Promise<void> {
@@ -113,6 +113,7 @@ export class PartialContents {
     try {
       const hash = await this.#takeUp(file, path, expected, fromByte);
       isWorthKeeping = true;
+      sender.heardAtMs = this.#runtime.clock.monotonicMs();
       let sizeBytes = fromByte;
       const onChunk = (chunk: Uint8Array) => {
         sender.heardAtMs = this.#runtime.clock.monotonicMs();

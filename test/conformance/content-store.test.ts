@@ -253,6 +253,29 @@ describe('a content whose stream breaks', () => {
     expect((await read(ref.digest))?.equals(content)).toBe(true);
   });
 
+  it('is received from one of several who find that its sender has fallen silent', async () => {
+    const silent = openEnded(content.subarray(0, 1_100_000));
+    const first = files.receive(ref, silent);
+    const firstEnds = expect(first).rejects.toThrow('another connection goes on');
+    await eventually(async () => (await files.receivedBytes(ref.digest)) === 1_100_000);
+    runtime.skip(10_000);
+    const both = [1, 2].map(() => files.receive(ref, rest(1_100_000), 1_100_000));
+    const [second, third] = await Promise.allSettled(both);
+    await firstEnds;
+    expect(second).toMatchObject({ status: 'fulfilled' });
+    expect(third).toMatchObject({ status: 'rejected', reason: expect.any(ContentUnderWay) });
+    expect((await read(ref.digest))?.equals(content)).toBe(true);
+  });
+
+  it('stays with a sender for whom the hub reads what is kept, however long that takes', async () => {
+    await expect(files.receive(ref, broken(content.subarray(0, 1_100_000)))).rejects.toThrow('broke');
+    const first = files.receive(ref, rest(1_100_000), 1_100_000);
+    runtime.skip(60_000);
+    await expect(files.receive(ref, rest(1_100_000), 1_100_000)).rejects.toThrow(ContentUnderWay);
+    await first;
+    expect((await read(ref.digest))?.equals(content)).toBe(true);
+  });
+
   it('is swept when nobody goes on with it for long', async () => {
     await expect(files.receive(ref, broken(content.subarray(0, 1000)))).rejects.toThrow('broke');
     runtime.skip(HOUR_MS);
