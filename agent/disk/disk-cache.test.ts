@@ -121,6 +121,19 @@ describe('a cache', () => {
     expect((await readdir(directory)).length).toBe(2);
   });
 
+  test('lets go of what was put anew while it was being looked at', async () => {
+    const content = 'x'.repeat(4 * 1024 * 1024);
+    const file = fileOf(content);
+    await (await open(2 * content.length)).put(file, chunksOf(content), 0);
+    const cache = await open(2 * content.length);
+    const pinned = cache.pin(file);
+    await cache.put(file, chunksOf(content), 0);
+    expect(await pinned).toBe(true);
+    cache.unpin(file.digest);
+    expect(await cache.makeRoom()).toBe(true);
+    expect(await readdir(directory)).toEqual([]);
+  });
+
   test('makes room on the disk by what was not used for longest, as long as it is not in use', async () => {
     const cache = await open();
     const [a, b, c] = [fileOf('aaaa'), fileOf('bbbb'), fileOf('cccc')];

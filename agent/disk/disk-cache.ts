@@ -74,7 +74,12 @@ export class DiskCache implements ContentCache {
       entry.verified =
         entry.sizeBytes === file.sizeBytes && (await digestOf(this.pathOf(file.digest))) === file.digest;
     }
-    if (this.#entries.get(file.digest) !== entry) return this.pin(file); // it was put anew meanwhile
+    const current = this.#entries.get(file.digest);
+    if (current !== entry) {
+      // It was put anew meanwhile, and this pin went over to what was put.
+      if (current) current.pins--;
+      return this.pin(file);
+    }
     if (!entry.verified) {
       entry.pins--;
       if (entry.pins === 0) await this.#remove(file.digest, entry);
