@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
@@ -73,6 +73,19 @@ describe('a spool', () => {
     await spool.put(spooled);
     await spool.settle(spooled);
     expect(await readdir(join(directory, 'files'))).toEqual([]);
+    await spool.close();
+  });
+
+  test('removes the contents of a report that is settled also when that cannot be noted', async () => {
+    const root = join(directory, 'spool');
+    const spool = await openSpool(root, systemRuntime, LOG);
+    const folder = await spool.createFolder(REF);
+    await spool.put(report(1, folder.name));
+    // Nothing can be written in place of the journal, as on a full disk.
+    await rm(join(root, 'journal.jsonl'));
+    await mkdir(join(root, 'journal.jsonl.new'));
+    await expect(spool.settle(report(1, folder.name))).rejects.toThrow('EISDIR');
+    expect(await readdir(join(root, 'files'))).toEqual([]);
     await spool.close();
   });
 

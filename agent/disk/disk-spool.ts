@@ -58,8 +58,12 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
       // If the line is lost the report is told twice, which the hub knows how to take.
       const line = JSON.stringify({ settled: { taskId, attempt, instanceId } } satisfies JournalLine);
       if (folder === null) return journal.appendInTime(line);
-      await journal.append(line);
-      await rm(join(filesRoot, folder), { recursive: true, force: true });
+      try {
+        await journal.append(line);
+      } finally {
+        // Above all when the disk is full. A report that is told twice needs them no more.
+        await rm(join(filesRoot, folder), { recursive: true, force: true });
+      }
     },
     read: (folder, file, fromByte) => readContent(join(filesRoot, folder, file.digest), file, fromByte),
     verify: async (folder, file) => {

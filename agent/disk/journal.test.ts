@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
@@ -66,6 +66,28 @@ describe('a journal', () => {
     const last = journal.appendInTime('d');
     await journal.close();
     await last;
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  test('has what could not be written as soon as that is possible again', async () => {
+    const runtime = manualRuntime();
+    const counts: string[] = [];
+    const own = join(directory, 'own');
+    const journal = new Journal(join(own, 'journal.jsonl'), runtime, () => counts, 1000);
+    await journal.open();
+    await rm(own, { recursive: true });
+    await writeFile(own, 'no folder');
+    counts.push('a');
+    await expect(journal.append('a')).rejects.toThrow();
+    await runtime.advance(5000);
+    await expect.poll(() => runtime.pendingTimers).toBe(1); // the next try
+    await rm(own);
+    await mkdir(own);
+    await runtime.advance(5000);
+    await expect.poll(() => Journal.read(join(own, 'journal.jsonl'))).toEqual(['a']);
+    await journal.append('b');
+    expect(await Journal.read(join(own, 'journal.jsonl'))).toEqual(['a', 'b']);
+    await journal.close();
     expect(runtime.pendingTimers).toBe(0);
   });
 

@@ -1,7 +1,7 @@
 /** A file of JSON lines that is only added to. What is written in one turn of the event loop goes to disk in one write;
  *  it is there when the process ends, whatever ends it, but not necessarily after a loss of power. */
 import { fstatSync } from 'node:fs';
-import { type FileHandle, mkdir, open, readFile, rename } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 
@@ -12,6 +12,9 @@ interface Waiting {
 
 /** How long a line that has time waits at most for another one. */
 const IN_TIME_MS = 100;
+
+/** After a write that failed, how long until the next try. */
+const RETRY_MS = 5000;
 
 export class Journal {
   readonly #path: string;
@@ -28,6 +31,9 @@ export class Journal {
   #inTime: Timer | undefined;
   /** A write failed, and may have left half a line. */
   #torn = false;
+  /** The file lacks lines whose writing failed: it has to be written anew. */
+  #incomplete = false;
+  #retry: Timer | undefined;
 
   constructor(path: string, runtime: Runtime, snapshot: () => string[], compactAtBytes: number) {
     this.#path = path;
@@ -76,6 +82,7 @@ export class Journal {
   async close(): Promise<void> {
     this.#writeSoon();
     await this.#writing;
+    this.#retry?.cancel();
     try {
       await this.#compact();
     } finally {
@@ -99,27 +106,48 @@ export class Journal {
   }
 
   async #writeAll(): Promise<void> {
-    while (this.#lines.length > 0) {
-      const bytes = Buffer.from(`${this.#torn ? '\n' : ''}${this.#lines.join('\n')}\n`);
-      const waiting = this.#waiting;
-      this.#lines = [];
-      this.#waiting = [];
-      try {
-        // Somebody took it away: what is written to it would be lost with this process. (What the system knows of an open
-        // file it says at once; asking beside this thread would cost more than the write.)
-        if (this.#file && fstatSync(this.#file.fd).nlink === 0) await this.#compact();
-        await this.#file?.appendFile(bytes);
-        this.#torn = false;
-        this.#sizeBytes += bytes.length;
-        const tooLong = this.#sizeBytes > Math.max(this.#compactAtBytes, this.#compactedBytes * 4);
-        if (tooLong) await this.#compact();
-        for (const { resolve } of waiting) resolve();
-      } catch (error) {
-        this.#torn = true;
-        for (const { reject } of waiting) reject(error);
-      }
-    }
+    do {
+      if (this.#incomplete) await this.#writeAnew();
+      if (this.#lines.length > 0) await this.#writeLines();
+    } while (this.#lines.length > 0);
     this.#writing = undefined;
+  }
+
+  /** Makes up for the lines that could not be written. Never rejects. */
+  async #writeAnew(): Promise<void> {
+    try {
+      await this.#compact();
+    } catch {
+      this.#retryLater();
+    }
+  }
+
+  #retryLater(): void {
+    this.#retry?.cancel();
+    this.#retry = this.#runtime.timers.after(RETRY_MS, () => this.#writeSoon());
+  }
+
+  async #writeLines(): Promise<void> {
+    const lines = this.#lines;
+    const waiting = this.#waiting;
+    this.#lines = [];
+    this.#waiting = [];
+    try {
+      // Somebody took it away: what is written to it would be lost with this process. (What the system knows of an open
+      // file it says at once; asking beside this thread would cost more than the write.)
+      if (this.#file && fstatSync(this.#file.fd).nlink === 0) await this.#compact();
+      const bytes = Buffer.from(`${this.#torn ? '\n' : ''}${lines.join('\n')}\n`);
+      await this.#file?.appendFile(bytes);
+      this.#torn = false;
+      this.#sizeBytes += bytes.length;
+      const tooLong = this.#sizeBytes > Math.max(this.#compactAtBytes, this.#compactedBytes * 4);
+      if (tooLong) await this.#compact();
+      for (const { resolve } of waiting) resolve();
+    } catch (error) {
+      this.#torn = this.#incomplete = true;
+      this.#retryLater();
+      for (const { reject } of waiting) reject(error);
+    }
   }
 
   /** Writes the snapshot to a new file, which takes the place of the old one at once. */
@@ -134,10 +162,12 @@ export class Journal {
       await rename(fresh, this.#path);
     } catch (error) {
       await file.close();
+      await rm(fresh, { force: true });
       throw error;
     }
     await this.#file?.close();
     this.#file = file;
+    this.#torn = this.#incomplete = false;
     this.#compactedBytes = this.#sizeBytes = Buffer.byteLength(text);
   }
 }

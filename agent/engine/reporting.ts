@@ -73,7 +73,7 @@ export class Reporting {
     this.#needs.spool.put(spooled).catch((error: unknown) => {
       this.#needs.log.error(
         { err: error },
-        'a report could not be spooled: it is lost if this agent is killed',
+        'a report could not be spooled yet: it is lost if this agent is killed before there is room for it',
       );
     });
     if (this.#connection) this.#deliver(spooled, this.#connection);
