@@ -24,8 +24,7 @@ switch (commandLine.kind) {
     const stop = new AbortController();
     process.once('SIGTERM', () => stop.abort());
     process.once('SIGINT', () => stop.abort());
-    const { stdin, stdout } = process;
-    await serveProgram(runnerProgram(version, { command, args }), { stdin, stdout, stop: stop.signal });
+    await serveProgram(runnerProgram(version, { command, args }), { stop: stop.signal });
     process.exit(0);
   }
 }

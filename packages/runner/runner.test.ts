@@ -1,6 +1,9 @@
 /** The real `workbench-runner`, spoken to over its standard input and output. */
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { RPC_ERROR } from '@workbench-hub/shared/instance-protocol/messages';
 import {
@@ -387,9 +390,46 @@ describe('the end of workbench-runner', () => {
   });
 });
 
+describe("workbench-runner's standard input", () => {
+  const COUNT = 5000;
+  // It is not initialized, and says so to each.
+  const request = (id: number) =>
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id,
+      method: 'simulateWork',
+      params: { taskId: `größe-${id}`, durationMs: 0 },
+    });
+  const input = Buffer.from(Array.from({ length: COUNT }, (_, id) => `${request(id)}\n`).join(''));
+
+  async function answersOf(stdin: 'pipe' | number): Promise<number> {
+    const child = spawn(process.execPath, [RUNNER], { stdio: [stdin, 'pipe', 'inherit'] });
+    let text = '';
+    child.stdout?.on('data', (chunk: Buffer) => (text += chunk));
+    child.stdin?.end(input);
+    expect(await once(child, 'close')).toEqual([0, null]);
+    return text.match(/not initialized/g)?.length ?? 0;
+  }
+
+  it('is read to its end, and all of it answered, from a pipe', async () => {
+    expect(await answersOf('pipe')).toBe(COUNT);
+  });
+
+  it('is read to its end, and all of it answered, from a file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'workbench-input-'));
+    await writeFile(join(folder, 'input'), input);
+    const file = await open(join(folder, 'input'));
+    try {
+      expect(await answersOf(file.fd)).toBe(COUNT);
+    } finally {
+      await file.close();
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
 describe('the command line of workbench-runner', () => {
   async function run(...args: string[]) {
-    const { spawn } = await import('node:child_process');
     const child = spawn(process.execPath, [RUNNER, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
     let text = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk));

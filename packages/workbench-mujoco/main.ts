@@ -30,8 +30,7 @@ async function main(): Promise<void> {
     const stop = new AbortController();
     process.once('SIGTERM', () => stop.abort());
     process.once('SIGINT', () => stop.abort());
-    const { stdin, stdout } = process;
-    await serveProgram(mujocoProgram(version), { stdin, stdout, stop: stop.signal });
+    await serveProgram(mujocoProgram(version), { stop: stop.signal });
     process.exit(0);
   }
 }

@@ -4,7 +4,13 @@ import { PassThrough } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
 import { lineSplitter } from './framing.js';
 import { instanceHost } from './host.js';
-import { type ExecuteBatchJobParams, MAX_LINE_BYTES, type OutputParams, RPC_ERROR } from './messages.js';
+import {
+  type ExecuteBatchJobParams,
+  MAX_LINE_BYTES,
+  type OutputParams,
+  RPC_ERROR,
+  type SimulateWorkParams,
+} from './messages.js';
 import { type InstanceProgram, type JobContext, serveProgram } from './program.js';
 
 const initialize = {
@@ -101,7 +107,7 @@ describe('an instance program and its host', () => {
       version: '1.2.3',
     });
     expect(await host.executeBatchJob(job)).toEqual({ status: 'OK' });
-    expect(await host.simulateWork({ taskId: 'task-2', durationMs: 0 })).toEqual({});
+    await host.simulateWork({ taskId: 'task-2', durationMs: 0 });
     expect(await host.executeBatchJob({ ...job, taskId: 'task-3' })).toEqual({ status: 'OK' });
     await host.shutdown();
     await served;
@@ -174,11 +180,20 @@ describe('an instance program and its host', () => {
       code: RPC_ERROR.INVALID_PARAMS,
       message: expect.stringMatching(/^scripts: /),
     });
-    const notANumber = 'soon' as unknown as number;
-    await expect(host.simulateWork({ taskId: 'task-1', durationMs: notANumber })).rejects.toMatchObject({
-      code: RPC_ERROR.INVALID_PARAMS,
-      message: expect.stringMatching(/^durationMs: /),
-    });
+    const wrong: [unknown, RegExp][] = [
+      [{ taskId: 'task-1', durationMs: 'soon' }, /^durationMs: /],
+      [{ taskId: 'task-1', durationMs: 0.5 }, /^durationMs: /],
+      [{ taskId: 'task-1', durationMs: -1 }, /^durationMs: /],
+      [{ taskId: 1, durationMs: 0 }, /^taskId: /],
+      [{ taskId: 'task-1', requestId: 'x'.repeat(201), durationMs: 0 }, /^requestId: /],
+      [undefined, /^taskId: /],
+    ];
+    for (const [params, message] of wrong) {
+      await expect(host.simulateWork(params as SimulateWorkParams)).rejects.toMatchObject({
+        code: RPC_ERROR.INVALID_PARAMS,
+        message: expect.stringMatching(message),
+      });
+    }
   });
 
   it('take an answer of the wrong shape as a violation', async () => {

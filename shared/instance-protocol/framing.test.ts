@@ -21,6 +21,14 @@ describe('lineSplitter', () => {
     expect(splitter.push(Buffer.from('\nthree\n'))).toEqual(['two', 'three']);
   });
 
+  it('holds what it was given, also when the piece is overwritten', () => {
+    const splitter = lineSplitter(1000);
+    const piece = Buffer.from('one\ntwo');
+    expect(splitter.push(piece)).toEqual(['one']);
+    piece.fill('x');
+    expect(splitter.push(Buffer.from('three\n'))).toEqual(['twothree']);
+  });
+
   it('leaves a \\r inside a line alone', () => {
     expect(lineSplitter(1000).push(Buffer.from('a\rb\n'))).toEqual(['a\rb']);
   });

@@ -1,41 +1,59 @@
-import { StringDecoder } from 'node:string_decoder';
-
 /** What came is no message of the protocol; the process that sent it cannot be worked with any longer. */
 export class ProtocolViolation extends Error {
   override readonly name = 'ProtocolViolation';
 }
 
 export interface LineSplitter {
-  /** Takes a piece of the stream and gives the lines that it completes, without their ends; empty lines are dropped.
-   *  Throws {@link ProtocolViolation} when a line grows beyond the limit. */
+  /** Takes a piece of the stream, which may be overwritten afterwards, and gives the lines that it completes, without
+   *  their ends; empty lines are dropped. Throws {@link ProtocolViolation} when a line grows beyond the limit. */
   push(chunk: Buffer): string[];
 }
 
-/** Cuts a byte stream into lines of at most `maxLineBytes` (counted in UTF-16 units, which bounds memory as well). */
+const LINE_FEED = 0x0a;
+const NOTHING = Buffer.alloc(0);
+
+/** Cuts a byte stream into lines of UTF-8, each of at most `maxLineBytes`. */
 export function lineSplitter(maxLineBytes: number): LineSplitter {
-  const decoder = new StringDecoder('utf8');
-  let parts: string[] = [];
-  let heldLength = 0;
+  /** Its first `heldBytes` are the beginning of a line whose end has not come. */
+  let held = NOTHING;
+  let heldBytes = 0;
+
+  const hold = (bytes: Buffer): void => {
+    const neededBytes = heldBytes + bytes.length;
+    if (neededBytes > held.length) {
+      const larger = Buffer.allocUnsafe(Math.max(neededBytes, 2 * held.length));
+      held.copy(larger, 0, 0, heldBytes);
+      held = larger;
+    }
+    bytes.copy(held, heldBytes);
+    heldBytes = neededBytes;
+  };
+
+  /** All that came before a line end: no character of UTF-8 reaches across one. */
+  const textUpTo = (chunk: Buffer, endOfLines: number): string => {
+    if (heldBytes === 0) return chunk.toString('utf8', 0, endOfLines);
+    hold(chunk.subarray(0, endOfLines));
+    const text = held.toString('utf8', 0, heldBytes);
+    held = NOTHING;
+    heldBytes = 0;
+    return text;
+  };
 
   return {
     push(chunk) {
-      const text = decoder.write(chunk);
       const lines: string[] = [];
-      let start = 0;
-      for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
-        parts.push(text.slice(start, end));
-        const line = parts.length === 1 ? (parts[0] as string) : parts.join('');
-        parts = [];
-        heldLength = 0;
-        start = end + 1;
-        const trimmed = line.endsWith('\r') ? line.slice(0, -1) : line;
-        if (trimmed !== '') lines.push(trimmed);
+      const endOfLines = chunk.lastIndexOf(LINE_FEED) + 1;
+      if (endOfLines > 0) {
+        const text = textUpTo(chunk, endOfLines);
+        let start = 0;
+        for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+          const line = text.slice(start, text[end - 1] === '\r' ? end - 1 : end);
+          if (line !== '') lines.push(line);
+          start = end + 1;
+        }
       }
-      if (start < text.length) {
-        parts.push(text.slice(start));
-        heldLength += text.length - start;
-      }
-      if (heldLength > maxLineBytes) {
+      if (endOfLines < chunk.length) hold(chunk.subarray(endOfLines));
+      if (heldBytes > maxLineBytes) {
         throw new ProtocolViolation(`a line is longer than ${maxLineBytes} bytes`);
       }
       return lines;

@@ -13,8 +13,6 @@ import {
   RPC_ERROR,
   RpcError,
   type SimulateWorkParams,
-  type SimulateWorkResult,
-  simulateWorkResult,
 } from './messages.js';
 import { RpcPeer } from './peer.js';
 
@@ -22,7 +20,7 @@ export interface InstanceHost {
   /** Each call rejects with {@link RpcError} (the program's own error), {@link ProtocolViolation} (an answer that is
    *  none) or the error given to `close`. */
   initialize(params: InitializeParams): Promise<InitializeResult>;
-  simulateWork(params: SimulateWorkParams): Promise<SimulateWorkResult>;
+  simulateWork(params: SimulateWorkParams): Promise<void>;
   executeBatchJob(params: ExecuteBatchJobParams): Promise<ExecuteBatchJobResult>;
   cancel(taskId: string): Promise<void>;
   shutdown(): Promise<void>;
@@ -37,10 +35,9 @@ export function instanceHost(
   onOutput: (output: OutputParams) => void,
 ): InstanceHost {
   const peer = new RpcPeer(send, {
-    onRequest: (method) =>
-      Promise.reject(
-        new RpcError(RPC_ERROR.METHOD_NOT_FOUND, `an agent has no method ${JSON.stringify(method)}`),
-      ),
+    onRequest: (method) => {
+      throw new RpcError(RPC_ERROR.METHOD_NOT_FOUND, `an agent has no method ${JSON.stringify(method)}`);
+    },
     onNotification: (method, params) => {
       if (method !== 'output') return;
       onOutput(checked(outputParams, params, 'the notification "output"'));
@@ -51,7 +48,12 @@ export function instanceHost(
 
   return {
     initialize: (params) => call('initialize', params, initializeResult),
-    simulateWork: (params) => call('simulateWork', params, simulateWorkResult),
+    simulateWork: async (params) => {
+      const result = await peer.request('simulateWork', params);
+      if (typeof result !== 'object' || result === null) {
+        throw new ProtocolViolation('the answer to "simulateWork" is wrong: expected an object');
+      }
+    },
     executeBatchJob: (params) => call('executeBatchJob', params, executeBatchJobResult),
     cancel: async (taskId) => void (await peer.request('cancel', { taskId })),
     shutdown: async () => void (await peer.request('shutdown', {})),

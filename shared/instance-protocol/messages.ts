@@ -53,17 +53,14 @@ export const initializeResult = z.object({
 export type InitializeResult = z.infer<typeof initializeResult>;
 
 /** By which the request that created the task is known in logs; left out when the agent does not know it. */
-const requestId = z.string().max(200).optional();
+export const MAX_REQUEST_ID_LENGTH = 200;
+const requestId = z.string().max(MAX_REQUEST_ID_LENGTH).optional();
 
-export const simulateWorkParams = z.object({
-  taskId: z.string(),
-  requestId,
-  durationMs: z.int().nonnegative(),
-});
-export type SimulateWorkParams = z.infer<typeof simulateWorkParams>;
-
-export const simulateWorkResult = z.object({});
-export type SimulateWorkResult = z.infer<typeof simulateWorkResult>;
+export interface SimulateWorkParams {
+  taskId: string;
+  requestId?: string | undefined;
+  durationMs: number;
+}
 
 export const executeBatchJobParams = z.object({
   taskId: z.string(),
@@ -97,21 +94,6 @@ export const outputParams = z.object({
 });
 export type OutputParams = z.infer<typeof outputParams>;
 export type OutputStream = OutputParams['stream'];
-
-const id = z.union([z.int(), z.string().max(100)]);
-const rpcError = z.object({ code: z.int(), message: z.string(), data: z.unknown().optional() });
-
-export const rpcMessage = z.union([
-  z.object({
-    jsonrpc: z.literal('2.0'),
-    method: z.string(),
-    params: z.unknown().optional(),
-    id: id.optional(),
-  }),
-  z.object({ jsonrpc: z.literal('2.0'), id, result: z.unknown() }).refine((m) => 'result' in m),
-  z.object({ jsonrpc: z.literal('2.0'), id: id.nullable(), error: rpcError }),
-]);
-export type RpcId = z.infer<typeof id>;
 
 /** The other side answered with an error, or this side wants to answer with one. */
 export class RpcError extends Error {

@@ -67,6 +67,21 @@ describe('RpcPeer', () => {
     ['no JSON', 'Loading licence ...', 'found "Loading licence ..."'],
     ['JSON that is no message', '{"id":1}', 'not a JSON-RPC 2.0 message'],
     ['an answer without result and error', '{"jsonrpc":"2.0","id":1}', 'not a JSON-RPC 2.0 message'],
+    ['an answer to nothing', '{"jsonrpc":"2.0","id":null,"result":{}}', 'not a JSON-RPC 2.0 message'],
+    ['an id that is a fraction', '{"jsonrpc":"2.0","id":1.5,"method":"x"}', 'not a JSON-RPC 2.0 message'],
+    [
+      'an id without end',
+      `{"jsonrpc":"2.0","id":"${'x'.repeat(101)}","result":1}`,
+      'not a JSON-RPC 2.0 message',
+    ],
+    ['a method without a name', '{"jsonrpc":"2.0","method":7}', 'not a JSON-RPC 2.0 message'],
+    [
+      'an error without a code',
+      '{"jsonrpc":"2.0","id":1,"error":{"message":"what?"}}',
+      'not a JSON-RPC 2.0 message',
+    ],
+    ['a list', '[{"jsonrpc":"2.0","id":1,"method":"x"}]', 'not a JSON-RPC 2.0 message'],
+    ['null', 'null', 'not a JSON-RPC 2.0 message'],
     ['another version', '{"jsonrpc":"1.0","id":1,"method":"x"}', 'not a JSON-RPC 2.0 message'],
   ])('takes %s as a violation', (_, line, message) => {
     const peer = lonely();

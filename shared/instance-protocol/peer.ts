@@ -1,9 +1,11 @@
 import { ProtocolViolation } from './framing.js';
-import { RPC_ERROR, RpcError, type RpcId, rpcMessage } from './messages.js';
+import { RPC_ERROR, RpcError } from './messages.js';
+import { isCall, isFailure, isResult, isVersion2, type RpcCall, type RpcId } from './rpc-messages.js';
 
 export interface PeerHandlers {
-  /** Answers a call of the other side. A thrown {@link RpcError} is answered as it is, anything else as -32603. */
-  onRequest(method: string, params: unknown): Promise<unknown>;
+  /** Answers a call of the other side, at once or by a promise; nothing is answered as null. A thrown {@link RpcError}
+   *  is answered as it is, anything else as -32603. */
+  onRequest(method: string, params: unknown): unknown;
   /** Takes a notification; throws {@link ProtocolViolation} for one that is wrong. */
   onNotification(method: string, params: unknown): void;
 }
@@ -45,20 +47,12 @@ export class RpcPeer {
   /** Takes one line from the other side; throws {@link ProtocolViolation} when it is no message. */
   receive(line: string): void {
     const message = parse(line);
-    if ('method' in message) {
-      const { id, method, params } = message;
-      if (id === undefined) this.#handlers.onNotification(method, params);
-      else void this.#answer(method, params).then((answer) => this.#post({ jsonrpc: '2.0', id, ...answer }));
-      return;
-    }
-    const call = message.id === null ? undefined : this.#pending.get(message.id);
-    if (message.id === null || !call) {
-      const why = 'error' in message ? `: ${message.error.message}` : '';
-      throw new ProtocolViolation(`an answer to no call of ours (id ${JSON.stringify(message.id)})${why}`);
-    }
-    this.#pending.delete(message.id);
-    if ('error' in message) call.reject(new RpcError(message.error.code, message.error.message));
-    else call.resolve(message.result);
+    if (isCall(message)) this.#called(message);
+    else if (isResult(message)) this.#callThatWaits(message.id).resolve(message.result);
+    else if (isFailure(message)) {
+      const { code, message: reason } = message.error;
+      this.#callThatWaits(message.id, `: ${reason}`).reject(new RpcError(code, reason));
+    } else throw noMessage(line);
   }
 
   /** Tells the other side that what it sent could not be taken: an error that answers no particular call. */
@@ -73,21 +67,49 @@ export class RpcPeer {
     this.#pending.clear();
   }
 
-  /** Sends what nobody waits for. A transport that fails has ended the conversation. */
-  #post(message: object): void {
-    const sent = (async () => this.#send(JSON.stringify(message)))();
-    sent.catch((error: unknown) => this.close(error instanceof Error ? error : new Error(String(error))));
+  #called({ id, method, params }: RpcCall): void {
+    if (id === undefined) {
+      this.#handlers.onNotification(method, params);
+      return;
+    }
+    const answer = (result: unknown) => this.#post({ jsonrpc: '2.0', id, result: result ?? null });
+    const refuse = (thrown: unknown) => this.#post({ jsonrpc: '2.0', id, error: errorOf(thrown) });
+    let result: unknown;
+    try {
+      result = this.#handlers.onRequest(method, params);
+    } catch (thrown) {
+      refuse(thrown);
+      return;
+    }
+    if (result instanceof Promise) result.then(answer, refuse);
+    else answer(result);
   }
 
-  async #answer(method: string, params: unknown): Promise<{ result: unknown } | { error: object }> {
+  /** The call that is answered; it no longer waits. */
+  #callThatWaits(id: RpcId | null, why = ''): PendingCall {
+    const call = id === null ? undefined : this.#pending.get(id);
+    if (id === null || !call) {
+      throw new ProtocolViolation(`an answer to no call of ours (id ${JSON.stringify(id)})${why}`);
+    }
+    this.#pending.delete(id);
+    return call;
+  }
+
+  /** Sends what nobody waits for. A transport that fails has ended the conversation. */
+  #post(message: object): void {
+    const failed = (error: unknown) => this.close(error instanceof Error ? error : new Error(String(error)));
     try {
-      return { result: (await this.#handlers.onRequest(method, params)) ?? null };
-    } catch (thrown) {
-      if (thrown instanceof RpcError) return { error: { code: thrown.code, message: thrown.message } };
-      const message = thrown instanceof Error ? thrown.message : String(thrown);
-      return { error: { code: RPC_ERROR.INTERNAL, message } };
+      this.#send(JSON.stringify(message))?.catch(failed);
+    } catch (error) {
+      failed(error);
     }
   }
+}
+
+function errorOf(thrown: unknown): { code: number; message: string } {
+  if (thrown instanceof RpcError) return { code: thrown.code, message: thrown.message };
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return { code: RPC_ERROR.INTERNAL, message };
 }
 
 function parse(line: string) {
@@ -99,9 +121,12 @@ function parse(line: string) {
       cause,
     });
   }
-  const message = rpcMessage.safeParse(value);
-  if (!message.success) throw new ProtocolViolation(`not a JSON-RPC 2.0 message: ${quote(line)}`);
-  return message.data;
+  if (!isVersion2(value)) throw noMessage(line);
+  return value;
+}
+
+function noMessage(line: string): ProtocolViolation {
+  return new ProtocolViolation(`not a JSON-RPC 2.0 message: ${quote(line)}`);
 }
 
 function quote(line: string): string {

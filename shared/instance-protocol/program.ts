@@ -15,12 +15,14 @@ import {
   type InitializeResult,
   initializeParams,
   MAX_LINE_BYTES,
+  MAX_REQUEST_ID_LENGTH,
   type OutputStream,
   RPC_ERROR,
   RpcError,
-  simulateWorkParams,
+  type SimulateWorkParams,
 } from './messages.js';
 import { RpcPeer } from './peer.js';
+import { readStandardInput, readStream } from './standard-input.js';
 
 /** What a program may use while it runs a job. */
 export interface JobContext {
@@ -46,8 +48,10 @@ export interface InstanceProgram {
 
 /** Where the protocol is spoken, and what else ends it. */
 export interface Surroundings {
-  stdin: Readable;
-  stdout: Writable;
+  /** Left out: the standard input of this process, of which nothing else may read. */
+  stdin?: Readable;
+  /** Left out: the standard output of this process. */
+  stdout?: Writable;
   /** Aborted when the process is told to end (SIGTERM): the same as the end of standard input. */
   stop?: AbortSignal;
 }
@@ -59,7 +63,7 @@ export interface Surroundings {
  */
 export async function serveProgram(
   program: InstanceProgram,
-  { stdin, stdout, stop }: Surroundings = process,
+  { stdin, stdout = process.stdout, stop }: Surroundings = {},
 ): Promise<void> {
   if (stdout === process.stdout) globalThis.console = new Console(process.stderr);
   let state: 'new' | 'ready' | 'ending' = 'new';
@@ -69,17 +73,23 @@ export async function serveProgram(
     endServing = resolve;
   });
 
-  const writeLine = async (line: string): Promise<void> => {
-    if (!stdout.write(`${line}\n`)) await once(stdout, 'drain');
+  let drained: Promise<void> | undefined;
+  const writeLine = (line: string): Promise<void> | undefined => {
+    if (stdout.write(`${line}\n`)) return undefined;
+    drained ??= once(stdout, 'drain').then(() => void (drained = undefined));
+    return drained;
+  };
+
+  const refuseUnlessIdle = (): void => {
+    if (state === 'new') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'not initialized');
+    if (state === 'ending') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'shutting down');
+    if (job) throw new RpcError(RPC_ERROR.INVALID_REQUEST, `busy with task ${job.taskId}`);
   };
 
   const run = async <T>(
     { taskId, requestId }: { taskId: string; requestId?: string | undefined },
     work: (context: JobContext) => Promise<T>,
   ): Promise<T> => {
-    if (state === 'new') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'not initialized');
-    if (state === 'ending') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'shutting down');
-    if (job) throw new RpcError(RPC_ERROR.INVALID_REQUEST, `busy with task ${job.taskId}`);
     const abort = new AbortController();
     const context: JobContext = {
       signal: abort.signal,
@@ -115,7 +125,7 @@ export async function serveProgram(
   };
   const end = (): void => void endJob().then(() => setImmediate(endServing));
 
-  const methods: Record<string, (params: unknown) => Promise<unknown>> = {
+  const methods: Record<string, (params: unknown) => unknown> = {
     async initialize(raw) {
       const params = valid(initializeParams, raw);
       if (state !== 'new') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'initialized already');
@@ -128,18 +138,22 @@ export async function serveProgram(
       };
       return result;
     },
-    async simulateWork(raw) {
-      const params = valid(simulateWorkParams, raw);
+    simulateWork(raw) {
+      const params = simulateWorkParams(raw);
+      refuseUnlessIdle();
+      // What takes no time has ended before anything could cancel it.
+      if (params.durationMs === 0) return {};
       return run(params, async ({ signal }) => {
         await longDelay(params.durationMs, signal);
         return {};
       });
     },
-    async executeBatchJob(raw) {
+    executeBatchJob(raw) {
       const params = valid(executeBatchJobParams, raw);
+      refuseUnlessIdle();
       return run(params, (context) => program.executeBatchJob(params, context));
     },
-    async cancel(raw) {
+    cancel(raw) {
       const { taskId } = valid(cancelParams, raw);
       if (job?.taskId === taskId) job.abort.abort();
       return null;
@@ -154,9 +168,8 @@ export async function serveProgram(
   const peer = new RpcPeer(writeLine, {
     onRequest: (method, params) => {
       const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
-      return handler
-        ? handler(params)
-        : Promise.reject(new RpcError(RPC_ERROR.METHOD_NOT_FOUND, `no method ${JSON.stringify(method)}`));
+      if (handler) return handler(params);
+      throw new RpcError(RPC_ERROR.METHOD_NOT_FOUND, `no method ${JSON.stringify(method)}`);
     },
     onNotification: () => undefined,
   });
@@ -173,14 +186,15 @@ export async function serveProgram(
   };
 
   const splitter = lineSplitter(MAX_LINE_BYTES);
-  stdin.on('data', (chunk: Buffer) => {
+  const take = (piece: Buffer): void => {
     const split = guarded(() => {
-      for (const line of splitter.push(chunk)) guarded(() => peer.receive(line));
+      for (const line of splitter.push(piece)) guarded(() => peer.receive(line));
     });
     // After a line without end nothing can be understood any more.
     if (!split) end();
-  });
-  stdin.once('end', end);
+  };
+  if (stdin) readStream(stdin, take, end);
+  else readStandardInput(take, end);
   stdout.on('error', (error) => {
     peer.close(error);
     end();
@@ -203,10 +217,30 @@ async function longDelay(durationMs: number, signal: AbortSignal): Promise<void>
   }
 }
 
+/** By hand, for such work can be as short as its check. */
+function simulateWorkParams(params: unknown): SimulateWorkParams {
+  const { taskId, requestId, durationMs } = (params ?? {}) as Readonly<Record<string, unknown>>;
+  if (typeof taskId !== 'string') throw invalidParams('taskId', 'expected a string');
+  if (
+    requestId !== undefined &&
+    (typeof requestId !== 'string' || requestId.length > MAX_REQUEST_ID_LENGTH)
+  ) {
+    throw invalidParams('requestId', `expected a string of at most ${MAX_REQUEST_ID_LENGTH} characters`);
+  }
+  if (!Number.isSafeInteger(durationMs) || (durationMs as number) < 0) {
+    throw invalidParams('durationMs', 'expected a whole number of milliseconds, 0 or more');
+  }
+  return { taskId, requestId, durationMs: durationMs as number };
+}
+
 function valid<T>(schema: z.ZodType<T>, params: unknown): T {
   const result = schema.safeParse(params);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
   const path = issue && issue.path.length > 0 ? issue.path.join('.') : 'params';
-  throw new RpcError(RPC_ERROR.INVALID_PARAMS, `${path}: ${issue?.message ?? 'invalid'}`);
+  throw invalidParams(path, issue?.message ?? 'invalid');
+}
+
+function invalidParams(path: string, fault: string): RpcError {
+  return new RpcError(RPC_ERROR.INVALID_PARAMS, `${path}: ${fault}`);
 }

@@ -113,7 +113,7 @@ describe.each(CANDIDATES)('the instance program $name', ({ command, ...scripts }
     await program.host.cancel(folder.params.taskId);
     await expect(running).rejects.toMatchObject({ code: RPC_ERROR.CANCELED });
     expect(program.printed()).toBe('waiting\n');
-    expect(await program.host.simulateWork({ taskId: 'other', durationMs: 1 })).toEqual({});
+    await program.host.simulateWork({ taskId: 'other', durationMs: 1 });
   });
 
   it('cancels simulated work', async () => {
