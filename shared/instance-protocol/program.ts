@@ -76,7 +76,9 @@ export async function serveProgram(
   let drained: Promise<void> | undefined;
   const writeLine = (line: string): Promise<void> | undefined => {
     if (stdout.write(`${line}\n`)) return undefined;
-    drained ??= once(stdout, 'drain').then(() => void (drained = undefined));
+    drained ??= once(stdout, 'drain').then(() => {
+      drained = undefined;
+    });
     return drained;
   };
 
