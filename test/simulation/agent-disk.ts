@@ -1,6 +1,6 @@
 /** What a simulated agent keeps on its disk: the spool and the cache survive the end of its process. */
 import { createHash } from 'node:crypto';
-import type { ContentCache } from '@workbench-hub/agent/core/ports/content-cache';
+import { type ContentCache, ContentMismatch } from '@workbench-hub/agent/core/ports/content-cache';
 import {
   ContentLost,
   type ReportFolder,
@@ -9,13 +9,15 @@ import {
 } from '@workbench-hub/agent/core/ports/spool';
 import type { WorkingDirectory, Workspace } from '@workbench-hub/agent/core/ports/workspace';
 import { attemptKey } from '@workbench-hub/agent/core/reports';
-import type { FileRef } from '@workbench-hub/shared/domain/job';
+import type { FileRef, NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { Process } from './process.js';
 
 export class AgentDisk {
   readonly reports = new Map<string, SpooledReport>();
   readonly folders = new Map<string, Map<string, Buffer>>();
   readonly cache = new Map<string, Buffer>();
+  /** What has come of contents that did not come whole. */
+  readonly partials = new Map<string, Buffer>();
   /** It takes nothing: every write fails. */
   full = false;
   folderCount = 0;
@@ -23,6 +25,16 @@ export class AgentDisk {
 
 export function digestOf(content: Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
+}
+
+/** Contents are read and sent in pieces of this size. */
+const PIECE_BYTES = 100;
+
+export function piecesOf(content: Buffer): Buffer[] {
+  const pieces: Buffer[] = [];
+  for (let at = 0; at < content.length; at += PIECE_BYTES)
+    pieces.push(content.subarray(at, at + PIECE_BYTES));
+  return pieces;
 }
 
 function refuseIfFull(disk: AgentDisk): void {
@@ -60,7 +72,7 @@ export function simulatedSpool(disk: AgentDisk, process: Process): Spool {
       await process.wait(1);
       const content = disk.folders.get(folder)?.get(digest);
       if (!content) throw new ContentLost(`the spooled content ${digest} is gone`);
-      yield content.subarray(fromByte);
+      yield* piecesOf(content.subarray(fromByte));
     },
     verify: async (folder, { digest }) => {
       await process.wait(1);
@@ -109,18 +121,35 @@ export function simulatedCache(disk: AgentDisk, process: Process): ContentCache 
       return disk.cache.has(digest);
     },
     unpin: () => undefined,
-    keptBytes: () => Promise.resolve(0),
-    put: async ({ digest }, content) => {
-      const pieces: Uint8Array[] = [];
-      for await (const piece of content) pieces.push(piece);
-      await write(disk, process);
-      disk.cache.set(digest, Buffer.concat(pieces));
+    keptBytes: async (digest) => disk.partials.get(digest)?.length ?? 0,
+    put: async ({ digest }, content, fromByte) => {
+      let whole = (disk.partials.get(digest) ?? Buffer.alloc(0)).subarray(0, fromByte);
+      for await (const piece of content) {
+        await write(disk, process);
+        whole = Buffer.concat([whole, piece]);
+        disk.partials.set(digest, whole);
+      }
+      disk.partials.delete(digest);
+      if (digestOf(whole) !== digest) throw new ContentMismatch(`${digest} is another content`);
+      disk.cache.set(digest, whole);
     },
   };
 }
 
-/** What a run leaves behind names its attempt, so that a result tells which run it is of. */
+/** What a run leaves behind names its attempt, so that a result tells which run it is of. Of some tasks a part goes to the
+ *  output storage. */
 export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace {
+  const { world } = process;
+  const read = (digest: string): void => {
+    if (!disk.cache.has(digest))
+      world.violated('inputs are whole', `${process.name} runs with a part of ${digest}`);
+  };
+  /** Of one to four pieces. */
+  const writeResult = async (into: ReportFolder, first: string): Promise<FileRef> => {
+    const writer = await into.begin();
+    await writer.write(Buffer.from(`${first}\n${'.'.repeat(world.between(0, 3) * PIECE_BYTES)}`));
+    return writer.finish();
+  };
   return {
     create: async (ref) => {
       await write(disk, process);
@@ -128,23 +157,27 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
         files: `/jobs/${ref.taskId}`,
         outputStorage: '/storage',
         variables: '/variables',
-        placeFile: async (path) => {
+        placeFile: async (path, digest) => {
           await write(disk, process);
+          read(digest);
           return `/jobs/${path}`;
         },
-        placeScript: async (index) => {
+        placeScript: async (index, digest) => {
           await write(disk, process);
+          read(digest);
           return `/scripts/${index}`;
         },
         placeLocalFile: async (path) => `/jobs/${path}`,
         writeVariables: async () => undefined,
         seal: async () => undefined,
-        collect: async (into, _options, signal) => {
-          const writer = await into.begin();
+        collect: async (into, { isStored }, signal) => {
+          const file = await writeResult(into, resultOf(ref));
           signal.throwIfAborted();
-          await writer.write(Buffer.from(resultOf(ref)));
-          const file: FileRef = await writer.finish();
-          return { files: [{ path: 'result.txt', ...file }], storedFiles: [], leftOut: [], notStored: [] };
+          const storedFiles: NamedFileRef[] = [];
+          if (isStored && world.happens(0.3)) {
+            storedFiles.push({ path: STORED_PATH, ...(await writeResult(into, resultOf(ref))) });
+          }
+          return { files: [{ path: 'result.txt', ...file }], storedFiles, leftOut: [], notStored: [] };
         },
         keep: async () => undefined,
         discard: async () => undefined,
@@ -156,6 +189,10 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
   };
 }
 
+/** Under what a task leaves a file in the output storage. */
+export const STORED_PATH = 'stored.txt';
+
+/** The first line of every output of an attempt. */
 export function resultOf({
   taskId,
   attempt,

@@ -1,12 +1,14 @@
 /** Defects, put into the simulated parts on purpose: each must be found, or the simulation proves nothing. */
 import type { EnginePorts } from '@workbench-hub/agent/engine/agent-engine';
+import { outputName } from '@workbench-hub/hub/core/storage';
 import type { Task } from '@workbench-hub/hub/core/task';
 import type { Agents } from '@workbench-hub/hub/engine/agents';
 import type { EngineOptions } from '@workbench-hub/hub/engine/engine';
 import type { SimulatedDisk, SimulatedStore } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { BrokenWire } from './network.js';
-import { LEASE_MS } from './settings.js';
+import { DRAIN_TIMEOUTS_MS, LEASE_MS } from './settings.js';
 
 export type HubPorts = Pick<
   EngineOptions,
@@ -33,17 +35,27 @@ function fence({ taskId, attempt, instanceId }: AttemptRef): unknown[] {
   return [taskId, attempt, instanceId];
 }
 
+/** What was to take one of these times takes another one. */
+function retimed(runtime: Runtime, timesMs: readonly number[], otherMs: number): Runtime {
+  const { timers } = runtime;
+  return {
+    ...runtime,
+    timers: {
+      ...timers,
+      after: (delayMs, action) => timers.after(timesMs.includes(delayMs) ? otherMs : delayMs, action),
+    },
+  };
+}
+
 /** The lease takes another time than it should. */
 function leaseOf(leaseMs: number): NonNullable<Breakage['hub']> {
-  return ({ runtime }) => ({
-    runtime: {
-      ...runtime,
-      timers: {
-        ...runtime.timers,
-        after: (delayMs, action) => runtime.timers.after(delayMs === LEASE_MS ? leaseMs : delayMs, action),
-      },
-    },
-  });
+  return ({ runtime }) => ({ runtime: retimed(runtime, [LEASE_MS], leaseMs) });
+}
+
+/** The same of the time for which an agent that is stopped lets tasks go on. */
+function drainOf(drainMs: number): NonNullable<Breakage['agent']> {
+  const timeoutsMs = DRAIN_TIMEOUTS_MS.filter((timeoutMs) => timeoutMs > 0);
+  return ({ runtime }) => ({ runtime: retimed(runtime, timeoutsMs, drainMs) });
 }
 
 export const BREAKAGES: readonly Breakage[] = [
@@ -296,7 +308,91 @@ export const BREAKAGES: readonly Breakage[] = [
       },
     }),
   },
+  { name: 'an agent that is stopped gives back its tasks before their time', agent: drainOf(1) },
+  { name: 'an agent that is stopped waits for its tasks for ever', agent: drainOf(1e12) },
+  {
+    name: 'an end is written without the names of its files in the output storage',
+    hub: ({ queue }) => ({
+      queue: { ...queue, end: (ended) => queue.end(ended.map((end) => ({ ...end, storedFiles: [] }))) },
+    }),
+  },
+  namesBeforeItCounts(),
+  {
+    name: 'a transfer that is taken up leaves out a byte, and nobody compares the digest',
+    hub: ({ files }, { smallFiles }) => {
+      const kept = new Map<string, Buffer>();
+      return {
+        files: {
+          ...files,
+          receivedBytes: async (digest) => kept.get(digest)?.length ?? 0,
+          receive: async ({ digest }, content: AsyncIterable<Buffer>, fromByte = 0) => {
+            const before = fromByte === 0 ? undefined : kept.get(digest);
+            let whole = before?.subarray(0, -1) ?? Buffer.alloc(0);
+            for await (const piece of content) {
+              whole = Buffer.concat([whole, piece]);
+              kept.set(digest, whole);
+            }
+            await smallFiles.put(digest, whole, 0);
+          },
+        },
+      };
+    },
+  },
+  {
+    name: 'a part of an input is taken for the whole',
+    agent: ({ cache }) => ({
+      cache: {
+        ...cache,
+        pin: async (file) => (await cache.pin(file)) || (await cache.keptBytes(file.digest)) > 0,
+        put: (file, content, fromByte) => cache.put(file, content, fromByte).catch(() => undefined),
+      },
+    }),
+  },
+  {
+    name: 'a name in the input storage goes on standing for what it stood for',
+    hub: ({ names }) => ({
+      names: {
+        ...names,
+        put: async (stored, terms) => {
+          if (await names.find(stored.area, stored.name, 0)) return { kind: 'NAMED' };
+          return names.put(stored, terms);
+        },
+      },
+    }),
+  },
 ];
+
+function namesBeforeItCounts(): Breakage {
+  let names: HubPorts['names'] | undefined;
+  return {
+    name: 'files get their names in the output storage though their attempt does not count',
+    hub: (ports) => {
+      names = ports.names;
+      return {};
+    },
+    agents: (agents) => ({
+      ...agents,
+      receive: async (agentId, session, message) => {
+        const { taskId, storedFiles = [] } = message.type === 'ended' ? message.report : { taskId: '' };
+        for (const { path, ...file } of storedFiles) {
+          const name = outputName(taskId, path);
+          await names?.put(
+            {
+              ...file,
+              area: 'OUTPUT',
+              name,
+              owner: null,
+              storedAtMs: 0,
+              expiresAtMs: Number.MAX_SAFE_INTEGER,
+            },
+            { overwrite: true, quotaBytes: null },
+          );
+        }
+        return agents.receive(agentId, session, message);
+      },
+    }),
+  };
+}
 
 /** The archive as it would be if a task were taken for running as long as anybody reports of it. */
 function withoutStatus(store: SimulatedStore): HubPorts['archive'] {

@@ -2,8 +2,9 @@
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import type { TaskRequest } from '@workbench-hub/hub/engine/tasks';
 import type { Classifier } from '@workbench-hub/shared/domain/classifier';
-import type { FileRef } from '@workbench-hub/shared/domain/job';
+import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
+import { Input } from './inputs.js';
 import type { Invariants } from './invariants.js';
 import type { SimulatedHub } from './simulated-hub.js';
 import type { World } from './world.js';
@@ -17,6 +18,7 @@ export class Clients {
   readonly #invariants: Invariants;
   /** What tasks may ask for; of some, no instance has it. */
   readonly #requirements: readonly (readonly Classifier[])[];
+  readonly #inputs: readonly Input[];
   readonly #created: { readonly id: string; readonly type: TaskRequest['job']['type'] }[] = [];
 
   constructor(
@@ -29,11 +31,13 @@ export class Clients {
     this.#hub = hub;
     this.#invariants = invariants;
     this.#requirements = requirements;
+    this.#inputs = ['mesh', 'loads'].map((name) => new Input(name, world, hub));
   }
 
   /** Creates so many tasks within this time, and does with them what clients do. */
   start(tasks: number, withinMs: number): void {
     const world = this.#world;
+    for (const input of this.#inputs) input.start();
     for (let count = 0; count < tasks; count++) {
       // Some come together.
       const atMs = world.happens(0.3) ? world.between(1, 5) * 1000 : world.between(0, withinMs);
@@ -64,12 +68,23 @@ export class Clients {
       { type: 'PRIORITY', value: world.chance.of(PRIORITIES) },
     ];
     const durationS = world.happens(0.2) ? world.between(60, 300) : world.between(0, 20);
+    const inputs = isBatch ? this.#inputs.filter(() => world.happens(0.3)) : [];
     const script = Buffer.from(`script ${world.chance.below(SCRIPTS)}`);
     this.#hub.request(
-      async ({ tasks }, files) => {
-        const ref: FileRef | undefined = isBatch ? await files.put(script) : undefined;
-        const job: TaskRequest['job'] = ref
-          ? { type: 'EXECUTE_BATCH_JOB', model: null, scripts: [ref], additionalFiles: [], variables: [] }
+      async ({ tasks, storage }, files) => {
+        const additionalFiles: NamedFileRef[] = [];
+        for (const input of inputs) {
+          const file = await input.find(storage);
+          if (file) additionalFiles.push({ path: input.name, ...file });
+        }
+        const job: TaskRequest['job'] = isBatch
+          ? {
+              type: 'EXECUTE_BATCH_JOB',
+              model: null,
+              scripts: [await files.put(script)],
+              additionalFiles,
+              variables: [],
+            }
           : { type: 'SIMULATE_WORK', durationS };
         return tasks.create({ name: null, creator: null, classifiers, timeLimitS, job });
       },

@@ -1,12 +1,15 @@
 /** What must be true after every step, and at the end. */
 
+import { attemptKey } from '@workbench-hub/agent/core/reports';
+import { outputName } from '@workbench-hub/hub/core/storage';
 import type { SimulatedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import { fits } from '@workbench-hub/shared/domain/matching';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
-import { resultOf } from './agent-disk.js';
+import { digestOf, resultOf, STORED_PATH } from './agent-disk.js';
+import { SCRIPT_FAILED } from './programs.js';
 import { LEASE_MS, LIMITS } from './settings.js';
 import type { SimulatedAgent } from './simulated-agent.js';
 import type { HubObserver, SimulatedHub } from './simulated-hub.js';
@@ -30,6 +33,8 @@ export class Invariants implements HubObserver {
   readonly #told = new Map<string, string>();
   /** Reports that counted and ended their task, by task. */
   readonly #counted = new Map<string, string>();
+  /** Attempts that left a file for the output storage and, as an agent was told, counted. */
+  readonly #stored = new Set<string>();
   /** Tasks of which the scheduler knows that they wait, with the attempt after which they do. */
   #known = new Map<string, number>();
   /** Agents that are joined to the hub that runs. */
@@ -93,6 +98,7 @@ export class Invariants implements HubObserver {
 
   settled(report: AttemptReport, counted: boolean): void {
     if (!counted || !ENDING.has(report.outcome)) return;
+    if (report.storedFiles) this.#stored.add(attemptKey(report));
     const ref = `attempt ${report.attempt} on ${report.instanceId}`;
     const before = this.#counted.get(report.taskId);
     if (before !== undefined)
@@ -202,6 +208,7 @@ export class Invariants implements HubObserver {
           `${task.id} is ${task.status}, attempt ${task.attempt} on ${task.instance_id}`,
         );
       } else if (task.status === 'FINISHED') await this.#checkResult(task, hub);
+      await this.#checkStored(task, hub);
     }
     for (const agent of agents) {
       if (agent.held > 0) this.#violated('everything ends', `${agent.id} still holds ${agent.held} attempts`);
@@ -217,19 +224,28 @@ export class Invariants implements HubObserver {
     for (const { digest } of log ? [...outputFiles, log] : outputFiles) {
       if (!(await hub.contentOf(digest))) this.#violated('results are whole', `${task.id} lacks ${digest}`);
     }
-    for (const { digest } of outputFiles) {
-      const content = (await hub.contentOf(digest))?.toString();
-      const expected = resultOf({
-        taskId: task.id,
-        attempt: task.attempt,
-        instanceId: task.instance_id ?? '',
-      });
-      if (content !== expected) {
-        this.#violated(
-          'a result is that of its attempt',
-          `${JSON.stringify(content)} instead of ${expected}`,
-        );
-      }
+    for (const { digest } of outputFiles) await this.#checkContent(task, digest, hub);
+  }
+
+  /** The output storage has what the attempt that counted has put there, and nothing of any other. */
+  async #checkStored(task: TaskState, hub: SimulatedHub): Promise<void> {
+    const name = outputName(task.id, STORED_PATH);
+    const stored = await hub.store.storedNames.find('OUTPUT', name, 0);
+    if (stored) await this.#checkContent(task, stored.digest, hub);
+    const mustBe = this.#stored.has(attemptKey(refOf(task)));
+    const mayBe = task.status === 'FINISHED' || task.message?.includes(SCRIPT_FAILED) === true;
+    if (stored ? mayBe : !mustBe) return;
+    this.#violated('the storage has what counts', `${name} is ${stored ? '' : 'not '}there`);
+  }
+
+  async #checkContent(task: TaskState, digest: string, hub: SimulatedHub): Promise<void> {
+    const content = (await hub.contentOf(digest)) ?? Buffer.alloc(0);
+    if (digestOf(content) !== digest)
+      this.#violated('results are whole', `${task.id} has something else for ${digest}`);
+    const [first] = content.toString().split('\n');
+    const expected = resultOf(refOf(task));
+    if (first !== expected) {
+      this.#violated('a result is that of its attempt', `${JSON.stringify(first)} instead of ${expected}`);
     }
   }
 
@@ -325,6 +341,10 @@ export class Invariants implements HubObserver {
   #violated(invariant: string, what: string): void {
     this.#world.violated(invariant, what);
   }
+}
+
+function refOf({ id, attempt, instance_id: instanceId }: TaskState): AttemptRef {
+  return { taskId: id, attempt, instanceId: instanceId ?? '' };
 }
 
 function endOf({ status, ended_at }: TaskState): string {

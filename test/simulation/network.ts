@@ -1,5 +1,6 @@
 /** The simulated network between agents and hub: connections that deliver frames in order, late, or never, and requests
  *  beside them. Connections are dropped, known to one side only, held up and let go. */
+import { setMaxListeners } from 'node:events';
 import type { Transport } from '@workbench-hub/shared/agent-protocol/link';
 import type { Process } from './process.js';
 import type { World } from './world.js';
@@ -272,6 +273,49 @@ export class Network {
     });
   }
 
+  /** A body of a request of an agent, as its receiver reads it: in pieces, each late by a little, until the connection
+   *  breaks. Then it throws what `unreachable` makes, and what came before has come. */
+  async *body(
+    agentId: string,
+    { sender, receiver }: { readonly sender: Process; readonly receiver: Process },
+    content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+    signal: AbortSignal,
+    unreachable: (why: string) => Error,
+  ): AsyncGenerator<Uint8Array> {
+    const world = this.#world;
+    let fail!: () => void;
+    const broken = new Promise<never>((_, reject) => {
+      fail = () => void world.after(5, () => reject(unreachable('connection reset')));
+    });
+    broken.catch(() => undefined);
+    if (sender.alive) sender.onEnd(fail);
+    else fail();
+    // More than ten contents may be under way.
+    setMaxListeners(0, signal);
+    signal.addEventListener('abort', fail, { once: true });
+    const pieces = Symbol.asyncIterator in content ? content : allOf(content);
+    const reading = pieces[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const { value, done } = await Promise.race([reading.next(), broken]);
+        if (done) return;
+        await receiver.wait(world.between(0, 8));
+        if (signal.aborted) throw unreachable('connection reset');
+        if (this.#cutOff.has(agentId)) {
+          await receiver.wait(10_000);
+          throw unreachable('timed out');
+        }
+        if (world.turbulent && world.happens(0.05)) {
+          world.fault('transfer broken', agentId);
+          throw unreachable('connection reset');
+        }
+        yield value;
+      }
+    } finally {
+      signal.removeEventListener('abort', fail);
+    }
+  }
+
   /** One request of an agent beside its connection: `serve` is carried out in the hub. Rejects with what `unreachable`
    *  makes when no answer comes, and with the signal's reason. */
   request<T>(
@@ -304,4 +348,8 @@ export class Network {
     });
     return answer.finally(() => signal.removeEventListener('abort', onAbort));
   }
+}
+
+async function* allOf(pieces: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* pieces;
 }

@@ -14,6 +14,9 @@ import type { TaskNames } from '@workbench-hub/agent/core/task-names';
 import type { Process } from './process.js';
 import type { World } from './world.js';
 
+/** What a job comes to whose script fails: its outputs count nevertheless. */
+export const SCRIPT_FAILED = 'a simulated script failed';
+
 export interface ProgramRules {
   /** Whether the task would end even if its program never answered: only such a one may hang. */
   mayHang(taskId: string): boolean;
@@ -89,9 +92,7 @@ class SimulatedProgram implements Program {
 
   async executeBatchJob({ taskId }: BatchRun): Promise<{ status: 'OK' | 'ERROR'; message: string | null }> {
     const verdict = await this.#work(taskId, this.#world.between(100, 40_000));
-    return verdict === 'OK'
-      ? { status: 'OK', message: null }
-      : { status: 'ERROR', message: 'a simulated script failed' };
+    return verdict === 'OK' ? { status: 'OK', message: null } : { status: 'ERROR', message: SCRIPT_FAILED };
   }
 
   endStrays(): Promise<void> {

@@ -1,21 +1,26 @@
 /** An agent of the simulated world: the real engine and the real link to the hub over simulated ports. */
 import type { Assignment, Hub } from '@workbench-hub/agent/core/ports/hub';
 import { type FileTransfer, TransferFailed } from '@workbench-hub/agent/core/ports/hub';
-import type { Spool } from '@workbench-hub/agent/core/ports/spool';
+import { ContentLost, type Spool } from '@workbench-hub/agent/core/ports/spool';
 import { attemptKey } from '@workbench-hub/agent/core/reports';
 import { AgentEngine } from '@workbench-hub/agent/engine/agent-engine';
 import { hubLink } from '@workbench-hub/agent/hub-link/hub-link';
+import { DigestMismatch } from '@workbench-hub/hub/core/ports/files';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import { AgentDisk, digestOf, simulatedCache, simulatedSpool, simulatedWorkspace } from './agent-disk.js';
+import { AgentDisk, piecesOf, simulatedCache, simulatedSpool, simulatedWorkspace } from './agent-disk.js';
 import type { Breakage } from './breakages.js';
 import type { Network } from './network.js';
 import { Process, type WallClock } from './process.js';
 import { type ProgramRules, SimulatedPrograms } from './programs.js';
+import { DRAIN_TIMEOUTS_MS } from './settings.js';
 import type { SimulatedHub } from './simulated-hub.js';
 import type { World } from './world.js';
+
+/** What a stop may take beside the drain time: programs that do not end by themselves are ended by force. */
+const STOP_LIMIT_MS = 30_000;
 
 export interface AgentWorld {
   readonly world: World;
@@ -40,13 +45,14 @@ export class SimulatedAgent {
   onEnd: () => void = () => undefined;
   readonly #nodeId: string;
   readonly #around: AgentWorld;
+  readonly #drainTimeoutMs: number;
   #process: Process | undefined;
   #programs: SimulatedPrograms | undefined;
   #engine: AgentEngine | undefined;
   /** Of this process, by attempt: what it was assigned and has not reported. */
   #running = new Map<string, AttemptRef>();
-  /** It gives back what it runs, whether or not a hub is there to hear of it. */
-  #stopping = false;
+  /** Since when it is to stop, and the attempts that it was given since. */
+  #stop: { readonly sinceMs: number; readonly late: Set<string> } | null = null;
   /** Of this process, by attempt: what it has reported, settled or not. */
   #reports = new Map<string, AttemptReport>();
   #unsettled = new Set<string>();
@@ -58,6 +64,7 @@ export class SimulatedAgent {
     this.instances = instances;
     this.#around = around;
     this.#nodeId = around.world.newId();
+    this.#drainTimeoutMs = around.world.chance.of(DRAIN_TIMEOUTS_MS);
   }
 
   get alive(): boolean {
@@ -73,7 +80,7 @@ export class SimulatedAgent {
     const key = attemptKey(ref);
     const kept = this.#kept.get(key);
     if (kept) return kept.outcome !== 'RETURNED';
-    return this.alive && !this.#stopping && this.#running.has(key);
+    return this.alive && !this.#givesBack && this.#running.has(key);
   }
 
   /** How many attempts it holds, also while it is down. */
@@ -90,7 +97,7 @@ export class SimulatedAgent {
     this.#programs = new SimulatedPrograms(process, rules);
     const spool = simulatedSpool(this.disk, process);
     this.#running = new Map();
-    this.#stopping = false;
+    this.#stop = null;
     this.#reports = new Map(spool.leftOver.map(({ report }) => [attemptKey(report), report]));
     this.#unsettled = new Set(this.#reports.keys());
     const ports = {
@@ -115,7 +122,7 @@ export class SimulatedAgent {
           cancelTimeoutMs: 5000,
         })),
         taskLogLimitBytes: 1000,
-        drainTimeoutMs: 0,
+        drainTimeoutMs: this.#drainTimeoutMs,
         fileRoots: [],
         uncMounts: {},
         keepWorkingDirectories: 'never',
@@ -131,11 +138,35 @@ export class SimulatedAgent {
     this.#process?.end();
   }
 
-  /** As SIGTERM; it is gone afterwards. */
+  /** As SIGTERM; it is gone afterwards. What it runs it may end within its drain time, and gives back then. */
   stop(): void {
     const process = this.#process;
-    this.#stopping = true;
-    void this.#engine?.stop().then(() => process?.end());
+    if (!process?.alive || this.#stop) return;
+    const { world } = this.#around;
+    this.#stop = { sinceMs: world.nowMs, late: new Set() };
+    process.after(this.#drainTimeoutMs + STOP_LIMIT_MS, () =>
+      world.violated('a stop ends', `${this.id} does not stop`),
+    );
+    void this.#engine?.stop().then(() => process.end());
+  }
+
+  /** It gives back what it runs, whether or not a hub is there to hear of it. */
+  get #givesBack(): boolean {
+    return this.#stop !== null && this.#around.world.nowMs - this.#stop.sinceMs >= this.#drainTimeoutMs;
+  }
+
+  /** What was begun before a stop goes on for the drain time, and nothing is begun after it. */
+  #checkStop(key: string, { outcome, message }: AttemptReport): void {
+    if (!this.#stop || !this.#running.has(key)) return;
+    const { world } = this.#around;
+    const isGivenBack = outcome === 'RETURNED' && message === 'the agent is stopping';
+    const isLate = this.#stop.late.has(key);
+    if (isGivenBack && !isLate && !this.#givesBack) {
+      world.violated('a stop lets tasks end', `${this.id} gave back ${key} before its drain time was over`);
+    }
+    if (isLate && outcome !== 'RETURNED') {
+      world.violated('a stop begins nothing', `${this.id} ran ${key}, which was assigned after the stop`);
+    }
   }
 
   #watched(spool: Spool): Spool {
@@ -156,6 +187,7 @@ export class SimulatedAgent {
     const key = attemptKey(report);
     if (this.#reports.get(key) !== report)
       this.#around.world.tell(this.id, `reports ${key} ${report.outcome}`);
+    this.#checkStop(key, report);
     this.#running.delete(key);
     this.#reports.set(key, report);
   }
@@ -192,7 +224,10 @@ export class SimulatedAgent {
                   `${ref.instanceId} was assigned ${attemptKey(ref)} while it runs ${attemptKey(busy)}`,
                 );
               }
-              if (!this.#reports.has(attemptKey(ref))) this.#running.set(attemptKey(ref), ref);
+              if (!this.#reports.has(attemptKey(ref))) {
+                this.#running.set(attemptKey(ref), ref);
+                this.#stop?.late.add(attemptKey(ref));
+              }
               listener.onAssign(assignment);
             },
             onJoined: (connection) => {
@@ -240,31 +275,29 @@ export class SimulatedAgent {
       );
     return {
       look: (digest, signal) =>
-        request(async () => ((await hub.files.find(digest)) ? 'WHOLE' : { keptBytes: 0 }), signal),
-      download: (digest, _fromByte, signal) =>
+        request(async () => {
+          if (await hub.files.find(digest)) return 'WHOLE';
+          return { keptBytes: await hub.files.receivedBytes(digest) };
+        }, signal),
+      download: (digest, fromByte, signal) =>
         request(async () => {
           const content = await hub.contentOf(digest);
           if (!content) throw new TransferFailed('MISSING', `no content ${digest}`);
-          return { fromByte: 0, content: pieces(content) };
+          const begin = fromByte > content.length ? 0 : fromByte;
+          const way = { sender: hub.process, receiver: process };
+          const pieces = piecesOf(content.subarray(begin));
+          return { fromByte: begin, content: network.body(this.id, way, pieces, signal, unreachable) };
         }, signal),
-      upload: async (file, content, _fromByte, signal) => {
-        const read: Uint8Array[] = [];
-        for await (const piece of content) read.push(piece);
-        const whole = Buffer.concat(read);
-        if (digestOf(whole) !== file.digest) throw new Error('the spool holds another content');
-        await request(
-          () =>
-            hub.files.put(whole).then(
-              () => undefined,
-              (error: unknown) => Promise.reject(new TransferFailed('REFUSED', String(error))),
-            ),
-          signal,
-        );
-      },
+      upload: (file, content, fromByte, signal) =>
+        request(() => {
+          const way = { sender: process, receiver: hub.process };
+          const body = network.body(this.id, way, content, signal, unreachable);
+          return hub.receive(file, body, fromByte).catch((error: unknown) => {
+            if (error instanceof TransferFailed || error instanceof ContentLost) throw error;
+            const failure = error instanceof DigestMismatch ? 'MISMATCH' : 'REFUSED';
+            throw new TransferFailed(failure, String(error));
+          });
+        }, signal),
     };
   }
-}
-
-async function* pieces(content: Buffer): AsyncGenerator<Uint8Array> {
-  yield content;
 }

@@ -1,8 +1,14 @@
 /** The hub of the simulated world: the real engine, the real store on SQLite and the real connections of agents, over a
  *  disk and a network that are simulated. */
+import type { Readable } from 'node:stream';
 import { serveConnection } from '@workbench-hub/hub/agent-link/connection';
 import { HubError } from '@workbench-hub/hub/core/errors';
-import type { FileStore } from '@workbench-hub/hub/core/ports/files';
+import {
+  ContentUnderWay,
+  DigestMismatch,
+  type FileStore,
+  WrongOffset,
+} from '@workbench-hub/hub/core/ports/files';
 import { createEngine, type Engine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
 import {
   openSimulatedStore,
@@ -10,8 +16,9 @@ import {
   type SimulatedStore,
   type TaskState,
 } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
+import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import { digestOf } from './agent-disk.js';
+import { digestOf, piecesOf } from './agent-disk.js';
 import type { AgentSide, Breakage } from './breakages.js';
 import type { Network } from './network.js';
 import { Process, type WallClock } from './process.js';
@@ -60,6 +67,8 @@ export class SimulatedHub {
   #durable: Buffer | null = null;
   /** What survives the end of the process. */
   #written: Buffer | null = null;
+  /** What has come of contents that did not come whole. */
+  readonly #partials = new Map<string, Buffer>();
   #lostPower = false;
   #changed = false;
 
@@ -82,6 +91,16 @@ export class SimulatedHub {
   /** Of the process that lives; undefined while none is ready. */
   get engine(): Engine | undefined {
     return this.alive ? this.#engine : undefined;
+  }
+
+  /** The latest, whether or not it lives. */
+  get process(): Process {
+    return this.#process as Process;
+  }
+
+  /** Takes in a body that an agent sends. */
+  receive(file: FileRef, body: AsyncIterable<Uint8Array>, fromByte: number): Promise<void> {
+    return this.files.receive(file, body as unknown as Readable, fromByte);
   }
 
   get files(): FileStore {
@@ -136,7 +155,7 @@ export class SimulatedHub {
       queue: store.queue,
       archive: store.archive,
       agentStore: store.agents,
-      files: filesOver(store, process),
+      files: filesOver(store, process, this.#partials),
       names: store.storedNames,
       runtime: process.runtime,
     };
@@ -227,6 +246,15 @@ export class SimulatedHub {
   losePower(): void {
     if (!this.alive) return;
     this.#lostPower = true;
+    for (const [digest, kept] of this.#partials) {
+      if (this.#world.happens(0.5)) this.#partials.delete(digest);
+      // Its length is on the disk, and what was in it is not.
+      else
+        this.#partials.set(
+          digest,
+          Buffer.concat(piecesOf(kept).map((piece, at) => (at === 0 ? piece : Buffer.alloc(piece.length)))),
+        );
+    }
     for (const connection of this.#network.open) connection.losePower();
     this.kill();
   }
@@ -287,7 +315,13 @@ function sideOf({ agents }: Engine): AgentSide {
 }
 
 /** Contents beside the tasks, in the real store. */
-function filesOver({ smallFiles }: SimulatedStore, { runtime }: Process): FileStore {
+function filesOver(
+  { smallFiles }: SimulatedStore,
+  process: Process,
+  partials: Map<string, Buffer>,
+): FileStore {
+  const { runtime } = process;
+  const underWay = new Set<string>();
   const put = async (content: Buffer) => {
     const digest = digestOf(content);
     await smallFiles.put(digest, content, runtime.clock.nowMs());
@@ -296,11 +330,32 @@ function filesOver({ smallFiles }: SimulatedStore, { runtime }: Process): FileSt
   const unused = () => Promise.reject(new Error('nobody asks for this in the simulation'));
   return {
     put,
-    store: unused,
+    store: async (content) => {
+      const pieces: Buffer[] = [];
+      for await (const piece of content) pieces.push(piece);
+      return put(Buffer.concat(pieces));
+    },
     storeEncrypted: unused,
     renew: unused,
-    receive: unused,
-    receivedBytes: () => Promise.resolve(0),
+    receive: async ({ digest }, content: AsyncIterable<Uint8Array>, fromByte = 0) => {
+      if (underWay.has(digest)) throw new ContentUnderWay();
+      const keptBytes = partials.get(digest)?.length ?? 0;
+      if (fromByte > 0 && fromByte !== keptBytes) throw new WrongOffset(keptBytes);
+      underWay.add(digest);
+      try {
+        let whole = (partials.get(digest) ?? Buffer.alloc(0)).subarray(0, fromByte);
+        for await (const piece of content) {
+          whole = Buffer.concat([whole, piece]);
+          partials.set(digest, whole);
+        }
+        partials.delete(digest);
+        if (digestOf(whole) !== digest) throw new DigestMismatch(`another content than ${digest}`);
+        await put(whole);
+      } finally {
+        underWay.delete(digest);
+      }
+    },
+    receivedBytes: async (digest) => partials.get(digest)?.length ?? 0,
     find: async (wanted) => {
       const content = await smallFiles.find(typeof wanted === 'string' ? wanted : wanted.digest);
       return (
