@@ -195,7 +195,7 @@ export function createHub(
     let ready = false;
     const installation = fileURLToPath(new URL('..', import.meta.url));
     const limits = { maxFileBytes: config.limits.fileSize, maxFiles: config.limits.filesPerTask };
-    const requests = taskRequests({ tasks: engine.tasks, files, storage: engine.storage, limits });
+    const requests = taskRequests({ tasks: engine.tasks, files, storage: engine.storage, limits, log });
     const cookie = refreshCookie({
       lifetimeMs: config.security.refreshTokenLifetime,
       publicUrl: config.server.publicUrl,
@@ -214,7 +214,7 @@ export function createHub(
       ...authEndpoints(accounts.sessions, cookie),
       ...authEndpointsV1(accounts.sessions),
       ...tokenEndpoints(accounts.personalTokens),
-      ...taskEndpoints(engine.tasks, requests),
+      ...taskEndpoints(engine.tasks, requests, log),
       ...nodeEndpoints(engine.instances),
       ...instanceControlEndpoints(engine.control),
       ...adminEndpoints(

@@ -180,7 +180,14 @@ export async function openContentStore(
 
     async find(content) {
       if (typeof content === 'string') return (await findClear(content)) ?? findSealed(content);
-      return content.encrypted ? findSealed(content.digest) : findClear(content.digest);
+      const { digest, sizeBytes, encrypted } = content;
+      const found = await (encrypted ? findSealed(digest) : findClear(digest));
+      if (found && found.sizeBytes !== sizeBytes) {
+        throw new Error(
+          `content ${digest} is damaged: it has ${found.sizeBytes} instead of ${sizeBytes} bytes`,
+        );
+      }
+      return found;
     },
 
     async renew(digest) {

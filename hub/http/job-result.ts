@@ -7,10 +7,12 @@ const WHOLE_BYTES = 1024 * 1024;
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** `head` is the answer without its files; `outputs` is null before the end of the task. */
+/** `head` is the answer without its files; `outputs` is null before the end of the task. `onFault` hears why an answer that
+ *  has begun is broken off. */
 export async function answerWithOutputs(
   head: object,
   outputs: readonly OutputFile[] | null,
+  onFault: (error: unknown) => void,
 ): Promise<Response> {
   if (outputs === null) return Response.json(head);
   const pieces = jsonPieces(head, outputs);
@@ -23,9 +25,14 @@ export async function answerWithOutputs(
   const body = new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
-        const piece = await pieces.next();
-        if (piece.done) controller.close();
-        else controller.enqueue(Buffer.from(piece.value));
+        try {
+          const piece = await pieces.next();
+          if (piece.done) controller.close();
+          else controller.enqueue(Buffer.from(piece.value));
+        } catch (error) {
+          onFault(error);
+          throw error;
+        }
       },
       cancel: async () => void (await pieces.return(undefined)),
     },

@@ -1,14 +1,16 @@
 /** What the requests for tasks do, whatever generation of the interface presents the outcome. */
 import { hasEnded } from '@workbench-hub/shared/domain/task';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { z } from 'zod';
 import { type Caller, creatorOf } from '../core/access.js';
 import type { FileStore } from '../core/ports/files.js';
 import type { NamedSize, Task } from '../core/task.js';
 import type { Departure } from '../engine/results.js';
 import type { Storage } from '../engine/storage.js';
-import type { OutputFile, Tasks } from '../engine/tasks.js';
+import type { Tasks } from '../engine/tasks.js';
 import { takeInBatchJob } from './batch-job-intake.js';
 import type { FileLimits } from './content.js';
+import { answerWithOutputs } from './job-result.js';
 import { Later } from './later.js';
 import type { ExecuteBatchJobRequest, resultQuery, SimulateWorkRequest } from './request-schemas.js';
 
@@ -31,14 +33,10 @@ export interface TaskRequests {
   createBatchJob(request: CreationRequest<ExecuteBatchJobRequest>): Promise<Task>;
   /** Waits for the end as the request says. */
   simulateWorkResult(request: ResultRequest, present: (task: Task) => Response): Later | Promise<Response>;
-  /** The same; `outputs` is null before the end, and `storedFiles` names what went to the output storage. */
+  /** The same, with the files that the task has produced; `storedFiles` names what went to the output storage. */
   batchJobResult(
     request: ResultRequest,
-    present: (
-      task: Task,
-      outputs: readonly OutputFile[] | null,
-      storedFiles: readonly NamedSize[],
-    ) => Promise<Response>,
+    present: (task: Task, storedFiles: readonly NamedSize[]) => object,
   ): Later | Promise<Response>;
 }
 
@@ -50,9 +48,10 @@ export interface TaskRequestsOptions {
   readonly files: FileStore;
   readonly storage: Storage;
   readonly limits: FileLimits;
+  readonly log: Logger;
 }
 
-export function taskRequests({ tasks, files, storage, limits }: TaskRequestsOptions): TaskRequests {
+export function taskRequests({ tasks, files, storage, limits, log }: TaskRequestsOptions): TaskRequests {
   const head = ({
     body,
     caller,
@@ -88,10 +87,17 @@ export function taskRequests({ tasks, files, storage, limits }: TaskRequestsOpti
     },
     simulateWorkResult: (request, present) => atTheEnd(request, 'SIMULATE_WORK', present),
     batchJobResult: (request, present) =>
-      atTheEnd(request, 'EXECUTE_BATCH_JOB', async (task) =>
-        hasEnded(task.status)
-          ? present(task, await tasks.outputs(task.id), await tasks.storedFiles(task.id))
-          : present(task, null, []),
-      ),
+      atTheEnd(request, 'EXECUTE_BATCH_JOB', async (task) => {
+        const { id: taskId } = task;
+        const isOver = hasEnded(task.status);
+        const outputs = isOver ? await tasks.outputs(taskId) : null;
+        const storedFiles = isOver ? await tasks.storedFiles(taskId) : [];
+        return answerWithOutputs(present(task, storedFiles), outputs, (error) =>
+          log.error(
+            { err: error, taskId },
+            'an output file could not be read to its end; the answer was broken off',
+          ),
+        );
+      }),
   };
 }

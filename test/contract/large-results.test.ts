@@ -1,4 +1,6 @@
 /** Results that are larger than what is put together in memory first. */
+import { rmSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
 import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Api } from '../support/api.js';
@@ -51,3 +53,23 @@ it('come whole, in the interfaces of every generation', async () => {
     expect(got).toEqual([...contents.keys()].map((path) => ({ path, same: true })));
   }
 });
+
+it.each([
+  ['cut short', (path: string) => truncateSync(path, 1_500_000), /has 1500000 instead of 2000000 bytes/],
+  ['gone', (path: string) => rmSync(path), /is missing/],
+])(
+  'of which a file is %s on the disk break off instead of being given otherwise, and the log says why',
+  async (_, damage, why) => {
+    const id = await api.batchJob();
+    const { ref } = await agent.hear('assign');
+    const content = await agent.upload(Buffer.concat([Buffer.from(id), bytes(2_000_000 - id.length)]));
+    await agent.end(ref, 'OK', { outputFiles: [{ path: 'a.bin', ...content }] });
+    const { digest } = content;
+    damage(join(hub.config.dataDir, 'files', digest.slice(0, 2), digest));
+
+    const answer = await fetch(`${hub.address}/api/2.0/workbench/task/execute-batch-job/${id}/result`);
+    await expect(answer.text()).rejects.toThrow();
+    const line = hub.log.find((entry) => entry['taskId'] === id && /broken off/.test(entry.msg));
+    expect((line?.['err'] as { message: string } | undefined)?.message).toMatch(why);
+  },
+);

@@ -69,8 +69,8 @@ export interface FileStore {
   receive(expected: FileRef, content: Readable, fromByte?: number): Promise<void>;
   /** How many bytes are kept of a content that is not whole yet. */
   receivedBytes(digest: string): Promise<number>;
-  /** In the form that the reference names, or with a digest alone in whichever it lies in. Rejects when an encrypted one
-   *  cannot be read with the key of this hub, or is damaged. */
+  /** In the form that the reference names, or with a digest alone in whichever it lies in. Rejects when it has another size
+   *  than the reference says, and when an encrypted one cannot be read with the key of this hub, or is damaged. */
   find(content: string | FileRef): Promise<StoredFile | undefined>;
   /** Gives a content that nothing names yet another hour; false when there is none with this digest. */
   renew(digest: string): Promise<boolean>;

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import type { TaskOrder } from '../../core/ports/task-store.js';
 import type { Tasks } from '../../engine/tasks.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
-import { answerWithOutputs } from '../job-result.js';
 import { pageOf } from '../page.js';
 import {
   batchJobContents,
@@ -103,10 +102,7 @@ export function taskEndpointsV1(generation: Generation, tasks: Tasks, requests: 
         query: resultQuery,
         responses: { 200: { description: 'The state.', schema: schemas.batchJobResult }, 404: NOT_FOUND },
       },
-      (request) =>
-        requests.batchJobResult(request, (task, outputs) =>
-          answerWithOutputs(presentBatchJobResult(task, generation), outputs),
-        ),
+      (request) => requests.batchJobResult(request, (task) => presentBatchJobResult(task, generation)),
     ),
     ...LISTS.map(({ path, summary, statuses, order }) =>
       endpoint(

@@ -1,9 +1,9 @@
 /** Tasks in the 2.x interface (specification 4.1, endpoints 8 to 16). */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { z } from 'zod';
 import type { Tasks } from '../../engine/tasks.js';
 import { contentStream } from '../content-stream.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
-import { answerWithOutputs } from '../job-result.js';
 import { pageOf } from '../page.js';
 import {
   batchJobContents,
@@ -28,7 +28,7 @@ const BASE = '/api/2.0/workbench/task';
 const NOT_FOUND = { description: 'There is no such task.' };
 const LOCKED = { description: 'The resource is locked: the hub takes no tasks at present.' };
 
-export function taskEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] {
+export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger): Endpoint[] {
   return [
     endpoint(
       {
@@ -91,10 +91,7 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] 
           404: NOT_FOUND,
         },
       },
-      (request) =>
-        requests.batchJobResult(request, (task, outputs, storedFiles) =>
-          answerWithOutputs(presentBatchJobResult(task, storedFiles), outputs),
-        ),
+      (request) => requests.batchJobResult(request, presentBatchJobResult),
     ),
     endpoint(
       {
@@ -139,14 +136,17 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] 
         },
       },
       async ({ params, context }) => {
-        const log = await tasks.log(params.id);
+        const printed = await tasks.log(params.id);
         const headers = { 'content-type': 'text/plain; charset=utf-8' };
-        if (log.kind === 'NONE') return context.body(null, 204);
-        if (log.kind === 'TEXT') return context.body(log.text, 200, headers);
-        return context.body(contentStream(log.file), 200, {
-          ...headers,
-          'content-length': String(log.file.sizeBytes),
-        });
+        if (printed.kind === 'NONE') return context.body(null, 204);
+        if (printed.kind === 'TEXT') return context.body(printed.text, 200, headers);
+        const body = contentStream(printed.file, (error) =>
+          log.error(
+            { err: error, taskId: params.id },
+            'the log of a task could not be read to its end; the answer was broken off',
+          ),
+        );
+        return context.body(body, 200, { ...headers, 'content-length': String(printed.file.sizeBytes) });
       },
     ),
     endpoint(
