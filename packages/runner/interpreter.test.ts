@@ -39,7 +39,7 @@ describe('missingProgram', () => {
     [['/usr/bin/env', 'no-such-program'], 'no-such-program'],
     [['/usr/bin/env', '-S LANG=C no-such-program -u'], 'no-such-program'],
     [['/usr/bin/env', '-S -u NAME sh'], undefined],
-  ])('of %j is %j', async ([command = '', ...args], expected) =>
-    expect(await missingProgram({ command, args }, environment, '/')).toBe(expected),
+  ])('of %j is %j', ([command = '', ...args], expected) =>
+    expect(missingProgram({ command, args }, environment, '/')).toBe(expected),
   );
 });

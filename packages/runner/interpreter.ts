@@ -1,5 +1,4 @@
-import { constants } from 'node:fs';
-import { access } from 'node:fs/promises';
+import { accessSync, constants } from 'node:fs';
 import { basename, delimiter, isAbsolute, join, resolve } from 'node:path';
 
 /** A command that runs a script: the script's path is appended. */
@@ -29,14 +28,13 @@ export function isNode({ command, args }: Interpreter): boolean {
  * The program that an interpreter would need and that is not there, or undefined. `env` runs it for `#!/usr/bin/env
  * python3`, and would itself be found: so the name that it is given is looked for.
  */
-export async function missingProgram(
+export function missingProgram(
   interpreter: Interpreter,
   environment: NodeJS.ProcessEnv,
   workingDirectory: string,
-): Promise<string | undefined> {
+): string | undefined {
   for (const program of [interpreter.command, throughEnv(interpreter)]) {
-    if (program !== undefined && !(await isExecutable(program, environment, workingDirectory)))
-      return program;
+    if (program !== undefined && !isExecutable(program, environment, workingDirectory)) return program;
   }
   return undefined;
 }
@@ -53,11 +51,7 @@ function throughEnv({ command, args }: Interpreter): string | undefined {
   return program?.startsWith('-') ? undefined : program;
 }
 
-async function isExecutable(
-  program: string,
-  environment: NodeJS.ProcessEnv,
-  workingDirectory: string,
-): Promise<boolean> {
+function isExecutable(program: string, environment: NodeJS.ProcessEnv, workingDirectory: string): boolean {
   // Windows finds programs by more than PATH (extensions, the system's folders): there the start itself tells.
   if (process.platform === 'win32') return true;
   const candidates = program.includes('/')
@@ -65,7 +59,7 @@ async function isExecutable(
     : (environment['PATH'] ?? '').split(delimiter).map((folder) => join(folder, program));
   for (const candidate of candidates) {
     try {
-      await access(candidate, constants.X_OK);
+      accessSync(candidate, constants.X_OK);
       return true;
     } catch {
       // Not here: the next folder of PATH may have it.

@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RPC_ERROR, RpcError } from '@workbench-hub/shared/instance-protocol/messages';
 import { type Interpreter, isNode, shebang } from './interpreter.js';
@@ -20,8 +20,8 @@ export interface PlacedScript {
   path: string;
   /** What its `#!` line names; undefined: the instance's interpreter runs it. */
   ownInterpreter: Interpreter | undefined;
-  /** Never rejects; `log` is told when the file stays. */
-  remove(log: (line: string) => void): Promise<void>;
+  /** Never throws; `log` is told when the file stays. */
+  remove(log: (line: string) => void): void;
 }
 
 /** A script could not be put into the working directory; the message says why. */
@@ -32,38 +32,53 @@ export class ScriptNotPlaced extends Error {
 /**
  * Puts a script into the working directory, so that it finds modules beside itself (`require('./helper.js')`,
  * `import helper`), under a reserved name. For Node its extension tells what kind of module it is, whatever
- * package.json lies there. Rejects with {@link ScriptNotPlaced} when an earlier script, or the disk, does not let it.
+ * package.json lies there. Throws {@link ScriptNotPlaced} when an earlier script, or the disk, does not let it.
+ *
+ * The files are small and nothing else is to be done meanwhile: threads that read and write them would cost more.
  */
-export async function placeScript(
+export function placeScript(
   sourcePath: string,
   scriptNumber: number,
   workingDirectory: string,
   interpreter: Interpreter,
-): Promise<PlacedScript> {
-  const content = await readFile(sourcePath).catch((error: NodeJS.ErrnoException) => {
-    throw new ScriptNotPlaced(`it cannot be read (${error.code})`, { cause: error });
-  });
+): PlacedScript {
+  const content = readScript(sourcePath);
   const ownInterpreter = shebang(content);
   let extension = '';
   if (isNode(ownInterpreter ?? interpreter)) extension = isEsModule(content.toString()) ? '.mjs' : '.cjs';
   const name = `${RESERVED_PREFIX}script-${scriptNumber}${extension}`;
   const path = join(workingDirectory, name);
-  await writeFile(path, content, { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'EEXIST')
-      throw new RpcError(RPC_ERROR.JOB_FAILED, `a file of the job has the reserved name ${name}`);
-    const closed = DIRECTORY_CLOSED.has(error.code);
-    const why = closed ? 'the working directory is gone or not writable' : error.message;
-    throw new ScriptNotPlaced(why, { cause: error });
-  });
+  try {
+    writeFileSync(path, content, { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    throw notWritten(error as NodeJS.ErrnoException, name);
+  }
   return { path, ownInterpreter, remove: (log) => removeScript(path, log) };
 }
 
-/** What a script came to stands, also when its file stays: such a name is no output, and the directory goes anyway. */
-async function removeScript(path: string, log: (line: string) => void): Promise<void> {
+function readScript(path: string): Buffer {
   try {
-    await rm(path, { force: true });
+    return readFileSync(path);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    log(`the file of a script stays in the working directory: ${why}`);
+    const { code } = error as NodeJS.ErrnoException;
+    throw new ScriptNotPlaced(`it cannot be read (${code})`, { cause: error });
+  }
+}
+
+function notWritten(error: NodeJS.ErrnoException, name: string): Error {
+  if (error.code === 'EEXIST')
+    return new RpcError(RPC_ERROR.JOB_FAILED, `a file of the job has the reserved name ${name}`);
+  const closed = DIRECTORY_CLOSED.has(error.code);
+  const why = closed ? 'the working directory is gone or not writable' : error.message;
+  return new ScriptNotPlaced(why, { cause: error });
+}
+
+/** What a script came to stands, also when its file stays: such a name is no output, and the directory goes anyway. */
+function removeScript(path: string, log: (line: string) => void): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT') log(`the file of a script stays in the working directory: ${message}`);
   }
 }

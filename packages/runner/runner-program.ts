@@ -6,21 +6,36 @@ import {
   RpcError,
 } from '@workbench-hub/shared/instance-protocol/messages';
 import type { InstanceProgram, JobContext } from '@workbench-hub/shared/instance-protocol/program';
-import { type GroupGuard, groupGuard } from './group-guard.js';
+import { groupGuard } from './group-guard.js';
 import { type Interpreter, isNode, missingProgram } from './interpreter.js';
 import { placeScript, ScriptNotPlaced } from './placed-script.js';
-import { runScriptProcess, type ScriptCommand, type ScriptEnd } from './script-process.js';
+import { ScriptPipes } from './script-pipes.js';
+import { runScriptProcess, type ScriptCommand, type ScriptEnd, type ScriptHost } from './script-process.js';
 
 const GLOBALS_PRELOAD = fileURLToPath(new URL('javascript-globals.cjs', import.meta.url));
 
+/** What all scripts of a runner share. */
+interface RunnerHost extends ScriptHost {
+  /** Of scripts that name none. */
+  readonly interpreter: Interpreter;
+  /** What scripts inherit. */
+  readonly environment: NodeJS.ProcessEnv;
+}
+
 /** The runner: each script one process, in order, in the working directory. */
 export function runnerProgram(version: string, interpreter: Interpreter): InstanceProgram {
-  const guard = groupGuard();
+  const host: RunnerHost = {
+    guard: groupGuard(),
+    pipes: new ScriptPipes(),
+    interpreter,
+    // Python would otherwise leave __pycache__ among the outputs, and hold back what it prints until its end.
+    environment: { ...process.env, PYTHONDONTWRITEBYTECODE: '1', PYTHONUNBUFFERED: '1' },
+  };
   return {
     name: 'workbench-runner',
     version,
     async initialize() {
-      const missing = await missingProgram(interpreter, process.env, process.cwd());
+      const missing = missingProgram(interpreter, process.env, process.cwd());
       // No reason not to start: scripts may name their own interpreters.
       if (missing !== undefined) console.error(`workbench-runner: ${interpreterMissing(missing)}`);
     },
@@ -29,7 +44,7 @@ export function runnerProgram(version: string, interpreter: Interpreter): Instan
       for (const [index, script] of params.scripts.entries()) {
         if (context.signal.aborted) break;
         const name = `script ${index + 1} of ${count}`;
-        const end = await runScript(script, index + 1, params, interpreter, guard, context).catch(notPlaced);
+        const end = await runScript(script, index + 1, params, host, context).catch(notPlaced);
         if (end instanceof ScriptNotPlaced) {
           const message = `${name} could not be placed: ${end.message}`;
           // Before the first script nobody but the host can have spoilt the directory; later it was a script.
@@ -41,7 +56,7 @@ export function runnerProgram(version: string, interpreter: Interpreter): Instan
       return { status: 'OK' };
     },
     async shutdown() {
-      guard.close();
+      host.guard.close();
     },
   };
 }
@@ -56,29 +71,22 @@ async function runScript(
   sourcePath: string,
   scriptNumber: number,
   { workingDirectory, environment: jobEnvironment }: ExecuteBatchJobParams,
-  interpreter: Interpreter,
-  guard: GroupGuard,
+  host: RunnerHost,
   context: JobContext,
 ): Promise<ScriptEnd> {
-  const environment = {
-    ...process.env,
-    // Python would otherwise leave __pycache__ among the outputs, and hold back what it prints until its end.
-    PYTHONDONTWRITEBYTECODE: '1',
-    PYTHONUNBUFFERED: '1',
-    ...jobEnvironment,
-  };
-  const script = await placeScript(sourcePath, scriptNumber, workingDirectory, interpreter);
+  const environment = { ...host.environment, ...jobEnvironment };
+  const script = placeScript(sourcePath, scriptNumber, workingDirectory, host.interpreter);
   try {
-    const { command, args } = script.ownInterpreter ?? withGlobals(interpreter);
-    const missing = await missingProgram({ command, args }, environment, workingDirectory);
+    const { command, args } = script.ownInterpreter ?? withGlobals(host.interpreter);
+    const missing = missingProgram({ command, args }, environment, workingDirectory);
     if (missing !== undefined) throw new RpcError(RPC_ERROR.JOB_FAILED, interpreterMissing(missing));
     const run: ScriptCommand = { command, args: [...args, script.path], workingDirectory, environment };
-    return await runScriptProcess(run, guard, context).catch((error: NodeJS.ErrnoException) => {
+    return await runScriptProcess(run, host, context).catch((error: NodeJS.ErrnoException) => {
       if (error.syscall?.startsWith('spawn') !== true) throw error;
       throw new RpcError(RPC_ERROR.JOB_FAILED, `${command} could not be started: ${error.message}`);
     });
   } finally {
-    await script.remove(context.log);
+    script.remove(context.log);
   }
 }
 

@@ -241,6 +241,28 @@ describe('workbench-runner --interpreter node', () => {
     process.kill(Number(await folder.read('daemon.pid')), 'SIGKILL');
   });
 
+  it('keeps what a daemon prints late out of the next job', async () => {
+    const first = await layOut({
+      scripts: [
+        `#!/bin/sh
+trap '' PIPE
+setsid sh -c 'touch up; until [ -e next ]; do sleep 0.01; done; echo late; echo late >&2; touch printed' &
+until [ -e up ]; do sleep 0.01; done; echo first`,
+      ],
+    });
+    expect(await runner.host.executeBatchJob(first.params)).toEqual({ status: 'OK' });
+    const second = await layOut({
+      environment: { FIRST: first.params.workingDirectory },
+      scripts: [
+        '#!/bin/sh\ntouch "$FIRST/next"; until [ -e "$FIRST/printed" ]; do sleep 0.01; done; echo second',
+      ],
+    });
+    expect(await runner.host.executeBatchJob(second.params)).toEqual({ status: 'OK' });
+    expect(printedBy(first)).toBe('first\n');
+    expect(printedBy(second)).toBe('second\n');
+    expect(runner.printed('stderr')).not.toContain('late');
+  });
+
   it('cancels a script, with what it started, and runs the next job', async () => {
     const folder = await layOut({
       scripts: ['#!/bin/sh\nsleep 1000 & echo $$ $! > pids; echo ready; wait', 'println("never")'],

@@ -1,13 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { closeSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { JobContext } from '@workbench-hub/shared/instance-protocol/program';
 import type { GroupGuard } from './group-guard.js';
 import { askGroupToEnd, GROUP_SPAWN_OPTIONS, killGroup } from './process-group.js';
-import { openPipes, type ScriptPipe } from './script-pipes.js';
+import type { ScriptPipe, ScriptPipes } from './script-pipes.js';
 
 /** How long a canceled script may take to end by itself after SIGTERM. */
 const GRACE_MS = 2_000;
@@ -16,6 +14,12 @@ const DRAIN_SILENCE_MS = 500;
 
 /** In so short a time the system does not give as many ids to processes as there are. */
 const IDS_LAST_MS = 10_000;
+
+/** What the scripts of a runner have in common. */
+export interface ScriptHost {
+  readonly guard: GroupGuard;
+  readonly pipes: ScriptPipes;
+}
 
 export interface ScriptCommand {
   command: string;
@@ -35,35 +39,34 @@ export interface ScriptEnd {
  */
 export async function runScriptProcess(
   run: ScriptCommand,
-  guard: GroupGuard,
+  { guard, pipes }: ScriptHost,
   { signal, output, log }: JobContext,
 ): Promise<ScriptEnd> {
   const startedAtMs = performance.now();
-  const pipes = await openPipes(['stdout', 'stderr']);
-  const child = startChild(run, pipes);
-  const [stdout, stderr] = pipes ? pipes.map(({ readable }) => readable) : [child.stdout, child.stderr];
+  const opened = await pipes.open(2);
+  const child = startChild(run, opened);
+  const [stdout, stderr] = opened ? opened.map(({ readable }) => readable) : [child.stdout, child.stderr];
   if (!stdout || !stderr) throw new Error('a script was started without its output');
-  const exited = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+  const exited = new Promise<ScriptEnd>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (exitCode, signalName) => resolve({ exitCode, signal: signalName }));
+  });
   const pid = child.pid;
   if (pid === undefined) {
-    stdout.destroy();
-    stderr.destroy();
+    giveUp(opened);
     await exited; // rejects with what the start failed with
     throw new Error(`${run.command} did not start`);
   }
 
   guard.watch(pid);
-  const graceOver = new AbortController();
+  let isOver = false;
+  let grace: NodeJS.Timeout | undefined;
+  const notEnded = (error: Error) => log(`a canceled script could not be ended: ${error.message}`);
   const cancel = async (): Promise<void> => {
     await askGroupToEnd(pid);
-    await delay(GRACE_MS, undefined, { signal: graceOver.signal });
-    await killGroup(pid);
+    if (!isOver) grace = setTimeout(() => void killGroup(pid).catch(notEnded), GRACE_MS);
   };
-  const onAbort = (): void => {
-    cancel().catch((error: Error) => {
-      if (!graceOver.signal.aborted) log(`a canceled script could not be ended: ${error.message}`);
-    });
-  };
+  const onAbort = () => void cancel().catch(notEnded);
   const relays = [
     relay(stdout, (text) => output('stdout', text)),
     relay(stderr, (text) => output('stderr', text)),
@@ -71,14 +74,16 @@ export async function runScriptProcess(
   try {
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
-    const [exitCode, signalName] = await exited;
+    const end = await exited;
     await killGroup(pid, { isYoung: performance.now() - startedAtMs < IDS_LAST_MS });
     await Promise.all(relays.map((each) => each.drain()));
-    return { exitCode, signal: signalName };
+    return end;
   } finally {
+    isOver = true;
     signal.removeEventListener('abort', onAbort);
-    graceOver.abort();
+    clearTimeout(grace);
     guard.watch(undefined);
+    for (const pipe of opened ?? []) pipe.release();
   }
 }
 
@@ -95,11 +100,19 @@ function startChild(
       ...GROUP_SPAWN_OPTIONS,
     });
   } catch (error) {
-    for (const { readable } of pipes ?? []) readable.destroy();
+    giveUp(pipes);
     throw error;
   } finally {
     // A pipe ends when no process holds it for writing any more, so the runner must not.
     for (const { writeFd } of pipes ?? []) closeSync(writeFd);
+  }
+}
+
+/** Of a script that did not start. */
+function giveUp(pipes: ScriptPipe[] | undefined): void {
+  for (const pipe of pipes ?? []) {
+    pipe.readable.destroy();
+    pipe.release();
   }
 }
 
@@ -116,46 +129,40 @@ function relay(stream: Readable, send: (text: string) => Promise<void>): Relay {
   const decoder = new StringDecoder('utf8');
   let pieces = 0;
   let sending = false;
-  let givenUp = false;
-  const sendText = async (text: string): Promise<void> => {
+  stream.on('data', (chunk: Buffer) => {
+    pieces++;
+    const text = decoder.write(chunk);
     if (text === '') return;
     sending = true;
-    await send(text);
-    sending = false;
-  };
-  const ended = (async () => {
-    try {
-      for await (const chunk of stream) {
-        pieces++;
-        await sendText(decoder.write(chunk as Buffer));
-      }
-    } catch (error) {
-      if (!givenUp) throw error;
-    }
-    await sendText(decoder.end());
-  })();
+    stream.pause();
+    const sent = () => {
+      sending = false;
+      stream.resume();
+    };
+    send(text).then(sent, (error: Error) => void stream.destroy(error));
+  });
+  const ended = new Promise<void>((resolve, reject) => {
+    stream.once('error', reject);
+    stream.once('close', () => {
+      const rest = decoder.end();
+      if (rest === '') resolve();
+      else send(rest).then(resolve, reject);
+    });
+  });
   // It is awaited in drain(), perhaps much later.
   ended.catch(() => undefined);
 
   return {
     async drain() {
-      const silence = new AbortController();
-      const giveUpWhenSilent = async (): Promise<void> => {
-        for (let seen = -1; seen !== pieces || sending; ) {
-          seen = pieces;
-          await delay(DRAIN_SILENCE_MS, undefined, { signal: silence.signal });
-        }
-        givenUp = true;
-        stream.destroy();
-      };
-      const watching = giveUpWhenSilent().catch((error: Error) => {
-        if (error.name !== 'AbortError') throw error;
-      });
+      let seen = pieces;
+      const watching = setInterval(() => {
+        if (seen === pieces && !sending) stream.destroy();
+        seen = pieces;
+      }, DRAIN_SILENCE_MS);
       try {
         await ended;
       } finally {
-        silence.abort();
-        await watching;
+        clearInterval(watching);
       }
     },
   };
