@@ -102,6 +102,11 @@ export const INSTANCE_LIFE: readonly InstanceStep[] = [
   },
 ];
 
+/** The table by what happens. */
+const STEPS_ON: ReadonlyMap<Happening, readonly InstanceStep[]> = new Map(
+  INSTANCE_LIFE.map(({ on }) => [on, INSTANCE_LIFE.filter((step) => step.on === on)]),
+);
+
 /** Who or what makes it happen, in words. */
 export const HAPPENS_BY: Readonly<Record<Happening, string>> = {
   start: 'operator, or start of the agent (autostart)',
@@ -167,12 +172,9 @@ export function advance(life: InstanceLife, event: LifeEvent): Advance {
   if (event.type === 'REST' || event.type === 'REST_OVER') {
     return { life: { ...life, resting: event.type === 'REST' }, step: 'NOTHING', known: true };
   }
-  const happening = happeningOf(event);
-  const found = INSTANCE_LIFE.find(
-    ({ on, from, when }) =>
-      on === happening &&
-      from.includes(life.phase) &&
-      (when === undefined || CONDITIONS[when](counted(life, event))),
+  const found = STEPS_ON.get(happeningOf(event))?.find(
+    ({ from, when }) =>
+      from.includes(life.phase) && (when === undefined || CONDITIONS[when](counted(life, event))),
   );
   const noted = note(life, event, found !== undefined);
   if (!found) return { life: noted, step: 'NOTHING', known: false };

@@ -1,6 +1,6 @@
 /** A file of JSON lines that is only added to. What is written in one turn of the event loop goes to disk in one write;
  *  it is there when the process ends, whatever ends it, but not necessarily after a loss of power. */
-import { fstatSync } from 'node:fs';
+import { fstatSync, writeSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
@@ -133,11 +133,11 @@ export class Journal {
     this.#lines = [];
     this.#waiting = [];
     try {
-      // Somebody took it away: what is written to it would be lost with this process. (What the system knows of an open
-      // file it says at once; asking beside this thread would cost more than the write.)
+      // Somebody took it away: what is written to it would be lost with this process.
       if (this.#file && fstatSync(this.#file.fd).nlink === 0) await this.#compact();
       const bytes = Buffer.from(`${this.#torn ? '\n' : ''}${lines.join('\n')}\n`);
-      await this.#file?.appendFile(bytes);
+      // Without a sync it is a copy into the memory of the system: to wake another thread for it would cost more.
+      if (this.#file) writeWhole(this.#file.fd, bytes);
       this.#torn = false;
       this.#sizeBytes += bytes.length;
       const tooLong = this.#sizeBytes > Math.max(this.#compactAtBytes, this.#compactedBytes * 4);
@@ -170,4 +170,8 @@ export class Journal {
     this.#torn = this.#incomplete = false;
     this.#compactedBytes = this.#sizeBytes = Buffer.byteLength(text);
   }
+}
+
+function writeWhole(fd: number, bytes: Buffer): void {
+  for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written);
 }

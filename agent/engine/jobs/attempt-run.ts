@@ -26,7 +26,10 @@ export class AttemptRun {
   readonly traceContext: string | undefined;
   /** Of its scripts' output; null while nothing keeps it. */
   taskLog: TaskLog | null = null;
-  readonly #abort = new AbortController();
+  /** Made when somebody asks for its signal: most attempts end by themselves, and wait for nothing but their program. */
+  #abort: AbortController | null = null;
+  /** Has the program end its job, while it works on it. */
+  #cancelCall: (() => void) | null = null;
   #endReason: EndReason | null = null;
   #phase: AttemptPhase = targetOf(ATTEMPT_LIFE.begin);
 
@@ -53,6 +56,10 @@ export class AttemptRun {
 
   /** Aborted when the attempt is to end. */
   get signal(): AbortSignal {
+    if (this.#abort === null) {
+      this.#abort = new AbortController();
+      if (this.#endReason !== null) this.#abort.abort(toEnd());
+    }
     return this.#abort.signal;
   }
 
@@ -61,7 +68,8 @@ export class AttemptRun {
   end(reason: EndReason): boolean {
     if (!this.#take(STEP_OF[reason])) return false;
     this.#endReason = reason;
-    this.#abort.abort(new JobCanceled('the attempt is to end'));
+    this.#abort?.abort(toEnd());
+    this.#cancelCall?.();
     return true;
   }
 
@@ -73,11 +81,10 @@ export class AttemptRun {
 
   /** Calls the program, and has it cancel the job when the attempt is to end. Settles as the call does. */
   async call<T>(runtime: Runtime, start: (program: Program) => Promise<T>): Promise<T> {
-    this.signal.throwIfAborted();
-    const onAbort = () => this.claim.cancel(this.ref.taskId);
+    if (this.#endReason !== null) throw toEnd();
+    this.#cancelCall = () => this.claim.cancel(this.ref.taskId);
     const timer =
       this.timeLimitMs === null ? null : runtime.timers.after(this.timeLimitMs, () => this.end('TIME_LIMIT'));
-    this.signal.addEventListener('abort', onAbort, { once: true });
     try {
       const result = await start(this.claim.program);
       this.#take('worked');
@@ -87,7 +94,7 @@ export class AttemptRun {
       if (error instanceof ProgramLost) await aborted(this.claim.lost);
       throw error;
     } finally {
-      this.signal.removeEventListener('abort', onAbort);
+      this.#cancelCall = null;
       timer?.cancel();
     }
   }
@@ -123,6 +130,10 @@ export class AttemptRun {
         return { outcome: 'RETURNED', message: 'the agent is stopping' };
     }
   }
+}
+
+function toEnd(): JobCanceled {
+  return new JobCanceled('the attempt is to end');
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
