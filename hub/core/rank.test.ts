@@ -7,6 +7,7 @@ import {
   type IdleInstance,
   type Pairing,
   pair,
+  suitableKinds,
   type WaitingTask,
 } from './rank.js';
 
@@ -23,13 +24,26 @@ function task(taskId: string, sequence: number, rest: Partial<WaitingTask> & { l
 
 function idle(id: string, rest: Partial<IdleInstance> & { labels?: string[]; version?: string } = {}) {
   const { labels = [], version = '9.1.0', ...given } = rest;
+  const profile = { id, version, revision: '1', labels };
   return {
-    profile: { id, version, revision: '1', labels },
+    profile,
+    kind: profile,
     agentId: 'agent-1',
     busyOnAgent: 0,
     idleSinceMs: 0,
     ...given,
   };
+}
+
+/** Those of the same requirement are a group. */
+function pairTasks(tasks: readonly WaitingTask[], instances: readonly IdleInstance[]): Pairing[] {
+  const kinds = instances.map(({ kind }) => kind);
+  const keys = [...new Set(tasks.map((waiting) => waiting.requirementKey))];
+  const groups = keys.map((key) => ({
+    suitable: suitableKinds(requirementOfKey(key), kinds),
+    heads: tasks.filter((waiting) => waiting.requirementKey === key).sort(compareWaiting),
+  }));
+  return pair(groups, instances);
 }
 
 const named = (pairings: readonly Pairing[]) =>
@@ -53,7 +67,7 @@ describe('order of waiting tasks', () => {
 
   it('gives the only instance to the task that comes first', () => {
     const tasks = [task('b', 2), task('a', 1), task('urgent', 3, { priorityRank: 1 })];
-    expect(named(pair(tasks, [idle('sim-1')]))).toEqual(['urgent on sim-1']);
+    expect(named(pairTasks(tasks, [idle('sim-1')]))).toEqual(['urgent on sim-1']);
   });
 });
 
@@ -64,7 +78,7 @@ describe('choice among idle instances', () => {
       idle('fewest', { labels: ['GEARS', 'linux'], idleSinceMs: 99, busyOnAgent: 5, agentId: 'agent-2' }),
       idle('none', { labels: ['linux'] }),
     ];
-    expect(named(pair([task('a', 1, { labels: ['gears'] })], instances))).toEqual(['a on fewest']);
+    expect(named(pairTasks([task('a', 1, { labels: ['gears'] })], instances))).toEqual(['a on fewest']);
   });
 
   it('then takes the one on the least busy agent', () => {
@@ -72,12 +86,12 @@ describe('choice among idle instances', () => {
       idle('on busy agent', { busyOnAgent: 2, idleSinceMs: 0 }),
       idle('on idle agent', { busyOnAgent: 1, idleSinceMs: 99, agentId: 'agent-2' }),
     ];
-    expect(named(pair([task('a', 1)], instances))).toEqual(['a on on idle agent']);
+    expect(named(pairTasks([task('a', 1)], instances))).toEqual(['a on on idle agent']);
   });
 
   it('then takes the one that has been idle for longest', () => {
     const instances = [idle('short', { idleSinceMs: 50 }), idle('long', { idleSinceMs: 10 })];
-    expect(named(pair([task('a', 1)], instances))).toEqual(['a on long']);
+    expect(named(pairTasks([task('a', 1)], instances))).toEqual(['a on long']);
   });
 
   it('counts what it gives out itself as work of the agent', () => {
@@ -86,7 +100,7 @@ describe('choice among idle instances', () => {
       idle('a2', { agentId: 'a', idleSinceMs: 2 }),
       idle('b1', { agentId: 'b', idleSinceMs: 3 }),
     ];
-    expect(named(pair([task('first', 1), task('second', 2)], instances))).toEqual([
+    expect(named(pairTasks([task('first', 1), task('second', 2)], instances))).toEqual([
       'first on a1',
       'second on b1',
     ]);
@@ -99,12 +113,12 @@ describe('choice among idle instances', () => {
       task('gpu', 2, { labels: ['gpu'] }),
       task('any', 3),
     ];
-    expect(named(pair(tasks, [idle('sim-1')]))).toEqual(['any on sim-1']);
+    expect(named(pairTasks(tasks, [idle('sim-1')]))).toEqual(['any on sim-1']);
   });
 
   it('pairs nothing without tasks or without instances', () => {
-    expect(pair([], [idle('sim-1')])).toEqual([]);
-    expect(pair([task('a', 1)], [])).toEqual([]);
+    expect(pairTasks([], [idle('sim-1')])).toEqual([]);
+    expect(pairTasks([task('a', 1)], [])).toEqual([]);
   });
 });
 
@@ -114,8 +128,12 @@ it('counts the idle instances that fit', () => {
     idle('b', { version: '8.4' }),
     idle('c', { version: '9.2' }),
   ];
-  expect(countFitting({ version: '9.*', labels: [] }, instances)).toBe(2);
-  expect(countFitting({ version: null, labels: ['gpu'] }, instances)).toBe(0);
+  const count = (version: string | null, labels: string[]) => {
+    const kinds = instances.map(({ kind }) => kind);
+    return countFitting(suitableKinds({ version, labels }, kinds), instances);
+  };
+  expect(count('9.*', [])).toBe(2);
+  expect(count(null, ['gpu'])).toBe(0);
 });
 
 describe('whatever waits and whatever is idle', () => {
@@ -162,7 +180,7 @@ describe('whatever waits and whatever is idle', () => {
     let unpaired = 0;
     for (let seed = 1; seed <= 2000; seed++) {
       const { tasks, instances } = situation(seed);
-      const pairings = pair(tasks, instances);
+      const pairings = pairTasks(tasks, instances);
       expect(new Set(pairings.map(({ instance }) => instance)).size, `seed ${seed}`).toBe(pairings.length);
 
       const free = new Set<IdleInstance>(instances);

@@ -1,5 +1,5 @@
 /** Which waiting task goes to which idle instance (decisions 3, "Order"). */
-import { type Requirement, requirementOfKey } from '@workbench-hub/shared/domain/classifier';
+import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import { fits, surplusLabels } from '@workbench-hub/shared/domain/matching';
 
@@ -13,12 +13,27 @@ export interface WaitingTask {
   readonly sequence: number;
 }
 
+/** What matching looks at in an instance; one object for all instances that are alike in it. */
+export type InstanceKind = Pick<InstanceProfile, 'version' | 'labels'>;
+
 export interface IdleInstance {
   readonly profile: InstanceProfile;
+  readonly kind: InstanceKind;
   readonly agentId: string;
   /** How many instances of the same agent are working. */
   readonly busyOnAgent: number;
   readonly idleSinceMs: number;
+}
+
+/** The kinds that satisfy a requirement, each with the number of labels that it has in excess: the fewer, the less is
+ *  wasted on it. */
+export type SuitableKinds = ReadonlyMap<InstanceKind, number>;
+
+/** Tasks that require the same. */
+export interface WaitingGroup {
+  readonly suitable: SuitableKinds;
+  /** Its first tasks, in order: at least as many as {@link countFitting} says could begin, if so many wait. */
+  readonly heads: readonly WaitingTask[];
 }
 
 export interface Pairing {
@@ -31,39 +46,70 @@ export function compareWaiting(a: WaitingTask, b: WaitingTask): number {
   return a.priorityRank - b.priorityRank || a.sequence - b.sequence;
 }
 
+export function suitableKinds(requirement: Requirement, kinds: Iterable<InstanceKind>): SuitableKinds {
+  const suitable = new Map<InstanceKind, number>();
+  for (const kind of kinds) {
+    if (fits(requirement, kind)) suitable.set(kind, surplusLabels(requirement, kind));
+  }
+  return suitable;
+}
+
+/** How many of the idle instances are of these kinds. */
+export function countFitting(suitable: SuitableKinds, idle: readonly IdleInstance[]): number {
+  let count = 0;
+  for (const { kind } of idle) if (suitable.has(kind)) count++;
+  return count;
+}
+
 /**
  * Gives each task, best first, the instance that suits it best, each instance at most once. Tasks for which no
  * instance is left stay unpaired.
  */
-export function pair(tasks: readonly WaitingTask[], idle: readonly IdleInstance[]): Pairing[] {
+export function pair(groups: readonly WaitingGroup[], idle: readonly IdleInstance[]): Pairing[] {
   const free = new Set(idle);
   const newlyBusy = new Map<string, number>();
-  const busy = ({ agentId, busyOnAgent }: IdleInstance) => busyOnAgent + (newlyBusy.get(agentId) ?? 0);
   const pairings: Pairing[] = [];
+  const left = groups.map(({ suitable, heads }) => ({ suitable, heads, next: 0 }));
 
-  for (const task of [...tasks].sort(compareWaiting)) {
-    if (free.size === 0) break;
-    const requirement = requirementOfKey(task.requirementKey);
-    let best: { instance: IdleInstance; surplus: number } | undefined;
-    for (const instance of free) {
-      if (!fits(requirement, instance.profile)) continue;
-      const surplus = surplusLabels(requirement, instance.profile);
-      const order = best
-        ? surplus - best.surplus ||
-          busy(instance) - busy(best.instance) ||
-          instance.idleSinceMs - best.instance.idleSinceMs
-        : -1;
-      if (order < 0) best = { instance, surplus };
+  while (free.size > 0) {
+    let best: { task: WaitingTask; of: (typeof left)[number] } | undefined;
+    for (const of of left) {
+      const task = of.heads[of.next];
+      if (!task || (best && compareWaiting(best.task, task) < 0)) continue;
+      if (anySuits(of.suitable, free)) best = { task, of };
     }
-    if (!best) continue;
-    free.delete(best.instance);
-    newlyBusy.set(best.instance.agentId, (newlyBusy.get(best.instance.agentId) ?? 0) + 1);
-    pairings.push({ task, instance: best.instance });
+    if (!best) break;
+    best.of.next++;
+    const instance = mostSuitable(best.of.suitable, free, newlyBusy);
+    free.delete(instance);
+    newlyBusy.set(instance.agentId, (newlyBusy.get(instance.agentId) ?? 0) + 1);
+    pairings.push({ task: best.task, instance });
   }
   return pairings;
 }
 
-/** How many of the idle instances satisfy the requirement. */
-export function countFitting(requirement: Requirement, idle: readonly IdleInstance[]): number {
-  return idle.reduce((count, { profile }) => count + (fits(requirement, profile) ? 1 : 0), 0);
+function anySuits(suitable: SuitableKinds, free: ReadonlySet<IdleInstance>): boolean {
+  for (const { kind } of free) if (suitable.has(kind)) return true;
+  return false;
+}
+
+/** The one with the fewest labels in excess, then on the least busy agent, then idle for longest. One of them suits. */
+function mostSuitable(
+  suitable: SuitableKinds,
+  free: ReadonlySet<IdleInstance>,
+  newlyBusy: ReadonlyMap<string, number>,
+): IdleInstance {
+  const busy = ({ agentId, busyOnAgent }: IdleInstance) => busyOnAgent + (newlyBusy.get(agentId) ?? 0);
+  let best: { instance: IdleInstance; surplus: number } | undefined;
+  for (const instance of free) {
+    const surplus = suitable.get(instance.kind);
+    if (surplus === undefined) continue;
+    const order = best
+      ? surplus - best.surplus ||
+        busy(instance) - busy(best.instance) ||
+        instance.idleSinceMs - best.instance.idleSinceMs
+      : -1;
+    if (order < 0) best = { instance, surplus };
+  }
+  return (best as { instance: IdleInstance }).instance;
 }

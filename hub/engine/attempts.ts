@@ -34,8 +34,8 @@ export interface AttemptsOptions {
   readonly log: Logger;
   readonly metrics: TaskMetrics;
   readonly traces: TaskTraces;
-  /** The task waits again in this group. */
-  readonly onWaiting: (requirementKey: string) => void;
+  /** A task of this group waits again. */
+  readonly onReturned: (requirementKey: string) => void;
   /** The task has finished: how long it took is a measure for others of its kind. */
   readonly onFinished: (task: Task, endedAtMs: number) => void;
 }
@@ -136,7 +136,7 @@ export class Attempts {
     consequence: Consequence,
     stored: readonly NamedFileRef[] = [],
   ): Promise<boolean> {
-    const { queue, storage, results, output, clock, log, traces, onWaiting, onFinished } = this.#options;
+    const { queue, storage, results, output, clock, log, traces, onReturned, onFinished } = this.#options;
     this.lookUp(task.id);
     if (consequence.kind === 'END') {
       const endedAtMs = clock.nowMs();
@@ -166,7 +166,7 @@ export class Attempts {
     log.info({ ...ref, requestId: task.requestId, loss: consequence.loss }, 'task is given out again');
     traces.released(task, ref, consequence.loss, clock.nowMs());
     output.forget(task.id);
-    onWaiting(requirementKey(task.requirement));
+    onReturned(requirementKey(task.requirement));
     return true;
   }
 }

@@ -1,5 +1,6 @@
 /** The engine: every moving part of the hub over the ports of core, wired together. The hub puts adapters around it,
  *  a simulation drives it by itself. */
+import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { RetryLimits } from '../core/claims.js';
@@ -42,6 +43,8 @@ export interface EngineOptions {
   readonly limits: RetryLimits;
   readonly keepEndedForMs: number;
   readonly defaultVersion: string | null;
+  /** How many first tasks of a group are read at a time. */
+  readonly headsOfGroup?: number;
   /** Removes what has expired of sessions and the like. */
   readonly sweepAccounts?: () => Promise<void>;
   readonly metrics?: TaskMetrics;
@@ -78,7 +81,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const results = new Results(timers);
   const storage = new Storage({ names, files, clock, settings: options.storage });
   const output = new TaskOutput();
-  const onWaiting = (requirementKey: string) => scheduler.announce(requirementKey);
+  const onReturned = (requirementKey: string) => scheduler.returned(requirementKey);
   const shutdown = new ShutdownPreparation(clock, (initiated) =>
     initiated ? scheduler.pause() : scheduler.resume(),
   );
@@ -95,7 +98,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     log,
     metrics,
     traces,
-    onWaiting,
+    onReturned,
     onFinished: (task, endedAtMs) => explanations.measured(task, endedAtMs),
   });
   const leases = new Leases({
@@ -129,6 +132,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     instances,
     runtime,
     log,
+    headsOfGroup: options.headsOfGroup,
     assign: (task) => agents.assign(task),
     onBegun: (claimed, startedAtMs) => {
       const { ref, task } = claimed;
@@ -139,8 +143,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       traces.givenBack(task);
       queue
         .release([{ ref: task.ref, loss: 'RETURN' }])
-        .then(() => queue.waitingGroups())
-        .then((groups) => groups.forEach(onWaiting))
+        .then(() => onReturned(requirementKey(task.task.requirement)))
         .catch((error: unknown) => log.error({ err: error, ...task.ref }, 'a task could not be put back'));
     },
   });
@@ -157,7 +160,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     explanations,
     metrics,
     traces,
-    onWaiting,
+    onWaiting: (task) => scheduler.announce(task),
+    onWithdrawn: (requirementKey, taskId) => scheduler.withdrawn(requirementKey, taskId),
     defaultVersion,
   });
   const sweeper = new Sweeper({

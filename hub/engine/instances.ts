@@ -1,15 +1,13 @@
 /** What the hub knows of agents and their instances right now: one entry each, changed by what agents report. */
 import type { InstanceReport } from '@workbench-hub/shared/agent-protocol/messages';
-import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { AgentStatus, InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
 import { mayTake, targetOf } from '@workbench-hub/shared/domain/life';
-import { fits } from '@workbench-hub/shared/domain/matching';
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { AGENT_LIFE, type AgentState, type AgentStep } from '../core/agent-life.js';
 import type { AgentRecord } from '../core/ports/agent-store.js';
-import type { IdleInstance } from '../core/rank.js';
+import type { IdleInstance, InstanceKind } from '../core/rank.js';
 
 /** An instance as the interface shows it. */
 export interface InstanceView {
@@ -35,6 +33,7 @@ export interface AgentView {
 
 interface Instance {
   profile: InstanceProfile;
+  kind: InstanceKind;
   agentId: string;
   status: InstanceStatus;
   startedAtMs: number | null;
@@ -66,9 +65,9 @@ export class Instances {
   readonly #agents = new Map<string, Agent>();
   readonly #instances = new Map<string, Instance>();
   #lastLossMs: number;
-  #profilesVersion = 0;
-  /** Of the known instances, one for each version and set of labels. */
-  #kinds: InstanceProfile[] | undefined;
+  /** Of the known instances, with how many there are of each. */
+  readonly #kinds = new Map<string, { readonly kind: InstanceKind; count: number }>();
+  #kindsVersion = 0;
 
   constructor(clock: Clock, log: Logger) {
     this.#clock = clock;
@@ -82,17 +81,14 @@ export class Instances {
     return this.#lastLossMs;
   }
 
-  /** Rises whenever an instance becomes known, is forgotten, or changes its version or labels. */
-  get profilesVersion(): number {
-    return this.#profilesVersion;
+  /** Rises whenever the first instance of a kind becomes known, or the last one is forgotten. */
+  get kindsVersion(): number {
+    return this.#kindsVersion;
   }
 
-  /** Whether any known instance, up or not, satisfies this. */
-  anyFits(requirement: Requirement): boolean {
-    this.#kinds ??= [
-      ...new Map([...this.#instances.values()].map(({ profile }) => [kindOf(profile), profile])).values(),
-    ];
-    return this.#kinds.some((profile) => fits(requirement, profile));
+  /** Of the known instances, up or not. */
+  get kinds(): InstanceKind[] {
+    return [...this.#kinds.values()].map(({ kind }) => kind);
   }
 
   /** Takes what was remembered; those agents are away until they come. */
@@ -232,8 +228,8 @@ export class Instances {
         if (instance.attempt) busyOnAgent++;
         else if (instance.status === 'UP' && !instance.resting) free.push(instance);
       }
-      for (const { profile, idleSinceMs } of free)
-        idle.push({ profile, agentId: agent.id, busyOnAgent, idleSinceMs });
+      for (const { profile, kind, idleSinceMs } of free)
+        idle.push({ profile, kind, agentId: agent.id, busyOnAgent, idleSinceMs });
     }
     return idle;
   }
@@ -271,9 +267,13 @@ export class Instances {
 
   #add(agent: Agent, profile: InstanceProfile, status: InstanceStatus, startedAtMs: number | null): void {
     const former = this.#instances.get(profile.id);
-    if (former) this.#agents.get(former.agentId)?.instances.delete(profile.id);
+    if (former) {
+      this.#agents.get(former.agentId)?.instances.delete(profile.id);
+      this.#countDown(former);
+    }
     const instance: Instance = {
       profile,
+      kind: this.#countUp(profile),
       agentId: agent.id,
       status,
       startedAtMs,
@@ -283,7 +283,6 @@ export class Instances {
     };
     agent.instances.set(profile.id, instance);
     this.#instances.set(profile.id, instance);
-    this.#profilesChanged();
   }
 
   /** Whether the agent held an instance that is not among these any more, as it was. */
@@ -294,14 +293,32 @@ export class Instances {
   }
 
   #forgetInstances(agentId: string): void {
-    for (const instanceId of this.#agents.get(agentId)?.instances.keys() ?? [])
+    for (const [instanceId, instance] of this.#agents.get(agentId)?.instances ?? []) {
       this.#instances.delete(instanceId);
-    this.#profilesChanged();
+      this.#countDown(instance);
+    }
   }
 
-  #profilesChanged(): void {
-    this.#profilesVersion++;
-    this.#kinds = undefined;
+  #countUp(profile: InstanceProfile): InstanceKind {
+    const key = kindOf(profile);
+    const known = this.#kinds.get(key);
+    if (known) {
+      known.count++;
+      return known.kind;
+    }
+    const { version, labels } = profile;
+    const kind = { version, labels };
+    this.#kinds.set(key, { kind, count: 1 });
+    this.#kindsVersion++;
+    return kind;
+  }
+
+  #countDown({ profile }: Instance): void {
+    const key = kindOf(profile);
+    const known = this.#kinds.get(key);
+    if (!known || --known.count > 0) return;
+    this.#kinds.delete(key);
+    this.#kindsVersion++;
   }
 
   #startedAt({ upForMs }: InstanceReport): number | null {

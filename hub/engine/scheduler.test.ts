@@ -1,43 +1,102 @@
-/** When the scheduler may look at the queue; what it gives out is tried with the whole engine (test/engine). */
+/** When the scheduler looks at the queue; what it gives out is tried with the whole engine (test/engine). */
 import { setImmediate as turn } from 'node:timers/promises';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe, expect, it } from 'vitest';
-import type { TaskQueue } from '../core/ports/task-store.js';
+import type { Claim, ClaimedTask, TaskQueue } from '../core/ports/task-store.js';
+import { compareWaiting, type WaitingTask } from '../core/rank.js';
 import type { Instances } from './instances.js';
 import { Scheduler } from './scheduler.js';
 
-/** One group waits, and one instance is idle: a scheduler that may look does so. */
-function schedulerOverOneGroup({ known = true } = {}) {
+const ANYTHING = requirementKey({ version: null, labels: [] });
+
+function waiting(sequence: number, priorityRank = 2, key = ANYTHING): WaitingTask {
+  return { taskId: `t${sequence}`, requirementKey: key, priorityRank, sequence };
+}
+
+/** A scheduler over a queue in memory and as many idle instances as `setup.idle` says, which no task makes busy. */
+function schedulerOver({ known = true, idle = 1, waits = [] as WaitingTask[] } = {}) {
+  const setup = { idle, isFaulty: false, onLook: () => {} };
   let looks = 0;
-  const instances = { profilesVersion: 1, anyFits: () => known };
+  const given: string[] = [];
+  const asked: string[] = [];
+  const stored = [...waits];
   const profile = { id: 'sim-1', version: '1', revision: '', labels: [] };
+  const instances = { kindsVersion: 1, kinds: known ? [profile] : [] };
+  const instance = { profile, kind: profile, agentId: 'a', busyOnAgent: 0, idleSinceMs: 0 };
+  const queue: Partial<TaskQueue> = {
+    waitingGroups: async () => [...new Set(stored.map((task) => task.requirementKey))],
+    heads: async (groups) => {
+      looks++;
+      setup.onLook();
+      return groups.flatMap((group) =>
+        stored
+          .filter((task) => task.requirementKey === group.requirementKey)
+          .sort(compareWaiting)
+          .slice(0, group.limit),
+      );
+    },
+    claim: async (claims: readonly Claim[]) => {
+      if (setup.isFaulty) throw new Error('the disk is full');
+      return claims.flatMap(({ taskId }) => {
+        asked.push(taskId);
+        const at = stored.findIndex((task) => task.taskId === taskId);
+        if (at < 0) return [];
+        stored.splice(at, 1);
+        setup.idle--;
+        return [{ ref: { taskId, attempt: 1, instanceId: 'sim-1' }, agentId: 'a' } as ClaimedTask];
+      });
+    },
+  };
   const scheduler = new Scheduler({
-    queue: {
-      waitingGroups: async () => [requirementKey({ version: null, labels: [] })],
-      heads: async () => {
-        looks++;
-        return [];
-      },
-    } as unknown as TaskQueue,
+    queue: queue as TaskQueue,
     instances: {
-      get profilesVersion() {
-        return instances.profilesVersion;
+      get kindsVersion() {
+        return instances.kindsVersion;
       },
-      anyFits: () => instances.anyFits(),
-      idle: () => [{ profile, agentId: 'a', busyOnAgent: 0, idleSinceMs: 0 }],
+      get kinds() {
+        return instances.kinds;
+      },
+      idle: () => Array.from({ length: setup.idle }, () => ({ ...instance })),
+      occupy: () => true,
     } as unknown as Instances,
-    runtime: systemRuntime,
-    log: { debug: () => {} } as unknown as Logger,
-    assign: () => true,
+    runtime: { ...systemRuntime, timers: { ...systemRuntime.timers, after: () => ({ cancel: () => {} }) } },
+    log: { debug: () => {}, info: () => {}, error: () => {} } as unknown as Logger,
+    headsOfGroup: 4,
+    assign: ({ ref }) => {
+      given.push(ref.taskId);
+      return true;
+    },
     giveBack: () => {},
   });
+  const settled = async () => {
+    for (let turns = 0; turns < 10; turns++) await turn();
+  };
   return {
     scheduler,
     instances,
+    profile,
+    setup,
+    stored,
+    asked,
+    /** Puts a task into the queue, and says so. */
+    add: (task: WaitingTask) => {
+      stored.push(task);
+      scheduler.announce(task);
+    },
+    given: async () => {
+      await settled();
+      return given;
+    },
+    /** Makes so many instances idle. */
+    free: async (count: number) => {
+      setup.idle = count;
+      scheduler.wake();
+      await settled();
+    },
     looks: async () => {
-      for (let turns = 0; turns < 10; turns++) await turn();
+      await settled();
       return looks;
     },
   };
@@ -45,13 +104,13 @@ function schedulerOverOneGroup({ known = true } = {}) {
 
 describe('the scheduler looks at the queue', () => {
   it('when it starts', async () => {
-    const { scheduler, looks } = schedulerOverOneGroup();
+    const { scheduler, looks } = schedulerOver({ waits: [waiting(1)] });
     await scheduler.start();
     expect(await looks()).toBe(1);
   });
 
   it('not while it is paused, even when the pause came before the start', async () => {
-    const { scheduler, looks } = schedulerOverOneGroup();
+    const { scheduler, looks } = schedulerOver({ waits: [waiting(1)] });
     scheduler.pause();
     await scheduler.start();
     expect(await looks()).toBe(0);
@@ -60,7 +119,7 @@ describe('the scheduler looks at the queue', () => {
   });
 
   it('not any more when it was stopped, even when a pause ends after that', async () => {
-    const { scheduler, looks } = schedulerOverOneGroup();
+    const { scheduler, looks } = schedulerOver({ waits: [waiting(1)] });
     scheduler.pause();
     await scheduler.start();
     await scheduler.stop();
@@ -68,16 +127,126 @@ describe('the scheduler looks at the queue', () => {
     expect(await looks()).toBe(0);
   });
 
-  it('not for groups that no known instance fits, until instances have changed', async () => {
-    const { scheduler, instances, looks } = schedulerOverOneGroup({ known: false });
+  it('not for groups that no known instance fits, until kinds of instances have changed', async () => {
+    const { scheduler, instances, profile, add, looks, given } = schedulerOver({
+      known: false,
+      waits: [waiting(1)],
+    });
     await scheduler.start();
-    scheduler.announce(requirementKey({ version: '1', labels: [] }));
+    add(waiting(2, 2, requirementKey({ version: '1', labels: [] })));
     expect(await looks()).toBe(0);
-    instances.anyFits = () => true;
+    instances.kinds = [profile];
     scheduler.wake();
     expect(await looks()).toBe(0);
-    instances.profilesVersion++;
+    instances.kindsVersion++;
     scheduler.wake();
     expect(await looks()).toBe(1);
+    expect(await given()).toEqual(['t1']);
+  });
+
+  it('not for a task that is announced where nothing waits', async () => {
+    const { scheduler, add, looks, given } = schedulerOver();
+    await scheduler.start();
+    add(waiting(1));
+    expect(await given()).toEqual(['t1']);
+    expect(await looks()).toBe(0);
+  });
+
+  it('when a task was announced before the start, since older ones may wait', async () => {
+    const { scheduler, add, given } = schedulerOver({ waits: [waiting(1)] });
+    add(waiting(2));
+    await scheduler.start();
+    expect(await given()).toEqual(['t1']);
+  });
+
+  it('once for as many tasks as it reads at a time', async () => {
+    const tasks = Array.from({ length: 8 }, (_, at) => waiting(at));
+    const { scheduler, free, looks, given } = schedulerOver({ waits: tasks });
+    await scheduler.start();
+    expect(await given()).toEqual(['t0']);
+    for (let round = 0; round < 3; round++) await free(1);
+    expect(await given()).toHaveLength(4);
+    expect(await looks()).toBe(1);
+    for (let round = 0; round < 4; round++) await free(1);
+    expect(await given()).toEqual(tasks.map(({ taskId }) => taskId));
+    expect(await looks()).toBe(2);
+  });
+
+  it('anew when something was announced while it looked', async () => {
+    const { scheduler, setup, add, looks, given } = schedulerOver({ waits: [waiting(1)] });
+    setup.onLook = () => {
+      setup.onLook = () => {};
+      add(waiting(2, 0));
+    };
+    await scheduler.start();
+    expect(await given()).toEqual(['t2']);
+    expect(await looks()).toBe(2);
+  });
+});
+
+describe('the best task is given out first', () => {
+  const backlog = () => Array.from({ length: 20 }, (_, at) => waiting(at));
+
+  it('also when it came after the first ones were read', async () => {
+    const { scheduler, add, free, looks, given } = schedulerOver({ waits: backlog(), idle: 1 });
+    await scheduler.start();
+    expect(await given()).toEqual(['t0']);
+    add(waiting(30, 1));
+    add(waiting(31, 0));
+    await free(1);
+    await free(1);
+    await free(1);
+    expect(await given()).toEqual(['t0', 't31', 't30', 't1']);
+    expect(await looks()).toBe(1);
+  });
+
+  it('also when many better ones came than are kept', async () => {
+    const { scheduler, add, free, given } = schedulerOver({ waits: backlog(), idle: 1 });
+    await scheduler.start();
+    await given();
+    for (let sequence = 30; sequence < 50; sequence++) add(waiting(sequence, 1));
+    for (let round = 0; round < 21; round++) await free(1);
+    const better = Array.from({ length: 20 }, (_, at) => `t${30 + at}`);
+    expect(await given()).toEqual(['t0', ...better, 't1']);
+  });
+
+  it('also when it waits again', async () => {
+    const { scheduler, stored, free, given } = schedulerOver({ waits: backlog().slice(5), idle: 1 });
+    await scheduler.start();
+    expect(await given()).toEqual(['t5']);
+    stored.push(waiting(1));
+    scheduler.returned(ANYTHING);
+    await free(2);
+    expect(await given()).toEqual(['t5', 't1', 't6']);
+  });
+
+  it('and the next one when it was withdrawn', async () => {
+    const { scheduler, stored, asked, free, given } = schedulerOver({ waits: backlog() });
+    await scheduler.start();
+    expect(await given()).toEqual(['t0']);
+    stored.shift();
+    scheduler.withdrawn(ANYTHING, 't1');
+    await free(1);
+    expect(await given()).toEqual(['t0', 't2']);
+    expect(asked).not.toContain('t1');
+  });
+
+  it('and the next one when it cannot be claimed any more', async () => {
+    const { scheduler, stored, free, given } = schedulerOver({ waits: backlog() });
+    await scheduler.start();
+    expect(await given()).toEqual(['t0']);
+    stored.shift();
+    await free(1);
+    expect(await given()).toEqual(['t0', 't2']);
+  });
+
+  it('also when the store was at fault as it was to be given out', async () => {
+    const { scheduler, setup, free, given } = schedulerOver({ waits: backlog() });
+    setup.isFaulty = true;
+    await scheduler.start();
+    expect(await given()).toEqual([]);
+    setup.isFaulty = false;
+    await free(1);
+    expect(await given()).toEqual(['t0']);
   });
 });

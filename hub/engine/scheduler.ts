@@ -1,14 +1,23 @@
 /**
- * Gives waiting tasks to idle instances. It keeps the set of groups in which tasks may wait, never the tasks: one round
- * looks at the heads of the groups that an idle instance fits, pairs them, claims them in the store and hands them to
- * their agents. A round costs the same however many tasks wait, and however many groups there are that no known instance
- * fits.
+ * Gives waiting tasks to idle instances. It keeps the groups in which tasks may wait, and of those that a known instance
+ * fits the first few tasks: one round pairs these with the idle instances, claims them in the store and hands them to their
+ * agents. The store is asked for the first tasks of a group when those known are used up. A round costs the same however
+ * many tasks wait, and however many groups there are that no known instance fits.
  */
 import { type Requirement, requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { ClaimedTask, TaskQueue } from '../core/ports/task-store.js';
-import { countFitting, type IdleInstance, type Pairing, pair } from '../core/rank.js';
+import {
+  countFitting,
+  type IdleInstance,
+  type Pairing,
+  pair,
+  type SuitableKinds,
+  suitableKinds,
+  type WaitingTask,
+} from '../core/rank.js';
+import { Heads } from './heads.js';
 import type { Instances } from './instances.js';
 
 export interface SchedulerOptions {
@@ -16,6 +25,8 @@ export interface SchedulerOptions {
   readonly instances: Instances;
   readonly runtime: Runtime;
   readonly log: Logger;
+  /** How many first tasks of a group the store is asked for at a time. */
+  readonly headsOfGroup?: number | undefined;
   /** Hands a claimed task to its agent; false when the agent is gone meanwhile. */
   readonly assign: (task: ClaimedTask) => boolean;
   /** The attempt was claimed and could not be handed over. */
@@ -25,10 +36,16 @@ export interface SchedulerOptions {
 }
 
 interface Group {
+  readonly key: string;
   readonly requirement: Requirement;
-  /** Rises each time that a task is announced in it: tells whether one came while a round was under way. */
-  announced: number;
+  readonly heads: Heads;
+  /** Of the known instances. */
+  suitable: SuitableKinds;
 }
+
+const HEADS_OF_GROUP = 64;
+/** Of all groups together: the more groups, the fewer of each, and at least one. */
+const HEADS_OF_ALL = 10_000;
 
 /** After a fault of the store, how long until the next try. */
 const RETRY_MS = 1000;
@@ -37,11 +54,10 @@ export class Scheduler {
   readonly #options: SchedulerOptions;
   /** The groups in which tasks may wait, by their key. */
   readonly #groups = new Map<string, Group>();
-  /** Those that some known instance fits: the only ones that a round looks at. */
-  readonly #fitting = new Map<string, Group>();
-  /** Which instances were known when the groups were told apart. */
-  #profilesVersion = -1;
-  #announcements = 0;
+  /** Those that some known instance fits: the only ones that a round looks at, and whose first tasks are kept. */
+  readonly #fitting = new Set<Group>();
+  /** Which kinds of instances were known when the groups were told apart. */
+  #kindsVersion = -1;
   #running: Promise<void> | undefined;
   #wanted = false;
   #started = false;
@@ -53,7 +69,7 @@ export class Scheduler {
 
   /** Learns what waits in the store, and begins. */
   async start(): Promise<void> {
-    for (const key of await this.#options.queue.waitingGroups()) this.#note(key);
+    for (const key of await this.#options.queue.waitingGroups()) this.#groupOf(key).heads.forget();
     this.#started = true;
     this.wake();
   }
@@ -79,9 +95,24 @@ export class Scheduler {
     return this.#started && !this.#paused;
   }
 
-  /** A task waits in this group, durably. */
-  announce(requirementKey: string): void {
-    if (this.#note(requirementKey)) this.wake();
+  /** A new task waits: from now on, a look into the store shows it. */
+  announce(task: WaitingTask): void {
+    const group = this.#groupOf(task.requirementKey);
+    if (!this.#fitting.has(group)) return;
+    group.heads.add(task, this.#headsLimit);
+    this.wake();
+  }
+
+  /** A task of this group that was given out waits again. */
+  returned(requirementKey: string): void {
+    const group = this.#groupOf(requirementKey);
+    group.heads.forget();
+    if (this.#fitting.has(group)) this.wake();
+  }
+
+  /** A task that waited in this group does so no more. */
+  withdrawn(requirementKey: string, taskId: string): void {
+    this.#groups.get(requirementKey)?.heads.remove(taskId);
   }
 
   /** Something changed that may let a task begin: an instance is idle, an agent came. */
@@ -95,6 +126,8 @@ export class Scheduler {
   }
 
   async #rounds(): Promise<void> {
+    // What is announced together is looked at together.
+    await Promise.resolve();
     while (this.#wanted && this.#open) {
       this.#wanted = false;
       try {
@@ -107,83 +140,121 @@ export class Scheduler {
     }
   }
 
-  /** One look at the queue; true when another may find more. */
+  /** Gives out what can be given out now; true when another round may find more. */
   async #round(): Promise<boolean> {
-    const { queue, instances, runtime } = this.#options;
+    const { instances, runtime, log } = this.#options;
     const idle = instances.idle();
     if (idle.length === 0) return false;
 
-    const asked = this.#fittingGroups(idle);
-    if (asked.length === 0) return false;
-    const heads = await queue.heads(asked);
-    const found = new Set(heads.map(({ requirementKey }) => requirementKey));
-    for (const { requirementKey, announced } of asked) {
-      if (!found.has(requirementKey) && this.#groups.get(requirementKey)?.announced === announced) {
-        this.#groups.delete(requirementKey);
-        this.#fitting.delete(requirementKey);
-      }
+    const { groups, unknown } = this.#groupsFor(idle);
+    if (unknown.length > 0) {
+      await this.#look(unknown);
+      return true;
     }
-
-    const pairings = pair(heads, idle);
+    const pairings = pair(groups, idle);
     if (pairings.length === 0) return false;
     const startedAtMs = runtime.clock.nowMs();
-    const claimed = await queue.claim(
-      pairings.map(({ task, instance }) => ({
-        taskId: task.taskId,
-        instance: executing(instance),
-        startedAtMs,
-      })),
-    );
+    for (const { task } of pairings) this.withdrawn(task.requirementKey, task.taskId);
+    const claimed = await this.#claim(pairings, startedAtMs);
     for (const task of claimed) this.#handOver(task, startedAtMs);
-    if (claimed.length < pairings.length) {
-      const taken = new Set(claimed.map(({ ref }) => ref.taskId));
-      const taskIds = pairings.map(({ task }) => task.taskId).filter((taskId) => !taken.has(taskId));
-      this.#options.log.info(
-        { step: 'claim', taskIds },
-        'a step that tasks cannot take any more was refused',
-      );
-    }
-    this.#options.log.debug({ heads: heads.length, claimed: claimed.length }, 'round');
+    log.debug({ groups: groups.length, claimed: claimed.length }, 'round');
     return claimed.length < pairings.length;
   }
 
-  #fittingGroups(idle: readonly IdleInstance[]) {
-    const asked: { requirementKey: string; limit: number; announced: number }[] = [];
+  /** The groups that some of these instances fit, and of which of them too few first tasks are known. */
+  #groupsFor(idle: readonly IdleInstance[]) {
     this.#tellApart();
-    for (const [requirementKey, { requirement, announced }] of this.#fitting) {
-      const limit = countFitting(requirement, idle);
-      if (limit > 0) asked.push({ requirementKey, limit, announced });
+    const groups: { suitable: SuitableKinds; heads: readonly WaitingTask[] }[] = [];
+    const unknown: { group: Group; count: number }[] = [];
+    for (const group of this.#fitting) {
+      const { suitable, heads, key } = group;
+      if (heads.areNone) {
+        this.#groups.delete(key);
+        this.#fitting.delete(group);
+        continue;
+      }
+      const count = countFitting(suitable, idle);
+      if (count === 0) continue;
+      if (heads.reaches(count)) groups.push({ suitable, heads: heads.known });
+      else unknown.push({ group, count });
     }
-    return asked;
+    return { groups, unknown };
   }
 
-  /** A task waits in this group; true when a known instance fits it. */
-  #note(requirementKey: string): boolean {
-    this.#tellApart();
-    const known = this.#groups.get(requirementKey);
-    const announced = ++this.#announcements;
-    if (known) {
-      known.announced = announced;
-      return this.#fitting.has(requirementKey);
+  /** Asks the store for the first tasks of these groups: at least the count of each. */
+  async #look(unknown: readonly { group: Group; count: number }[]): Promise<void> {
+    const asked = unknown.map(({ group, count }) => ({
+      requirementKey: group.key,
+      limit: Math.max(count, this.#headsLimit),
+      heads: group.heads,
+      changes: group.heads.changes,
+    }));
+    const found = new Map<string, WaitingTask[]>();
+    for (const head of await this.#options.queue.heads(asked)) {
+      const ofGroup = found.get(head.requirementKey);
+      if (ofGroup) ofGroup.push(head);
+      else found.set(head.requirementKey, [head]);
     }
-    const group = { requirement: requirementOfKey(requirementKey), announced };
-    this.#groups.set(requirementKey, group);
-    return this.#place(requirementKey, group);
+    for (const { requirementKey, limit, heads, changes } of asked) {
+      heads.fill(found.get(requirementKey) ?? [], limit, changes);
+    }
   }
 
-  /** Looks at all groups anew, but only when instances have come, gone or changed. */
+  /** What the store refuses does not wait any more, or the store is at fault: the groups are looked at anew. */
+  async #claim(pairings: readonly Pairing[], startedAtMs: number): Promise<ClaimedTask[]> {
+    const taken = new Set<string>();
+    try {
+      const claimed = await this.#options.queue.claim(
+        pairings.map(({ task, instance }) => ({
+          taskId: task.taskId,
+          instance: executing(instance),
+          startedAtMs,
+        })),
+      );
+      for (const { ref } of claimed) taken.add(ref.taskId);
+      return claimed;
+    } finally {
+      const refused = pairings.filter(({ task }) => !taken.has(task.taskId));
+      for (const { task } of refused) this.#groupOf(task.requirementKey).heads.forget();
+      if (refused.length > 0) {
+        this.#options.log.info(
+          { step: 'claim', taskIds: refused.map(({ task }) => task.taskId) },
+          'a step that tasks cannot take any more was refused',
+        );
+      }
+    }
+  }
+
+  get #headsLimit(): number {
+    const { headsOfGroup = HEADS_OF_GROUP } = this.#options;
+    return Math.max(1, Math.min(headsOfGroup, Math.floor(HEADS_OF_ALL / this.#fitting.size)));
+  }
+
+  /** The group of this key, which is a new one when nothing waited there. */
+  #groupOf(key: string): Group {
+    this.#tellApart();
+    const known = this.#groups.get(key);
+    if (known) return known;
+    const heads = new Heads(this.#started);
+    const group: Group = { key, requirement: requirementOfKey(key), heads, suitable: new Map() };
+    this.#groups.set(key, group);
+    this.#place(group);
+    return group;
+  }
+
+  /** Looks at all groups anew, but only when kinds of instances have come or gone. */
   #tellApart(): void {
-    const { profilesVersion } = this.#options.instances;
-    if (profilesVersion === this.#profilesVersion) return;
-    this.#profilesVersion = profilesVersion;
+    const { kindsVersion } = this.#options.instances;
+    if (kindsVersion === this.#kindsVersion) return;
+    this.#kindsVersion = kindsVersion;
     this.#fitting.clear();
-    for (const [requirementKey, group] of this.#groups) this.#place(requirementKey, group);
+    for (const group of this.#groups.values()) this.#place(group);
   }
 
-  #place(requirementKey: string, group: Group): boolean {
-    if (!this.#options.instances.anyFits(group.requirement)) return false;
-    this.#fitting.set(requirementKey, group);
-    return true;
+  #place(group: Group): void {
+    group.suitable = suitableKinds(group.requirement, this.#options.instances.kinds);
+    if (group.suitable.size > 0) this.#fitting.add(group);
+    else group.heads.forget();
   }
 
   #handOver(task: ClaimedTask, startedAtMs: number): void {

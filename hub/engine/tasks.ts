@@ -11,6 +11,7 @@ import { HubError, type InputFault, invalidInput } from '../core/errors.js';
 import type { FileStore, StoredFile } from '../core/ports/files.js';
 import type { TaskMetrics } from '../core/ports/metrics.js';
 import type { TaskArchive, TaskPage, TaskQuery, TaskQueue } from '../core/ports/task-store.js';
+import type { WaitingTask } from '../core/rank.js';
 import { type NamedSize, type NewTask, TASK_LIFE, type Task } from '../core/task.js';
 import type { Agents } from './agents.js';
 import type { Explanations } from './explanations.js';
@@ -58,8 +59,10 @@ export interface TasksOptions {
   readonly defaultVersion: string | null;
   readonly metrics: TaskMetrics;
   readonly traces: TaskTraces;
-  /** The task waits in this group, durably. */
-  readonly onWaiting: (requirementKey: string) => void;
+  /** A new task waits. */
+  readonly onWaiting: (task: WaitingTask) => void;
+  /** A task of this group that may have waited does so no more. */
+  readonly onWithdrawn: (requirementKey: string, taskId: string) => void;
 }
 
 export class Tasks {
@@ -123,9 +126,8 @@ export class Tasks {
       traceContext,
       job,
     };
-    await queue.insert([task]);
+    await queue.insert([task], (waiting) => waiting.forEach(onWaiting));
     this.#options.metrics.created(task.type);
-    onWaiting(requirementKey(requirement));
     return task;
   }
 
@@ -195,13 +197,14 @@ export class Tasks {
 
   /** Cancels a waiting task, by force also a running one. Rejects with FORBIDDEN and TASK_NOT_CANCELABLE. */
   async cancel(id: string, force: boolean, caller: Caller): Promise<void> {
-    const { queue, runtime, results, agents, output, metrics, traces } = this.#options;
+    const { queue, runtime, results, agents, output, metrics, traces, onWithdrawn } = this.#options;
     const before = await this.get(id);
     refuseForeignTask(caller, before);
     const { from } = force ? TASK_LIFE.cancelByForce : TASK_LIFE.cancel;
     const canceledAtMs = runtime.clock.nowMs();
     const [canceled] = await queue.cancel([id], from, canceledAtMs);
-    if (!canceled) {
+    if (canceled) onWithdrawn(requirementKey(before.requirement), id);
+    else {
       const { status } = await this.get(id);
       this.#refused(id, force ? 'cancelByForce' : 'cancel', status);
       const hint = status === 'RUNNING' ? '; add ?force=true to end it on its workbench instance' : '';

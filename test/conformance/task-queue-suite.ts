@@ -138,6 +138,32 @@ export function describeTaskQueue(open: OpenStore): void {
       expect(ids(heads)).toEqual(tasks.map(({ id }) => id));
     });
 
+    it('says which tasks wait as soon as a look shows them, with the rank that it shows', async () => {
+      const tasks = [newTask({ priority: 'LOW' }), newTask({ requirement: { version: '8', labels: [] } })];
+      let looked: Promise<unknown> | undefined;
+      let said: readonly unknown[] = [];
+      await store.queue.insert(tasks, (waiting) => {
+        said = waiting;
+        looked = store.queue.heads(
+          [ANYTHING, key('8')].map((group) => ({ requirementKey: group, limit: 9 })),
+        );
+      });
+      expect(said).toEqual(await looked);
+      expect(said).toMatchObject(tasks.map(({ id }) => ({ taskId: id })));
+    });
+
+    it('does not say that tasks wait which could not be put in', async () => {
+      const task = newTask();
+      await store.queue.insert([task]);
+      let isSaid = false;
+      await expect(
+        store.queue.insert([task], () => {
+          isSaid = true;
+        }),
+      ).rejects.toThrow();
+      expect(isSaid).toBe(false);
+    });
+
     it('puts a released task back into its old place', async () => {
       const task = newTask();
       const ref = await startTask(store, task);

@@ -64,8 +64,8 @@ export const BREAKAGES: readonly Breakage[] = [
     hub: ({ queue }) => ({
       queue: {
         ...queue,
-        insert: (tasks) => {
-          queue.insert(tasks).catch(() => undefined);
+        insert: (tasks, waits) => {
+          queue.insert(tasks, waits).catch(() => undefined);
           return Promise.resolve();
         },
       },
@@ -100,7 +100,7 @@ export const BREAKAGES: readonly Breakage[] = [
   {
     name: 'a full disk is taken for success',
     hub: ({ queue }) => ({
-      queue: { ...queue, insert: (tasks) => queue.insert(tasks).catch(() => undefined) },
+      queue: { ...queue, insert: (tasks, waits) => queue.insert(tasks, waits).catch(() => undefined) },
     }),
   },
   {
@@ -253,6 +253,16 @@ export const BREAKAGES: readonly Breakage[] = [
             all.filter((head) => head.requirementKey === requirementKey).slice(-limit),
           );
         },
+      },
+    }),
+  },
+  {
+    name: 'a new task that comes before others is put behind them',
+    hub: ({ queue }) => ({
+      queue: {
+        ...queue,
+        insert: (tasks, waits) =>
+          queue.insert(tasks, (waiting) => waits?.(waiting.map((task) => ({ ...task, priorityRank: 9 })))),
       },
     }),
   },

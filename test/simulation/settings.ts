@@ -5,3 +5,5 @@ export const LEASE_MS = 60_007;
 /** How long agents that are stopped let tasks go on; each agent has one of these. */
 export const DRAIN_TIMEOUTS_MS = [0, 5003, 45_011];
 export const LIMITS = { maxAttempts: 3, maxLosses: 4 };
+/** So few that a few waiting tasks are more than that. */
+export const HEADS_OF_GROUP = 2;

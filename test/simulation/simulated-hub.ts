@@ -22,7 +22,7 @@ import { digestOf, piecesOf } from './agent-disk.js';
 import type { AgentSide, Breakage } from './breakages.js';
 import type { Network } from './network.js';
 import { Process, type WallClock } from './process.js';
-import { LEASE_MS, LIMITS } from './settings.js';
+import { HEADS_OF_GROUP, LEASE_MS, LIMITS } from './settings.js';
 import type { World } from './world.js';
 
 const HEARTBEAT_MS = 5000;
@@ -190,6 +190,7 @@ export class SimulatedHub {
       limits: LIMITS,
       keepEndedForMs: 30 * 86_400_000,
       defaultVersion: null,
+      headsOfGroup: HEADS_OF_GROUP,
     };
     try {
       await store.syncLeftOver();

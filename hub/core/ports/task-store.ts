@@ -49,7 +49,8 @@ export type QueuePlace = { readonly taskId: string } | { readonly newWithPriorit
 
 /** The queue: what waits, what runs, and the steps between. */
 export interface TaskQueue {
-  insert(tasks: readonly NewTask[]): Promise<void>;
+  /** Hands these to `waits` as soon as they can be claimed, no later than a look shows them, and before they are durable. */
+  insert(tasks: readonly NewTask[], waits?: (waiting: readonly WaitingTask[]) => void): Promise<void>;
   /** The groups in which tasks wait, by their canonical requirement. */
   waitingGroups(): Promise<string[]>;
   /** The first tasks of each of these groups, at most `limit` of each, in order within a group. */

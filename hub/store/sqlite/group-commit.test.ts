@@ -66,6 +66,19 @@ const turn = async () => {
 const count = (sql: string) => statements.filter((statement) => statement === sql).length;
 
 describe('a group', () => {
+  it('tells what is written before it is synced, and not what failed', async () => {
+    const told: unknown[] = [];
+    const good = commit.durable(add('a'), (result) => told.push(result, notes()));
+    const bad = commit.durable(add('a'), () => told.push('not written'));
+    bad.catch(() => undefined);
+    write();
+    expect(told).toEqual([1, ['a']]);
+    await settled();
+    for (const { end } of syncs.splice(0)) end();
+    await good;
+    await expect(bad).rejects.toThrow();
+  });
+
   it('writes what all callers of one turn want in one transaction, in order', async () => {
     const all = Promise.all([commit.durable(add('a')), commit.relaxed(add('b')), commit.durable(add('c'))]);
     expect(soon).toHaveLength(1);

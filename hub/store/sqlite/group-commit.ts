@@ -13,6 +13,7 @@ import { storeError } from './store-error.js';
 interface Operation {
   readonly durable: boolean;
   work(): unknown;
+  written?: ((result: never) => void) | undefined;
   resolve(result: unknown): void;
   reject(error: unknown): void;
 }
@@ -57,9 +58,10 @@ export class GroupCommit {
     this.#rollback = db.prepare('ROLLBACK');
   }
 
-  /** Runs `work` in the next group; resolves with what it gives when it is synced to disk. */
-  durable<T>(work: () => T): Promise<T> {
-    return this.#enqueue(work, true);
+  /** Runs `work` in the next group; resolves with what it gives when it is synced to disk. As soon as others can read it,
+   *  `written` is told. */
+  durable<T>(work: () => T, written?: (result: T) => void): Promise<T> {
+    return this.#enqueue(work, true, written);
   }
 
   /** The same without waiting for a sync: safe when the process dies, and covered by the next sync when the machine
@@ -78,14 +80,16 @@ export class GroupCommit {
     const group = this.#waiting;
     if (group.length === 0) return;
     this.#waiting = [];
+    let results: unknown[];
     try {
-      const results = this.#transaction(group);
-      for (const [index, operation] of group.entries()) this.#settle(operation, results[index]);
+      results = this.#transaction(group);
     } catch (error) {
       // One operation must not take its neighbours down: alone, each succeeds or fails by itself.
       if (group.length === 1) group[0]?.reject(this.#translate(error));
       else for (const operation of group) this.#alone(operation);
+      return;
     }
+    for (const [index, operation] of group.entries()) this.#settle(operation, results[index]);
   }
 
   /** Resolves when all that was written until now is synced. */
@@ -93,22 +97,26 @@ export class GroupCommit {
     await this.#syncing;
   }
 
-  #enqueue<T>(work: () => T, durable: boolean): Promise<T> {
+  #enqueue<T>(work: () => T, durable: boolean, written?: (result: T) => void): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#waiting.length === 0) this.#options.timers.soon(() => this.flush());
-      this.#waiting.push({ durable, work, resolve: resolve as (result: unknown) => void, reject });
+      this.#waiting.push({ durable, work, written, resolve: resolve as (result: unknown) => void, reject });
     });
   }
 
   #alone(operation: Operation): void {
+    let result: unknown;
     try {
-      this.#settle(operation, this.#transaction([operation])[0]);
+      [result] = this.#transaction([operation]);
     } catch (error) {
       operation.reject(this.#translate(error));
+      return;
     }
+    this.#settle(operation, result);
   }
 
-  #settle({ durable, resolve }: Operation, result: unknown): void {
+  #settle({ durable, written, resolve }: Operation, result: unknown): void {
+    written?.(result as never);
     if (durable) {
       this.#unsynced.push(() => resolve(result));
       this.#syncing ??= this.#syncAll();

@@ -133,15 +133,17 @@ export function sqliteTaskQueue(
     return row !== undefined;
   };
 
-  const insertOne = (task: NewTask): void => {
+  const insertOne = (task: NewTask): WaitingTask => {
     const seq = ++latestSeq;
+    const key = requirementKey(task.requirement);
+    const rank = priorityRank(task.priority);
     insertTask.run(
       seq,
       task.id,
       task.type,
       task.status,
-      priorityRank(task.priority),
-      requirementId(requirementKey(task.requirement)),
+      rank,
+      requirementId(key),
       task.requestedAtMs,
       task.timeLimitS,
       task.creator,
@@ -154,6 +156,7 @@ export function sqliteTaskQueue(
     for (const [position, file] of filesOfJob(task.job).entries())
       nameFile(seq, 'INPUT', position, null, file);
     lists.added(seq);
+    return { taskId: task.id, requirementKey: key, priorityRank: rank, sequence: seq };
   };
 
   const claimOne = ({ taskId, instance, startedAtMs }: Claim): ClaimedTask[] => {
@@ -215,7 +218,9 @@ export function sqliteTaskQueue(
     );
 
   return {
-    insert: (tasks) => commit.durable(() => tasks.forEach(insertOne)),
+    insert: async (tasks, waits) => {
+      await commit.durable(() => tasks.map(insertOne), waits);
+    },
     waitingGroups: async () => selectGroups.all().map(({ key }) => key),
     heads: async (groups) =>
       groups.flatMap(({ requirementKey: key, limit }) =>
