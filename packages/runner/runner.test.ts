@@ -45,6 +45,21 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) await folder.remove();
 });
 
+it.skipIf(process.platform === 'win32')(
+  'runs scripts also where nothing can be put into the folder for temporary files',
+  async () => {
+    const runner = await startProgram(['env', 'TMPDIR=/not/there', process.execPath, RUNNER]);
+    programs.push(runner);
+    const folder = await layOut({ scripts: ['#!/bin/sh\necho out; echo err >&2; echo done > done.txt'] });
+    expect(await runner.host.executeBatchJob(folder.params)).toEqual({ status: 'OK' });
+    expect(runner.outputs.map(({ stream, text }) => [stream, text]).sort()).toEqual([
+      ['stderr', 'err\n'],
+      ['stdout', 'out\n'],
+    ]);
+    expect(await folder.read('done.txt')).toBe('done\n');
+  },
+);
+
 describe('workbench-runner --interpreter node', () => {
   // One runner for all of them: what a job leaves behind would show in the next.
   let runner: ProgramUnderTest;

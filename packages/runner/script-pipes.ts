@@ -33,17 +33,21 @@ export class ScriptPipes {
   async open(count: number): Promise<ScriptPipe[] | undefined> {
     if (this.#waiting.length >= count) return this.#waiting.splice(-count).map((fd) => this.#reopen(fd));
     if (process.platform === 'win32') return undefined;
-    const folder = await mkdtemp(join(tmpdir(), 'workbench-runner-'));
+    let folder: string | undefined;
     try {
-      const paths = Array.from({ length: count }, (_, index) => join(folder, `${index}`));
+      folder = await mkdtemp(join(tmpdir(), 'workbench-runner-'));
+      const paths = Array.from({ length: count }, (_, index) => join(folder as string, `${index}`));
       await promisify(execFile)('mkfifo', ['-m', '600', ...paths]);
       return paths.map((path) => this.#open(path));
     } catch (error) {
+      const { code, syscall, message } = error as NodeJS.ErrnoException;
       // A system without mkfifo, a container that holds little else than Node say.
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw error;
+      const isMissing = code === 'ENOENT' && syscall?.startsWith('spawn');
+      if (!isMissing) console.error(`workbench-runner: no pipes could be made for a script: ${message}`);
+      return undefined;
     } finally {
-      await rm(folder, { recursive: true });
+      // What cannot be removed is next to nothing, and no reason to do without the script.
+      if (folder !== undefined) await rm(folder, { recursive: true, force: true }).catch(() => undefined);
     }
   }
 
