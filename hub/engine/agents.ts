@@ -122,9 +122,7 @@ export class Agents {
     this.#options.leases.begin(agentId);
     this.#requests.agentLeft(agentId);
     this.#options.log.warn({ agentId, reason }, 'agent is unreachable');
-    this.#remember(agentId).catch((error: unknown) => {
-      this.#options.log.error({ err: error, agentId }, 'when the agent was last seen could not be kept');
-    });
+    void this.#remember(agentId);
   }
 
   /** Takes a later message of a connection that joined. */
@@ -186,12 +184,18 @@ export class Agents {
     for (const { session } of [...this.#joined.values()]) session.close(reason);
   }
 
+  /** Never rejects: a disk that is full is no reason to do without an agent. */
   async #remember(agentId: string): Promise<void> {
-    const view = this.#options.instances.findAgent(agentId);
+    const { instances: known, store, log } = this.#options;
+    const view = known.findAgent(agentId);
     if (!view) return;
     const { id, version, revision, seenAtMs, clockOffsetMs } = view;
     const instances = view.instances.map(({ profile }) => profile);
-    await this.#options.store.save({ id, version, revision, seenAtMs, clockOffsetMs, instances });
+    try {
+      await store.save({ id, version, revision, seenAtMs, clockOffsetMs, instances });
+    } catch (error) {
+      log.error({ err: error, agentId }, 'when the agent was last seen could not be kept');
+    }
   }
 
   #refusalOf(hello: HelloMessage): { code: (typeof REFUSALS)[number]; message: string } | undefined {

@@ -158,6 +158,17 @@ describe('an agent that joins', () => {
     expect(await third.end(third.latest.ref, 'OK')).toBe(true);
   });
 
+  it('gets work also when the hub cannot note that it was there', async () => {
+    engine.store.agents.save = () => Promise.reject(new Error('database or disk is full'));
+    const agent = await SocketlessAgent.join(engine);
+    expect(agent.welcome).toBe(true);
+    const id = await create();
+    expect(agent.latest.ref.taskId).toBe(id);
+    await agent.vanish();
+    const told = engine.log.filter(({ msg }) => msg === 'when the agent was last seen could not be kept');
+    expect(told).toHaveLength(2);
+  });
+
   it('may come back with other instances', async () => {
     const first = await SocketlessAgent.join(engine, { nodeId: NODE, instances: [{}, { id: 'sim-2' }] });
     await first.vanish();
