@@ -141,17 +141,14 @@ export function startProgram(
     return end;
   });
 
-  const job = async <T>(call: Promise<T>): Promise<T> => {
-    try {
-      return await call;
-    } catch (error) {
+  const job = <T>(call: Promise<T>): Promise<T> =>
+    call.catch((error: unknown) => {
       if (error instanceof ProtocolViolation) {
         violate(error.message);
         throw new ProgramLost(error.message, { cause: error });
       }
       throw error instanceof RpcError ? jobError(error) : error;
-    }
-  };
+    });
   const { id, version, revision, labels } = settings.instance;
 
   return {
@@ -164,8 +161,8 @@ export function startProgram(
           instance: { id, version, revision, labels: [...labels] },
         }),
       ),
-    simulateWork: async ({ taskId, requestId }, durationMs) =>
-      void (await job(host.simulateWork({ taskId, requestId, durationMs }))),
+    simulateWork: ({ taskId, requestId }, durationMs) =>
+      job(host.simulateWork({ taskId, requestId, durationMs })),
     executeBatchJob: async (run) => {
       jobBegan = { atMs: runtime.clock.monotonicMs(), newestPid: platform.newestPid() };
       const { status, message } = await job(

@@ -43,23 +43,24 @@ export function instanceHost(
       onOutput(checked(outputParams, params, 'the notification "output"'));
     },
   });
-  const call = async <T>(method: string, params: unknown, result: z.ZodType<T>): Promise<T> =>
-    checked(result, await peer.request(method, params), `the answer to "${method}"`);
+  const call = <T>(method: string, params: unknown, result: z.ZodType<T>): Promise<T> =>
+    peer.request(method, params).then((answer) => checked(result, answer, `the answer to "${method}"`));
 
   return {
     initialize: (params) => call('initialize', params, initializeResult),
-    simulateWork: async (params) => {
-      const result = await peer.request('simulateWork', params);
-      if (typeof result !== 'object' || result === null) {
-        throw new ProtocolViolation('the answer to "simulateWork" is wrong: expected an object');
-      }
-    },
+    simulateWork: (params) => peer.request('simulateWork', params).then(checkDone),
     executeBatchJob: (params) => call('executeBatchJob', params, executeBatchJobResult),
     cancel: async (taskId) => void (await peer.request('cancel', { taskId })),
     shutdown: async () => void (await peer.request('shutdown', {})),
     receive: (line) => peer.receive(line),
     close: (because) => peer.close(because),
   };
+}
+
+function checkDone(answer: unknown): void {
+  if (typeof answer !== 'object' || answer === null) {
+    throw new ProtocolViolation('the answer to "simulateWork" is wrong: expected an object');
+  }
 }
 
 function checked<T>(schema: z.ZodType<T>, value: unknown, what: string): T {

@@ -24,7 +24,7 @@ export class AttemptRun {
   readonly names: AttemptRef & { readonly requestId?: string };
   /** What its spans follow from. */
   readonly traceContext: string | undefined;
-  /** Of its scripts' output; null while nothing keeps it. */
+  /** Of its scripts' output; null while there is none. */
   taskLog: TaskLog | null = null;
   /** Made when somebody asks for its signal: most attempts end by themselves, and wait for nothing but their program. */
   #abort: AbortController | null = null;

@@ -107,36 +107,47 @@ export class Jobs {
    *  otherwise take it for given up. */
   async #run(run: AttemptRun, job: Job): Promise<void> {
     const folder = new LazyFolder(() => this.#needs.spool.createFolder(run.ref));
-    const taskLog = new TaskLog(run.ref, {
-      runtime: this.#needs.runtime,
-      limitBytes: this.#needs.taskLogLimitBytes,
-      openWriter: async () => (await folder.open()).begin(),
-      connection: this.#needs.connection,
-    });
-    run.taskLog = taskLog;
-    run.claim.listen((text) => taskLog.append(text));
+    const print = (text: string) => {
+      run.taskLog ??= this.#taskLog(run, folder);
+      return run.taskLog.append(text);
+    };
+    run.claim.listen(print);
 
-    const { ending, outputFiles, storedFiles } = await this.#work(run, job, folder, taskLog);
+    const { ending, outputFiles, storedFiles } = await this.#work(run, job, folder, print);
     if (ending.outcome === 'RETURNED') {
-      await this.#giveBack(run, ending, taskLog, folder);
+      await this.#giveBack(run, ending, folder);
       return;
     }
     if (job.type === 'EXECUTE_BATCH_JOB' && ending.outcome === 'OK') this.#needs.instances.hostIsWell();
     let log: AttemptReport['log'] = null;
     try {
-      log = await taskLog.finish();
+      if (run.taskLog) log = await run.taskLog.finish();
     } catch (error) {
       this.#needs.log.error({ err: error, ...run.names }, "a task's log could not be kept");
     }
     const report = attemptReport(run.ref, ending, { outputFiles, log, storedFiles });
     this.#needs.log.debug({ ...run.names, outcome: ending.outcome }, 'an attempt has ended');
-    const folderName = await folder.nameIfOpened();
+    const folderName = folder.isOpened ? await folder.name() : null;
     this.#running.delete(attemptKey(run.ref));
     run.claim.release(ending.outcome === 'OK' || ending.outcome === 'ERROR');
     this.#needs.reporting.add({ report, folder: folderName, traceContext: run.traceContext });
   }
 
-  async #work(run: AttemptRun, job: Job, folder: LazyFolder, taskLog: TaskLog): Promise<BatchEnd> {
+  #taskLog(run: AttemptRun, folder: LazyFolder): TaskLog {
+    return new TaskLog(run.ref, {
+      runtime: this.#needs.runtime,
+      limitBytes: this.#needs.taskLogLimitBytes,
+      openWriter: async () => (await folder.open()).begin(),
+      connection: this.#needs.connection,
+    });
+  }
+
+  async #work(
+    run: AttemptRun,
+    job: Job,
+    folder: LazyFolder,
+    print: (text: string) => void,
+  ): Promise<BatchEnd> {
     let end: BatchEnd;
     try {
       if (job.type === 'SIMULATE_WORK') {
@@ -146,8 +157,8 @@ export class Jobs {
         );
         end = { ending: { outcome: 'OK', message: null }, outputFiles: [] };
       } else {
-        const print = (line: string) => void taskLog.append(`[agent] ${line}\n`);
-        end = await this.#needs.batchJobs.run(run, job, () => folder.open(), print);
+        const tell = (line: string) => print(`[agent] ${line}\n`);
+        end = await this.#needs.batchJobs.run(run, job, () => folder.open(), tell);
       }
     } catch (error) {
       end = { ending: run.endingOf(error), outputFiles: [] };
@@ -158,10 +169,10 @@ export class Jobs {
   }
 
   /** The agent stops, or its host is at fault: the hub is told, so that the task goes to another at once. */
-  async #giveBack(run: AttemptRun, ending: Ending, taskLog: TaskLog, folder: LazyFolder): Promise<void> {
+  async #giveBack(run: AttemptRun, ending: Ending, folder: LazyFolder): Promise<void> {
     try {
-      await taskLog.abandon();
-      await folder.discardIfOpened();
+      await run.taskLog?.abandon();
+      if (folder.isOpened) await folder.discard();
     } catch (error) {
       this.#needs.log.warn(
         { err: error, ...run.names },
@@ -197,12 +208,17 @@ class LazyFolder {
     return this.#folder;
   }
 
-  /** Null also when it could not be made, which whoever opened it was told. */
-  async nameIfOpened(): Promise<string | null> {
-    return (await this.#folder?.catch(() => null))?.name ?? null;
+  get isOpened(): boolean {
+    return this.#folder !== null;
   }
 
-  async discardIfOpened(): Promise<void> {
-    await (await this.#folder)?.discard();
+  /** Null when it could not be made, which whoever opened it was told. */
+  async name(): Promise<string | null> {
+    const folder = await this.open().catch(() => null);
+    return folder?.name ?? null;
+  }
+
+  async discard(): Promise<void> {
+    await (await this.open()).discard();
   }
 }
