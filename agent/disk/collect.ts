@@ -30,11 +30,12 @@ export interface Folders {
   readonly outputStorage: string;
 }
 
-/** `staged` holds the state of the files as they were given to the job, by their path as latin1 text. */
+/** `staged` holds the state of the files as they were given to the job, by their path as latin1 text. `folder` is asked for
+ *  when there is something to be put into it. */
 export async function collect(
   folders: Folders,
   staged: ReadonlyMap<string, FileState>,
-  into: ReportFolder,
+  folder: () => Promise<ReportFolder>,
   { limits, stay, isStored }: CollectOptions,
   signal: AbortSignal,
 ): Promise<Collected> {
@@ -49,6 +50,9 @@ export async function collect(
   const fault = outputsFault([...outputs.files, ...stored.files], limits);
   if (fault !== undefined) throw new JobFailed(fault);
 
+  if (outputs.files.length + stored.files.length === 0)
+    return { files: [], leftOut: outputs.leftOut, storedFiles: [], notStored: stored.leftOut };
+  const into = await folder();
   const readAll = reader(limits.fileBytes, signal);
   const takeAll = async ({ files, leaveOut }: Findings) => {
     const taken: NamedFileRef[] = [];

@@ -1,7 +1,7 @@
 /** Contents by digest in one folder, the least recently used removed first when there are too many bytes. What broke off
  *  on its way is kept beside them as `<digest>.partial`, and goes before them. */
 import { createHash } from 'node:crypto';
-import { createReadStream, renameSync } from 'node:fs';
+import { createReadStream, renameSync, statSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
@@ -13,9 +13,14 @@ interface Entry {
   readonly sizeBytes: number;
   /** How often it is in use. */
   pins: number;
+  /** What the file's time says of its last use. */
+  usedAtMs: number;
   /** Read and found to be what its digest says, by this process: an earlier one may have ended with the power. */
   verified: boolean;
 }
+
+/** Only the order after the next start depends on the times of files, so they need not be told of every use. */
+const TOUCHED_EVERY_MS = 60_000;
 
 /** `<digest>` or `<digest>.partial` */
 const NAME = /^([0-9a-f]{64})(\.partial)?$/;
@@ -51,9 +56,9 @@ export class DiskCache implements ContentCache {
         found.push({ digest, isPartial: suffix !== undefined, sizeBytes: size, usedAtMs: mtimeMs });
       }
     }
-    for (const { digest, isPartial, sizeBytes } of found.sort((a, b) => a.usedAtMs - b.usedAtMs)) {
+    for (const { digest, isPartial, sizeBytes, usedAtMs } of found.sort((a, b) => a.usedAtMs - b.usedAtMs)) {
       if (isPartial) cache.#addPartial(digest, sizeBytes);
-      else cache.#add(digest, { sizeBytes, pins: 0, verified: false });
+      else cache.#add(digest, { sizeBytes, pins: 0, usedAtMs, verified: false });
     }
     await cache.#evict();
     return cache;
@@ -69,7 +74,7 @@ export class DiskCache implements ContentCache {
     if (!entry) return false;
     entry.pins++;
     // What this process has read once is not read again, but it may have been taken away.
-    if (entry.verified) entry.verified = (await sizeOf(this.pathOf(file.digest))) === file.sizeBytes;
+    if (entry.verified) entry.verified = sizeOf(this.pathOf(file.digest)) === file.sizeBytes;
     else {
       entry.verified =
         entry.sizeBytes === file.sizeBytes && (await digestOf(this.pathOf(file.digest))) === file.digest;
@@ -94,9 +99,11 @@ export class DiskCache implements ContentCache {
     const entry = this.#entries.get(digest);
     if (!entry) return;
     entry.pins--;
-    const usedAtS = this.#runtime.clock.nowMs() / 1000;
-    // Only the order after the next start depends on it; a file that cannot be touched is removed a little earlier.
-    utimes(this.pathOf(digest), usedAtS, usedAtS).catch(() => undefined);
+    const nowMs = this.#runtime.clock.nowMs();
+    if (Math.abs(nowMs - entry.usedAtMs) < TOUCHED_EVERY_MS) return;
+    entry.usedAtMs = nowMs;
+    // A file that cannot be touched is removed a little earlier.
+    utimes(this.pathOf(digest), nowMs / 1000, nowMs / 1000).catch(() => undefined);
   }
 
   async keptBytes(digest: string): Promise<number> {
@@ -138,7 +145,8 @@ export class DiskCache implements ContentCache {
     await rename(path, this.pathOf(digest));
     const before = this.#entries.get(digest);
     this.#sizeBytes -= before?.sizeBytes ?? 0;
-    this.#add(digest, { sizeBytes: file.sizeBytes, pins: before?.pins ?? 0, verified: true });
+    const usedAtMs = this.#runtime.clock.nowMs();
+    this.#add(digest, { sizeBytes: file.sizeBytes, pins: before?.pins ?? 0, usedAtMs, verified: true });
     await this.#evict(digest);
   }
 
@@ -200,11 +208,13 @@ export class DiskCache implements ContentCache {
   }
 }
 
-async function sizeOf(path: string): Promise<number | undefined> {
-  return stat(path).then(
-    ({ size }) => size,
-    () => undefined,
-  );
+/** The system says it at once; asking from a thread would cost more. */
+function sizeOf(path: string): number | undefined {
+  try {
+    return statSync(path).size;
+  } catch {
+    return undefined;
+  }
 }
 
 async function digestOf(path: string): Promise<string | undefined> {

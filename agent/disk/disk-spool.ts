@@ -46,7 +46,7 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
     leftOver,
     createFolder: async (ref) => {
       await mkdir(filesRoot, { recursive: true }); // somebody may have taken it away
-      return reportFolder(filesRoot, await makeFreshDirectory(filesRoot, ref));
+      return reportFolder(filesRoot, makeFreshDirectory(filesRoot, ref));
     },
     put: (put) => {
       outstanding.set(attemptKey(put.report), put);

@@ -54,7 +54,7 @@ async function collect(signal = NEVER, { stay = false, limits = LIMITS, isStored
   const spool = await openSpool(join(directory, 'spool'), systemRuntime, pino({ level: 'silent' }));
   const folder = await spool.createFolder(REF);
   const collected = await work
-    .collect(folder, { limits, stay, isStored }, signal)
+    .collect(async () => folder, { limits, stay, isStored }, signal)
     .finally(() => spool.close());
   const contents: Record<string, string> = {};
   const taken = [...collected.files, ...collected.storedFiles];

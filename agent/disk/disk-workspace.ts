@@ -2,12 +2,15 @@
  * The directories of attempts, `work/<taskId>-<attempt>/`:
  *
  *   files/            the working directory: additional files, the model, and what scripts make
- *   scripts/          the scripts
+ *   script-1 ...      the scripts
  *   output-storage/   WORKBENCH_OUTPUT_STORAGE
  *   variables.json    WORKBENCH_VARIABLES
  *   .kept             marks one that stays for people to look into
+ *
+ * What is small and known in number is made and removed at once: a thread that does it would cost a job more than the
+ * work. What a job may have made large is left to threads.
  */
-import { constants } from 'node:fs';
+import { chmodSync, constants, mkdirSync, realpathSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { access, chmod, copyFile, mkdir, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
@@ -18,6 +21,8 @@ import type { DiskCache } from './disk-cache.js';
 import { filesOf, joinBytes } from './files-of.js';
 import { makeFreshDirectory } from './fresh-directory.js';
 
+const FILES = 'files';
+const OUTPUT_STORAGE = 'output-storage';
 const KEPT_MARK = '.kept';
 
 /** Opens the workspace in `root` and removes what earlier attempts left behind. */
@@ -29,10 +34,10 @@ export async function openWorkspace(root: string, cache: DiskCache): Promise<Wor
   }
   return {
     create: async (ref: AttemptRef) => {
-      await mkdir(root, { recursive: true }); // somebody may have taken it away
-      const directory = join(await realpath(root), await makeFreshDirectory(root, ref));
+      mkdirSync(root, { recursive: true }); // somebody may have taken it away
+      const directory = join(realpathSync.native(root), makeFreshDirectory(root, ref));
       try {
-        for (const name of ['files', 'scripts', 'output-storage']) await mkdir(join(directory, name));
+        for (const name of [FILES, OUTPUT_STORAGE]) mkdirSync(join(directory, name));
       } catch (error) {
         await removeTree(directory).catch(() => undefined);
         throw error;
@@ -48,13 +53,14 @@ export async function openWorkspace(root: string, cache: DiskCache): Promise<Wor
 }
 
 function workingDirectory(directory: string, cache: DiskCache): WorkingDirectory {
-  const files = join(directory, 'files');
-  const outputStorage = join(directory, 'output-storage');
+  const files = join(directory, FILES);
+  const outputStorage = join(directory, OUTPUT_STORAGE);
   const variables = join(directory, 'variables.json');
+  /** What the job found beside its working directory. */
+  const beside: string[] = [];
   const staged = new Map<string, FileState>();
 
   const place = async (target: string, source: string, mode: number): Promise<string> => {
-    await mkdir(dirname(target), { recursive: true });
     // Copy on write where the file system can: never a link, since scripts may write into their files.
     const flags = constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL;
     for (;;) {
@@ -67,26 +73,46 @@ function workingDirectory(directory: string, cache: DiskCache): WorkingDirectory
         await rm(target, { force: true });
       }
     }
-    await chmod(target, mode);
+    chmodSync(target, mode);
     return target;
+  };
+  const placeInFiles = async (path: string, source: string): Promise<string> => {
+    const target = join(files, path);
+    await mkdir(dirname(target), { recursive: true });
+    return place(target, source, 0o644);
   };
 
   return {
     files,
     outputStorage,
     variables,
-    placeFile: (path, digest) => place(join(files, path), cache.pathOf(digest), 0o644),
-    placeScript: (index, digest) =>
-      place(join(directory, 'scripts', `script-${index + 1}`), cache.pathOf(digest), 0o755),
-    placeLocalFile: (path, source) => place(join(files, path), source, 0o644),
-    writeVariables: (values) => writeFile(variables, JSON.stringify(values)),
+    placeFile: (path, digest) => placeInFiles(path, cache.pathOf(digest)),
+    placeScript: (index, digest) => {
+      const target = join(directory, `script-${index + 1}`);
+      beside.push(target);
+      return place(target, cache.pathOf(digest), 0o755);
+    },
+    placeLocalFile: placeInFiles,
+    writeVariables: async (values) => {
+      beside.push(variables);
+      writeFileSync(variables, JSON.stringify(values));
+    },
     seal: async () => {
       for await (const { path, state } of filesOf(files, () => undefined))
         staged.set(path.toString('latin1'), state);
     },
     collect: (into, options, signal) => collect({ files, outputStorage }, staged, into, options, signal),
     keep: () => writeFile(join(directory, KEPT_MARK), ''),
-    discard: () => removeTree(directory),
+    discard: async () => {
+      try {
+        for (const folder of [files, outputStorage]) rmdirSync(folder);
+        for (const file of beside) unlinkSync(file);
+        rmdirSync(directory);
+      } catch {
+        // It holds more than what was put there.
+        await removeTree(directory);
+      }
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 import type { BigIntStats } from 'node:fs';
-import { chmod, lstat, readdir } from 'node:fs/promises';
+import { chmodSync, lstatSync } from 'node:fs';
+import { lstat, readdir } from 'node:fs/promises';
 import type { FileState } from '../core/outputs.js';
 
 export interface FoundFile {
@@ -23,7 +24,7 @@ export async function* filesOf(
   for (let folder = folders.pop(); folder; folder = folders.pop()) {
     const at = joinBytes(base, folder);
     // A job may have put a link in its place.
-    if (!(await openFolder(at))) continue;
+    if (!openFolder(at)) continue;
     const entries = await readdir(at, { encoding: 'buffer', withFileTypes: true }).catch((error: unknown) => {
       const { code } = error as NodeJS.ErrnoException;
       if (code !== 'ENOENT' && code !== 'ENOTDIR')
@@ -50,11 +51,11 @@ export function joinBytes(folder: Buffer, name: Buffer): Buffer {
 }
 
 /** Gives its owner all rights again; a folder of somebody else stays as it is. False when it is no folder. */
-async function openFolder(path: Buffer): Promise<boolean> {
+function openFolder(path: Buffer): boolean {
   try {
-    const found = await lstat(path);
+    const found = lstatSync(path);
     if (!found.isDirectory()) return false;
-    if ((found.mode & 0o700) !== 0o700) await chmod(path, (found.mode & 0o7777) | 0o700);
+    if ((found.mode & 0o700) !== 0o700) chmodSync(path, (found.mode & 0o7777) | 0o700);
   } catch {
     // Whether it can be read is found out by reading it.
   }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
+import { allPids, newestPid, pidsSince } from '@workbench-hub/shared/runtime/process-ids';
 import { COOKIE_VARIABLE, type Platform, TASK_VARIABLE } from './platform.js';
 import { signalGroup } from './process-group.js';
 
@@ -14,15 +15,14 @@ export const linux: Platform = {
   newestPid,
 
   async findByCookie(cookie, task) {
-    const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-    const newest = newestPid();
+    const pids = task?.afterPid === undefined ? allPids() : pidsSince(task.afterPid);
     const found: number[] = [];
     for (const pid of pids) {
-      if (task?.afterPid !== undefined && !isLater(pid, task.afterPid, newest)) continue;
       const environment = await environmentOf(pid);
       const carried = valueIn(environment, COOKIE_PREFIX);
       const ours = carried === cookie || (cookie.endsWith('/') && carried?.startsWith(cookie) === true);
-      if (ours && (!task || valueIn(environment, TASK_PREFIX) === task.taskId)) found.push(pid);
+      if (ours && (!task || valueIn(environment, TASK_PREFIX) === task.taskId) && isProcess(pid))
+        found.push(pid);
     }
     return found;
   },
@@ -41,14 +41,14 @@ export const linux: Platform = {
   },
 };
 
-/** The last field of /proc/loadavg (proc(5)). */
-function newestPid(): number {
-  return Number(readFileSync('/proc/loadavg', 'latin1').trimEnd().split(' ').at(-1));
-}
-
-/** Ids are given in order, and from the beginning again after the highest. */
-function isLater(pid: number, after: number, newest: number): boolean {
-  return after <= newest ? after < pid && pid <= newest : after < pid || pid <= newest;
+/** False for the id of a thread. */
+function isProcess(pid: number): boolean {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+    return Number(/^Tgid:\s+(\d+)$/m.exec(status)?.[1]) === pid;
+  } catch {
+    return false; // it ended meanwhile
+  }
 }
 
 /** Empty also for a process of another user, whose environment may not be read: it is none of ours. */

@@ -8,13 +8,11 @@
  * daemon) has left its script on purpose and is not followed.
  */
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { allPids, pidsSince } from '@workbench-hub/shared/runtime/process-ids';
 
 /** The options of `spawn` with which a child leads its own group. */
 export const GROUP_SPAWN_OPTIONS = { detached: process.platform !== 'win32', windowsHide: true } as const;
-
-/** Up to so many ids are tried one by one: that costs less than a list of all processes. */
-const COUNTED_IDS = 200;
 
 /** Asks the group that `leaderPid` leads to end. There may be nothing left of it. */
 export async function askGroupToEnd(leaderPid: number): Promise<void> {
@@ -38,44 +36,21 @@ export async function killGroup(leaderPid: number, { isYoung = false } = {}): Pr
 
 /** The living processes of a session; zombies are dead already. */
 function sessionMembers(sessionId: number, isYoung: boolean): number[] {
-  const pids = isYoung ? laterPids(sessionId) : allPids();
+  const pids = isYoung ? pidsSince(sessionId) : allPids();
   return pids.filter((pid) => isMember(pid, sessionId));
 }
 
 /** By the sixth field of /proc/<pid>/stat (proc(5)). */
 function isMember(pid: number, sessionId: number): boolean {
-  const path = `/proc/${pid}/stat`;
-  // Most ids are of none any more, and an error costs more than this question.
-  if (!existsSync(path)) return false;
   let stat: string;
   try {
-    stat = readFileSync(path, 'latin1');
+    stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
   } catch {
     return false; // it ended meanwhile
   }
   // The name, in brackets, may hold blanks and brackets itself.
   const [state, , , session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return Number(session) === sessionId && state !== 'Z';
-}
-
-function allPids(): number[] {
-  return readdirSync('/proc').map(Number).filter(Number.isInteger);
-}
-
-/** The ids that were given since `after` was. They are given in order, and from the beginning again after the highest. */
-function laterPids(after: number): number[] {
-  const newest = newestPid();
-  const count = newest - after;
-  if (count >= 0 && count <= COUNTED_IDS)
-    return Array.from({ length: count }, (_, index) => after + 1 + index);
-  return allPids().filter((pid) =>
-    count >= 0 ? after < pid && pid <= newest : after < pid || pid <= newest,
-  );
-}
-
-/** The id that was given to a process last: the last field of /proc/loadavg (proc(5)). */
-function newestPid(): number {
-  return Number(readFileSync('/proc/loadavg', 'latin1').trimEnd().split(' ').at(-1));
 }
 
 function signal(pid: number, name: NodeJS.Signals): void {

@@ -170,7 +170,8 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
         placeLocalFile: async (path) => `/jobs/${path}`,
         writeVariables: async () => undefined,
         seal: async () => undefined,
-        collect: async (into, { isStored }, signal) => {
+        collect: async (folder, { isStored }, signal) => {
+          const into = await folder();
           const file = await writeResult(into, resultOf(ref));
           signal.throwIfAborted();
           const storedFiles: NamedFileRef[] = [];

@@ -20,9 +20,13 @@ export interface WorkingDirectory {
   writeVariables(variables: Readonly<Record<string, string>>): Promise<void>;
   /** Takes what is in `files` now for what was staged. */
   seal(): Promise<void>;
-  /** Puts every output into the folder, sorted by path. Rejects with {@link JobFailed} when there is more than the limits
-   *  allow, with the signal's reason when it is aborted. */
-  collect(into: ReportFolder, options: CollectOptions, signal: AbortSignal): Promise<Collected>;
+  /** Puts every output into the folder that `into` gives, sorted by path; without outputs none is asked for. Rejects with
+   *  {@link JobFailed} when there is more than the limits allow, with the signal's reason when it is aborted. */
+  collect(
+    into: () => Promise<ReportFolder>,
+    options: CollectOptions,
+    signal: AbortSignal,
+  ): Promise<Collected>;
   /** Leaves it for people to look into, also after a restart of the agent. */
   keep(): Promise<void>;
   discard(): Promise<void>;

@@ -112,9 +112,7 @@ export class BatchJobs {
     const stay = keepWorkingDirectories !== 'never';
     const options = { limits, stay, isStored: this.#needs.isOutputStored() };
     const collected = await within(tracing, 'collect', run, () =>
-      inOwnFolders('the outputs could not be kept', async () =>
-        directory.collect(await folder(), options, run.signal),
-      ),
+      inOwnFolders('the outputs could not be kept', () => directory.collect(folder, options, run.signal)),
     );
     for (const { name, why } of collected.leftOut) print(`${JSON.stringify(name)} is no output file: ${why}`);
     for (const { name, why } of collected.notStored) {
