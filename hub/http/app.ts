@@ -2,7 +2,8 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import { type Context, Hono } from 'hono';
+import { type Context, type Handler, Hono } from 'hono';
+import { TrieRouter } from 'hono/router/trie-router';
 import { HubError } from '../core/errors.js';
 import type { AuditTrail } from '../core/ports/audit.js';
 import type { RequestMetrics, RouteMetrics } from '../core/ports/metrics.js';
@@ -17,11 +18,12 @@ import type { Endpoint } from './endpoint.js';
 import { errorResponse, laterErrorResponse, pathOf, statusOf } from './errors.js';
 import type { Guard } from './guard.js';
 import { answerLater, Later } from './later.js';
-import { loopbackOnly } from './loopback-only.js';
+import { refuseUnlessLoopback } from './loopback-only.js';
 import { OPENAPI_PATH } from './openapi.js';
 import { cors, isCookiePath, type Origins, refuseForeignOrigin } from './origins.js';
 import { requestIdOf } from './request-id.js';
 import { endSpan, requestSpans } from './request-spans.js';
+import { StaticFirstRouter } from './static-first-router.js';
 import { validated } from './validation.js';
 
 export interface AppOptions {
@@ -50,11 +52,20 @@ export function createApp(options: AppOptions): Hono {
     options;
   const { log, metrics } = options;
   const { clock } = runtime;
-  const app = new Hono();
+  // One handler a request, wherever that will do: for a chain of them, Hono makes promises for each.
+  const app = new Hono({ router: new StaticFirstRouter() });
   if (origins.allowed.size > 0) app.use(cors(origins.allowed));
-  if (options.loopbackOnly) app.use(loopbackOnly);
+  const refuse = (context: Context) => {
+    if (options.loopbackOnly) refuseUnlessLoopback((context.env as HttpBindings).incoming);
+  };
   const allowed = new Map<string, string[]>();
-  const allow = (path: string, method: string) => allowed.set(path, [...(allowed.get(path) ?? []), method]);
+  const route = (method: string, path: string, handler: Handler) => {
+    allowed.set(path, [...(allowed.get(path) ?? []), method]);
+    app.on(method, path, (context, next) => {
+      refuse(context);
+      return handler(context, next);
+    });
+  };
 
   const writeLater = (
     context: Context,
@@ -89,7 +100,6 @@ export function createApp(options: AppOptions): Hono {
     const audit = auditOf(spec, options.audit, clock);
     const metric = metrics.ofRoute(method, spec.path);
     const beginSpan = requestSpans(options.tracing, method, spec.path);
-    allow(path, method);
 
     const answer = async (context: Context, client: Client, seen: SeenRequest, span: Span, place: Place) => {
       const { incoming } = context.env as HttpBindings;
@@ -116,7 +126,7 @@ export function createApp(options: AppOptions): Hono {
       });
     };
 
-    app.on(method, path, async (context) => {
+    route(method, path, async (context) => {
       const startedMs = clock.monotonicMs();
       const { incoming } = context.env as HttpBindings;
       const client = new Client(incoming, trustedProxies);
@@ -150,30 +160,30 @@ export function createApp(options: AppOptions): Hono {
   }
 
   const document = JSON.stringify(openApiDocument);
-  allow(OPENAPI_PATH, 'GET');
-  app.get(OPENAPI_PATH, (context) => context.body(document, 200, { 'content-type': 'application/json' }));
-
-  for (const path of serveDocs(app)) allow(path, 'GET');
+  route('GET', OPENAPI_PATH, (context) =>
+    context.body(document, 200, { 'content-type': 'application/json' }),
+  );
+  serveDocs((path, handler) => route('GET', path, handler));
 
   const elsewhere = metrics.ofRoute('any', 'none');
-  for (const [path, methods] of allowed) {
-    app.all(path, (context) => {
-      elsewhere.answered(405, null);
-      context.header('Allow', methods.join(', '));
+  const methodsOf = new TrieRouter<readonly string[]>();
+  for (const [path, methods] of allowed) methodsOf.add('ALL', path, methods);
+  const nothingHere = (context: Context): Response => {
+    const [[found]] = methodsOf.match('ALL', context.req.path);
+    elsewhere.answered(found ? 405 : 404, null);
+    if (!found) {
       throw new HubError(
-        'METHOD_NOT_ALLOWED',
-        `${context.req.method} is not allowed here, only ${methods.join(', ')}`,
+        'UNKNOWN_PATH',
+        `there is nothing at this path; ${OPENAPI_PATH} tells what there is`,
       );
-    });
-  }
+    }
+    const methods = found[0].join(', ');
+    context.header('Allow', methods);
+    throw new HubError('METHOD_NOT_ALLOWED', `${context.req.method} is not allowed here, only ${methods}`);
+  };
   app.notFound((context) => {
-    elsewhere.answered(404, null);
-    return errorResponse(
-      new HubError('UNKNOWN_PATH', `there is nothing at this path; ${OPENAPI_PATH} tells what there is`),
-      context,
-      runtime,
-      log,
-    );
+    refuse(context);
+    return nothingHere(context);
   });
   app.onError((error, context) => errorResponse(error, context, runtime, log));
   return app;

@@ -95,7 +95,7 @@ export async function readJson(context: Context, limit: BodyLimit, place: Held):
   const announced = announcedBytes(context);
   if (announced !== undefined && announced > limit.bytes) throw tooLarge(limit);
   if (announced !== undefined && announced <= TINY_BYTES) {
-    const body = Buffer.from(await context.req.arrayBuffer());
+    const body = cameWhole(context, announced) ?? Buffer.from(await context.req.arrayBuffer());
     place.hold(body.length);
     return parse(body);
   }
@@ -107,6 +107,15 @@ export async function readJson(context: Context, limit: BodyLimit, place: Held):
   }
   return parse(Buffer.concat(pieces));
 }
+
+/** The body, if all of it has come, as with a request that fits into one packet: it need not be streamed then. */
+function cameWhole(context: Context, announced: number): Buffer | undefined {
+  const { incoming } = context.env as HttpBindings;
+  const isHere = incoming.complete && incoming.readableLength === announced && announced > 0;
+  return isHere ? (incoming.read() as Buffer) : undefined;
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 function parse(bytes: Buffer): unknown {
   const text = decode(bytes);
@@ -121,7 +130,7 @@ function parse(bytes: Buffer): unknown {
 /** JSON is UTF-8 (RFC 8259, 8.1); what is not is not guessed at. A byte order mark is passed over. */
 function decode(bytes: Buffer): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return UTF8.decode(bytes);
   } catch (error) {
     throw invalidInput([{ where: 'body', what: `is not JSON: ${(error as Error).message}` }]);
   }

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import type { Hono } from 'hono';
+import type { Handler } from 'hono';
 import { OPENAPI_PATH } from './openapi.js';
 
 const DOCS_PATH = '/docs';
@@ -44,18 +44,15 @@ const ASSETS: Readonly<Record<string, string>> = {
   'favicon-32x32.png': 'image/png',
 };
 
-/** Adds the page to an application; gives its paths. */
-export function serveDocs(app: Hono): string[] {
+/** Adds the page to an application, path by path. */
+export function serveDocs(get: (path: string, handler: Handler) => void): void {
   const html = { 'content-type': 'text/html; charset=utf-8' };
-  app.get(DOCS_PATH, (context) => context.body(PAGE, 200, html));
-  app.get(`${DOCS_PATH}/start.js`, (context) =>
-    context.body(START, 200, { 'content-type': 'text/javascript' }),
-  );
+  get(DOCS_PATH, (context) => context.body(PAGE, 200, html));
+  get(`${DOCS_PATH}/start.js`, (context) => context.body(START, 200, { 'content-type': 'text/javascript' }));
   for (const [name, type] of Object.entries(ASSETS)) {
-    app.get(`${DOCS_PATH}/${name}`, async (context) => {
+    get(`${DOCS_PATH}/${name}`, async (context) => {
       const content = await readFile(join(VIEWER, name));
       return context.body(content, 200, { 'content-type': type, 'cache-control': 'public, max-age=86400' });
     });
   }
-  return [DOCS_PATH, ...['start.js', ...Object.keys(ASSETS)].map((name) => `${DOCS_PATH}/${name}`)];
 }

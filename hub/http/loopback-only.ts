@@ -4,27 +4,29 @@
  * (DNS rebinding) even read the answers. So the hub answers requests to loopback names only, and changes nothing on
  * behalf of a page that is not its own. Programs that are no browser notice none of this.
  */
-import type { MiddlewareHandler } from 'hono';
+import type { IncomingMessage } from 'node:http';
 import { HubError } from '../core/errors.js';
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-export const loopbackOnly: MiddlewareHandler = async (context, next) => {
-  const host = context.req.header('host');
-  if (host !== undefined && !isLoopback(hostnameOf(`http://${host}`))) {
+/** What nearly every client sends, so that it need not be taken apart. */
+const PLAIN_LOOPBACK = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(?::\d{1,5})?$/;
+
+/** Throws FOREIGN_ORIGIN. */
+export function refuseUnlessLoopback({ method = '', headers: { host, origin } }: IncomingMessage): void {
+  if (host !== undefined && !PLAIN_LOOPBACK.test(host) && !isLoopback(hostnameOf(`http://${host}`))) {
     throw new HubError(
       'FOREIGN_ORIGIN',
       `while security is off, this hub answers to loopback names only, not to ${JSON.stringify(host)} (security.allowInsecure)`,
     );
   }
-  if (!SAFE_METHODS.has(context.req.method) && isForeign(context.req.header('origin'), host)) {
+  if (!SAFE_METHODS.has(method) && isForeign(origin, host)) {
     throw new HubError(
       'FOREIGN_ORIGIN',
       'while security is off, pages of other origins may change nothing here',
     );
   }
-  await next();
-};
+}
 
 /** A page of the hub itself, or of another server on this machine's loopback, is not foreign. */
 function isForeign(origin: string | undefined, host: string | undefined): boolean {
