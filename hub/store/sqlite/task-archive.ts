@@ -21,9 +21,9 @@ export function sqliteTaskArchive(
   lists: TaskLists,
   endings: Endings,
 ): TaskArchive {
-  const selectTask = db.prepare<[string], TaskRow>(
-    `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE task.id = ?`,
-  );
+  const selectTask = db
+    .prepare<[string], TaskRow>(`SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE task.id = ?`)
+    .raw();
   const selectFiles = db.prepare<[string], FileRow>(`
     SELECT role, path, digest, size_bytes, encrypted FROM task_file
     WHERE task_seq = (SELECT seq FROM task WHERE id = ?) AND role IN ('OUTPUT', 'LOG')

@@ -29,10 +29,7 @@ interface HeadRow {
   priority: number;
 }
 
-interface ClaimedRow extends TaskRow {
-  seq: number;
-  job: string;
-}
+type ClaimedRow = [seq: number, job: string, ...task: TaskRow];
 
 /** Names the attempt in force; binds the task's id, the attempt and the instance. */
 const IN_FORCE = 'id = ? AND attempt = ? AND instance_id = ?';
@@ -50,6 +47,8 @@ export function sqliteTaskQueue(
   endings: Endings,
   names: NameTable,
 ): TaskQueue {
+  /** A statement that changes one task and returns its `seq`. */
+  const seqOf = <Values extends unknown[]>(sql: string) => db.prepare<Values, number>(sql).pluck();
   const insertRequirement = db.prepare('INSERT INTO requirement (key) VALUES (?) ON CONFLICT DO NOTHING');
   const selectRequirement = db.prepare<[string], { id: number }>('SELECT id FROM requirement WHERE key = ?');
   const insertTask = db.prepare(`
@@ -79,12 +78,14 @@ export function sqliteTaskQueue(
     SELECT count(*) AS ahead FROM task
     WHERE requirement_id IN (SELECT id FROM requirement WHERE key IN (SELECT value FROM json_each(?)))
       AND status = 'WAITING' AND (priority, seq) < (?, ?)`);
-  const claimTask = db.prepare<[number, string, string, string, string, string], ClaimedRow>(`
-    UPDATE task SET ${to(claim)}, attempt = attempt + 1, started_at = ?, agent_id = ?, instance_id = ?,
-                    instance_version = ?, instance_revision = ?
-    WHERE id = ? AND ${from(claim)}
-    RETURNING seq, job, ${RETURNED_TASK_COLUMNS}`);
-  const adoptTask = db.prepare<[Record<string, unknown>], { seq: number }>(`
+  const claimTask = db
+    .prepare<[number, string, string, string, string, string], ClaimedRow>(`
+      UPDATE task SET ${to(claim)}, attempt = attempt + 1, started_at = ?, agent_id = ?, instance_id = ?,
+                      instance_version = ?, instance_revision = ?
+      WHERE id = ? AND ${from(claim)}
+      RETURNING seq, job, ${RETURNED_TASK_COLUMNS}`)
+    .raw();
+  const adoptTask = seqOf<[Record<string, unknown>]>(`
     UPDATE task SET ${to(adopt)}, attempt = @attempt, started_at = @startedAtMs, agent_id = @agentId,
                     instance_id = @instanceId, instance_version = @version, instance_revision = @revision
     WHERE id = @taskId AND ${from(adopt)}
@@ -93,20 +94,19 @@ export function sqliteTaskQueue(
   const selectInForce = db.prepare<[string, number, string, string]>(
     `SELECT 1 FROM task WHERE ${IN_FORCE} AND agent_id = ? AND ${from(end)}`,
   );
-  const endTask = db.prepare<
-    [string, string | null, string | null, number, string, number, string],
-    { seq: number }
-  >(`
+  const endTask = seqOf<[string, string | null, string | null, number, string, number, string]>(`
     UPDATE task SET status = ?, batch_status = ?, message = ?, ended_at = ? WHERE ${IN_FORCE} AND ${from(end)} RETURNING seq`);
-  const releaseTask = db.prepare<[number, number, string | null, string, number, string], { seq: number }>(`
+  const releaseTask = seqOf<[number, number, string | null, string, number, string]>(`
     UPDATE task SET ${to(release)}, started_at = NULL, crashes = crashes + ?, losses = losses + ?, instance_id = ?
     WHERE ${IN_FORCE} AND ${from(release)} RETURNING seq`);
-  const cancelTask = db.prepare<[number, string, string], { seq: number }>(`
+  const cancelTask = seqOf<[number, string, string]>(`
     UPDATE task SET ${to(cancel)}, ended_at = ?
     WHERE id = ? AND status IN (SELECT value FROM json_each(?)) RETURNING seq`);
-  const selectRunning = db.prepare<[string], TaskRow>(
-    `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE status = 'RUNNING' AND agent_id = ?`,
-  );
+  const selectRunning = db
+    .prepare<[string], TaskRow>(
+      `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE status = 'RUNNING' AND agent_id = ?`,
+    )
+    .raw();
   const selectAgents = db.prepare<[], { agent_id: string }>(
     `SELECT DISTINCT agent_id FROM task WHERE status = 'RUNNING'`,
   );
@@ -128,9 +128,9 @@ export function sqliteTaskQueue(
   lists.added(latestSeq);
 
   /** Tells the lists of the row that a statement has changed; true when there is one. */
-  const noted = (row: { seq: number } | undefined): boolean => {
-    if (row) lists.changed(row.seq);
-    return row !== undefined;
+  const noted = (seq: number | undefined): boolean => {
+    if (seq !== undefined) lists.changed(seq);
+    return seq !== undefined;
   };
 
   const insertOne = (task: NewTask): WaitingTask => {
@@ -169,13 +169,15 @@ export function sqliteTaskQueue(
       taskId,
     );
     if (!row) return [];
-    lists.changed(row.seq);
+    const [seq, job, ...ofTask] = row;
+    lists.changed(seq);
+    const task = taskOfRow(ofTask);
     return [
       {
-        ref: { taskId, attempt: row.attempt, instanceId: instance.id },
+        ref: { taskId, attempt: task.attempt, instanceId: instance.id },
         agentId: instance.agentId,
-        task: taskOfRow(row),
-        job: JSON.parse(row.job) as Job,
+        task,
+        job: JSON.parse(job) as Job,
       },
     ];
   };
@@ -185,23 +187,23 @@ export function sqliteTaskQueue(
     selectInForce.get(...fence(ref), instance.agentId) !== undefined;
 
   const endOne = ({ ref, ending, endedAtMs, storedFiles }: EndedAttempt): boolean => {
-    const row = endTask.get(
+    const seq = endTask.get(
       ending.status,
       ending.batchExecutionStatus,
       ending.message,
       endedAtMs,
       ...fence(ref),
     );
-    if (!row) return false;
-    lists.changed(row.seq);
+    if (seq === undefined) return false;
+    lists.changed(seq);
     for (const [position, file] of ending.files.outputFiles.entries()) {
-      nameFile(row.seq, 'OUTPUT', position, file.path, file);
+      nameFile(seq, 'OUTPUT', position, file.path, file);
     }
     const { log } = ending.files;
-    if (log) nameFile(row.seq, 'LOG', 0, null, log);
+    if (log) nameFile(seq, 'LOG', 0, null, log);
     for (const [position, stored] of (storedFiles ?? []).entries()) {
       names.put(stored);
-      insertStoredFile.run(row.seq, position, stored.name, stored.sizeBytes);
+      insertStoredFile.run(seq, position, stored.name, stored.sizeBytes);
     }
     return true;
   };

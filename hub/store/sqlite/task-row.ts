@@ -4,32 +4,33 @@ import { priorityOfRank } from '@workbench-hub/shared/domain/priority';
 import type { BatchExecutionStatus, TaskStatus, TaskType } from '@workbench-hub/shared/domain/task';
 import type { Task } from '../../core/task.js';
 
-/** A row of `task` without its job, beside the key of its requirement. */
-export interface TaskRow {
-  id: string;
-  type: TaskType;
-  status: TaskStatus;
-  priority: number;
-  requirement_key: string;
-  requested_at: number;
-  started_at: number | null;
-  ended_at: number | null;
-  attempt: number;
-  crashes: number;
-  losses: number;
-  agent_id: string | null;
-  instance_id: string | null;
-  instance_version: string | null;
-  instance_revision: string | null;
-  batch_status: BatchExecutionStatus | null;
-  time_limit_s: number | null;
-  creator: string | null;
-  name: string | null;
-  classifiers: string;
-  message: string | null;
-  request_id: string | null;
-  trace_context: string | null;
-}
+/** A row of `task` without its job, and the key of its requirement: its columns in the order of {@link TASK_COLUMNS}. A
+ *  list, from a statement in `raw` mode, takes a third of the time of an object with a name for each column. */
+export type TaskRow = [
+  id: string,
+  requirementKey: string,
+  type: TaskType,
+  status: TaskStatus,
+  priority: number,
+  requestedAtMs: number,
+  startedAtMs: number | null,
+  endedAtMs: number | null,
+  attempt: number,
+  crashes: number,
+  losses: number,
+  agentId: string | null,
+  instanceId: string | null,
+  instanceVersion: string | null,
+  instanceRevision: string | null,
+  batchStatus: BatchExecutionStatus | null,
+  timeLimitS: number | null,
+  creator: string | null,
+  name: string | null,
+  classifiers: string,
+  message: string | null,
+  requestId: string | null,
+  traceContext: string | null,
+];
 
 const REST_OF_COLUMNS = `
   type, status, priority, requested_at, started_at, ended_at, attempt, crashes, losses, agent_id, instance_id,
@@ -37,43 +38,67 @@ const REST_OF_COLUMNS = `
   trace_context`;
 
 /** What a query selects to get {@link TaskRow}s. */
-export const TASK_COLUMNS = `task.id, requirement.key AS requirement_key, ${REST_OF_COLUMNS}`;
+export const TASK_COLUMNS = `task.id, requirement.key, ${REST_OF_COLUMNS}`;
 
 /** What a statement that changes tasks returns to get {@link TaskRow}s. */
 export const RETURNED_TASK_COLUMNS = `
-  id, (SELECT key FROM requirement WHERE id = task.requirement_id) AS requirement_key, ${REST_OF_COLUMNS}`;
+  id, (SELECT key FROM requirement WHERE id = task.requirement_id), ${REST_OF_COLUMNS}`;
 
 export const TASK_TABLES = 'task JOIN requirement ON requirement.id = task.requirement_id';
 
-export function taskOfRow(row: TaskRow): Task {
+export function taskOfRow([
+  id,
+  requirementKey,
+  type,
+  status,
+  priority,
+  requestedAtMs,
+  startedAtMs,
+  endedAtMs,
+  attempt,
+  crashes,
+  losses,
+  agentId,
+  instanceId,
+  instanceVersion,
+  instanceRevision,
+  batchExecutionStatus,
+  timeLimitS,
+  creator,
+  name,
+  classifiers,
+  message,
+  requestId,
+  traceContext,
+]: TaskRow): Task {
   return {
-    id: row.id,
-    type: row.type,
-    name: row.name,
-    creator: row.creator,
-    classifiers: JSON.parse(row.classifiers) as Classifier[],
-    requirement: requirementOfKey(row.requirement_key),
-    priority: priorityOfRank(row.priority),
-    status: row.status,
-    requestedAtMs: row.requested_at,
-    startedAtMs: row.started_at,
-    endedAtMs: row.ended_at,
-    timeLimitS: row.time_limit_s,
-    attempt: row.attempt,
-    crashes: row.crashes,
-    losses: row.losses,
+    id,
+    type,
+    name,
+    creator,
+    classifiers: JSON.parse(classifiers) as Classifier[],
+    requirement: requirementOfKey(requirementKey),
+    priority: priorityOfRank(priority),
+    status,
+    requestedAtMs,
+    startedAtMs,
+    endedAtMs,
+    timeLimitS,
+    attempt,
+    crashes,
+    losses,
     instance:
-      row.instance_id === null
+      instanceId === null
         ? null
         : {
-            id: row.instance_id,
-            version: row.instance_version ?? '',
-            revision: row.instance_revision ?? '',
-            agentId: row.agent_id ?? '',
+            id: instanceId,
+            version: instanceVersion ?? '',
+            revision: instanceRevision ?? '',
+            agentId: agentId ?? '',
           },
-    batchExecutionStatus: row.batch_status,
-    message: row.message,
-    requestId: row.request_id,
-    traceContext: row.trace_context,
+    batchExecutionStatus,
+    message,
+    requestId,
+    traceContext,
   };
 }

@@ -28,7 +28,7 @@ export class ListReader {
     this.#db = db;
     this.#columns = columns;
     this.#changed = db.prepare<[number], TaskKind>(LIST_STATEMENTS.changed);
-    this.#page = db.prepare<[number], TaskRow>(LIST_STATEMENTS.page);
+    this.#page = db.prepare<[number], TaskRow>(LIST_STATEMENTS.page).raw();
     this.#byStart = db.prepare<[string, number, number], number>(LIST_STATEMENTS.byStart).pluck();
   }
 
@@ -49,7 +49,7 @@ export class ListReader {
         const rows = seqs.map((seq) => ({ seq, row: this.#page.get(seq) }));
         // A task may have changed since the hub's thread sent the query. What the page shows fits the filter.
         const late = rows.filter(({ row }) => !row || !isWanted(row, query));
-        for (const { seq, row } of late) this.#columns.update(seq, row);
+        for (const { seq, row } of late) this.#columns.update(seq, row && kindOf(row));
         if (late.length > 0) continue;
         return {
           tasks: rows.flatMap(({ row }) => (row ? taskOfRow(row) : [])),
@@ -92,7 +92,11 @@ export class ListReader {
   }
 }
 
+function kindOf([, , type, status, priority]: TaskRow): TaskKind {
+  return { type, status, priority };
+}
+
 /** By what can change of a task. */
-function isWanted({ status }: TaskRow, { statuses }: TaskQuery): boolean {
+function isWanted([, , , status]: TaskRow, { statuses }: TaskQuery): boolean {
   return statuses.length === 0 || statuses.includes(status);
 }
