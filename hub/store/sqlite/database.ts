@@ -34,9 +34,8 @@ export function openDatabase(file: string): SqliteDatabase {
   mkdirSync(dirname(file), { recursive: true });
   let db: SqliteDatabase | undefined;
   try {
-    db = new Database(file, { timeout: 0 });
+    db = new OwnedDatabase(file);
     db.pragma('journal_mode = WAL');
-    own(db, file);
     db.pragma('synchronous = NORMAL'); // and the log is synced by wal-sync.ts
     db.pragma('foreign_keys = ON');
     db.pragma('cache_size = -16384');
@@ -55,11 +54,14 @@ export function schemaVersion(): number {
   return MIGRATIONS.length;
 }
 
-/** Keeps every hub away from this database until the lock is released. Throws {@link StartRefused} while a hub has it. */
+/** Keeps every hub away from this database until the lock is released. Throws {@link StartRefused} while a hub has it.
+ *  The file itself cannot be locked, since the thread of the lists reads it too; an empty one beside it is, for as long
+ *  as the lock is held or its process lives. */
 export function lockDatabase(file: string): { release(): void } {
-  const db = new Database(':memory:', { timeout: 0 });
+  const db = new Database(`${file}-lock`, { timeout: 0 });
   try {
-    own(db, file);
+    db.pragma('locking_mode = EXCLUSIVE');
+    db.exec('BEGIN EXCLUSIVE; COMMIT');
   } catch (error) {
     db.close();
     throw refusal(error, file);
@@ -67,12 +69,27 @@ export function lockDatabase(file: string): { release(): void } {
   return { release: () => void db.close() };
 }
 
-/** One hub owns the database. Its own file cannot be locked, since the thread of the lists reads it too; an empty one
- *  beside it is, for as long as this connection is open or its process lives. */
-function own(db: SqliteDatabase, file: string): void {
-  db.prepare('ATTACH DATABASE ? AS owner').run(`${file}-lock`);
-  db.pragma('owner.locking_mode = EXCLUSIVE');
-  db.exec('BEGIN EXCLUSIVE; COMMIT');
+/** Has its lock as long as it is open. The lock is a connection of its own: in a database that is attached, it would take
+ *  part in every transaction. */
+class OwnedDatabase extends Database {
+  readonly #lock: { release(): void };
+
+  constructor(file: string) {
+    const lock = lockDatabase(file);
+    try {
+      super(file, { timeout: 0 });
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+    this.#lock = lock;
+  }
+
+  override close(): this {
+    super.close();
+    this.#lock.release();
+    return this;
+  }
 }
 
 /** Brings the schema up to date; the position of a migration, counted from 1, is the version that a file carries after it. */
