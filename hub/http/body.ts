@@ -111,8 +111,11 @@ export async function readJson(context: Context, limit: BodyLimit, place: Held):
 /** The body, if all of it has come, as with a request that fits into one packet: it need not be streamed then. */
 function cameWhole(context: Context, announced: number): Buffer | undefined {
   const { incoming } = context.env as HttpBindings;
-  const isHere = incoming.complete && incoming.readableLength === announced && announced > 0;
-  return isHere ? (incoming.read() as Buffer) : undefined;
+  if (announced === 0 || incoming.readableLength !== announced) return undefined;
+  const body = incoming.read() as Buffer;
+  // Only its end is left to come.
+  incoming.resume();
+  return body;
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
