@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { allPids, newestPid, pidsSince } from '@workbench-hub/shared/runtime/process-ids';
+import { allPids, newestPid, pidsSince } from '@workbench-hub/shared/instance-protocol/process-ids';
 import { COOKIE_VARIABLE, type Platform, TASK_VARIABLE } from './platform.js';
 import { signalGroup } from './process-group.js';
 

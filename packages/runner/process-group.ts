@@ -9,7 +9,7 @@
  */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { allPids, pidsSince } from '@workbench-hub/shared/runtime/process-ids';
+import { allPids, pidsSince } from '@workbench-hub/shared/instance-protocol/process-ids';
 
 /** The options of `spawn` with which a child leads its own group. */
 export const GROUP_SPAWN_OPTIONS = { detached: process.platform !== 'win32', windowsHide: true } as const;
