@@ -8,7 +8,7 @@ import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type HubConnection, TransferFailed } from '../core/ports/hub.js';
 import { ContentLost, type Spool, type SpooledReport } from '../core/ports/spool.js';
-import type { Tracing } from '../core/ports/tracing.js';
+import type { Span, Tracing } from '../core/ports/tracing.js';
 import { attemptKey, attemptReport, filesOfReport } from '../core/reports.js';
 import { eachOf } from './jobs/each-of.js';
 
@@ -32,7 +32,8 @@ export class Reporting {
   readonly #outstanding = new Map<string, SpooledReport>();
   #connection: HubConnection | null = null;
   #uploading = 0;
-  #uploads: (() => Promise<void>)[] = [];
+  /** Reports that wait for their turn to be uploaded. */
+  #turns: (() => void)[] = [];
   #onDelivered: (() => void)[] = [];
 
   constructor(needs: ReportingNeeds) {
@@ -82,7 +83,6 @@ export class Reporting {
   /** Delivers everything to this hub from now on. */
   joined(connection: HubConnection): void {
     this.#connection = connection;
-    this.#uploads = [];
     connection.ended.addEventListener('abort', () => {
       if (this.#connection === connection) this.#connection = null;
       this.#tellDelivered();
@@ -116,62 +116,66 @@ export class Reporting {
       connection.sendEnded(report);
       return;
     }
-    this.#uploads.push(async () => {
-      const { taskId, attempt } = report;
-      const span = this.#needs.tracing.begin('upload', spooled.traceContext, {
-        'workbench.task.id': taskId,
-        'workbench.attempt': attempt,
-        'workbench.files': filesOfReport(report).length,
-      });
-      const isUploaded = await this.#uploadAll(spooled, folder, connection);
-      span.end(isUploaded ? 'OK' : 'ERROR');
+    void this.#uploadAll(spooled, folder, connection).then((isUploaded) => {
       if (isUploaded) connection.sendEnded(report);
     });
-    this.#uploadNext();
-  }
-
-  #uploadNext(): void {
-    while (this.#uploading < UPLOADS_AT_A_TIME) {
-      const upload = this.#uploads.shift();
-      if (!upload) return;
-      this.#uploading++;
-      void upload().finally(() => {
-        this.#uploading--;
-        this.#uploadNext();
-      });
-    }
   }
 
   /** True when the hub has all contents and its report may be sent. Never rejects: what cannot be delivered now is delivered
    *  later, or given up by another report. */
   async #uploadAll(spooled: SpooledReport, folder: string, connection: HubConnection): Promise<boolean> {
-    const { runtime, log } = this.#needs;
+    const { runtime, log, tracing } = this.#needs;
     const { report } = spooled;
+    const { taskId, attempt } = report;
     const stillWanted = () =>
       !connection.ended.aborted && this.#outstanding.get(attemptKey(report)) === spooled;
     const pauses = backOff(FIRST_RETRY_MS, LONGEST_RETRY_MS, runtime.random);
+    let span: Span | undefined;
     let lastReason = '';
-    while (stillWanted()) {
+    const once = async (): Promise<'DONE' | 'GIVEN_UP' | 'AGAIN'> => {
+      if (!stillWanted()) return 'GIVEN_UP';
+      span ??= tracing.begin('upload', spooled.traceContext, {
+        'workbench.task.id': taskId,
+        'workbench.attempt': attempt,
+        'workbench.files': filesOfReport(report).length,
+      });
       try {
         await this.#upload(report, folder, connection);
-        return stillWanted();
+        return stillWanted() ? 'DONE' : 'GIVEN_UP';
       } catch (error) {
-        if (!stillWanted()) return false;
+        if (!stillWanted()) return 'GIVEN_UP';
         if (!(error instanceof TransferFailed)) {
           this.#giveUpContents(spooled, error);
-          return false;
+          return 'GIVEN_UP';
         }
         if (error.message !== lastReason) {
-          log.warn(
-            { taskId: report.taskId, reason: error.message },
-            'uploading a result failed; trying again',
-          );
+          log.warn({ taskId, reason: error.message }, 'uploading a result failed; trying again');
         }
         lastReason = error.message;
+        return 'AGAIN';
       }
+    };
+    let came = await this.#inTurn(once);
+    while (came === 'AGAIN') {
+      // Without its turn: a hub that has no room for large results may well have room for others.
       await pause(runtime.timers, pauses.nextMs(), connection.ended).catch(() => undefined);
+      came = await this.#inTurn(once);
     }
-    return false;
+    span?.end(came === 'DONE' ? 'OK' : 'ERROR');
+    return came === 'DONE';
+  }
+
+  /** Does it as one of a few at a time, in the order of the calls. */
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#uploading < UPLOADS_AT_A_TIME) this.#uploading++;
+    else await new Promise<void>((resolve) => this.#turns.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = this.#turns.shift();
+      if (next) next();
+      else this.#uploading--;
+    }
   }
 
   async #upload(report: AttemptReport, folder: string, { files, ended }: HubConnection): Promise<void> {

@@ -1,0 +1,79 @@
+import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { pino } from 'pino';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type HubConnection, TransferFailed } from '../core/ports/hub.js';
+import type { Spool, SpooledReport } from '../core/ports/spool.js';
+import { NO_TRACING } from '../core/ports/tracing.js';
+import { attemptReport } from '../core/reports.js';
+import { Reporting } from './reporting.js';
+
+let runtime: ManualRuntime;
+let reporting: Reporting;
+/** Digests for which the hub has no room. */
+let tooLarge: Set<string>;
+let sent: string[];
+
+beforeEach(() => {
+  runtime = manualRuntime();
+  tooLarge = new Set();
+  sent = [];
+  const spool = { leftOver: [], put: async () => undefined, read: async function* () {} } as unknown as Spool;
+  reporting = new Reporting({ spool, runtime, log: pino({ level: 'silent' }), tracing: NO_TRACING });
+});
+
+function join(): AbortController {
+  const ended = new AbortController();
+  const files = {
+    look: () => Promise.resolve({ keptBytes: 0 }),
+    upload: ({ digest }: { digest: string }) =>
+      tooLarge.has(digest)
+        ? Promise.reject(new TransferFailed('REFUSED', 'the disk of the hub is full'))
+        : Promise.resolve(),
+  };
+  reporting.joined({
+    ended: ended.signal,
+    files,
+    sendEnded: ({ taskId }: { taskId: string }) => void sent.push(taskId),
+  } as unknown as HubConnection);
+  return ended;
+}
+
+function withContent(taskId: string): SpooledReport {
+  const ref = { taskId, attempt: 1, instanceId: 'sim' };
+  const log = { digest: `content of ${taskId}`, sizeBytes: 1 };
+  return {
+    report: attemptReport(ref, { outcome: 'OK', message: null }, { outputFiles: [], log }),
+    folder: taskId,
+  };
+}
+
+describe('results for which the hub has no room', () => {
+  const large = Array.from({ length: 10 }, (_, index) => `large-${index}`);
+
+  beforeEach(() => {
+    for (const taskId of large) tooLarge.add(`content of ${taskId}`);
+  });
+
+  test('do not hold up others, and are delivered when there is room', async () => {
+    join();
+    for (const taskId of large) reporting.add(withContent(taskId));
+    reporting.add(withContent('small'));
+    await runtime.advance(60_000);
+    expect(sent).toEqual(['small']);
+    tooLarge.clear();
+    await runtime.advance(60_000);
+    expect([...sent].sort()).toEqual([...large, 'small']);
+  });
+
+  test('go to the hub that is joined next, once each', async () => {
+    const first = join();
+    for (const taskId of large) reporting.add(withContent(taskId));
+    await runtime.advance(1000);
+    first.abort();
+    tooLarge.clear();
+    join();
+    await runtime.advance(60_000);
+    expect([...sent].sort()).toEqual(large);
+    expect(runtime.pendingTimers).toBe(0);
+  });
+});
