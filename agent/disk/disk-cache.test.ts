@@ -153,6 +153,18 @@ describe('a cache', () => {
     expect(await readdir(directory)).toEqual([a.digest]);
   });
 
+  test('expects nothing that the disk has no room for, and removes nothing for it', async () => {
+    const cache = await open();
+    const kept = fileOf('aaaa');
+    await cache.put(kept, chunksOf('aaaa'), 0);
+    await cache.expect({ ...fileOf('b'), sizeBytes: 1000 });
+    await expect(cache.expect({ ...fileOf('b'), sizeBytes: 2 ** 50 })).rejects.toMatchObject({
+      code: 'ENOSPC',
+      message: expect.stringMatching(/^ENOSPC: it has 1125899906842624 bytes, and there is room for \d+$/),
+    });
+    expect(await readdir(directory)).toEqual([kept.digest]);
+  });
+
   test('comes back within its limit, oldest first', async () => {
     const cache = await open();
     const [a, b] = [fileOf('aaaa'), fileOf('bbbb')];

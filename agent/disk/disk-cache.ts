@@ -2,12 +2,21 @@
  *  on its way is kept beside them as `<digest>.partial`, and goes before them. */
 import { createHash } from 'node:crypto';
 import { createReadStream, renameSync, statSync } from 'node:fs';
-import { mkdir, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat, statfs, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { ContentCache } from '../core/ports/content-cache.js';
 import { partialSize, writePartial } from './partial-content.js';
+
+/** Like a write that finds the disk full. */
+class NoRoom extends Error {
+  readonly code = 'ENOSPC';
+
+  constructor(sizeBytes: number, roomBytes: number) {
+    super(`ENOSPC: it has ${sizeBytes} bytes, and there is room for ${roomBytes}`);
+  }
+}
 
 interface Entry {
   readonly sizeBytes: number;
@@ -21,6 +30,9 @@ interface Entry {
 
 /** Only the order after the next start depends on the times of files, so they need not be told of every use. */
 const TOUCHED_EVERY_MS = 60_000;
+
+/** Whether there is room for what is smaller shows when it is written. */
+const WORTH_ASKING_BYTES = 1024 * 1024;
 
 /** `<digest>` or `<digest>.partial` */
 const NAME = /^([0-9a-f]{64})(\.partial)?$/;
@@ -104,6 +116,16 @@ export class DiskCache implements ContentCache {
     entry.usedAtMs = nowMs;
     // A file that cannot be touched is removed a little earlier.
     utimes(this.pathOf(digest), nowMs / 1000, nowMs / 1000).catch(() => undefined);
+  }
+
+  async expect({ sizeBytes }: FileRef): Promise<void> {
+    if (sizeBytes < WORTH_ASKING_BYTES) return;
+    await mkdir(this.#folder, { recursive: true }); // somebody may have taken it away
+    const { bsize, bavail } = await statfs(this.#folder);
+    let roomBytes = bsize * bavail;
+    for (const partialBytes of this.#partials.values()) roomBytes += partialBytes;
+    for (const entry of this.#entries.values()) if (entry.pins === 0) roomBytes += entry.sizeBytes;
+    if (sizeBytes > roomBytes) throw new NoRoom(sizeBytes, roomBytes);
   }
 
   async keptBytes(digest: string): Promise<number> {

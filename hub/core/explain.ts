@@ -9,6 +9,15 @@ export interface Candidate {
   readonly profile: InstanceProfile;
   readonly status: InstanceStatus;
   readonly working: boolean;
+  /** Its host has given the task back, and another one may get it. */
+  readonly heldBack?: boolean;
+}
+
+/** A host has given the task back for a fault of its own. */
+export interface GiveBack {
+  readonly agentId: string;
+  readonly reason: string;
+  readonly atMs: number;
 }
 
 /** One thing that a task asks for: its version, or one of its labels. */
@@ -29,6 +38,8 @@ export interface Situation {
   readonly nowMs: number;
   /** False while the hub gives out no tasks, since a shutdown is being prepared. */
   readonly givingOut: boolean;
+  /** Of late. */
+  readonly givenBack?: readonly GiveBack[];
 }
 
 /** NEVER: no known instance fits. NONE_UP: those that fit are all down or unreachable. BUSY: those that are up all work,
@@ -53,7 +64,8 @@ export interface Explanation {
   readonly satisfyingAll: number;
   /** How many instances would fit but for this one criterion; only criteria with such instances are listed. */
   readonly satisfyingAllButOne: readonly { readonly missing: Criterion; readonly instances: number }[];
-  /** Of those that satisfy all. `down` includes starting, stopping and failed ones. */
+  /** Of those that satisfy all. `down` includes starting, stopping and failed ones, and those whose host has given the task
+   *  back while another one may get it. */
   readonly fitting: {
     readonly idle: number;
     readonly busy: number;
@@ -64,6 +76,7 @@ export interface Explanation {
   readonly unfittingSinceMs: number | null;
   /** When it may start, in milliseconds since 1970; null when too little is known. */
   readonly estimate: StartEstimate | null;
+  readonly givenBack: readonly GiveBack[];
 }
 
 export function explain(situation: Situation): Explanation {
@@ -83,8 +96,13 @@ export function explain(situation: Situation): Explanation {
     tasksAhead,
     unfittingSinceMs: verdict === 'NEVER' ? situation.unfittingSinceMs : null,
     estimate: estimateOf(verdict, fitting, situation),
+    givenBack: situation.givenBack ?? [],
   };
-  return { verdict, message: wordsOf(verdict, facts, situation), ...facts };
+  const returns = facts.givenBack.map(
+    ({ agentId, reason, atMs }) =>
+      ` Agent ${agentId} gave it back ${span(situation.nowMs - atMs)} ago: ${reason}.`,
+  );
+  return { verdict, message: `${wordsOf(verdict, facts, situation)}${returns.join('')}`, ...facts };
 }
 
 function criteriaOf({ version, labels }: Requirement): Criterion[] {
@@ -114,9 +132,9 @@ function allButOne(criteria: readonly Criterion[], candidates: readonly Candidat
 
 function countStates(fitting: readonly Candidate[]): Explanation['fitting'] {
   const counts = { idle: 0, busy: 0, down: 0, unreachable: 0 };
-  for (const { status, working } of fitting) {
+  for (const { status, working, heldBack } of fitting) {
     if (status === 'UNKNOWN') counts.unreachable++;
-    else if (status !== 'UP') counts.down++;
+    else if (status !== 'UP' || heldBack) counts.down++;
     else if (working) counts.busy++;
     else counts.idle++;
   }

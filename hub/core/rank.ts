@@ -61,11 +61,18 @@ export function countFitting(suitable: SuitableKinds, idle: readonly IdleInstanc
   return count;
 }
 
+/** Whether an agent may be given a task, which an instance of it suits. */
+export type MayGet = (taskId: string, agentId: string) => boolean;
+
 /**
  * Gives each task, best first, the instance that suits it best, each instance at most once. Tasks for which no
- * instance is left stay unpaired.
+ * instance is left stay unpaired. Without `mayGet` every agent may be given every task.
  */
-export function pair(groups: readonly WaitingGroup[], idle: readonly IdleInstance[]): Pairing[] {
+export function pair(
+  groups: readonly WaitingGroup[],
+  idle: readonly IdleInstance[],
+  mayGet?: MayGet,
+): Pairing[] {
   const free = new Set(idle);
   const newlyBusy = new Map<string, number>();
   const pairings: Pairing[] = [];
@@ -74,18 +81,35 @@ export function pair(groups: readonly WaitingGroup[], idle: readonly IdleInstanc
   while (free.size > 0) {
     let best: { task: WaitingTask; of: (typeof left)[number] } | undefined;
     for (const of of left) {
+      if (mayGet) passHeldBack(of, free, mayGet);
       const task = of.heads[of.next];
       if (!task || (best && compareWaiting(best.task, task) < 0)) continue;
       if (anySuits(of.suitable, free)) best = { task, of };
     }
     if (!best) break;
     best.of.next++;
-    const instance = mostSuitable(best.of.suitable, free, newlyBusy);
+    const { taskId } = best.task;
+    const allowed = mayGet ? new Set([...free].filter(({ agentId }) => mayGet(taskId, agentId))) : free;
+    const instance = mostSuitable(best.of.suitable, allowed, newlyBusy);
     free.delete(instance);
     newlyBusy.set(instance.agentId, (newlyBusy.get(instance.agentId) ?? 0) + 1);
     pairings.push({ task: best.task, instance });
   }
   return pairings;
+}
+
+/** Goes on to the first task that some free instance may be given, as far as there are any that suit. */
+function passHeldBack(
+  group: { readonly suitable: SuitableKinds; readonly heads: readonly WaitingTask[]; next: number },
+  free: ReadonlySet<IdleInstance>,
+  mayGet: MayGet,
+): void {
+  const suiting = [...free].filter(({ kind }) => group.suitable.has(kind));
+  if (suiting.length === 0) return;
+  for (; ; group.next++) {
+    const task = group.heads[group.next];
+    if (!task || suiting.some(({ agentId }) => mayGet(task.taskId, agentId))) return;
+  }
 }
 
 function anySuits(suitable: SuitableKinds, free: ReadonlySet<IdleInstance>): boolean {

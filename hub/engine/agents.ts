@@ -121,6 +121,8 @@ export class Agents {
     this.#options.attempts.lookUpAllOf(agentId);
     this.#options.leases.begin(agentId);
     this.#requests.agentLeft(agentId);
+    // What waits for this agent rather than for one that has given it back need not any more.
+    this.#options.onCapacity();
     this.#options.log.warn({ agentId, reason }, 'agent is unreachable');
     void this.#remember(agentId);
   }

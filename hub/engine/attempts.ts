@@ -18,6 +18,7 @@ import {
 import type { TaskMetrics } from '../core/ports/metrics.js';
 import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
 import { attemptOf, type Task } from '../core/task.js';
+import type { GivenBack } from './given-back.js';
 import type { Results } from './results.js';
 import type { Storage } from './storage.js';
 import type { TaskOutput } from './task-output.js';
@@ -34,6 +35,7 @@ export interface AttemptsOptions {
   readonly log: Logger;
   readonly metrics: TaskMetrics;
   readonly traces: TaskTraces;
+  readonly givenBack: GivenBack;
   /** A task of this group waits again. */
   readonly onReturned: (requirementKey: string) => void;
   /** The task has finished: how long it took is a measure for others of its kind. */
@@ -77,6 +79,8 @@ export class Attempts {
       return this.#refused('report', ref, state);
     if (!isOf(agentId, task)) return this.#foreign(ref, agentId);
     const consequence = consequenceOf(report, task, this.#options.limits);
+    // Before it waits again.
+    if (lossOf(report) === 'HOST_FAULT') this.#options.givenBack.note(task, agentId, report.message ?? '');
     const counted = await this.#carryOut(task, ref, consequence, report.storedFiles);
     if (counted) this.#countLoss(lossOf(report));
     return counted;
@@ -136,7 +140,8 @@ export class Attempts {
     consequence: Consequence,
     stored: readonly NamedFileRef[] = [],
   ): Promise<boolean> {
-    const { queue, storage, results, output, clock, log, traces, onReturned, onFinished } = this.#options;
+    const { queue, storage, results, output, clock, log, traces, givenBack, onReturned, onFinished } =
+      this.#options;
     this.lookUp(task.id);
     if (consequence.kind === 'END') {
       const endedAtMs = clock.nowMs();
@@ -158,6 +163,7 @@ export class Attempts {
       log.debug({ ...ref, requestId: task.requestId, status: consequence.ending.status }, 'task ended');
       traces.ended(task, ref, consequence.ending.status, endedAtMs);
       output.forget(task.id);
+      givenBack.forget(task.id);
       results.announce(task.id);
       return true;
     }

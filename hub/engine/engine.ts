@@ -13,6 +13,7 @@ import { NO_TRACING, type TaskTracing } from '../core/ports/tracing.js';
 import { Agents } from './agents.js';
 import { Attempts } from './attempts.js';
 import { Explanations } from './explanations.js';
+import { GivenBack } from './given-back.js';
 import { InstanceControl } from './instance-control.js';
 import { Instances } from './instances.js';
 import { Leases } from './leases.js';
@@ -86,7 +87,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     initiated ? scheduler.pause() : scheduler.resume(),
   );
   const { defaultVersion } = options;
-  const explanations = new Explanations({ queue, instances, shutdown, clock, defaultVersion });
+  const givenBack = new GivenBack({ instances, clock, timers, onExpired: () => scheduler.wake() });
+  const explanations = new Explanations({ queue, instances, shutdown, clock, defaultVersion, givenBack });
   const attempts = new Attempts({
     queue,
     archive,
@@ -98,6 +100,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     log,
     metrics,
     traces,
+    givenBack,
     onReturned,
     onFinished: (task, endedAtMs) => explanations.measured(task, endedAtMs),
   });
@@ -130,6 +133,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const scheduler = new Scheduler({
     queue,
     instances,
+    givenBack,
     runtime,
     log,
     headsOfGroup: options.headsOfGroup,
@@ -200,6 +204,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     },
     stop: async () => {
       leases.stop();
+      givenBack.stop();
       await sweeper.stop();
     },
   };

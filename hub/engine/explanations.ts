@@ -14,6 +14,7 @@ import { type Explanation, explain } from '../core/explain.js';
 import type { TaskQueue } from '../core/ports/task-store.js';
 import { RunTimeBook } from '../core/run-times.js';
 import type { Task } from '../core/task.js';
+import type { GivenBack } from './given-back.js';
 import type { Instances } from './instances.js';
 import type { ShutdownPreparation } from './shutdown-preparation.js';
 
@@ -23,6 +24,7 @@ export interface ExplanationsOptions {
   readonly shutdown: ShutdownPreparation;
   readonly clock: Clock;
   readonly defaultVersion: string | null;
+  readonly givenBack: GivenBack;
 }
 
 /** A task that has waited for so long says in its log why. */
@@ -44,7 +46,7 @@ export class Explanations {
   /** Why this waiting task waits. */
   async ofTask(task: Task): Promise<Explanation> {
     const ahead = (groups: string[]) => this.#options.queue.countAhead(groups, { taskId: task.id });
-    return this.#explain(task.requirement, [task.type], task.requestedAtMs, ahead);
+    return this.#explain(task.requirement, [task.type], task.requestedAtMs, ahead, task.id);
   }
 
   /** How a task with these classifiers, which are valid, would fare if it were handed in now. */
@@ -71,9 +73,13 @@ export class Explanations {
     types: readonly TaskType[],
     requestedAtMs: number,
     countAhead: (groups: string[]) => Promise<number>,
+    taskId?: string,
   ): Promise<Explanation> {
-    const { queue, instances, shutdown, clock } = this.#options;
-    const candidates = instances.list();
+    const { queue, instances, shutdown, clock, givenBack } = this.#options;
+    const returns = taskId === undefined ? [] : givenBack.of(taskId);
+    const isHeldBack = (agentId: string) =>
+      returns.some((giveBack) => giveBack.agentId === agentId) && !givenBack.mayGet(taskId ?? '', agentId);
+    const candidates = instances.list().map((view) => ({ ...view, heldBack: isHeldBack(view.agentId) }));
     const fitting = candidates.filter(({ profile }) => fits(requirement, profile));
     const competing = (await queue.waitingGroups()).filter((key) => {
       const other = requirementOfKey(key);
@@ -89,6 +95,7 @@ export class Explanations {
       unfittingSinceMs: Math.max(requestedAtMs, instances.lastLossMs),
       nowMs: clock.nowMs(),
       givingOut: !shutdown.status.initiated,
+      givenBack: returns,
     });
   }
 }

@@ -61,6 +61,7 @@ function schedulerOver({ known = true, idle = 1, waits = [] as WaitingTask[] } =
       idle: () => Array.from({ length: setup.idle }, () => ({ ...instance })),
       occupy: () => true,
     } as unknown as Instances,
+    givenBack: { areNone: true, countIn: () => 0, mayGet: () => true },
     runtime: { ...systemRuntime, timers: { ...systemRuntime.timers, after: () => ({ cancel: () => {} }) } },
     log: { debug: () => {}, info: () => {}, error: () => {} } as unknown as Logger,
     headsOfGroup: 4,

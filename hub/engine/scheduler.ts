@@ -17,12 +17,14 @@ import {
   suitableKinds,
   type WaitingTask,
 } from '../core/rank.js';
+import type { GivenBack } from './given-back.js';
 import { Heads } from './heads.js';
 import type { Instances } from './instances.js';
 
 export interface SchedulerOptions {
   readonly queue: TaskQueue;
   readonly instances: Instances;
+  readonly givenBack: Pick<GivenBack, 'areNone' | 'countIn' | 'mayGet'>;
   readonly runtime: Runtime;
   readonly log: Logger;
   /** How many first tasks of a group the store is asked for at a time. */
@@ -142,7 +144,7 @@ export class Scheduler {
 
   /** Gives out what can be given out now; true when another round may find more. */
   async #round(): Promise<boolean> {
-    const { instances, runtime, log } = this.#options;
+    const { instances, givenBack, runtime, log } = this.#options;
     const idle = instances.idle();
     if (idle.length === 0) return false;
 
@@ -151,7 +153,8 @@ export class Scheduler {
       await this.#look(unknown);
       return true;
     }
-    const pairings = pair(groups, idle);
+    const mayGet = givenBack.areNone ? undefined : givenBack.mayGet;
+    const pairings = pair(groups, idle, mayGet);
     if (pairings.length === 0) return false;
     const startedAtMs = runtime.clock.nowMs();
     for (const { task } of pairings) this.withdrawn(task.requirementKey, task.taskId);
@@ -163,6 +166,7 @@ export class Scheduler {
 
   /** The groups that some of these instances fit, and of which of them too few first tasks are known. */
   #groupsFor(idle: readonly IdleInstance[]) {
+    const { givenBack } = this.#options;
     this.#tellApart();
     const groups: { suitable: SuitableKinds; heads: readonly WaitingTask[] }[] = [];
     const unknown: { group: Group; count: number }[] = [];
@@ -173,8 +177,10 @@ export class Scheduler {
         this.#fitting.delete(group);
         continue;
       }
-      const count = countFitting(suitable, idle);
-      if (count === 0) continue;
+      const fitting = countFitting(suitable, idle);
+      if (fitting === 0) continue;
+      // Tasks that these instances may not get must not hide those behind them.
+      const count = givenBack.areNone ? fitting : fitting + givenBack.countIn(key);
       if (heads.reaches(count)) groups.push({ suitable, heads: heads.known });
       else unknown.push({ group, count });
     }

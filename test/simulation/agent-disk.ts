@@ -121,6 +121,7 @@ export function simulatedCache(disk: AgentDisk, process: Process): ContentCache 
       return disk.cache.has(digest);
     },
     unpin: () => undefined,
+    expect: async () => refuseIfFull(disk),
     keptBytes: async (digest) => disk.partials.get(digest)?.length ?? 0,
     put: async ({ digest }, content, fromByte) => {
       let whole = (disk.partials.get(digest) ?? Buffer.alloc(0)).subarray(0, fromByte);

@@ -41,6 +41,8 @@ export class Invariants implements HubObserver {
   readonly #joined = new Set<string>();
   /** Since when the hub has not heard of an agent, by its id. */
   readonly #awaySinceMs = new Map<string, number>();
+  /** `<task>/<agent>`: the task may prefer another host. */
+  readonly #givenBack = new Set<string>();
   #hubStartedAtMs = 0;
   #attempts = 0;
 
@@ -154,7 +156,12 @@ export class Invariants implements HubObserver {
     this.#awaySinceMs.set(agentId, this.#world.nowMs);
   }
 
-  /** These tasks are about to be claimed: none of them before one that is better and fits. */
+  onGivenBack(taskId: string, agentId: string): void {
+    this.#givenBack.add(`${taskId}/${agentId}`);
+  }
+
+  /** These tasks are about to be claimed: none of them before one that is better and fits, and that the host did not give
+   *  back. */
   onClaim(claims: readonly { taskId: string; instanceId: string }[]): void {
     const waiting = (this.#store as SimulatedStore).tasks().filter(({ status }) => status === 'WAITING');
     const byId = new Map(waiting.map((task) => [task.id, task]));
@@ -163,9 +170,11 @@ export class Invariants implements HubObserver {
       const task = byId.get(taskId);
       const profile = this.#profile(instanceId);
       if (!task || !profile) continue;
+      const agentId = this.#agents().find(({ instances }) => instances.includes(profile))?.id;
       const better = waiting.find(
         (other) =>
           !chosen.has(other.id) &&
+          !this.#givenBack.has(`${other.id}/${agentId}`) &&
           this.#known.get(other.id) === other.attempt &&
           (other.priority < task.priority || (other.priority === task.priority && other.seq < task.seq)) &&
           fits(requirementOfKey(other.requirement), profile),

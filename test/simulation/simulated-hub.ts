@@ -38,6 +38,8 @@ export interface HubObserver {
   onClaim(claims: readonly { taskId: string; instanceId: string }[]): void;
   onJoin(agentId: string): void;
   onLeave(agentId: string): void;
+  /** The agent gives a task back for a fault of its host. */
+  onGivenBack(taskId: string, agentId: string): void;
 }
 
 export class SimulatedHub {
@@ -221,7 +223,11 @@ export class SimulatedHub {
               this.observer.onJoin(hello.agent.id);
               return agents.join(hello, session, address);
             },
-            receive: (agentId, session, message) => agents.receive(agentId, session, message),
+            receive: (agentId, session, message) => {
+              if (message.type === 'ended' && message.report.hostFault === true)
+                this.observer.onGivenBack(message.report.taskId, agentId);
+              return agents.receive(agentId, session, message);
+            },
             leave: (agentId, session, reason) => {
               this.observer.onLeave(agentId);
               this.#world.tell('hub', `has lost ${agentId}: ${reason}`);

@@ -5,6 +5,8 @@ export interface ContentCache {
   /** True when the content is there, whole. It then stays until {@link unpin} was called as often. */
   pin(file: FileRef): Promise<boolean>;
   unpin(digest: string): void;
+  /** Rejects as a disk does that is full when there is no room for a content, whatever were removed that is not in use. */
+  expect(file: FileRef): Promise<void>;
   /** How many bytes are kept of a content that was not taken in whole. */
   keptBytes(digest: string): Promise<number>;
   /** Takes in a content, of which `content` holds the bytes from `fromByte` on: 0, or what is kept. Rejects with

@@ -135,7 +135,9 @@ export class BatchJobs {
     const local = job.model?.kind === 'LOCAL_FILESYSTEM' ? await this.#locate(job.model) : null;
     const scripts: string[] = [];
     let model: string | null = null;
-    await inOwnFolders('the files of the job could not be laid out', async () => {
+    let sizeBytes = 0;
+    for (const file of filesOfJob(job)) sizeBytes += file.sizeBytes;
+    await inOwnFolders(`the files of the job (${sizeBytes} bytes) could not be laid out`, async () => {
       await this.#withContents(filesOfJob(job), signal, async () => {
         for (const [index, { digest }] of job.scripts.entries()) {
           scripts.push(await directory.placeScript(index, digest));

@@ -19,6 +19,7 @@ let downloads: {
 }[];
 let ended: AbortController;
 let putFault: Error | null;
+let roomFault: Error | null;
 let keptBytes: number;
 let contents: Contents;
 
@@ -28,10 +29,12 @@ beforeEach(() => {
   downloads = [];
   ended = new AbortController();
   putFault = null;
+  roomFault = null;
   keptBytes = 0;
   const cache: ContentCache = {
     pin: ({ digest }) => Promise.resolve(cached.has(digest)),
     unpin: () => undefined,
+    expect: () => (roomFault ? Promise.reject(roomFault) : Promise.resolve()),
     keptBytes: () => Promise.resolve(keptBytes),
     put: ({ digest }) => {
       if (putFault) return Promise.reject(putFault);
@@ -123,6 +126,16 @@ describe('a content', () => {
       "could not be stored on the agent's host, whose disk is full: ENOSPC: no space",
     );
     expect(downloads).toHaveLength(2);
+  });
+
+  test('for which there is no room is not fetched at all', async () => {
+    roomFault = Object.assign(new Error('ENOSPC: it has 9 bytes, and there is room for 5'), {
+      code: 'ENOSPC',
+    });
+    await expect(contents.pin(FILE, NEVER)).rejects.toThrow(
+      "could not be stored on the agent's host, whose disk is full: ENOSPC: it has 9 bytes, and there is room for 5",
+    );
+    expect(downloads).toEqual([]);
   });
 
   test('that came damaged is fetched again', async () => {

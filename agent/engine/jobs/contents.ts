@@ -82,6 +82,7 @@ export class Contents {
       const hub = await connected(signal);
       try {
         const either = AbortSignal.any([signal, hub.ended]);
+        await cache.expect(file);
         const keptBytes = await cache.keptBytes(file.digest);
         const beganMs = runtime.clock.monotonicMs();
         const { fromByte, content } = await hub.files.download(file.digest, keptBytes, either);

@@ -35,12 +35,18 @@ const explanationFields = {
       .meta({ description: 'How many instances would fit but for this one criterion.' }),
     idle: z.int().meta({ description: 'Of those that satisfy all: free to begin.' }),
     busy: z.int(),
-    down: z.int(),
+    down: z.int().meta({
+      description: 'Also those whose host has given the task back, as long as another host may get it.',
+    }),
     unreachable: z.int(),
   }),
   tasksAhead: z
     .int()
     .meta({ description: 'Waiting tasks that come first and that the same instances could run.' }),
+  givenBack: z
+    .array(z.object({ agentId: z.string(), reason: z.string(), at: time('When.') }))
+    .optional()
+    .meta({ description: 'Agents that gave the task back of late, because of a full disk for instance.' }),
   neverSince: time('Since when no known instance has fitted; only for NEVER.').optional(),
   estimatedStart: z
     .object({
@@ -131,6 +137,15 @@ function present({ verdict, message: words, fitting, estimate, ...facts }: Expla
       ...fitting,
     },
     tasksAhead: facts.tasksAhead,
+    ...(facts.givenBack.length === 0
+      ? {}
+      : {
+          givenBack: facts.givenBack.map(({ agentId, reason, atMs }) => ({
+            agentId,
+            reason,
+            at: localTimestamp(atMs),
+          })),
+        }),
     ...(facts.unfittingSinceMs === null ? {} : { neverSince: localTimestamp(facts.unfittingSinceMs) }),
     ...(estimate === null
       ? {}
