@@ -22,6 +22,6 @@ describe('the simulated world finds out when', () => {
 
 it('the page on reliability names every defect that is tried', async () => {
   const page = await readFile(new URL('../../packages/docs/reliability.md', import.meta.url), 'utf8');
-  const named = page.split('\n').filter((line) => BREAKAGES.some(({ name }) => line === `- ${name}`));
-  expect(named).toEqual(BREAKAGES.map(({ name }) => `- ${name}`));
+  const named = [...page.matchAll(/^- (.+) \(seed \d+: [a-z ]+\)$/gm)].map(([, name]) => name);
+  expect(named).toEqual(BREAKAGES.map(({ name }) => name));
 });

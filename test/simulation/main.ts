@@ -14,6 +14,7 @@ Options:
   --seed S        only this one
   --trace         tells everything that happens in it
   --broken NAME   with a defect built in: ${BREAKAGES.map(({ name }) => JSON.stringify(name)).join(', ')}
+  --broken all    each of these in turn, until a seed finds it
   --threads N     how many seeds at the same time, by default as many as there are cores
 `;
 
@@ -37,6 +38,9 @@ async function main(): Promise<void> {
   });
   if (values.help) return console.log(HELP);
   const { broken } = values;
+  const from = wholeNumber('from', values.from);
+  const seeds = wholeNumber('seeds', values.seeds);
+  if (broken === 'all') return findEach(from, from + seeds);
   const breakage = BREAKAGES.find(({ name }) => name === broken);
   if (broken !== undefined && !breakage)
     throw new Error(`there is no defect ${JSON.stringify(broken)}\n\n${HELP}`);
@@ -46,10 +50,9 @@ async function main(): Promise<void> {
     const onTrace = values.trace ? (line: string) => console.log(line) : undefined;
     summary.add(await simulate({ seed, breakage, onTrace }));
   } else {
-    const from = wholeNumber('from', values.from);
     await runSeeds({
       from,
-      to: from + wholeNumber('seeds', values.seeds),
+      to: from + seeds,
       threads: wholeNumber('threads', values.threads),
       broken,
       onOutcome: (outcome) => {
@@ -60,6 +63,19 @@ async function main(): Promise<void> {
   }
   console.log(summary.text());
   if (summary.failed) process.exitCode = 1;
+}
+
+/** Says of each defect which of the seeds finds it first, and what it breaks. */
+async function findEach(from: number, to: number): Promise<void> {
+  for (const breakage of BREAKAGES) {
+    let found: string | undefined;
+    for (let seed = from; seed < to && found === undefined; seed++) {
+      const [violation] = (await simulate({ seed, breakage })).violations;
+      if (violation) found = `seed ${seed}: ${violation.invariant}`;
+    }
+    console.log(`- ${breakage.name} (${found ?? 'NOT FOUND'})`);
+    if (found === undefined) process.exitCode = 1;
+  }
 }
 
 main().catch((error: unknown) => {

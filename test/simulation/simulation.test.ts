@@ -3,7 +3,7 @@ import { simulate } from './simulation.js';
 import { Summary } from './summary.js';
 
 const SEEDS_A_TEST = 25;
-const TESTS = 6;
+const TESTS = 8;
 const TIME_LIMIT_MS = 120_000;
 
 describe('the simulated world', () => {
