@@ -4,11 +4,9 @@ import { CLOSE, Link, type Transport } from '@workbench-hub/shared/agent-protoco
 import {
   AGENT_PROTOCOL_VERSIONS,
   type AgentMessage,
-  type EndedReport,
   type HubMessage,
-  hubMessage,
 } from '@workbench-hub/shared/agent-protocol/messages';
-import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import { readHubMessage } from '@workbench-hub/shared/agent-protocol/reading';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import {
@@ -98,7 +96,7 @@ class Joining {
     const link = new Link<HubMessage, AgentMessage>({
       transport,
       runtime,
-      incoming: hubMessage,
+      read: readHubMessage,
       onMessage: (message) => this.#onMessage(message),
       onDown: (reason) => {
         this.#ended.abort(new Error(reason));
@@ -210,7 +208,7 @@ class Joining {
       isCongested: () => (this.#transport?.bufferedBytes() ?? 0) > CONGESTED_BYTES,
       sendInstance: (instance) => send({ type: 'instance', instance: instanceMessage(instance) }),
       sendOutput: (ref: AttemptRef, offset, text) => send({ type: 'output', ref, offset, text }),
-      sendEnded: (report) => send({ type: 'ended', report: reportMessage(report) }),
+      sendEnded: (report) => send({ type: 'ended', report }),
       close: (reason) => this.#close(reason),
     };
   }
@@ -231,14 +229,6 @@ class Joining {
     this.#link?.close(CLOSE.GOING_AWAY, reason);
     await closed;
   }
-}
-
-function reportMessage({ storedFiles, ...report }: AttemptReport): EndedReport {
-  return {
-    ...report,
-    outputFiles: [...report.outputFiles],
-    ...(storedFiles ? { storedFiles: [...storedFiles] } : {}),
-  };
 }
 
 function instanceMessage({ id, version, revision, labels, status, upForMs }: InstanceState) {

@@ -3,9 +3,9 @@ import { CLOSE, Link, type Transport } from '@workbench-hub/shared/agent-protoco
 import {
   AGENT_PATHS,
   type AgentMessage,
-  agentMessage,
   type HubMessage,
 } from '@workbench-hub/shared/agent-protocol/messages';
+import { readAgentMessage } from '@workbench-hub/shared/agent-protocol/reading';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentCredentials, AgentIdentity } from '../engine/accounts/agent-credentials.js';
@@ -61,7 +61,7 @@ export function serveConnection(
   const link: Link<AgentMessage, HubMessage> = new Link<AgentMessage, HubMessage>({
     transport,
     runtime,
-    incoming: agentMessage,
+    read: readAgentMessage,
     faultOfFrame: (messages, length) => told(flood.faultOf(messages, length)),
     onMessage: (message) => {
       handle(message).catch((error: unknown) => {

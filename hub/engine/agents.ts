@@ -2,7 +2,6 @@
 import {
   AGENT_PROTOCOL_VERSIONS,
   type AgentMessage,
-  type EndedReport,
   type HelloMessage,
   type HubMessage,
   type HubRequest,
@@ -273,7 +272,7 @@ export class Agents {
     );
   }
 
-  async #ended(agentId: string, session: AgentSession, report: EndedReport): Promise<void> {
+  async #ended(agentId: string, session: AgentSession, report: AttemptReport): Promise<void> {
     const { instances, attempts } = this.#options;
     const kept = await this.#kept(report);
     if ('missing' in kept) {
@@ -302,7 +301,7 @@ export class Agents {
 
   /** The report with its files as the hub keeps them, or the first that it does not have. */
   async #kept(
-    report: EndedReport,
+    report: AttemptReport,
   ): Promise<{ readonly report: AttemptReport } | { readonly missing: string }> {
     let missing: string | undefined;
     const keptAs = async <File extends FileRef>(file: File): Promise<File> => {

@@ -3,7 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { manualRuntime } from '../runtime/manual-runtime.js';
 import { Link } from './link.js';
-import { AGENT_PROTOCOL_VERSIONS, agentMessage, hubMessage } from './messages.js';
+import { AGENT_PROTOCOL_VERSIONS } from './messages.js';
+import { readAgentMessage, readHubMessage } from './reading.js';
 
 const TASK = '019c0000-0000-7000-8000-000000000001';
 const DIGEST = 'd'.repeat(64);
@@ -37,7 +38,7 @@ const HUB_SAID = [
 ];
 
 /** Takes a frame as the other side does; gives what ended the link, if something did. */
-function fault(incoming: typeof agentMessage | typeof hubMessage, frame: string): string | undefined {
+function fault(read: typeof readAgentMessage | typeof readHubMessage, frame: string): string | undefined {
   let reason: string | undefined;
   const link = new Link<{ type: string }, { type: string }>({
     transport: {
@@ -47,7 +48,7 @@ function fault(incoming: typeof agentMessage | typeof hubMessage, frame: string)
       bufferedBytes: () => 0,
     },
     runtime: manualRuntime(),
-    incoming,
+    read,
     onMessage: () => undefined,
     onDown: (why) => {
       reason = why;
@@ -62,11 +63,11 @@ const named = (messages: readonly string[]) => messages.map((message) => [typeOf
 
 describe.runIf(AGENT_PROTOCOL_VERSIONS.includes(1))('version 1', () => {
   it.each(named(AGENT_SAID))('an agent of the first release is understood: %s', (_, message) => {
-    expect(fault(agentMessage, `[${message}]`)).toBeUndefined();
+    expect(fault(readAgentMessage, `[${message}]`)).toBeUndefined();
   });
 
   it.each(named(HUB_SAID))('a hub of the first release is understood: %s', (_, message) => {
-    expect(fault(hubMessage, `[${message}]`)).toBeUndefined();
+    expect(fault(readHubMessage, `[${message}]`)).toBeUndefined();
   });
 
   it('passes over fields of a later release, at any depth', () => {
@@ -77,8 +78,8 @@ describe.runIf(AGENT_PROTOCOL_VERSIONS.includes(1))('version 1', () => {
       return { ...Object.fromEntries(members), fieldOfTheFuture: { is: ['anything'] } };
     };
     for (const message of AGENT_SAID)
-      expect(fault(agentMessage, JSON.stringify([extended(JSON.parse(message))]))).toBeUndefined();
+      expect(fault(readAgentMessage, JSON.stringify([extended(JSON.parse(message))]))).toBeUndefined();
     for (const message of HUB_SAID)
-      expect(fault(hubMessage, JSON.stringify([extended(JSON.parse(message))]))).toBeUndefined();
+      expect(fault(readHubMessage, JSON.stringify([extended(JSON.parse(message))]))).toBeUndefined();
   });
 });

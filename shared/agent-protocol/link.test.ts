@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type ManualRuntime, manualRuntime } from '../runtime/manual-runtime.js';
 import { CLOSE, Link } from './link.js';
-import { type AgentMessage, type HubMessage, hubMessage, MAX_FRAME_BYTES } from './messages.js';
+import { type AgentMessage, type HubMessage, MAX_FRAME_BYTES } from './messages.js';
+import { readHubMessage } from './reading.js';
 
 const HEARTBEAT = '[{"type":"heartbeat"}]';
 const CANCEL: HubMessage = {
@@ -25,7 +26,7 @@ function link(runtime: ManualRuntime) {
       bufferedBytes: () => 0,
     },
     runtime,
-    incoming: hubMessage,
+    read: readHubMessage,
     onMessage: (message) => void received.push(message),
     onDown: (reason) => void ends.push(reason),
   });

@@ -3,9 +3,9 @@
  * turn of the event loop into one frame (a JSON array), validates what comes in, sends heartbeats when it has sent
  * nothing else, and takes the link for dead after a silence.
  */
-import type { z } from 'zod';
 import type { Runtime, Timer } from '../runtime/runtime.js';
 import { MAX_FRAME_BYTES } from './messages.js';
+import { MessageFault } from './reading.js';
 
 /** What carries the frames. */
 export interface Transport {
@@ -24,7 +24,8 @@ export const CLOSE = { NORMAL: 1000, GOING_AWAY: 1001, PROTOCOL_ERROR: 1002, REF
 export interface LinkOptions<Incoming> {
   readonly transport: Transport;
   readonly runtime: Runtime;
-  readonly incoming: z.ZodType<Incoming>;
+  /** Validates a message; throws {@link MessageFault}. */
+  readonly read: (message: unknown) => Incoming;
   /** Asked of each frame before its messages are looked at: a fault ends the link. All are taken when left out. */
   readonly faultOfFrame?: (messages: readonly unknown[], length: number) => string | undefined;
   readonly onMessage: (message: Incoming) => void;
@@ -127,15 +128,22 @@ export class Link<Incoming extends { type: string }, Outgoing extends { type: st
       return;
     }
     for (const value of values) {
-      const parsed = this.#options.incoming.safeParse(value);
-      if (!parsed.success) {
-        const issue = parsed.error.issues[0];
-        const type = (value as { type?: unknown } | null)?.type;
-        this.fail(`a message of type ${JSON.stringify(type)}: ${issue?.path.join('.')} ${issue?.message}`);
-        return;
-      }
-      if (parsed.data.type !== 'heartbeat') this.#options.onMessage(parsed.data);
+      const message = this.#read(value);
+      if (message === undefined) return;
+      if (message.type !== 'heartbeat') this.#options.onMessage(message);
       if (this.#ended) return;
+    }
+  }
+
+  /** Undefined for what is no message; the link has ended then. */
+  #read(value: unknown): Incoming | undefined {
+    try {
+      return this.#options.read(value);
+    } catch (error) {
+      if (!(error instanceof MessageFault)) throw error;
+      const type = (value as { type?: unknown } | null)?.type;
+      this.fail(`a message of type ${JSON.stringify(type)}: ${error.message}`);
+      return undefined;
     }
   }
 

@@ -1,11 +1,13 @@
 /**
- * The messages between an agent and its hub, version 1. Both sides validate what they get. README.md beside this file
- * tells the order of messages, the deadlines, and what is retried.
+ * The messages between an agent and its hub, version 1. Both sides validate what they get (reading.ts). README.md beside
+ * this file tells the order of messages, the deadlines, and what is retried.
  */
 import { z } from 'zod';
-import { ATTEMPT_OUTCOMES } from '../domain/attempt.js';
+import type { AttemptReport } from '../domain/attempt.js';
 import { INSTANCE_COMMANDS, INSTANCE_LOG_TYPES, REPORTED_INSTANCE_STATUSES } from '../domain/instance.js';
+import type { Job } from '../domain/job.js';
 import { relativePathFault } from '../domain/relative-path.js';
+import type { AttemptRef } from '../domain/task.js';
 
 /** Versions that this build speaks, best first. The hub takes the best that both know. */
 export const AGENT_PROTOCOL_VERSIONS = [1];
@@ -13,21 +15,25 @@ export const AGENT_PROTOCOL_VERSIONS = [1];
 /** A longer frame is refused by the receiver; senders stay well below (domain/job.ts, MAX_JOB_BYTES). */
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 
+export const IDENTIFIER = /^[\p{L}\p{N}._:@-]+$/u;
+export const MAX_IDENTIFIER_LENGTH = 200;
 const identifier = z
   .string()
   .min(1)
-  .max(200)
-  .regex(/^[\p{L}\p{N}._:@-]+$/u, { error: 'letters, digits and . _ : @ - only' });
+  .max(MAX_IDENTIFIER_LENGTH)
+  .regex(IDENTIFIER, { error: 'letters, digits and . _ : @ - only' });
 export const instanceIdSchema = identifier;
 export const agentIdSchema = identifier;
 
 export const digestSchema = z.string().regex(/^[0-9a-f]{64}$/);
-const fileRef = z.object({ digest: digestSchema, sizeBytes: z.int().nonnegative() });
+export const fileRef = z.object({ digest: digestSchema, sizeBytes: z.int().nonnegative() });
 const relativePath = z.string().superRefine((path, context) => {
   const fault = relativePathFault(path);
   if (fault) context.addIssue({ code: 'custom', message: fault });
 });
 const namedFileRef = fileRef.extend({ path: relativePath });
+export const namedFileRefs = z.array(namedFileRef);
+export const storedFileRefs = z.array(namedFileRef.refine(({ path }) => !path.includes('/')));
 
 const attemptRef = z.object({ taskId: z.uuid(), attempt: z.int().positive(), instanceId: identifier });
 
@@ -42,12 +48,7 @@ export const instanceReport = z.object({
 });
 export type InstanceReport = z.infer<typeof instanceReport>;
 
-const simulateWorkJob = z.object({
-  type: z.literal('SIMULATE_WORK'),
-  durationS: z.int().nonnegative(),
-});
-
-const batchJob = z.object({
+export const batchJob = z.object({
   type: z.literal('EXECUTE_BATCH_JOB'),
   model: z
     .discriminatedUnion('kind', [
@@ -60,25 +61,9 @@ const batchJob = z.object({
     ])
     .nullable(),
   scripts: z.array(fileRef).min(1),
-  additionalFiles: z.array(namedFileRef),
+  additionalFiles: namedFileRefs,
   variables: z.array(z.object({ key: z.string(), value: z.string() })),
 });
-
-const jobSchema = z.discriminatedUnion('type', [simulateWorkJob, batchJob]);
-
-export const endedReport = attemptRef.extend({
-  outcome: z.enum(ATTEMPT_OUTCOMES),
-  /** For people: what went wrong. */
-  message: z.string().max(10_000).nullable(),
-  /** Of a RETURNED attempt: it met a fault of the agent's host, such as a full disk. Older agents do not say so. */
-  hostFault: z.boolean().optional(),
-  outputFiles: z.array(namedFileRef),
-  /** Everything that the scripts printed, up to the agent's limit; null when nothing. */
-  log: fileRef.nullable(),
-  /** What goes to the output storage: files at the top of WORKBENCH_OUTPUT_STORAGE. Absent from older agents. */
-  storedFiles: z.array(namedFileRef.refine(({ path }) => !path.includes('/'))).optional(),
-});
-export type EndedReport = z.infer<typeof endedReport>;
 
 export const helloMessage = z.object({
   type: z.literal('hello'),
@@ -102,13 +87,13 @@ export type HelloMessage = z.infer<typeof helloMessage>;
 
 const heartbeatMessage = z.object({ type: z.literal('heartbeat') });
 
-export const agentMessage = z.discriminatedUnion('type', [
+/** All but `ended`. */
+export const otherAgentMessage = z.discriminatedUnion('type', [
   helloMessage,
   heartbeatMessage,
   z.object({ type: z.literal('instance'), instance: instanceReport }),
   /** A piece of what a running script printed; `offset` counts UTF-16 units since the attempt began. */
   z.object({ type: z.literal('output'), ref: attemptRef, offset: z.int().nonnegative(), text: z.string() }),
-  z.object({ type: z.literal('ended'), report: endedReport }),
   z.object({
     type: z.literal('reply'),
     requestId: z.string(),
@@ -116,7 +101,13 @@ export const agentMessage = z.discriminatedUnion('type', [
     text: z.string().nullable(),
   }),
 ]);
-export type AgentMessage = z.infer<typeof agentMessage>;
+
+/** How an attempt ended. */
+export interface EndedMessage {
+  type: 'ended';
+  report: AttemptReport;
+}
+export type AgentMessage = z.infer<typeof otherAgentMessage> | EndedMessage;
 
 export const REFUSALS = [
   'PROTOCOL_VERSION',
@@ -125,7 +116,8 @@ export const REFUSALS = [
   'INSTANCE_ID_TAKEN',
 ] as const;
 
-export const hubMessage = z.discriminatedUnion('type', [
+/** All but `assign` and `settled`. */
+export const otherHubMessage = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('welcome'),
     protocolVersion: z.int(),
@@ -138,20 +130,8 @@ export const hubMessage = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('refused'), code: z.enum(REFUSALS), message: z.string() }),
   heartbeatMessage,
-  z.object({
-    type: z.literal('assign'),
-    ref: attemptRef,
-    timeLimitMs: z.int().positive().nullable(),
-    job: jobSchema,
-    /** By which the request that created the task is known in the logs. Absent from older hubs. */
-    requestId: z.string().max(200).optional(),
-    /** What the spans of the attempt follow from (W3C Trace Context). Absent when its trace is not kept, and from older hubs. */
-    traceContext: z.string().max(200).optional(),
-  }),
   /** End this attempt if it runs; it is reported as CANCELED. */
   z.object({ type: z.literal('cancel'), ref: attemptRef }),
-  /** The report is durable in the hub, or dropped because it no longer counts: the agent may forget it. */
-  z.object({ type: z.literal('settled'), ref: attemptRef, counted: z.boolean() }),
   z.object({
     type: z.literal('request'),
     requestId: z.string(),
@@ -169,7 +149,25 @@ export const hubMessage = z.discriminatedUnion('type', [
     ]),
   }),
 ]);
-export type HubMessage = z.infer<typeof hubMessage>;
+
+export interface AssignMessage {
+  type: 'assign';
+  ref: AttemptRef;
+  timeLimitMs: number | null;
+  job: Job;
+  /** By which the request that created the task is known in the logs. Absent from older hubs. */
+  requestId?: string | undefined;
+  /** What the spans of the attempt follow from (W3C Trace Context). Absent when its trace is not kept, and from older hubs. */
+  traceContext?: string | undefined;
+}
+
+/** The report is durable in the hub, or dropped because it no longer counts: the agent may forget it. */
+export interface SettledMessage {
+  type: 'settled';
+  ref: AttemptRef;
+  counted: boolean;
+}
+export type HubMessage = z.infer<typeof otherHubMessage> | AssignMessage | SettledMessage;
 export type HubRequest = Extract<HubMessage, { type: 'request' }>['request'];
 
 /** Paths of the hub beneath its base address. */

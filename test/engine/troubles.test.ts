@@ -1,12 +1,8 @@
 /** Troubles that stranded or doubled work in other systems, each by name. */
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { Link, type Transport } from '@workbench-hub/shared/agent-protocol/link';
-import {
-  type AgentMessage,
-  agentMessage,
-  type HubMessage,
-  hubMessage,
-} from '@workbench-hub/shared/agent-protocol/messages';
+import type { AgentMessage, HubMessage } from '@workbench-hub/shared/agent-protocol/messages';
+import { readAgentMessage, readHubMessage } from '@workbench-hub/shared/agent-protocol/reading';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
 import {
@@ -114,12 +110,12 @@ describe('a proxy that closes after 60 s of silence', () => {
     const common = { runtime, onMessage: () => undefined, onDown };
     const hub: Link<AgentMessage, HubMessage> = new Link<AgentMessage, HubMessage>({
       ...common,
-      incoming: agentMessage,
+      read: readAgentMessage,
       transport: transport((frame) => agent.receive(frame)),
     });
     const agent: Link<HubMessage, AgentMessage> = new Link<HubMessage, AgentMessage>({
       ...common,
-      incoming: hubMessage,
+      read: readHubMessage,
       transport: transport((frame) => hub.receive(frame)),
     });
     return { hub, agent, ends };

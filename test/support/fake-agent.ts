@@ -8,12 +8,12 @@ import { CLOSE, Link, type Transport } from '@workbench-hub/shared/agent-protoco
 import {
   AGENT_PATHS,
   type AgentMessage,
-  type EndedReport,
   type HelloMessage,
   type HubMessage,
-  hubMessage,
   type InstanceReport,
 } from '@workbench-hub/shared/agent-protocol/messages';
+import { readHubMessage } from '@workbench-hub/shared/agent-protocol/reading';
+import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
@@ -72,7 +72,7 @@ export class FakeAgent {
     this.#link = new Link<HubMessage, AgentMessage>({
       transport,
       runtime: systemRuntime,
-      incoming: hubMessage,
+      read: readHubMessage,
       onMessage: (message) => {
         this.heard.push(message);
         onHeard?.call(this, message);
@@ -157,7 +157,7 @@ export class FakeAgent {
   }
 
   /** Reports the end of an attempt, with these files that have been uploaded. */
-  report(ref: AttemptRef, outcome: EndedReport['outcome'], rest: Partial<EndedReport> = {}): void {
+  report(ref: AttemptRef, outcome: AttemptReport['outcome'], rest: Partial<AttemptReport> = {}): void {
     this.say({
       type: 'ended',
       report: { ...ref, outcome, message: null, outputFiles: [], log: null, ...rest },
@@ -167,8 +167,8 @@ export class FakeAgent {
   /** Reports the end of an attempt and waits until the hub has settled it; true when it counted. */
   async end(
     ref: AttemptRef,
-    outcome: EndedReport['outcome'],
-    rest: Partial<EndedReport> = {},
+    outcome: AttemptReport['outcome'],
+    rest: Partial<AttemptReport> = {},
   ): Promise<boolean> {
     this.report(ref, outcome, rest);
     return (await this.hear('settled')).counted;

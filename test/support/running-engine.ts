@@ -8,11 +8,11 @@ import { openContentStore } from '@workbench-hub/hub/files/content-store';
 import { openSqliteStore, type Store } from '@workbench-hub/hub/store/sqlite/store';
 import type {
   AgentMessage,
-  EndedReport,
   HelloMessage,
   HubMessage,
   InstanceReport,
 } from '@workbench-hub/shared/agent-protocol/messages';
+import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { Classifier } from '@workbench-hub/shared/domain/classifier';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { instanceReportOf } from './fake-agent.js';
@@ -192,8 +192,8 @@ export class SocketlessAgent {
   /** Reports the end of an attempt; gives what the hub settles: whether it counted, or undefined when it did not say. */
   async end(
     ref: AttemptRef,
-    outcome: EndedReport['outcome'],
-    rest: Partial<EndedReport> = {},
+    outcome: AttemptReport['outcome'],
+    rest: Partial<AttemptReport> = {},
   ): Promise<boolean | undefined> {
     const before = this.heard.length;
     const report = { ...ref, outcome, message: null, outputFiles: [], log: null, ...rest };

@@ -5,10 +5,10 @@ import {
   AGENT_PATHS,
   AGENT_PROTOCOL_VERSIONS,
   type AgentMessage,
-  type EndedReport,
   type HubMessage,
-  hubMessage,
 } from '@workbench-hub/shared/agent-protocol/messages';
+import { readHubMessage } from '@workbench-hub/shared/agent-protocol/reading';
+import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import { type BackOff, backOff } from '@workbench-hub/shared/runtime/back-off';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 
@@ -30,7 +30,7 @@ export class SimulatedAgent {
   readonly #options: SimulatedAgentOptions;
   readonly #pauses: BackOff = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, systemRuntime.random);
   /** What the hub has not settled, by task. */
-  readonly #reports = new Map<string, EndedReport>();
+  readonly #reports = new Map<string, AttemptReport>();
   #transport: Transport | undefined;
 
   constructor(options: SimulatedAgentOptions) {
@@ -82,7 +82,7 @@ export class SimulatedAgent {
     const link = new Link<HubMessage, AgentMessage>({
       transport,
       runtime: systemRuntime,
-      incoming: hubMessage,
+      read: readHubMessage,
       onDown: (reason) => refuse(new Error(reason)),
       onMessage: (message) => {
         if (message.type === 'assign') this.#end(message, link);
@@ -101,7 +101,7 @@ export class SimulatedAgent {
   }
 
   #end({ ref }: Extract<HubMessage, { type: 'assign' }>, link: Link<HubMessage, AgentMessage>): void {
-    const report: EndedReport = { ...ref, outcome: 'OK', message: null, outputFiles: [], log: null };
+    const report: AttemptReport = { ...ref, outcome: 'OK', message: null, outputFiles: [], log: null };
     this.#reports.set(ref.taskId, report);
     link.send({ type: 'ended', report });
   }
