@@ -30,6 +30,13 @@ describe('a program', () => {
     expect(output).not.toContain('"stack"');
   });
 
+  it('exits with 2 and what to do when its start finds no room', async () => {
+    const { code, output } = await run('finds-disk-full');
+    expect(code).toBe(2);
+    expect(output).toContain('"msg":"dataDir: the disk is full (ENOSPC); make room there"');
+    expect(output).not.toContain('"stack"');
+  });
+
   it('exits with 2 when its start fails', async () => {
     expect((await run('start-fails')).code).toBe(2);
   });

@@ -72,15 +72,22 @@ export async function runProgram(service: Service, { log, flush }: RunningLog): 
 function refusalOf(error: unknown): string | undefined {
   if (error instanceof StartRefused) return error.message;
   const { code, path } = error as NodeJS.ErrnoException;
-  if (code === undefined || path === undefined || !Object.hasOwn(FILE_FAULTS, code)) return undefined;
+  if (code === undefined) return undefined;
+  // What is said of a write names no path.
+  const full = FULL_DISK[code];
+  if (full !== undefined) return `${path ?? 'dataDir'}: ${full} (${code}); make room there`;
+  if (path === undefined || !Object.hasOwn(FILE_FAULTS, code)) return undefined;
   return `${path}: ${FILE_FAULTS[code]} (${code}); correct dataDir, or its rights`;
 }
+
+const FULL_DISK: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the quota is used up',
+};
 
 const FILE_FAULTS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not write there',
   EPERM: 'this user may not write there',
   EROFS: 'the file system is read-only',
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the quota is used up',
   ENOTDIR: 'a part of the path is not a folder',
 };
