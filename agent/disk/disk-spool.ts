@@ -44,10 +44,7 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
 
   return {
     leftOver,
-    createFolder: async (ref) => {
-      await mkdir(filesRoot, { recursive: true }); // somebody may have taken it away
-      return reportFolder(filesRoot, makeFreshDirectory(filesRoot, ref));
-    },
+    createFolder: async (ref) => reportFolder(filesRoot, await makeFreshDirectory(filesRoot, ref)),
     put: (put) => {
       outstanding.set(attemptKey(put.report), put);
       return journal.append(JSON.stringify({ put } satisfies JournalLine));

@@ -6,12 +6,21 @@
  *   output-storage/   WORKBENCH_OUTPUT_STORAGE
  *   variables.json    WORKBENCH_VARIABLES
  *   .kept             marks one that stays for people to look into
- *
- * What is small and known in number is made and removed at once: a thread that does it would cost a job more than the
- * work. What a job may have made large is left to threads.
  */
-import { chmodSync, constants, mkdirSync, realpathSync, rmdirSync, unlinkSync, writeFileSync } from 'node:fs';
-import { access, chmod, copyFile, mkdir, readdir, realpath, rm, stat, writeFile } from 'node:fs/promises';
+import { constants, realpathSync } from 'node:fs';
+import {
+  access,
+  chmod,
+  copyFile,
+  mkdir,
+  readdir,
+  realpath,
+  rm,
+  rmdir,
+  stat,
+  unlink,
+  writeFile,
+} from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { FileState } from '../core/outputs.js';
@@ -34,10 +43,10 @@ export async function openWorkspace(root: string, cache: DiskCache): Promise<Wor
   }
   return {
     create: async (ref: AttemptRef) => {
-      mkdirSync(root, { recursive: true }); // somebody may have taken it away
-      const directory = join(realpathSync.native(root), makeFreshDirectory(root, ref));
+      const name = await makeFreshDirectory(root, ref);
+      const directory = join(realpathSync.native(root), name);
       try {
-        for (const name of [FILES, OUTPUT_STORAGE]) mkdirSync(join(directory, name));
+        await Promise.all([FILES, OUTPUT_STORAGE].map((folder) => mkdir(join(directory, folder))));
       } catch (error) {
         await removeTree(directory).catch(() => undefined);
         throw error;
@@ -73,12 +82,13 @@ function workingDirectory(directory: string, cache: DiskCache): WorkingDirectory
         await rm(target, { force: true });
       }
     }
-    chmodSync(target, mode);
+    await chmod(target, mode);
     return target;
   };
   const placeInFiles = async (path: string, source: string): Promise<string> => {
     const target = join(files, path);
-    await mkdir(dirname(target), { recursive: true });
+    const folder = dirname(target);
+    if (folder !== files) await mkdir(folder, { recursive: true });
     return place(target, source, 0o644);
   };
 
@@ -93,9 +103,9 @@ function workingDirectory(directory: string, cache: DiskCache): WorkingDirectory
       return place(target, cache.pathOf(digest), 0o755);
     },
     placeLocalFile: placeInFiles,
-    writeVariables: async (values) => {
+    writeVariables: (values) => {
       beside.push(variables);
-      writeFileSync(variables, JSON.stringify(values));
+      return writeFile(variables, JSON.stringify(values));
     },
     seal: async () => {
       for await (const { path, state } of filesOf(files, () => undefined))
@@ -105,11 +115,11 @@ function workingDirectory(directory: string, cache: DiskCache): WorkingDirectory
     keep: () => writeFile(join(directory, KEPT_MARK), ''),
     discard: async () => {
       try {
-        for (const folder of [files, outputStorage]) rmdirSync(folder);
-        for (const file of beside) unlinkSync(file);
-        rmdirSync(directory);
+        for (const folder of [files, outputStorage]) await rmdir(folder);
+        for (const file of beside) await unlink(file);
+        await rmdir(directory);
       } catch {
-        // It holds more than what was put there.
+        // It holds more than what was put there, or less.
         await removeTree(directory);
       }
     },

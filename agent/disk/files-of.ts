@@ -1,6 +1,6 @@
 import type { BigIntStats } from 'node:fs';
-import { chmodSync, lstatSync } from 'node:fs';
-import { lstat, readdir } from 'node:fs/promises';
+import { lstatSync, opendirSync } from 'node:fs';
+import { chmod, lstat, readdir } from 'node:fs/promises';
 import type { FileState } from '../core/outputs.js';
 
 export interface FoundFile {
@@ -24,7 +24,7 @@ export async function* filesOf(
   for (let folder = folders.pop(); folder; folder = folders.pop()) {
     const at = joinBytes(base, folder);
     // A job may have put a link in its place.
-    if (!openFolder(at)) continue;
+    if (!(await openFolder(at)) || isEmpty(at)) continue;
     const entries = await readdir(at, { encoding: 'buffer', withFileTypes: true }).catch((error: unknown) => {
       const { code } = error as NodeJS.ErrnoException;
       if (code !== 'ENOENT' && code !== 'ENOTDIR')
@@ -51,15 +51,29 @@ export function joinBytes(folder: Buffer, name: Buffer): Buffer {
 }
 
 /** Gives its owner all rights again; a folder of somebody else stays as it is. False when it is no folder. */
-function openFolder(path: Buffer): boolean {
+async function openFolder(path: Buffer): Promise<boolean> {
   try {
     const found = lstatSync(path);
     if (!found.isDirectory()) return false;
-    if ((found.mode & 0o700) !== 0o700) chmodSync(path, (found.mode & 0o7777) | 0o700);
+    if ((found.mode & 0o700) !== 0o700) await chmod(path, (found.mode & 0o7777) | 0o700);
   } catch {
     // Whether it can be read is found out by reading it.
   }
   return true;
+}
+
+/** Most jobs leave nothing in most folders, and that the system says at once: a list made by a thread costs more. */
+function isEmpty(path: Buffer): boolean {
+  try {
+    const folder = opendirSync(path, { bufferSize: 1 });
+    try {
+      return folder.readSync() === null;
+    } finally {
+      folder.closeSync();
+    }
+  } catch {
+    return false; // what is wrong with it is found out by reading it
+  }
 }
 
 async function stateOf(path: Buffer): Promise<FileState | 'NO_RIGHT' | undefined> {

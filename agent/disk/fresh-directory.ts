@@ -1,17 +1,20 @@
-import { mkdirSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 
 /** Makes a directory for an attempt and gives its name: `<taskId>-<attempt>`, with a counter when another run of the
- *  same number was here before. */
-export function makeFreshDirectory(root: string, { taskId, attempt }: AttemptRef): string {
-  for (let again = 1; ; again++) {
+ *  same number was here before. The root is made again if somebody has taken it away. */
+export async function makeFreshDirectory(root: string, { taskId, attempt }: AttemptRef): Promise<string> {
+  for (let again = 1; ; ) {
     const name = again === 1 ? `${taskId}-${attempt}` : `${taskId}-${attempt}.${again}`;
     try {
-      mkdirSync(join(root, name), { mode: 0o700 });
+      await mkdir(join(root, name), { mode: 0o700 });
       return name;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EEXIST') again++;
+      else if (code === 'ENOENT') await mkdir(root, { recursive: true });
+      else throw error;
     }
   }
 }

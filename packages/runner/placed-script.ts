@@ -1,4 +1,4 @@
-import { readFileSync, unlinkSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RPC_ERROR, RpcError } from '@workbench-hub/shared/instance-protocol/messages';
 import { type Interpreter, isNode, shebang } from './interpreter.js';
@@ -49,9 +49,9 @@ export function placeScript(
   const name = `${RESERVED_PREFIX}script-${scriptNumber}${extension}`;
   const path = join(workingDirectory, name);
   try {
-    writeFileSync(path, content, { flag: 'wx', mode: 0o600 });
+    place(sourcePath, content, path);
   } catch (error) {
-    throw notWritten(error as NodeJS.ErrnoException, name);
+    throw notPlaced(error as NodeJS.ErrnoException, name);
   }
   return { path, ownInterpreter, remove: (log) => removeScript(path, log) };
 }
@@ -65,7 +65,17 @@ function readScript(path: string): Buffer {
   }
 }
 
-function notWritten(error: NodeJS.ErrnoException, name: string): Error {
+/** By another name where the file system has that, for the file is the job's own, otherwise as a copy. */
+function place(sourcePath: string, content: Buffer, path: string): void {
+  try {
+    linkSync(sourcePath, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error;
+    writeFileSync(path, content, { flag: 'wx', mode: 0o600 });
+  }
+}
+
+function notPlaced(error: NodeJS.ErrnoException, name: string): Error {
   if (error.code === 'EEXIST')
     return new RpcError(RPC_ERROR.JOB_FAILED, `a file of the job has the reserved name ${name}`);
   const closed = DIRECTORY_CLOSED.has(error.code);
