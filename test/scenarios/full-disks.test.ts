@@ -118,6 +118,37 @@ describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 180_000 }, () => 
     expect(outputsOf(result)['out.txt'] === output).toBe(true);
   });
 
+  it('the hub cancels, deletes and renews, which is how room is made', async () => {
+    const data = join(folder.path, 'hub');
+    unmount = mountSmallDisk(data, 48);
+    const hub = await startHub(folder.path);
+    const client = restClient(hub.baseUrl);
+    const tasks = '/api/2.0/workbench/task';
+    const content = Buffer.alloc(20_000, 'x').toString('base64');
+    const nowhere = [{ type: 'VERSION', value: 'none' }];
+    const request = { classifiers: nowhere, inputScripts: [{ content }] };
+    const ids = await Promise.all(Array.from({ length: 40 }, () => client.createBatchJob(request)));
+    const { raw, headers } = formWithFile('model.bin', Buffer.from('small'));
+    const uploaded = await fetch(`${hub.baseUrl}${UPLOAD}`, { method: 'POST', body: raw, headers });
+    expect(uploaded.status).toBe(204);
+
+    fill(data);
+    const create = { method: 'POST', body: JSON.stringify(request) };
+    await eventually(async () => {
+      await refused(hub, `${tasks}/execute-batch-job/create`, create);
+      return true;
+    });
+    const statusOf = async (method: string, path: string) =>
+      (await fetch(`${hub.baseUrl}${path}`, { method })).status;
+    expect(await statusOf('GET', '/api/2.1/storage/input/status?name=model.bin&renewExpirationTimestamp=true')).toBe(200);
+    for (const id of ids) {
+      expect(await statusOf('DELETE', `${tasks}/${id}/cancel`)).toBe(204);
+      expect(await statusOf('DELETE', `${tasks}/${id}/delete`)).toBe(204);
+    }
+    expect(await statusOf('DELETE', '/api/2.0/storage/input/model.bin/delete')).toBe(204);
+    await refused(hub, `${tasks}/execute-batch-job/create`, create);
+  });
+
   it('an agent gives its task back, and the task fails with the reason when nobody else can run it', async () => {
     const hub = await startHub(folder.path, { tasks: { maxLosses: 2 } });
     const data = join(folder.path, 'host');

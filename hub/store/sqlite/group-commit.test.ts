@@ -14,6 +14,10 @@ let folder: string;
 let db: SqliteDatabase;
 let commit: GroupCommit;
 let soon: (() => void)[];
+const timers = {
+  soon: (action: () => void) => void soon.push(action),
+  after: () => ({ cancel: () => undefined }),
+};
 let statements: string[];
 /** Ends the sync that is under way. */
 let syncs: { end(): void; fail(error: Error): void }[];
@@ -24,10 +28,6 @@ beforeEach(async () => {
   db = openDatabase(join(folder, 'hub.sqlite'));
   db.exec('CREATE TABLE note (text TEXT NOT NULL UNIQUE)');
   soon = [];
-  const timers = {
-    soon: (action: () => void) => void soon.push(action),
-    after: () => ({ cancel: () => undefined }),
-  };
   statements = [];
   const prepare = db.prepare.bind(db);
   db.prepare = ((sql: string) => {
@@ -168,6 +168,38 @@ describe('an operation that fails', () => {
     });
     write();
     await expect(failed).rejects.toMatchObject({ name: 'HubError', code: translated, message });
+  });
+
+  it('for want of room is tried again with the reserve, if it frees room, and nobody else gets that', async () => {
+    const told: string[] = [];
+    let hasRoom = false;
+    const reserve = {
+      release: () => {
+        told.push('released');
+        hasRoom = true;
+      },
+      take: () => {
+        told.push('taken back');
+        hasRoom = false;
+      },
+    };
+    const needing = (text: string) => () => {
+      if (!hasRoom) throw new Database.SqliteError('database or disk is full', 'SQLITE_FULL');
+      told.push(text);
+    };
+    const sync = () => Promise.resolve();
+    const kept = new GroupCommit(db, { timers, log, sync, reserve, onSyncFailed: () => undefined });
+    const results = Promise.allSettled([
+      kept.durable(needing('create')),
+      kept.freeing(needing('delete')),
+      kept.relaxed(needing('put')),
+    ]);
+    write();
+    expect((await results).map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'rejected']);
+    const alone = kept.freeing(needing('sweep'), { durable: false });
+    write();
+    await alone;
+    expect(told).toEqual(['released', 'delete', 'taken back', 'released', 'sweep', 'taken back']);
   });
 
   it('because of a defect stays what it is', async () => {

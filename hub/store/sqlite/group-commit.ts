@@ -8,10 +8,13 @@ import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { StoreMetrics } from '../../core/ports/metrics.js';
 import type { Confirmations } from './confirmations.js';
 import type { SqliteDatabase } from './database.js';
-import { storeError } from './store-error.js';
+import type { Reserve } from './reserve.js';
+import { isFull, storeError } from './store-error.js';
 
 interface Operation {
   readonly durable: boolean;
+  /** On a full disk it may use the reserve. */
+  readonly frees: boolean;
   work(): unknown;
   written?: ((result: never) => void) | undefined;
   resolve(result: unknown): void;
@@ -25,6 +28,8 @@ export interface GroupCommitOptions {
   readonly sync: () => Promise<void>;
   /** Nobody counts when left out. */
   readonly confirmations?: Pick<Confirmations, 'count' | 'confirm'>;
+  /** Nothing is kept when left out. */
+  readonly reserve?: Pick<Reserve, 'release' | 'take'>;
   /** The disk did not take what was written, so that nobody knows what is on it: the hub must not go on. */
   readonly onSyncFailed: (error: unknown) => void;
   /** Nobody watches when left out. */
@@ -61,13 +66,19 @@ export class GroupCommit {
   /** Runs `work` in the next group; resolves with what it gives when it is synced to disk. As soon as others can read it,
    *  `written` is told. */
   durable<T>(work: () => T, written?: (result: T) => void): Promise<T> {
-    return this.#enqueue(work, true, written);
+    return this.#enqueue(work, { durable: true, frees: false }, written);
   }
 
   /** The same without waiting for a sync: safe when the process dies, and covered by the next sync when the machine
    *  does. */
   relaxed<T>(work: () => T): Promise<T> {
-    return this.#enqueue(work, false);
+    return this.#enqueue(work, { durable: false, frees: false });
+  }
+
+  /** One or the other, for what removes something, or comes before something can be removed: it is written also on a full
+   *  disk, as long as the reserve lasts. */
+  freeing<T>(work: () => T, { durable }: { durable: boolean } = { durable: true }): Promise<T> {
+    return this.#enqueue(work, { durable, frees: true });
   }
 
   /** For what remembers rows of its own: called when a transaction was rolled back. */
@@ -85,7 +96,8 @@ export class GroupCommit {
       results = this.#transaction(group);
     } catch (error) {
       // One operation must not take its neighbours down: alone, each succeeds or fails by itself.
-      if (group.length === 1) group[0]?.reject(this.#translate(error));
+      const [first] = group;
+      if (first && group.length === 1 && !first.frees) first.reject(this.#translate(error));
       else for (const operation of group) this.#alone(operation);
       return;
     }
@@ -97,22 +109,42 @@ export class GroupCommit {
     await this.#syncing;
   }
 
-  #enqueue<T>(work: () => T, durable: boolean, written?: (result: T) => void): Promise<T> {
+  #enqueue<T>(
+    work: () => T,
+    kind: Pick<Operation, 'durable' | 'frees'>,
+    written?: (result: T) => void,
+  ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#waiting.length === 0) this.#options.timers.soon(() => this.flush());
-      this.#waiting.push({ durable, work, written, resolve: resolve as (result: unknown) => void, reject });
+      this.#waiting.push({ ...kind, work, written, resolve: resolve as (result: unknown) => void, reject });
     });
   }
 
   #alone(operation: Operation): void {
     let result: unknown;
     try {
-      [result] = this.#transaction([operation]);
+      result = this.#writeAlone(operation);
     } catch (error) {
       operation.reject(this.#translate(error));
       return;
     }
     this.#settle(operation, result);
+  }
+
+  #writeAlone(operation: Operation): unknown {
+    try {
+      return this.#transaction([operation])[0];
+    } catch (error) {
+      const { reserve } = this.#options;
+      if (!reserve || !operation.frees || !isFull(error)) throw error;
+      // Nobody else gets the room: it is taken back in the same turn.
+      reserve.release();
+      try {
+        return this.#transaction([operation])[0];
+      } finally {
+        reserve.take();
+      }
+    }
   }
 
   #settle({ durable, written, resolve }: Operation, result: unknown): void {

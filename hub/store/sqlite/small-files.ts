@@ -26,7 +26,9 @@ export function sqliteSmallFiles(db: SqliteDatabase, commit: GroupCommit): Small
     sweep: async (storedBeforeMs) => {
       let removed = 0;
       for (;;) {
-        const { changes } = await commit.relaxed(() => remove.run(storedBeforeMs, SWEEP_BATCH));
+        const { changes } = await commit.freeing(() => remove.run(storedBeforeMs, SWEEP_BATCH), {
+          durable: false,
+        });
         removed += changes;
         if (changes < SWEEP_BATCH) return removed;
       }

@@ -1,10 +1,15 @@
 import Database from 'better-sqlite3';
 import { HubError } from '../../core/errors.js';
 
+/** Whether the disk has no room for it. */
+export function isFull(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code === 'SQLITE_FULL';
+}
+
 /** What a client may see of an error of the database; undefined for an error of another kind. */
 export function storeError(error: unknown): HubError | undefined {
   if (!(error instanceof Database.SqliteError)) return undefined;
-  return error.code === 'SQLITE_FULL'
+  return isFull(error)
     ? new HubError('STORAGE_FULL', 'the disk of the hub is full; nothing was changed', { cause: error })
     : new HubError('STORE_UNAVAILABLE', 'the hub cannot write its database; nothing was changed', {
         cause: error,

@@ -11,6 +11,7 @@ import { openDatabase, type SqliteDatabase } from './database.js';
 import type { Endings } from './endings.js';
 import { GroupCommit, type StoreWatch } from './group-commit.js';
 import { TaskLists } from './lists/task-lists.js';
+import { openReserve } from './reserve.js';
 import { sqliteSmallFiles } from './small-files.js';
 import { nameTable, sqliteStoredNames } from './stored-names.js';
 import { sqliteTaskArchive } from './task-archive.js';
@@ -35,11 +36,13 @@ export function openSqliteStore(file: string, timers: Timers, log: Logger, watch
   const db = openDatabase(file);
   const confirmations = confirmationsOf(db, file, log);
   const wal = walSync(file);
+  const reserve = openReserve(file, log);
   const commit = new GroupCommit(db, {
     timers,
     log,
     sync: wal.sync,
     confirmations,
+    reserve,
     onSyncFailed: crash,
     watch,
   });
@@ -54,6 +57,7 @@ export function openSqliteStore(file: string, timers: Timers, log: Logger, watch
       await wal.close();
       db.close();
       confirmations.close();
+      reserve.close();
     },
   };
 }

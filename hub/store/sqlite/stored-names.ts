@@ -79,16 +79,16 @@ export function sqliteStoredNames(db: SqliteDatabase, commit: GroupCommit, names
         return { kind: 'NAMED' };
       }),
     renew: (area, name, nowMs, expiresAtMs) =>
-      commit.durable(() => renew.run(expiresAtMs, area, name, nowMs).changes > 0),
+      commit.freeing(() => renew.run(expiresAtMs, area, name, nowMs).changes > 0),
     remove: (area, name, nowMs) =>
-      commit.durable(() => {
+      commit.freeing(() => {
         for (const digest of remove.all(area, name)) keep.run(nowMs, digest);
       }),
     usedBytes: async (area, owner, except, nowMs) => sumUsed.get(area, owner, except, nowMs) ?? 0,
     removeExpired: async (nowMs) => {
       let removed = 0;
       for (;;) {
-        const digests = await commit.durable(() => {
+        const digests = await commit.freeing(() => {
           const gone = removeExpired.all(nowMs, SWEEP_BATCH);
           for (const digest of gone) keep.run(nowMs, digest);
           return gone;

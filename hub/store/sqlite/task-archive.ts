@@ -72,7 +72,7 @@ export function sqliteTaskArchive(
       };
     },
     list: (query) => lists.list(query),
-    remove: (taskIds) => commit.durable(() => taskIds.map(removeOne)),
+    remove: (taskIds) => commit.freeing(() => taskIds.map(removeOne)),
     endedBefore: async (timeMs, limit) => selectEnded.all(timeMs, limit).map(({ id }) => id),
   };
 }

@@ -258,7 +258,7 @@ export function sqliteTaskQueue(
       return noteEndings(
         endings,
         taskIds,
-        commit.durable(() => taskIds.map(cancelOne)),
+        commit.freeing(() => taskIds.map(cancelOne)),
       );
     },
     runningOn: async (agentId) => selectRunning.all(agentId).map(taskOfRow),
