@@ -140,7 +140,9 @@ describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 180_000 }, () => 
     });
     const statusOf = async (method: string, path: string) =>
       (await fetch(`${hub.baseUrl}${path}`, { method })).status;
-    expect(await statusOf('GET', '/api/2.1/storage/input/status?name=model.bin&renewExpirationTimestamp=true')).toBe(200);
+    expect(
+      await statusOf('GET', '/api/2.1/storage/input/status?name=model.bin&renewExpirationTimestamp=true'),
+    ).toBe(200);
     for (const id of ids) {
       expect(await statusOf('DELETE', `${tasks}/${id}/cancel`)).toBe(204);
       expect(await statusOf('DELETE', `${tasks}/${id}/delete`)).toBe(204);
