@@ -22,8 +22,10 @@ export interface Marks {
 
 export type Load = (client: LoadClient, count: number, marks: Marks) => Promise<Sample[]>;
 
-const WARM_TASKS = 500;
 const CHECKED_TASKS = 100;
+/** What is compared are services that have been up for a while, so each has had half as many tasks before. */
+const WARM_SHARE = 0.5;
+const MIN_WARM_TASKS = 500;
 const BACKLOG_MOVES_MS = 2000;
 const URGENT_EVERY_MS = 500;
 /** 1,000 a second. */
@@ -31,8 +33,9 @@ const PACE_PER_MS = 1;
 
 /** Creates only: nobody takes the tasks. */
 async function create(client: LoadClient, count: number, marks: Marks): Promise<Sample[]> {
-  const requests = client.tasks(count + WARM_TASKS, 'NOOP');
-  await client.createAll(requests.splice(0, WARM_TASKS));
+  const warm = warmTasks(count);
+  const requests = client.tasks(count + warm, 'NOOP');
+  await client.createAll(requests.splice(0, warm));
   await marks.begin();
   const began = performance.now();
   const { tookMs } = await client.createAll(requests);
@@ -73,7 +76,7 @@ async function urgent(client: LoadClient, count: number, marks: Marks): Promise<
 
 /** As many tasks a second as are asked for, whether or not those before have been answered. */
 async function paced(client: LoadClient, count: number, marks: Marks): Promise<Sample[]> {
-  await warmUp(client, 'NOOP', Math.min(WARM_TASKS, count));
+  await warmUp(client, 'NOOP', count);
   const endedBefore = await client.count();
   const requests = client.tasks(count, 'NOOP');
   await marks.begin();
@@ -98,7 +101,7 @@ async function paced(client: LoadClient, count: number, marks: Marks): Promise<S
 /** All tasks are created as fast as it goes, and ended meanwhile. */
 function throughput(kind: LoadTask['kind']): Load {
   return async (client, count, marks) => {
-    await warmUp(client, kind, Math.min(WARM_TASKS, count));
+    await warmUp(client, kind, count);
     const endedBefore = await client.count();
     const requests = client.tasks(count, kind);
     await marks.begin();
@@ -118,14 +121,14 @@ function throughput(kind: LoadTask['kind']): Load {
 
 /** Every connection creates a task, waits for its result, and goes on. */
 async function closedLoop(client: LoadClient, count: number, marks: Marks): Promise<Sample[]> {
-  await warmUp(client, 'NOOP', Math.min(WARM_TASKS, count));
+  await warmUp(client, 'NOOP', count);
   const { seconds, tookMs } = await roundTrips(client, count, marks);
   return [perS('round trips', count / seconds), ...latencies('round trip', tookMs)];
 }
 
 /** The same with the one connection that it is meant for: what a task takes when there is nothing else to do. */
 async function oneByOne(client: LoadClient, count: number, marks: Marks): Promise<Sample[]> {
-  await warmUp(client, 'NOOP', Math.min(WARM_TASKS, count));
+  await warmUp(client, 'NOOP', count);
   const { tookMs } = await roundTrips(client, count, marks);
   return latencies('round trip', tookMs);
 }
@@ -145,8 +148,12 @@ async function roundTrips(client: LoadClient, count: number, marks: Marks) {
   return { seconds, tookMs };
 }
 
+function warmTasks(count: number): number {
+  return Math.min(count, Math.max(MIN_WARM_TASKS, Math.ceil(count * WARM_SHARE)));
+}
+
 async function warmUp(client: LoadClient, kind: LoadTask['kind'], count: number): Promise<void> {
-  await client.each(client.tasks(count, kind), async (request, connection) => {
+  await client.each(client.tasks(warmTasks(count), kind), async (request, connection) => {
     await client.expectEnd(await client.create(request, connection), kind, connection);
   });
 }
