@@ -4,8 +4,9 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { withinLimit } from './figures.js';
 import { machine, versions } from './machine.js';
+import { reportProfiles } from './profiles/report.js';
 import { runWorkload, type WorkloadResult } from './run-workload.js';
-import { processTable, tableOf, targetTable } from './table.js';
+import { costTable, processTable, tableOf, targetTable } from './table.js';
 import { WORKLOADS } from './workloads.js';
 
 const HELP = `npm run bench -- [workload ...] [options]
@@ -19,7 +20,8 @@ Options:
   --seed N      of the generated data, 42 by default
   --only A,B    of hub, peers and limits measures these alone, such as "hub,limit pipeline"
   --json FILE   also writes the figures there
-  --profile DIR w0 to w4: hub and agents leave profiles of what they computed there; they are slower then
+  --profile DIR w0 to w4: also says what each step of a task costs on hub, agents and instances, and leaves their
+                profiles and flame graphs there; all are slower then
   --plans       also shows query plans
 `;
 
@@ -46,12 +48,13 @@ async function main(): Promise<void> {
   const results: WorkloadResult[] = [];
   for (const workload of WORKLOADS) {
     if (positionals.length > 0 && !positionals.includes(workload.name)) continue;
+    const profiles = values.profile === undefined ? undefined : resolve(values.profile, workload.name);
     const result = await runWorkload(workload, {
       runs: numberOf('runs', values.runs),
       scale: numberOf('scale', values.scale),
       seed: numberOf('seed', values.seed),
       ...(values.only === undefined ? {} : { only: values.only.split(',') }),
-      ...(values.profile === undefined ? {} : { profiles: resolve(values.profile) }),
+      ...(profiles === undefined ? {} : { profiles }),
       plans: values.plans,
       say: console.log,
     });
@@ -59,6 +62,8 @@ async function main(): Promise<void> {
     console.log(`\n${workload.name}: ${workload.what}\n\n${tableOf(result.figures)}\n`);
     if (result.targets.length > 0) console.log(`${targetTable(result.targets)}\n`);
     console.log(`${processTable(result.processes)}\n`);
+    const costs = profiles === undefined ? [] : reportProfiles(profiles, result);
+    if (costs.length > 0) console.log(`${costTable(costs)}\n`);
     for (const skipped of result.skipped) console.log(`NOT MEASURED: ${skipped}\n`);
   }
   if (values.json !== undefined) {

@@ -1,4 +1,5 @@
 import { type Figure, type Verdict, withinLimit } from './figures.js';
+import type { StepCost } from './profiles/costs.js';
 import type { ProcessUse } from './workload.js';
 
 /** Figures as lines of text, in columns. */
@@ -30,6 +31,16 @@ export function targetTable(verdicts: readonly Verdict[]): string {
 export function processTable(processes: readonly ProcessUse[]): string {
   const rows = processes.map(({ name, cpuS, peakRssMib }) => [name, shown(cpuS), peakRssMib.toFixed(0)]);
   return inColumns([['process', 'CPU s', 'MiB at most'], ...rows], [1, 2]);
+}
+
+/** What each step costs, the dearest of each place first. */
+export function costTable(costs: readonly StepCost[]): string {
+  const rows = [...new Set(costs.map(({ where }) => where))].flatMap((where) => {
+    const here = costs.filter((cost) => cost.where === where).sort((a, b) => b.us - a.us);
+    const all = here.reduce((sum, { us }) => sum + us, 0);
+    return [...here, { where, step: 'all', us: all }].map(({ step, us }) => [where, step, us.toFixed(0)]);
+  });
+  return inColumns([['where', 'step', 'us of a task'], ...rows], [2]);
 }
 
 /** Columns of numbers stand on the right. */

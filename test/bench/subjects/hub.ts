@@ -28,6 +28,9 @@ export interface RunningHub extends RunningSubject {
   allUp(): Promise<void>;
 }
 
+/** The usual one of 1 ms wakes each of twenty processes a thousand times a second. */
+const PROFILE_INTERVAL_US = 5000;
+
 const SAME: InstanceKind = { version: '1.0.0', labels: [] };
 
 export const hub: Subject = {
@@ -47,14 +50,7 @@ export async function startHub(
   const start = (name: string, script: string, config: Record<string, unknown>) => {
     const file = join(folder, `${name}.yaml`);
     writeFileSync(file, JSON.stringify(config));
-    const profile =
-      profiles === undefined
-        ? []
-        : [
-            '--cpu-prof',
-            `--cpu-prof-name=${name.replace(' ', '-')}-${Date.now()}.cpuprofile`,
-            `--cpu-prof-dir=${profiles}`,
-          ];
+    const profile = profiles === undefined ? [] : profiling(profiles, name.replace(' ', '-'));
     const args = [...profile, join(ROOT, script), '--config', file];
     const program = new ServerProgram(name, process.execPath, args, { folder });
     programs.push(program);
@@ -65,6 +61,18 @@ export async function startHub(
     const program = start('hub', 'hub/bin/workbench-hub.js', { server: { port: 0 }, dataDir });
     const address = await program.until(() => /"address":"([^"]+)"/.exec(program.output())?.[1]);
     const pids = new Map([['hub', program.pid]]);
+    const command =
+      profiles === undefined
+        ? {}
+        : {
+            command: [
+              process.execPath,
+              ...profiling(profiles, 'instances'),
+              join(ROOT, 'packages/runner/bin/workbench-runner.js'),
+              '--interpreter',
+              'node',
+            ],
+          };
     const resume = async () => {
       for (const [at, id] of AGENTS.entries()) {
         const count = slots / AGENTS.length;
@@ -73,7 +81,7 @@ export async function startHub(
           hub: address.replace('http', 'ws'),
           tokenFile: join(dataDir, 'agent-token'),
           dataDir: join(folder, `agent-${id}`),
-          instances: [{ id: `sim-${id}`, count, ...(instances[at] ?? SAME) }],
+          instances: [{ id: `sim-${id}`, count, ...(instances[at] ?? SAME), ...command }],
         };
         const agent = start(`agent ${id}`, 'agent/bin/workbench-agent.js', config);
         pids.set(`agent ${id}`, agent.pid);
@@ -92,6 +100,15 @@ export async function startHub(
     await stop();
     throw error;
   }
+}
+
+/** Options of Node.js for a process that leaves profiles of its threads in a folder of this name. */
+function profiling(profiles: string, name: string): string[] {
+  return [
+    '--cpu-prof',
+    `--cpu-prof-dir=${join(profiles, name)}`,
+    `--cpu-prof-interval=${PROFILE_INTERVAL_US}`,
+  ];
 }
 
 async function instancesUp(address: string): Promise<number> {

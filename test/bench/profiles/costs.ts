@@ -1,0 +1,107 @@
+/** What each step of a task costs, in microseconds of processor time on hub, agent and instance: from profiles, which tell
+ *  the shares, and from the processor time of the processes, which tells of how much. */
+import type { Frame, Stack } from './profile.js';
+
+export interface StepCost {
+  /** Of the hub, of both agents together, of all instance programs together. */
+  readonly where: Where;
+  readonly step: string;
+  readonly us: number;
+}
+
+export type Where = 'hub' | 'agents' | 'instances';
+
+/** A step, and the functions that do it: their names and files. */
+type Step = readonly [name: string, ...functions: (readonly [name: RegExp, file: RegExp])[]];
+
+const ANY = /./;
+const LINK = /agent-protocol\/link/;
+
+const COLLECTING: Step = ['collect garbage', [/^\(garbage collector\)$/, /^$/]];
+
+const STEPS: Readonly<Record<Where, readonly Step[]>> = {
+  hub: [
+    ['read and parse the request', [/^(?:parserOn|onParser|allocHttp)/, /^node:_http/]],
+    ['find the endpoint', [ANY, /hono\/dist\/router|http\/static-first-router/]],
+    ['admit and handle the request', [/^(?:serve|answer|fetch|#dispatch|answerLater)$/, /^hub\/http|^hono/]],
+    ['read and check the body', [/^(?:readJson|validated|safeParse)$/, /^hub\/http|^zod/]],
+    [
+      'write the answer',
+      [/^(?:responseVia|end$|writeHead$|_storeHeader$|resOnFinish)/, /node-server|^node:_http|^hub\/http/],
+    ],
+    [
+      'make the task',
+      [/^(?:create|createSimulateWork|createBatchJob)$/, /^hub\/(?:engine|http)/],
+      [ANY, /new-ids|^uuid/],
+    ],
+    ['insert it', [/^insertOne$/, /task-queue/]],
+    ['begin and commit', [/^(?:flush|#transaction)$/, /group-commit/]],
+    [
+      'sync, and tell who waits',
+      [/^(?:#syncAll|#sync|sync|fdatasync|onFsyncDone)$/, /group-commit|wal-sync|^node:fs/],
+    ],
+    ['look for a task and an instance', [/^(?:#round|#rounds|heads|pair|wake|announce)$/, /^hub\//]],
+    ['claim it', [/^claimOne$/, /task-queue/]],
+    ['hand it over', [/^(?:assign|#handOver|onBegun)$/, /^hub\/engine/]],
+    ['send to agents', [/^(?:flush|sendFrame|send)$/, LINK], [ANY, /^ws\/lib\/sender/]],
+    ['receive from agents', [/^(?:socketOnData|receiverOnMessage)$/, /^ws\//], [/^receive$/, LINK]],
+    [
+      'take its report',
+      [/^(?:#ended|report|believe|#carryOut|receive|handle)$/, /^hub\/(?:engine|agent-link)/],
+    ],
+    ['end it', [/^endOne$/, /task-queue/]],
+    ['metrics', [ANY, /^prom-client|hub\/metrics/]],
+  ],
+  agents: [
+    ['receive from the hub', [/^(?:socketOnData|receiverOnMessage)$/, /^ws\//], [/^receive$/, LINK]],
+    ['take the task', [/^(?:assign|onAssign)$/, /^agent\//], [/^#run$/, /jobs/]],
+    ['call the instance', [/^(?:simulateWork|executeBatchJob|request|#post)$/, /^agent|instance-protocol/]],
+    ['hear its answer', [/^onStdout$/, /program-process/], [/^receive$/, /instance-protocol/]],
+    [
+      'spool the report',
+      [/^(?:add|put)$/, /reporting|disk-spool/],
+      [ANY, /^agent\/disk\/(?:journal|disk-spool)/],
+    ],
+    ['send to the hub', [/^(?:flush|sendFrame|send)$/, LINK], [ANY, /^ws\/lib\/sender/]],
+    ['keep the instance', [ANY, /supervisor|instance-life/]],
+  ],
+  instances: [
+    [
+      'read the call',
+      [ANY, /standard-input|framing/],
+      [/^(?:onStreamRead|receive|parse)$/, /^node:internal\/stream|instance-protocol/],
+    ],
+    ['do the work', [/^(?:simulateWork|executeBatchJob|onRequest)$/, /instance-protocol|^packages/]],
+    ['write the answer', [/^(?:#post|writeLine|answer)$/, /instance-protocol/]],
+  ],
+};
+
+/** `usPerTask` is the processor time of those processes for a task. */
+export function costsOf(where: Where, stacks: readonly Stack[], usPerTask: number): StepCost[] {
+  const steps = [COLLECTING, ...STEPS[where]];
+  const msOf = new Map<string, number>();
+  for (const { frames, ms } of stacks) {
+    const step = stepOf(frames, steps);
+    msOf.set(step, (msOf.get(step) ?? 0) + ms);
+  }
+  const all = [...msOf.values()].reduce((sum, ms) => sum + ms, 0);
+  return [...steps.map(([name]) => name), REST].flatMap((step) => {
+    const ms = msOf.get(step);
+    return ms === undefined ? [] : [{ where, step, us: (ms / all) * usPerTask }];
+  });
+}
+
+const REST = 'Node.js between these steps';
+
+/** The innermost step that the stack is in. */
+function stepOf(frames: readonly Frame[], steps: readonly Step[]): string {
+  for (const frame of [...frames].reverse()) {
+    const step = steps.find((candidate) => isIn(frame, candidate));
+    if (step) return step[0];
+  }
+  return REST;
+}
+
+function isIn({ name, file }: Frame, [, ...functions]: Step): boolean {
+  return functions.some(([ofName, ofFile]) => ofName.test(name) && ofFile.test(file));
+}
