@@ -178,9 +178,14 @@ export function advance(life: InstanceLife, event: LifeEvent): Advance {
   );
   const noted = note(life, event, found !== undefined);
   if (!found) return { life: noted, step: 'NOTHING', known: false };
-  const { to: phase, next: afterwards = noted.afterwards, step = 'NOTHING', fresh } = found;
-  const failuresInARow = fresh ? 0 : noted.failuresInARow;
-  return { life: { ...noted, phase, afterwards, failuresInARow }, step, known: true };
+  const next: InstanceLife = {
+    phase: found.to,
+    busy: noted.busy,
+    resting: noted.resting,
+    afterwards: found.next ?? noted.afterwards,
+    failuresInARow: found.fresh ? 0 : noted.failuresInARow,
+  };
+  return { life: next, step: found.step ?? 'NOTHING', known: true };
 }
 
 function happeningOf(event: PhaseEvent): Happening {

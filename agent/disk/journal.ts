@@ -5,7 +5,10 @@ import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/prom
 import { dirname } from 'node:path';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 
-interface Waiting {
+/** Lines that go to disk in one write, and who waits for it. */
+interface Batch {
+  readonly lines: string[];
+  readonly written: Promise<void>;
   resolve(): void;
   reject(error: unknown): void;
 }
@@ -25,8 +28,7 @@ export class Journal {
   #file: FileHandle | undefined;
   #sizeBytes = 0;
   #compactedBytes = 0;
-  #lines: string[] = [];
-  #waiting: Waiting[] = [];
+  #batch: Batch | undefined;
   #writing: Promise<void> | undefined;
   #inTime: Timer | undefined;
   /** A write failed, and may have left half a line. */
@@ -92,8 +94,9 @@ export class Journal {
   }
 
   #queue(line: string): Promise<void> {
-    this.#lines.push(line);
-    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+    this.#batch ??= newBatch();
+    this.#batch.lines.push(line);
+    return this.#batch.written;
   }
 
   #writeSoon(): void {
@@ -108,8 +111,8 @@ export class Journal {
   async #writeAll(): Promise<void> {
     do {
       if (this.#incomplete) await this.#writeAnew();
-      if (this.#lines.length > 0) await this.#writeLines();
-    } while (this.#lines.length > 0);
+      if (this.#batch) await this.#write(this.#batch);
+    } while (this.#batch);
     this.#writing = undefined;
   }
 
@@ -127,11 +130,8 @@ export class Journal {
     this.#retry = this.#runtime.timers.after(RETRY_MS, () => this.#writeSoon());
   }
 
-  async #writeLines(): Promise<void> {
-    const lines = this.#lines;
-    const waiting = this.#waiting;
-    this.#lines = [];
-    this.#waiting = [];
+  async #write({ lines, resolve, reject }: Batch): Promise<void> {
+    this.#batch = undefined;
     try {
       // Somebody took it away: what is written to it would be lost with this process.
       if (this.#file && fstatSync(this.#file.fd).nlink === 0) await this.#compact();
@@ -142,11 +142,11 @@ export class Journal {
       this.#sizeBytes += bytes.length;
       const tooLong = this.#sizeBytes > Math.max(this.#compactAtBytes, this.#compactedBytes * 4);
       if (tooLong) await this.#compact();
-      for (const { resolve } of waiting) resolve();
+      resolve();
     } catch (error) {
       this.#torn = this.#incomplete = true;
       this.#retryLater();
-      for (const { reject } of waiting) reject(error);
+      reject(error);
     }
   }
 
@@ -170,6 +170,16 @@ export class Journal {
     this.#torn = this.#incomplete = false;
     this.#compactedBytes = this.#sizeBytes = Buffer.byteLength(text);
   }
+}
+
+function newBatch(): Batch {
+  let resolve!: () => void;
+  let reject!: (error: unknown) => void;
+  const written = new Promise<void>((onWritten, onFault) => {
+    resolve = onWritten;
+    reject = onFault;
+  });
+  return { lines: [], written, resolve, reject };
 }
 
 function writeWhole(fd: number, bytes: Buffer): void {

@@ -2,7 +2,9 @@
 
 /** `2026-11-21T06:53:00.123`: local time without offset, for tasks and instances (specification, conventions). */
 export function localTimestamp(timeMs: number): string {
-  return new Date(timeMs + offsetMinutes(timeMs) * 60_000).toISOString().slice(0, -1);
+  const date = new Date(timeMs);
+  date.setTime(timeMs - date.getTimezoneOffset() * 60_000);
+  return date.toISOString().slice(0, -1);
 }
 
 /** `2026-11-21T06:53:00.123+01:00`, for error bodies (decisions 6). */

@@ -3,24 +3,28 @@ import type { Tracing } from '../../core/ports/tracing.js';
 import type { AttemptRun } from './attempt-run.js';
 
 /** Settles as `work` does. `isGood` tells whether what it gives is a success; left out, it always is. */
-export async function within<T>(
+export function within<T>(
   tracing: Tracing,
   name: string,
   { ref, traceContext }: AttemptRun,
   work: () => Promise<T>,
   isGood: (result: T) => boolean = () => true,
 ): Promise<T> {
+  // Nobody keeps its trace.
+  if (traceContext === undefined) return work();
   const span = tracing.begin(name, traceContext, {
     'workbench.task.id': ref.taskId,
     'workbench.attempt': ref.attempt,
     'workbench.instance.id': ref.instanceId,
   });
-  try {
-    const result = await work();
-    span.end(isGood(result) ? 'OK' : 'ERROR');
-    return result;
-  } catch (error) {
-    span.end('ERROR');
-    throw error;
-  }
+  return work().then(
+    (result) => {
+      span.end(isGood(result) ? 'OK' : 'ERROR');
+      return result;
+    },
+    (error: unknown) => {
+      span.end('ERROR');
+      throw error;
+    },
+  );
 }
