@@ -71,13 +71,14 @@ export class Reporting {
   /** Takes a report. It is outstanding from now on, and sent when a hub is joined. */
   add(spooled: SpooledReport): void {
     this.#outstanding.set(attemptKey(spooled.report), spooled);
+    // First of all: the hub need not wait for this disk.
+    if (this.#connection) this.#deliver(spooled, this.#connection);
     this.#needs.spool.put(spooled).catch((error: unknown) => {
       this.#needs.log.error(
         { err: error },
         'a report could not be spooled yet: it is lost if this agent is killed before there is room for it',
       );
     });
-    if (this.#connection) this.#deliver(spooled, this.#connection);
   }
 
   /** Delivers everything to this hub from now on. */
