@@ -232,7 +232,7 @@ export function createHub(
     const proxies = trustedProxies(config.server.trustedProxies);
     const app = createApp({
       endpoints,
-      openApiDocument: openApiDocument(endpoints, buildInfo),
+      openApiDocument: () => openApiDocument(endpoints, buildInfo),
       readBody: bodyReader({ maxBytes: config.limits.requestBody, files, limits, clock: runtime.clock }),
       admission: new Admission(config.limits),
       loopbackOnly: !config.security.enabled && !config.security.allowInsecure,

@@ -28,7 +28,8 @@ import { validated } from './validation.js';
 
 export interface AppOptions {
   readonly endpoints: readonly Endpoint[];
-  readonly openApiDocument: object;
+  /** Made when it is asked for the first time, which not every hub is, and keeps no start waiting. */
+  readonly openApiDocument: () => object;
   readonly readBody: BodyReader;
   readonly admission: Admission;
   /** Whether loopback is all that protects the hub. */
@@ -159,10 +160,11 @@ export function createApp(options: AppOptions): Hono {
     });
   }
 
-  const document = JSON.stringify(openApiDocument);
-  route('GET', OPENAPI_PATH, (context) =>
-    context.body(document, 200, { 'content-type': 'application/json' }),
-  );
+  let document: string | undefined;
+  route('GET', OPENAPI_PATH, (context) => {
+    document ??= JSON.stringify(openApiDocument());
+    return context.body(document, 200, { 'content-type': 'application/json' });
+  });
   serveDocs((path, handler) => route('GET', path, handler));
 
   const elsewhere = metrics.ofRoute('any', 'none');

@@ -76,7 +76,7 @@ beforeEach(() => {
   recorded = [];
   app = createApp({
     endpoints,
-    openApiDocument: {},
+    openApiDocument: () => ({}),
     readBody: (context, _, place) => readJson(context, { bytes: 100_000, setBy: 'the test' }, place),
     admission: new Admission({ requests: 100, openRequests: 100, bodiesInMemory: 1_000_000 }),
     loopbackOnly: false,

@@ -1,5 +1,6 @@
 /** A thread that holds some of the segments, as the thread of the lists sees it: whatever is asked of it is done in order. */
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import { COLUMNS_THREAD_LIMITS } from './reader-database.js';
 import type { ColumnsFilter, SegmentCount } from './selection.js';
 import type { ColumnsHelper } from './shared-columns.js';
 import type { TaskKind } from './task-columns.js';
@@ -30,7 +31,12 @@ export class HelperThread implements ColumnsHelper {
     this.#port = port1;
     const workerData: ColumnsHelperData = { file, port: port2, answers: this.#answers };
     const url = new URL('./columns-helper-main.js', import.meta.url);
-    new Worker(url, { workerData, transferList: [port2], execArgv: [] }).unref();
+    new Worker(url, {
+      workerData,
+      transferList: [port2],
+      execArgv: [],
+      resourceLimits: COLUMNS_THREAD_LIMITS,
+    }).unref();
     port1.unref();
   }
 

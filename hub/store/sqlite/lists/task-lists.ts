@@ -8,6 +8,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../../core/errors.js';
 import type { TaskPage, TaskQuery } from '../../../core/ports/task-store.js';
+import { COLUMNS_THREAD_LIMITS } from './reader-database.js';
 import type { FromListThread, ListThreadData, ToListThread } from './thread-messages.js';
 
 /** A store with more tasks than this has its thread from the start: reading so many takes about a tenth of a second. */
@@ -95,7 +96,11 @@ export class TaskLists {
 
   #start(): Worker {
     const workerData: ListThreadData = { file: this.#options.file };
-    const thread = new Worker(new URL('./thread-main.js', import.meta.url), { workerData, execArgv: [] });
+    const thread = new Worker(new URL('./thread-main.js', import.meta.url), {
+      workerData,
+      execArgv: [],
+      resourceLimits: COLUMNS_THREAD_LIMITS,
+    });
     thread.unref();
     thread.on('message', (message: FromListThread) => this.#settle(message));
     thread.on('error', (error) => this.#broken(thread, error));

@@ -14,12 +14,17 @@ const NOTHING: TextColumnContents = {
   present: new Uint8Array(),
 };
 
+/** So many texts are made one at a time: they go before they are taken for something that stays. */
+const TEXTS_AT_ONCE = 256;
+
 export class TextColumn {
   readonly #capacity: number;
   // Made with the first text: where nobody is named, a column of names costs nothing.
   #ends: Uint32Array | undefined;
   #present = NOTHING.present;
   #text = '';
+  /** What comes behind it: many texts in one, and behind these the latest. */
+  #joined: string[] = [];
   #added: string[] = [];
   #length = 0;
   #rows = 0;
@@ -37,6 +42,10 @@ export class TextColumn {
     }
     this.#ends.fill(this.#length, this.#rows, row);
     this.#added.push(text);
+    if (this.#added.length === TEXTS_AT_ONCE) {
+      this.#joined.push(this.#added.join(''));
+      this.#added = [];
+    }
     this.#length += text.length;
     this.#ends[row] = this.#length;
     this.#present[row] = 1;
@@ -45,14 +54,15 @@ export class TextColumn {
 
   /** Makes one text of what has been added, which takes less memory. */
   pack(): void {
-    this.#text = [this.#text, ...this.#added].join('');
+    this.#text = [this.#text, ...this.#joined, ...this.#added].join('');
+    this.#joined = [];
     this.#added = [];
   }
 
   /** Rows that are still to come have no text. */
   contents(): TextColumnContents {
     if (!this.#ends) return NOTHING;
-    if (this.#added.length > 0) this.pack();
+    if (this.#joined.length > 0 || this.#added.length > 0) this.pack();
     return { text: this.#text, ends: this.#ends, present: this.#present };
   }
 }
