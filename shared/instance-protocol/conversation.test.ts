@@ -186,7 +186,7 @@ describe('an instance program and its host', () => {
       [{ taskId: 'task-1', durationMs: -1 }, /^durationMs: /],
       [{ taskId: 1, durationMs: 0 }, /^taskId: /],
       [{ taskId: 'task-1', requestId: 'x'.repeat(201), durationMs: 0 }, /^requestId: /],
-      [undefined, /^taskId: /],
+      [undefined, /^params: /],
     ];
     for (const [params, message] of wrong) {
       await expect(host.simulateWork(params as SimulateWorkParams)).rejects.toMatchObject({

@@ -1,20 +1,17 @@
 /** The agent's end of the instance protocol: typed calls to one instance program. */
-import type { z } from 'zod';
 import { ProtocolViolation } from './framing.js';
 import {
   type ExecuteBatchJobParams,
   type ExecuteBatchJobResult,
-  executeBatchJobResult,
   type InitializeParams,
   type InitializeResult,
-  initializeResult,
   type OutputParams,
-  outputParams,
   RPC_ERROR,
   RpcError,
   type SimulateWorkParams,
 } from './messages.js';
 import { RpcPeer } from './peer.js';
+import { readExecuteBatchJobResult, readInitializeResult, readOutputParams, ShapeFault } from './reading.js';
 
 export interface InstanceHost {
   /** Each call rejects with {@link RpcError} (the program's own error), {@link ProtocolViolation} (an answer that is
@@ -40,16 +37,16 @@ export function instanceHost(
     },
     onNotification: (method, params) => {
       if (method !== 'output') return;
-      onOutput(checked(outputParams, params, 'the notification "output"'));
+      onOutput(checked(readOutputParams, params, 'the notification "output"'));
     },
   });
-  const call = <T>(method: string, params: unknown, result: z.ZodType<T>): Promise<T> =>
-    peer.request(method, params).then((answer) => checked(result, answer, `the answer to "${method}"`));
+  const call = <T>(method: string, params: unknown, read: (answer: unknown) => T): Promise<T> =>
+    peer.request(method, params).then((answer) => checked(read, answer, `the answer to "${method}"`));
 
   return {
-    initialize: (params) => call('initialize', params, initializeResult),
+    initialize: (params) => call('initialize', params, readInitializeResult),
     simulateWork: (params) => peer.request('simulateWork', params).then(checkDone),
-    executeBatchJob: (params) => call('executeBatchJob', params, executeBatchJobResult),
+    executeBatchJob: (params) => call('executeBatchJob', params, readExecuteBatchJobResult),
     cancel: async (taskId) => void (await peer.request('cancel', { taskId })),
     shutdown: async () => void (await peer.request('shutdown', {})),
     receive: (line) => peer.receive(line),
@@ -63,9 +60,11 @@ function checkDone(answer: unknown): void {
   }
 }
 
-function checked<T>(schema: z.ZodType<T>, value: unknown, what: string): T {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const issue = result.error.issues[0];
-  throw new ProtocolViolation(`${what} is wrong: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`);
+function checked<T>(read: (value: unknown) => T, value: unknown, what: string): T {
+  try {
+    return read(value);
+  } catch (error) {
+    if (!(error instanceof ShapeFault)) throw error;
+    throw new ProtocolViolation(`${what} is wrong: ${error.path} ${error.message}`, { cause: error });
+  }
 }

@@ -13,8 +13,6 @@
  * The end of standard input means the same as `shutdown` and wants no answer. The reference for authors of adapters
  * is packages/docs/instance-protocol.md.
  */
-import { z } from 'zod';
-
 export const INSTANCE_PROTOCOL_VERSION = 1;
 
 /** A longer line is a violation of the protocol: it bounds what a faulty program can make the agent hold. */
@@ -33,67 +31,58 @@ export const RPC_ERROR = {
   CANCELED: -32800,
 } as const;
 
-export const initializeParams = z.object({
-  protocolVersion: z.literal(INSTANCE_PROTOCOL_VERSION),
-  instance: z.object({
-    id: z.string(),
-    version: z.string(),
-    revision: z.string(),
-    labels: z.array(z.string()),
-  }),
-});
-export type InitializeParams = z.infer<typeof initializeParams>;
+export interface InitializeParams {
+  protocolVersion: typeof INSTANCE_PROTOCOL_VERSION;
+  instance: { id: string; version: string; revision: string; labels: string[] };
+}
 
-export const initializeResult = z.object({
-  protocolVersion: z.literal(INSTANCE_PROTOCOL_VERSION),
+export interface InitializeResult {
+  protocolVersion: typeof INSTANCE_PROTOCOL_VERSION;
   /** What the program is, for logs: `workbench-runner`, `0.1.0`. */
-  name: z.string().max(200),
-  version: z.string().max(200),
-});
-export type InitializeResult = z.infer<typeof initializeResult>;
-
-/** By which the request that created the task is known in logs; left out when the agent does not know it. */
-export const MAX_REQUEST_ID_LENGTH = 200;
-const requestId = z.string().max(MAX_REQUEST_ID_LENGTH).optional();
+  name: string;
+  version: string;
+}
 
 export interface SimulateWorkParams {
   taskId: string;
+  /** By which the request that created the task is known in logs; left out when the agent does not know it. */
   requestId?: string | undefined;
   durationMs: number;
 }
 
-export const executeBatchJobParams = z.object({
-  taskId: z.string(),
-  requestId,
+export interface ExecuteBatchJobParams {
+  taskId: string;
+  /** As above. */
+  requestId?: string | undefined;
   /** Absolute. Holds the additional files and the model; what is new or changed in it afterwards is the output. */
-  workingDirectory: z.string(),
-  /** Absolute paths of the scripts, outside the working directory, to be run one after the other in it. */
-  scripts: z.array(z.string()).min(1),
+  workingDirectory: string;
+  /** Absolute paths of the scripts, at least one, outside the working directory, to be run one after the other in it. */
+  scripts: string[];
   /** Absolute path of the model, or null. */
-  model: z.string().nullable(),
-  variables: z.record(z.string(), z.string()),
+  model: string | null;
+  variables: Record<string, string>;
   /** To be added to the environment of every script: the injected variables that may go there, and WORKBENCH_*. */
-  environment: z.record(z.string(), z.string()),
-});
-export type ExecuteBatchJobParams = z.infer<typeof executeBatchJobParams>;
+  environment: Record<string, string>;
+}
 
-export const executeBatchJobResult = z.object({
+export interface ExecuteBatchJobResult {
   /** `OK`: every script ended well. `ERROR`: one did not, and later ones were not run. */
-  status: z.enum(['OK', 'ERROR']),
+  status: 'OK' | 'ERROR';
   /** For `ERROR`: which script, and how it ended. Shown to the task's owner. */
-  message: z.string().max(10_000).optional(),
-});
-export type ExecuteBatchJobResult = z.infer<typeof executeBatchJobResult>;
+  message?: string | undefined;
+}
 
-export const cancelParams = z.object({ taskId: z.string() });
+export interface CancelParams {
+  taskId: string;
+}
 
-export const outputParams = z.object({
-  taskId: z.string(),
-  stream: z.enum(['stdout', 'stderr']),
-  text: z.string(),
-});
-export type OutputParams = z.infer<typeof outputParams>;
-export type OutputStream = OutputParams['stream'];
+export type OutputStream = 'stdout' | 'stderr';
+
+export interface OutputParams {
+  taskId: string;
+  stream: OutputStream;
+  text: string;
+}
 
 /** The other side answered with an error, or this side wants to answer with one. */
 export class RpcError extends Error {

@@ -3,25 +3,26 @@ import { Console } from 'node:console';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { z } from 'zod';
 import { lineSplitter, ProtocolViolation } from './framing.js';
 import {
-  cancelParams,
   type ExecuteBatchJobParams,
   type ExecuteBatchJobResult,
-  executeBatchJobParams,
   INSTANCE_PROTOCOL_VERSION,
   type InitializeParams,
   type InitializeResult,
-  initializeParams,
   MAX_LINE_BYTES,
-  MAX_REQUEST_ID_LENGTH,
   type OutputStream,
   RPC_ERROR,
   RpcError,
-  type SimulateWorkParams,
 } from './messages.js';
 import { RpcPeer } from './peer.js';
+import {
+  readCancelParams,
+  readExecuteBatchJobParams,
+  readInitializeParams,
+  readSimulateWorkParams,
+  ShapeFault,
+} from './reading.js';
 import { readStandardInput, readStream } from './standard-input.js';
 
 /** What a program may use while it runs a job. */
@@ -127,21 +128,20 @@ export async function serveProgram(
   };
   const end = (): void => void endJob().then(() => setImmediate(endServing));
 
+  const initialize = async (params: InitializeParams): Promise<InitializeResult> => {
+    await program.initialize?.(params);
+    if (state === 'new') state = 'ready';
+    return { protocolVersion: INSTANCE_PROTOCOL_VERSION, name: program.name, version: program.version };
+  };
+
   const methods: Record<string, (params: unknown) => unknown> = {
-    async initialize(raw) {
-      const params = valid(initializeParams, raw);
+    initialize(raw) {
+      const params = readInitializeParams(raw);
       if (state !== 'new') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'initialized already');
-      await program.initialize?.(params);
-      if (state === 'new') state = 'ready';
-      const result: InitializeResult = {
-        protocolVersion: INSTANCE_PROTOCOL_VERSION,
-        name: program.name,
-        version: program.version,
-      };
-      return result;
+      return initialize(params);
     },
     simulateWork(raw) {
-      const params = simulateWorkParams(raw);
+      const params = readSimulateWorkParams(raw);
       refuseUnlessIdle();
       // What takes no time has ended before anything could cancel it.
       if (params.durationMs === 0) return {};
@@ -151,12 +151,12 @@ export async function serveProgram(
       });
     },
     executeBatchJob(raw) {
-      const params = valid(executeBatchJobParams, raw);
+      const params = readExecuteBatchJobParams(raw);
       refuseUnlessIdle();
       return run(params, (context) => program.executeBatchJob(params, context));
     },
     cancel(raw) {
-      const { taskId } = valid(cancelParams, raw);
+      const { taskId } = readCancelParams(raw);
       if (job?.taskId === taskId) job.abort.abort();
       return null;
     },
@@ -170,8 +170,12 @@ export async function serveProgram(
   const peer = new RpcPeer(writeLine, {
     onRequest: (method, params) => {
       const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
-      if (handler) return handler(params);
-      throw new RpcError(RPC_ERROR.METHOD_NOT_FOUND, `no method ${JSON.stringify(method)}`);
+      if (!handler) throw new RpcError(RPC_ERROR.METHOD_NOT_FOUND, `no method ${JSON.stringify(method)}`);
+      try {
+        return handler(params);
+      } catch (error) {
+        throw error instanceof ShapeFault ? invalidParams(error) : error;
+      }
     },
     onNotification: () => undefined,
   });
@@ -219,30 +223,6 @@ async function longDelay(durationMs: number, signal: AbortSignal): Promise<void>
   }
 }
 
-/** By hand, for such work can be as short as its check. */
-function simulateWorkParams(params: unknown): SimulateWorkParams {
-  const { taskId, requestId, durationMs } = (params ?? {}) as Readonly<Record<string, unknown>>;
-  if (typeof taskId !== 'string') throw invalidParams('taskId', 'expected a string');
-  if (
-    requestId !== undefined &&
-    (typeof requestId !== 'string' || requestId.length > MAX_REQUEST_ID_LENGTH)
-  ) {
-    throw invalidParams('requestId', `expected a string of at most ${MAX_REQUEST_ID_LENGTH} characters`);
-  }
-  if (!Number.isSafeInteger(durationMs) || (durationMs as number) < 0) {
-    throw invalidParams('durationMs', 'expected a whole number of milliseconds, 0 or more');
-  }
-  return { taskId, requestId, durationMs: durationMs as number };
-}
-
-function valid<T>(schema: z.ZodType<T>, params: unknown): T {
-  const result = schema.safeParse(params);
-  if (result.success) return result.data;
-  const issue = result.error.issues[0];
-  const path = issue && issue.path.length > 0 ? issue.path.join('.') : 'params';
-  throw invalidParams(path, issue?.message ?? 'invalid');
-}
-
-function invalidParams(path: string, fault: string): RpcError {
-  return new RpcError(RPC_ERROR.INVALID_PARAMS, `${path}: ${fault}`);
+function invalidParams({ path, message }: ShapeFault): RpcError {
+  return new RpcError(RPC_ERROR.INVALID_PARAMS, `${path || 'params'}: ${message}`);
 }
