@@ -23,22 +23,22 @@ describe.skipIf(platform() !== 'linux')('processes of a task', () => {
   });
 
   it('are found by its id, and by the cookie of their instance or their agent', async () => {
-    expect(await linux.findByCookie(cookie, { taskId })).toEqual([child.pid]);
-    expect(await linux.findByCookie(cookie)).toEqual([child.pid]);
-    expect(await linux.findByCookie(`cookie-of-${process.pid}/`)).toEqual([child.pid]);
-    expect(await linux.findByCookie(cookie, { taskId: 'another' })).toEqual([]);
-    expect(await linux.findByCookie('cookie-of', { taskId })).toEqual([]);
+    expect((await linux.findByCookie(cookie, { taskId })).pids).toEqual([child.pid]);
+    expect((await linux.findByCookie(cookie)).pids).toEqual([child.pid]);
+    expect((await linux.findByCookie(`cookie-of-${process.pid}/`)).pids).toEqual([child.pid]);
+    expect((await linux.findByCookie(cookie, { taskId: 'another' })).pids).toEqual([]);
+    expect((await linux.findByCookie('cookie-of', { taskId })).pids).toEqual([]);
   });
 
   it('are looked for among those that are younger than the task', async () => {
     const pid = child.pid as number;
-    expect(await linux.findByCookie(cookie, { taskId, afterPid: before })).toEqual([pid]);
-    expect(await linux.findByCookie(cookie, { taskId, afterPid: pid - 1 })).toEqual([pid]);
-    expect(await linux.findByCookie(cookie, { taskId, afterPid: pid })).toEqual([]);
+    expect((await linux.findByCookie(cookie, { taskId, afterPid: before })).pids).toEqual([pid]);
+    expect((await linux.findByCookie(cookie, { taskId, afterPid: pid - 1 })).pids).toEqual([pid]);
+    expect((await linux.findByCookie(cookie, { taskId, afterPid: pid })).pids).toEqual([]);
   });
 
   it('are found also when the ids began anew since', async () => {
     const highest = 2 ** 31;
-    expect(await linux.findByCookie(cookie, { taskId, afterPid: highest })).toEqual([child.pid]);
+    expect((await linux.findByCookie(cookie, { taskId, afterPid: highest })).pids).toEqual([child.pid]);
   });
 });

@@ -17,14 +17,17 @@ export const linux: Platform = {
   async findByCookie(cookie, task) {
     const pids = task?.afterPid === undefined ? allPids() : pidsSince(task.afterPid);
     const found: number[] = [];
+    let mayBeMore = false;
     for (const pid of pids) {
       const environment = await environmentOf(pid);
+      if (environment?.length === 0 && becomesAnotherProgram(pid)) mayBeMore = true;
+      if (!environment) continue;
       const carried = valueIn(environment, COOKIE_PREFIX);
       const ours = carried === cookie || (cookie.endsWith('/') && carried?.startsWith(cookie) === true);
       if (ours && (!task || valueIn(environment, TASK_PREFIX) === task.taskId) && isProcess(pid))
         found.push(pid);
     }
-    return found;
+    return { pids: found, mayBeMore };
   },
 
   identify(pid) {
@@ -51,12 +54,24 @@ function isProcess(pid: number): boolean {
   }
 }
 
-/** Empty also for a process of another user, whose environment may not be read: it is none of ours. */
-async function environmentOf(pid: number): Promise<Buffer> {
+/** Undefined for a process of another user, whose environment may not be read: it is none of ours. */
+async function environmentOf(pid: number): Promise<Buffer | undefined> {
   try {
     return await readFile(`/proc/${pid}/environ`);
   } catch {
-    return Buffer.alloc(0);
+    return undefined;
+  }
+}
+
+/** In the midst of execve(2) a process has memory of its own and no place for an environment yet: fields 23 and 51 of
+ *  /proc/<pid>/stat. */
+function becomesAnotherProgram(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[20] !== '0' && fields[48] === '0';
+  } catch {
+    return false; // it ended meanwhile
   }
 }
 

@@ -14,6 +14,12 @@ export interface TaskProcesses {
   readonly afterPid?: number | undefined;
 }
 
+export interface FoundProcesses {
+  readonly pids: readonly number[];
+  /** A process was about to become another program: whose it is cannot be told in that moment. */
+  readonly mayBeMore: boolean;
+}
+
 export interface Platform {
   /** Programs are started as leaders of a group of their own, which {@link signalGroup} reaches. */
   readonly hasGroups: boolean;
@@ -23,7 +29,7 @@ export interface Platform {
   newestPid(): number | undefined;
   /** The processes whose cookie is `cookie`, or begins with it when it ends with `/`; for a task only those that were
    *  started for it. */
-  findByCookie(cookie: string, task?: TaskProcesses): Promise<number[]>;
+  findByCookie(cookie: string, task?: TaskProcesses): Promise<FoundProcesses>;
   /** Tells a process from a later one with the same id; undefined when there is none with this id. */
   identify(pid: number): string | undefined;
 }

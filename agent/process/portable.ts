@@ -14,7 +14,7 @@ export const portable: Platform = {
 
   newestPid: () => undefined,
 
-  findByCookie: () => Promise.resolve([]),
+  findByCookie: () => Promise.resolve({ pids: [], mayBeMore: false }),
 
   identify: (pid) => (isAlive(pid) ? `${pid}` : undefined),
 };

@@ -32,15 +32,16 @@ export function childProcessPrograms(needs: ProgramsNeeds): ChildProcessPrograms
   const sweep = async (cookie: string, task?: TaskProcesses): Promise<number> => {
     const killed = new Set<number>();
     for (let round = 0; round < SWEEP_ROUNDS; round++) {
-      const found = await platform.findByCookie(cookie, task);
-      if (found.length === 0) return killed.size;
-      for (const pid of found) {
+      const { pids, mayBeMore } = await platform.findByCookie(cookie, task);
+      if (pids.length === 0 && !mayBeMore) return killed.size;
+      for (const pid of pids) {
         killed.add(pid);
         kill(pid);
       }
       await pause(runtime.timers, SWEEP_PAUSE_MS);
     }
-    log.error({ pids: [...killed] }, 'processes that an instance program started could not be ended');
+    if (killed.size > 0)
+      log.error({ pids: [...killed] }, 'processes that an instance program started could not be ended');
     return killed.size;
   };
 
