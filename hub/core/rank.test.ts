@@ -5,6 +5,8 @@ import {
   compareWaiting,
   countFitting,
   type IdleInstance,
+  type IdleInstances,
+  type InstanceKind,
   type Pairing,
   pair,
   suitableKinds,
@@ -22,12 +24,21 @@ function task(taskId: string, sequence: number, rest: Partial<WaitingTask> & { l
   };
 }
 
+const kinds = new Map<string, InstanceKind>();
+
+/** The same object for those that are alike. */
+function kindOf(version: string, labels: string[]): InstanceKind {
+  const key = JSON.stringify([version, labels]);
+  const kind = kinds.get(key) ?? { version, labels };
+  kinds.set(key, kind);
+  return kind;
+}
+
 function idle(id: string, rest: Partial<IdleInstance> & { labels?: string[]; version?: string } = {}) {
   const { labels = [], version = '9.1.0', ...given } = rest;
-  const profile = { id, version, revision: '1', labels };
   return {
-    profile,
-    kind: profile,
+    profile: { id, version, revision: '1', labels },
+    kind: kindOf(version, labels),
     agentId: 'agent-1',
     busyOnAgent: 0,
     idleSinceMs: 0,
@@ -35,15 +46,26 @@ function idle(id: string, rest: Partial<IdleInstance> & { labels?: string[]; ver
   };
 }
 
+function byKind(instances: readonly IdleInstance[]): IdleInstances {
+  const idle = new Map<InstanceKind, { count: number; byAgent: Map<string, IdleInstance[]> }>();
+  for (const instance of [...instances].sort((a, b) => a.idleSinceMs - b.idleSinceMs)) {
+    const ofKind = idle.get(instance.kind) ?? { count: 0, byAgent: new Map<string, IdleInstance[]>() };
+    idle.set(instance.kind, ofKind);
+    ofKind.count++;
+    ofKind.byAgent.set(instance.agentId, [...(ofKind.byAgent.get(instance.agentId) ?? []), instance]);
+  }
+  return idle;
+}
+
 /** Those of the same requirement are a group. */
 function pairTasks(tasks: readonly WaitingTask[], instances: readonly IdleInstance[]): Pairing[] {
-  const kinds = instances.map(({ kind }) => kind);
+  const known = new Set(instances.map(({ kind }) => kind));
   const keys = [...new Set(tasks.map((waiting) => waiting.requirementKey))];
   const groups = keys.map((key) => ({
-    suitable: suitableKinds(requirementOfKey(key), kinds),
+    suitable: suitableKinds(requirementOfKey(key), known),
     heads: tasks.filter((waiting) => waiting.requirementKey === key).sort(compareWaiting),
   }));
-  return pair(groups, instances);
+  return pair(groups, byKind(instances));
 }
 
 const named = (pairings: readonly Pairing[]) =>
@@ -129,8 +151,8 @@ it('counts the idle instances that fit', () => {
     idle('c', { version: '9.2' }),
   ];
   const count = (version: string | null, labels: string[]) => {
-    const kinds = instances.map(({ kind }) => kind);
-    return countFitting(suitableKinds({ version, labels }, kinds), instances);
+    const known = new Set(instances.map(({ kind }) => kind));
+    return countFitting(suitableKinds({ version, labels }, known), byKind(instances));
   };
   expect(count('9.*', [])).toBe(2);
   expect(count(null, ['gpu'])).toBe(0);

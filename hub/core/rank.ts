@@ -25,6 +25,15 @@ export interface IdleInstance {
   readonly idleSinceMs: number;
 }
 
+/** By their kind; only kinds of which some are idle. */
+export type IdleInstances = ReadonlyMap<InstanceKind, IdleOfKind>;
+
+export interface IdleOfKind {
+  readonly count: number;
+  /** The ones of each agent, idle for longest first; only agents that have some. */
+  readonly byAgent: ReadonlyMap<string, readonly IdleInstance[]>;
+}
+
 /** The kinds that satisfy a requirement, each with the number of labels that it has in excess: the fewer, the less is
  *  wasted on it. */
 export type SuitableKinds = ReadonlyMap<InstanceKind, number>;
@@ -55,9 +64,9 @@ export function suitableKinds(requirement: Requirement, kinds: Iterable<Instance
 }
 
 /** How many of the idle instances are of these kinds. */
-export function countFitting(suitable: SuitableKinds, idle: readonly IdleInstance[]): number {
+export function countFitting(suitable: SuitableKinds, idle: IdleInstances): number {
   let count = 0;
-  for (const { kind } of idle) if (suitable.has(kind)) count++;
+  for (const [kind, ofKind] of idle) if (suitable.has(kind)) count += ofKind.count;
   return count;
 }
 
@@ -68,32 +77,24 @@ export type MayGet = (taskId: string, agentId: string) => boolean;
  * Gives each task, best first, the instance that suits it best, each instance at most once. Tasks for which no
  * instance is left stay unpaired. Without `mayGet` every agent may be given every task.
  */
-export function pair(
-  groups: readonly WaitingGroup[],
-  idle: readonly IdleInstance[],
-  mayGet?: MayGet,
-): Pairing[] {
-  const free = new Set(idle);
-  const newlyBusy = new Map<string, number>();
+export function pair(groups: readonly WaitingGroup[], idle: IdleInstances, mayGet?: MayGet): Pairing[] {
+  const free = new FreeInstances(idle);
   const pairings: Pairing[] = [];
   const left = groups.map(({ suitable, heads }) => ({ suitable, heads, next: 0 }));
 
-  while (free.size > 0) {
+  while (free.areAny) {
     let best: { task: WaitingTask; of: (typeof left)[number] } | undefined;
     for (const of of left) {
       if (mayGet) passHeldBack(of, free, mayGet);
       const task = of.heads[of.next];
       if (!task || (best && compareWaiting(best.task, task) < 0)) continue;
-      if (anySuits(of.suitable, free)) best = { task, of };
+      if (free.areAnyOf(of.suitable)) best = { task, of };
     }
     if (!best) break;
-    best.of.next++;
-    const { taskId } = best.task;
-    const allowed = mayGet ? new Set([...free].filter(({ agentId }) => mayGet(taskId, agentId))) : free;
-    const instance = mostSuitable(best.of.suitable, allowed, newlyBusy);
-    free.delete(instance);
-    newlyBusy.set(instance.agentId, (newlyBusy.get(instance.agentId) ?? 0) + 1);
-    pairings.push({ task: best.task, instance });
+    const { task, of } = best;
+    of.next++;
+    const mayAgent = mayGet && ((agentId: string) => mayGet(task.taskId, agentId));
+    pairings.push({ task, instance: free.take(of.suitable, mayAgent) });
   }
   return pairings;
 }
@@ -101,39 +102,86 @@ export function pair(
 /** Goes on to the first task that some free instance may be given, as far as there are any that suit. */
 function passHeldBack(
   group: { readonly suitable: SuitableKinds; readonly heads: readonly WaitingTask[]; next: number },
-  free: ReadonlySet<IdleInstance>,
+  free: FreeInstances,
   mayGet: MayGet,
 ): void {
-  const suiting = [...free].filter(({ kind }) => group.suitable.has(kind));
-  if (suiting.length === 0) return;
+  if (!free.areAnyOf(group.suitable)) return;
   for (; ; group.next++) {
     const task = group.heads[group.next];
-    if (!task || suiting.some(({ agentId }) => mayGet(task.taskId, agentId))) return;
+    if (!task || free.areAnyOf(group.suitable, (agentId) => mayGet(task.taskId, agentId))) return;
   }
 }
 
-function anySuits(suitable: SuitableKinds, free: ReadonlySet<IdleInstance>): boolean {
-  for (const { kind } of free) if (suitable.has(kind)) return true;
-  return false;
-}
+/** Idle instances that have not been given a task yet. */
+class FreeInstances {
+  readonly #idle: IdleInstances;
+  /** How many there are of each kind of which there are any. */
+  readonly #left = new Map<InstanceKind, number>();
+  /** How many were taken of those of an agent: always the first. */
+  readonly #taken = new Map<readonly IdleInstance[], number>();
+  readonly #newlyBusy = new Map<string, number>();
 
-/** The one with the fewest labels in excess, then on the least busy agent, then idle for longest. One of them suits. */
-function mostSuitable(
-  suitable: SuitableKinds,
-  free: ReadonlySet<IdleInstance>,
-  newlyBusy: ReadonlyMap<string, number>,
-): IdleInstance {
-  const busy = ({ agentId, busyOnAgent }: IdleInstance) => busyOnAgent + (newlyBusy.get(agentId) ?? 0);
-  let best: { instance: IdleInstance; surplus: number } | undefined;
-  for (const instance of free) {
-    const surplus = suitable.get(instance.kind);
-    if (surplus === undefined) continue;
-    const order = best
-      ? surplus - best.surplus ||
-        busy(instance) - busy(best.instance) ||
-        instance.idleSinceMs - best.instance.idleSinceMs
-      : -1;
-    if (order < 0) best = { instance, surplus };
+  constructor(idle: IdleInstances) {
+    this.#idle = idle;
+    for (const [kind, { count }] of idle) this.#left.set(kind, count);
   }
-  return (best as { instance: IdleInstance }).instance;
+
+  get areAny(): boolean {
+    return this.#left.size > 0;
+  }
+
+  /** Of these kinds, and of agents that may; without `mayAgent` all may. */
+  areAnyOf(suitable: SuitableKinds, mayAgent?: (agentId: string) => boolean): boolean {
+    for (const kind of this.#left.keys()) {
+      if (!suitable.has(kind)) continue;
+      if (!mayAgent) return true;
+      for (const [agentId, ofAgent] of this.#agentsWith(kind)) {
+        if (this.#firstOf(ofAgent) && mayAgent(agentId)) return true;
+      }
+    }
+    return false;
+  }
+
+  /** The one with the fewest labels in excess, then on the least busy agent, then idle for longest. There is one. */
+  take(suitable: SuitableKinds, mayAgent?: (agentId: string) => boolean): IdleInstance {
+    let best: IdleInstance | undefined;
+    let from: readonly IdleInstance[] = [];
+    let surplusOfBest = 0;
+    let busyWithBest = 0;
+    for (const kind of this.#left.keys()) {
+      const surplus = suitable.get(kind);
+      if (surplus === undefined || (best && surplus > surplusOfBest)) continue;
+      for (const [agentId, ofAgent] of this.#agentsWith(kind)) {
+        const instance = this.#firstOf(ofAgent);
+        if (!instance || (mayAgent && !mayAgent(agentId))) continue;
+        const busy = instance.busyOnAgent + (this.#newlyBusy.get(agentId) ?? 0);
+        const order = best
+          ? surplus - surplusOfBest || busy - busyWithBest || instance.idleSinceMs - best.idleSinceMs
+          : -1;
+        if (order >= 0) continue;
+        best = instance;
+        from = ofAgent;
+        surplusOfBest = surplus;
+        busyWithBest = busy;
+      }
+    }
+    this.#note(best as IdleInstance, from);
+    return best as IdleInstance;
+  }
+
+  #agentsWith(kind: InstanceKind): ReadonlyMap<string, readonly IdleInstance[]> {
+    return (this.#idle.get(kind) as IdleOfKind).byAgent;
+  }
+
+  #firstOf(ofAgent: readonly IdleInstance[]): IdleInstance | undefined {
+    return ofAgent[this.#taken.get(ofAgent) ?? 0];
+  }
+
+  #note({ kind, agentId }: IdleInstance, ofAgent: readonly IdleInstance[]): void {
+    this.#taken.set(ofAgent, (this.#taken.get(ofAgent) ?? 0) + 1);
+    this.#newlyBusy.set(agentId, (this.#newlyBusy.get(agentId) ?? 0) + 1);
+    const left = (this.#left.get(kind) ?? 0) - 1;
+    if (left > 0) this.#left.set(kind, left);
+    else this.#left.delete(kind);
+  }
 }

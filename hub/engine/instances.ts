@@ -7,7 +7,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { AGENT_LIFE, type AgentState, type AgentStep } from '../core/agent-life.js';
 import type { AgentRecord } from '../core/ports/agent-store.js';
-import type { IdleInstance, InstanceKind } from '../core/rank.js';
+import type { IdleInstance, IdleInstances, InstanceKind } from '../core/rank.js';
 
 /** An instance as the interface shows it. */
 export interface InstanceView {
@@ -31,10 +31,8 @@ export interface AgentView {
   readonly instances: readonly InstanceView[];
 }
 
-interface Instance {
-  profile: InstanceProfile;
-  kind: InstanceKind;
-  agentId: string;
+interface Instance extends IdleInstance {
+  readonly agent: Agent;
   status: InstanceStatus;
   startedAtMs: number | null;
   /** What it runs, or null; an instance runs one task at a time. */
@@ -42,6 +40,8 @@ interface Instance {
   idleSinceMs: number;
   /** Gets no work for a while: it gave a task back although it looked idle. */
   resting: boolean;
+  /** Whether it is among those that could begin a task now. */
+  isIdle: boolean;
 }
 
 interface Agent {
@@ -53,6 +53,8 @@ interface Agent {
   seenAtMs: number;
   clockOffsetMs: number | null;
   instances: Map<string, Instance>;
+  /** How many of them have an attempt. */
+  busy: number;
 }
 
 /** An age comes later than it was true by as long as the message took. An instance that an agent brings back with nearly
@@ -64,6 +66,8 @@ export class Instances {
   readonly #log: Logger;
   readonly #agents = new Map<string, Agent>();
   readonly #instances = new Map<string, Instance>();
+  /** Those that could begin a task now. */
+  readonly #idle = new Map<InstanceKind, { count: number; readonly byAgent: Map<string, Instance[]> }>();
   #lastLossMs: number;
   /** Of the known instances, with how many there are of each. */
   readonly #kinds = new Map<string, { readonly kind: InstanceKind; count: number }>();
@@ -99,6 +103,7 @@ export class Instances {
         address: null,
         state: targetOf(AGENT_LIFE.remember),
         instances: new Map(),
+        busy: 0,
       };
       this.#agents.set(agent.id, agent);
       for (const profile of record.instances) this.#add(agent, profile, 'UNKNOWN', null);
@@ -136,6 +141,7 @@ export class Instances {
       seenAtMs: this.#clock.nowMs(),
       clockOffsetMs,
       instances: new Map(),
+      busy: 0,
     };
     this.#agents.set(id, agent);
     for (const report of reports) {
@@ -146,7 +152,7 @@ export class Instances {
     }
     for (const ref of running) {
       const instance = agent.instances.get(ref.instanceId);
-      if (instance) instance.attempt = ref;
+      if (instance) this.#work(instance, ref);
     }
   }
 
@@ -159,7 +165,9 @@ export class Instances {
   /** What it holds has been reconciled: it may get work. */
   ready(agentId: string): void {
     const agent = this.#taking('reconcile', agentId);
-    if (agent) agent.state = targetOf(AGENT_LIFE.reconcile);
+    if (!agent) return;
+    agent.state = targetOf(AGENT_LIFE.reconcile);
+    for (const instance of agent.instances.values()) this.#note(instance);
   }
 
   /** The lease of the agent is over. */
@@ -173,7 +181,10 @@ export class Instances {
     if (!agent) return;
     agent.state = targetOf(AGENT_LIFE.leave);
     agent.seenAtMs = this.#clock.nowMs();
-    for (const instance of agent.instances.values()) instance.status = 'UNKNOWN';
+    for (const instance of agent.instances.values()) {
+      instance.status = 'UNKNOWN';
+      this.#note(instance);
+    }
   }
 
   forget(agentId: string): void {
@@ -191,6 +202,7 @@ export class Instances {
     // Between two processes the agent reports none: it is the same as long as there is one.
     if (report.upForMs === null) instance.startedAtMs = null;
     else instance.startedAtMs ??= this.#startedAt(report);
+    this.#note(instance);
   }
 
   /** The instance works on this attempt from now on; false when it cannot, since its agent went away meanwhile or
@@ -199,7 +211,7 @@ export class Instances {
     const instance = this.#instances.get(ref.instanceId);
     if (!instance || instance.agentId !== agentId || instance.attempt) return false;
     if (this.#agents.get(agentId)?.state !== 'READY') return false;
-    instance.attempt = ref;
+    this.#work(instance, ref);
     return true;
   }
 
@@ -209,29 +221,18 @@ export class Instances {
     const instance = this.#instances.get(ref.instanceId);
     if (instance?.agentId !== agentId || !instance.attempt || !sameAttempt(instance.attempt, ref))
       return () => undefined;
-    instance.attempt = null;
     instance.idleSinceMs = this.#clock.monotonicMs();
     instance.resting = rests;
+    this.#work(instance, null);
     return () => {
       instance.resting = false;
+      this.#note(instance);
     };
   }
 
-  /** Instances that could begin a task now. */
-  idle(): IdleInstance[] {
-    const idle: IdleInstance[] = [];
-    for (const agent of this.#agents.values()) {
-      if (agent.state !== 'READY') continue;
-      const free: Instance[] = [];
-      let busyOnAgent = 0;
-      for (const instance of agent.instances.values()) {
-        if (instance.attempt) busyOnAgent++;
-        else if (instance.status === 'UP' && !instance.resting) free.push(instance);
-      }
-      for (const { profile, kind, idleSinceMs } of free)
-        idle.push({ profile, kind, agentId: agent.id, busyOnAgent, idleSinceMs });
-    }
-    return idle;
+  /** Instances that could begin a task now: as it is at any time, to be used at once. */
+  get idle(): IdleInstances {
+    return this.#idle;
   }
 
   /** All instances, by id. */
@@ -267,19 +268,21 @@ export class Instances {
 
   #add(agent: Agent, profile: InstanceProfile, status: InstanceStatus, startedAtMs: number | null): void {
     const former = this.#instances.get(profile.id);
-    if (former) {
-      this.#agents.get(former.agentId)?.instances.delete(profile.id);
-      this.#countDown(former);
-    }
+    if (former) this.#remove(former);
     const instance: Instance = {
       profile,
       kind: this.#countUp(profile),
+      agent,
       agentId: agent.id,
+      get busyOnAgent() {
+        return agent.busy;
+      },
       status,
       startedAtMs,
       attempt: null,
       idleSinceMs: this.#clock.monotonicMs(),
       resting: false,
+      isIdle: false,
     };
     agent.instances.set(profile.id, instance);
     this.#instances.set(profile.id, instance);
@@ -293,10 +296,67 @@ export class Instances {
   }
 
   #forgetInstances(agentId: string): void {
-    for (const [instanceId, instance] of this.#agents.get(agentId)?.instances ?? []) {
-      this.#instances.delete(instanceId);
-      this.#countDown(instance);
+    for (const instance of [...(this.#agents.get(agentId)?.instances.values() ?? [])]) this.#remove(instance);
+  }
+
+  #remove(instance: Instance): void {
+    const { id } = instance.profile;
+    this.#work(instance, null);
+    instance.agent.instances.delete(id);
+    this.#instances.delete(id);
+    this.#note(instance);
+    this.#countDown(instance);
+  }
+
+  /** The instance works on this from now on. */
+  #work(instance: Instance, attempt: AttemptRef | null): void {
+    instance.agent.busy += Number(attempt !== null) - Number(instance.attempt !== null);
+    instance.attempt = attempt;
+    this.#note(instance);
+  }
+
+  /** To be called after every change of what decides whether the instance is idle. */
+  #note(instance: Instance): void {
+    const { agent, attempt, status, resting, profile } = instance;
+    const isIdle =
+      agent.state === 'READY' &&
+      status === 'UP' &&
+      attempt === null &&
+      !resting &&
+      agent.instances.get(profile.id) === instance;
+    if (isIdle !== instance.isIdle) {
+      instance.isIdle = isIdle;
+      if (isIdle) this.#addIdle(instance);
+      else this.#removeIdle(instance);
     }
+  }
+
+  #addIdle(instance: Instance): void {
+    const { kind, agentId } = instance;
+    let ofKind = this.#idle.get(kind);
+    if (!ofKind) {
+      ofKind = { count: 0, byAgent: new Map() };
+      this.#idle.set(kind, ofKind);
+    }
+    ofKind.count++;
+    const ofAgent = ofKind.byAgent.get(agentId);
+    if (!ofAgent) ofKind.byAgent.set(agentId, [instance]);
+    else {
+      let at = ofAgent.length;
+      while (at > 0 && instance.idleSinceMs < (ofAgent[at - 1] as Instance).idleSinceMs) at--;
+      ofAgent.splice(at, 0, instance);
+    }
+  }
+
+  #removeIdle(instance: Instance): void {
+    const { kind, agentId } = instance;
+    const ofKind = this.#idle.get(kind);
+    const ofAgent = ofKind?.byAgent.get(agentId);
+    if (!ofKind || !ofAgent) return;
+    ofAgent.splice(ofAgent.indexOf(instance), 1);
+    if (ofAgent.length === 0) ofKind.byAgent.delete(agentId);
+    ofKind.count--;
+    if (ofKind.count === 0) this.#idle.delete(kind);
   }
 
   #countUp(profile: InstanceProfile): InstanceKind {

@@ -58,7 +58,11 @@ function schedulerOver({ known = true, idle = 1, waits = [] as WaitingTask[] } =
       get kinds() {
         return instances.kinds;
       },
-      idle: () => Array.from({ length: setup.idle }, () => ({ ...instance })),
+      get idle() {
+        const ofAgent = Array.from({ length: setup.idle }, () => ({ ...instance }));
+        const ofKind = { count: setup.idle, byAgent: new Map([['a', ofAgent]]) };
+        return new Map(setup.idle > 0 ? [[profile, ofKind]] : []);
+      },
       occupy: () => true,
     } as unknown as Instances,
     givenBack: { areNone: true, countIn: () => 0, mayGet: () => true },

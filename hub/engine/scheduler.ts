@@ -10,7 +10,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { ClaimedTask, TaskQueue } from '../core/ports/task-store.js';
 import {
   countFitting,
-  type IdleInstance,
+  type IdleInstances,
   type Pairing,
   pair,
   type SuitableKinds,
@@ -145,8 +145,8 @@ export class Scheduler {
   /** Gives out what can be given out now; true when another round may find more. */
   async #round(): Promise<boolean> {
     const { instances, givenBack, runtime, log } = this.#options;
-    const idle = instances.idle();
-    if (idle.length === 0) return false;
+    const { idle } = instances;
+    if (idle.size === 0) return false;
 
     const { groups, unknown } = this.#groupsFor(idle);
     if (unknown.length > 0) {
@@ -165,7 +165,7 @@ export class Scheduler {
   }
 
   /** The groups that some of these instances fit, and of which of them too few first tasks are known. */
-  #groupsFor(idle: readonly IdleInstance[]) {
+  #groupsFor(idle: IdleInstances) {
     const { givenBack } = this.#options;
     this.#tellApart();
     const groups: { suitable: SuitableKinds; heads: readonly WaitingTask[] }[] = [];
