@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { platform } from 'node:os';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { platform, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { linux } from './linux.js';
 import { COOKIE_VARIABLE, TASK_VARIABLE } from './platform.js';
@@ -40,5 +42,24 @@ describe.skipIf(platform() !== 'linux')('processes of a task', () => {
   it('are found also when the ids began anew since', async () => {
     const highest = 2 ** 31;
     expect((await linux.findByCookie(cookie, { taskId, afterPid: highest })).pids).toEqual([child.pid]);
+  });
+
+  it('are never overlooked while they become other programs', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'linux-test-'));
+    const script = join(folder, 'again');
+    await writeFile(script, '#!/bin/sh\nexec "$0"\n', { mode: 0o755 });
+    const env = { ...process.env, [COOKIE_VARIABLE]: cookie, [TASK_VARIABLE]: 'another' };
+    const restless = spawn(script, { env, stdio: 'ignore' });
+    try {
+      const wanted = { taskId: 'another', afterPid: (restless.pid as number) - 1 };
+      for (let look = 0; look < 300; look++) {
+        const { pids, mayBeMore } = await linux.findByCookie(cookie, wanted);
+        expect(mayBeMore || pids.includes(restless.pid as number)).toBe(true);
+      }
+    } finally {
+      restless.kill('SIGKILL');
+      await once(restless, 'exit');
+      await rm(folder, { recursive: true });
+    }
   });
 });

@@ -7,6 +7,10 @@ import { signalGroup } from './process-group.js';
 const COOKIE_PREFIX = Buffer.from(`${COOKIE_VARIABLE}=`);
 const TASK_PREFIX = Buffer.from(`${TASK_VARIABLE}=`);
 
+const NOTHING = Buffer.alloc(0);
+/** How often an environment that is empty is looked at. */
+const LOOKS_AT_NOTHING = 5;
+
 /** Processes as /proc shows them. */
 export const linux: Platform = {
   hasGroups: true,
@@ -20,8 +24,10 @@ export const linux: Platform = {
     let mayBeMore = false;
     for (const pid of pids) {
       const environment = await environmentOf(pid);
-      if (environment?.length === 0 && becomesAnotherProgram(pid)) mayBeMore = true;
-      if (!environment) continue;
+      if (environment === 'NOT_YET') {
+        mayBeMore = true;
+        continue;
+      }
       const carried = valueIn(environment, COOKIE_PREFIX);
       const ours = carried === cookie || (cookie.endsWith('/') && carried?.startsWith(cookie) === true);
       if (ours && (!task || valueIn(environment, TASK_PREFIX) === task.taskId) && isProcess(pid))
@@ -32,9 +38,7 @@ export const linux: Platform = {
 
   identify(pid) {
     try {
-      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-      // After the name, which may hold anything: state is the first, the start time the 20th field.
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      const fields = statOf(pid); // state is the first of them, the start time the 20th
       if (fields[0] === 'Z') return undefined;
       const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
       return `${pid}@${bootId}/${fields[19]}`;
@@ -54,25 +58,36 @@ function isProcess(pid: number): boolean {
   }
 }
 
-/** Undefined for a process of another user, whose environment may not be read: it is none of ours. */
-async function environmentOf(pid: number): Promise<Buffer | undefined> {
-  try {
-    return await readFile(`/proc/${pid}/environ`);
-  } catch {
-    return undefined;
+/** Empty also for a process of another user, whose environment may not be read: it is none of ours. In the midst of
+ *  execve(2) a process has none yet. */
+async function environmentOf(pid: number): Promise<Buffer | 'NOT_YET'> {
+  for (let look = 1; ; look++) {
+    const environment = await readFile(`/proc/${pid}/environ`).catch(() => undefined);
+    if (environment === undefined || environment.length > 0) return environment ?? NOTHING;
+    const place = placeOfEnvironment(pid);
+    if (place === undefined) return NOTHING;
+    if (place.end === '0') return 'NOT_YET';
+    // It has one by now, or it is empty indeed: for less than a microsecond one that is being laid out looks empty, too.
+    if (place.start === place.end && look >= LOOKS_AT_NOTHING) return NOTHING;
   }
 }
 
-/** In the midst of execve(2) a process has memory of its own and no place for an environment yet: fields 23 and 51 of
- *  /proc/<pid>/stat. */
-function becomesAnotherProgram(pid: number): boolean {
+/** Where in the memory of a process its environment lies, by the fields 23, 50 and 51 of /proc/<pid>/stat (proc(5));
+ *  undefined for one that has no memory (any more). */
+function placeOfEnvironment(pid: number): { start: string; end: string } | undefined {
   try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return fields[20] !== '0' && fields[48] === '0';
+    const fields = statOf(pid);
+    const [memoryBytes, start = '', end = ''] = [fields[20], fields[47], fields[48]];
+    return memoryBytes === '0' ? undefined : { start, end };
   } catch {
-    return false; // it ended meanwhile
+    return undefined; // it ended meanwhile
   }
+}
+
+/** The fields of /proc/<pid>/stat after the name, which may hold anything; throws when there is no such process. */
+function statOf(pid: number): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 function valueIn(environment: Buffer, prefix: Buffer): string | undefined {
