@@ -9,6 +9,7 @@ import {
   type LifeEvent,
   NEW_LIFE,
   PHASES,
+  pauseWhenGivenUpMs,
   statusOf,
 } from './instance-life.js';
 
@@ -145,7 +146,7 @@ describe('an instance', () => {
     const failures = Array.from({ length: FAILURES_UNTIL_GIVEN_UP }, () => [PAUSE_OVER, CRASHED])
       .flat()
       .slice(1);
-    expect(follow(START, ...failures).at(-1)).toBe('FAILED');
+    expect(follow(START, ...failures).at(-1)).toBe('FAILED PAUSE');
     expect(follow(START, ...failures.slice(0, -1), READY, CLAIMED, RELEASED, CRASHED).at(-1)).toBe(
       'PAUSING PAUSE',
     );
@@ -156,6 +157,38 @@ describe('an instance', () => {
       'PAUSING PAUSE',
     ]);
     expect(follow(START, ...failures, STOP).at(-1)).toBe('DOWN');
+  });
+
+  test('that was given up is tried again after a pause, and one more failure is enough', () => {
+    const failures = Array.from({ length: FAILURES_UNTIL_GIVEN_UP }, () => [PAUSE_OVER, CRASHED])
+      .flat()
+      .slice(1);
+    const tried = [START, ...failures, PAUSE_OVER];
+    expect(follow(...tried, READY, CLAIMED, CRASHED).slice(-4)).toEqual([
+      'LAUNCHED LAUNCH',
+      'UP',
+      'UP',
+      'FAILED PAUSE',
+    ]);
+    expect(follow(...tried, CRASHED).at(-1)).toBe('FAILED PAUSE');
+    expect(follow(...tried, READY, CLAIMED, ENDED, CRASHED).at(-1)).toBe('FAILED PAUSE');
+    expect(follow(...tried, READY, CLAIMED, RELEASED, CRASHED).at(-1)).toBe('PAUSING PAUSE');
+    const afterAMinute: LifeEvent = { type: 'ENDED', onPurpose: false, upForMs: 60_000 };
+    expect(follow(...tried, READY, afterAMinute).at(-1)).toBe('PAUSING PAUSE');
+    expect(follow(START, ...failures, STOP, PAUSE_OVER).at(-1)).toBe('DOWN');
+  });
+
+  test('that is given up again and again waits from ten minutes up to an hour', () => {
+    const pausesMin = Array.from(
+      { length: 6 },
+      (_, further) =>
+        pauseWhenGivenUpMs({
+          ...NEW_LIFE,
+          phase: 'FAILED',
+          failuresInARow: FAILURES_UNTIL_GIVEN_UP + further,
+        }) / 60_000,
+    );
+    expect(pausesMin).toEqual([10, 20, 40, 60, 60, 60]);
   });
 
   test('is shown by five statuses and takes a task only when it is up and idle', () => {

@@ -8,7 +8,7 @@
  *   UP         UP        ready for a task, or working on one
  *   DRAINING   STOPPING  is to be stopped and still works on its task
  *   ENDING     STOPPING  the process is being ended
- *   FAILED     FAILED    stopped by itself too often and given up
+ *   FAILED     FAILED    stopped by itself too often and given up: waits for a command, or for a try after a long pause
  *
  * Of several commands the last one holds. In any phase an instance may have to rest, because its host is at fault: UP is
  * shown as STARTING then, unless it works on a task.
@@ -76,10 +76,10 @@ export const INSTANCE_LIFE: readonly InstanceStep[] = [
   { on: 'claimed', from: ['UP'], when: 'idle', to: 'UP' },
   { on: 'released', from: ['UP'], to: 'UP' },
   { on: 'released', from: ['DRAINING'], to: 'ENDING', step: 'END' },
-  { on: 'pauseOver', from: ['PAUSING'], to: 'LAUNCHED', step: 'LAUNCH' },
+  { on: 'pauseOver', from: ['PAUSING', 'FAILED'], to: 'LAUNCHED', step: 'LAUNCH' },
 
   { on: 'failed', from: ['LAUNCHED', 'UP'], when: 'failures left', to: 'PAUSING', step: 'PAUSE' },
-  { on: 'failed', from: ['LAUNCHED', 'UP'], when: 'failed too often', to: 'FAILED' },
+  { on: 'failed', from: ['LAUNCHED', 'UP'], when: 'failed too often', to: 'FAILED', step: 'PAUSE' },
   { on: 'failed', from: ['DRAINING', 'ENDING'], when: 'to stay down', to: 'DOWN' },
   {
     on: 'failed',
@@ -115,13 +115,17 @@ export const HAPPENS_BY: Readonly<Record<Happening, string>> = {
   ready: 'program: its answer to `initialize`',
   claimed: 'agent: a task begins',
   released: 'agent: the task has ended',
-  pauseOver: 'agent: the pause after a failure is over',
+  pauseOver: 'agent: the pause after a failure is over; ten minutes to an hour after too many in a row',
   failed: 'program: it ended by itself, broke the protocol, or was killed for a fault of its own',
   ended: 'agent: it killed the program to end a canceled job',
 };
 
 /** After so many failures in a row an instance is given up. */
 export const FAILURES_UNTIL_GIVEN_UP = 5;
+
+/** The pause of an instance that was given up, before it is tried again by itself. */
+const FIRST_PAUSE_WHEN_GIVEN_UP_MS = 600_000;
+const LONGEST_PAUSE_WHEN_GIVEN_UP_MS = 3_600_000;
 
 /** An instance that was up for so long had no failed start: the count begins again. */
 const STEADY_AFTER_MS = 60_000;
@@ -158,7 +162,8 @@ type PhaseEvent =
 
 export type LifeEvent = PhaseEvent | { readonly type: 'REST' } | { readonly type: 'REST_OVER' };
 
-/** What is to be done because of an event. PAUSE: wait, then report PAUSE_OVER. END: end the process. */
+/** What is to be done because of an event. PAUSE: wait, then report PAUSE_OVER; when it was given up, as long as
+ *  {@link pauseWhenGivenUpMs} says. END: end the process. */
 export type LifeStep = 'LAUNCH' | 'PAUSE' | 'END' | 'NOTHING';
 
 export interface Advance {
@@ -224,6 +229,12 @@ function note(life: InstanceLife, event: PhaseEvent, known: boolean): InstanceLi
     default:
       return life;
   }
+}
+
+/** How long an instance that was given up waits for its next try: twice as long after each further failure. */
+export function pauseWhenGivenUpMs({ failuresInARow }: InstanceLife): number {
+  const furtherFailures = failuresInARow - FAILURES_UNTIL_GIVEN_UP;
+  return Math.min(FIRST_PAUSE_WHEN_GIVEN_UP_MS * 2 ** furtherFailures, LONGEST_PAUSE_WHEN_GIVEN_UP_MS);
 }
 
 /** The status to show. */

@@ -101,12 +101,92 @@ describe('a start', () => {
     expect(startedAtMs).toHaveLength(5);
     const pauses = startedAtMs.slice(1).map((atMs, index) => atMs - (startedAtMs[index] ?? 0));
     expect(pauses.map((pauseMs) => Math.round(pauseMs / 100) * 100)).toEqual([400, 800, 1500, 3000]);
-    expect(console()).toContain('given up after 5 failures in a row');
+    expect(console()).toMatch(
+      /given up after 5 failures in a row: tried again in 10 min, or start it by command$/m,
+    );
+    expect(logLines.at(-1)).toMatchObject({ level: 50, instance: 'sim' });
     expect(statuses).toEqual(['STARTING', 'FAILED']);
-    await runtime.advance(3_600_000);
-    expect(programs.started).toHaveLength(5);
     await start();
     expect(supervisor.state().status).toBe('UP');
+    expect(runtime.pendingTimers).toBe(0);
+  });
+});
+
+describe('an instance that was given up', () => {
+  const MINUTE_MS = 60_000;
+  /** Between failures before that. */
+  const LONGEST_PAUSE_MS = 5000;
+
+  /** Its program ends as often as it takes. */
+  async function giveUp(): Promise<void> {
+    supervisor.command('start');
+    for (;;) {
+      crash();
+      await runtime.advance(0);
+      if (supervisor.state().status === 'FAILED') return;
+      await runtime.advance(LONGEST_PAUSE_MS);
+    }
+  }
+
+  /** Minutes until the next start, of which it was FAILED until the last one. */
+  async function minutesUntilTried(): Promise<number> {
+    const started = programs.started.length;
+    for (let minutes = 1; ; minutes++) {
+      expect(supervisor.state().status).toBe('FAILED');
+      await runtime.advance(MINUTE_MS);
+      if (programs.started.length > started) return minutes;
+    }
+  }
+
+  test('is tried again by itself after ten minutes, and later after each further failure', async () => {
+    await giveUp();
+    const pausesMin: number[] = [];
+    for (const further of [6, 7, 8, 9, 10]) {
+      pausesMin.push(await minutesUntilTried());
+      programs.last.becomesReady();
+      await runtime.advance(0);
+      expect(supervisor.claim({ taskId: 'task' })).toBeDefined();
+      crash();
+      await runtime.advance(0);
+      expect(console()).toContain(`given up after ${further} failures in a row: tried again in`);
+    }
+    expect(pausesMin).toEqual([10, 20, 40, 60, 60]);
+    expect(statuses.slice(0, 5)).toEqual(['STARTING', 'FAILED', 'STARTING', 'UP', 'FAILED']);
+  });
+
+  test('has all its tries again once a task has ended well on it', async () => {
+    await giveUp();
+    await minutesUntilTried();
+    programs.last.becomesReady();
+    await runtime.advance(0);
+    supervisor.claim({ taskId: 'task' })?.release(true);
+    crash();
+    await runtime.advance(0);
+    expect(supervisor.state().status).toBe('STARTING');
+    await giveUp();
+    expect(await minutesUntilTried()).toBe(10);
+  });
+
+  test.each(['start', 'restart'] as const)('obeys %s at once, and is not started twice', async (command) => {
+    await giveUp();
+    supervisor.command(command);
+    programs.last.becomesReady();
+    await runtime.advance(0);
+    expect(supervisor.state().status).toBe('UP');
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  test('obeys stop at once, and is not tried again', async () => {
+    await giveUp();
+    supervisor.command('stop');
+    expect(supervisor.state().status).toBe('DOWN');
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  test('leaves no timer when its agent stops', async () => {
+    await giveUp();
+    await supervisor.stop();
+    expect(runtime.pendingTimers).toBe(0);
   });
 });
 

@@ -6,11 +6,11 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import {
   advance,
-  FAILURES_UNTIL_GIVEN_UP,
   type InstanceLife,
   isIdle,
   type LifeEvent,
   NEW_LIFE,
+  pauseWhenGivenUpMs,
   statusOf,
 } from '../core/instance-life.js';
 import type { InstanceState } from '../core/ports/hub.js';
@@ -169,12 +169,9 @@ export class Supervisor {
     if (!known)
       this.#log.debug({ event, phase: before.phase }, 'a step that an instance cannot take was refused');
     if (life.failuresInARow === 0) this.#pauses.reset();
-    if (before.phase === 'PAUSING' && life.phase !== 'PAUSING') {
+    if (life.phase !== before.phase) {
       this.#pause?.cancel();
       this.#pause = null;
-    }
-    if (life.phase === 'FAILED' && before.phase !== 'FAILED') {
-      this.#note('error', `given up after ${FAILURES_UNTIL_GIVEN_UP} failures in a row; start it by command`);
     }
     if (step === 'LAUNCH') this.#launch();
     else if (step === 'PAUSE') this.#pauseBeforeNextTry();
@@ -261,8 +258,15 @@ export class Supervisor {
   }
 
   #pauseBeforeNextTry(): void {
-    const pauseMs = this.#pauses.nextMs();
-    this.#note('info', `next start in ${seconds(pauseMs)}`);
+    const isGivenUp = this.#life.phase === 'FAILED';
+    const pauseMs = isGivenUp ? pauseWhenGivenUpMs(this.#life) : this.#pauses.nextMs();
+    if (isGivenUp) {
+      const failures = `${this.#life.failuresInARow} failures in a row`;
+      const next = `tried again in ${pauseMs / 60_000} min`;
+      this.#note('error', `given up after ${failures}: ${next}, or start it by command`);
+    } else {
+      this.#note('info', `next start in ${seconds(pauseMs)}`);
+    }
     this.#pause = this.#needs.runtime.timers.after(pauseMs, () => this.#handle({ type: 'PAUSE_OVER' }));
   }
 

@@ -120,7 +120,7 @@ describe('the alert rules', () => {
   });
 });
 
-const RULE_KEYS = new Set(['alert', 'expr', 'for', 'labels', 'annotations']);
+const RULE_KEYS = new Set(['alert', 'expr', 'for', 'keep_firing_for', 'labels', 'annotations']);
 
 /** Whether every bracket is closed by its own kind. */
 function balanced(expression: string): boolean {

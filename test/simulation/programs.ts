@@ -20,6 +20,8 @@ export const SCRIPT_FAILED = 'a simulated script failed';
 export interface ProgramRules {
   /** Whether the task would end even if its program never answered: only such a one may hang. */
   mayHang(taskId: string): boolean;
+  /** Whether every program that works on the task dies of it, in good times as well. */
+  kills?(taskId: string): boolean;
   /** How likely a run goes wrong, from 0 to 1. */
   readonly troubles: { crash: number; hang: number; fail: number; deaf: number; badStart: number };
 }
@@ -155,7 +157,7 @@ class SimulatedProgram implements Program {
       world.tell(this.#agent.name, `${this.instanceId} runs ${taskId}${hangs ? ', and hangs' : ''}`);
       if (world.happens(0.5)) this.#print(taskId, durationMs / 2);
       if (hangs) return;
-      if (this.#trouble('crash')) {
+      if (this.#rules.kills?.(taskId) || this.#trouble('crash')) {
         this.#agent.after(durationMs * world.chance.next(), () => this.#job === job && this.die('SIGSEGV'));
         return;
       }

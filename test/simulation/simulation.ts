@@ -177,13 +177,14 @@ class Simulation {
     this.#operate();
   }
 
-  /** What an operator does about instances that were stopped or given up, and clients about tasks that fit nowhere. */
+  /** What an operator does about instances that were stopped, and clients about tasks that fit nowhere. Instances that
+   *  were given up come back by themselves. */
   #operate(): void {
     const world = this.#world;
     this.#hub.engine?.shutdown.change(false);
     const profiles = this.#present.flatMap(({ instances }) => instances);
     for (const { profile, status } of this.#hub.engine?.instances.list() ?? []) {
-      if (status !== 'DOWN' && status !== 'FAILED') continue;
+      if (status !== 'DOWN') continue;
       this.#hub.request(
         ({ control }) => control.command(profile.id, 'start'),
         () => undefined,

@@ -1,0 +1,103 @@
+/** Jobs that kill every program they meet, in a world without faults and without an operator. */
+import type { TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
+import type { InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { pino } from 'pino';
+import { expect, it } from 'vitest';
+import { Invariants } from './invariants.js';
+import { Network } from './network.js';
+import { LIMITS } from './settings.js';
+import { SimulatedAgent } from './simulated-agent.js';
+import { SimulatedHub } from './simulated-hub.js';
+import { World } from './world.js';
+
+const KILLING_JOBS = 7;
+const INSTANCES = ['sim-1', 'sim-2', 'sim-3'];
+const HOUR_MS = 3_600_000;
+
+it('a good job behind seven that kill their program ends, though they have every instance given up', async () => {
+  const world = new World(1);
+  world.turbulent = false;
+  const network = new Network(world, undefined);
+  const log = pino({ enabled: false }) as Logger;
+  const hub = new SimulatedHub(world, network, () => log, undefined);
+  const agents: SimulatedAgent[] = [];
+  const invariants = new Invariants(world, () => agents);
+  hub.observer = invariants;
+  const killing = new Set<string>();
+  const agent = new SimulatedAgent(
+    'agent-1',
+    INSTANCES.map((id) => ({ id, version: '1', revision: '1', labels: [] })),
+    {
+      world,
+      network,
+      hub,
+      rules: {
+        mayHang: () => false,
+        kills: (taskId) => killing.has(taskId),
+        troubles: { crash: 0, hang: 0, fail: 0, deaf: 0, badStart: 0 },
+      },
+      logFor: () => log,
+      breakage: undefined,
+      onAssigned: () => undefined,
+      onCancel: (ref) => invariants.canceled(ref),
+      onSettled: (report, counted) => invariants.settled(report, counted),
+    },
+  );
+  agents.push(agent);
+
+  const statuses = () => hub.engine?.instances.list().map(({ status }) => status) ?? [];
+  const areAll = (wanted: InstanceStatus) =>
+    statuses().length === INSTANCES.length && statuses().every((status) => status === wanted);
+  let tasks: TaskState[] = [];
+  const stateOf = (id: string) => tasks.find((task) => task.id === id);
+  async function until(holds: () => boolean): Promise<void> {
+    const untilMs = world.nowMs + 4 * HOUR_MS;
+    while (!holds()) {
+      if (world.nowMs > untilMs) expect.fail(`it never came to that; instances: ${statuses().join(', ')}`);
+      await world.step();
+      const changed = hub.changes();
+      if (!changed) continue;
+      tasks = changed;
+      invariants.look(tasks);
+    }
+  }
+  async function handIn(): Promise<string> {
+    let id: string | undefined;
+    hub.request(
+      ({ tasks }) =>
+        tasks.create({
+          name: null,
+          creator: null,
+          classifiers: [],
+          timeLimitS: null,
+          job: { type: 'SIMULATE_WORK', durationS: 10 },
+        }),
+      (task) => {
+        id = task.id;
+        invariants.created(id);
+      },
+    );
+    await until(() => id !== undefined);
+    return id as string;
+  }
+
+  void hub.start();
+  await until(() => hub.engine !== undefined);
+  agent.start();
+  await until(() => areAll('UP'));
+  for (let count = 0; count < KILLING_JOBS; count++) killing.add(await handIn());
+  const good = await handIn();
+  await until(() => areAll('FAILED'));
+  expect(stateOf(good)?.status).toBe('WAITING');
+
+  const givenUpAtMs = world.nowMs;
+  await until(() => stateOf(good)?.status === 'FINISHED');
+  expect(world.nowMs - givenUpAtMs).toBeLessThan(2 * HOUR_MS);
+  for (const id of killing) {
+    expect(stateOf(id)).toMatchObject({ status: 'FAILED', attempt: LIMITS.maxAttempts });
+  }
+  expect(world.violations).toEqual([]);
+  agent.kill();
+  hub.kill();
+});
