@@ -1,5 +1,5 @@
-/** Delivers the reports of ended attempts: each is spooled, its contents are uploaded, then the report is sent; again to
- *  each hub that is joined, until it is settled. */
+/** Delivers the reports of ended attempts: their contents are uploaded, then each is sent; again to each hub that is joined,
+ *  until it is settled. Meanwhile it is in the spool, from which the next start of the agent takes it up. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { backOff } from '@workbench-hub/shared/runtime/back-off';

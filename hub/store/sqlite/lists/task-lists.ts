@@ -1,6 +1,6 @@
 /**
- * Lists of tasks, answered by a thread of their own. It starts with the first list, or as soon as the store has grown
- * so far that the first list would have to wait for it. The thread is told which tasks have changed, and finds new
+ * Lists of tasks, answered by a thread of their own. It starts with the first list, and in a large store also without
+ * one. The thread is told which tasks have changed, and finds new
  * ones by itself.
  */
 import { Worker } from 'node:worker_threads';
@@ -11,7 +11,8 @@ import type { TaskPage, TaskQuery } from '../../../core/ports/task-store.js';
 import { COLUMNS_THREAD_LIMITS } from './reader-database.js';
 import type { FromListThread, ListThreadData, ToListThread } from './thread-messages.js';
 
-/** A store with more tasks than this has its thread from the start: reading so many takes about a tenth of a second. */
+/** A store with more tasks than this has its thread after the first changes, list or no list: reading so many takes about a
+ *  tenth of a second. */
 const SMALL_STORE_TASKS = 50_000;
 
 /** After so many changes the thread is told, list or no list, so that a list never finds much to catch up with. */
