@@ -130,7 +130,7 @@ export class Instances {
     running: readonly AttemptRef[],
   ): void {
     if (this.#loses(id, reports)) this.#lastLossMs = this.#clock.nowMs();
-    const before = this.#agents.get(id)?.instances;
+    const before = new Map(this.#agents.get(id)?.instances);
     this.#forgetInstances(id);
     const agent: Agent = {
       id,
@@ -145,7 +145,7 @@ export class Instances {
     };
     this.#agents.set(id, agent);
     for (const report of reports) {
-      const formerMs = before?.get(report.id)?.startedAtMs ?? null;
+      const formerMs = before.get(report.id)?.startedAtMs ?? null;
       const startedAtMs = this.#startedAt(report);
       const isSame = formerMs !== null && Math.abs((startedAtMs ?? 0) - formerMs) < SAME_START_MS;
       this.#add(agent, profileOf(report), report.status, isSame ? formerMs : startedAtMs);
