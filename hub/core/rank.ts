@@ -151,7 +151,11 @@ class FreeInstances {
     for (const kind of this.#left.keys()) {
       const surplus = suitable.get(kind);
       if (surplus === undefined || (best && surplus > surplusOfBest)) continue;
-      for (const [agentId, ofAgent] of this.#agentsWith(kind)) {
+      for (const ofAgent of this.#agentsWith(kind).values()) {
+        const first = ofAgent[0] as IdleInstance;
+        // What was taken of an agent only sets it back: of a thousand, most are passed over here.
+        if (best && surplus === surplusOfBest && isBehind(first, best, busyWithBest)) continue;
+        const { agentId } = first;
         const instance = this.#firstOf(ofAgent);
         if (!instance || (mayAgent && !mayAgent(agentId))) continue;
         const busy = instance.busyOnAgent + (this.#newlyBusy.get(agentId) ?? 0);
@@ -184,4 +188,8 @@ class FreeInstances {
     if (left > 0) this.#left.set(kind, left);
     else this.#left.delete(kind);
   }
+}
+
+function isBehind(instance: IdleInstance, best: IdleInstance, busyWithBest: number): boolean {
+  return (instance.busyOnAgent - busyWithBest || instance.idleSinceMs - best.idleSinceMs) >= 0;
 }

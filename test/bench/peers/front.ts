@@ -62,8 +62,10 @@ export async function serveFront(backend: FrontBackend): Promise<Front> {
         endedCount++;
         waiting.tell(id);
       };
-      resolve({ server: server as Front['server'], port, ended });
-    });
+      resolve({ server, port, ended });
+    }) as Front['server'];
+    // As the hub: a client that takes its time finds its connection open.
+    server.keepAliveTimeout = 65_000;
   });
 }
 
