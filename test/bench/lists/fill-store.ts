@@ -15,7 +15,8 @@ export const RARE = { count: 3, name: 'Needle in the haystack', creator: 'rita',
 
 const CREATORS = 100;
 const INSTANCES = 16;
-const FIRST_REQUEST_MS = Date.UTC(2026, 0, 1);
+/** Of yesterday: what has ended longer ago than `tasks.keepEndedFor` would be removed while it is measured. */
+const FIRST_REQUEST_MS = Date.now() - 86_400_000;
 const REQUEST_EVERY_MS = 20;
 const CLASSIFIERS = JSON.stringify([{ type: 'VERSION', value: '9*' }]);
 const JOB = JSON.stringify({ type: 'SIMULATE_WORK', durationS: 5 });
