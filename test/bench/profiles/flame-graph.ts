@@ -56,6 +56,7 @@ export function flameGraph(title: string, stacks: readonly Stack[]): string {
   const height = (levels + 2) * BAR_HEIGHT;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="monospace" font-size="10">`,
+    `<title>${escaped(title)}</title>`,
     `<rect width="${WIDTH}" height="${height}" fill="#ffffff"/>`,
     `<text x="4" y="13" font-size="12">${escaped(title)}</text>`,
     ...lines,
