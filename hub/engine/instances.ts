@@ -7,7 +7,8 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { AGENT_LIFE, type AgentState, type AgentStep } from '../core/agent-life.js';
 import type { AgentRecord } from '../core/ports/agent-store.js';
-import type { IdleInstance, IdleInstances, InstanceKind } from '../core/rank.js';
+import type { IdleInstances, InstanceKind } from '../core/rank.js';
+import { type IndexedInstance, InstanceIndex } from './instance-index.js';
 
 /** An instance as the interface shows it. */
 export interface InstanceView {
@@ -31,7 +32,7 @@ export interface AgentView {
   readonly instances: readonly InstanceView[];
 }
 
-interface Instance extends IdleInstance {
+interface Instance extends IndexedInstance {
   readonly agent: Agent;
   status: InstanceStatus;
   startedAtMs: number | null;
@@ -40,8 +41,6 @@ interface Instance extends IdleInstance {
   idleSinceMs: number;
   /** Gets no work for a while: it gave a task back although it looked idle. */
   resting: boolean;
-  /** Whether it is among those that could begin a task now. */
-  isIdle: boolean;
 }
 
 interface Agent {
@@ -66,12 +65,8 @@ export class Instances {
   readonly #log: Logger;
   readonly #agents = new Map<string, Agent>();
   readonly #instances = new Map<string, Instance>();
-  /** Those that could begin a task now. */
-  readonly #idle = new Map<InstanceKind, { count: number; readonly byAgent: Map<string, Instance[]> }>();
+  readonly #index = new InstanceIndex();
   #lastLossMs: number;
-  /** Of the known instances, with how many there are of each. */
-  readonly #kinds = new Map<string, { readonly kind: InstanceKind; count: number }>();
-  #kindsVersion = 0;
 
   constructor(clock: Clock, log: Logger) {
     this.#clock = clock;
@@ -87,12 +82,12 @@ export class Instances {
 
   /** Rises whenever the first instance of a kind becomes known, or the last one is forgotten. */
   get kindsVersion(): number {
-    return this.#kindsVersion;
+    return this.#index.kindsVersion;
   }
 
   /** Of the known instances, up or not. */
   get kinds(): InstanceKind[] {
-    return [...this.#kinds.values()].map(({ kind }) => kind);
+    return this.#index.kinds;
   }
 
   /** Takes what was remembered; those agents are away until they come. */
@@ -232,7 +227,7 @@ export class Instances {
 
   /** Instances that could begin a task now: as it is at any time, to be used at once. */
   get idle(): IdleInstances {
-    return this.#idle;
+    return this.#index.idle;
   }
 
   /** All instances, by id. */
@@ -271,7 +266,7 @@ export class Instances {
     if (former) this.#remove(former);
     const instance: Instance = {
       profile,
-      kind: this.#countUp(profile),
+      kind: this.#index.add(profile),
       agent,
       agentId: agent.id,
       get busyOnAgent() {
@@ -305,7 +300,7 @@ export class Instances {
     instance.agent.instances.delete(id);
     this.#instances.delete(id);
     this.#note(instance);
-    this.#countDown(instance);
+    this.#index.remove(instance.kind);
   }
 
   /** The instance works on this from now on. */
@@ -324,70 +319,12 @@ export class Instances {
       attempt === null &&
       !resting &&
       agent.instances.get(profile.id) === instance;
-    if (isIdle !== instance.isIdle) {
-      instance.isIdle = isIdle;
-      if (isIdle) this.#addIdle(instance);
-      else this.#removeIdle(instance);
-    }
-  }
-
-  #addIdle(instance: Instance): void {
-    const { kind, agentId } = instance;
-    let ofKind = this.#idle.get(kind);
-    if (!ofKind) {
-      ofKind = { count: 0, byAgent: new Map() };
-      this.#idle.set(kind, ofKind);
-    }
-    ofKind.count++;
-    const ofAgent = ofKind.byAgent.get(agentId);
-    if (!ofAgent) ofKind.byAgent.set(agentId, [instance]);
-    else {
-      let at = ofAgent.length;
-      while (at > 0 && instance.idleSinceMs < (ofAgent[at - 1] as Instance).idleSinceMs) at--;
-      ofAgent.splice(at, 0, instance);
-    }
-  }
-
-  #removeIdle(instance: Instance): void {
-    const { kind, agentId } = instance;
-    const ofKind = this.#idle.get(kind);
-    const ofAgent = ofKind?.byAgent.get(agentId);
-    if (!ofKind || !ofAgent) return;
-    ofAgent.splice(ofAgent.indexOf(instance), 1);
-    if (ofAgent.length === 0) ofKind.byAgent.delete(agentId);
-    ofKind.count--;
-    if (ofKind.count === 0) this.#idle.delete(kind);
-  }
-
-  #countUp(profile: InstanceProfile): InstanceKind {
-    const key = kindOf(profile);
-    const known = this.#kinds.get(key);
-    if (known) {
-      known.count++;
-      return known.kind;
-    }
-    const { version, labels } = profile;
-    const kind = { version, labels };
-    this.#kinds.set(key, { kind, count: 1 });
-    this.#kindsVersion++;
-    return kind;
-  }
-
-  #countDown({ profile }: Instance): void {
-    const key = kindOf(profile);
-    const known = this.#kinds.get(key);
-    if (!known || --known.count > 0) return;
-    this.#kinds.delete(key);
-    this.#kindsVersion++;
+    this.#index.setIdle(instance, isIdle);
   }
 
   #startedAt({ upForMs }: InstanceReport): number | null {
     return upForMs === null ? null : Math.round(this.#clock.nowMs() - upForMs);
   }
-}
-
-function kindOf({ version, labels }: InstanceProfile): string {
-  return JSON.stringify([version, labels]);
 }
 
 export function profileOf({ id, version, revision, labels }: InstanceProfile): InstanceProfile {

@@ -1,0 +1,89 @@
+/** Which instances are found by kind and agent, and in which order. */
+import { describe, expect, it } from 'vitest';
+import { type IndexedInstance, InstanceIndex } from './instance-index.js';
+
+function indexed() {
+  const index = new InstanceIndex();
+  const instance = (id: string, agentId = 'a', idleSinceMs = 0, version = '1'): IndexedInstance => {
+    const profile = { id, version, revision: '', labels: ['gears'] };
+    return { profile, kind: index.add(profile), agentId, busyOnAgent: 0, idleSinceMs, isIdle: false };
+  };
+  const idle = (...instances: IndexedInstance[]) => {
+    for (const each of instances) index.setIdle(each, true);
+  };
+  /** What is idle of each kind, by agent. */
+  const found = () =>
+    [...index.idle].map(([{ version }, { count, byAgent }]) => ({
+      version,
+      count,
+      byAgent: Object.fromEntries(
+        [...byAgent].map(([agentId, ofAgent]) => [agentId, ofAgent.map(({ profile }) => profile.id)]),
+      ),
+    }));
+  return { index, instance, idle, found };
+}
+
+describe('idle instances are found', () => {
+  it('by kind, then by agent', () => {
+    const { instance, idle, found } = indexed();
+    idle(instance('i1'), instance('i2', 'b'), instance('i3', 'a', 0, '2'), instance('i4'));
+    expect(found()).toEqual([
+      { version: '1', count: 3, byAgent: { a: ['i1', 'i4'], b: ['i2'] } },
+      { version: '2', count: 1, byAgent: { a: ['i3'] } },
+    ]);
+  });
+
+  it('of each agent the one first that is idle for longest, in whatever order they became idle', () => {
+    const { instance, idle, found } = indexed();
+    idle(instance('third', 'a', 3), instance('first', 'a', 1), instance('fourth', 'a', 4));
+    idle(instance('second', 'a', 2));
+    expect(found()).toMatchObject([{ byAgent: { a: ['first', 'second', 'third', 'fourth'] } }]);
+  });
+
+  it('once, however often that is said', () => {
+    const { instance, idle, found } = indexed();
+    const twice = instance('i1');
+    idle(twice, twice);
+    expect(found()).toMatchObject([{ count: 1, byAgent: { a: ['i1'] } }]);
+  });
+
+  it('until they are not idle any more: then neither agent nor kind is left', () => {
+    const { index, instance, idle, found } = indexed();
+    const [one, other, elsewhere] = [instance('i1'), instance('i2'), instance('i3', 'b')];
+    idle(one, other, elsewhere);
+    index.setIdle(other, false);
+    index.setIdle(other, false);
+    expect(found()).toMatchObject([{ count: 2, byAgent: { a: ['i1'], b: ['i3'] } }]);
+    index.setIdle(one, false);
+    expect(found()).toEqual([{ version: '1', count: 1, byAgent: { b: ['i3'] } }]);
+    index.setIdle(elsewhere, false);
+    expect(found()).toEqual([]);
+  });
+});
+
+describe('a kind', () => {
+  it('is the same object for all instances that are alike in version and labels', () => {
+    const { index, instance } = indexed();
+    expect(instance('i1').kind).toBe(instance('i2', 'b').kind);
+    expect(instance('i3', 'a', 0, '2').kind).not.toBe(instance('i4').kind);
+    expect(index.kinds).toEqual([
+      { version: '1', labels: ['gears'] },
+      { version: '2', labels: ['gears'] },
+    ]);
+  });
+
+  it('is known from its first instance to its last, and only these two raise the version', () => {
+    const { index, instance } = indexed();
+    const before = index.kindsVersion;
+    const { kind } = instance('i1');
+    const known = index.kindsVersion;
+    expect(known).toBeGreaterThan(before);
+    instance('i2');
+    index.remove(kind);
+    expect(index.kindsVersion).toBe(known);
+    expect(index.kinds).toEqual([kind]);
+    index.remove(kind);
+    expect(index.kindsVersion).toBeGreaterThan(known);
+    expect(index.kinds).toEqual([]);
+  });
+});
