@@ -2,14 +2,15 @@
  *  the task again for a while, as long as another one might take it. Nothing of this is stored: after a restart of the hub
  *  the next try tells it anew. */
 import { type Requirement, requirementKey } from '@workbench-hub/shared/domain/classifier';
-import { fits } from '@workbench-hub/shared/domain/matching';
 import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { GiveBack } from '../core/explain.js';
+import { type InstanceKind, suitableKinds } from '../core/rank.js';
 import type { Task } from '../core/task.js';
 import type { Instances } from './instances.js';
 
 export interface GivenBackOptions {
-  readonly instances: Instances;
+  /** By kind: the scheduler asks for each task and agent, so nothing here may cost more with more instances. */
+  readonly instances: Pick<Instances, 'agentsUp' | 'kinds' | 'kindsVersion'>;
   readonly clock: Clock;
   readonly timers: Timers;
   /** A host may get a task again. */
@@ -24,11 +25,14 @@ interface Held {
   readonly key: string;
   /** By agent. */
   readonly by: Map<string, GiveBack & { readonly timer: Timer }>;
+  /** That suit the task, of those known at this version of the kinds. */
+  kinds: { readonly version: number; readonly suitable: readonly InstanceKind[] } | undefined;
 }
 
 export class GivenBack {
   readonly #options: GivenBackOptions;
   readonly #tasks = new Map<string, Held>();
+  readonly #countByKey = new Map<string, number>();
 
   constructor(options: GivenBackOptions) {
     this.#options = options;
@@ -36,12 +40,11 @@ export class GivenBack {
 
   note({ id, requirement }: Task, agentId: string, reason: string): void {
     const { clock, timers } = this.#options;
-    const held = this.#tasks.get(id) ?? { requirement, key: requirementKey(requirement), by: new Map() };
-    this.#tasks.set(id, held);
+    const held = this.#tasks.get(id) ?? this.#hold(id, requirement);
     held.by.get(agentId)?.timer.cancel();
     const timer = timers.after(HELD_BACK_MS, () => {
       held.by.delete(agentId);
-      if (held.by.size === 0) this.#tasks.delete(id);
+      if (held.by.size === 0) this.#release(id);
       this.#options.onExpired();
     });
     held.by.set(agentId, { agentId, reason, atMs: clock.nowMs(), timer });
@@ -50,7 +53,7 @@ export class GivenBack {
   /** The task has ended. */
   forget(taskId: string): void {
     for (const { timer } of this.#tasks.get(taskId)?.by.values() ?? []) timer.cancel();
-    this.#tasks.delete(taskId);
+    this.#release(taskId);
   }
 
   stop(): void {
@@ -63,21 +66,13 @@ export class GivenBack {
 
   /** How many tasks of this group some agent may not get. */
   countIn(key: string): number {
-    let count = 0;
-    for (const held of this.#tasks.values()) if (held.key === key) count++;
-    return count;
+    return this.#countByKey.get(key) ?? 0;
   }
 
   /** Whether the agent may be given this task, which its instance fits. */
   readonly mayGet = (taskId: string, agentId: string): boolean => {
     const held = this.#tasks.get(taskId);
-    if (!held?.by.has(agentId)) return true;
-    return !this.#options.instances
-      .list()
-      .some(
-        ({ profile, status, agentId: other }) =>
-          status === 'UP' && !held.by.has(other) && fits(held.requirement, profile),
-      );
+    return !held?.by.has(agentId) || !this.#mightGoElsewhere(held);
   };
 
   /** Who has given this task back of late, and why. */
@@ -87,5 +82,39 @@ export class GivenBack {
       reason,
       atMs,
     }));
+  }
+
+  #hold(taskId: string, requirement: Requirement): Held {
+    const key = requirementKey(requirement);
+    const held = { requirement, key, by: new Map(), kinds: undefined };
+    this.#tasks.set(taskId, held);
+    this.#countByKey.set(key, this.countIn(key) + 1);
+    return held;
+  }
+
+  #release(taskId: string): void {
+    const held = this.#tasks.get(taskId);
+    if (!held) return;
+    this.#tasks.delete(taskId);
+    const left = this.countIn(held.key) - 1;
+    if (left > 0) this.#countByKey.set(held.key, left);
+    else this.#countByKey.delete(held.key);
+  }
+
+  /** Whether an instance that suits the task is up with an agent that has not given it back. */
+  #mightGoElsewhere(held: Held): boolean {
+    for (const kind of this.#suitableFor(held)) {
+      for (const agentId of this.#options.instances.agentsUp(kind)) if (!held.by.has(agentId)) return true;
+    }
+    return false;
+  }
+
+  #suitableFor(held: Held): readonly InstanceKind[] {
+    const { instances } = this.#options;
+    const version = instances.kindsVersion;
+    if (held.kinds?.version !== version) {
+      held.kinds = { version, suitable: [...suitableKinds(held.requirement, instances.kinds).keys()] };
+    }
+    return held.kinds.suitable;
   }
 }

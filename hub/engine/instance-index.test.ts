@@ -6,10 +6,10 @@ function indexed() {
   const index = new InstanceIndex();
   const instance = (id: string, agentId = 'a', idleSinceMs = 0, version = '1'): IndexedInstance => {
     const profile = { id, version, revision: '', labels: ['gears'] };
-    return { profile, kind: index.add(profile), agentId, busyOnAgent: 0, idleSinceMs, isIdle: false };
+    return { profile, kind: index.add(profile), agentId, busyOnAgent: 0, idleSinceMs, availability: 'NONE' };
   };
   const idle = (...instances: IndexedInstance[]) => {
-    for (const each of instances) index.setIdle(each, true);
+    for (const each of instances) index.setAvailability(each, 'IDLE');
   };
   /** What is idle of each kind, by agent. */
   const found = () =>
@@ -51,13 +51,39 @@ describe('idle instances are found', () => {
     const { index, instance, idle, found } = indexed();
     const [one, other, elsewhere] = [instance('i1'), instance('i2'), instance('i3', 'b')];
     idle(one, other, elsewhere);
-    index.setIdle(other, false);
-    index.setIdle(other, false);
+    index.setAvailability(other, 'UP');
+    index.setAvailability(other, 'UP');
     expect(found()).toMatchObject([{ count: 2, byAgent: { a: ['i1'], b: ['i3'] } }]);
-    index.setIdle(one, false);
+    index.setAvailability(one, 'UP');
     expect(found()).toEqual([{ version: '1', count: 1, byAgent: { b: ['i3'] } }]);
-    index.setIdle(elsewhere, false);
+    index.setAvailability(elsewhere, 'UP');
     expect(found()).toEqual([]);
+  });
+});
+
+describe('the agents that have an instance of a kind up are found', () => {
+  it('whether it is idle or not, until their last one is up no more', () => {
+    const { index, instance, idle } = indexed();
+    const [one, other, elsewhere] = [instance('i1'), instance('i2'), instance('i3', 'b')];
+    const agents = () => [...index.agentsUp(one.kind)];
+    expect(agents()).toEqual([]);
+    idle(one, other, elsewhere);
+    index.setAvailability(one, 'UP');
+    index.setAvailability(other, 'NONE');
+    expect(agents()).toEqual(['a', 'b']);
+    index.setAvailability(one, 'NONE');
+    expect(agents()).toEqual(['b']);
+    index.setAvailability(elsewhere, 'NONE');
+    expect(agents()).toEqual([]);
+    index.setAvailability(other, 'UP');
+    expect(agents()).toEqual(['a']);
+  });
+
+  it('for that kind only', () => {
+    const { index, instance, idle } = indexed();
+    const [one, other] = [instance('i1'), instance('i2', 'b', 0, '2')];
+    idle(one, other);
+    expect([...index.agentsUp(other.kind)]).toEqual(['b']);
   });
 });
 

@@ -6,9 +6,12 @@ import type { IdleInstance, IdleInstances, InstanceKind } from '../core/rank.js'
 
 /** Since when it is idle changes only while it is not. */
 export interface IndexedInstance extends IdleInstance {
-  /** Whether it could begin a task now. Written by the index only; false to begin with. */
-  isIdle: boolean;
+  /** Written by the index only; NONE to begin with. */
+  availability: Availability;
 }
+
+/** IDLE: could begin a task now. UP: is up, but could not. NONE: is not up. */
+export type Availability = 'IDLE' | 'UP' | 'NONE';
 
 interface KnownKind {
   readonly kind: InstanceKind;
@@ -25,6 +28,8 @@ export class InstanceIndex {
   readonly #kinds = new Map<string, KnownKind>();
   #kindsVersion = 0;
   readonly #idle = new Map<InstanceKind, IdleOfKind>();
+  /** How many are up, idle or not, of each kind and agent of which any are. */
+  readonly #up = new Map<InstanceKind, Map<string, number>>();
 
   /** Rises whenever the first instance of a kind becomes known, or the last one is forgotten. */
   get kindsVersion(): number {
@@ -41,6 +46,11 @@ export class InstanceIndex {
     return this.#idle;
   }
 
+  /** The agents that have an instance of this kind up, idle or not. */
+  agentsUp(kind: InstanceKind): Iterable<string> {
+    return this.#up.get(kind)?.keys() ?? [];
+  }
+
   /** Another instance is known. Gives its kind: the same object for all that are alike. */
   add({ version, labels }: InstanceKind): InstanceKind {
     const key = keyOf({ version, labels });
@@ -55,7 +65,7 @@ export class InstanceIndex {
     return kind;
   }
 
-  /** An instance of this kind, which is not idle, is not known any more. */
+  /** An instance of this kind, whose availability is NONE, is not known any more. */
   remove(kind: InstanceKind): void {
     const key = keyOf(kind);
     const known = this.#kinds.get(key);
@@ -65,11 +75,23 @@ export class InstanceIndex {
   }
 
   /** Whether the instance could begin a task from now on. */
-  setIdle(instance: IndexedInstance, isIdle: boolean): void {
-    if (isIdle === instance.isIdle) return;
-    instance.isIdle = isIdle;
-    if (isIdle) this.#addIdle(instance);
-    else this.#removeIdle(instance);
+  setAvailability(instance: IndexedInstance, availability: Availability): void {
+    const former = instance.availability;
+    if (availability === former) return;
+    instance.availability = availability;
+    if (former === 'NONE') this.#countUp(instance, 1);
+    if (former === 'IDLE') this.#removeIdle(instance);
+    if (availability === 'IDLE') this.#addIdle(instance);
+    if (availability === 'NONE') this.#countUp(instance, -1);
+  }
+
+  #countUp({ kind, agentId }: IndexedInstance, change: 1 | -1): void {
+    const ofKind = this.#up.get(kind) ?? new Map<string, number>();
+    const count = (ofKind.get(agentId) ?? 0) + change;
+    if (count > 0) ofKind.set(agentId, count);
+    else ofKind.delete(agentId);
+    if (ofKind.size > 0) this.#up.set(kind, ofKind);
+    else this.#up.delete(kind);
   }
 
   #addIdle(instance: IndexedInstance): void {

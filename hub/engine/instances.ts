@@ -8,7 +8,7 @@ import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { AGENT_LIFE, type AgentState, type AgentStep } from '../core/agent-life.js';
 import type { AgentRecord } from '../core/ports/agent-store.js';
 import type { IdleInstances, InstanceKind } from '../core/rank.js';
-import { type IndexedInstance, InstanceIndex } from './instance-index.js';
+import { type Availability, type IndexedInstance, InstanceIndex } from './instance-index.js';
 
 /** An instance as the interface shows it. */
 export interface InstanceView {
@@ -230,6 +230,11 @@ export class Instances {
     return this.#index.idle;
   }
 
+  /** The agents that have an instance of this kind up, idle or not. */
+  agentsUp(kind: InstanceKind): Iterable<string> {
+    return this.#index.agentsUp(kind);
+  }
+
   /** All instances, by id. */
   list(): InstanceView[] {
     return [...this.#instances.values()].map(viewOf).sort(byId((view) => view.profile.id));
@@ -277,10 +282,11 @@ export class Instances {
       attempt: null,
       idleSinceMs: this.#clock.monotonicMs(),
       resting: false,
-      isIdle: false,
+      availability: 'NONE',
     };
     agent.instances.set(profile.id, instance);
     this.#instances.set(profile.id, instance);
+    this.#note(instance);
   }
 
   /** Whether the agent held an instance that is not among these any more, as it was. */
@@ -310,16 +316,9 @@ export class Instances {
     this.#note(instance);
   }
 
-  /** To be called after every change of what decides whether the instance is idle. */
+  /** To be called after every change of what decides about availability. */
   #note(instance: Instance): void {
-    const { agent, attempt, status, resting, profile } = instance;
-    const isIdle =
-      agent.state === 'READY' &&
-      status === 'UP' &&
-      attempt === null &&
-      !resting &&
-      agent.instances.get(profile.id) === instance;
-    this.#index.setIdle(instance, isIdle);
+    this.#index.setAvailability(instance, availabilityOf(instance));
   }
 
   #startedAt({ upForMs }: InstanceReport): number | null {
@@ -329,6 +328,12 @@ export class Instances {
 
 export function profileOf({ id, version, revision, labels }: InstanceProfile): InstanceProfile {
   return { id, version, revision, labels };
+}
+
+function availabilityOf(instance: Instance): Availability {
+  const { agent, attempt, status, resting, profile } = instance;
+  if (status !== 'UP' || agent.instances.get(profile.id) !== instance) return 'NONE';
+  return agent.state === 'READY' && attempt === null && !resting ? 'IDLE' : 'UP';
 }
 
 function viewOf({ profile, agentId, status, startedAtMs, attempt }: Instance): InstanceView {
