@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { MessageFault, readAgentMessage, readHubMessage } from './reading.js';
+import { ShapeFault } from '../shape.js';
+import { readAgentMessage, readHubMessage } from './reading.js';
 
 const REF = { taskId: '019c0000-0000-7000-8000-000000000001', attempt: 1, instanceId: 'sim-1' };
 const FILE = { path: 'a.txt', digest: 'd'.repeat(64), sizeBytes: 3 };
@@ -36,41 +37,41 @@ describe('a message that each task has', () => {
   });
 
   it.each([
-    [{ ...ASSIGN, ref: undefined }, 'ref '],
-    [{ ...ASSIGN, ref: [] }, 'ref '],
-    [{ ...ASSIGN, ref: { ...REF, taskId: 'task-1' } }, 'ref.taskId '],
-    [{ ...ASSIGN, ref: { ...REF, attempt: 0 } }, 'ref.attempt '],
-    [{ ...ASSIGN, ref: { ...REF, attempt: 1.5 } }, 'ref.attempt '],
-    [{ ...ASSIGN, ref: { ...REF, instanceId: '' } }, 'ref.instanceId '],
-    [{ ...ASSIGN, ref: { ...REF, instanceId: 'a b' } }, 'ref.instanceId '],
-    [{ ...ASSIGN, ref: { ...REF, instanceId: 'x'.repeat(201) } }, 'ref.instanceId '],
-    [{ ...ASSIGN, timeLimitMs: 0 }, 'timeLimitMs '],
-    [{ ...ASSIGN, timeLimitMs: undefined }, 'timeLimitMs '],
-    [{ ...ASSIGN, requestId: 'x'.repeat(201) }, 'requestId '],
-    [{ ...ASSIGN, traceContext: null }, 'traceContext '],
-    [{ ...ASSIGN, job: null }, 'job '],
-    [{ ...ASSIGN, job: { type: 'DANCE' } }, 'job.type '],
-    [{ ...ASSIGN, job: { type: 'SIMULATE_WORK', durationS: -1 } }, 'job.durationS '],
-    [{ ...ASSIGN, job: { type: 'EXECUTE_BATCH_JOB', model: null, scripts: [] } }, 'job.scripts '],
-    [{ ...SETTLED, counted: 'yes' }, 'counted '],
-  ])('is refused from a hub with the place of its fault: %j', (message, fault) => {
-    expect(() => readHubMessage(message)).toThrow(MessageFault);
-    expect(() => readHubMessage(message)).toThrow(fault);
+    [{ ...ASSIGN, ref: undefined }, 'ref'],
+    [{ ...ASSIGN, ref: [] }, 'ref'],
+    [{ ...ASSIGN, ref: { ...REF, taskId: 'task-1' } }, 'ref.taskId'],
+    [{ ...ASSIGN, ref: { ...REF, attempt: 0 } }, 'ref.attempt'],
+    [{ ...ASSIGN, ref: { ...REF, attempt: 1.5 } }, 'ref.attempt'],
+    [{ ...ASSIGN, ref: { ...REF, instanceId: '' } }, 'ref.instanceId'],
+    [{ ...ASSIGN, ref: { ...REF, instanceId: 'a b' } }, 'ref.instanceId'],
+    [{ ...ASSIGN, ref: { ...REF, instanceId: 'x'.repeat(201) } }, 'ref.instanceId'],
+    [{ ...ASSIGN, timeLimitMs: 0 }, 'timeLimitMs'],
+    [{ ...ASSIGN, timeLimitMs: undefined }, 'timeLimitMs'],
+    [{ ...ASSIGN, requestId: 'x'.repeat(201) }, 'requestId'],
+    [{ ...ASSIGN, traceContext: null }, 'traceContext'],
+    [{ ...ASSIGN, job: null }, 'job'],
+    [{ ...ASSIGN, job: { type: 'DANCE' } }, 'job.type'],
+    [{ ...ASSIGN, job: { type: 'SIMULATE_WORK', durationS: -1 } }, 'job.durationS'],
+    [{ ...ASSIGN, job: { type: 'EXECUTE_BATCH_JOB', model: null, scripts: [] } }, 'job.scripts'],
+    [{ ...SETTLED, counted: 'yes' }, 'counted'],
+  ])('is refused from a hub with the place of its fault: %j', (message, path) => {
+    expect(() => readHubMessage(message)).toThrow(ShapeFault);
+    expect(() => readHubMessage(message)).toThrow(expect.objectContaining({ path }));
   });
 
   it.each([
-    [{ type: 'ended' }, 'report '],
-    [ended({ taskId: 1 }), 'report.taskId '],
-    [ended({ outcome: 'FINE' }), 'report.outcome '],
-    [ended({ message: 'x'.repeat(10_001) }), 'report.message '],
-    [ended({ message: undefined }), 'report.message '],
-    [ended({ hostFault: 1 }), 'report.hostFault '],
-    [ended({ outputFiles: {} }), 'report.outputFiles '],
-    [ended({ outputFiles: [{ ...FILE, path: '../a' }] }), 'report.outputFiles.0.path '],
-    [ended({ log: { digest: 'd', sizeBytes: 1 } }), 'report.log.digest '],
-    [ended({ storedFiles: [{ ...FILE, path: 'a/b' }] }), 'report.storedFiles.0 '],
-  ])('is refused from an agent with the place of its fault: %j', (message, fault) => {
-    expect(() => readAgentMessage(message)).toThrow(MessageFault);
-    expect(() => readAgentMessage(message)).toThrow(fault);
+    [{ type: 'ended' }, 'report'],
+    [ended({ taskId: 1 }), 'report.taskId'],
+    [ended({ outcome: 'FINE' }), 'report.outcome'],
+    [ended({ message: 'x'.repeat(10_001) }), 'report.message'],
+    [ended({ message: undefined }), 'report.message'],
+    [ended({ hostFault: 1 }), 'report.hostFault'],
+    [ended({ outputFiles: {} }), 'report.outputFiles'],
+    [ended({ outputFiles: [{ ...FILE, path: '../a' }] }), 'report.outputFiles.0.path'],
+    [ended({ log: { digest: 'd', sizeBytes: 1 } }), 'report.log.digest'],
+    [ended({ storedFiles: [{ ...FILE, path: 'a/b' }] }), 'report.storedFiles.0'],
+  ])('is refused from an agent with the place of its fault: %j', (message, path) => {
+    expect(() => readAgentMessage(message)).toThrow(ShapeFault);
+    expect(() => readAgentMessage(message)).toThrow(expect.objectContaining({ path }));
   });
 });

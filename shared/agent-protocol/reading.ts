@@ -1,5 +1,5 @@
 /**
- * Reads the messages that come over the link: what is not as the protocol says is a {@link MessageFault}, and fields that
+ * Reads the messages that come over the link: what is not as the protocol says is a ShapeFault, and fields that
  * are not known are left out. The three that each task needs are read by hand, for a schema costs as much as what is done
  * with them; all others by their schemas.
  */
@@ -7,6 +7,7 @@ import type { z } from 'zod';
 import { ATTEMPT_OUTCOMES, type AttemptReport } from '../domain/attempt.js';
 import type { Job } from '../domain/job.js';
 import type { AttemptRef } from '../domain/task.js';
+import { expected, flag, type Members, members, ShapeFault, text, wholeNumber } from '../shape.js';
 import {
   type AgentMessage,
   type AssignMessage,
@@ -21,16 +22,6 @@ import {
   type SettledMessage,
   storedFileRefs,
 } from './messages.js';
-
-export class MessageFault extends Error {
-  override readonly name = 'MessageFault';
-
-  constructor(path: string, fault: string) {
-    super(`${path} ${fault}`);
-  }
-}
-
-type Members = Readonly<Record<string, unknown>>;
 
 const MAX_NAME_LENGTH = 200;
 const MAX_MESSAGE_LENGTH = 10_000;
@@ -60,11 +51,11 @@ function assign(message: Members): AssignMessage {
   return {
     type: 'assign',
     ref: attemptRef(members(message['ref'], 'ref'), 'ref'),
-    timeLimitMs: timeLimitMs === null ? null : wholeNumber(timeLimitMs, 1, 'timeLimitMs'),
+    timeLimitMs: timeLimitMs === null ? null : wholeNumber(timeLimitMs, 'timeLimitMs', 1),
     job: job(members(message['job'], 'job')),
-    requestId: requestId === undefined ? undefined : text(requestId, MAX_NAME_LENGTH, 'requestId'),
+    requestId: requestId === undefined ? undefined : text(requestId, 'requestId', MAX_NAME_LENGTH),
     traceContext:
-      traceContext === undefined ? undefined : text(traceContext, MAX_NAME_LENGTH, 'traceContext'),
+      traceContext === undefined ? undefined : text(traceContext, 'traceContext', MAX_NAME_LENGTH),
   };
 }
 
@@ -78,7 +69,7 @@ function settled(message: Members): SettledMessage {
 
 function job(value: Members): Job {
   if (value['type'] !== 'SIMULATE_WORK') return bySchema(batchJob, value, 'job');
-  return { type: 'SIMULATE_WORK', durationS: wholeNumber(value['durationS'], 0, 'job.durationS') };
+  return { type: 'SIMULATE_WORK', durationS: wholeNumber(value['durationS'], 'job.durationS', 0) };
 }
 
 function endedReport(report: Members): AttemptReport {
@@ -90,7 +81,7 @@ function endedReport(report: Members): AttemptReport {
     attempt,
     instanceId,
     outcome: outcome as AttemptReport['outcome'],
-    message: message === null ? null : text(message, MAX_MESSAGE_LENGTH, 'report.message'),
+    message: message === null ? null : text(message, 'report.message', MAX_MESSAGE_LENGTH),
     ...(hostFault === undefined ? {} : { hostFault: flag(hostFault, 'report.hostFault') }),
     outputFiles: isEmptyList(outputFiles) ? [] : bySchema(namedFileRefs, outputFiles, 'report.outputFiles'),
     log: log === null ? null : bySchema(fileRef, log, 'report.log'),
@@ -108,33 +99,11 @@ function attemptRef({ taskId, attempt, instanceId }: Members, parent: string): A
     !IDENTIFIER.test(instanceId)
   )
     throw expected(`1 to ${MAX_IDENTIFIER_LENGTH} letters, digits and . _ : @ -`, `${parent}.instanceId`);
-  return { taskId, attempt: wholeNumber(attempt, 1, `${parent}.attempt`), instanceId };
+  return { taskId, attempt: wholeNumber(attempt, `${parent}.attempt`, 1), instanceId };
 }
 
 function typeOf(message: unknown): unknown {
   return typeof message === 'object' && message !== null ? (message as Members)['type'] : undefined;
-}
-
-function members(value: unknown, path: string): Members {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw expected('an object', path);
-  return value as Members;
-}
-
-function wholeNumber(value: unknown, lowest: number, path: string): number {
-  if (!Number.isSafeInteger(value) || (value as number) < lowest)
-    throw expected(`a whole number from ${lowest} on`, path);
-  return value as number;
-}
-
-function text(value: unknown, longest: number, path: string): string {
-  if (typeof value !== 'string' || value.length > longest)
-    throw expected(`a text of at most ${longest} characters`, path);
-  return value;
-}
-
-function flag(value: unknown, path: string): boolean {
-  if (typeof value !== 'boolean') throw expected('true or false', path);
-  return value;
 }
 
 function isEmptyList(value: unknown): boolean {
@@ -146,9 +115,5 @@ function bySchema<T>(schema: z.ZodType<T>, value: unknown, parent: string): T {
   if (result.success) return result.data;
   const issue = result.error.issues[0];
   const path = [...(parent === '' ? [] : [parent]), ...(issue?.path ?? [])];
-  throw new MessageFault(path.join('.'), issue?.message ?? 'is wrong');
-}
-
-function expected(what: string, path: string): MessageFault {
-  return new MessageFault(path, `is wrong: expected ${what}`);
+  throw new ShapeFault(path.join('.'), issue?.message ?? 'expected something else');
 }

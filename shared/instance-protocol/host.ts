@@ -1,4 +1,5 @@
 /** The agent's end of the instance protocol: typed calls to one instance program. */
+import { ShapeFault } from '../shape.js';
 import { ProtocolViolation } from './framing.js';
 import {
   type ExecuteBatchJobParams,
@@ -11,7 +12,7 @@ import {
   type SimulateWorkParams,
 } from './messages.js';
 import { RpcPeer } from './peer.js';
-import { readExecuteBatchJobResult, readInitializeResult, readOutputParams, ShapeFault } from './reading.js';
+import { readExecuteBatchJobResult, readInitializeResult, readOutputParams } from './reading.js';
 
 export interface InstanceHost {
   /** Each call rejects with {@link RpcError} (the program's own error), {@link ProtocolViolation} (an answer that is

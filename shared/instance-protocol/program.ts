@@ -3,6 +3,7 @@ import { Console } from 'node:console';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { ShapeFault } from '../shape.js';
 import { lineSplitter, ProtocolViolation } from './framing.js';
 import {
   type ExecuteBatchJobParams,
@@ -21,7 +22,6 @@ import {
   readExecuteBatchJobParams,
   readInitializeParams,
   readSimulateWorkParams,
-  ShapeFault,
 } from './reading.js';
 import { readStandardInput, readStream } from './standard-input.js';
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ShapeFault } from '../shape.js';
 import {
   readCancelParams,
   readExecuteBatchJobParams,
@@ -7,7 +8,6 @@ import {
   readInitializeResult,
   readOutputParams,
   readSimulateWorkParams,
-  ShapeFault,
 } from './reading.js';
 
 const instance = { id: 'sim-1', version: '9.1.0', revision: '4711', labels: ['gears'] };
@@ -63,17 +63,12 @@ describe('what is not', () => {
     ],
     [readSimulateWorkParams, undefined, '', 'expected an object'],
     [readSimulateWorkParams, [], '', 'expected an object'],
-    [
-      readSimulateWorkParams,
-      { ...work, durationMs: -1 },
-      'durationMs',
-      'expected a whole number of milliseconds, 0 or more',
-    ],
+    [readSimulateWorkParams, { ...work, durationMs: -1 }, 'durationMs', 'expected a whole number, 0 or more'],
     [
       readSimulateWorkParams,
       { ...work, durationMs: 0.5 },
       'durationMs',
-      'expected a whole number of milliseconds, 0 or more',
+      'expected a whole number, 0 or more',
     ],
     [
       readSimulateWorkParams,

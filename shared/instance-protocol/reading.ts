@@ -1,8 +1,9 @@
 /**
- * Reads what the other side sent: what is not as the protocol says is a {@link ShapeFault}, and members that are not known
+ * Reads what the other side sent: what is not as the protocol says is a ShapeFault, and members that are not known
  * are left out. By hand: a library of schemas would take 7 MiB of each instance program, most of the time of its start, and
  * longer for each process that it starts, since that copies the tables of its memory.
  */
+import { expected, members, text, wholeNumber } from '../shape.js';
 import {
   type CancelParams,
   type ExecuteBatchJobParams,
@@ -13,19 +14,6 @@ import {
   type OutputParams,
   type SimulateWorkParams,
 } from './messages.js';
-
-export class ShapeFault extends Error {
-  override readonly name = 'ShapeFault';
-  /** Empty for the whole. */
-  readonly path: string;
-
-  constructor(path: string, expected: string) {
-    super(`expected ${expected}`);
-    this.path = path;
-  }
-}
-
-type Members = Readonly<Record<string, unknown>>;
 
 const MAX_REQUEST_ID_LENGTH = 200;
 const MAX_NAME_LENGTH = 200;
@@ -56,19 +44,17 @@ export function readInitializeResult(value: unknown): InitializeResult {
 
 export function readSimulateWorkParams(value: unknown): SimulateWorkParams {
   const { taskId, requestId, durationMs } = members(value, '');
-  if (!Number.isSafeInteger(durationMs) || (durationMs as number) < 0)
-    throw new ShapeFault('durationMs', 'a whole number of milliseconds, 0 or more');
   return {
     taskId: text(taskId, 'taskId'),
     requestId: optionalRequestId(requestId),
-    durationMs: durationMs as number,
+    durationMs: wholeNumber(durationMs, 'durationMs', 0),
   };
 }
 
 export function readExecuteBatchJobParams(value: unknown): ExecuteBatchJobParams {
   const job = members(value, '');
   const scripts = texts(job['scripts'], 'scripts');
-  if (scripts.length === 0) throw new ShapeFault('scripts', 'at least one');
+  if (scripts.length === 0) throw expected('at least one', 'scripts');
   const model = job['model'];
   return {
     taskId: text(job['taskId'], 'taskId'),
@@ -83,7 +69,7 @@ export function readExecuteBatchJobParams(value: unknown): ExecuteBatchJobParams
 
 export function readExecuteBatchJobResult(value: unknown): ExecuteBatchJobResult {
   const { status, message } = members(value, '');
-  if (status !== 'OK' && status !== 'ERROR') throw new ShapeFault('status', 'OK or ERROR');
+  if (status !== 'OK' && status !== 'ERROR') throw expected('OK or ERROR', 'status');
   if (message === undefined) return { status };
   return { status, message: text(message, 'message', MAX_MESSAGE_LENGTH) };
 }
@@ -95,7 +81,7 @@ export function readCancelParams(value: unknown): CancelParams {
 export function readOutputParams(value: unknown): OutputParams {
   const output = members(value, '');
   const stream = output['stream'];
-  if (stream !== 'stdout' && stream !== 'stderr') throw new ShapeFault('stream', 'stdout or stderr');
+  if (stream !== 'stdout' && stream !== 'stderr') throw expected('stdout or stderr', 'stream');
   return { taskId: text(output['taskId'], 'taskId'), stream, text: text(output['text'], 'text') };
 }
 
@@ -104,25 +90,12 @@ function optionalRequestId(value: unknown): string | undefined {
 }
 
 function thisVersion(value: unknown): typeof INSTANCE_PROTOCOL_VERSION {
-  if (value !== INSTANCE_PROTOCOL_VERSION)
-    throw new ShapeFault('protocolVersion', `${INSTANCE_PROTOCOL_VERSION}`);
-  return value;
-}
-
-function members(value: unknown, path: string): Members {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new ShapeFault(path, 'an object');
-  return value as Members;
-}
-
-function text(value: unknown, path: string, longest = Number.POSITIVE_INFINITY): string {
-  if (typeof value !== 'string') throw new ShapeFault(path, 'a text');
-  if (value.length > longest) throw new ShapeFault(path, `a text of at most ${longest} characters`);
+  if (value !== INSTANCE_PROTOCOL_VERSION) throw expected(`${INSTANCE_PROTOCOL_VERSION}`, 'protocolVersion');
   return value;
 }
 
 function texts(value: unknown, path: string): string[] {
-  if (!Array.isArray(value)) throw new ShapeFault(path, 'a list of texts');
+  if (!Array.isArray(value)) throw expected('a list of texts', path);
   return value.map((item, index) => text(item, `${path}.${index}`));
 }
 
