@@ -54,10 +54,11 @@ function prepare(options: WorkloadOptions): ReadyWorkload {
 
 async function measure(
   folder: string,
-  { scale, seed }: WorkloadOptions,
+  { scale, seed, profiles }: WorkloadOptions,
 ): Promise<{ samples: Sample[]; use: ProcessUse[] }> {
   const count = Math.max(2, Math.ceil(AGENTS * scale));
-  const running = await startHub({ folder, slots: 0, paused: true });
+  const profile = profiles === undefined ? {} : { profiles };
+  const running = await startHub({ folder, slots: 0, paused: true, ...profile });
   const agents = new Agents();
   try {
     const { pid } = running.hub;
