@@ -1,6 +1,11 @@
 /** The use cases of tasks: what a client can do with them, whatever generation of the interface it speaks. */
 import type { Readable } from 'node:stream';
-import { type Classifier, classify, requirementKey } from '@workbench-hub/shared/domain/classifier';
+import {
+  type Classifier,
+  type ClassifierFault,
+  classify,
+  requirementKey,
+} from '@workbench-hub/shared/domain/classifier';
 import type { Job } from '@workbench-hub/shared/domain/job';
 import { targetOf } from '@workbench-hub/shared/domain/life';
 import { hasEnded, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
@@ -74,10 +79,7 @@ export class Tasks {
 
   /** What is wrong with these classifiers, by field. */
   classifierFaults(classifiers: readonly Classifier[]): InputFault[] {
-    return classify(classifiers, this.#options.defaultVersion).faults.map(({ index, member, message }) => ({
-      where: `classifiers[${index}].${member}`,
-      what: message,
-    }));
+    return classify(classifiers, this.#options.defaultVersion).faults.map(faultOf);
   }
 
   /** Throws SHUTDOWN_PREPARED while no tasks are taken: before anything of a request is stored. */
@@ -97,9 +99,8 @@ export class Tasks {
   }: TaskRequest): Promise<Task> {
     const { runtime, queue, defaultVersion, onWaiting } = this.#options;
     this.refuseWhileLocked();
-    const faults = this.classifierFaults(classifiers);
-    if (faults.length > 0) throw invalidInput(faults);
-    const { requirement, priority } = classify(classifiers, defaultVersion);
+    const { requirement, priority, faults } = classify(classifiers, defaultVersion);
+    if (faults.length > 0) throw invalidInput(faults.map(faultOf));
     const task: NewTask = {
       id: runtime.newId(),
       type: job.type,
@@ -254,6 +255,10 @@ export class Tasks {
       `there is no task of type ${type} with the id ${JSON.stringify(id)}`,
     );
   }
+}
+
+function faultOf({ index, member, message }: ClassifierFault): InputFault {
+  return { where: `classifiers[${index}].${member}`, what: message };
 }
 
 function byPath(a: { path: string }, b: { path: string }): number {

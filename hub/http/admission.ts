@@ -39,9 +39,7 @@ export const ALWAYS_ADMITTED: Place = {
 
 export class Admission {
   readonly #limits: AdmissionLimits;
-  #open = 0;
-  #atWork = 0;
-  #heldBytes = 0;
+  readonly #taken: Taken = { open: 0, atWork: 0, heldBytes: 0 };
 
   constructor(limits: AdmissionLimits) {
     this.#limits = limits;
@@ -49,43 +47,63 @@ export class Admission {
 
   /** Takes a request on. Throws OVERLOADED. */
   enter(): Place {
-    const { openRequests, requests, bodiesInMemory } = this.#limits;
-    if (this.#open >= openRequests) {
+    return new TakenPlace(this.#limits, this.#taken);
+  }
+}
+
+/** What all requests take up. */
+interface Taken {
+  open: number;
+  atWork: number;
+  heldBytes: number;
+}
+
+class TakenPlace implements Place {
+  readonly #limits: AdmissionLimits;
+  readonly #taken: Taken;
+  #heldBytes = 0;
+  #isAtWork = false;
+  #hasLeft = false;
+
+  constructor(limits: AdmissionLimits, taken: Taken) {
+    const { openRequests } = limits;
+    if (taken.open >= openRequests) {
       throw overloaded(`${openRequests} requests are open (limits.openRequests)`);
     }
-    this.#open++;
-    let heldBytes = 0;
-    let isAtWork = false;
-    let hasLeft = false;
-    const rest = () => {
-      if (isAtWork) this.#atWork--;
-      this.#heldBytes -= heldBytes;
-      isAtWork = false;
-      heldBytes = 0;
-    };
-    return {
-      hold: (bytes) => {
-        if (this.#heldBytes + bytes > bodiesInMemory) {
-          throw overloaded(`the bodies of requests fill the memory for them (limits.bodiesInMemory)`);
-        }
-        this.#heldBytes += bytes;
-        heldBytes += bytes;
-      },
-      work: () => {
-        if (this.#atWork >= requests) {
-          throw overloaded(`it works on ${requests} requests (limits.requests)`);
-        }
-        this.#atWork++;
-        isAtWork = true;
-      },
-      rest,
-      leave: () => {
-        if (hasLeft) return;
-        hasLeft = true;
-        rest();
-        this.#open--;
-      },
-    };
+    taken.open++;
+    this.#limits = limits;
+    this.#taken = taken;
+  }
+
+  hold(bytes: number): void {
+    if (this.#taken.heldBytes + bytes > this.#limits.bodiesInMemory) {
+      throw overloaded(`the bodies of requests fill the memory for them (limits.bodiesInMemory)`);
+    }
+    this.#taken.heldBytes += bytes;
+    this.#heldBytes += bytes;
+  }
+
+  work(): void {
+    const { requests } = this.#limits;
+    if (this.#taken.atWork >= requests) {
+      throw overloaded(`it works on ${requests} requests (limits.requests)`);
+    }
+    this.#taken.atWork++;
+    this.#isAtWork = true;
+  }
+
+  rest(): void {
+    if (this.#isAtWork) this.#taken.atWork--;
+    this.#taken.heldBytes -= this.#heldBytes;
+    this.#isAtWork = false;
+    this.#heldBytes = 0;
+  }
+
+  leave(): void {
+    if (this.#hasLeft) return;
+    this.#hasLeft = true;
+    this.rest();
+    this.#taken.open--;
   }
 }
 

@@ -1,4 +1,5 @@
 /** What the requests for tasks do, whatever generation of the interface presents the outcome. */
+import type { Job } from '@workbench-hub/shared/domain/job';
 import { hasEnded } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { z } from 'zod';
@@ -52,19 +53,19 @@ export interface TaskRequestsOptions {
 }
 
 export function taskRequests({ tasks, files, storage, limits, log }: TaskRequestsOptions): TaskRequests {
-  const head = ({
-    body,
-    caller,
-    requestId,
-    traceContext,
-  }: CreationRequest<SimulateWorkRequest | ExecuteBatchJobRequest>) => ({
-    name: body.name ?? null,
-    creator: creatorOf(caller),
-    classifiers: body.classifiers ?? [],
-    timeLimitS: body.timeLimit ?? null,
-    requestId,
-    traceContext,
-  });
+  const create = (
+    { body, caller, requestId, traceContext }: CreationRequest<SimulateWorkRequest | ExecuteBatchJobRequest>,
+    job: Job,
+  ) =>
+    tasks.create({
+      name: body.name ?? null,
+      creator: creatorOf(caller),
+      classifiers: body.classifiers ?? [],
+      timeLimitS: body.timeLimit ?? null,
+      job,
+      requestId,
+      traceContext,
+    });
   const atTheEnd = (
     { params: { id }, query: { timeout } }: ResultRequest,
     type: Task['type'],
@@ -78,12 +79,12 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
   return {
     admit: () => tasks.refuseWhileLocked(),
     createSimulateWork: (request) =>
-      tasks.create({ ...head(request), job: { type: 'SIMULATE_WORK', durationS: request.body.duration } }),
+      create(request, { type: 'SIMULATE_WORK', durationS: request.body.duration }),
     createBatchJob: async (request) => {
       const { body } = request;
       const faults = tasks.classifierFaults(body.classifiers ?? []);
       const job = await takeInBatchJob(body, faults, files, storage, limits);
-      return tasks.create({ ...head(request), job });
+      return create(request, job);
     },
     simulateWorkResult: (request, present) => atTheEnd(request, 'SIMULATE_WORK', present),
     batchJobResult: (request, present) =>

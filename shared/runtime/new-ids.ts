@@ -11,16 +11,18 @@ const COUNTER_START_MASK = 0x7fffffff;
 /** Gives a source of identifiers. A clock that is set back does not take them back: they stay in their order. */
 export function newIds(nowMs: () => number): () => string {
   const pool = Buffer.alloc(ID_BYTES * IDS_AT_A_TIME);
-  let used = pool.length;
+  const pieces = Array.from({ length: IDS_AT_A_TIME }, (_, at) =>
+    pool.subarray(at * ID_BYTES, (at + 1) * ID_BYTES),
+  );
+  let used = pieces.length;
   let latestMs = -1;
   let counter = 0;
   return () => {
-    if (used === pool.length) {
+    if (used === pieces.length) {
       randomFillSync(pool);
       used = 0;
     }
-    const random = pool.subarray(used, used + ID_BYTES);
-    used += ID_BYTES;
+    const random = pieces[used++] as Buffer;
     const now = nowMs();
     if (now > latestMs) {
       latestMs = now;

@@ -60,8 +60,8 @@ export function taskEndpointsV1(generation: Generation, tasks: Tasks, requests: 
         admit: requests.admit,
         responses: created,
       },
-      async ({ context, ...request }) =>
-        context.json(presentCreation(await requests.createSimulateWork(request)), 201),
+      async (request) =>
+        request.context.json(presentCreation(await requests.createSimulateWork(request)), 201),
     ),
     endpoint(
       {
@@ -89,8 +89,7 @@ export function taskEndpointsV1(generation: Generation, tasks: Tasks, requests: 
         contents: batchJobContents,
         responses: created,
       },
-      async ({ context, ...request }) =>
-        context.json(presentCreation(await requests.createBatchJob(request)), 201),
+      async (request) => request.context.json(presentCreation(await requests.createBatchJob(request)), 201),
     ),
     endpoint(
       {

@@ -42,8 +42,8 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger)
         admit: requests.admit,
         responses: { 201: { description: 'The task waits.', schema: creationResponse }, 423: LOCKED },
       },
-      async ({ context, ...request }) =>
-        context.json(presentCreation(await requests.createSimulateWork(request)), 201),
+      async (request) =>
+        request.context.json(presentCreation(await requests.createSimulateWork(request)), 201),
     ),
     endpoint(
       {
@@ -73,8 +73,7 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger)
         contents: batchJobContents,
         responses: { 201: { description: 'The task waits.', schema: creationResponse }, 423: LOCKED },
       },
-      async ({ context, ...request }) =>
-        context.json(presentCreation(await requests.createBatchJob(request)), 201),
+      async (request) => request.context.json(presentCreation(await requests.createBatchJob(request)), 201),
     ),
     endpoint(
       {
