@@ -1,13 +1,10 @@
 /** Cancel and delete, also at the very moment when something else happens to the task. */
 import { ANYBODY } from '@workbench-hub/hub/core/access';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+import { describe, expect, it } from 'vitest';
+import { comeBack, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';
+import type { SocketlessAgent } from '../support/running-engine.js';
 
-let engine: RunningEngine;
-beforeEach(async () => {
-  engine = await startEngine();
-});
-afterEach(() => engine.close());
+engineForEachTest();
 
 async function create(): Promise<string> {
   const task = await engine.tasks.create({
@@ -30,12 +27,12 @@ describe('cancel', () => {
     const task = await engine.tasks.get(id);
     expect(task).toMatchObject({ status: 'CANCELED', startedAtMs: null, attempt: 0 });
     expect(task.endedAtMs).toBe(task.requestedAtMs + 500);
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     expect(agent.assigned).toEqual([]);
   });
 
   it('of a running task is refused, and says how it can be had', async () => {
-    await SocketlessAgent.join(engine);
+    await join();
     const id = await create();
     await engine.runtime.settle();
     await expect(engine.tasks.cancel(id, false, ANYBODY)).rejects.toMatchObject({
@@ -46,7 +43,7 @@ describe('cancel', () => {
   });
 
   it('by force ends a running task on its instance, and its report is dropped', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const id = await create();
     const next = await create();
     await engine.runtime.settle();
@@ -63,20 +60,20 @@ describe('cancel', () => {
   });
 
   it('by force reaches an agent that is away when it is back', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const id = await create();
     await engine.runtime.settle();
     const { ref } = agent.latest;
     await agent.vanish();
     await engine.tasks.cancel(id, true, ANYBODY);
-    const again = await SocketlessAgent.join(engine, { id: agent.id, nodeId: agent.nodeId, running: [ref] });
+    const again = await comeBack(agent, { running: [ref] });
     expect(canceled(again)).toEqual([{ type: 'cancel', ref }]);
     expect(await again.end(ref, 'CANCELED')).toBe(false);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'CANCELED' });
   });
 
   it.each([false, true])('of an ended task is refused (by force: %s)', async (force) => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const id = await create();
     await engine.runtime.settle();
     await agent.end(agent.latest.ref, 'OK');
@@ -100,7 +97,7 @@ describe('cancel', () => {
     ['three microtasks later', 3],
     ['five microtasks later', 5],
   ])('against a claim: one of the two wins, and both sides agree (%s)', async (_, microtasks) => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const id = await create();
     for (let at = 0; at < microtasks; at++) await Promise.resolve();
     const outcome = await engine.tasks.cancel(id, false, ANYBODY).then(
@@ -115,7 +112,7 @@ describe('cancel', () => {
   it.each([0, 1, 2, 3, 5, 8])(
     'by force against a claim: whatever was handed out is called back (%d microtasks later)',
     async (microtasks) => {
-      const agent = await SocketlessAgent.join(engine);
+      const agent = await join();
       const id = await create();
       for (let at = 0; at < microtasks; at++) await Promise.resolve();
       await engine.tasks.cancel(id, true, ANYBODY);
@@ -135,7 +132,7 @@ it('a cancel that comes between choosing a task and claiming it leaves the insta
   const outcomes = new Set<string>();
   for (let microtasks = 0; microtasks < 12; microtasks++) {
     const [first, second] = [await create(), await create()];
-    const joining = SocketlessAgent.join(engine);
+    const joining = join();
     for (let at = 0; at < microtasks; at++) await Promise.resolve();
     const canceling = engine.tasks.cancel(first, false, ANYBODY).catch(() => undefined);
     const agent = await joining;
@@ -171,12 +168,12 @@ describe('delete', () => {
       message: `task ${id} is ${status}, only one that is FINISHED, FAILED, CANCELED can be deleted`,
     });
     await expect(engine.tasks.remove(id, ANYBODY)).rejects.toMatchObject(refusal('WAITING'));
-    await SocketlessAgent.join(engine);
+    await join();
     await expect(engine.tasks.remove(id, ANYBODY)).rejects.toMatchObject(refusal('RUNNING'));
   });
 
   it('takes a report that comes later for one of an unknown task', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const id = await create();
     await engine.runtime.settle();
     await engine.tasks.cancel(id, true, ANYBODY);

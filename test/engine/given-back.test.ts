@@ -1,12 +1,14 @@
 /** Tasks that a host gives back for a fault of its own, a disk that is too small for them say. */
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { handIn, type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { create, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';
+import type { SocketlessAgent } from '../support/running-engine.js';
 
 const REASON = "an input file could not be stored on the agent's host, whose disk is full: ENOSPC";
 const TEN_MINUTES_MS = 600_000;
 
-let engine: RunningEngine;
+engineForEachTest();
+
 let small: SocketlessAgent;
 let large: SocketlessAgent;
 /** Runs on the large host, and keeps it busy. */
@@ -15,15 +17,13 @@ let other: AttemptRef;
 let id: string;
 
 beforeEach(async () => {
-  engine = await startEngine();
-  large = await SocketlessAgent.join(engine, { id: 'large', nodeId: 'large', instances: [{ id: 'sim-l' }] });
-  await handIn(engine);
+  large = await join({ id: 'large', nodeId: 'large', instances: [{ id: 'sim-l' }] });
+  await create();
   other = large.latest.ref;
-  small = await SocketlessAgent.join(engine, { id: 'small', nodeId: 'small', instances: [{ id: 'sim-s' }] });
-  id = await handIn(engine);
+  small = await join({ id: 'small', nodeId: 'small', instances: [{ id: 'sim-s' }] });
+  id = await create();
   await giveBack(small);
 });
-afterEach(() => engine.close());
 
 /** And the host has rested. */
 async function giveBack(agent: SocketlessAgent): Promise<void> {
@@ -42,7 +42,7 @@ describe('a host that has given a task back', () => {
   });
 
   it('gets what waits behind it', async () => {
-    const next = await handIn(engine);
+    const next = await create();
     expect(tasksOf(small)).toEqual([id, next]);
   });
 

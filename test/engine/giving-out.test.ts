@@ -1,15 +1,11 @@
 /** From the queue to an instance, through the real engine and the real store. */
 import type { Classifier } from '@workbench-hub/shared/domain/classifier';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { handIn, type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+import { describe, expect, it } from 'vitest';
+import { create, engine, engineForEachTest, join, startAnew } from '../support/engine-for-each-test.js';
 
-let engine: RunningEngine;
-beforeEach(async () => {
-  engine = await startEngine();
-});
-afterEach(() => engine.close());
+engineForEachTest();
 
-const create = (...classifiers: Classifier[]) => handIn(engine, { classifiers });
+const createWith = (...classifiers: Classifier[]) => create({ classifiers });
 
 const priority = (value: string): Classifier => ({ type: 'PRIORITY', value });
 const labels = (value: string): Classifier => ({ type: 'LABLES', value });
@@ -29,7 +25,7 @@ describe('giving out', () => {
     expect(await statusOf(task.id)).toBe('WAITING');
     await engine.runtime.advance(1500);
 
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     expect(agent.latest).toEqual({
       type: 'assign',
       ref: { taskId: task.id, attempt: 1, instanceId: 'sim-1' },
@@ -47,17 +43,17 @@ describe('giving out', () => {
   });
 
   it('hands a new task to an instance that is idle already', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const id = await create();
     expect(agent.latest.ref.taskId).toBe(id);
   });
 
   it('gives one task at a time to an instance, by priority and then by time of the request', async () => {
     const normal = await create();
-    const low = await create(priority('low'));
+    const low = await createWith(priority('low'));
     const later = await create();
-    const highest = await create(priority('HIGHEST'));
-    const agent = await SocketlessAgent.join(engine);
+    const highest = await createWith(priority('HIGHEST'));
+    const agent = await join();
 
     const order: string[] = [];
     for (let at = 0; at < 4; at++) {
@@ -70,15 +66,15 @@ describe('giving out', () => {
   });
 
   it('lets a task wait that nothing fits, and those behind it pass', async () => {
-    const agent = await SocketlessAgent.join(engine, {
+    const agent = await join({
       instances: [{ version: '9.1.0', labels: ['linux'] }],
     });
-    const old = await create(version('8.*'));
-    const gpu = await create(labels('gpu'));
-    const fitting = await create(version('9.?.0'), labels('LINUX'));
+    const old = await createWith(version('8.*'));
+    const gpu = await createWith(labels('gpu'));
+    const fitting = await createWith(version('9.?.0'), labels('LINUX'));
     expect(agent.assigned.map(({ ref }) => ref.taskId)).toEqual([fitting]);
 
-    const other = await SocketlessAgent.join(engine, {
+    const other = await join({
       id: 'agent-2',
       instances: [
         { id: 'sim-8', version: '8.4' },
@@ -92,20 +88,19 @@ describe('giving out', () => {
   });
 
   it('gives tasks that name no version the version of the configuration', async () => {
-    await engine.close();
-    engine = await startEngine({ defaultVersion: '8.*' });
-    const agent = await SocketlessAgent.join(engine, {
+    await startAnew({ defaultVersion: '8.*' });
+    const agent = await join({
       instances: [{ version: '9.1.0' }, { id: 'sim-8', version: '8.1' }],
     });
     await create();
     await create();
-    const any = await create(version('*'));
+    const any = await createWith(version('*'));
     expect(agent.assigned.map(({ ref }) => ref.instanceId)).toEqual(['sim-8', 'sim-1']);
     expect(agent.latest.ref.taskId).toBe(any);
   });
 
   it('gives nothing to an instance that is not up, until it is', async () => {
-    const agent = await SocketlessAgent.join(engine, { instances: [{ status: 'STARTING', upForMs: null }] });
+    const agent = await join({ instances: [{ status: 'STARTING', upForMs: null }] });
     const id = await create();
     expect(agent.assigned).toEqual([]);
     await agent.say({
@@ -116,7 +111,7 @@ describe('giving out', () => {
   });
 
   it('does not hurry a task to an instance that gave it back: it rests a second', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const id = await create();
     expect(await agent.end(agent.latest.ref, 'RETURNED')).toBe(true);
     expect(await statusOf(id)).toBe('WAITING');
@@ -128,7 +123,7 @@ describe('giving out', () => {
   });
 
   it('gives a task that was returned to another instance at once', async () => {
-    const agent = await SocketlessAgent.join(engine, { instances: [{}, { id: 'sim-2', labels: ['spare'] }] });
+    const agent = await join({ instances: [{}, { id: 'sim-2', labels: ['spare'] }] });
     const id = await create();
     expect(agent.latest.ref.instanceId).toBe('sim-1');
     await agent.end(agent.latest.ref, 'RETURNED');
@@ -137,11 +132,11 @@ describe('giving out', () => {
 
   it('fills many instances of many agents from a long queue, each task once', async () => {
     const ids: string[] = [];
-    for (let at = 0; at < 40; at++) ids.push(await create(...(at % 2 ? [labels('b')] : [])));
+    for (let at = 0; at < 40; at++) ids.push(await createWith(...(at % 2 ? [labels('b')] : [])));
     const instances = (prefix: string, count: number, own: string[]) =>
       Array.from({ length: count }, (_, at) => ({ id: `${prefix}-${at}`, labels: own }));
-    const a = await SocketlessAgent.join(engine, { id: 'a', instances: instances('a', 10, []) });
-    const b = await SocketlessAgent.join(engine, { id: 'b', instances: instances('b', 10, ['b']) });
+    const a = await join({ id: 'a', instances: instances('a', 10, []) });
+    const b = await join({ id: 'b', instances: instances('b', 10, ['b']) });
     const given = [...a.assigned, ...b.assigned].map(({ ref }) => ref.taskId);
     expect(given).toHaveLength(20);
     expect(new Set(given).size).toBe(20);

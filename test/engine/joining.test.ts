@@ -1,25 +1,20 @@
 /** How agents join: refused, replaced, reconciled; and what is asked of them. */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { create, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
-import { handIn, type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+import type { SocketlessAgent } from '../support/running-engine.js';
 
 const NODE = '0c0e5e0e-0000-4000-8000-000000000001';
 const OTHER_NODE = '0c0e5e0e-0000-4000-8000-000000000002';
 
-let engine: RunningEngine;
-beforeEach(async () => {
-  engine = await startEngine();
-});
-afterEach(() => engine.close());
-
-const create = () => handIn(engine);
+engineForEachTest();
 
 const refusals = () =>
   engine.log.filter(({ level, msg }) => level === LOG_LEVEL.WARN && msg === 'agent refused');
 
 describe('an agent that joins', () => {
   it('is welcome, and listed with its instances', async () => {
-    const agent = await SocketlessAgent.join(engine, {
+    const agent = await join({
       id: 'host-b',
       instances: [
         { id: 'sim-2', labels: ['Gears'] },
@@ -37,7 +32,7 @@ describe('an agent that joins', () => {
         outputStorage: true,
       },
     ]);
-    await SocketlessAgent.join(engine, { id: 'host-a', instances: [] });
+    await join({ id: 'host-a', instances: [] });
     expect(engine.instances.agents().map(({ id, status }) => [id, status])).toEqual([
       ['host-a', 'UP'],
       ['host-b', 'UP'],
@@ -54,7 +49,7 @@ describe('an agent that joins', () => {
   });
 
   it('is refused when it speaks only versions that the hub does not', async () => {
-    const agent = await SocketlessAgent.join(engine, { protocolVersions: [2, 3] });
+    const agent = await join({ protocolVersions: [2, 3] });
     expect(agent.welcome).toBe(false);
     expect(agent.heard).toEqual([
       {
@@ -69,19 +64,19 @@ describe('an agent that joins', () => {
   });
 
   it('that is older than the hub is told to be updated', async () => {
-    const agent = await SocketlessAgent.join(engine, { protocolVersions: [0] });
+    const agent = await join({ protocolVersions: [0] });
     expect(agent.heard).toMatchObject([{ message: expect.stringMatching(/: update the agent$/) }]);
     expect(refusals()).toMatchObject([{ message: expect.stringMatching(/: update the agent$/) }]);
   });
 
   it('is welcome when one of its versions is known', async () => {
-    const agent = await SocketlessAgent.join(engine, { protocolVersions: [7, 1] });
+    const agent = await join({ protocolVersions: [7, 1] });
     expect(agent.heard[0]).toMatchObject({ type: 'welcome', protocolVersion: 1 });
   });
 
   it('is refused while another one with its id is connected, and welcome when that is gone', async () => {
-    const first = await SocketlessAgent.join(engine, { nodeId: NODE });
-    const second = await SocketlessAgent.join(engine, { nodeId: OTHER_NODE });
+    const first = await join({ nodeId: NODE });
+    const second = await join({ nodeId: OTHER_NODE });
     expect(second.heard).toEqual([
       {
         type: 'refused',
@@ -92,12 +87,12 @@ describe('an agent that joins', () => {
     expect(first.ended).toBeUndefined();
     expect(refusals()).toMatchObject([{ agentId: 'agent-1', code: 'AGENT_ID_TAKEN' }]);
     await first.vanish();
-    expect((await SocketlessAgent.join(engine, { nodeId: OTHER_NODE })).welcome).toBe(true);
+    expect((await join({ nodeId: OTHER_NODE })).welcome).toBe(true);
   });
 
   it('is refused while another agent holds one of its instance ids, and takes it over when that is away', async () => {
-    const first = await SocketlessAgent.join(engine, { id: 'host-a', nodeId: NODE });
-    const second = await SocketlessAgent.join(engine, { id: 'host-b', instances: [{ id: 'x' }, {}] });
+    const first = await join({ id: 'host-a', nodeId: NODE });
+    const second = await join({ id: 'host-b', instances: [{ id: 'x' }, {}] });
     expect(second.heard).toEqual([
       {
         type: 'refused',
@@ -108,19 +103,19 @@ describe('an agent that joins', () => {
     ]);
     expect(engine.instances.find('x')).toBeUndefined();
     await first.vanish();
-    const third = await SocketlessAgent.join(engine, { id: 'host-b', instances: [{ id: 'x' }, {}] });
+    const third = await join({ id: 'host-b', instances: [{ id: 'x' }, {}] });
     expect(third.welcome).toBe(true);
     expect(engine.instances.find('sim-1')).toMatchObject({ agentId: 'host-b', status: 'UP' });
     expect(engine.instances.findAgent('host-a')).toMatchObject({ status: 'DOWN', instances: [] });
-    const fourth = await SocketlessAgent.join(engine, { id: 'host-a', nodeId: NODE });
+    const fourth = await join({ id: 'host-a', nodeId: NODE });
     expect(fourth.heard).toMatchObject([{ type: 'refused', code: 'INSTANCE_ID_TAKEN' }]);
   });
 
   it('replaces its own older connection, and nothing is lost by that', async () => {
-    const first = await SocketlessAgent.join(engine, { nodeId: NODE });
+    const first = await join({ nodeId: NODE });
     const id = await create();
     const { ref } = first.latest;
-    const second = await SocketlessAgent.join(engine, { nodeId: NODE, running: [ref] });
+    const second = await join({ nodeId: NODE, running: [ref] });
     expect(first.ended).toBe('the same agent has connected anew');
     expect(engine.instances.findAgent('agent-1')).toMatchObject({ status: 'UP' });
     await first.say({ type: 'output', ref, offset: 0, text: 'from the dead connection' });
@@ -131,7 +126,7 @@ describe('an agent that joins', () => {
   });
 
   it('keeps what its new connection was given, however late the hub has done with the older one', async () => {
-    const first = await SocketlessAgent.join(engine, { nodeId: NODE });
+    const first = await join({ nodeId: NODE });
     await create();
     const { ref } = first.latest;
     await first.vanish();
@@ -145,12 +140,12 @@ describe('an agent that joins', () => {
       });
       return adopted;
     };
-    const second = SocketlessAgent.join(engine, { nodeId: NODE, running: [ref] });
+    const second = join({ nodeId: NODE, running: [ref] });
     await engine.runtime.settle();
     queue.adopt = adopt;
 
     // It was killed, and holds nothing any more: what it ran is given out again.
-    const third = await SocketlessAgent.join(engine, { nodeId: NODE });
+    const third = await join({ nodeId: NODE });
     expect(third.latest.ref).toEqual({ ...ref, attempt: 2 });
     isSynced();
     await second;
@@ -160,7 +155,7 @@ describe('an agent that joins', () => {
 
   it('gets work also when the hub cannot note that it was there', async () => {
     engine.store.agents.save = () => Promise.reject(new Error('database or disk is full'));
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     expect(agent.welcome).toBe(true);
     const id = await create();
     expect(agent.latest.ref.taskId).toBe(id);
@@ -170,16 +165,16 @@ describe('an agent that joins', () => {
   });
 
   it('may come back with other instances', async () => {
-    const first = await SocketlessAgent.join(engine, { nodeId: NODE, instances: [{}, { id: 'sim-2' }] });
+    const first = await join({ nodeId: NODE, instances: [{}, { id: 'sim-2' }] });
     await first.vanish();
-    await SocketlessAgent.join(engine, { nodeId: NODE, instances: [{ id: 'sim-3' }] });
+    await join({ nodeId: NODE, instances: [{ id: 'sim-3' }] });
     expect(engine.instances.list().map(({ profile }) => profile.id)).toEqual(['sim-3']);
   });
 
   it('is told to end what it runs that the hub does not want any more', async () => {
     const unknown = { taskId: '019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77', attempt: 1, instanceId: 'sim-1' };
     const waiting = await create();
-    const agent = await SocketlessAgent.join(engine, { running: [unknown] });
+    const agent = await join({ running: [unknown] });
     expect(agent.heard.map(({ type }) => type)).toEqual(['welcome', 'cancel']);
     expect(agent.heard[1]).toEqual({ type: 'cancel', ref: unknown });
     expect(engine.instances.find('sim-1')).toMatchObject({ working: true });
@@ -190,7 +185,7 @@ describe('an agent that joins', () => {
   it('is believed about an attempt whose claim the hub lost with its power', async () => {
     const id = await create();
     const held = { taskId: id, attempt: 1, instanceId: 'sim-1' };
-    const agent = await SocketlessAgent.join(engine, { running: [held] });
+    const agent = await join({ running: [held] });
     expect(agent.assigned).toEqual([]);
     expect(await engine.tasks.get(id)).toMatchObject({
       status: 'RUNNING',
@@ -202,7 +197,7 @@ describe('an agent that joins', () => {
   });
 
   it('breaks the protocol with a second hello', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     await agent.say({
       type: 'hello',
       protocolVersions: [1],
@@ -230,7 +225,7 @@ describe('a request to an agent', () => {
   };
 
   it('is answered with what the agent says', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const answer = ask();
     const { requestId, request } = asked(agent);
     expect(request).toEqual({ kind: 'instanceCommand', instanceId: 'sim-1', command: 'restart' });
@@ -240,7 +235,7 @@ describe('a request to an agent', () => {
   });
 
   it('fails with the fault that the agent names', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const answer = ask();
     await agent.say({
       type: 'reply',
@@ -252,7 +247,7 @@ describe('a request to an agent', () => {
   });
 
   it('fails after 10 seconds without an answer', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const answer = ask();
     await engine.runtime.advance(10_000);
     expect(await answer).toEqual({
@@ -263,7 +258,7 @@ describe('a request to an agent', () => {
   });
 
   it('fails at once when the agent goes away or is not there', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const answer = ask();
     await agent.vanish();
     expect(await answer).toEqual({ name: 'AgentUnavailable', message: 'agent agent-1 went away' });

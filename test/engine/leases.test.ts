@@ -1,31 +1,23 @@
 /** Agents that go away and come back, or do not: unreachable is not lost (decisions 3). */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
-  handIn,
-  LEASE_MS,
-  type RunningEngine,
-  SocketlessAgent,
-  startEngine,
-} from '../support/running-engine.js';
+  comeBack,
+  create,
+  engine,
+  engineForEachTest,
+  join,
+  startAnew,
+} from '../support/engine-for-each-test.js';
+import { LEASE_MS } from '../support/running-engine.js';
 
-let engine: RunningEngine;
-beforeEach(async () => {
-  engine = await startEngine();
-});
-afterEach(() => engine.close());
-
-const create = () => handIn(engine);
+engineForEachTest();
 
 /** A task that runs on agent-1. */
 async function runOne() {
-  const agent = await SocketlessAgent.join(engine);
+  const agent = await join();
   const id = await create();
   return { agent, id, ref: agent.latest.ref };
 }
-
-/** The agent again, after its connection broke or another one replaced it. */
-const comeBack = ({ id, nodeId }: SocketlessAgent, setup: object) =>
-  SocketlessAgent.join(engine, { id, nodeId, ...setup });
 
 describe('an agent that is away', () => {
   it('is shown as DOWN with instances UNKNOWN, gets no new work and keeps what it runs', async () => {
@@ -72,7 +64,7 @@ describe('an agent that is away', () => {
   it('gives up at once what it no longer runs when it comes back', async () => {
     const { agent, id } = await runOne();
     await agent.vanish();
-    const again = await comeBack(agent, {});
+    const again = await comeBack(agent);
     expect(again.latest.ref).toEqual({ taskId: id, attempt: 2, instanceId: 'sim-1' });
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', losses: 1, crashes: 0 });
   });
@@ -83,7 +75,7 @@ describe('an agent that is away', () => {
     await agent.vanish();
     await engine.runtime.advance(LEASE_MS);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', startedAtMs: null, losses: 1 });
-    const other = await SocketlessAgent.join(engine, { id: 'agent-2', instances: [{ id: 'sim-2' }] });
+    const other = await join({ id: 'agent-2', instances: [{ id: 'sim-2' }] });
     expect(other.latest.ref).toEqual({ taskId: id, attempt: 2, instanceId: 'sim-2' });
     expect(await engine.tasks.get(younger)).toMatchObject({ status: 'WAITING' });
 
@@ -121,11 +113,10 @@ describe('an agent that is away', () => {
   });
 
   it('fails a task that was lost as often as tasks.maxLosses says, with the reason', async () => {
-    await engine.close();
-    engine = await startEngine({ maxLosses: 2 });
+    await startAnew({ maxLosses: 2 });
     const { agent, id } = await runOne();
     await agent.vanish();
-    const again = await comeBack(agent, {});
+    const again = await comeBack(agent);
     expect(again.latest.ref.attempt).toBe(2);
     await again.vanish();
     await engine.runtime.advance(LEASE_MS);
@@ -140,12 +131,12 @@ describe('an agent that is away', () => {
 
   it('loses all its tasks together', async () => {
     const instances = [{}, { id: 'sim-2' }, { id: 'sim-3' }];
-    const agent = await SocketlessAgent.join(engine, { instances });
+    const agent = await join({ instances });
     const ids = [await create(), await create(), await create()];
     await agent.vanish();
     await engine.runtime.advance(LEASE_MS);
     for (const id of ids) expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', losses: 1 });
-    const other = await SocketlessAgent.join(engine, { id: 'agent-2', instances: [{ id: 'x' }] });
+    const other = await join({ id: 'agent-2', instances: [{ id: 'x' }] });
     expect(other.latest.ref.taskId).toBe(ids[0]);
   });
 

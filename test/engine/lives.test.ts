@@ -7,22 +7,11 @@ import { ATTEMPT_LIFE, type AttemptState, attemptStateOf } from '@workbench-hub/
 import { TASK_LIFE } from '@workbench-hub/hub/core/task';
 import { mayTake } from '@workbench-hub/shared/domain/life';
 import { type AttemptRef, TASK_STATUSES } from '@workbench-hub/shared/domain/task';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  handIn,
-  LEASE_MS,
-  type RunningEngine,
-  SocketlessAgent,
-  startEngine,
-} from '../support/running-engine.js';
+import { describe, expect, it } from 'vitest';
+import { comeBack, create, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';
+import { LEASE_MS, type SocketlessAgent } from '../support/running-engine.js';
 
-let engine: RunningEngine;
-beforeEach(async () => {
-  engine = await startEngine();
-});
-afterEach(() => engine.close());
-
-const create = () => handIn(engine);
+engineForEachTest();
 
 const refusals = () => engine.log.filter(({ msg }) => /cannot take.*was refused/.test(msg));
 
@@ -35,24 +24,24 @@ describe('an attempt', () => {
     if (state === 'FORGOTTEN') {
       const ref = { taskId: await create(), attempt: 1, instanceId: 'sim-1' };
       engine.shutdown.change(true); // lest it be given out
-      return { agent: await SocketlessAgent.join(engine), ref };
+      return { agent: await join(), ref };
     }
-    let agent = await SocketlessAgent.join(engine);
+    let agent = await join();
     await create();
     const { ref } = agent.latest;
     engine.shutdown.change(true);
     if (state === 'GIVEN_UP') {
       // It comes back just before it would have been given up.
-      agent = await comeBack(agent, { running: [ref] });
+      agent = await reconnect(agent, [ref]);
       await engine.store.queue.release([{ ref, loss: 'LOSS' }]);
     }
     if (state === 'OVER') await engine.store.queue.release([{ ref, loss: 'CRASH' }]);
     return { agent, ref };
   }
 
-  const comeBack = async (agent: SocketlessAgent, held: { running?: AttemptRef[] }) => {
+  const reconnect = async (agent: SocketlessAgent, running: AttemptRef[]) => {
     await agent.vanish();
-    return SocketlessAgent.join(engine, { id: agent.id, nodeId: agent.nodeId, ...held });
+    return comeBack(agent, { running });
   };
 
   const STATES = ['IN_FORCE', 'GIVEN_UP', 'FORGOTTEN', 'OVER'] as const;
@@ -63,7 +52,7 @@ describe('an attempt', () => {
 
   it.each(STATES)('that is %s is held by an agent that comes back with it', async (state) => {
     const { agent, ref } = await attemptThatIs(state);
-    const again = await comeBack(agent, { running: [ref] });
+    const again = await reconnect(agent, [ref]);
     const isWanted =
       mayTake<AttemptState>(ATTEMPT_LIFE.adopt, state) || mayTake<AttemptState>(ATTEMPT_LIFE.keep, state);
     expect(await stateOf(ref)).toBe(isWanted ? 'IN_FORCE' : state);
@@ -103,7 +92,7 @@ describe('an attempt', () => {
 
   it.each(['GIVEN_UP', 'FORGOTTEN'] as const)('that is %s is over when a newer one begins', async (state) => {
     const { ref } = await attemptThatIs(state);
-    const other = await SocketlessAgent.join(engine, { id: 'agent-2', instances: [{ id: 'sim-2' }] });
+    const other = await join({ id: 'agent-2', instances: [{ id: 'sim-2' }] });
     await engine.store.queue.claim([
       {
         taskId: ref.taskId,
@@ -167,7 +156,7 @@ describe('an agent', () => {
   });
 
   it('is away, lost and forgotten in turn', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     await agent.vanish();
     await engine.runtime.advance(LEASE_MS);
     engine.runtime.skip(AWAY_FOR_EVER_MS);
@@ -211,7 +200,7 @@ describe('the steps of clients against the status of a task', () => {
     const waiting = (await engine.tasks.list({ page: 0, size: 100, statuses: ['WAITING'] })).tasks;
     const ahead = waiting.filter((task) => task.id !== id);
     for (const task of ahead) await engine.tasks.cancel(task.id, false, ANYBODY);
-    const agent = await SocketlessAgent.join(engine, { id: name, instances: [{ id: `sim-of-${id}` }] });
+    const agent = await join({ id: name, instances: [{ id: `sim-of-${id}` }] });
     const { ref } = agent.latest;
     if (status !== 'RUNNING') {
       await agent.end(ref, status === 'FINISHED' ? 'OK' : 'FAILED');

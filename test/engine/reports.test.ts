@@ -1,23 +1,11 @@
 /** What agents report, what it does to tasks, and what is dropped. */
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import type { Job } from '@workbench-hub/shared/domain/job';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LEASE_MS, type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+import { describe, expect, it } from 'vitest';
+import { comeBack, create, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';
+import { LEASE_MS } from '../support/running-engine.js';
 
-let engine: RunningEngine;
-beforeEach(async () => {
-  engine = await startEngine();
-});
-afterEach(() => engine.close());
-
-const SIMULATE: Job = { type: 'SIMULATE_WORK', durationS: 1 };
-
-async function create(job: Job = SIMULATE): Promise<string> {
-  const request = { name: null, creator: null, classifiers: [], timeLimitS: null, job };
-  const task = await engine.tasks.create(request);
-  await engine.runtime.settle();
-  return task.id;
-}
+engineForEachTest();
 
 async function batchJob(): Promise<Job> {
   const script = await engine.files.put(Buffer.from('// nothing'));
@@ -26,8 +14,8 @@ async function batchJob(): Promise<Job> {
 
 describe('a report', () => {
   it('ends the task with its files and its log, and makes the instance free', async () => {
-    const agent = await SocketlessAgent.join(engine);
-    const id = await create(await batchJob());
+    const agent = await join();
+    const id = await create({ job: await batchJob() });
     const next = await create();
     const motion = await engine.files.put(Buffer.from('t;x\n'));
     const plot = await engine.files.put(Buffer.from('<svg/>'));
@@ -57,7 +45,7 @@ describe('a report', () => {
   });
 
   it('counts once: told again, it is settled and changes nothing', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const id = await create();
     const { ref } = agent.latest;
     expect(await agent.end(ref, 'OK')).toBe(true);
@@ -66,7 +54,7 @@ describe('a report', () => {
   });
 
   it('counts once although it comes twice at the same moment', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     await create();
     const { ref } = agent.latest;
     const [first, second] = await Promise.all([agent.end(ref, 'OK'), agent.end(ref, 'OK')]);
@@ -80,7 +68,7 @@ describe('a report', () => {
     ['of another attempt', { attempt: 7 }],
     ['of another instance', { instanceId: 'sim-9' }],
   ])('is dropped when it is %s', async (_, other) => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const id = await create();
     expect(await agent.end({ ...agent.latest.ref, ...other }, 'OK')).toBe(false);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING' });
@@ -91,7 +79,7 @@ describe('a report', () => {
     ['that is connected', false],
     ['that has been taken for lost', true],
   ])('is refused when it is of the task of another agent %s', async (_, isLost) => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const id = await create();
     const { ref } = agent.latest;
     if (isLost) {
@@ -99,7 +87,7 @@ describe('a report', () => {
       await engine.runtime.advance(LEASE_MS + 1000);
     }
     const status = isLost ? 'WAITING' : 'RUNNING';
-    const impostor = await SocketlessAgent.join(engine, {
+    const impostor = await join({
       id: 'agent-2',
       instances: [{ id: 'sim-2', labels: [], status: 'STARTING' }],
       running: [ref],
@@ -117,7 +105,7 @@ describe('a report', () => {
   });
 
   it('that names a file which was not sent breaks the protocol, and nothing has happened', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const id = await create();
     const digest = 'd'.repeat(64);
     const outputFiles = [{ path: 'a', digest, sizeBytes: 1 }];
@@ -129,7 +117,7 @@ describe('a report', () => {
 
 describe('an instance that dies', () => {
   it('gives its task out again, maxAttempts runs in all, and then fails it with the reason', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const id = await create();
     for (const attempt of [1, 2, 3]) {
       expect(agent.latest.ref).toEqual({ taskId: id, attempt, instanceId: 'sim-1' });
@@ -144,7 +132,7 @@ describe('an instance that dies', () => {
   });
 
   it('has died once, also when the connection breaks before the hub has said so', async () => {
-    const agent = await SocketlessAgent.join(engine, { instances: [{}] });
+    const agent = await join({ instances: [{}] });
     const id = await create();
     const { ref } = agent.latest;
     await agent.say({
@@ -153,9 +141,7 @@ describe('an instance that dies', () => {
     });
     await agent.end(ref, 'INSTANCE_LOST');
     await agent.vanish();
-    const again = await SocketlessAgent.join(engine, {
-      id: agent.id,
-      nodeId: agent.nodeId,
+    const again = await comeBack(agent, {
       spooled: [ref],
       instances: [{ status: 'STARTING', upForMs: null }],
     });
@@ -172,8 +158,8 @@ describe('what a running task prints', () => {
   };
 
   it('can be read as it comes, and goes when the whole log is there', async () => {
-    const agent = await SocketlessAgent.join(engine);
-    const id = await create(await batchJob());
+    const agent = await join();
+    const id = await create({ job: await batchJob() });
     const { ref } = agent.latest;
     expect(await text(id)).toBe('NONE');
     await agent.say({ type: 'output', ref, offset: 0, text: 'one\n' });
@@ -184,21 +170,21 @@ describe('what a running task prints', () => {
   });
 
   it('is that of the attempt in force, also when a superseded one goes on printing', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const id = await create();
     const old = agent.latest.ref;
     await agent.say({ type: 'output', ref: old, offset: 0, text: 'old' });
     await agent.vanish();
-    const other = await SocketlessAgent.join(engine, { id: 'agent-2', instances: [{ id: 'sim-2' }] });
+    const other = await join({ id: 'agent-2', instances: [{ id: 'sim-2' }] });
     await engine.runtime.advance(30 * 60_000);
     await other.say({ type: 'output', ref: other.latest.ref, offset: 0, text: 'new' });
-    const again = await SocketlessAgent.join(engine, { id: agent.id, nodeId: agent.nodeId, running: [old] });
+    const again = await comeBack(agent, { running: [old] });
     await again.say({ type: 'output', ref: old, offset: 3, text: 'stale' });
     expect(await text(id)).toBe('new');
   });
 
   it('is not kept of a task that has ended', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const id = await create();
     const { ref } = agent.latest;
     await engine.tasks.cancel(id, true, ANYBODY);
@@ -207,12 +193,12 @@ describe('what a running task prints', () => {
   });
 
   it('goes on after a break of the connection', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const id = await create();
     const { ref } = agent.latest;
     await agent.say({ type: 'output', ref, offset: 0, text: 'abc' });
     await agent.vanish();
-    const again = await SocketlessAgent.join(engine, { id: agent.id, nodeId: agent.nodeId, running: [ref] });
+    const again = await comeBack(agent, { running: [ref] });
     await again.say({ type: 'output', ref, offset: 2, text: 'cdef' });
     expect(await text(id)).toBe('abcdef');
   });

@@ -2,23 +2,21 @@
 
 import { createHash } from 'node:crypto';
 import { ANYBODY } from '@workbench-hub/hub/core/access';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
-  type EngineSetup,
-  type RunningEngine,
-  SocketlessAgent,
-  startEngine,
-} from '../support/running-engine.js';
+  create,
+  engine,
+  engineForEachTest,
+  join,
+  restart,
+  startAnew,
+} from '../support/engine-for-each-test.js';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const LARGE = Buffer.alloc(100_000, 'large');
 
-let engine: RunningEngine;
-const start = async (setup: EngineSetup) => {
-  engine = await startEngine(setup);
-};
-afterEach(() => engine.close());
+engineForEachTest();
 
 /** Lets time pass, then sweeps once. */
 async function passAndSweep(byMs: number): Promise<void> {
@@ -28,15 +26,9 @@ async function passAndSweep(byMs: number): Promise<void> {
 
 async function createBatchJob(script: Buffer): Promise<string> {
   const file = await engine.files.put(script);
-  const task = await engine.tasks.create({
-    name: null,
-    creator: null,
-    classifiers: [],
-    timeLimitS: null,
+  return create({
     job: { type: 'EXECUTE_BATCH_JOB', model: null, scripts: [file], additionalFiles: [], variables: [] },
   });
-  await engine.runtime.settle();
-  return task.id;
 }
 
 const isThere = async (content: Buffer) => {
@@ -45,8 +37,8 @@ const isThere = async (content: Buffer) => {
 
 describe('an ended task', () => {
   it('is kept for tasks.keepEndedFor, then removed with its results', async () => {
-    await start({ keepEndedForMs: DAY_MS });
-    const agent = await SocketlessAgent.join(engine);
+    await startAnew({ keepEndedForMs: DAY_MS });
+    const agent = await join();
     const script = Buffer.from('// small');
     const id = await createBatchJob(script);
     const large = await engine.files.put(LARGE);
@@ -64,8 +56,8 @@ describe('an ended task', () => {
   });
 
   it('goes in any of the three end states, and no other task does', async () => {
-    await start({ keepEndedForMs: DAY_MS });
-    const agent = await SocketlessAgent.join(engine);
+    await startAnew({ keepEndedForMs: DAY_MS });
+    const agent = await join();
     const ids: string[] = [];
     for (const outcome of ['OK', 'ERROR'] as const) {
       ids.push(await createBatchJob(Buffer.from(outcome)));
@@ -84,7 +76,6 @@ describe('an ended task', () => {
 
 describe('contents', () => {
   it('that nobody names go after an hour, those that a waiting task names stay', async () => {
-    await start({});
     const orphan = Buffer.from('orphan');
     const largeOrphan = Buffer.alloc(50_000, 'orphan');
     await engine.files.put(orphan);
@@ -104,9 +95,9 @@ describe('contents', () => {
 
 describe('an agent that is long gone', () => {
   it('is forgotten with its instances, but not while it has a task, and not while it is there', async () => {
-    await start({ forgetAgentsAfterMs: 7 * DAY_MS });
-    const gone = await SocketlessAgent.join(engine, { id: 'gone', instances: [{ id: 'old' }] });
-    await SocketlessAgent.join(engine, {
+    await startAnew({ forgetAgentsAfterMs: 7 * DAY_MS });
+    const gone = await join({ id: 'gone', instances: [{ id: 'old' }] });
+    await join({
       id: 'there',
       instances: [{ id: 'new', status: 'DOWN', upForMs: null }],
     });
@@ -117,16 +108,16 @@ describe('an agent that is long gone', () => {
     await passAndSweep(1);
     expect(engine.instances.agents().map(({ id }) => id)).toEqual(['there']);
     expect(engine.instances.find('old')).toBeUndefined();
-    engine = await engine.restart();
+    await restart();
     expect(engine.instances.agents().map(({ id }) => id)).toEqual(['there']);
   });
 
   it('is measured from when it went, not from when it came', async () => {
-    await start({ forgetAgentsAfterMs: 7 * DAY_MS });
-    const agent = await SocketlessAgent.join(engine);
+    await startAnew({ forgetAgentsAfterMs: 7 * DAY_MS });
+    const agent = await join();
     engine.runtime.skip(30 * DAY_MS);
     await agent.vanish();
-    engine = await engine.restart();
+    await restart();
     await passAndSweep(DAY_MS);
     expect(engine.instances.agents()).toHaveLength(1);
   });

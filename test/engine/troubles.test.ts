@@ -3,38 +3,34 @@ import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { Link, type Transport } from '@workbench-hub/shared/agent-protocol/link';
 import type { AgentMessage, HubMessage } from '@workbench-hub/shared/agent-protocol/messages';
 import { readAgentMessage, readHubMessage } from '@workbench-hub/shared/agent-protocol/reading';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { describe, expect, it } from 'vitest';
 import {
-  handIn,
-  LEASE_MS,
-  type RunningEngine,
-  SocketlessAgent,
-  startEngine,
-} from '../support/running-engine.js';
+  comeBack,
+  create,
+  engine,
+  engineForEachTest,
+  join,
+  restart,
+} from '../support/engine-for-each-test.js';
+import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { LEASE_MS } from '../support/running-engine.js';
 
-let engine: RunningEngine;
-beforeEach(async () => {
-  engine = await startEngine();
-});
-afterEach(() => engine.close());
-
-const create = () => handIn(engine);
+engineForEachTest();
 
 describe('an agent that is lost between the claim of a task and its first word of it', () => {
   it('is given the task anew when it comes back without it', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const id = await create();
     await agent.vanish(); // with the assignment still on its way
-    const again = await SocketlessAgent.join(engine, { nodeId: agent.nodeId });
+    const again = await comeBack(agent);
     expect(again.latest.ref).toMatchObject({ taskId: id, attempt: 2 });
   });
 
   it('has its lease, and no more, when it never comes back', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const id = await create();
     await agent.vanish();
-    const other = await SocketlessAgent.join(engine, { id: 'agent-2', instances: [{ id: 'sim-2' }] });
+    const other = await join({ id: 'agent-2', instances: [{ id: 'sim-2' }] });
     await engine.runtime.advance(LEASE_MS - 1);
     expect(other.assigned).toEqual([]);
     await engine.runtime.advance(1);
@@ -47,9 +43,9 @@ describe('an agent that is lost between the claim of a task and its first word o
       const id = await create();
       const instance = { id: 'sim-1', version: '9.1.0', revision: '4711', agentId: 'agent-1' };
       await engine.store.queue.claim([{ taskId: id, instance, startedAtMs: 1 }]);
-      engine = await engine.restart();
+      await restart();
       const other = how === 'never comes back' ? { id: 'agent-2', instances: [{ id: 'sim-2' }] } : {};
-      const agent = await SocketlessAgent.join(engine, other);
+      const agent = await join(other);
       if (how === 'never comes back') {
         await engine.runtime.advance(LEASE_MS - 1);
         expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING' });
@@ -65,7 +61,7 @@ describe('a cancel by force that races with the end', () => {
     'one of the two wins, and all agree (%d microtasks)',
     async (microtasks) => {
       for (const cancelFirst of [true, false]) {
-        const agent = await SocketlessAgent.join(engine);
+        const agent = await join();
         const id = await create();
         const { ref } = agent.latest;
         const cancel = () =>

@@ -1,15 +1,9 @@
 /** Clients that wait for the end of a task. */
 import { ANYBODY } from '@workbench-hub/hub/core/access';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { handIn, type RunningEngine, SocketlessAgent, startEngine } from '../support/running-engine.js';
+import { describe, expect, it } from 'vitest';
+import { create, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';
 
-let engine: RunningEngine;
-beforeEach(async () => {
-  engine = await startEngine();
-});
-afterEach(() => engine.close());
-
-const create = () => handIn(engine);
+engineForEachTest();
 
 /** Waits for a task; `status` is undefined as long as there is no answer. */
 function await_(id: string, timeoutMs: number, signal = new AbortController().signal) {
@@ -29,7 +23,7 @@ function await_(id: string, timeoutMs: number, signal = new AbortController().si
 
 describe('waiting for the end of a task', () => {
   it('ends with the task, for all who wait', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const id = await create();
     const all = [await_(id, 60_000), await_(id, 60_000)];
     await engine.runtime.advance(59_999);
@@ -43,7 +37,7 @@ describe('waiting for the end of a task', () => {
   it('ends when its time is over, with what the task is then', async () => {
     const id = await create();
     const waiting = await_(id, 5000);
-    await SocketlessAgent.join(engine);
+    await join();
     await engine.runtime.advance(4999);
     expect(waiting.status).toBeUndefined();
     await engine.runtime.advance(1);
@@ -64,7 +58,7 @@ describe('waiting for the end of a task', () => {
   });
 
   it('goes on while a task is given out again', async () => {
-    const agent = await SocketlessAgent.join(engine);
+    const agent = await join();
     const id = await create();
     const waiting = await_(id, 60_000);
     await agent.end(agent.latest.ref, 'INSTANCE_LOST');
@@ -74,7 +68,7 @@ describe('waiting for the end of a task', () => {
   });
 
   it.each([false, true])('ends with a cancel (by force: %s)', async (force) => {
-    if (force) await SocketlessAgent.join(engine);
+    if (force) await join();
     const id = await create();
     const waiting = await_(id, 60_000);
     await engine.runtime.settle();

@@ -14,6 +14,7 @@ import type {
 } from '@workbench-hub/shared/agent-protocol/messages';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { Classifier } from '@workbench-hub/shared/domain/classifier';
+import type { Job } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { instanceReportOf } from './fake-agent.js';
 import { HandDrivenRuntime } from './hand-driven-runtime.js';
@@ -109,14 +110,16 @@ async function startOn(
 export interface WorkToHandIn {
   readonly name?: string | null;
   readonly classifiers?: readonly Classifier[];
+  readonly job?: Job;
 }
 
-/** Hands in a second of simulated work, and waits until all that follows has come to rest. Gives the id of the task. */
+const SECOND_OF_WORK: Job = { type: 'SIMULATE_WORK', durationS: 1 };
+
+/** Hands in a second of simulated work, or this, and waits until all that follows has come to rest. Gives the id of the task. */
 export async function handIn(
   engine: RunningEngine,
-  { name = null, classifiers = [] }: WorkToHandIn = {},
+  { name = null, classifiers = [], job = SECOND_OF_WORK }: WorkToHandIn = {},
 ): Promise<string> {
-  const job = { type: 'SIMULATE_WORK', durationS: 1 } as const;
   const task = await engine.tasks.create({ name, creator: null, classifiers, timeLimitS: null, job });
   await engine.runtime.settle();
   return task.id;
