@@ -1,12 +1,11 @@
 import { requirementKey, requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import { fits, surplusLabels } from '@workbench-hub/shared/domain/matching';
 import { describe, expect, it } from 'vitest';
+import { comparePlaces, type IdleInstance, type IdleInstances, type InstanceKind } from './idle-instances.js';
 import {
   compareWaiting,
   countFitting,
-  type IdleInstance,
-  type IdleInstances,
-  type InstanceKind,
+  type MayGet,
   type Pairing,
   pair,
   suitableKinds,
@@ -34,7 +33,10 @@ function kindOf(version: string, labels: string[]): InstanceKind {
   return kind;
 }
 
-function idle(id: string, rest: Partial<IdleInstance> & { labels?: string[]; version?: string } = {}) {
+/** With how many instances of its agent work. */
+type Idle = IdleInstance & { readonly busyOnAgent: number };
+
+function idle(id: string, rest: Partial<Idle> & { labels?: string[]; version?: string } = {}): Idle {
   const { labels = [], version = '9.1.0', ...given } = rest;
   return {
     profile: { id, version, revision: '1', labels },
@@ -46,26 +48,32 @@ function idle(id: string, rest: Partial<IdleInstance> & { labels?: string[]; ver
   };
 }
 
-function byKind(instances: readonly IdleInstance[]): IdleInstances {
-  const idle = new Map<InstanceKind, { count: number; byAgent: Map<string, IdleInstance[]> }>();
-  for (const instance of [...instances].sort((a, b) => a.idleSinceMs - b.idleSinceMs)) {
-    const ofKind = idle.get(instance.kind) ?? { count: 0, byAgent: new Map<string, IdleInstance[]>() };
-    idle.set(instance.kind, ofKind);
-    ofKind.count++;
-    ofKind.byAgent.set(instance.agentId, [...(ofKind.byAgent.get(instance.agentId) ?? []), instance]);
-  }
-  return idle;
+function grouped<T, K>(items: readonly T[], keyOf: (item: T) => K): [K, T[]][] {
+  return [...new Set(items.map(keyOf))].map((key) => [key, items.filter((item) => keyOf(item) === key)]);
+}
+
+function byKind(instances: readonly Idle[]): IdleInstances {
+  const inOrder = [...instances].sort((a, b) => a.idleSinceMs - b.idleSinceMs);
+  return new Map(
+    grouped(inOrder, ({ kind }) => kind).map(([kind, ofKind]) => {
+      const agents = grouped(ofKind, ({ agentId }) => agentId).map(([agentId, ofAgent], number) => {
+        const [{ busyOnAgent: busy, idleSinceMs }] = ofAgent as [Idle, ...Idle[]];
+        return { agentId, busy, idleSinceMs, instances: ofAgent, number };
+      });
+      return [kind, { count: ofKind.length, agents: agents.sort(comparePlaces) }];
+    }),
+  );
 }
 
 /** Those of the same requirement are a group. */
-function pairTasks(tasks: readonly WaitingTask[], instances: readonly IdleInstance[]): Pairing[] {
+function pairTasks(tasks: readonly WaitingTask[], instances: readonly Idle[], mayGet?: MayGet): Pairing[] {
   const known = new Set(instances.map(({ kind }) => kind));
   const keys = [...new Set(tasks.map((waiting) => waiting.requirementKey))];
   const groups = keys.map((key) => ({
     suitable: suitableKinds(requirementOfKey(key), known),
     heads: tasks.filter((waiting) => waiting.requirementKey === key).sort(compareWaiting),
   }));
-  return pair(groups, byKind(instances));
+  return pair(groups, byKind(instances), mayGet);
 }
 
 const named = (pairings: readonly Pairing[]) =>
@@ -182,33 +190,45 @@ describe('whatever waits and whatever is idle', () => {
         }),
       }),
     );
-    const instances = Array.from({ length: below(6) }, (_, at) =>
-      idle(`i${at}`, {
+    const busyOf = Array.from({ length: 4 }, () => below(3));
+    const instances = Array.from({ length: below(8) }, (_, at) => {
+      const agent = below(4);
+      return idle(`i${at}`, {
         version: ['9.1', '8.4', '7'][below(3)] ?? '7',
         labels: someLabels(below),
-        agentId: `agent-${below(2)}`,
-        busyOnAgent: 0,
+        agentId: `agent-${agent}`,
+        busyOnAgent: busyOf[agent] ?? 0,
         idleSinceMs: below(4),
-      }),
+      });
+    });
+    // In every second situation, some agents may not get some tasks.
+    const heldBack = new Set(
+      Array.from({ length: seed % 2 === 0 ? 6 : 0 }, () => `t${below(7)} agent-${below(4)}`),
     );
-    return { tasks, instances };
+    const mayGet: MayGet = (taskId, agentId) => !heldBack.has(`${taskId} ${agentId}`);
+    return { tasks, instances, mayGet };
   }
 
   const fitting = ({ requirementKey: key }: WaitingTask, { profile }: IdleInstance) =>
     fits(requirementOfKey(key), profile);
 
-  it('no task is passed over by an instance that fits it, and none gets more surplus labels than it had to', () => {
+  it('each task, best first, gets the best instance that is left, and none goes without when one fits', () => {
     let paired = 0;
     let unpaired = 0;
     for (let seed = 1; seed <= 2000; seed++) {
-      const { tasks, instances } = situation(seed);
-      const pairings = pairTasks(tasks, instances);
+      const { tasks, instances, mayGet } = situation(seed);
+      const pairings = pairTasks(tasks, instances, mayGet);
       expect(new Set(pairings.map(({ instance }) => instance)).size, `seed ${seed}`).toBe(pairings.length);
 
-      const free = new Set<IdleInstance>(instances);
+      const free = new Set<Idle>(instances);
+      const given = new Map<string, number>();
       for (const waiting of [...tasks].sort(compareWaiting)) {
-        const candidates = [...free].filter((instance) => fitting(waiting, instance));
-        const got = pairings.find(({ task: { taskId } }) => taskId === waiting.taskId)?.instance;
+        const candidates = [...free].filter(
+          (instance) => fitting(waiting, instance) && mayGet(waiting.taskId, instance.agentId),
+        );
+        const got = pairings.find(({ task: { taskId } }) => taskId === waiting.taskId)?.instance as
+          | Idle
+          | undefined;
         if (got === undefined) {
           expect(candidates, `seed ${seed}, ${waiting.taskId}`).toEqual([]);
           unpaired++;
@@ -216,9 +236,16 @@ describe('whatever waits and whatever is idle', () => {
         }
         paired++;
         expect(candidates, `seed ${seed}`).toContain(got);
-        const surplus = (instance: IdleInstance) =>
-          surplusLabels(requirementOfKey(waiting.requirementKey), instance.profile);
-        expect(surplus(got), `seed ${seed}`).toBe(Math.min(...candidates.map(surplus)));
+        const place = (instance: Idle) => [
+          surplusLabels(requirementOfKey(waiting.requirementKey), instance.profile),
+          instance.busyOnAgent + (given.get(instance.agentId) ?? 0),
+          instance.idleSinceMs,
+        ];
+        const best = candidates.map(place).sort(([a1 = 0, a2 = 0, a3 = 0], [b1 = 0, b2 = 0, b3 = 0]) => {
+          return a1 - b1 || a2 - b2 || a3 - b3;
+        });
+        expect(place(got), `seed ${seed}`).toEqual(best[0]);
+        given.set(got.agentId, (given.get(got.agentId) ?? 0) + 1);
         free.delete(got);
       }
     }

@@ -21,7 +21,6 @@ function givenBackAmong(agentIds: readonly string[], instancesOfAgent = 1) {
       profile,
       kind,
       agentId,
-      busyOnAgent: 0,
       idleSinceMs: 0,
       availability: 'NONE' as const,
     };

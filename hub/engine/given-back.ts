@@ -4,7 +4,8 @@
 import { type Requirement, requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { GiveBack } from '../core/explain.js';
-import { type InstanceKind, suitableKinds } from '../core/rank.js';
+import type { InstanceKind } from '../core/idle-instances.js';
+import { suitableKinds } from '../core/rank.js';
 import type { Task } from '../core/task.js';
 import type { Instances } from './instances.js';
 

@@ -1,26 +1,29 @@
 /** Which instances are found by kind and agent, and in which order. */
 import { describe, expect, it } from 'vitest';
+import { comparePlaces } from '../core/idle-instances.js';
 import { type IndexedInstance, InstanceIndex } from './instance-index.js';
 
 function indexed() {
   const index = new InstanceIndex();
   const instance = (id: string, agentId = 'a', idleSinceMs = 0, version = '1'): IndexedInstance => {
     const profile = { id, version, revision: '', labels: ['gears'] };
-    return { profile, kind: index.add(profile), agentId, busyOnAgent: 0, idleSinceMs, availability: 'NONE' };
+    return { profile, kind: index.add(profile), agentId, idleSinceMs, availability: 'NONE' };
   };
   const idle = (...instances: IndexedInstance[]) => {
     for (const each of instances) index.setAvailability(each, 'IDLE');
   };
   /** What is idle of each kind, by agent. */
   const found = () =>
-    [...index.idle].map(([{ version }, { count, byAgent }]) => ({
+    [...index.idle].map(([{ version }, { count, agents }]) => ({
       version,
       count,
       byAgent: Object.fromEntries(
-        [...byAgent].map(([agentId, ofAgent]) => [agentId, ofAgent.map(({ profile }) => profile.id)]),
+        agents.map(({ agentId, instances }) => [agentId, instances.map(({ profile }) => profile.id)]),
       ),
     }));
-  return { index, instance, idle, found };
+  /** The agents in the order in which they should get tasks. */
+  const order = () => [...index.idle.values()].flatMap(({ agents }) => agents.map(({ agentId }) => agentId));
+  return { index, instance, idle, found, order };
 }
 
 describe('idle instances are found', () => {
@@ -58,6 +61,59 @@ describe('idle instances are found', () => {
     expect(found()).toEqual([{ version: '1', count: 1, byAgent: { b: ['i3'] } }]);
     index.setAvailability(elsewhere, 'UP');
     expect(found()).toEqual([]);
+  });
+});
+
+describe('of the agents, first comes', () => {
+  it('the one of which the fewest instances work, of whatever kind', () => {
+    const { index, instance, idle, order } = indexed();
+    idle(instance('a1', 'a', 1), instance('b1', 'b', 2), instance('c1', 'c', 3));
+    expect(order()).toEqual(['a', 'b', 'c']);
+    index.changeBusy('a', 2);
+    index.changeBusy('b', 1);
+    expect(order()).toEqual(['c', 'b', 'a']);
+    index.changeBusy('a', -2);
+    expect(order()).toEqual(['a', 'c', 'b']);
+  });
+
+  it('also when it worked before any of its instances was idle', () => {
+    const { index, instance, idle, order } = indexed();
+    index.changeBusy('a', 1);
+    idle(instance('a1', 'a', 1), instance('b1', 'b', 2));
+    expect(order()).toEqual(['b', 'a']);
+  });
+
+  it('then the one with the instance that is idle for longest', () => {
+    const { index, instance, idle, order } = indexed();
+    const longest = instance('a1', 'a', 1);
+    idle(instance('c1', 'c', 3), instance('b1', 'b', 2), instance('a2', 'a', 4), longest);
+    expect(order()).toEqual(['a', 'b', 'c']);
+    index.setAvailability(longest, 'UP');
+    expect(order()).toEqual(['b', 'c', 'a']);
+  });
+
+  it('the right one after any changes, as if they were put in order anew', () => {
+    const { index, instance } = indexed();
+    const all = Array.from({ length: 40 }, (_, at) => instance(`i${at}`, `agent ${at % 13}`));
+    const busy = new Map<string, number>();
+    for (let step = 0; step < 400; step++) {
+      const one = all[(step * 17) % 40] as IndexedInstance & { idleSinceMs: number };
+      const { agentId } = one;
+      const isIdle = one.availability === 'IDLE';
+      if (!isIdle) one.idleSinceMs = (step * 7919) % 101;
+      const change = isIdle ? 1 : (busy.get(agentId) ?? 0) > 0 ? -1 : 0;
+      busy.set(agentId, (busy.get(agentId) ?? 0) + change);
+      if (change !== 0) index.changeBusy(agentId, change);
+      index.setAvailability(one, isIdle ? 'UP' : 'IDLE');
+      for (const { count, agents } of index.idle.values()) {
+        expect(agents).toEqual([...agents].sort(comparePlaces));
+        expect(agents.flatMap(({ instances }) => instances)).toHaveLength(count);
+        for (const ofAgent of agents) {
+          expect(ofAgent.busy).toBe(busy.get(ofAgent.agentId) ?? 0);
+          expect(ofAgent.idleSinceMs).toBe(ofAgent.instances[0]?.idleSinceMs);
+        }
+      }
+    }
   });
 });
 

@@ -17,9 +17,9 @@ function joined(...reports: InstanceReport[]) {
   instances.ready('a');
   const idle = () =>
     [...instances.idle.values()].flatMap((ofKind) =>
-      [...ofKind.byAgent.values()]
-        .flat()
-        .map(({ profile, busyOnAgent }) => `${profile.id} beside ${busyOnAgent}`),
+      ofKind.agents.flatMap(({ instances: ofAgent, busy }) =>
+        ofAgent.map(({ profile }) => `${profile.id} beside ${busy}`),
+      ),
     );
   return { instances, join, idle };
 }

@@ -6,8 +6,8 @@ import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task'
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { AGENT_LIFE, type AgentState, type AgentStep } from '../core/agent-life.js';
+import type { IdleInstances, InstanceKind } from '../core/idle-instances.js';
 import type { AgentRecord } from '../core/ports/agent-store.js';
-import type { IdleInstances, InstanceKind } from '../core/rank.js';
 import { type Availability, type IndexedInstance, InstanceIndex } from './instance-index.js';
 
 /** An instance as the interface shows it. */
@@ -52,8 +52,6 @@ interface Agent {
   seenAtMs: number;
   clockOffsetMs: number | null;
   instances: Map<string, Instance>;
-  /** How many of them have an attempt. */
-  busy: number;
 }
 
 /** An age comes later than it was true by as long as the message took. An instance that an agent brings back with nearly
@@ -98,7 +96,6 @@ export class Instances {
         address: null,
         state: targetOf(AGENT_LIFE.remember),
         instances: new Map(),
-        busy: 0,
       };
       this.#agents.set(agent.id, agent);
       for (const profile of record.instances) this.#add(agent, profile, 'UNKNOWN', null);
@@ -136,7 +133,6 @@ export class Instances {
       seenAtMs: this.#clock.nowMs(),
       clockOffsetMs,
       instances: new Map(),
-      busy: 0,
     };
     this.#agents.set(id, agent);
     for (const report of reports) {
@@ -274,9 +270,6 @@ export class Instances {
       kind: this.#index.add(profile),
       agent,
       agentId: agent.id,
-      get busyOnAgent() {
-        return agent.busy;
-      },
       status,
       startedAtMs,
       attempt: null,
@@ -311,7 +304,8 @@ export class Instances {
 
   /** The instance works on this from now on. */
   #work(instance: Instance, attempt: AttemptRef | null): void {
-    instance.agent.busy += Number(attempt !== null) - Number(instance.attempt !== null);
+    const change = Number(attempt !== null) - Number(instance.attempt !== null);
+    if (change !== 0) this.#index.changeBusy(instance.agentId, change);
     instance.attempt = attempt;
     this.#note(instance);
   }

@@ -24,7 +24,7 @@ function schedulerOver({ known = true, idle = 1, waits = [] as WaitingTask[] } =
   const stored = [...waits];
   const profile = { id: 'sim-1', version: '1', revision: '', labels: [] };
   const instances = { kindsVersion: 1, kinds: known ? [profile] : [] };
-  const instance = { profile, kind: profile, agentId: 'a', busyOnAgent: 0, idleSinceMs: 0 };
+  const instance = { profile, kind: profile, agentId: 'a', idleSinceMs: 0 };
   const queue: Partial<TaskQueue> = {
     waitingGroups: async () => [...new Set(stored.map((task) => task.requirementKey))],
     heads: async (groups) => {
@@ -59,8 +59,9 @@ function schedulerOver({ known = true, idle = 1, waits = [] as WaitingTask[] } =
         return instances.kinds;
       },
       get idle() {
-        const ofAgent = Array.from({ length: setup.idle }, () => ({ ...instance }));
-        const ofKind = { count: setup.idle, byAgent: new Map([['a', ofAgent]]) };
+        const instances = Array.from({ length: setup.idle }, () => ({ ...instance }));
+        const ofAgent = { agentId: 'a', busy: 0, idleSinceMs: 0, number: 1, instances };
+        const ofKind = { count: setup.idle, agents: [ofAgent] };
         return new Map(setup.idle > 0 ? [[profile, ofKind]] : []);
       },
       occupy: () => true,

@@ -7,16 +7,9 @@
 import { type Requirement, requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { IdleInstances, SuitableKinds } from '../core/idle-instances.js';
 import type { ClaimedTask, TaskQueue } from '../core/ports/task-store.js';
-import {
-  countFitting,
-  type IdleInstances,
-  type Pairing,
-  pair,
-  type SuitableKinds,
-  suitableKinds,
-  type WaitingTask,
-} from '../core/rank.js';
+import { countFitting, type Pairing, pair, suitableKinds, type WaitingTask } from '../core/rank.js';
 import type { GivenBack } from './given-back.js';
 import { Heads } from './heads.js';
 import type { Instances } from './instances.js';
