@@ -7,7 +7,7 @@ const test = '[.]test[.]ts$';
 // npm may install a package below a workspace (hub/node_modules/x) when two versions are wanted.
 const ours = '^(?!.*node_modules/)(?:shared|hub|agent|packages|test|deploy)/';
 // Every folder of hub and agent that is none of these is an adapter, also one that is added tomorrow.
-const adapter = '^(hub|agent)/(?!(?:core|engine|commands|bin|dist)/)([^/]+)/';
+const adapter = '^(hub|agent)/(?!(?:core|engine|commands|bin|dist|fixtures)/)([^/]+)/';
 
 /** A rule about one npm package that only some files may import. */
 function onlyIn(name, packages, places, comment) {
@@ -100,8 +100,8 @@ module.exports = {
       name: 'not-to-test',
       comment: 'Tests know the product; the product does not know its tests.',
       severity: 'error',
-      from: { pathNot: '^test/' },
-      to: { path: '^test/' },
+      from: { pathNot: ['^test/', '/fixtures/', test] },
+      to: { path: ['^test/', '/fixtures/'] },
     },
 
     // ---- within shared
