@@ -100,8 +100,15 @@ module.exports = {
       name: 'not-to-test',
       comment: 'Tests know the product; the product does not know its tests.',
       severity: 'error',
+      from: { pathNot: '^test/' },
+      to: { path: '^test/' },
+    },
+    {
+      name: 'not-to-fixtures',
+      comment: 'A fixture is a part of the tests beside it, and free to import what they may.',
+      severity: 'error',
       from: { pathNot: ['^test/', '/fixtures/', test] },
-      to: { path: ['^test/', '/fixtures/'] },
+      to: { path: '/fixtures/' },
     },
 
     // ---- within shared
