@@ -1,9 +1,13 @@
 /**
  * Ends a script's processes when the runner itself is killed and so cannot: a script is in a process group of its
- * own, where a signal to the runner's group does not reach it. The guard is a shell that reads, over a pipe, which
- * script runs; the pipe's end tells it that the runner is gone.
+ * own, where a signal to the runner's group does not reach it. The guard is a shell that waits for the end of a pipe,
+ * which tells it that the runner is gone, and then reads in a file which script runs. So it sleeps while scripts come
+ * and go. The file has no name: it goes with who holds it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 export interface GroupGuard {
   /** From now on the group of this leader ends with the runner; `undefined`: none does. */
@@ -11,10 +15,13 @@ export interface GroupGuard {
   close(): void;
 }
 
-// The last line read counts. Fields after the name in /proc/<pid>/stat: state, parent, group, session.
+/** The line of the file, as long as any id of a process. */
+const LINE_LENGTH = 20;
+
+// Fields after the name in /proc/<pid>/stat: state, parent, group, session.
 const GUARD_SCRIPT = `
-leader=
-while read -r line; do leader=$line; done
+read -r line
+read -r leader <&3
 [ -n "$leader" ] || exit 0
 kill -KILL "-$leader"
 for stat in /proc/[0-9]*/stat; do
@@ -27,35 +34,59 @@ done
 /** A guard; on Windows one that does nothing, for there a process tree is not followed beyond its root's end. */
 export function groupGuard(): GroupGuard {
   if (process.platform === 'win32') return { watch: () => undefined, close: () => undefined };
-  let guard: ChildProcess | undefined;
+  let guard: Guard | undefined;
 
-  const start = (): ChildProcess => {
+  const lose = (lost: Guard, error?: unknown) => {
+    if (guard !== lost) return;
+    end();
+    console.error(`the guard of script processes ended${error instanceof Error ? `: ${error.message}` : ''}`);
+  };
+  const end = () => {
+    if (!guard) return;
+    const { child, file } = guard;
+    guard = undefined;
+    closeSync(file);
+    child.stdin?.end();
+  };
+  const start = (): Guard => {
+    const file = namelessFile();
     // Its own group, so that what ends the runner's does not end the guard; no stream of the runner's held open.
     const child = spawn('/bin/sh', ['-c', GUARD_SCRIPT], {
       detached: true,
-      stdio: ['pipe', 'ignore', 'ignore'],
+      stdio: ['pipe', 'ignore', 'ignore', file],
     });
-    const lost = (error?: Error) => {
-      if (guard !== child) return;
-      guard = undefined;
-      console.error(`the guard of script processes ended${error ? `: ${error.message}` : ''}`);
-    };
-    child.once('error', lost);
-    child.once('exit', () => lost());
-    child.stdin?.on('error', lost);
+    const started: Guard = { child, file };
+    child.once('error', (error) => lose(started, error));
+    child.once('exit', () => lose(started));
+    child.stdin?.on('error', (error) => lose(started, error));
     child.unref();
-    return child;
+    return started;
   };
 
   return {
     watch(leaderPid) {
-      guard ??= start();
-      guard.stdin?.write(`${leaderPid ?? ''}\n`);
+      try {
+        if (leaderPid !== undefined) guard ??= start();
+        if (guard) writeSync(guard.file, `${leaderPid ?? ''}\n`.padStart(LINE_LENGTH), 0);
+      } catch (error) {
+        if (guard) lose(guard, error);
+        else console.error('a script has no guard that ends it if this process is killed:', error);
+      }
     },
-    close() {
-      const child = guard;
-      guard = undefined;
-      child?.stdin?.end();
-    },
+    close: end,
   };
+}
+
+interface Guard {
+  readonly child: ChildProcess;
+  readonly file: number;
+}
+
+function namelessFile(): number {
+  const folder = mkdtempSync(join(tmpdir(), 'workbench-runner-'));
+  try {
+    return openSync(join(folder, 'leader'), 'wx+', 0o600);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }

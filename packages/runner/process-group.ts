@@ -9,7 +9,12 @@
  */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { allPids, pidsSince } from '@workbench-hub/shared/instance-protocol/process-ids';
+import {
+  allPids,
+  newestPid,
+  pidsBetween,
+  pidsSince,
+} from '@workbench-hub/shared/instance-protocol/process-ids';
 
 /** The options of `spawn` with which a child leads its own group. */
 export const GROUP_SPAWN_OPTIONS = { detached: process.platform !== 'win32', windowsHide: true } as const;
@@ -25,6 +30,7 @@ export async function askGroupToEnd(leaderPid: number): Promise<void> {
  *  moment ago all members have later ids, so that no other process need be looked at. */
 export async function killGroup(leaderPid: number, { isYoung = false } = {}): Promise<void> {
   if (process.platform === 'win32') return killTreeOnWindows(leaderPid);
+  if (isYoung && process.platform === 'linux' && isOver(leaderPid)) return;
   signal(-leaderPid, 'SIGKILL');
   if (process.platform !== 'linux') return;
   // A process may start another while the list is read; what is killed starts none, so the rounds come to an end.
@@ -32,6 +38,19 @@ export async function killGroup(leaderPid: number, { isYoung = false } = {}): Pr
     for (const pid of members) signal(pid, 'SIGKILL');
     members = sessionMembers(leaderPid, isYoung).filter((pid) => !members.includes(pid));
   }
+}
+
+/** Whether nothing is left of a young session, and so of its groups. A member that starts another and ends in this moment
+ *  leads to that one, for ids are given in order. */
+function isOver(sessionId: number): boolean {
+  let after = sessionId;
+  for (let newest = newestPid(); newest !== after; newest = newestPid()) {
+    // Ids began again: which of them came first cannot be told.
+    if (newest < after) return false;
+    if (pidsBetween(after, newest).some((pid) => isMember(pid, sessionId))) return false;
+    after = newest;
+  }
+  return true;
 }
 
 /** The living processes of a session; zombies are dead already. */

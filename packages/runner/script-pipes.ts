@@ -5,7 +5,7 @@
  * name, so that there a pipe serves one script after the other: a process less for each of them.
  */
 import { execFile } from 'node:child_process';
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -16,17 +16,12 @@ import { promisify } from 'node:util';
 const READING = constants.O_RDONLY | constants.O_NONBLOCK;
 const IS_REOPENED = process.platform === 'linux';
 
-export interface ScriptPipe {
-  readonly readable: Readable;
-  /** To be given to the script, and closed here once it has it. */
-  readonly writeFd: number;
-  /** To be called when nothing is read from it any more. */
-  release(): void;
-}
+/** What is read at once, for all pipes: as much as one holds. */
+const piece = Buffer.allocUnsafeSlow(64 * 1024);
 
 /** The pipes of the scripts that run one after the other. */
 export class ScriptPipes {
-  /** A reading end of each that waits for its next script, which keeps it in being. */
+  /** Those that wait for their next script. */
   readonly #waiting: number[] = [];
 
   /** As many as are asked for; undefined where there are none to be had: `spawn` then makes its own. */
@@ -53,25 +48,67 @@ export class ScriptPipes {
 
   #open(path: string): ScriptPipe {
     // Opening one end waits for the other, unless it is the reading end and does not block.
-    const readFd = openSync(path, READING);
-    if (IS_REOPENED) return this.#reopen(readFd);
-    return { readable: read(readFd), writeFd: openSync(path, constants.O_WRONLY), release: () => undefined };
+    const fd = openSync(path, READING);
+    if (IS_REOPENED) return this.#reopen(fd);
+    return new ScriptPipe(fd, openSync(path, constants.O_WRONLY), closeSync);
   }
 
   #reopen(fd: number): ScriptPipe {
-    const path = `/proc/self/fd/${fd}`;
-    // The writing end first: where nobody writes, there is nothing but the end to be read.
-    const writeFd = openSync(path, constants.O_WRONLY);
-    const readable = read(openSync(path, READING));
-    const release = () => {
-      // Only its end shows that nobody holds it for writing, who would print into the next script's output.
-      if (readable.readableEnded) this.#waiting.push(fd);
-      else closeSync(fd);
-    };
-    return { readable, writeFd, release };
+    const writeFd = openSync(nameOf(fd), constants.O_WRONLY);
+    return new ScriptPipe(fd, writeFd, (ended) => this.#waiting.push(ended));
   }
 }
 
-function read(fd: number): Readable {
-  return new Socket({ fd, readable: true, writable: false });
+export class ScriptPipe {
+  /** To be given to the script, and closed here once it has it. */
+  readonly writeFd: number;
+  readonly #fd: number;
+  readonly #onEnded: (fd: number) => void;
+  #isEnded = false;
+  #readable: Readable | undefined;
+
+  /** `onEnded` gets `fd` when the pipe is released, if nobody can print into it any more. */
+  constructor(fd: number, writeFd: number, onEnded: (fd: number) => void) {
+    this.#fd = fd;
+    this.writeFd = writeFd;
+    this.#onEnded = onEnded;
+  }
+
+  /** What lies in the pipe, to be used at once; undefined when nothing does. */
+  readNow(): Buffer | undefined {
+    try {
+      const length = readSync(this.#fd, piece);
+      if (length > 0) return piece.subarray(0, length);
+      // Only this shows that nobody holds it for writing.
+      this.#isEnded = true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+    }
+    return undefined;
+  }
+
+  /** Whether {@link readNow} has come to the end. */
+  get isEnded(): boolean {
+    return this.#isEnded;
+  }
+
+  /** What comes out of it from now on. */
+  stream(): Readable {
+    // A socket closes what it is made of.
+    const fd = IS_REOPENED ? openSync(nameOf(this.#fd), READING) : this.#fd;
+    this.#readable = new Socket({ fd, readable: true, writable: false });
+    return this.#readable;
+  }
+
+  /** To be called when nothing is read from it any more. */
+  release(): void {
+    if (this.#readable && !IS_REOPENED) this.#readable.destroy();
+    // Who still holds it for writing would print into the next script's output.
+    else if (this.#isEnded || this.#readable?.readableEnded) this.#onEnded(this.#fd);
+    else closeSync(this.#fd);
+  }
+}
+
+function nameOf(fd: number): string {
+  return `/proc/self/fd/${fd}`;
 }

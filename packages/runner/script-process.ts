@@ -5,12 +5,15 @@ import { StringDecoder } from 'node:string_decoder';
 import type { JobContext } from '@workbench-hub/shared/instance-protocol/program';
 import type { GroupGuard } from './group-guard.js';
 import { askGroupToEnd, GROUP_SPAWN_OPTIONS, killGroup } from './process-group.js';
-import type { ScriptPipe, ScriptPipes } from './script-pipes.js';
+import { ScriptPipe, type ScriptPipes } from './script-pipes.js';
 
 /** How long a canceled script may take to end by itself after SIGTERM. */
 const GRACE_MS = 2_000;
 /** How long a stream may stay silent, once its script has ended, before it is given up: somebody else holds it. */
 const DRAIN_SILENCE_MS = 500;
+
+/** Of a script that is over so soon, what it printed lies in its pipes: they need not be watched. */
+const MOMENT_MS = 20;
 
 /** In so short a time the system does not give as many ids to processes as there are. */
 const IDS_LAST_MS = 10_000;
@@ -45,7 +48,7 @@ export async function runScriptProcess(
   const startedAtMs = performance.now();
   const opened = await pipes.open(2);
   const child = startChild(run, opened);
-  const [stdout, stderr] = opened ? opened.map(({ readable }) => readable) : [child.stdout, child.stderr];
+  const [stdout, stderr] = opened ?? [child.stdout, child.stderr];
   if (!stdout || !stderr) throw new Error('a script was started without its output');
   const exited = new Promise<ScriptEnd>((resolve, reject) => {
     child.once('error', reject);
@@ -71,16 +74,30 @@ export async function runScriptProcess(
     relay(stdout, (text) => output('stdout', text)),
     relay(stderr, (text) => output('stderr', text)),
   ];
+  let fault: unknown;
+  const watch = () => {
+    try {
+      for (const each of relays) each.watch();
+    } catch (error) {
+      // Nobody would read what it prints.
+      fault = error;
+      void killGroup(pid).catch(notEnded);
+    }
+  };
+  const watching = setTimeout(watch, opened ? MOMENT_MS : 0);
   try {
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
     const end = await exited;
+    clearTimeout(watching);
     await killGroup(pid, { isYoung: performance.now() - startedAtMs < IDS_LAST_MS });
+    if (fault !== undefined) throw fault;
     await Promise.all(relays.map((each) => each.drain()));
     return end;
   } finally {
     isOver = true;
     signal.removeEventListener('abort', onAbort);
+    clearTimeout(watching);
     clearTimeout(grace);
     guard.watch(undefined);
     for (const pipe of opened ?? []) pipe.release();
@@ -111,22 +128,56 @@ function startChild(
 /** Of a script that did not start. */
 function giveUp(pipes: ScriptPipe[] | undefined): void {
   for (const pipe of pipes ?? []) {
-    pipe.readable.destroy();
+    pipe.readNow();
     pipe.release();
   }
 }
 
 interface Relay {
+  /** From now on hands on what is printed as it comes. */
+  watch(): void;
   /** Resolves when everything that was printed is handed on; rejects with the error of `send`. */
   drain(): Promise<void>;
 }
 
-/**
- * Hands on a stream as text, piece by piece as the system gives it (at most 64 KiB), with characters whole. The next
- * piece is read when the last was taken: a script that prints faster than its log is written waits.
- */
-function relay(stream: Readable, send: (text: string) => Promise<void>): Relay {
+/** Hands on what comes out of a pipe as text, piece by piece as the system gives it (at most 64 KiB), with characters
+ *  whole. */
+function relay(source: ScriptPipe | Readable, send: (text: string) => Promise<void>): Relay {
   const decoder = new StringDecoder('utf8');
+  let watched: WatchedStream | undefined;
+  const watch = () => {
+    watched ??= watchStream(source instanceof ScriptPipe ? source.stream() : source, decoder, send);
+    return watched;
+  };
+
+  return {
+    watch,
+    async drain() {
+      if (watched === undefined && source instanceof ScriptPipe) {
+        // A second time for the end of it; when somebody still holds it there is none.
+        for (let reads = 0; reads < 2 && !source.isEnded; reads++) {
+          const piece = source.readNow();
+          const text = piece ? decoder.write(piece) : source.isEnded ? decoder.end() : '';
+          if (text !== '') await send(text);
+        }
+        if (source.isEnded) return;
+      }
+      await watch().drained();
+    },
+  };
+}
+
+interface WatchedStream {
+  /** Resolves when the stream has ended, or is given up because somebody else holds it. */
+  drained(): Promise<void>;
+}
+
+/** The next piece is read when the last was taken: a script that prints faster than its log is written waits. */
+function watchStream(
+  stream: Readable,
+  decoder: StringDecoder,
+  send: (text: string) => Promise<void>,
+): WatchedStream {
   let pieces = 0;
   let sending = false;
   stream.on('data', (chunk: Buffer) => {
@@ -149,11 +200,11 @@ function relay(stream: Readable, send: (text: string) => Promise<void>): Relay {
       else send(rest).then(resolve, reject);
     });
   });
-  // It is awaited in drain(), perhaps much later.
+  // It is awaited in drained(), perhaps much later.
   ended.catch(() => undefined);
 
   return {
-    async drain() {
+    async drained() {
       let seen = pieces;
       const watching = setInterval(() => {
         if (seen === pieces && !sending) stream.destroy();
