@@ -1,58 +1,25 @@
-/** The real `workbench-runner`, spoken to over its standard input and output. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, open, readdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+/** What scripts are given, how they are run, and what becomes of what they print. */
 import { RPC_ERROR } from '@workbench-hub/shared/instance-protocol/messages';
+import { describe, expect, it } from 'vitest';
 import {
-  type JobFolder,
-  type JobOfTest,
-  layOutJob,
-  type ProgramUnderTest,
-  startProgram,
-} from '@workbench-hub/shared/instance-protocol/program-under-test';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+  cleanUpAfterEachTest,
+  layOut,
+  oneRunnerForAll,
+  printedBy,
+  runner,
+  start,
+  startBy,
+} from './fixtures/runner-under-test.js';
 
-const RUNNER = fileURLToPath(new URL('bin/workbench-runner.js', import.meta.url));
-const folders: JobFolder[] = [];
-const programs: ProgramUnderTest[] = [];
-
-async function start(...args: string[]): Promise<ProgramUnderTest> {
-  const program = await startProgram([process.execPath, RUNNER, ...args]);
-  programs.push(program);
-  return program;
-}
-
-async function layOut(job: JobOfTest): Promise<JobFolder> {
-  const folder = await layOutJob(job);
-  folders.push(folder);
-  return folder;
-}
-
-async function isAlive(pid: number): Promise<boolean> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
-  return stat !== undefined && !/\) Z /.test(stat);
-}
-
-async function gone(pid: number): Promise<void> {
-  while (await isAlive(pid)) await new Promise(setImmediate);
-}
-
-afterEach(async () => {
-  for (const program of programs.splice(0)) await program.signal('SIGKILL');
-  for (const folder of folders.splice(0)) await folder.remove();
-});
+cleanUpAfterEachTest();
 
 it.skipIf(process.platform === 'win32')(
   'runs scripts also where nothing can be put into the folder for temporary files',
   async () => {
-    const runner = await startProgram(['env', 'TMPDIR=/not/there', process.execPath, RUNNER]);
-    programs.push(runner);
+    const here = await startBy(['env', 'TMPDIR=/not/there']);
     const folder = await layOut({ scripts: ['#!/bin/sh\necho out; echo err >&2; echo done > done.txt'] });
-    expect(await runner.host.executeBatchJob(folder.params)).toEqual({ status: 'OK' });
-    expect(runner.outputs.map(({ stream, text }) => [stream, text]).sort()).toEqual([
+    expect(await here.host.executeBatchJob(folder.params)).toEqual({ status: 'OK' });
+    expect(here.outputs.map(({ stream, text }) => [stream, text]).sort()).toEqual([
       ['stderr', 'err\n'],
       ['stdout', 'out\n'],
     ]);
@@ -61,19 +28,7 @@ it.skipIf(process.platform === 'win32')(
 );
 
 describe('workbench-runner --interpreter node', () => {
-  // One runner for all of them: what a job leaves behind would show in the next.
-  let runner: ProgramUnderTest;
-  beforeAll(async () => {
-    runner = await startProgram([process.execPath, RUNNER]);
-  });
-  afterAll(async () => {
-    expect(await runner.shutdown()).toBe(0);
-  });
-  const printedBy = (folder: JobFolder) =>
-    runner.outputs
-      .filter(({ taskId, stream }) => taskId === folder.params.taskId && stream === 'stdout')
-      .map(({ text }) => text)
-      .join('');
+  oneRunnerForAll();
 
   it('runs scripts in order, in the working directory, and leaves nothing of its own there', async () => {
     const folder = await layOut({
@@ -234,77 +189,6 @@ describe('workbench-runner --interpreter node', () => {
     expect(printedBy(folder)).toBe(`*\r\n*\n${folder.path('.workbench-script-3')}\n`);
   });
 
-  it('ends what a script left running in the background', async () => {
-    const folder = await layOut({
-      // With job control (-m) a shell puts what it starts into a process group of its own.
-      scripts: [
-        '#!/bin/sh\nsleep 1000 & echo $! > plain.pid',
-        '#!/bin/sh\nset -m; sleep 1000 & echo $! > own.pid',
-      ],
-    });
-    expect(await runner.host.executeBatchJob(folder.params)).toEqual({ status: 'OK' });
-    await gone(Number(await folder.read('plain.pid')));
-    await gone(Number(await folder.read('own.pid')));
-  });
-
-  it('does not wait for a daemon that keeps the output open', async () => {
-    const folder = await layOut({
-      scripts: ['#!/bin/sh\nsetsid sleep 1000 & echo $! > daemon.pid; echo done'],
-    });
-    expect(await runner.host.executeBatchJob(folder.params)).toEqual({ status: 'OK' });
-    expect(printedBy(folder)).toBe('done\n');
-    process.kill(Number(await folder.read('daemon.pid')), 'SIGKILL');
-  });
-
-  it('keeps what a daemon prints late out of the next job', async () => {
-    const first = await layOut({
-      scripts: [
-        `#!/bin/sh
-trap '' PIPE
-setsid sh -c 'touch up; until [ -e next ]; do sleep 0.01; done; echo late; echo late >&2; touch printed' &
-until [ -e up ]; do sleep 0.01; done; echo first`,
-      ],
-    });
-    expect(await runner.host.executeBatchJob(first.params)).toEqual({ status: 'OK' });
-    const second = await layOut({
-      environment: { FIRST: first.params.workingDirectory },
-      scripts: [
-        '#!/bin/sh\ntouch "$FIRST/next"; until [ -e "$FIRST/printed" ]; do sleep 0.01; done; echo second',
-      ],
-    });
-    expect(await runner.host.executeBatchJob(second.params)).toEqual({ status: 'OK' });
-    expect(printedBy(first)).toBe('first\n');
-    expect(printedBy(second)).toBe('second\n');
-    expect(runner.printed('stderr')).not.toContain('late');
-  });
-
-  it('cancels a script, with what it started, and runs the next job', async () => {
-    const folder = await layOut({
-      scripts: ['#!/bin/sh\nsleep 1000 & echo $$ $! > pids; echo ready; wait', 'println("never")'],
-    });
-    const running = runner.host.executeBatchJob(folder.params);
-    await runner.prints('ready');
-    await runner.host.cancel(folder.params.taskId);
-    await expect(running).rejects.toMatchObject({ code: RPC_ERROR.CANCELED });
-    for (const pid of (await folder.read('pids')).split(' ')) await gone(Number(pid));
-    expect(await folder.names()).toEqual(['pids']);
-    const next = await layOut({ scripts: ['println("next")'] });
-    expect(await runner.host.executeBatchJob(next.params)).toEqual({ status: 'OK' });
-  });
-
-  it('kills a canceled script that ignores SIGTERM', async () => {
-    const folder = await layOut({
-      scripts: [
-        "process.on('SIGTERM', () => println('no')); println('stubborn'); setInterval(() => {}, 1000);",
-      ],
-    });
-    const running = runner.host.executeBatchJob(folder.params);
-    await runner.prints('stubborn');
-    await runner.host.cancel(folder.params.taskId);
-    await expect(running).rejects.toMatchObject({ code: RPC_ERROR.CANCELED });
-    expect(printedBy(folder)).toBe('stubborn\nno\n');
-  });
-
   it('lets a script open its output by name', async () => {
     const folder = await layOut({
       scripts: ['#!/bin/sh\necho one | tee /dev/stderr; echo two > /dev/stdout'],
@@ -369,131 +253,4 @@ describe('workbench-runner with another interpreter', () => {
     expect(await runner.host.executeBatchJob(folder.params)).toEqual({ status: 'OK' });
     expect(runner.log()).toContain('no-such-interpreter');
   });
-
-  it('holds a script back that prints without end, and can cancel it', async () => {
-    const runner = await start('--interpreter', 'sh');
-    const folder = await layOut({ scripts: ['yes'] });
-    const running = runner.host.executeBatchJob(folder.params);
-    while (runner.outputs.length < 2000) {
-      await new Promise(setImmediate);
-    }
-    await runner.host.cancel(folder.params.taskId);
-    await expect(running).rejects.toMatchObject({ code: RPC_ERROR.CANCELED });
-    expect(Math.max(...runner.outputs.map(({ text }) => text.length))).toBeLessThanOrEqual(65536);
-  });
-});
-
-describe('the end of workbench-runner', () => {
-  const lasting = '#!/bin/sh\nset -m; sleep 1000 & echo $$ $! > pids; echo ready; wait';
-
-  it.each([
-    ['and the request that created it', { requestId: 'build-4711' }, ', request build-4711'],
-    ['for an agent that knows no request', {}, ''],
-  ])('names the task in its own log, %s', async (_, names, shown) => {
-    const runner = await start();
-    const folder = await layOut({
-      scripts: ['#!/bin/sh\nrm .workbench-script-1 && mkdir .workbench-script-1'],
-    });
-    expect(await runner.host.executeBatchJob({ ...folder.params, ...names })).toEqual({ status: 'OK' });
-    expect(await runner.shutdown()).toBe(0);
-    expect(runner.log()).toMatch(
-      /^workbench-runner: the file of a script stays in the working directory: .* \(task .*\)\n$/,
-    );
-    expect(runner.log()).toContain(` (task ${folder.params.taskId}${shown})\n`);
-  });
-
-  it.each([
-    ['its standard input ends', (runner: ProgramUnderTest) => runner.hangUp()],
-    ['it is told to shut down', (runner: ProgramUnderTest) => runner.shutdown()],
-    ['it gets SIGTERM', (runner: ProgramUnderTest) => runner.signal('SIGTERM')],
-    ['it is killed', (runner: ProgramUnderTest) => runner.signal('SIGKILL')],
-  ])('ends its script when %s', async (_, end) => {
-    const runner = await start();
-    const folder = await layOut({ scripts: [lasting] });
-    const running = runner.host.executeBatchJob(folder.params);
-    running.catch(() => undefined);
-    await runner.prints('ready');
-    await end(runner);
-    for (const pid of (await folder.read('pids')).split(' ')) await gone(Number(pid));
-  });
-
-  it('leaves no process behind when idle', async () => {
-    const runner = await start();
-    const folder = await layOut({ scripts: ['#!/bin/sh\necho $PPID'] });
-    await runner.host.executeBatchJob(folder.params);
-    expect(Number(runner.printed())).toBe(runner.pid);
-    const children = async () => {
-      const found: number[] = [];
-      for (const name of await readdir('/proc')) {
-        const stat = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '');
-        if (Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === runner.pid)
-          found.push(Number(name));
-      }
-      return found;
-    };
-    const guards = await children();
-    expect(await runner.shutdown()).toBe(0);
-    for (const pid of guards) await gone(pid);
-  });
-});
-
-describe("workbench-runner's standard input", () => {
-  const COUNT = 5000;
-  // It is not initialized, and says so to each.
-  const request = (id: number) =>
-    JSON.stringify({
-      jsonrpc: '2.0',
-      id,
-      method: 'simulateWork',
-      params: { taskId: `größe-${id}`, durationMs: 0 },
-    });
-  const input = Buffer.from(Array.from({ length: COUNT }, (_, id) => `${request(id)}\n`).join(''));
-
-  async function answersOf(stdin: 'pipe' | number): Promise<number> {
-    const child = spawn(process.execPath, [RUNNER], { stdio: [stdin, 'pipe', 'inherit'] });
-    let text = '';
-    child.stdout?.on('data', (chunk: Buffer) => (text += chunk));
-    child.stdin?.end(input);
-    expect(await once(child, 'close')).toEqual([0, null]);
-    return text.match(/not initialized/g)?.length ?? 0;
-  }
-
-  it('is read to its end, and all of it answered, from a pipe', async () => {
-    expect(await answersOf('pipe')).toBe(COUNT);
-  });
-
-  it('is read to its end, and all of it answered, from a file', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'workbench-input-'));
-    await writeFile(join(folder, 'input'), input);
-    const file = await open(join(folder, 'input'));
-    try {
-      expect(await answersOf(file.fd)).toBe(COUNT);
-    } finally {
-      await file.close();
-      await rm(folder, { recursive: true });
-    }
-  });
-});
-
-describe('the command line of workbench-runner', () => {
-  async function run(...args: string[]) {
-    const child = spawn(process.execPath, [RUNNER, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-    let text = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk));
-    const [code] = await once(child, 'close');
-    return { code, text };
-  }
-
-  it('has --help and --version', async () => {
-    expect(await run('--help')).toMatchObject({ code: 0, text: expect.stringContaining('--interpreter') });
-    expect(await run('--version')).toMatchObject({
-      code: 0,
-      text: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
-    });
-  });
-
-  it.each([['--unknown'], ['rest'], ['--interpreter', ''], ['--interpreter', "sh -c 'open"]])(
-    'refuses %j %j with exit code 2',
-    async (...args) => expect(await run(...args)).toMatchObject({ code: 2 }),
-  );
 });
