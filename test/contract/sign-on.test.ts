@@ -1,101 +1,30 @@
 /** The company's sign-on: tokens of a real OpenID Connect provider at the door of the REST interface. */
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { hubConfigSchema } from '@workbench-hub/hub/config';
 import { exportSPKI, importJWK } from 'jose';
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Answer, Api } from '../support/api.js';
-import { type Authority, authority } from '../support/certificates.js';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { type HubSetup, type RunningHub, startHub } from '../support/running-hub.js';
+import { describe, expect, it } from 'vitest';
 import {
-  AUDIENCE,
-  forged,
-  type ProviderKey,
-  providerKey,
-  type SignOnProvider,
-  startProvider,
-} from '../support/sign-on-provider.js';
-import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+  api,
+  as,
+  claims,
+  expectRefused,
+  foreignKey,
+  LIST,
+  oldKey,
+  provider,
+  RS256,
+  runtime,
+  signed,
+  signOnForEachTest,
+  TASKS,
+  useOtherHub,
+} from '../support/sign-on-for-each-test.js';
+import { forged } from '../support/sign-on-provider.js';
 
-const TASKS = '/api/2.0/workbench/task';
-const LIST = `${TASKS}/list`;
 const CREATE = `${TASKS}/simulate-work/create`;
 const MINUTE_MS = 60_000;
 
-const CLIENTS = {
-  boss: ['ADMIN'],
-  pipeline: ['user', 'something else'],
-  auditor: 'openid viewer',
-  stranger: ['accounting'],
-  nobody: undefined,
-};
-
-/** Making keys takes long, so they are made once. */
-let oldKey: ProviderKey;
-let newKey: ProviderKey;
-let foreignKey: ProviderKey;
-beforeAll(async () => {
-  [oldKey, newKey, foreignKey] = await Promise.all([
-    providerKey('first'),
-    providerKey('second'),
-    providerKey('first'),
-  ]);
-});
-
-let runtime: HandDrivenRuntime;
-let provider: SignOnProvider;
-let hub: RunningHub;
-let api: Api;
-beforeEach(async () => {
-  runtime = new HandDrivenRuntime(Date.now());
-  provider = await startProvider({ keys: [oldKey], clients: CLIENTS });
-  await useHub({});
-});
-afterEach(async () => {
-  await hub.stop();
-  await provider.stop();
-});
-
-type Oidc = NonNullable<NonNullable<NonNullable<HubSetup['config']>['security']>['oidc']>;
-
-async function useHub(oidc: Partial<Oidc>, users: HubSetup['users'] = {}): Promise<void> {
-  hub = await startHub({
-    runtime,
-    users,
-    config: {
-      security: { enabled: true, oidc: { issuer: provider.issuer, audience: AUDIENCE, ...oidc } },
-    },
-  });
-  api = new Api(hub);
-}
-
-async function useOtherHub(oidc: Partial<Oidc>, users: HubSetup['users'] = {}): Promise<void> {
-  await hub.stop();
-  await useHub(oidc, users);
-}
-
-function as(token: string, method: string, path: string, json?: unknown): Promise<Answer> {
-  return api.call(method, path, { json, headers: { authorization: `Bearer ${token}` } });
-}
-
-async function expectRefused(token: string, status: number, message: RegExp): Promise<void> {
-  const answer = await as(token, 'GET', LIST);
-  expect(answer.status, answer.text).toBe(status);
-  expect(answer.body['message']).toMatch(message);
-  expect(answer.text).not.toContain(token);
-  expect(answer.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null);
-}
-
-/** Claims of a good token, for those that differ in one. */
-function claims(other: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
-  const nowS = Math.floor(runtime.clock.nowMs() / 1000);
-  const good = { iss: provider.issuer, aud: AUDIENCE, sub: 'pipeline', roles: ['USER'], iat: nowS };
-  return { ...good, exp: nowS + 600, ...other };
-}
-
-const RS256 = { alg: 'RS256', kid: 'first' };
+signOnForEachTest();
 
 describe('who comes with a token of the provider', () => {
   it('is let in under the name and with the role that it gives', async () => {
@@ -163,11 +92,7 @@ describe('where name and roles stand', () => {
       roles: { ADMIN: ['4711'], VIEWER: ['staff', 'guests'] },
     });
     const token = (realmRoles: unknown) =>
-      forged(
-        claims({ preferred_username: 'Anna Õ', roles: ['ADMIN'], realm_access: { roles: realmRoles } }),
-        oldKey.privateKey,
-        RS256,
-      );
+      signed(claims({ preferred_username: 'Anna Õ', roles: ['ADMIN'], realm_access: { roles: realmRoles } }));
     const mayReadTheLog = async (realmRoles: unknown) =>
       (await as(await token(realmRoles), 'GET', '/actuator/logfile')).status;
     expect(await mayReadTheLog(['staff', '4711'])).not.toBe(403);
@@ -183,14 +108,14 @@ describe('where name and roles stand', () => {
   it.each([undefined, '', 7, ['pipeline'], 'a\nb', ' a', 'a\u202eb', 'x'.repeat(256)])(
     'is no place for the name %j',
     async (sub) => {
-      const token = await forged(claims({ sub }), oldKey.privateKey, RS256);
+      const token = await signed(claims({ sub }));
       await expectRefused(token, 403, /has no name in its claim sub$/);
     },
   );
 });
 
 describe('a token is refused', () => {
-  const good = () => forged(claims(), oldKey.privateKey, RS256);
+  const good = () => signed(claims());
 
   it('that is altered in its claims', async () => {
     const [head, , signature] = (await good()).split('.');
@@ -211,7 +136,7 @@ describe('a token is refused', () => {
     ['of nearly the issuer', { iss: 'http://127.0.0.1/' }, /holds no bearer token of this hub/],
   ])('%s', async (_name, other, message) => {
     expect((await as(await good(), 'GET', LIST)).status).toBe(200);
-    await expectRefused(await forged(claims(other), oldKey.privateKey, RS256), 401, message);
+    await expectRefused(await signed(claims(other)), 401, message);
   });
 
   it('that the provider gave for something else', async () => {
@@ -258,247 +183,6 @@ describe('a token is refused', () => {
   });
 });
 
-describe('when the provider signs with a new key', () => {
-  const restartWith = async (...keys: ProviderKey[]) => {
-    const { port } = provider;
-    await provider.stop();
-    provider = await startProvider({ keys, clients: CLIENTS, port });
-  };
-
-  it('its tokens are taken at once, and those of the old key as long as it publishes that', async () => {
-    const before = await provider.token('pipeline');
-    expect((await as(before, 'GET', LIST)).status).toBe(200);
-    runtime.skip(11_000);
-    await restartWith(newKey, oldKey);
-    expect((await as(await provider.token('pipeline'), 'GET', LIST)).status).toBe(200);
-    expect((await as(before, 'GET', LIST)).status).toBe(200);
-  });
-
-  it('and withdraws the old one, tokens of that are refused within five minutes', async () => {
-    const before = await provider.token('pipeline');
-    expect((await as(before, 'GET', LIST)).status).toBe(200);
-    await restartWith(newKey);
-    runtime.skip(5 * MINUTE_MS);
-    await expectRefused(before, 401, /not signed by a key of the provider$/);
-  });
-
-  it('tokens that name keys which never were do not make the hub ask again and again', async () => {
-    expect((await as(await provider.token('pipeline'), 'GET', LIST)).status).toBe(200);
-    for (let kid = 0; kid < 5; kid++) {
-      const token = await forged(claims(), foreignKey.privateKey, { alg: 'RS256', kid: `made up ${kid}` });
-      await expectRefused(token, 401, /not signed by a key/);
-    }
-    expect(provider.keyFetches()).toBe(1);
-    runtime.skip(11_000);
-    const token = await forged(claims(), foreignKey.privateKey, { alg: 'RS256', kid: 'made up' });
-    await Promise.all(Array.from({ length: 5 }, () => expectRefused(token, 401, /not signed by a key/)));
-    expect(provider.keyFetches()).toBe(2);
-  });
-
-  it('without saying by name which one, each of its keys is tried', async () => {
-    await restartWith(newKey, oldKey);
-    for (const { privateKey } of [oldKey, newKey]) {
-      expect((await as(await forged(claims(), privateKey, { alg: 'RS256' }), 'GET', LIST)).status).toBe(200);
-    }
-    await expectRefused(await forged(claims(), foreignKey.privateKey, { alg: 'RS256' }), 401, /not signed/);
-  });
-
-  it('of another kind, that is taken as well', async () => {
-    await restartWith(await providerKey('elliptic', 'ES256'));
-    expect((await as(await provider.token('pipeline'), 'GET', LIST)).status).toBe(200);
-  });
-});
-
-describe('when the provider cannot be reached', () => {
-  const UNAVAILABLE = /^the sign-on that issued this token cannot be reached, so the token cannot be checked/;
-  const expectUnavailable = async (token: string) => {
-    const answer = await as(token, 'GET', LIST);
-    expect(answer.status, answer.text).toBe(503);
-    expect(answer.body['message']).toMatch(UNAVAILABLE);
-    expect(answer.text).not.toContain(String(provider.port));
-    return Number(answer.headers.get('retry-after'));
-  };
-  const warnings = () => hub.log.filter(({ msg }) => msg.startsWith('the keys of the sign-on cannot'));
-
-  it('says so with the time after which to try again, and the operator reads where and why', async () => {
-    const token = await provider.token('pipeline');
-    const { port } = provider;
-    await provider.stop();
-    expect(await expectUnavailable(token)).toBe(10);
-    runtime.skip(4000);
-    expect(await expectUnavailable(token)).toBe(6);
-    expect(warnings()).toEqual([
-      expect.objectContaining({
-        issuer: provider.issuer,
-        reason: expect.stringMatching(/openid-configuration: .*ECONNREFUSED/),
-      }),
-    ]);
-    provider = await startProvider({ keys: [oldKey], clients: CLIENTS, port });
-    runtime.skip(6000);
-    expect((await as(token, 'GET', LIST)).status).toBe(200);
-    expect(hub.log.some(({ msg }) => msg === 'the sign-on can be reached again')).toBe(true);
-  });
-
-  it('goes on with the keys that it has for an hour', async () => {
-    const lasting = await forged(claims({ exp: 9_999_999_999 }), oldKey.privateKey, RS256);
-    expect((await as(lasting, 'GET', LIST)).status).toBe(200);
-    await provider.stop();
-    runtime.skip(59 * MINUTE_MS);
-    expect((await as(lasting, 'GET', LIST)).status).toBe(200);
-    runtime.skip(2 * MINUTE_MS);
-    await expectUnavailable(lasting);
-  });
-
-  it('cannot tell of a new key whether it is the provider’s', async () => {
-    expect((await as(await provider.token('pipeline'), 'GET', LIST)).status).toBe(200);
-    await provider.stop();
-    runtime.skip(11_000);
-    await expectUnavailable(await forged(claims(), newKey.privateKey, { alg: 'RS256', kid: 'second' }));
-  });
-
-  it('lets in nobody else either, and everybody to what is open', async () => {
-    await provider.stop();
-    expect((await api.get(LIST)).status).toBe(401);
-    expect((await api.get('/actuator/health')).status).toBe(200);
-  });
-});
-
-describe('over TLS', () => {
-  let folder: TemporaryFolder;
-  let ours: Authority;
-  beforeEach(async () => {
-    folder = await temporaryFolder();
-    ours = await authority(folder.path, 'ours');
-  });
-  afterEach(() => folder.remove());
-
-  const answerOf = async (
-    ca: string | null,
-    hosts: string[],
-    expired = false,
-  ): Promise<[number, unknown]> => {
-    const tls = await ours.issue({ name: 'sso', hosts, expired });
-    await provider.stop();
-    provider = await startProvider({ keys: [oldKey], clients: {}, tls });
-    await useOtherHub({ ca });
-    const { status } = await as(await forged(claims(), oldKey.privateKey, RS256), 'GET', LIST);
-    return [status, hub.log.find(({ msg }) => msg.startsWith('the keys of the sign-on cannot'))?.['reason']];
-  };
-
-  it('the provider is trusted by the authority that is configured', async () => {
-    expect(await answerOf(ours.file, ['127.0.0.1'])).toEqual([200, undefined]);
-  });
-
-  it('it is not trusted without that, or by another, or expired, or under another name', async () => {
-    const theirs = await authority(folder.path, 'theirs');
-    const untrusted = /unable to (?:verify|get)|self[- ]signed/;
-    expect(await answerOf(null, ['127.0.0.1'])).toEqual([503, expect.stringMatching(untrusted)]);
-    expect(await answerOf(theirs.file, ['127.0.0.1'])).toEqual([503, expect.stringMatching(untrusted)]);
-    expect(await answerOf(ours.file, ['127.0.0.1'], true)).toEqual([503, expect.stringMatching(/expired/)]);
-    expect(await answerOf(ours.file, ['sso.example.org'])).toEqual([
-      503,
-      expect.stringMatching(/does not match certificate's altnames/),
-    ]);
-  });
-});
-
-describe('what is no provider', () => {
-  let server: Server;
-  let answers: Record<string, { status?: number; headers?: Record<string, string>; body: string }>;
-  let address: string;
-  beforeEach(async () => {
-    answers = {};
-    server = createServer((request, response) => {
-      const answer = answers[request.url ?? ''];
-      // Nothing: it hangs.
-      if (answer) response.writeHead(answer.status ?? 200, answer.headers).end(answer.body);
-    });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    await useOtherHub({ issuer: address });
-  });
-  afterEach(
-    () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  );
-
-  const DISCOVERY = '/.well-known/openid-configuration';
-  const discovery = (other: object) =>
-    JSON.stringify({ issuer: address, jwks_uri: `${address}/jwks`, ...other });
-  const reason = async (): Promise<unknown> => {
-    const token = await forged(claims({ iss: address }), oldKey.privateKey, RS256);
-    const pending = as(token, 'GET', LIST);
-    const answer = await pending;
-    expect(answer.status, answer.text).toBe(503);
-    return hub.log.find(({ msg }) => msg.startsWith('the keys of the sign-on cannot'))?.['reason'];
-  };
-
-  it('since it answers an error', async () => {
-    answers[DISCOVERY] = { status: 500, body: 'secret internals' };
-    expect(await reason()).toMatch(/answered 500 instead of 200/);
-  });
-
-  it('since it sends elsewhere', async () => {
-    answers[DISCOVERY] = { status: 302, headers: { location: `${provider.issuer}${DISCOVERY}` }, body: '' };
-    expect(await reason()).toMatch(/answered 302 instead of 200; redirects are not followed/);
-  });
-
-  it('since it answers no JSON', async () => {
-    answers[DISCOVERY] = { body: '<html>' };
-    expect(await reason()).toMatch(/did not answer JSON/);
-  });
-
-  it('since it names another issuer', async () => {
-    answers[DISCOVERY] = { body: discovery({ issuer: `${address}/` }) };
-    expect(await reason()).toMatch(/names the issuer http.*\/, but security\.oidc\.issuer is http/);
-  });
-
-  it.each(['ftp://127.0.0.1/jwks', 'file:///etc/passwd', 'http://192.0.2.1/jwks', 'keys', 7, undefined])(
-    'since its keys would come from %j',
-    async (jwksUri) => {
-      answers[DISCOVERY] = { body: discovery({ jwks_uri: jwksUri }) };
-      expect(await reason()).toMatch(/is not https|names no issuer and jwks_uri/);
-    },
-  );
-
-  it.each(['[]', '{"keys":{}}', '{"keys":[7]}', '{"keys":[{"kid":"no kind"}]}'])(
-    'since its keys are %s',
-    async (body) => {
-      answers[DISCOVERY] = { body: discovery({}) };
-      answers['/jwks'] = { body };
-      expect(await reason()).toMatch(/is no set of keys/);
-    },
-  );
-
-  it('since it answers without end', async () => {
-    answers[DISCOVERY] = { body: `"${'x'.repeat(2 * 1024 * 1024)}"` };
-    expect(await reason()).toMatch(/answered more than 1048576 bytes/);
-  });
-
-  it('since it does not answer within five seconds', async () => {
-    const asked = new Promise<void>((resolve) => server.once('request', () => resolve()));
-    const found = reason();
-    await asked;
-    await runtime.advance(5000);
-    expect(await found).toMatch(/no answer within 5 s/);
-  });
-
-  it('takes a key without a fault only: one that cannot be used refuses its tokens, no more', async () => {
-    answers[DISCOVERY] = { body: discovery({}) };
-    answers['/jwks'] = {
-      body: JSON.stringify({ keys: [{ kty: 'RSA', kid: 'first', n: 'AQAB', e: 'AQAB' }] }),
-    };
-    await expectRefused(
-      await forged(claims({ iss: address }), oldKey.privateKey, RS256),
-      401,
-      /not signed by a key/,
-    );
-  });
-});
-
 describe('the configuration', () => {
   const faultsOf = (oidc: Record<string, unknown>) =>
     hubConfigSchema
@@ -540,7 +224,7 @@ describe('the configuration', () => {
     await expect(useOtherHub({ ca: '/nowhere/ca.pem' })).rejects.toThrow(
       'the file /nowhere/ca.pem of security.oidc.ca cannot be read (ENOENT)',
     );
-    await expect(useHub({ ca: fileURLToPath(import.meta.url) })).rejects.toThrow(
+    await expect(useOtherHub({ ca: fileURLToPath(import.meta.url) })).rejects.toThrow(
       /of security\.oidc\.ca holds no certificate in PEM$/,
     );
   });
