@@ -1,0 +1,221 @@
+/** How an agent gets a credential: codes, and the requests that show them (shared/agent-protocol/README.md). */
+import { once } from 'node:events';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { askToEnroll, besideHub, enrolled, offerCode } from '../support/agent-enrolment.js';
+import {
+  agentsAtOneHub,
+  dataDir,
+  dialStatus,
+  hub,
+  joined,
+  rawConnection,
+  refusals,
+} from '../support/agents-at-one-hub.js';
+import { eventually } from '../support/eventually.js';
+import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { LOG_LEVEL } from '../support/memory-log.js';
+import { startHub } from '../support/running-hub.js';
+
+const NOT_ACCEPTED = 'the code is not accepted: it is good once, for its own agent id, and for a short time';
+const HOUR_MS = 3_600_000;
+
+const enrolment = (agentId: string, code: string) => JSON.stringify({ agentId, code });
+
+agentsAtOneHub();
+
+describe('a code', () => {
+  it('gives the agent a credential, with which it joins and moves files', async () => {
+    const code = offerCode(dataDir, 'host-1');
+    expect(code).toMatch(/^([0-9A-HJKMNP-TV-Z]{4}-){6}[0-9A-HJKMNP-TV-Z]{4}$/);
+    const { status, text } = await askToEnroll(hub.address, enrolment('host-1', code));
+    expect(status).toBe(200);
+    const { credential } = JSON.parse(text) as { credential: string };
+    expect(credential).toMatch(/^wba_[\w-]{43}$/);
+    const agent = await joined('host-1', credential);
+    const { digest } = await agent.upload('a file');
+    expect(await (await agent.file(digest)).text()).toBe('a file');
+    await eventually(() => besideHub(dataDir, (credentials) => credentials.all()[0]?.joinedAtMs !== null));
+    expect(besideHub(dataDir, (credentials) => credentials.all())).toMatchObject([
+      {
+        agentId: 'host-1',
+        revokedAtMs: null,
+        enrolledAtMs: expect.any(Number),
+        joinedAtMs: expect.any(Number),
+      },
+    ]);
+  });
+
+  it('may be typed in small letters and without its dashes', async () => {
+    const code = offerCode(dataDir, 'typed').toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o');
+    expect((await askToEnroll(hub.address, enrolment('typed', code))).status).toBe(200);
+  });
+
+  it('and a credential are kept as hashes only, in files of this user, and never logged', async () => {
+    const code = offerCode(dataDir, 'hashed');
+    const { text } = await askToEnroll(hub.address, enrolment('hashed', code));
+    const { credential } = JSON.parse(text) as { credential: string };
+    const open = offerCode(dataDir, 'hashed');
+    const names = (await readdir(dataDir)).filter((name) => name.startsWith('accounts.sqlite'));
+    expect(names).toContain('accounts.sqlite');
+    for (const name of names) {
+      const bytes = await readFile(join(dataDir, name), 'latin1');
+      for (const secret of [code, credential, open]) expect(bytes.includes(secret)).toBe(false);
+      expect((await stat(join(dataDir, name))).mode & 0o077, name).toBe(0);
+    }
+    for (const secret of [code, credential, open]) expect(JSON.stringify(hub.log)).not.toContain(secret);
+  });
+
+  it.each<[string, () => Promise<[string, string]> | [string, string], string]>([
+    ['that was never made', () => ['ghost', '0000-0000-0000-0000-0000-0000-0000'], 'there is no such code'],
+    ['of another agent', () => ['thief', offerCode(dataDir, 'owner')], 'the code is that of agent owner'],
+    ['that has expired', () => ['late', offerCode(dataDir, 'late', -1)], 'the code has expired'],
+    [
+      'that was used',
+      async () => {
+        const code = offerCode(dataDir, 'twice');
+        await askToEnroll(hub.address, enrolment('twice', code));
+        return ['twice', code];
+      },
+      'the code was used before',
+    ],
+    [
+      'that a later one replaced',
+      () => {
+        const code = offerCode(dataDir, 'changed');
+        offerCode(dataDir, 'changed');
+        return ['changed', code];
+      },
+      'there is no such code',
+    ],
+    [
+      'that was revoked',
+      () => {
+        const code = offerCode(dataDir, 'unwanted');
+        expect(besideHub(dataDir, (credentials) => credentials.revoke('unwanted'))).toBe(true);
+        return ['unwanted', code];
+      },
+      'there is no such code',
+    ],
+  ])('%s is answered with the same 401, and the log says why', async (_, made, why) => {
+    const [agentId, code] = await made();
+    const { status, text } = await askToEnroll(hub.address, enrolment(agentId, code));
+    expect(status).toBe(401);
+    expect(JSON.parse(text)).toMatchObject({ status: 401, message: NOT_ACCEPTED, path: '/agent/enroll' });
+    expect(refusals().at(-1)).toContain(`enrolment of agent ${agentId}: ${why}`);
+    expect(JSON.stringify(hub.log)).not.toContain(code);
+  });
+
+  it('that two use at once is good for one of them', async () => {
+    const code = offerCode(dataDir, 'raced');
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => askToEnroll(hub.address, enrolment('raced', code))),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([
+      200,
+      ...Array.from({ length: 7 }, () => 401),
+    ]);
+  });
+
+  it('spares the credential of before until the new one is fetched, which then ends', async () => {
+    const first = await enrolled(hub, 'again');
+    const code = offerCode(dataDir, 'again');
+    const agent = await joined('again', first);
+    const { text } = await askToEnroll(hub.address, enrolment('again', code));
+    expect(await agent.closed()).toBe('agent again has fetched a new credential');
+    expect(await dialStatus(first)).toBe(401);
+    await joined('again', (JSON.parse(text) as { credential: string }).credential);
+  });
+});
+
+describe('a request for enrolment', () => {
+  it.each<[string, string | ReadableStream, number]>([
+    ['that is not JSON', 'code=1', 400],
+    ['that is empty', '', 400],
+    ['without a code', '{"agentId":"host-1"}', 400],
+    ['whose code is no text', '{"agentId":"host-1","code":5}', 400],
+    ['with a path as id', enrolment('../../etc/passwd', 'x'), 400],
+    ['with a line break in its id', enrolment('host\r\nx-admin: 1', 'x'), 400],
+    ['with an empty id', enrolment('', 'x'), 400],
+    ['with an endless code', enrolment('host-1', 'x'.repeat(201)), 400],
+    ['that is too large', enrolment('host-1', 'x'.repeat(10_000_000)), 413],
+    ['that is null', 'null', 400],
+  ])('%s is refused with its status, and logged', async (_, body, status) => {
+    const before = hub.log.length;
+    expect((await askToEnroll(hub.address, body)).status).toBe(status);
+    const [line] = hub.log.slice(before).filter(({ level }) => level === LOG_LEVEL.WARN);
+    expect(line).toMatchObject({ msg: 'a request for enrolment was refused', remoteAddress: '127.0.0.1' });
+    expect(hub.log.every(({ level }) => level < LOG_LEVEL.ERROR)).toBe(true);
+  });
+
+  it('that does not say how long it is, is read no further than it may be', async () => {
+    const answer = await new Promise<number>((resolve, reject) => {
+      const outgoing = request(hub.address + AGENT_PATHS.ENROLL, { method: 'POST' }, (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      });
+      outgoing.on('error', reject);
+      for (let at = 0; at < 5; at++) outgoing.write(Buffer.alloc(1000, ' '));
+    });
+    expect(answer).toBe(413);
+  });
+
+  it('after thirty wrong codes from an address is a 429 for a while, from that address only', async () => {
+    const time = new HandDrivenRuntime();
+    const own = await startHub({
+      runtime: { ...systemRuntime, clock: time.clock },
+      config: { server: { trustedProxies: ['loopback'] } },
+    });
+    onTestFinished(own.stop);
+    const askFrom = (address: string, code: string) =>
+      askToEnroll(own.address, enrolment('host-1', code), { 'x-forwarded-for': address });
+    for (let at = 0; at < 30; at++) expect((await askFrom('192.0.2.1', `guess-${at}`)).status).toBe(401);
+
+    const code = offerCode(own.config.dataDir, 'host-1', HOUR_MS, time.clock);
+    const refused = await askFrom('192.0.2.1', code);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '300']);
+    expect(JSON.parse(refused.text)).toMatchObject({
+      message: 'too many codes were tried from this address: try again in 300 s',
+    });
+    expect(own.log.at(-1)).toMatchObject({
+      remoteAddress: '192.0.2.1',
+      reason: expect.stringMatching(/^too many/),
+    });
+    expect((await askFrom('192.0.2.2', 'wrong')).status).toBe(401);
+    time.skip(5 * 60_000);
+    expect((await askFrom('192.0.2.1', code)).status).toBe(200);
+  });
+
+  it('by another method is a 405', async () => {
+    const response = await fetch(hub.address + AGENT_PATHS.ENROLL);
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
+    expect(await response.json()).toMatchObject({ status: 405, message: 'POST only' });
+  });
+
+  it('that does not end is given up', async () => {
+    const hasty = await startHub({ runtime: hastened(10_000, 50) });
+    onTestFinished(() => hasty.stop());
+    const socket = await rawConnection(hasty);
+    socket.write('POST /agent/enroll HTTP/1.1\r\nHost: hub\r\nContent-Length: 50\r\n\r\n{');
+    const [piece] = (await once(socket, 'data')) as [Buffer];
+    expect(piece.toString()).toMatch(/^HTTP\/1\.1 408 /);
+    await once(socket, 'close');
+  });
+});
+
+/** The machine's runtime, with one delay that is shorter. */
+function hastened(delayMs: number, insteadMs: number): Runtime {
+  const { timers } = systemRuntime;
+  return {
+    ...systemRuntime,
+    timers: {
+      soon: timers.soon,
+      after: (ms, action) => timers.after(ms === delayMs ? insteadMs : ms, action),
+    },
+  };
+}

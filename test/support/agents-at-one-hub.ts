@@ -1,0 +1,56 @@
+/** For files whose tests share one hub, at which agents show what they have: the common token, credentials, or neither. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { DialRefused } from '@workbench-hub/shared/agent-protocol/dial';
+import { afterAll, afterEach, beforeAll, onTestFinished } from 'vitest';
+import { FakeAgent } from './fake-agent.js';
+import { LOG_LEVEL } from './memory-log.js';
+import { type RunningHub, startHub } from './running-hub.js';
+
+export let hub: RunningHub;
+export let dataDir: string;
+const agents: FakeAgent[] = [];
+
+/** To be called once, at the top of the file: the hub runs for all tests, agents that joined leave after each. */
+export function agentsAtOneHub(): void {
+  beforeAll(async () => {
+    hub = await startHub();
+    dataDir = hub.config.dataDir;
+  });
+  afterEach(async () => {
+    for (const agent of agents.splice(0)) await agent.leave();
+  });
+  afterAll(() => hub.stop());
+}
+
+/** Joins under this id with whatever it has to show. */
+export async function joined(id: string, token: string): Promise<FakeAgent> {
+  const agent = await FakeAgent.join({ ...hub, token }, { id, instances: [] });
+  agents.push(agent);
+  return agent;
+}
+
+/** What a dial is answered with. */
+export async function dialStatus(token: string): Promise<number> {
+  const outcome = await FakeAgent.connect({ ...hub, token }, { id: 'any', instances: [] }).catch(
+    (error: unknown) => error,
+  );
+  if (outcome instanceof DialRefused) return outcome.status;
+  throw new Error('the dial was not refused', { cause: outcome });
+}
+
+/** Why the hub has refused somebody, the latest last. */
+export function refusals(): unknown[] {
+  return hub.log
+    .filter(({ level, msg }) => level === LOG_LEVEL.WARN && msg === 'an agent was refused')
+    .map(({ reason }) => reason);
+}
+
+/** A connection to a hub on which nothing has been said; it is cut when the test has finished. */
+export async function rawConnection({ address }: RunningHub): Promise<Socket> {
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname);
+  await once(socket, 'connect');
+  onTestFinished(() => void socket.destroy());
+  return socket;
+}
