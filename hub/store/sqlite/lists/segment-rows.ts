@@ -2,21 +2,25 @@
 import type { SqliteDatabase } from '../database.js';
 import type { ColumnsRow } from './task-columns.js';
 
-/** The statements that fill the columns. */
+/** The statements that fill the columns. Many rows come as one, each column a JSON text, which takes a third of the time of as
+ *  many rows; a range of the primary key is read in its order. */
 export const SEGMENT_STATEMENTS = {
   newest: 'SELECT max(seq) FROM task',
   next: 'SELECT seq FROM task WHERE seq > ? ORDER BY seq LIMIT 1',
-  rows: 'SELECT seq, id, type, status, priority, creator, name FROM task WHERE seq > ? AND seq <= ? ORDER BY seq',
+  rows: `
+    SELECT json_group_array(seq), json_group_array(id), json_group_array(type), json_group_array(status),
+           json_group_array(priority), json_group_array(creator), json_group_array(name)
+    FROM task WHERE seq > ? AND seq <= ?`,
 };
 
-type Row = [
-  seq: number,
-  id: string,
-  type: ColumnsRow['type'],
-  status: ColumnsRow['status'],
-  priority: number,
-  creator: string | null,
-  name: string | null,
+type Columns = [
+  seqs: number[],
+  ids: string[],
+  types: ColumnsRow['type'][],
+  statuses: ColumnsRow['status'][],
+  priorities: number[],
+  creators: (string | null)[],
+  names: (string | null)[],
 ];
 
 /** So many tasks are held as objects at a time: few enough that none outlives the next look for rubbish. */
@@ -30,7 +34,7 @@ export class SegmentRows {
   constructor(db: SqliteDatabase) {
     this.#newest = db.prepare<[], number | null>(SEGMENT_STATEMENTS.newest).pluck();
     this.#next = db.prepare<[number], number>(SEGMENT_STATEMENTS.next).pluck();
-    this.#rows = db.prepare<[number, number], Row>(SEGMENT_STATEMENTS.rows).raw();
+    this.#rows = db.prepare<[number, number], string[]>(SEGMENT_STATEMENTS.rows).raw();
   }
 
   /** The highest number of a task; 0 when there is none. */
@@ -38,18 +42,25 @@ export class SegmentRows {
     return this.#newest.get() ?? 0;
   }
 
-  /** The first task after this one. */
-  next(seq: number): number | undefined {
-    return this.#next.get(seq);
-  }
-
-  /** The tasks after one number up to another, which is included. */
+  /** The tasks after one number up to another, which is included, in order. */
   *between(after: number, last: number): Iterable<ColumnsRow> {
-    for (let from = after; from < last; from += ROWS_AT_ONCE) {
+    for (let from = after; from < last; ) {
       const to = Math.min(from + ROWS_AT_ONCE, last);
-      for (const [seq, id, type, status, priority, creator, name] of this.#rows.all(from, to)) {
-        yield { seq, id, type, status, priority, creator, name };
+      const columns = this.#rows.get(from, to)?.map((column) => JSON.parse(column)) as Columns;
+      const [seqs, ids, types, statuses, priorities, creators, names] = columns;
+      for (const [at, seq] of seqs.entries()) {
+        yield {
+          seq,
+          id: ids[at] as string,
+          type: types[at] as ColumnsRow['type'],
+          status: statuses[at] as ColumnsRow['status'],
+          priority: priorities[at] as number,
+          creator: creators[at] as string | null,
+          name: names[at] as string | null,
+        };
       }
+      // Numbers of tasks that are long gone are not looked at one range after the other.
+      from = seqs.length > 0 ? to : (this.#next.get(to) ?? last + 1) - 1;
     }
   }
 }

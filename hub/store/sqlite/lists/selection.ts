@@ -1,11 +1,9 @@
 /** From how many tasks match in each segment to those in certain places of the whole. */
 import type { Priority } from '@workbench-hub/shared/domain/priority';
 import type { TaskStatus, TaskType } from '@workbench-hub/shared/domain/task';
+import type { TextFilter } from './segment-texts.js';
 
-export interface ColumnsFilter {
-  readonly id?: string | undefined;
-  readonly name?: string | undefined;
-  readonly creator?: string | undefined;
+export interface ColumnsFilter extends TextFilter {
   readonly type?: TaskType | undefined;
   readonly priority?: Priority | undefined;
   readonly statuses: readonly TaskStatus[];

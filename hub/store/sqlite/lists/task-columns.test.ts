@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type ColumnsFilter, select } from './selection.js';
+import { SharedTexts } from './shared-texts.js';
 import { type ColumnsRow, TaskColumns } from './task-columns.js';
 
 const row = (seq: number, rest: Partial<ColumnsRow> = {}): ColumnsRow => ({
@@ -13,6 +14,16 @@ const row = (seq: number, rest: Partial<ColumnsRow> = {}): ColumnsRow => ({
   ...rest,
 });
 
+const newColumns = () =>
+  new TaskColumns(
+    new SharedTexts({
+      helpers: 0,
+      startHelper: () => {
+        throw new Error('nobody may help');
+      },
+    }),
+  );
+
 const ALL = { order: 'OLDEST_FIRST', from: 0, to: 100 } as const;
 
 const seqsOf = (columns: TaskColumns, filter: Partial<ColumnsFilter> = {}): readonly number[] =>
@@ -20,12 +31,12 @@ const seqsOf = (columns: TaskColumns, filter: Partial<ColumnsFilter> = {}): read
 
 describe('columns of tasks', () => {
   it('know nothing at first', () => {
-    expect(seqsOf(new TaskColumns())).toEqual([]);
-    expect(new TaskColumns().update(5, undefined)).toBe(false);
+    expect(seqsOf(newColumns())).toEqual([]);
+    expect(newColumns().update(5, undefined)).toBe(false);
   });
 
   it('hold tasks far apart, in order', () => {
-    const columns = new TaskColumns();
+    const columns = newColumns();
     const seqs = [3, 16_383, 16_384, 70_000, 1e12];
     for (const seq of seqs) columns.add(row(seq, { name: `N ${seq}` }));
     expect(seqsOf(columns)).toEqual(seqs);
@@ -35,7 +46,7 @@ describe('columns of tasks', () => {
   });
 
   it('name those from one place to another, in either order, and count all', () => {
-    const columns = new TaskColumns();
+    const columns = newColumns();
     for (const seq of [5, 4095, 4096, 9000, 9001]) columns.add(row(seq, { name: seq === 9000 ? 'b' : 'a' }));
     const selected = (order: 'OLDEST_FIRST' | 'NEWEST_FIRST', from: number, to: number) =>
       select(columns, { statuses: [], name: 'a' }, { order, from, to });
@@ -47,7 +58,7 @@ describe('columns of tasks', () => {
   });
 
   it('filter by everything at once', () => {
-    const columns = new TaskColumns();
+    const columns = newColumns();
     columns.add(row(1, { name: 'Gear', creator: 'anna' }));
     columns.add(row(2, { name: 'gear', creator: 'Anna' }));
     columns.add(row(3, { name: 'gear', creator: 'anna', status: 'FAILED', priority: 0 }));
@@ -60,7 +71,7 @@ describe('columns of tasks', () => {
   });
 
   it('follow what becomes of a task, and say whether it was news', () => {
-    const columns = new TaskColumns();
+    const columns = newColumns();
     for (const seq of [1, 2, 3]) columns.add(row(seq, { name: `n${seq}` }));
     const running = { type: 'SIMULATE_WORK', status: 'RUNNING', priority: 2 } as const;
     expect(columns.update(2, running)).toBe(true);
@@ -72,7 +83,7 @@ describe('columns of tasks', () => {
   });
 
   it('forget a whole segment and go on after it', () => {
-    const columns = new TaskColumns();
+    const columns = newColumns();
     columns.add(row(1, { name: 'old' }));
     columns.update(1, undefined);
     expect(seqsOf(columns)).toEqual([]);

@@ -1,13 +1,17 @@
 /**
- * What the lists of tasks filter by, in memory, column by column: about 70 bytes for each task that has a short name. A
+ * What the lists of tasks filter by, in memory, column by column: about 40 bytes for each task that has a short name. A
  * list looks at every task, which takes milliseconds for a million of them whatever the filter is: no index helps
  * `name=*x*`, and every index would have to be written with every task.
+ *
+ * The kinds of the tasks, which change, are held here and counted as they change. Texts never change: once a segment is full,
+ * they are handed over to those who search them.
  */
 import { PRIORITIES, priorityRank } from '@workbench-hub/shared/domain/priority';
 import { TASK_STATUSES, TASK_TYPES, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
+import { type RowBits, SegmentTextsBuilder, type TextFilter, TextSearch } from './segment-texts.js';
 import type { ColumnsFilter, SegmentCount, SegmentSource } from './selection.js';
-import { TextColumn } from './text-column.js';
-import { TextPattern } from './text-pattern.js';
+import type { SharedTexts } from './shared-texts.js';
+import { SEGMENT_ROWS } from './text-column.js';
 
 /** What can change of a task that is in a list. */
 export interface TaskKind {
@@ -24,10 +28,7 @@ export interface ColumnsRow extends TaskKind {
   readonly creator: string | null;
 }
 
-/** Tasks whose `seq` falls into one range of this length share a segment, which goes when its last task goes. */
-export const SEGMENT_ROWS = 4096;
-
-export function segmentOf(seq: number): number {
+function segmentOf(seq: number): number {
   return Math.floor(seq / SEGMENT_ROWS);
 }
 
@@ -35,21 +36,28 @@ const NO_TASK = 0;
 const KINDS = TASK_TYPES.length * TASK_STATUSES.length * PRIORITIES.length;
 
 interface Segment {
+  readonly number: number;
   readonly firstSeq: number;
   /** Code of the kind of each task. */
   readonly kinds: Uint8Array;
-  readonly ids: TextColumn;
-  readonly names: TextColumn;
-  readonly creators: TextColumn;
+  /** How many there are of each kind. */
+  readonly counts: Uint16Array;
   tasks: number;
 }
 
 export class TaskColumns implements SegmentSource {
   readonly #segments = new Map<number, Segment>();
-  #latest: Segment | undefined;
+  readonly #texts: SharedTexts;
+  /** The segment to which tasks are added, and their texts. */
+  #growing: Segment | undefined;
+  readonly #growingTexts = new SegmentTextsBuilder();
   #lastSeq = 0;
 
-  /** The highest that was ever added. */
+  constructor(texts: SharedTexts) {
+    this.#texts = texts;
+  }
+
+  /** The highest that was ever taken in. */
   get lastSeq(): number {
     return this.#lastSeq;
   }
@@ -58,99 +66,119 @@ export class TaskColumns implements SegmentSource {
   add(row: ColumnsRow): void {
     const segment = this.#segmentFor(row.seq);
     const at = row.seq - segment.firstSeq;
-    segment.kinds[at] = codeOf(row);
-    segment.ids.append(at, row.id);
-    segment.names.append(at, row.name?.toLowerCase() ?? null);
-    segment.creators.append(at, row.creator);
+    const code = codeOf(row);
+    segment.kinds[at] = code;
+    segment.counts[code] = (segment.counts[code] as number) + 1;
     segment.tasks++;
+    this.#growingTexts.append(at, row);
     this.#lastSeq = row.seq;
   }
 
   /** Notes what has become of a task; undefined when it is no more. True when that was news. */
   update(seq: number, kind: TaskKind | undefined): boolean {
-    const number = segmentOf(seq);
-    const segment = this.#segments.get(number);
+    const segment = this.#segments.get(segmentOf(seq));
     const at = seq % SEGMENT_ROWS;
     const before = segment?.kinds[at] ?? NO_TASK;
     const code = kind ? codeOf(kind) : NO_TASK;
     if (!segment || before === NO_TASK || before === code) return false;
     segment.kinds[at] = code;
+    segment.counts[before] = (segment.counts[before] as number) - 1;
+    segment.counts[code] = (segment.counts[code] as number) + 1;
     if (code === NO_TASK) {
       segment.tasks--;
-      if (segment.tasks === 0) this.#segments.delete(number);
+      if (segment.tasks === 0 && segment !== this.#growing) this.#remove(segment);
     }
     return true;
   }
 
   counts(filter: ColumnsFilter): SegmentCount[] {
-    const matcher = new Matcher(filter);
-    return Array.from(this.#segments, ([number, segment]) => ({ number, count: matcher.count(segment) }));
+    const wanted = wantedKinds(filter);
+    const counts = Array.from(this.#segments.values(), (segment) => ({
+      segment,
+      count: countOf(segment.counts, wanted),
+    })).filter(({ count }) => count > 0);
+    if (!hasTexts(filter)) return counts.map(({ segment: { number }, count }) => ({ number, count }));
+    const segments = counts.map(({ segment }) => segment);
+    const bits = this.#search(filter, segments);
+    return segments.map((segment, at) => ({
+      number: segment.number,
+      count: countOfRows(segment.kinds, wanted, bits[at]),
+    }));
   }
 
   seqs(filter: ColumnsFilter, number: number): number[] {
     const segment = this.#segments.get(number);
-    return segment ? new Matcher(filter).seqs(segment) : [];
+    if (!segment) return [];
+    const wanted = wantedKinds(filter);
+    const [bits] = hasTexts(filter) ? this.#search(filter, [segment]) : [];
+    const seqs: number[] = [];
+    for (let at = 0; at < SEGMENT_ROWS; at++) {
+      if (isWanted(segment.kinds, wanted, bits, at)) seqs.push(segment.firstSeq + at);
+    }
+    return seqs;
+  }
+
+  /** What fits in each of these segments. */
+  #search({ id, name, creator }: TextFilter, segments: readonly Segment[]): (RowBits | undefined)[] {
+    const filter = { id, name, creator };
+    const numbers = segments.filter((each) => each !== this.#growing).map(({ number }) => number);
+    const found = this.#texts.search(filter, numbers);
+    return segments.map((segment) =>
+      segment === this.#growing
+        ? new TextSearch(filter).in(this.#growingTexts.texts())
+        : found.get(segment.number),
+    );
   }
 
   #segmentFor(seq: number): Segment {
     const number = segmentOf(seq);
-    let segment = this.#segments.get(number);
-    if (!segment) {
-      this.#latest?.ids.pack();
-      this.#latest?.names.pack();
-      this.#latest?.creators.pack();
-      segment = {
-        firstSeq: number * SEGMENT_ROWS,
-        kinds: new Uint8Array(SEGMENT_ROWS),
-        ids: new TextColumn(SEGMENT_ROWS),
-        names: new TextColumn(SEGMENT_ROWS),
-        creators: new TextColumn(SEGMENT_ROWS),
-        tasks: 0,
-      };
-      this.#segments.set(number, segment);
-      this.#latest = segment;
+    if (this.#growing?.number === number) return this.#growing;
+    if (this.#growing) {
+      this.#texts.hold(this.#growing.number, this.#growingTexts.take());
+      if (this.#growing.tasks === 0) this.#remove(this.#growing);
     }
-    return segment;
+    this.#growing = {
+      number,
+      firstSeq: number * SEGMENT_ROWS,
+      kinds: new Uint8Array(SEGMENT_ROWS),
+      counts: new Uint16Array(KINDS + 1),
+      tasks: 0,
+    };
+    this.#segments.set(number, this.#growing);
+    return this.#growing;
+  }
+
+  #remove(segment: Segment): void {
+    this.#segments.delete(segment.number);
+    this.#texts.forget(segment.number);
   }
 }
 
-/** Finds the tasks of a segment that fit a filter. */
-class Matcher {
-  readonly #wanted: Uint8Array;
-  readonly #texts: readonly {
-    readonly column: 'ids' | 'names' | 'creators';
-    readonly pattern: TextPattern;
-  }[];
-  /** The rows that fit in the segment looked at last. */
-  readonly #rows = new Uint16Array(SEGMENT_ROWS);
+function hasTexts({ id, name, creator }: TextFilter): boolean {
+  return id !== undefined || name !== undefined || creator !== undefined;
+}
 
-  constructor({ id, name, creator, ...kinds }: ColumnsFilter) {
-    this.#wanted = wantedKinds(kinds);
-    const patterns = { creators: creator, names: name?.toLowerCase(), ids: id };
-    this.#texts = (['creators', 'names', 'ids'] as const).flatMap((column) => {
-      const pattern = patterns[column];
-      return pattern === undefined ? [] : [{ column, pattern: new TextPattern(pattern) }];
-    });
+function countOf(counts: Uint16Array, wanted: Uint8Array): number {
+  let count = 0;
+  for (let code = 1; code < counts.length; code++) {
+    if (wanted[code] === 1) count += counts[code] as number;
   }
+  return count;
+}
 
-  count(segment: Segment): number {
-    const wanted = this.#wanted;
-    const { kinds } = segment;
-    const rows = this.#rows;
-    let count = 0;
-    for (let at = 0; at < SEGMENT_ROWS; at++) {
-      rows[count] = at;
-      count += wanted[kinds[at] as number] as number;
+function countOfRows(kinds: Uint8Array, wanted: Uint8Array, bits: RowBits | undefined): number {
+  let count = 0;
+  for (let byte = 0; bits && byte < bits.length; byte++) {
+    for (let left = bits[byte] as number, at = byte * 8; left > 0; left >>= 1, at++) {
+      count += left & 1 & (wanted[kinds[at] as number] as number);
     }
-    for (const { column, pattern } of this.#texts) count = pattern.keep(segment[column], rows, count);
-    return count;
   }
+  return count;
+}
 
-  /** Ascending. */
-  seqs(segment: Segment): number[] {
-    const count = this.count(segment);
-    return Array.from(this.#rows.subarray(0, count), (row) => segment.firstSeq + row);
-  }
+function isWanted(kinds: Uint8Array, wanted: Uint8Array, bits: RowBits | undefined, at: number): boolean {
+  if (wanted[kinds[at] as number] !== 1) return false;
+  return bits === undefined || (((bits[at >> 3] as number) >> (at & 7)) & 1) === 1;
 }
 
 /** From 1 on; the priority varies fastest. */

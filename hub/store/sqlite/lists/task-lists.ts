@@ -8,8 +8,9 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../../core/errors.js';
 import type { TaskPage, TaskQuery } from '../../../core/ports/task-store.js';
+import { type TaskRow, taskOfRow } from '../task-row.js';
 import { COLUMNS_THREAD_LIMITS } from './reader-database.js';
-import type { FromListThread, ListThreadData, ToListThread } from './thread-messages.js';
+import type { FromListThread, ListPage, ListThreadData, ToListThread } from './thread-messages.js';
 
 /** A store with more tasks than this has its thread after the first changes, list or no list: reading so many takes about a
  *  tenth of a second. */
@@ -112,7 +113,7 @@ export class TaskLists {
   #settle(message: FromListThread): void {
     const call = this.#calls.get(message.call);
     this.#calls.delete(message.call);
-    if (message.kind === 'page') call?.resolve(message.page);
+    if (message.kind === 'page') call?.resolve(pageOf(message.page));
     else call?.reject(this.#unavailable(message.error));
   }
 
@@ -132,4 +133,8 @@ export class TaskLists {
     this.#options.log.error({ err: cause }, 'the list of tasks could not be read');
     return new HubError('STORE_UNAVAILABLE', 'the hub cannot read its list of tasks', { cause });
   }
+}
+
+function pageOf({ rows, totalElements }: ListPage): TaskPage {
+  return { tasks: (JSON.parse(rows) as TaskRow[]).map(taskOfRow), totalElements };
 }

@@ -1,118 +1,164 @@
 /**
- * Which rows of a column match a text with wildcards. A million names are looked through in milliseconds because the
- * work is the JavaScript engine's own search in one long text, not a comparison row by row: each piece between two `*`
- * is searched once from the first row to the last, and rows in which it does not occur are passed over.
+ * Which of many texts match a text with wildcards. Millions of characters are looked through in milliseconds: by the native
+ * search for a part of the pattern that few texts have, and where there is none, in one pass over the characters.
  */
-import type { TextColumn } from './text-column.js';
-
-/** Behind every text, and still a small number when a piece is added to it. */
-const NOWHERE = 2 ** 30;
+import type { Texts } from './texts.js';
 
 const ANY = -1;
 
-/** Beyond this length the engine's own search and comparison are faster than comparing each character. */
-const SHORT = 4;
+/** So many runs are tried out to find one that few texts have. */
+const RUNS_TRIED = 4;
 
-/** What stands between two `*`: characters, and `?` for any one of them. */
-class Piece {
-  readonly length: number;
-  /** What it is, if it has no `?`. */
-  readonly text: string | undefined;
-  /** Code of each character, or {@link ANY}. */
-  readonly #codes: Int32Array;
-  /** The longest run without `?`, by which the piece is searched, and its place in the piece. */
-  readonly #run: string;
-  readonly #runAt: number;
+/** A native search that finds something in more than one of so many texts is slower than looking at each. */
+const ROWS_PER_FIND = 24;
 
-  constructor(piece: string) {
-    this.length = piece.length;
-    this.text = piece.includes('?') ? undefined : piece;
-    this.#codes = Int32Array.from(piece.split(''), (unit) => (unit === '?' ? ANY : unit.charCodeAt(0)));
-    this.#run = piece.split('?').reduce((longest, run) => (run.length > longest.length ? run : longest), '');
-    this.#runAt = piece.indexOf(this.#run);
-  }
+/** Fewer are looked at one by one. */
+const ROWS_TO_SEARCH = 1024;
 
-  /** True when it stands at this place. */
-  standsAt(text: string, at: number): boolean {
-    if (this.text !== undefined && this.length > SHORT) return text.startsWith(this.text, at);
-    const codes = this.#codes;
-    for (let i = 0; i < codes.length; i++) {
-      if (codes[i] !== ANY && codes[i] !== text.charCodeAt(at + i)) return false;
-    }
-    return true;
-  }
+const LATIN_1_ONLY = /^[\0-\xff]*$/;
 
-  /** Its first place from `from` on, or -1. */
-  indexIn(text: string, from: number): number {
-    if (this.#run === '') return from;
-    for (let at = from; ; at++) {
-      const runAt = text.indexOf(this.#run, at + this.#runAt);
-      if (runAt < 0) return -1;
-      at = runAt - this.#runAt;
-      if (this.standsAt(text, at)) return at;
-    }
-  }
+/** What has to be compared, as codes of characters or {@link ANY}. */
+interface Compared {
+  readonly head: Int32Array;
+  readonly tail: Int32Array;
+  /** The pieces between, one behind the other, each with its length before it. */
+  readonly middles: Int32Array;
+  /** Without a `*` the head is all there is. */
+  readonly exact: boolean;
 }
 
 export class TextPattern {
-  readonly #head: Piece;
-  /** Undefined without a `*`: then the head is all there is. */
-  readonly #tail: Piece | undefined;
-  readonly #middles: readonly Piece[];
+  readonly #compared: Compared;
+  /** What stands between two wildcards, the longest first. */
+  readonly #runs: readonly Buffer[];
+  /** What is searched for natively; null when nothing is worth it, undefined before it has been tried. */
+  #rare: Buffer | null | undefined;
 
   /** In `pattern`, `*` stands for any run of characters and `?` for one. */
   constructor(pattern: string) {
-    const pieces = pattern.split('*').map((text) => new Piece(text));
-    this.#head = pieces[0] as Piece;
-    this.#tail = pieces.length > 1 ? pieces.at(-1) : undefined;
-    this.#middles = pieces.slice(1, -1).filter(({ length }) => length > 0);
+    const pieces = pattern.split('*').map(codesOf);
+    const exact = pieces.length === 1;
+    const middles = pieces.slice(1, -1).filter(({ length }) => length > 0);
+    this.#compared = {
+      head: Int32Array.from(pieces[0] ?? []),
+      tail: Int32Array.from((!exact && pieces.at(-1)) || []),
+      middles: Int32Array.from(middles.flatMap((piece) => [piece.length, ...piece])),
+      exact,
+    };
+    this.#runs = pattern
+      .split(/[*?]/)
+      .filter((run) => run !== '' && LATIN_1_ONLY.test(run))
+      .sort((a, b) => b.length - a.length)
+      .slice(0, RUNS_TRIED)
+      .map((run) => Buffer.from(run, 'latin1'));
   }
 
-  /** Of the first `count` of these rows, which ascend, keeps those whose text matches as a whole, at the front; gives
-   *  how many they are. */
-  keep(column: TextColumn, candidates: Uint16Array, count: number): number {
-    const { text, ends, present } = column.contents();
-    const head = this.#head;
-    const headLength = head.length;
-    const soughtHead = headLength > SHORT ? head.text : undefined;
-    let headFound = -1;
-    const tail = this.#tail;
-    const tailLength = tail?.length ?? 0;
-    const middles = this.#middles;
-    const pieces = middles.length;
-    // For the speed of the loop, what it needs of the pieces; and where each was found last, which is good for as long
-    // as it is not before the place that is asked for.
-    const texts = middles.map((piece) => piece.text);
-    const lengths = Int32Array.from(middles, ({ length }) => length);
-    const found = new Int32Array(pieces).fill(-1);
+  /** Of the first `count` of these rows, which ascend, keeps those whose text matches as a whole, at the front; gives how
+   *  many they are. */
+  keep(texts: Texts, rows: Uint16Array, count: number): number {
+    const { units, starts } = texts;
+    if (!(units instanceof Uint8Array))
+      return keepEachWide(this.#compared, texts, rows, { from: 0, count, kept: 0 });
+    if (count >= ROWS_TO_SEARCH) {
+      const bytes = Buffer.from(units.buffer, units.byteOffset, starts[starts.length - 1]);
+      if (this.#rare === undefined)
+        this.#rare = this.#rarest(bytes, Math.ceil(starts.length / ROWS_PER_FIND));
+      if (this.#rare !== null) return this.#keepFound(bytes, this.#rare, texts, rows, count);
+    }
+    return keepEach(this.#compared, texts, rows, { from: 0, count, kept: 0 });
+  }
+
+  /** The run that is found least often; null when all are found so often. */
+  #rarest(bytes: Buffer, often: number): Buffer | null {
+    let rarest: Buffer | null = null;
+    let fewest = often;
+    for (const run of this.#runs) {
+      let finds = 0;
+      for (let at = bytes.indexOf(run); at >= 0 && finds < fewest; at = bytes.indexOf(run, at + 1)) finds++;
+      if (finds >= fewest) continue;
+      fewest = finds;
+      rarest = run;
+    }
+    return rarest;
+  }
+
+  #keepFound(bytes: Buffer, run: Buffer, texts: Texts, rows: Uint16Array, count: number): number {
+    const { starts } = texts;
     let kept = 0;
-    for (let candidate = 0; candidate < count; candidate++) {
-      const row = candidates[candidate] as number;
-      if (present[row] !== 1) continue;
-      const start = row === 0 ? 0 : (ends[row - 1] as number);
-      const limit = (ends[row] as number) - tailLength;
-      let at = start + headLength;
-      if (at > limit || (tail === undefined && at !== limit)) continue;
-      if (soughtHead !== undefined) {
-        if (headFound < start) headFound = text.indexOf(soughtHead, start);
-        if (headFound < 0) break;
-        if (headFound !== start) continue;
+    let at = 0;
+    for (let finds = 0; at < count; finds++) {
+      if (finds * ROWS_PER_FIND > starts.length) {
+        this.#rare = null;
+        return keepEach(this.#compared, texts, rows, { from: at, count, kept });
       }
-      for (let k = 0; k < pieces && at <= limit; k++) {
-        let place = found[k] as number;
-        if (place < at) {
-          const middle = texts[k];
-          place = middle === undefined ? (middles[k] as Piece).indexIn(text, at) : text.indexOf(middle, at);
-          if (place < 0) place = NOWHERE;
-          found[k] = place;
-        }
-        at = place + (lengths[k] as number);
-      }
-      if (at > limit) continue;
-      if (soughtHead === undefined && !head.standsAt(text, start)) continue;
-      if (tailLength > 0 && !tail?.standsAt(text, limit)) continue;
-      candidates[kept++] = row;
+      const found = bytes.indexOf(run, starts[rows[at] as number]);
+      if (found < 0) break;
+      while (at < count && (starts[(rows[at] as number) + 1] as number) <= found) at++;
+      if (at === count || (starts[rows[at] as number] as number) > found) continue;
+      kept = keepEach(this.#compared, texts, rows, { from: at, count: at + 1, kept });
+      at++;
     }
     return kept;
   }
+}
+
+function codesOf(piece: string): number[] {
+  return Array.from(piece.split(''), (unit) => (unit === '?' ? ANY : unit.charCodeAt(0)));
+}
+
+/** Of the rows from one place up to another, keeps those that fit behind those that are kept already. */
+type KeepEach = (
+  compared: Compared,
+  texts: Texts,
+  rows: Uint16Array,
+  places: { readonly from: number; readonly count: number; readonly kept: number },
+) => number;
+
+// One function for each width of characters: a function that meets both is compiled for both, and slower by half.
+const keepEach = makeKeepEach();
+const keepEachWide = makeKeepEach();
+
+function makeKeepEach(): KeepEach {
+  return (
+    { head, tail, middles, exact },
+    { units, starts, lengths },
+    rows,
+    { from, count, kept: before },
+  ) => {
+    const headLength = head.length;
+    const tailLength = tail.length;
+    let kept = before;
+    nextRow: for (let candidate = from; candidate < count; candidate++) {
+      const row = rows[candidate] as number;
+      if (lengths[row] === 0) continue;
+      const start = starts[row] as number;
+      const limit = (starts[row + 1] as number) - tailLength;
+      let at = start + headLength;
+      if (at > limit || (exact && at !== limit)) continue;
+      for (let i = 0; i < headLength; i++) {
+        if (head[i] !== units[start + i] && head[i] !== ANY) continue nextRow;
+      }
+      for (let i = 0; i < tailLength; i++) {
+        if (tail[i] !== units[limit + i] && tail[i] !== ANY) continue nextRow;
+      }
+      for (let piece = 0; piece < middles.length; ) {
+        const length = middles[piece] as number;
+        const last = limit - length;
+        const first = middles[piece + 1] as number;
+        nextPlace: for (; ; at++) {
+          if (first !== ANY) while (at <= last && units[at] !== first) at++;
+          if (at > last) continue nextRow;
+          for (let i = 1; i < length; i++) {
+            const code = middles[piece + 1 + i];
+            if (code !== units[at + i] && code !== ANY) continue nextPlace;
+          }
+          break;
+        }
+        at += length;
+        piece += length + 1;
+      }
+      rows[kept++] = row;
+    }
+    return kept;
+  };
 }

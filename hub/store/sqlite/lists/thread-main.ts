@@ -1,10 +1,11 @@
 /** The thread of the lists: reads the database over a connection of its own, so that no list holds up the hub. */
 import { availableParallelism } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
-import { HelperThread } from './columns-helper.js';
 import { ListReader } from './list-reader.js';
 import { openReader } from './reader-database.js';
-import { SharedColumns } from './shared-columns.js';
+import { SearchThread } from './search-helper.js';
+import { SharedTexts } from './shared-texts.js';
+import { TaskColumns } from './task-columns.js';
 import type { FromListThread, ListThreadData, ToListThread } from './thread-messages.js';
 
 /** More threads than this gain little and cost memory each. */
@@ -15,8 +16,8 @@ if (!port) throw new Error('thread-main.js is started by the store as a thread')
 const { file } = workerData as ListThreadData;
 const db = openReader(file);
 const helpers = Math.min(availableParallelism() - 1, MAX_HELPERS);
-const columns = new SharedColumns({ db, helpers, startHelper: () => new HelperThread(file) });
-const reader = new ListReader(db, columns);
+const texts = new SharedTexts({ helpers, startHelper: () => new SearchThread() });
+const reader = new ListReader(db, new TaskColumns(texts));
 reader.keepUp(new Float64Array());
 
 port.on('message', (message: ToListThread) => {

@@ -1,5 +1,5 @@
 /** What the hub's own thread and the thread of the lists say to each other. */
-import type { TaskPage, TaskQuery } from '../../../core/ports/task-store.js';
+import type { TaskQuery } from '../../../core/ports/task-store.js';
 
 export interface ListThreadData {
   /** The database. */
@@ -16,6 +16,12 @@ export type ToListThread =
   | ({ readonly kind: 'keep up' } & Changes)
   | ({ readonly kind: 'list'; readonly call: number; readonly query: TaskQuery } & Changes);
 
+export interface ListPage {
+  /** The rows of the tasks, a JSON text. */
+  readonly rows: string;
+  readonly totalElements: number;
+}
+
 export type FromListThread =
-  | { readonly kind: 'page'; readonly call: number; readonly page: TaskPage }
+  | { readonly kind: 'page'; readonly call: number; readonly page: ListPage }
   | { readonly kind: 'failed'; readonly call: number; readonly error: unknown };

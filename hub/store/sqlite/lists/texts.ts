@@ -1,0 +1,107 @@
+/** Texts one behind the other, which is how many can be searched at once. */
+
+/** The texts of the rows of a segment. */
+export interface Texts {
+  /** All characters: one byte each where that is enough. */
+  readonly units: Uint8Array | Uint16Array;
+  /** Where the text of each row begins, and behind the last row, where it ends. */
+  readonly starts: Uint32Array;
+  /** 0 for a row without a text, otherwise its length and 1. */
+  readonly lengths: Lengths;
+}
+
+type Lengths = Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | Uint32Array<ArrayBuffer>;
+
+/** What is kept of texts: where they begin follows from their lengths. */
+export interface PackedTexts {
+  readonly units: Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer>;
+  readonly lengths: Lengths;
+}
+
+const FIRST_UNITS = 16_384;
+const NO_UNITS = new Uint16Array();
+
+/** Takes in texts, row by row. What it holds can be searched at any time. */
+export class TextsBuilder {
+  readonly #lengths: Uint32Array<ArrayBuffer>;
+  readonly #starts: Uint32Array;
+  #units: Uint16Array = NO_UNITS;
+  /** All codes of characters, one or the other. */
+  #allCodes = 0;
+  #longest = 0;
+  #end = 0;
+  #rows = 0;
+
+  constructor(capacity: number) {
+    this.#lengths = new Uint32Array(capacity);
+    this.#starts = new Uint32Array(capacity + 1);
+  }
+
+  /** Sets the text of a row. Rows come in ascending order; those left out have none. */
+  append(row: number, text: string): void {
+    this.#reserve(text.length);
+    this.#starts.fill(this.#end, this.#rows, row + 1);
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      this.#units[this.#end + i] = code;
+      this.#allCodes |= code;
+    }
+    this.#end += text.length;
+    this.#lengths[row] = text.length + 1;
+    this.#longest = Math.max(this.#longest, text.length + 1);
+    this.#rows = row + 1;
+  }
+
+  /** Rows up to the last that has a text. */
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** As they are now: what comes later may change it. */
+  texts(): Texts {
+    this.#starts.fill(this.#end, this.#rows);
+    return { units: this.#units, starts: this.#starts, lengths: this.#lengths };
+  }
+
+  /** A copy that takes as little memory as possible. */
+  packed(): PackedTexts {
+    const units = this.#units.subarray(0, this.#end);
+    return {
+      units: this.#allCodes < 0x100 ? Uint8Array.from(units) : Uint16Array.from(units),
+      lengths: narrow(this.#lengths, this.#longest),
+    };
+  }
+
+  /** Begins anew, in the same memory. */
+  clear(): void {
+    this.#lengths.fill(0);
+    this.#allCodes = 0;
+    this.#longest = 0;
+    this.#end = 0;
+    this.#rows = 0;
+  }
+
+  #reserve(more: number): void {
+    if (this.#end + more <= this.#units.length) return;
+    const larger = new Uint16Array(Math.max(FIRST_UNITS, this.#units.length * 2, this.#end + more));
+    larger.set(this.#units.subarray(0, this.#end));
+    this.#units = larger;
+  }
+}
+
+function narrow(lengths: Uint32Array<ArrayBuffer>, longest: number): Lengths {
+  if (longest < 2 ** 8) return Uint8Array.from(lengths);
+  return longest < 2 ** 16 ? Uint16Array.from(lengths) : lengths.slice();
+}
+
+/** Made ready for a search in memory that every search uses. */
+export function unpacked({ units, lengths }: PackedTexts, starts: Uint32Array): Texts {
+  let start = 0;
+  for (let row = 0; row < lengths.length; row++) {
+    starts[row] = start;
+    const length = lengths[row] as number;
+    if (length > 0) start += length - 1;
+  }
+  starts[lengths.length] = start;
+  return { units, starts: starts.subarray(0, lengths.length + 1), lengths };
+}
