@@ -117,7 +117,7 @@ export class Agents {
     this.#joined.delete(agentId);
     this.#options.metrics.agentLeft();
     this.#options.instances.away(agentId);
-    this.#options.attempts.lookUpAllOf(agentId);
+    this.#options.attempts.forgetAllOf(agentId);
     this.#options.leases.begin(agentId);
     this.#requests.agentLeft(agentId);
     // What waits for this agent rather than for one that has given it back need not any more.
@@ -169,7 +169,7 @@ export class Agents {
 
   /** Tells the agent to end an attempt that no longer counts; an agent that is away hears it when it is back. */
   cancel(agentId: string, ref: AttemptRef): void {
-    this.#options.attempts.lookUp(ref.taskId);
+    this.#options.attempts.forget(ref.taskId);
     this.#joined.get(agentId)?.session.send({ type: 'cancel', ref });
   }
 
@@ -230,26 +230,10 @@ export class Agents {
 
   /** Brings together what the agent holds and what the hub believes to run on it. */
   async #reconcile(hello: HelloMessage, session: AgentSession): Promise<void> {
-    const { queue, attempts, runtime, log } = this.#options;
+    const { queue, attempts, log } = this.#options;
     const agentId = hello.agent.id;
     const held = [...hello.running, ...hello.spooled];
-    const profiles = new Map(hello.instances.map((report) => [report.id, profileOf(report)]));
-    const startedAtMs = runtime.clock.nowMs();
-    const inForce =
-      held.length === 0
-        ? []
-        : await queue.adopt(
-            held.map((ref) => ({
-              ref,
-              startedAtMs,
-              instance: {
-                id: ref.instanceId,
-                version: profiles.get(ref.instanceId)?.version ?? '',
-                revision: profiles.get(ref.instanceId)?.revision ?? '',
-                agentId,
-              },
-            })),
-          );
+    const inForce = await this.#adopt(held, hello);
     const believed = await queue.runningOn(agentId);
     // It went away meanwhile, or came anew and was given other work, of which this hello knows nothing.
     if (!this.#isCurrent(agentId, session)) return;
@@ -269,6 +253,26 @@ export class Agents {
     });
     await Promise.all(
       missing.map((task) => attempts.lose(task, 'LOSS', `agent ${agentId} came back without it`)),
+    );
+  }
+
+  /** Takes over what the agent holds; says of each attempt whether it is in force. */
+  async #adopt(held: readonly AttemptRef[], { agent, instances }: HelloMessage): Promise<boolean[]> {
+    if (held.length === 0) return [];
+    const { queue, runtime } = this.#options;
+    const profiles = new Map(instances.map((report) => [report.id, profileOf(report)]));
+    const startedAtMs = runtime.clock.nowMs();
+    return queue.adopt(
+      held.map((ref) => ({
+        ref,
+        startedAtMs,
+        instance: {
+          id: ref.instanceId,
+          version: profiles.get(ref.instanceId)?.version ?? '',
+          revision: profiles.get(ref.instanceId)?.revision ?? '',
+          agentId: agent.id,
+        },
+      })),
     );
   }
 

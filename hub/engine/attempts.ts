@@ -1,4 +1,4 @@
-/** The end of attempts: reports of agents, losses, cancels by force. Each becomes one fenced step in the store. */
+/** The end of attempts: reports of agents, and losses. Each becomes one fenced step in the store. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
@@ -17,7 +17,7 @@ import {
 } from '../core/claims.js';
 import type { TaskMetrics } from '../core/ports/metrics.js';
 import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
-import { attemptOf, type Task } from '../core/task.js';
+import { attemptOf, type Ending, type Task } from '../core/task.js';
 import type { GivenBack } from './given-back.js';
 import type { Results } from './results.js';
 import type { Storage } from './storage.js';
@@ -57,13 +57,13 @@ export class Attempts {
     this.#begun.set(task.id, task);
   }
 
-  /** What was known of the task when it began may no longer be so. */
-  lookUp(taskId: string): void {
+  /** What was known of the task when it began may no longer be so: from now on the store is asked. */
+  forget(taskId: string): void {
     this.#begun.delete(taskId);
   }
 
   /** The agent is away: its tasks may be given up meanwhile. */
-  lookUpAllOf(agentId: string): void {
+  forgetAllOf(agentId: string): void {
     for (const { id, instance } of this.#begun.values()) {
       if (instance?.agentId === agentId) this.#begun.delete(id);
     }
@@ -134,43 +134,47 @@ export class Attempts {
     return false;
   }
 
-  async #carryOut(
+  #carryOut(
     task: Task,
     ref: AttemptRef,
     consequence: Consequence,
     stored: readonly NamedFileRef[] = [],
   ): Promise<boolean> {
-    const { queue, storage, results, output, clock, log, traces, givenBack, onReturned, onFinished } =
+    this.forget(task.id);
+    return consequence.kind === 'END'
+      ? this.#end(task, ref, consequence.ending, stored)
+      : this.#release(task, ref, consequence.loss);
+  }
+
+  async #end(task: Task, ref: AttemptRef, ending: Ending, stored: readonly NamedFileRef[]): Promise<boolean> {
+    const { queue, storage, results, output, clock, log, metrics, traces, givenBack, onFinished } =
       this.#options;
-    this.lookUp(task.id);
-    if (consequence.kind === 'END') {
-      const endedAtMs = clock.nowMs();
-      const storedFiles = storage.outputsOf(task, stored, endedAtMs);
-      if (stored.length > storedFiles.length) {
-        log.warn(
-          { taskId: task.id, files: stored.length },
-          'files that a task put into the output storage were dropped: it is not enabled (storage.output.enabled)',
-        );
-      }
-      const [counted] = await queue.end([{ ref, ending: consequence.ending, endedAtMs, storedFiles }]);
-      if (!counted) return this.#refused('report', ref);
-      this.#options.metrics.ended(
-        task.type,
-        consequence.ending.status,
-        endedAtMs - (task.startedAtMs ?? endedAtMs),
+    const endedAtMs = clock.nowMs();
+    const storedFiles = storage.outputsOf(task, stored, endedAtMs);
+    if (stored.length > storedFiles.length) {
+      log.warn(
+        { taskId: task.id, files: stored.length },
+        'files that a task put into the output storage were dropped: it is not enabled (storage.output.enabled)',
       );
-      if (consequence.ending.status === 'FINISHED') onFinished(task, endedAtMs);
-      log.debug({ ...ref, requestId: task.requestId, status: consequence.ending.status }, 'task ended');
-      traces.ended(task, ref, consequence.ending.status, endedAtMs);
-      output.forget(task.id);
-      givenBack.forget(task.id);
-      results.announce(task.id);
-      return true;
     }
-    const [released] = await queue.release([{ ref, loss: consequence.loss }]);
-    if (!released) return this.#refused(consequence.loss === 'LOSS' ? 'lose' : 'report', ref);
-    log.info({ ...ref, requestId: task.requestId, loss: consequence.loss }, 'task is given out again');
-    traces.released(task, ref, consequence.loss, clock.nowMs());
+    const [counted] = await queue.end([{ ref, ending, endedAtMs, storedFiles }]);
+    if (!counted) return this.#refused('report', ref);
+    metrics.ended(task.type, ending.status, endedAtMs - (task.startedAtMs ?? endedAtMs));
+    if (ending.status === 'FINISHED') onFinished(task, endedAtMs);
+    log.debug({ ...ref, requestId: task.requestId, status: ending.status }, 'task ended');
+    traces.ended(task, ref, ending.status, endedAtMs);
+    output.forget(task.id);
+    givenBack.forget(task.id);
+    results.announce(task.id);
+    return true;
+  }
+
+  async #release(task: Task, ref: AttemptRef, loss: LossKind): Promise<boolean> {
+    const { queue, output, clock, log, traces, onReturned } = this.#options;
+    const [released] = await queue.release([{ ref, loss }]);
+    if (!released) return this.#refused(loss === 'LOSS' ? 'lose' : 'report', ref);
+    log.info({ ...ref, requestId: task.requestId, loss }, 'task is given out again');
+    traces.released(task, ref, loss, clock.nowMs());
     output.forget(task.id);
     onReturned(requirementKey(task.requirement));
     return true;

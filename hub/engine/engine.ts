@@ -143,8 +143,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
       traces.begun(claimed, startedAtMs);
       if (ref.attempt === 1) metrics.began(task.priority, startedAtMs - task.requestedAtMs);
     },
-    giveBack: (task) => {
-      traces.givenBack(task);
+    putBack: (task) => {
+      traces.putBack(task);
       queue
         .release([{ ref: task.ref, loss: 'RETURN' }])
         .then(() => onReturned(requirementKey(task.task.requirement)))

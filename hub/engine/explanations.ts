@@ -92,7 +92,7 @@ export class Explanations {
       runTimes:
         types.map((type) => this.#runTimes.of(kindOf(type, requirement))).find((found) => found !== null) ??
         null,
-      unfittingSinceMs: Math.max(requestedAtMs, instances.lastLossMs),
+      unfittingSinceMs: Math.max(requestedAtMs, instances.lastRemovalMs),
       nowMs: clock.nowMs(),
       givingOut: !shutdown.status.initiated,
       givenBack: returns,

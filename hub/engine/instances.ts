@@ -64,18 +64,18 @@ export class Instances {
   readonly #agents = new Map<string, Agent>();
   readonly #instances = new Map<string, Instance>();
   readonly #index = new InstanceIndex();
-  #lastLossMs: number;
+  #lastRemovalMs: number;
 
   constructor(clock: Clock, log: Logger) {
     this.#clock = clock;
     this.#log = log;
-    this.#lastLossMs = clock.nowMs();
+    this.#lastRemovalMs = clock.nowMs();
   }
 
   /** When an instance was last removed or changed its version or labels, or since when the hub runs; milliseconds since
    *  1970. What fits no instance now has fitted none since then at the latest. */
-  get lastLossMs(): number {
-    return this.#lastLossMs;
+  get lastRemovalMs(): number {
+    return this.#lastRemovalMs;
   }
 
   /** Rises whenever the first instance of a kind becomes known, or the last one is forgotten. */
@@ -121,7 +121,7 @@ export class Instances {
     reports: readonly InstanceReport[],
     running: readonly AttemptRef[],
   ): void {
-    if (this.#loses(id, reports)) this.#lastLossMs = this.#clock.nowMs();
+    if (this.#dropsAny(id, reports)) this.#lastRemovalMs = this.#clock.nowMs();
     const before = new Map(this.#agents.get(id)?.instances);
     this.#forgetInstances(id);
     const agent: Agent = {
@@ -180,7 +180,7 @@ export class Instances {
 
   forget(agentId: string): void {
     if (!this.#taking('forget', agentId)) return;
-    this.#lastLossMs = this.#clock.nowMs();
+    this.#lastRemovalMs = this.#clock.nowMs();
     this.#forgetInstances(agentId);
     this.#agents.delete(agentId);
   }
@@ -283,7 +283,7 @@ export class Instances {
   }
 
   /** Whether the agent held an instance that is not among these any more, as it was. */
-  #loses(agentId: string, reports: readonly InstanceReport[]): boolean {
+  #dropsAny(agentId: string, reports: readonly InstanceReport[]): boolean {
     const held = this.#agents.get(agentId)?.instances.values() ?? [];
     const offered = new Set(reports.map((report) => JSON.stringify(profileOf(report))));
     return [...held].some(({ profile }) => !offered.has(JSON.stringify(profileOf(profile))));

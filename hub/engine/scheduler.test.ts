@@ -74,7 +74,7 @@ function schedulerOver({ known = true, idle = 1, waits = [] as WaitingTask[] } =
       given.push(ref.taskId);
       return true;
     },
-    giveBack: () => {},
+    putBack: () => {},
   });
   const settled = async () => {
     for (let turns = 0; turns < 10; turns++) await turn();

@@ -25,7 +25,7 @@ export interface SchedulerOptions {
   /** Hands a claimed task to its agent; false when the agent is gone meanwhile. */
   readonly assign: (task: ClaimedTask) => boolean;
   /** The attempt was claimed and could not be handed over. */
-  readonly giveBack: (task: ClaimedTask) => void;
+  readonly putBack: (task: ClaimedTask) => void;
   /** A task has begun at this moment: it is with its agent. */
   readonly onBegun?: (task: ClaimedTask, startedAtMs: number) => void;
 }
@@ -257,7 +257,7 @@ export class Scheduler {
   }
 
   #handOver(task: ClaimedTask, startedAtMs: number): void {
-    const { instances, assign, giveBack, onBegun } = this.#options;
+    const { instances, assign, putBack, onBegun } = this.#options;
     if (instances.occupy(task.ref, task.agentId)) {
       if (assign(task)) {
         onBegun?.(task, startedAtMs);
@@ -265,7 +265,7 @@ export class Scheduler {
       }
       instances.vacate(task.agentId, task.ref);
     }
-    giveBack(task);
+    putBack(task);
   }
 }
 

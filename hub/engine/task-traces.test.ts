@@ -77,8 +77,8 @@ it('an attempt has the name under which its agent knows it', () => {
 });
 
 it('a task that could not be handed over waits on', () => {
-  traces.givenBack(claimed(1));
-  traces.givenBack(claimed(2));
+  traces.putBack(claimed(1));
+  traces.putBack(claimed(2));
   traces.begun(claimed(3), 3000);
   expect(shown()).toEqual([['queue wait', TRACE, 1000, 3000, 'OK', undefined]]);
 });
@@ -99,7 +99,7 @@ it('a canceled task ends what it was in', () => {
 
 it('nothing is told of a task whose trace is not kept', () => {
   expect(traces.contextOf(claimed(1, null))).toBeNull();
-  traces.givenBack(claimed(1, null));
+  traces.putBack(claimed(1, null));
   traces.begun(claimed(2, null), 1500);
   traces.released(task(1, 1500, null), claimed(1).ref, 'LOSS', 2000);
   traces.ended(task(2, 2600, null), claimed(2).ref, 'FINISHED', 4000);

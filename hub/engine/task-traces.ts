@@ -46,7 +46,7 @@ export class TaskTraces {
   }
 
   /** It was claimed and could not be handed over: it waits on. */
-  givenBack({ ref, task }: ClaimedTask): void {
+  putBack({ ref, task }: ClaimedTask): void {
     const { traceContext, requestedAtMs } = task;
     if (traceContext === null) return;
     const since = this.#waitEnds(ref.taskId, ref.attempt, requestedAtMs);

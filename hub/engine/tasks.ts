@@ -88,20 +88,21 @@ export class Tasks {
   }
 
   /** Puts a task into the queue; resolves when it is durable. Rejects with INVALID_INPUT and SHUTDOWN_PREPARED. */
-  async create({
-    name,
-    creator,
-    classifiers,
-    timeLimitS,
-    job,
-    requestId = null,
-    traceContext = null,
-  }: TaskRequest): Promise<Task> {
-    const { runtime, queue, defaultVersion, onWaiting } = this.#options;
+  async create(request: TaskRequest): Promise<Task> {
+    const { queue, metrics, onWaiting } = this.#options;
     this.refuseWhileLocked();
+    const task = this.#newTask(request);
+    await queue.insert([task], (waiting) => waiting.forEach(onWaiting));
+    metrics.created(task.type);
+    return task;
+  }
+
+  #newTask(request: TaskRequest): NewTask {
+    const { runtime, defaultVersion } = this.#options;
+    const { name, creator, classifiers, timeLimitS, job, requestId = null, traceContext = null } = request;
     const { requirement, priority, faults } = classify(classifiers, defaultVersion);
     if (faults.length > 0) throw invalidInput(faults.map(faultOf));
-    const task: NewTask = {
+    return {
       id: runtime.newId(),
       type: job.type,
       name,
@@ -127,9 +128,6 @@ export class Tasks {
       traceContext,
       job,
     };
-    await queue.insert([task], (waiting) => waiting.forEach(onWaiting));
-    this.#options.metrics.created(task.type);
-    return task;
   }
 
   /** Rejects with TASK_NOT_FOUND; so do all that follow and take an id. */
