@@ -6,7 +6,6 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe, expect, it } from 'vitest';
 import type { Claim, ClaimedTask, TaskQueue } from '../core/ports/task-store.js';
 import { compareWaiting, type WaitingTask } from '../core/rank.js';
-import type { Instances } from './instances.js';
 import { Scheduler } from './scheduler.js';
 
 const ANYTHING = requirementKey({ version: null, labels: [] });
@@ -65,7 +64,8 @@ function schedulerOver({ known = true, idle = 1, waits = [] as WaitingTask[] } =
         return new Map(setup.idle > 0 ? [[profile, ofKind]] : []);
       },
       occupy: () => true,
-    } as unknown as Instances,
+      vacate: () => () => {},
+    },
     givenBack: { areNone: true, countIn: () => 0, mayGet: () => true },
     runtime: { ...systemRuntime, timers: { ...systemRuntime.timers, after: () => ({ cancel: () => {} }) } },
     log: { debug: () => {}, info: () => {}, error: () => {} } as unknown as Logger,

@@ -16,7 +16,7 @@ import type { Instances } from './instances.js';
 
 export interface SchedulerOptions {
   readonly queue: TaskQueue;
-  readonly instances: Instances;
+  readonly instances: Pick<Instances, 'idle' | 'kinds' | 'kindsVersion' | 'occupy' | 'vacate'>;
   readonly givenBack: Pick<GivenBack, 'areNone' | 'countIn' | 'mayGet'>;
   readonly runtime: Runtime;
   readonly log: Logger;
