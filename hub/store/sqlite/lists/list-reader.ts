@@ -9,13 +9,14 @@ import type { TaskColumns, TaskKind } from './task-columns.js';
 import type { ListPage } from './thread-messages.js';
 
 /** Every statement that a list runs. None of them reads a task that it does not need: see their query plans in
- *  `npm run bench -- lists --plans`. */
+ *  `npm run bench -- lists --plans`. Many rows come as one JSON text: row by row they would take five times as long to read,
+ *  and three times as long to hand over to another thread. */
 export const LIST_STATEMENTS = {
-  changed: 'SELECT type, status, priority FROM task WHERE seq = ?',
-  // As two JSON texts: row by row it would take five times as long to read, and three times as long to hand over.
-  page: `
-    SELECT json_group_array(json_array(task.seq, type, status, priority)), json_group_array(json_array(${TASK_COLUMNS}))
-    FROM (SELECT value AS seq FROM json_each(?)) AS wanted
+  kinds: `
+    SELECT json_group_array(json_array(task.seq, type, status, priority))
+    FROM (SELECT value AS seq FROM json_each(?)) AS wanted CROSS JOIN task ON task.seq = wanted.seq`,
+  rows: `
+    SELECT json_group_array(json_array(${TASK_COLUMNS})) FROM (SELECT value AS seq FROM json_each(?)) AS wanted
     CROSS JOIN task ON task.seq = wanted.seq JOIN requirement ON requirement.id = task.requirement_id`,
   byStart: `
     SELECT task.seq FROM json_each(?) AS wanted JOIN task ON task.seq = wanted.value
@@ -28,24 +29,24 @@ export class ListReader {
   readonly #columns: TaskColumns;
   readonly #db: SqliteDatabase;
   readonly #rows: SegmentRows;
-  readonly #changed;
-  readonly #page;
+  readonly #kinds;
+  readonly #rowsOf;
   readonly #byStart;
 
   constructor(db: SqliteDatabase, columns: TaskColumns) {
     this.#db = db;
     this.#columns = columns;
     this.#rows = new SegmentRows(db);
-    this.#changed = db.prepare<[number], TaskKind>(LIST_STATEMENTS.changed);
-    this.#page = db.prepare<[string], [kinds: string, rows: string]>(LIST_STATEMENTS.page).raw();
+    this.#kinds = db.prepare<[string], string>(LIST_STATEMENTS.kinds).pluck();
+    this.#rowsOf = db.prepare<[string], string>(LIST_STATEMENTS.rows).pluck();
     this.#byStart = db.prepare<[string, number, number], number>(LIST_STATEMENTS.byStart).pluck();
   }
 
   /** Takes in the tasks that are new, and these that have changed. */
   keepUp(changed: Float64Array): void {
-    for (const seq of changed) {
-      if (seq <= this.#columns.lastSeq) this.#columns.update(seq, this.#changed.get(seq));
-    }
+    const known = Array.from(changed).filter((seq) => seq <= this.#columns.lastSeq);
+    const kinds = this.#kindsOf(known);
+    for (const seq of known) this.#columns.update(seq, kinds.get(seq));
     for (const row of this.#rows.between(this.#columns.lastSeq, this.#rows.newest())) this.#columns.add(row);
   }
 
@@ -55,19 +56,22 @@ export class ListReader {
       this.keepUp(new Float64Array());
       for (;;) {
         const { count, seqs } = this.#select(query);
-        const [kinds = '[]', rows = '[]'] = this.#page.get(JSON.stringify(seqs)) ?? [];
-        const found = new Map(
-          (JSON.parse(kinds) as Kind[]).map(([seq, type, status, priority]) => [
-            seq,
-            { type, status, priority },
-          ]),
-        );
+        const kinds = this.#kindsOf(seqs);
         // A task may have changed since the hub's thread sent the query. What the page shows fits the filter.
-        const late = seqs.filter((seq) => !isWanted(found.get(seq), query));
-        for (const seq of late) this.#columns.update(seq, found.get(seq));
-        if (late.length === 0) return { rows, totalElements: count };
+        const late = seqs.filter((seq) => !isWanted(kinds.get(seq), query));
+        for (const seq of late) this.#columns.update(seq, kinds.get(seq));
+        if (late.length > 0) continue;
+        return { rows: this.#rowsOf.get(JSON.stringify(seqs)) ?? '[]', totalElements: count };
       }
     })();
+  }
+
+  /** What these tasks are now; those that are no more are left out. */
+  #kindsOf(seqs: readonly number[]): ReadonlyMap<number, TaskKind> {
+    const kinds = seqs.length === 0 ? '[]' : (this.#kinds.get(JSON.stringify(seqs)) ?? '[]');
+    return new Map(
+      (JSON.parse(kinds) as Kind[]).map(([seq, type, status, priority]) => [seq, { type, status, priority }]),
+    );
   }
 
   #select(query: TaskQuery): Selection {

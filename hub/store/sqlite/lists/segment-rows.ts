@@ -7,7 +7,7 @@ import type { ColumnsRow } from './task-columns.js';
 export const SEGMENT_STATEMENTS = {
   newest: 'SELECT max(seq) FROM task',
   next: 'SELECT seq FROM task WHERE seq > ? ORDER BY seq LIMIT 1',
-  rows: `
+  chunk: `
     SELECT json_group_array(seq), json_group_array(id), json_group_array(type), json_group_array(status),
            json_group_array(priority), json_group_array(creator), json_group_array(name)
     FROM task WHERE seq > ? AND seq <= ?`,
@@ -29,12 +29,12 @@ const ROWS_AT_ONCE = 256;
 export class SegmentRows {
   readonly #newest;
   readonly #next;
-  readonly #rows;
+  readonly #chunk;
 
   constructor(db: SqliteDatabase) {
     this.#newest = db.prepare<[], number | null>(SEGMENT_STATEMENTS.newest).pluck();
     this.#next = db.prepare<[number], number>(SEGMENT_STATEMENTS.next).pluck();
-    this.#rows = db.prepare<[number, number], string[]>(SEGMENT_STATEMENTS.rows).raw();
+    this.#chunk = db.prepare<[number, number], string[]>(SEGMENT_STATEMENTS.chunk).raw();
   }
 
   /** The highest number of a task; 0 when there is none. */
@@ -46,7 +46,7 @@ export class SegmentRows {
   *between(after: number, last: number): Iterable<ColumnsRow> {
     for (let from = after; from < last; ) {
       const to = Math.min(from + ROWS_AT_ONCE, last);
-      const columns = this.#rows.get(from, to)?.map((column) => JSON.parse(column)) as Columns;
+      const columns = this.#chunk.get(from, to)?.map((column) => JSON.parse(column)) as Columns;
       const [seqs, ids, types, statuses, priorities, creators, names] = columns;
       for (const [at, seq] of seqs.entries()) {
         yield {

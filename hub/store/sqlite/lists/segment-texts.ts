@@ -80,6 +80,7 @@ export class TextSearch {
       if (count > 0) count = pattern.keep(texts[column], rows, count);
     }
     const bits = new Uint8Array(ROW_BITS_BYTES);
+    if (count === SEGMENT_ROWS) return bits.fill(0xff);
     for (let at = 0; at < count; at++) {
       const row = rows[at] as number;
       bits[row >> 3] = (bits[row >> 3] as number) | (1 << (row & 7));

@@ -78,12 +78,12 @@ describe('texts that threads share', () => {
     const searches = () => helpers.flatMap(({ searched }) => searched).length;
     found({ name: 'first' });
     const once = searches();
-    for (let other = 0; other < 15; other++) found({ name: `other ${other}` });
+    for (let other = 0; other < 31; other++) found({ name: `other ${other}` });
     found({ name: 'first' });
-    expect(searches()).toBe(16 * once);
-    for (let other = 20; other < 36; other++) found({ name: `other ${other}` });
+    expect(searches()).toBe(32 * once);
+    for (let other = 40; other < 72; other++) found({ name: `other ${other}` });
     found({ name: 'first' });
-    expect(searches()).toBe(33 * once);
+    expect(searches()).toBe(65 * once);
   });
 
   it('are forgotten with their segment', () => {

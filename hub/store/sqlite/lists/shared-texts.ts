@@ -9,7 +9,7 @@ const SEGMENTS_OF_ONE_THREAD = 12;
 
 /** What so many filters let through is remembered: a page after the other, and who looks again, cost no search. For each a
  *  segment has one bit a task. */
-const FILTERS_REMEMBERED = 16;
+const FILTERS_REMEMBERED = 32;
 
 /** A thread with some of the segments. Whatever is asked of it is done in order. */
 export interface SearchHelper {

@@ -35,7 +35,7 @@ export class TaskLists {
   readonly #calls = new Map<number, Call>();
   #thread: Worker | undefined;
   #latestCall = 0;
-  #changed: number[] = [];
+  readonly #changed = new Set<number>();
   #changes = 0;
   #newest = 0;
   #closed = false;
@@ -53,7 +53,7 @@ export class TaskLists {
   /** The row of a task changes with the transaction that is under way. */
   changed(seq: number): void {
     if (!this.#thread) return;
-    this.#changed.push(seq);
+    this.#changed.add(seq);
     this.#count();
   }
 
@@ -86,7 +86,7 @@ export class TaskLists {
 
   #takeChanged(): Float64Array<ArrayBuffer> {
     const changed = Float64Array.from(this.#changed);
-    this.#changed = [];
+    this.#changed.clear();
     this.#changes = 0;
     return changed;
   }
@@ -124,7 +124,7 @@ export class TaskLists {
 
   #forget(reason: HubError): void {
     this.#thread = undefined;
-    this.#changed = [];
+    this.#changed.clear();
     for (const call of this.#calls.values()) call.reject(reason);
     this.#calls.clear();
   }

@@ -99,6 +99,8 @@ export class UuidPattern {
         state = next[state + (bytes[at + 7] as number)] as number;
         state = next[(dash[state >> 8] as number) + (bytes[at + 8] as number)] as number;
         state = next[state + (bytes[at + 9] as number)] as number;
+      }
+      if (state > ALWAYS) {
         state = next[(dash[state >> 8] as number) + (bytes[at + 10] as number)] as number;
         state = next[state + (bytes[at + 11] as number)] as number;
         state = next[state + (bytes[at + 12] as number)] as number;
