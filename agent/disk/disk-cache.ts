@@ -2,12 +2,12 @@
  *  on its way is kept beside them as `<digest>.partial`, and goes before them. */
 import { createHash } from 'node:crypto';
 import { createReadStream, renameSync, statSync } from 'node:fs';
-import { mkdir, readdir, rename, rm, stat, statfs, utimes } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rename, rm, stat, statfs, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { ContentCache } from '../core/ports/content-cache.js';
-import { partialSize, writePartial } from './partial-content.js';
+import { CONTENT_MODE, partialSize, writePartial } from './partial-content.js';
 
 /** Like a write that finds the disk full. */
 class NoRoom extends Error {
@@ -64,7 +64,9 @@ export class DiskCache implements ContentCache {
       const [, digest, suffix] = NAME.exec(name) ?? [];
       if (digest === undefined) await rm(path, { recursive: true, force: true });
       else {
-        const { size, mtimeMs } = await stat(path);
+        const { size, mtimeMs, mode } = await stat(path);
+        // Earlier versions gave it fewer rights.
+        if ((mode & CONTENT_MODE) !== CONTENT_MODE) await chmod(path, CONTENT_MODE);
         found.push({ digest, isPartial: suffix !== undefined, sizeBytes: size, usedAtMs: mtimeMs });
       }
     }

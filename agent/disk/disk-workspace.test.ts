@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
   appendFile,
@@ -20,6 +21,7 @@ import {
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
@@ -33,13 +35,17 @@ import { openWorkspace } from './disk-workspace.js';
 const REF = { taskId: '019c0000-0000-7000-8000-000000000001', attempt: 1, instanceId: 'sim' };
 const NEVER = new AbortController().signal;
 
+const TEXT = '#!/bin/sh\necho hello\n';
+const SCRIPT = { digest: createHash('sha256').update(TEXT).digest('hex'), sizeBytes: TEXT.length };
+
 let directory: string;
+let cache: DiskCache;
 let workspace: Workspace;
 let work: WorkingDirectory;
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'workspace-test-'));
-  const cache = await DiskCache.open(join(directory, 'cache'), 1000, systemRuntime);
+  cache = await DiskCache.open(join(directory, 'cache'), 1000, systemRuntime);
   workspace = await openWorkspace(join(directory, 'work'), cache);
   work = await workspace.create(REF);
 });
@@ -69,9 +75,10 @@ async function collect(signal = NEVER, { stay = false, limits = LIMITS, isStored
 
 describe('outputs', () => {
   beforeEach(async () => {
-    await mkdir(inFiles('in'));
+    const source = join(directory, 'source');
+    await writeFile(source, 'staged');
     for (const name of ['same', 'appended', 'touched', 'replaced', 'deleted', 'in/deep']) {
-      await writeFile(inFiles(name), 'staged');
+      await work.placeLocalFile(name, source);
     }
     await work.seal();
   });
@@ -263,9 +270,21 @@ describe('a working directory', () => {
   test('is removed at the next start unless it is to be kept', async () => {
     const kept = await workspace.create(REF);
     await kept.keep();
-    const cache = await DiskCache.open(join(directory, 'cache'), 1000, systemRuntime);
-    await openWorkspace(join(directory, 'work'), cache);
+    const restarted = await DiskCache.open(join(directory, 'cache'), 1000, systemRuntime);
+    await openWorkspace(join(directory, 'work'), restarted);
     expect(await readdir(join(directory, 'work'))).toEqual([`${REF.taskId}-1.2`]);
+  });
+
+  test.each([
+    ['came now', () => cache.put(SCRIPT, Readable.from([Buffer.from(TEXT)]), 0)],
+    ['was cached by an earlier version', () => writeFile(cache.pathOf(SCRIPT.digest), TEXT, { mode: 0o600 })],
+  ])('has scripts that may be executed, of a content that %s', async (_, come) => {
+    await come();
+    const restarted = await DiskCache.open(join(directory, 'cache'), 1000, systemRuntime);
+    const opened = await openWorkspace(join(directory, 'work'), restarted);
+    expect(await restarted.pin(SCRIPT)).toBe(true);
+    const script = await (await opened.create(REF)).placeScript(0, SCRIPT.digest);
+    expect((await promisify(execFile)(script)).stdout).toBe('hello\n');
   });
 
   test('takes a copy of a file of the host', async () => {

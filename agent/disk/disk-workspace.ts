@@ -7,7 +7,7 @@
  *   variables.json    WORKBENCH_VARIABLES
  *   .kept             marks one that stays for people to look into
  */
-import { constants, realpathSync } from 'node:fs';
+import { closeSync, constants, open, realpathSync, writeFileSync } from 'node:fs';
 import {
   access,
   chmod,
@@ -68,28 +68,31 @@ function workingDirectory(directory: string, cache: DiskCache): WorkingDirectory
   /** What the job found beside its working directory. */
   const beside: string[] = [];
   const staged = new Map<string, FileState>();
+  /** Whether anything lies in it before the job begins. */
+  let isPlaced = false;
 
-  const place = async (target: string, source: string, mode: number): Promise<string> => {
+  const copy = async (target: string, source: string): Promise<string> => {
     // Copy on write where the file system can: never a link, since scripts may write into their files.
     const flags = constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL;
     for (;;) {
       try {
         await copyFile(source, target, flags);
-        break;
+        return target;
       } catch (error) {
         const isFull = (error as NodeJS.ErrnoException).code === 'ENOSPC';
         if (!isFull || !(await cache.makeRoom())) throw error;
         await rm(target, { force: true });
       }
     }
-    await chmod(target, mode);
-    return target;
   };
   const placeInFiles = async (path: string, source: string): Promise<string> => {
+    isPlaced = true;
     const target = join(files, path);
     const folder = dirname(target);
     if (folder !== files) await mkdir(folder, { recursive: true });
-    return place(target, source, 0o644);
+    await copy(target, source);
+    await chmod(target, 0o644);
+    return target;
   };
 
   return {
@@ -100,30 +103,47 @@ function workingDirectory(directory: string, cache: DiskCache): WorkingDirectory
     placeScript: (index, digest) => {
       const target = join(directory, `script-${index + 1}`);
       beside.push(target);
-      return place(target, cache.pathOf(digest), 0o755);
+      return copy(target, cache.pathOf(digest));
     },
     placeLocalFile: placeInFiles,
-    writeVariables: (values) => {
+    writeVariables: async (values) => {
       beside.push(variables);
-      return writeFile(variables, JSON.stringify(values));
+      const file = await openNew(variables);
+      try {
+        writeFileSync(file, JSON.stringify(values));
+      } finally {
+        closeSync(file);
+      }
     },
     seal: async () => {
+      if (!isPlaced) return;
       for await (const { path, state } of filesOf(files, () => undefined))
         staged.set(path.toString('latin1'), state);
     },
     collect: (into, options, signal) => collect({ files, outputStorage }, staged, into, options, signal),
     keep: () => writeFile(join(directory, KEPT_MARK), ''),
     discard: async () => {
+      const removals = [
+        ...[files, outputStorage].map((folder) => rmdir(folder)),
+        ...beside.map((file) => unlink(file)),
+      ];
+      const removed = await Promise.allSettled(removals);
       try {
-        for (const folder of [files, outputStorage]) await rmdir(folder);
-        for (const file of beside) await unlink(file);
-        await rmdir(directory);
+        if (removed.every(({ status }) => status === 'fulfilled')) return await rmdir(directory);
       } catch {
-        // It holds more than what was put there, or less.
-        await removeTree(directory);
+        // It holds more than what was put there.
       }
+      await removeTree(directory);
     },
   };
+}
+
+/** Only to make the file may take long, and is done by a thread; what is written into it is copied into the memory of the
+ *  system. */
+function openNew(path: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    open(path, 'wx', 0o600, (error, file) => (error ? reject(error) : resolve(file)));
+  });
 }
 
 async function resolveFile(path: string): Promise<string> {

@@ -6,6 +6,9 @@ import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { writeStream } from '@workbench-hub/shared/runtime/write-stream';
 import { ContentMismatch } from '../core/ports/content-cache.js';
 
+/** Scripts are copied with the rights of their contents, so that there is nothing to be done to the copy. */
+export const CONTENT_MODE = 0o700;
+
 /** Writes `content` behind the first `fromByte` bytes of the file. Resolves when the file is the content that was
  *  expected; rejects with {@link ContentMismatch} when it is another, and with what the stream or the disk says. Only
  *  when the stream broke is what came kept. */
@@ -16,7 +19,7 @@ export async function writePartial(
   fromByte: number,
   makeRoom: () => Promise<boolean>,
 ): Promise<void> {
-  const file = await open(path, 'a+', 0o600);
+  const file = await open(path, 'a+', CONTENT_MODE);
   let isWorthKeeping = false;
   try {
     await file.truncate(fromByte);

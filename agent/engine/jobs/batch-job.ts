@@ -47,6 +47,8 @@ export interface BatchEnd {
 }
 
 const TRANSFERS_AT_A_TIME = 4;
+/** As many threads as there are for it. */
+const COPIES_AT_A_TIME = 4;
 
 export class BatchJobs {
   readonly #settings: BatchSettings;
@@ -138,20 +140,31 @@ export class BatchJobs {
     let sizeBytes = 0;
     for (const file of filesOfJob(job)) sizeBytes += file.sizeBytes;
     await inOwnFolders(`the files of the job (${sizeBytes} bytes) could not be laid out`, async () => {
-      await this.#withContents(filesOfJob(job), signal, async () => {
-        for (const [index, { digest }] of job.scripts.entries()) {
-          scripts.push(await directory.placeScript(index, digest));
-        }
-        for (const { path, digest } of job.additionalFiles) await directory.placeFile(path, digest);
-        if (job.model?.kind === 'CONTENT')
-          model = await directory.placeFile(job.model.path, job.model.digest);
-      });
+      const placed: (() => Promise<unknown>)[] = [
+        () => directory.writeVariables(variablesObject(job.variables)),
+        ...job.scripts.map(({ digest }, index) => async () => {
+          scripts[index] = await directory.placeScript(index, digest);
+        }),
+        ...job.additionalFiles.map(
+          ({ path, digest }) =>
+            () =>
+              directory.placeFile(path, digest),
+        ),
+      ];
+      if (job.model?.kind === 'CONTENT') {
+        const { path, digest } = job.model;
+        placed.push(async () => {
+          model = await directory.placeFile(path, digest);
+        });
+      }
+      await this.#withContents(filesOfJob(job), signal, () =>
+        eachOf(placed, COPIES_AT_A_TIME, async (place) => void (await place())),
+      );
       if (job.model?.kind === 'LOCAL_FILESYSTEM' && local !== null) {
         model = job.model.copyToWorkingDirectory
           ? await this.#copyModel(directory, job, job.model, local)
           : local;
       }
-      await directory.writeVariables(variablesObject(job.variables));
       await directory.seal();
     });
     signal.throwIfAborted();
