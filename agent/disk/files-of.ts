@@ -1,5 +1,5 @@
-import type { BigIntStats } from 'node:fs';
-import { lstatSync, opendirSync } from 'node:fs';
+import type { BigIntStats, Dirent } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { chmod, lstat, readdir } from 'node:fs/promises';
 import type { FileState } from '../core/outputs.js';
 
@@ -10,6 +10,11 @@ export interface FoundFile {
 }
 
 const SLASH = Buffer.from('/');
+
+/** A folder of this size has some hundred entries at most. */
+const SMALL_FOLDER_BYTES = 4096;
+
+const LISTED = { encoding: 'buffer', withFileTypes: true } as const;
 
 /** The regular files beneath a directory, links not followed, in no order. Folders that a job closed are opened again.
  *  `onFault` is told of what cannot be read all the same, `onOther` of links and whatever else is neither file nor folder;
@@ -23,16 +28,8 @@ export async function* filesOf(
   const folders: Buffer[] = [Buffer.alloc(0)];
   for (let folder = folders.pop(); folder; folder = folders.pop()) {
     const at = joinBytes(base, folder);
-    // A job may have put a link in its place.
-    if (!(await openFolder(at)) || isEmpty(at)) continue;
-    const entries = await readdir(at, { encoding: 'buffer', withFileTypes: true }).catch((error: unknown) => {
-      const { code } = error as NodeJS.ErrnoException;
-      if (code !== 'ENOENT' && code !== 'ENOTDIR')
-        onFault(folder ?? base, `its folder cannot be read (${code})`);
-      return [];
-    });
-    for (const entry of entries) {
-      const name = entry.name as unknown as Buffer;
+    for (const entry of await entriesOf(at, (why) => onFault(folder ?? base, why))) {
+      const { name } = entry;
       const path = joinBytes(folder, name);
       if (entry.isDirectory()) folders.push(path);
       else if (entry.isFile()) {
@@ -50,29 +47,22 @@ export function joinBytes(folder: Buffer, name: Buffer): Buffer {
   return name.length === 0 ? folder : Buffer.concat([folder, SLASH, name]);
 }
 
-/** Gives its owner all rights again; a folder of somebody else stays as it is. False when it is no folder. */
-async function openFolder(path: Buffer): Promise<boolean> {
+/** What is in a folder, to which its owner is given all rights again; nothing when it is no folder, for a job may have put a
+ *  link in its place. */
+async function entriesOf(path: Buffer, onFault: (why: string) => void): Promise<Dirent<Buffer>[]> {
   try {
     const found = lstatSync(path);
-    if (!found.isDirectory()) return false;
-    if ((found.mode & 0o700) !== 0o700) await chmod(path, (found.mode & 0o7777) | 0o700);
-  } catch {
-    // Whether it can be read is found out by reading it.
-  }
-  return true;
-}
-
-/** Most jobs leave nothing in most folders, and that the system says at once: a list made by a thread costs more. */
-function isEmpty(path: Buffer): boolean {
-  try {
-    const folder = opendirSync(path, { bufferSize: 1 });
-    try {
-      return folder.readSync() === null;
-    } finally {
-      folder.closeSync();
-    }
-  } catch {
-    return false; // what is wrong with it is found out by reading it
+    if (!found.isDirectory()) return [];
+    // A folder of somebody else stays as it is: whether it can be read is found out by reading it.
+    if ((found.mode & 0o700) !== 0o700)
+      await chmod(path, (found.mode & 0o7777) | 0o700).catch(() => undefined);
+    // Most jobs leave next to nothing in most folders: a list made by a thread would cost more.
+    if (found.size <= SMALL_FOLDER_BYTES) return readdirSync(path, LISTED);
+    return await readdir(path, LISTED);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') onFault(`its folder cannot be read (${code})`);
+    return [];
   }
 }
 
