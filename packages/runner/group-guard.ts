@@ -39,7 +39,7 @@ export function groupGuard(): GroupGuard {
   const lose = (lost: Guard, error?: unknown) => {
     if (guard !== lost) return;
     end();
-    console.error(`the guard of script processes ended${error instanceof Error ? `: ${error.message}` : ''}`);
+    console.error(`the guard of script processes ended${error === undefined ? '' : `: ${messageOf(error)}`}`);
   };
   const end = () => {
     if (!guard) return;
@@ -67,10 +67,11 @@ export function groupGuard(): GroupGuard {
     watch(leaderPid) {
       try {
         if (leaderPid !== undefined) guard ??= start();
-        if (guard) writeSync(guard.file, `${leaderPid ?? ''}\n`.padStart(LINE_LENGTH), 0);
+        if (guard) writeLine(guard.file, leaderPid);
       } catch (error) {
         if (guard) lose(guard, error);
-        else console.error('a script has no guard that ends it if this process is killed:', error);
+        else
+          console.error(`a script has no guard that ends it if this process is killed: ${messageOf(error)}`);
       }
     },
     close: end,
@@ -82,11 +83,40 @@ interface Guard {
   readonly file: number;
 }
 
+/** The first folder that takes one: that for temporary files may be missing or full. */
 function namelessFile(): number {
-  const folder = mkdtempSync(join(tmpdir(), 'workbench-runner-'));
+  let fault: unknown;
+  for (const parent of [tmpdir(), '/dev/shm', process.cwd()]) {
+    try {
+      return namelessFileIn(parent);
+    } catch (error) {
+      fault ??= error;
+    }
+  }
+  throw fault;
+}
+
+function namelessFileIn(parent: string): number {
+  const folder = mkdtempSync(join(parent, 'workbench-runner-'));
   try {
-    return openSync(join(folder, 'leader'), 'wx+', 0o600);
+    const file = openSync(join(folder, 'leader'), 'wx+', 0o600);
+    try {
+      // So that there is room for every line to come.
+      writeLine(file, undefined);
+      return file;
+    } catch (error) {
+      closeSync(file);
+      throw error;
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function writeLine(file: number, leaderPid: number | undefined): void {
+  writeSync(file, `${leaderPid ?? ''}\n`.padStart(LINE_LENGTH), 0);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -47,7 +47,7 @@ function isOver(sessionId: number): boolean {
   for (let newest = newestPid(); newest !== after; newest = newestPid()) {
     // Ids began again: which of them came first cannot be told.
     if (newest < after) return false;
-    if (pidsBetween(after, newest).some((pid) => isMember(pid, sessionId))) return false;
+    for (const pid of pidsBetween(after, newest)) if (isMember(pid, sessionId)) return false;
     after = newest;
   }
   return true;
@@ -56,7 +56,7 @@ function isOver(sessionId: number): boolean {
 /** The living processes of a session; zombies are dead already. */
 function sessionMembers(sessionId: number, isYoung: boolean): number[] {
   const pids = isYoung ? pidsSince(sessionId) : allPids();
-  return pids.filter((pid) => isMember(pid, sessionId));
+  return [...pids].filter((pid) => isMember(pid, sessionId));
 }
 
 /** By the sixth field of /proc/<pid>/stat (proc(5)). */

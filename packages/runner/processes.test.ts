@@ -11,6 +11,7 @@ import {
   printedBy,
   runner,
   start,
+  startBy,
 } from './fixtures/runner-under-test.js';
 
 cleanUpAfterEachTest();
@@ -136,6 +137,17 @@ describe('the end of workbench-runner', () => {
     await runner.prints('ready');
     await end(runner);
     for (const pid of (await folder.read('pids')).split(' ')) await gone(Number(pid));
+  });
+
+  it('ends its script when it is killed, also where the folder for temporary files is missing', async () => {
+    const runner = await startBy(['env', 'TMPDIR=/not/there']);
+    const folder = await layOut({ scripts: [lasting] });
+    const running = runner.host.executeBatchJob(folder.params);
+    running.catch(() => undefined);
+    await runner.prints('ready');
+    await runner.signal('SIGKILL');
+    for (const pid of (await folder.read('pids')).split(' ')) await gone(Number(pid));
+    expect(runner.log()).not.toContain('guard');
   });
 
   it('leaves no process behind when idle', async () => {

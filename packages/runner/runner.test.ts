@@ -24,6 +24,14 @@ it.skipIf(process.platform === 'win32')(
       ['stdout', 'out\n'],
     ]);
     expect(await folder.read('done.txt')).toBe('done\n');
+    const brief = await layOut({
+      scripts: Array.from({ length: 40 }, (_, at) => `#!/bin/sh\necho ${at}`),
+    });
+    expect(await here.host.executeBatchJob(brief.params)).toEqual({ status: 'OK' });
+    const printed = here.outputs.filter(({ taskId }) => taskId === brief.params.taskId);
+    expect(printed.map(({ text }) => text).join('')).toBe(
+      Array.from({ length: 40 }, (_, at) => `${at}\n`).join(''),
+    );
   },
 );
 

@@ -84,7 +84,9 @@ export async function runScriptProcess(
       void killGroup(pid).catch(notEnded);
     }
   };
-  const watching = setTimeout(watch, opened ? MOMENT_MS : 0);
+  const watching = opened && setTimeout(watch, MOMENT_MS);
+  // What lies in a stream of `spawn` when the script ends, and nobody takes, is lost.
+  if (!opened) watch();
   try {
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });

@@ -21,17 +21,21 @@ export function newestPid(): number {
 
 /** What has an id that was given since `after` was: all processes, and perhaps some threads, which have ids, too. Ids are
  *  given in order, and from the beginning again after the highest. */
-export function pidsSince(after: number): number[] {
+export function pidsSince(after: number): Iterable<number> {
   const newest = newestPid();
   if (newest < after) return allPids().filter((pid) => after < pid || pid <= newest);
   return pidsBetween(after, newest);
 }
 
-/** The same up to an id that was given later, without a new beginning in between. */
-export function pidsBetween(after: number, newest: number): number[] {
-  const count = newest - after;
-  if (count > TRIED_ONE_BY_ONE) return allPids().filter((pid) => after < pid && pid <= newest);
-  const pids = Array.from({ length: count }, (_, index) => after + 1 + index);
-  // Most are of nothing any more, and an error costs more than this question.
-  return pids.filter((pid) => existsSync(`/proc/${pid}`));
+/** The same up to an id that was given later, without a new beginning in between. Where they are few, each is looked for
+ *  not before it is asked for: by then whoever was found gone has long brought into being what it started. */
+export function* pidsBetween(after: number, newest: number): Generator<number> {
+  if (newest - after > TRIED_ONE_BY_ONE) {
+    yield* allPids().filter((pid) => after < pid && pid <= newest);
+    return;
+  }
+  for (let pid = after + 1; pid <= newest; pid++) {
+    // Most are of nothing any more, and an error costs more than this question.
+    if (existsSync(`/proc/${pid}`)) yield pid;
+  }
 }
