@@ -5,7 +5,7 @@ import type { Texts } from './texts.js';
 /** The texts of a segment to which no more tasks come. They never change. */
 export interface SegmentTexts {
   readonly ids: TextColumn;
-  /** In lower case. */
+  /** Without regard to case. */
   readonly names: TextColumn;
   readonly creators: TextColumn;
 }
@@ -40,7 +40,7 @@ export class SegmentTextsBuilder {
     { id, name, creator }: { id: string; name: string | null; creator: string | null },
   ): void {
     this.#columns.ids.append(row, id);
-    this.#columns.names.append(row, name?.toLowerCase() ?? null);
+    this.#columns.names.append(row, name === null ? null : withoutCase(name));
     this.#columns.creators.append(row, creator);
   }
 
@@ -57,6 +57,12 @@ export class SegmentTextsBuilder {
   }
 }
 
+/** In lower case, with one sigma: which of its two forms the Greek letter gets depends on what stands beside it, and in a
+ *  pattern that is something else. */
+function withoutCase(name: string): string {
+  return name.toLowerCase().replaceAll('ς', 'σ');
+}
+
 const ALL_ROWS = Uint16Array.from({ length: SEGMENT_ROWS }, (_, row) => row);
 
 export class TextSearch {
@@ -64,7 +70,11 @@ export class TextSearch {
   readonly #rows = new Uint16Array(SEGMENT_ROWS);
 
   constructor({ id, name, creator }: TextFilter) {
-    const patterns = { creators: creator, names: name?.toLowerCase(), ids: id };
+    const patterns = {
+      creators: creator,
+      names: name === undefined ? undefined : withoutCase(name),
+      ids: id,
+    };
     this.#patterns = COLUMNS.flatMap((column) => {
       const pattern = patterns[column];
       return pattern === undefined ? [] : [[column, new ColumnPattern(pattern)] as const];

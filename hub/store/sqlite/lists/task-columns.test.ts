@@ -70,6 +70,21 @@ describe('columns of tasks', () => {
     expect(seqsOf(columns, { type: 'EXECUTE_BATCH_JOB', id: '*4', creator: 'a*' })).toEqual([4]);
   });
 
+  it.each([
+    ['größe Σ', 'GRÖSSE Σ', false],
+    ['Größe', 'gRÖß?', true],
+    ['ΤΑΣΗ', 'ΤΑΣ*', true],
+    ['ΤΑΣ', 'τασ', true],
+    ['τάσεις', 'ΤΆΣΕΙΣ', true],
+    ['dΣ/dt', 'DΣ*', true],
+  ])('have names without regard to case: %j, %j', (name, pattern, fits) => {
+    const columns = newColumns();
+    columns.add(row(1, { name }));
+    const inGrowing = seqsOf(columns, { name: pattern });
+    columns.add(row(20_000));
+    expect([inGrowing, seqsOf(columns, { name: pattern })]).toEqual(fits ? [[1], [1]] : [[], []]);
+  });
+
   it('follow what becomes of a task, and say whether it was news', () => {
     const columns = newColumns();
     for (const seq of [1, 2, 3]) columns.add(row(seq, { name: `n${seq}` }));
