@@ -86,6 +86,12 @@ describe('a store so large that threads share its lists', () => {
         { statuses: ['FAILED', 'CANCELED'], id: '*0a*' },
         "status IN ('FAILED', 'CANCELED') AND id GLOB '*0a*'",
       );
+      await expectSame({ creator: 'user?7' }, "creator GLOB 'user?7'");
+      await expectSame({ name: 'GEAR STUDY*a?c*' }, "name GLOB 'Gear study*a?c*'");
+      await expectSame(
+        { id: '*-7*b*-8*', name: '*study*7', creator: 'user*', type: 'SIMULATE_WORK', priority: 'NORMAL' },
+        "id GLOB '*-7*b*-8*' AND name GLOB '*study*7' AND creator GLOB 'user*' AND type = 'SIMULATE_WORK' AND priority = 2",
+      );
 
       const waiting = expected("status = 'WAITING'");
       const ended = expected("status = 'FINISHED'");
@@ -97,6 +103,7 @@ describe('a store so large that threads share its lists', () => {
       await expectSame({ statuses: ['WAITING'] }, "status = 'WAITING'");
       await expectSame({ statuses: ['CANCELED'] }, "status = 'CANCELED'");
       await expectSame({ name: '*9*9*' }, "name GLOB '*9*9*'");
+      await expectSame({ name: '*9*9*', statuses: ['WAITING'] }, "name GLOB '*9*9*' AND status = 'WAITING'");
     } finally {
       await store.close();
       db.close();

@@ -17,7 +17,19 @@ import {
 
 const TASKS = 250;
 const QUERIES = 150;
-const NAMES = ['Gear 1', 'gear 12', 'GEAR [2]', 'Größe 7', 'crank', 'a*b', ''];
+const NAMES = [
+  'Gear 1',
+  'gear 12',
+  'GEAR [2]',
+  'Größe 7',
+  'crank',
+  'a*b',
+  '',
+  'ÉTÉ 1',
+  '寿命 12',
+  '🚀 1',
+  'Long '.repeat(60),
+];
 const CREATORS = ['anna', 'Anna', 'bob'];
 
 const orNull = <T>(chance: Chance, items: readonly T[]) => (chance.oneIn(6) ? null : chance.of(items));
@@ -42,7 +54,24 @@ function randomQuery(chance: Chance, known: readonly Task[]): TaskQuery {
     page: chance.below(4),
     size: chance.of([1, 7, 100]),
     id: maybe(chance.of([id, `*${id.slice(-2)}`, `${id.slice(0, 13)}*`, `*${id.charAt(9)}*7?`, '*'])),
-    name: maybe(chance.of(['gear*', '*[2]', '*e*', 'GEAR 1', '?????', 'a*b', '', '*ß*', '*1?', 'nobody'])),
+    name: maybe(
+      chance.of([
+        'gear*',
+        '*[2]',
+        '*e*',
+        'GEAR 1',
+        '?????',
+        'a*b',
+        '',
+        '*ß*',
+        '*1?',
+        'nobody',
+        '*été*',
+        '寿命*',
+        '?? 1',
+        '*g lo*',
+      ]),
+    ),
     creator: maybe(chance.of(['anna', '*nna', 'b?b', '*'])),
     type: maybe(chance.of(TASK_TYPES)),
     priority: maybe(chance.of(PRIORITIES)),

@@ -45,7 +45,8 @@ export class TextPattern {
       middles: Int32Array.from(middles.flatMap((piece) => [piece.length, ...piece])),
       exact,
     };
-    this.#runs = pattern
+    // A text that has to be the whole pattern is told apart by its length or its first characters.
+    this.#runs = (exact ? '' : pattern)
       .split(/[*?]/)
       .filter((run) => run !== '' && LATIN_1_ONLY.test(run))
       .sort((a, b) => b.length - a.length)

@@ -41,20 +41,19 @@ export class TextsBuilder {
   append(row: number, text: string): void {
     this.#reserve(text.length);
     this.#starts.fill(this.#end, this.#rows, row + 1);
+    const units = this.#units;
+    const end = this.#end;
+    let codes = 0;
     for (let i = 0; i < text.length; i++) {
       const code = text.charCodeAt(i);
-      this.#units[this.#end + i] = code;
-      this.#allCodes |= code;
+      units[end + i] = code;
+      codes |= code;
     }
+    this.#allCodes |= codes;
     this.#end += text.length;
     this.#lengths[row] = text.length + 1;
     this.#longest = Math.max(this.#longest, text.length + 1);
     this.#rows = row + 1;
-  }
-
-  /** Rows up to the last that has a text. */
-  get rows(): number {
-    return this.#rows;
   }
 
   /** As they are now: what comes later may change it. */
@@ -67,7 +66,7 @@ export class TextsBuilder {
   packed(): PackedTexts {
     const units = this.#units.subarray(0, this.#end);
     return {
-      units: this.#allCodes < 0x100 ? Uint8Array.from(units) : Uint16Array.from(units),
+      units: this.#allCodes < 0x100 ? new Uint8Array(units) : new Uint16Array(units),
       lengths: narrow(this.#lengths, this.#longest),
     };
   }
@@ -90,8 +89,8 @@ export class TextsBuilder {
 }
 
 function narrow(lengths: Uint32Array<ArrayBuffer>, longest: number): Lengths {
-  if (longest < 2 ** 8) return Uint8Array.from(lengths);
-  return longest < 2 ** 16 ? Uint16Array.from(lengths) : lengths.slice();
+  if (longest < 2 ** 8) return new Uint8Array(lengths);
+  return longest < 2 ** 16 ? new Uint16Array(lengths) : lengths.slice();
 }
 
 /** Made ready for a search in memory that every search uses. */
