@@ -206,15 +206,18 @@ describe('workbench-runner --interpreter node', () => {
     expect(runner.outputs.at(-1)?.taskId).toBe(folder.params.taskId);
   });
 
-  it('loses nothing that a script prints at once before it ends, nor half a character', async () => {
-    const folder = await layOut({
-      scripts: ["#!/bin/sh\nhead -c 60000 /dev/zero | tr '\\0' x; printf 'ä\\303'; printf '\\303' >&2"],
-    });
-    expect(await runner.host.executeBatchJob(folder.params)).toEqual({ status: 'OK' });
-    expect(printedBy(folder)).toBe(`${'x'.repeat(60_000)}ä\uFFFD`);
-    const { taskId } = folder.params;
-    expect(runner.outputs).toContainEqual({ taskId, stream: 'stderr', text: '\uFFFD' });
-  });
+  it.each([60_000, 1_000_000])(
+    'loses nothing of %d bytes and half a character that a script prints at once',
+    async (bytes) => {
+      const folder = await layOut({
+        scripts: [`#!/bin/sh\nhead -c ${bytes} /dev/zero | tr '\\0' x; printf 'ä\\303'; printf '\\303' >&2`],
+      });
+      expect(await runner.host.executeBatchJob(folder.params)).toEqual({ status: 'OK' });
+      expect(printedBy(folder)).toBe(`${'x'.repeat(bytes)}ä\uFFFD`);
+      const { taskId } = folder.params;
+      expect(runner.outputs).toContainEqual({ taskId, stream: 'stderr', text: '\uFFFD' });
+    },
+  );
 
   it('keeps characters whole that a script prints in pieces', async () => {
     const folder = await layOut({
