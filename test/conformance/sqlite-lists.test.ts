@@ -4,6 +4,8 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { openReader } from '@workbench-hub/hub/store/sqlite/lists/reader-database';
+import { SearchThread } from '@workbench-hub/hub/store/sqlite/lists/search-helper';
+import { SegmentTextsBuilder } from '@workbench-hub/hub/store/sqlite/lists/segment-texts';
 import { TaskLists } from '@workbench-hub/hub/store/sqlite/lists/task-lists';
 import { openSqliteStore } from '@workbench-hub/hub/store/sqlite/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
@@ -55,6 +57,18 @@ describe('the thread of the lists', () => {
     expect(existsSync(`${file}-wal`)).toBe(false);
     expect(existsSync(`${file}-shm`)).toBe(false);
   });
+});
+
+it('a thread that helps with lists is not taken at its word for an earlier search', () => {
+  const helper = new SearchThread();
+  const builder = new SegmentTextsBuilder();
+  builder.append(0, { id: 'id', name: 'first', creator: null });
+  builder.append(1, { id: 'id', name: 'second', creator: null });
+  helper.hold(7, builder.take());
+  // Whose answer nobody takes, as when the wait for another thread has failed.
+  helper.search({ name: 'first' }, [7]);
+  const [bits] = helper.search({ name: 'second' }, [7])();
+  expect(bits?.[0]).toBe(2);
 });
 
 describe('a store so large that threads share its lists', () => {

@@ -1,6 +1,6 @@
 /** A thread that holds the texts of some of the segments. */
 import { workerData } from 'node:worker_threads';
-import type { SearchHelperData, ToSearchHelper } from './search-helper.js';
+import type { FromSearchHelper, SearchHelperData, ToSearchHelper } from './search-helper.js';
 import { type SegmentTexts, TextSearch } from './segment-texts.js';
 
 const { port, answers } = workerData as SearchHelperData;
@@ -20,7 +20,8 @@ port.on('message', (message: ToSearchHelper) => {
         const texts = held.get(segment);
         return texts ? [search.in(texts)] : [];
       });
-      port.postMessage(found);
+      const answer: FromSearchHelper = { call: message.call, found };
+      port.postMessage(answer);
       Atomics.add(answers, 0, 1);
       Atomics.notify(answers, 0);
     }

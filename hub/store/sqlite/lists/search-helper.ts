@@ -7,7 +7,17 @@ import type { SearchHelper } from './shared-texts.js';
 export type ToSearchHelper =
   | { readonly kind: 'hold'; readonly segment: number; readonly texts: SegmentTexts }
   | { readonly kind: 'forget'; readonly segment: number }
-  | { readonly kind: 'search'; readonly filter: TextFilter; readonly segments: readonly number[] };
+  | {
+      readonly kind: 'search';
+      readonly call: number;
+      readonly filter: TextFilter;
+      readonly segments: readonly number[];
+    };
+
+export interface FromSearchHelper {
+  readonly call: number;
+  readonly found: readonly RowBits[];
+}
 
 export interface SearchHelperData {
   readonly port: MessagePort;
@@ -21,6 +31,7 @@ const ANSWER_TIMEOUT_MS = 60_000;
 export class SearchThread implements SearchHelper {
   readonly #port: MessagePort;
   readonly #answers = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  #latestCall = 0;
 
   constructor() {
     const { port1, port2 } = new MessageChannel();
@@ -45,17 +56,15 @@ export class SearchThread implements SearchHelper {
   }
 
   search(filter: TextFilter, segments: readonly number[]): () => readonly RowBits[] {
-    return this.#ask({ kind: 'search', filter, segments });
-  }
-
-  #ask<T>(message: ToSearchHelper): () => T {
-    this.#send(message);
+    const call = ++this.#latestCall;
+    this.#send({ kind: 'search', call, filter, segments });
     return () => {
       for (;;) {
         const seen = Atomics.load(this.#answers, 0);
-        const answer = receiveMessageOnPort(this.#port) as { message: T } | undefined;
-        if (answer) return answer.message;
-        if (Atomics.wait(this.#answers, 0, seen, ANSWER_TIMEOUT_MS) === 'timed-out') {
+        const answer = receiveMessageOnPort(this.#port) as { message: FromSearchHelper } | undefined;
+        // Nobody waits any more for that of an earlier search.
+        if (answer?.message.call === call) return answer.message.found;
+        if (answer === undefined && Atomics.wait(this.#answers, 0, seen, ANSWER_TIMEOUT_MS) === 'timed-out') {
           throw new Error('a thread that helps with lists has ended');
         }
       }
