@@ -1,8 +1,9 @@
 /** Files between hub and agents when connections are cut, and when hub or agent are killed in the middle. */
 import { createHash } from 'node:crypto';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.js';
 import {
   endPrograms,
   type HubProgram,
@@ -71,13 +72,25 @@ async function expectRight(id: string): Promise<void> {
   expect([status, outputFiles.map(({ filename }) => filename)]).toEqual(['FINISHED', ['longer.bin']]);
   const output = Buffer.from(outputFiles[0]?.content ?? '', 'base64');
   expect(digestOf(output)).toBe(digestOf(Buffer.concat([model, Buffer.from('x')])));
-  expect(readdirSync(join(folder.path, 'hub', 'files', 'incoming'))).toEqual([]);
-  const cached = readdirSync(join(folder.path, 'host', 'cache'));
+  expect(readdirSync(ofHub())).toEqual([]);
+  const cached = readdirSync(ofAgent());
   expect(cached.filter((name) => !/^[0-9a-f]{64}$/.test(name))).toEqual([]);
 }
 
 function digestOf(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** Where agent and hub keep what is on its way to them. */
+const ofAgent = () => join(folder.path, 'host', 'cache');
+const ofHub = () => join(folder.path, 'hub', 'files', 'incoming');
+
+/** Waits until a part of a content lies there: what has passed the valve may still be in the memory of the system, and is
+ *  lost with the connection. */
+async function partOf(place: string): Promise<void> {
+  await eventually(() =>
+    readdirSync(place).some((name) => name.endsWith('.partial') && statSync(join(place, name)).size > 0),
+  );
 }
 
 /** The line about the large file. */
@@ -110,9 +123,10 @@ describe('killed in the middle of', { timeout: 180_000 }, () => {
     const first = startHost();
     const id = await handIn();
     await held;
+    await partOf(ofAgent());
     await first.kill();
     // What a crash can leave besides.
-    writeFileSync(join(folder.path, 'host', 'cache', 'left-by-a-crash.removed'), 'x');
+    writeFileSync(join(ofAgent(), 'left-by-a-crash.removed'), 'x');
     const agent = startHost();
     await expectRight(id);
     expect((await transfer(agent, FETCHED))['fromByte']).toBeGreaterThan(0);
@@ -123,6 +137,7 @@ describe('killed in the middle of', { timeout: 180_000 }, () => {
     const agent = startHost();
     const id = await handIn();
     await held;
+    await partOf(ofAgent());
     await hub.kill();
     await startHubAgain();
     await expectRight(id);
@@ -134,8 +149,9 @@ describe('killed in the middle of', { timeout: 180_000 }, () => {
     const agent = startHost();
     const id = await handIn();
     await held;
+    await partOf(ofHub());
     await hub.kill();
-    writeFileSync(join(folder.path, 'hub', 'files', 'incoming', 'left-by-a-crash'), 'x');
+    writeFileSync(join(ofHub(), 'left-by-a-crash'), 'x');
     await startHubAgain();
     await expectRight(id);
     expect((await transfer(agent, SENT))['fromByte']).toBeGreaterThan(0);
@@ -146,6 +162,7 @@ describe('killed in the middle of', { timeout: 180_000 }, () => {
     const first = startHost();
     const id = await handIn();
     await held;
+    await partOf(ofHub());
     await first.kill();
     const agent = startHost();
     await expectRight(id);
