@@ -166,9 +166,6 @@ export function createHub(
       storage: storageSettingsOf(config),
       runtime,
       log,
-      hubVersion: buildInfo.version,
-      heartbeatIntervalMs,
-      silenceLimitMs,
       leaseTimeoutMs: config.agents.leaseTimeout,
       forgetAgentsAfterMs: config.agents.forgetAfter,
       limits: config.tasks,
@@ -276,6 +273,7 @@ export function createHub(
       credentials,
       runtime,
       log,
+      hubVersion: buildInfo.version,
       heartbeatIntervalMs,
       silenceLimitMs,
     });

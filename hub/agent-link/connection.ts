@@ -9,18 +9,16 @@ import { readAgentMessage } from '@workbench-hub/shared/agent-protocol/reading';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentCredentials, AgentIdentity } from '../engine/accounts/agent-credentials.js';
-import type { AgentSession, Agents } from '../engine/agents.js';
 import type { AgentDoor, AgentEvent } from './agent-door.js';
+import { AgentSession, type EngineForAgents, type LinkTerms, type MessageLink } from './agent-session.js';
 import { FloodGuard } from './flood-guard.js';
 
-export interface ConnectionOptions {
+export interface ConnectionOptions extends LinkTerms {
   readonly door: Pick<AgentDoor, 'record'>;
-  readonly agents: Pick<Agents, 'join' | 'receive' | 'leave'>;
+  readonly agents: EngineForAgents;
   readonly credentials: Pick<AgentCredentials, 'faultOf' | 'joined' | 'endOf'>;
   readonly runtime: Runtime;
   readonly log: Logger;
-  readonly heartbeatIntervalMs: number;
-  readonly silenceLimitMs: number;
 }
 
 /** What the transport tells: each frame that comes, and once its end. */
@@ -71,7 +69,7 @@ export function serveConnection(
     },
     onDown: (reason) => {
       helloTimer.cancel();
-      if (agentId !== undefined) agents.leave(agentId, session, reason);
+      session.down(reason);
       if (isIn) record('AGENT_LEFT', agentId ?? null, reason);
       if (joined !== undefined) return;
       log.warn({ remoteAddress, reason }, 'a connection of an agent ended before it joined');
@@ -79,7 +77,7 @@ export function serveConnection(
     },
   });
   const helloTimer = runtime.timers.after(HELLO_TIMEOUT_MS, () => link.fail('no hello in time'));
-  const session: AgentSession = {
+  const messages: MessageLink = {
     send: (message) => {
       if (message.type === 'refused') refusal = message.message;
       // The agent frees a little space when it hears that a report is settled; nobody waits for that.
@@ -96,6 +94,10 @@ export function serveConnection(
     },
   };
 
+  const { hubVersion, heartbeatIntervalMs, silenceLimitMs } = options;
+  const terms = { hubVersion, heartbeatIntervalMs, silenceLimitMs };
+  const session = new AgentSession({ agents, link: messages, terms, remoteAddress, log });
+
   const record = (action: AgentEvent['action'], id: string | null, detail?: string) =>
     options.door.record({
       action,
@@ -108,18 +110,18 @@ export function serveConnection(
 
   const handle = async (message: AgentMessage): Promise<void> => {
     if (!joined) {
-      if (message.type !== 'hello') return session.fail(`${message.type} before hello`);
+      if (message.type !== 'hello') return messages.fail(`${message.type} before hello`);
       helloTimer.cancel();
       const fault = credentials.faultOf(identity, message.agent.id);
       if (fault !== undefined) {
         log.warn({ remoteAddress, agentId: message.agent.id, reason: fault }, 'an agent was refused');
         joined = Promise.resolve(false);
         record('AGENT_REFUSED', message.agent.id, fault);
-        session.send({ type: 'refused', code: 'AGENT_ID_NOT_PROVEN', message: fault });
+        messages.send({ type: 'refused', code: 'AGENT_ID_NOT_PROVEN', message: fault });
         return link.close(CLOSE.REFUSED, 'refused');
       }
       agentId = message.agent.id;
-      joined = agents.join(message, session, remoteAddress);
+      joined = session.join(message);
       link.watch(options.heartbeatIntervalMs, options.silenceLimitMs);
       if (await joined) {
         credentials.joined(identity);
@@ -132,7 +134,7 @@ export function serveConnection(
       }
       return;
     }
-    if (await joined) await agents.receive(agentId as string, session, message);
+    if (await joined) await session.receive(message);
   };
 
   return () => {

@@ -8,18 +8,16 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { WebSocketServer } from 'ws';
 import type { AgentCredentials } from '../engine/accounts/agent-credentials.js';
-import type { Agents } from '../engine/agents.js';
 import type { AgentDoor } from './agent-door.js';
+import type { EngineForAgents, LinkTerms } from './agent-session.js';
 import { type EndIfRevoked, serveConnection, type TransportHandlers } from './connection.js';
 
-export interface AgentEndpointOptions {
-  readonly agents: Agents;
+export interface AgentEndpointOptions extends LinkTerms {
+  readonly agents: EngineForAgents;
   readonly door: AgentDoor;
   readonly credentials: AgentCredentials;
   readonly runtime: Runtime;
   readonly log: Logger;
-  readonly heartbeatIntervalMs: number;
-  readonly silenceLimitMs: number;
 }
 
 /** How often the hub looks whether a credential was revoked, by a command for instance. */

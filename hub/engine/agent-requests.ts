@@ -1,5 +1,4 @@
 /** Questions to agents and their answers, each within a deadline. */
-import type { HubRequest } from '@workbench-hub/shared/agent-protocol/messages';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 
 /** The agent did not do what it was asked for, or did not answer. */
@@ -24,12 +23,8 @@ export class AgentRequests {
     this.#runtime = runtime;
   }
 
-  /** Sends a request by `send` and waits for its answer; rejects with {@link AgentUnavailable}. */
-  ask(
-    agentId: string,
-    request: HubRequest,
-    send: (message: { type: 'request'; requestId: string; request: HubRequest }) => void,
-  ): Promise<string | null> {
+  /** Sends a request by `send`, which gets its id, and waits for the answer; rejects with {@link AgentUnavailable}. */
+  ask(agentId: string, send: (requestId: string) => void): Promise<string | null> {
     const requestId = this.#runtime.newId();
     return new Promise((resolve, reject) => {
       const settled = () => {
@@ -51,7 +46,7 @@ export class AgentRequests {
           reject(error);
         },
       });
-      send({ type: 'request', requestId, request });
+      send(requestId);
     });
   }
 

@@ -1,6 +1,5 @@
-/** The end of attempts: reports of agents, and losses. Each becomes one fenced step in the store. */
+/** Attempts that end: reports of agents, and losses. Each becomes one transition of its task. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
-import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
 import { mayTake } from '@workbench-hub/shared/domain/life';
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
@@ -15,57 +14,43 @@ import {
   lossOf,
   type RetryLimits,
 } from '../core/claims.js';
-import type { TaskMetrics } from '../core/ports/metrics.js';
-import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
+import type { TaskArchive } from '../core/ports/task-store.js';
 import { attemptOf, type Ending, type Task } from '../core/task.js';
+import type { TaskSubscriber } from '../core/task-events.js';
 import type { GivenBack } from './given-back.js';
-import type { Results } from './results.js';
 import type { Storage } from './storage.js';
-import type { TaskOutput } from './task-output.js';
-import type { TaskTraces } from './task-traces.js';
+import type { TaskTransitions } from './task-transitions.js';
 
 export interface AttemptsOptions {
-  readonly queue: TaskQueue;
-  readonly archive: TaskArchive;
+  readonly transitions: Pick<TaskTransitions, 'adopt' | 'end' | 'requeue'>;
+  readonly archive: Pick<TaskArchive, 'find'>;
   readonly storage: Storage;
-  readonly results: Results;
-  readonly output: TaskOutput;
   readonly limits: RetryLimits;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly metrics: TaskMetrics;
-  readonly traces: TaskTraces;
   readonly givenBack: GivenBack;
-  /** A task of this group waits again. */
-  readonly onReturned: (requirementKey: string) => void;
-  /** The task has finished: how long it took is a measure for others of its kind. */
-  readonly onFinished: (task: Task, endedAtMs: number) => void;
 }
 
 export class Attempts {
   readonly #options: AttemptsOptions;
-  /** Tasks that run on connected agents, as they were when they began, so that their end costs no look into the store. It
+  /** Tasks that run on connected agents, as they were when they started, so that their end costs no look into the store. It
    *  is the store that decides whether the end counts. */
-  readonly #begun = new Map<string, Task>();
+  readonly #started = new Map<string, Task>();
 
   constructor(options: AttemptsOptions) {
     this.#options = options;
   }
 
-  /** The task runs, and was handed to its agent. */
-  begun(task: Task): void {
-    this.#begun.set(task.id, task);
-  }
-
-  /** What was known of the task when it began may no longer be so: from now on the store is asked. */
-  forget(taskId: string): void {
-    this.#begun.delete(taskId);
-  }
+  readonly onTask: TaskSubscriber = {
+    STARTED: ({ task }) => void this.#started.set(task.id, task),
+    // The agent may still report of it: from now on the store is asked.
+    CANCELED: ({ task }) => void this.#started.delete(task.id),
+  };
 
   /** The agent is away: its tasks may be given up meanwhile. */
   forgetAllOf(agentId: string): void {
-    for (const { id, instance } of this.#begun.values()) {
-      if (instance?.agentId === agentId) this.#begun.delete(id);
+    for (const { id, instance } of this.#started.values()) {
+      if (instance?.agentId === agentId) this.#started.delete(id);
     }
   }
 
@@ -81,38 +66,32 @@ export class Attempts {
     const consequence = consequenceOf(report, task, this.#options.limits);
     // Before it waits again.
     if (lossOf(report) === 'HOST_FAULT') this.#options.givenBack.note(task, agentId, report.message ?? '');
-    const counted = await this.#carryOut(task, ref, consequence, report.storedFiles);
-    if (counted) this.#countLoss(lossOf(report));
-    return counted;
+    return this.#carryOut(task, ref, consequence, lossOf(report) ?? null, report.storedFiles);
   }
 
   /** An attempt that was taken for lost counts as long as no newer one has begun (decisions 3). Resolves before its
    *  instance may be given anything else. */
   async believe(held: AttemptRef, agentId: string): Promise<void> {
-    const { queue, archive, clock } = this.#options;
+    const { transitions, archive, clock } = this.#options;
     const ref = refOf(held);
     if (this.#known(ref)) return;
     const task = await archive.find(ref.taskId);
     if (!task?.instance || !mayTake<AttemptState>(ATTEMPT_LIFE.believe, attemptStateOf(ref, task))) return;
     if (!isOf(agentId, task)) return;
-    await queue.adopt([{ ref, instance: task.instance, startedAtMs: clock.nowMs() }]);
+    await transitions.adopt([{ ref, instance: task.instance, startedAtMs: clock.nowMs() }]);
   }
 
   /** The attempt of a running task is lost; it is given out again, or the task fails when that was its last. */
   async lose(task: Task, loss: LossKind, reason: string | null): Promise<void> {
     const ref = attemptOf(task);
     const consequence = consequenceOfLoss(loss, task, this.#options.limits, reason);
-    if (ref && (await this.#carryOut(task, ref, consequence))) this.#countLoss(loss);
+    if (ref) await this.#carryOut(task, ref, consequence, loss);
   }
 
   #known(ref: AttemptRef): Task | undefined {
-    const task = this.#begun.get(ref.taskId);
+    const task = this.#started.get(ref.taskId);
     const inForce = task && attemptOf(task);
     return inForce && sameAttempt(inForce, ref) ? task : undefined;
-  }
-
-  #countLoss(loss: LossKind | undefined): void {
-    if (loss !== undefined) this.#options.metrics.attemptLost(loss);
   }
 
   /** What an attempt cannot do any more is not done, and the log tells. */
@@ -134,21 +113,28 @@ export class Attempts {
     return false;
   }
 
+  /** Performs the transition that follows from the attempt; false when it did not count. */
   #carryOut(
     task: Task,
     ref: AttemptRef,
     consequence: Consequence,
+    loss: LossKind | null,
     stored: readonly NamedFileRef[] = [],
   ): Promise<boolean> {
-    this.forget(task.id);
+    this.#started.delete(task.id);
     return consequence.kind === 'END'
-      ? this.#end(task, ref, consequence.ending, stored)
-      : this.#release(task, ref, consequence.loss);
+      ? this.#end(task, ref, consequence.ending, loss, stored)
+      : this.#requeue(task, ref, consequence.loss);
   }
 
-  async #end(task: Task, ref: AttemptRef, ending: Ending, stored: readonly NamedFileRef[]): Promise<boolean> {
-    const { queue, storage, results, output, clock, log, metrics, traces, givenBack, onFinished } =
-      this.#options;
+  async #end(
+    task: Task,
+    ref: AttemptRef,
+    ending: Ending,
+    loss: LossKind | null,
+    stored: readonly NamedFileRef[],
+  ): Promise<boolean> {
+    const { transitions, storage, clock, log } = this.#options;
     const endedAtMs = clock.nowMs();
     const storedFiles = storage.outputsOf(task, stored, endedAtMs);
     if (stored.length > storedFiles.length) {
@@ -157,27 +143,13 @@ export class Attempts {
         'files that a task put into the output storage were dropped: it is not enabled (storage.output.enabled)',
       );
     }
-    const [counted] = await queue.end([{ ref, ending, endedAtMs, storedFiles }]);
-    if (!counted) return this.#refused('report', ref);
-    metrics.ended(task.type, ending.status, endedAtMs - (task.startedAtMs ?? endedAtMs));
-    if (ending.status === 'FINISHED') onFinished(task, endedAtMs);
-    log.debug({ ...ref, requestId: task.requestId, status: ending.status }, 'task ended');
-    traces.ended(task, ref, ending.status, endedAtMs);
-    output.forget(task.id);
-    givenBack.forget(task.id);
-    results.announce(task.id);
-    return true;
+    const ended = await transitions.end({ task, ref, ending, loss, endedAtMs, storedFiles });
+    return ended || this.#refused('report', ref);
   }
 
-  async #release(task: Task, ref: AttemptRef, loss: LossKind): Promise<boolean> {
-    const { queue, output, clock, log, traces, onReturned } = this.#options;
-    const [released] = await queue.release([{ ref, loss }]);
-    if (!released) return this.#refused(loss === 'LOSS' ? 'lose' : 'report', ref);
-    log.info({ ...ref, requestId: task.requestId, loss }, 'task is given out again');
-    traces.released(task, ref, loss, clock.nowMs());
-    output.forget(task.id);
-    onReturned(requirementKey(task.requirement));
-    return true;
+  async #requeue(task: Task, ref: AttemptRef, loss: LossKind): Promise<boolean> {
+    const requeued = await this.#options.transitions.requeue(task, ref, loss);
+    return requeued || this.#refused(loss === 'LOSS' ? 'lose' : 'report', ref);
   }
 }
 

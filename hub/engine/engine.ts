@@ -1,6 +1,10 @@
-/** The engine: every moving part of the hub over the ports of core, wired together. The hub puts adapters around it,
- *  a simulation drives it by itself. */
-import { requirementKey } from '@workbench-hub/shared/domain/classifier';
+/**
+ * The engine: every moving part of the hub over the ports of core, wired together. The hub puts adapters around it, a
+ * simulation drives it by itself.
+ *
+ * Calls go one way only: each part is given those above it, and no part is named before it is built. Whatever has to reach
+ * a part above travels as an event, to which that part is subscribed here.
+ */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { RetryLimits } from '../core/claims.js';
@@ -10,6 +14,7 @@ import { NO_TASK_METRICS, type TaskMetrics } from '../core/ports/metrics.js';
 import type { StoredNames } from '../core/ports/storage.js';
 import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
 import { NO_TRACING, type TaskTracing } from '../core/ports/tracing.js';
+import { AgentSessions } from './agent-sessions.js';
 import { Agents } from './agents.js';
 import { Attempts } from './attempts.js';
 import { Explanations } from './explanations.js';
@@ -22,8 +27,10 @@ import { Scheduler } from './scheduler.js';
 import { ShutdownPreparation } from './shutdown-preparation.js';
 import { Storage, type StorageSettings } from './storage.js';
 import { Sweeper } from './sweeper.js';
+import { metricsSubscriber } from './task-metrics.js';
 import { TaskOutput } from './task-output.js';
 import { TaskTraces } from './task-traces.js';
+import { TaskTransitions } from './task-transitions.js';
 import { Tasks } from './tasks.js';
 
 export interface EngineOptions {
@@ -35,10 +42,6 @@ export interface EngineOptions {
   readonly storage: StorageSettings;
   readonly runtime: Runtime;
   readonly log: Logger;
-  readonly hubVersion: string;
-  readonly heartbeatIntervalMs: number;
-  /** A side of the agent link that has heard nothing for so long takes it for dead. */
-  readonly silenceLimitMs: number;
   readonly leaseTimeoutMs: number;
   readonly forgetAgentsAfterMs: number;
   readonly limits: RetryLimits;
@@ -73,99 +76,59 @@ export interface Engine {
 
 /** Builds the engine and remembers the agents that the store knows; nothing runs before its start. */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
-  const { queue, archive, agentStore, files, names, runtime, log, limits } = options;
+  const { queue, archive, agentStore, files, names, runtime, log, limits, defaultVersion } = options;
   const { metrics = NO_TASK_METRICS, tracing = NO_TRACING } = options;
-  const traces = new TaskTraces(tracing);
   const { clock, timers } = runtime;
-  const instances = new Instances(clock, log);
-  instances.remember(await agentStore.all());
+  const transitions = new TaskTransitions({ queue, archive, clock, log });
+  const traces = new TaskTraces(tracing);
+  const output = new TaskOutput();
   const results = new Results(timers);
   const storage = new Storage({ names, files, clock, settings: options.storage });
-  const output = new TaskOutput();
-  const onReturned = (requirementKey: string) => scheduler.returned(requirementKey);
-  const shutdown = new ShutdownPreparation(clock, (initiated) =>
-    initiated ? scheduler.pause() : scheduler.resume(),
-  );
-  const { defaultVersion } = options;
-  const givenBack = new GivenBack({ instances, clock, timers, onExpired: () => scheduler.wake() });
+  const shutdown = new ShutdownPreparation(clock);
+  const instances = new Instances({ clock, timers, log });
+  instances.remember(await agentStore.all());
+  const givenBack = new GivenBack({ instances, clock, timers });
   const explanations = new Explanations({ queue, instances, shutdown, clock, defaultVersion, givenBack });
-  const attempts = new Attempts({
-    queue,
-    archive,
-    storage,
-    results,
-    output,
-    limits,
-    clock,
-    log,
-    metrics,
-    traces,
-    givenBack,
-    onReturned,
-    onFinished: (task, endedAtMs) => explanations.measured(task, endedAtMs),
-  });
-  const leases = new Leases({
-    queue,
-    attempts,
-    instances,
-    timers,
-    log,
-    leaseTimeoutMs: options.leaseTimeoutMs,
-  });
+  const attempts = new Attempts({ transitions, archive, storage, limits, clock, log, givenBack });
+  const { leaseTimeoutMs } = options;
+  const leases = new Leases({ queue, attempts, instances, timers, log, leaseTimeoutMs });
+  const sessions = new AgentSessions({ runtime, log, traces });
   const agents = new Agents({
     queue,
+    transitions,
     store: agentStore,
     files,
-    storage,
+    sessions,
     instances,
     attempts,
     leases,
     output,
-    runtime,
+    clock,
     log,
     metrics,
-    traces,
-    hubVersion: options.hubVersion,
-    heartbeatIntervalMs: options.heartbeatIntervalMs,
-    silenceLimitMs: options.silenceLimitMs,
-    onCapacity: () => scheduler.wake(),
+    isOutputStored: storage.isOutputOn,
   });
+  const { headsOfGroup } = options;
   const scheduler = new Scheduler({
     queue,
+    transitions,
+    sessions,
     instances,
     givenBack,
     runtime,
     log,
-    headsOfGroup: options.headsOfGroup,
-    assign: (task) => agents.assign(task),
-    onBegun: (claimed, startedAtMs) => {
-      const { ref, task } = claimed;
-      traces.begun(claimed, startedAtMs);
-      if (ref.attempt === 1) metrics.began(task.priority, startedAtMs - task.requestedAtMs);
-    },
-    putBack: (task) => {
-      traces.putBack(task);
-      queue
-        .release([{ ref: task.ref, loss: 'RETURN' }])
-        .then(() => onReturned(requirementKey(task.task.requirement)))
-        .catch((error: unknown) => log.error({ err: error, ...task.ref }, 'a task could not be put back'));
-    },
+    headsOfGroup,
   });
   const tasks = new Tasks({
-    queue,
+    transitions,
     archive,
     files,
     results,
     output,
-    agents,
     runtime,
     log,
     shutdown,
     explanations,
-    metrics,
-    traces,
-    onWaiting: (task) => scheduler.announce(task),
-    onWithdrawn: (requirementKey, taskId) => scheduler.withdrawn(requirementKey, taskId),
     defaultVersion,
   });
   const sweeper = new Sweeper({
@@ -182,11 +145,19 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     sweepAccounts: options.sweepAccounts ?? (async () => undefined),
   });
 
+  // Waiting clients come last: whoever is woken finds everything else up to date.
+  const subscribers = [scheduler, attempts, sessions, output, traces, givenBack, explanations];
+  transitions.subscribe(metricsSubscriber(metrics));
+  for (const { onTask } of [...subscribers, results]) transitions.subscribe(onTask);
+  instances.onCapacity(() => scheduler.wake());
+  givenBack.onExpired(() => scheduler.wake());
+  shutdown.subscribe((initiated) => (initiated ? scheduler.pause() : scheduler.resume()));
+
   return {
     tasks,
     agents,
     instances,
-    control: new InstanceControl(instances, agents),
+    control: new InstanceControl(instances, sessions),
     shutdown,
     explanations,
     results,
@@ -199,7 +170,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     sweep: () => sweeper.sweep(),
     quiesce: async () => {
       await scheduler.stop();
-      agents.closeAll('the hub stops');
+      sessions.closeAll('the hub stops');
       results.releaseAll();
     },
     stop: async () => {

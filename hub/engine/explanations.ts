@@ -14,6 +14,7 @@ import { type Explanation, explain } from '../core/explain.js';
 import type { TaskQueue } from '../core/ports/task-store.js';
 import { RunTimeBook } from '../core/run-times.js';
 import type { Task } from '../core/task.js';
+import type { TaskSubscriber } from '../core/task-events.js';
 import type { GivenBack } from './given-back.js';
 import type { Instances } from './instances.js';
 import type { ShutdownPreparation } from './shutdown-preparation.js';
@@ -38,10 +39,13 @@ export class Explanations {
     this.#options = options;
   }
 
-  /** A task has ended after it ran: how long is a measure for the next of its kind. */
-  measured({ type, requirement, startedAtMs }: Task, endedAtMs: number): void {
-    if (startedAtMs !== null) this.#runTimes.add(kindOf(type, requirement), endedAtMs - startedAtMs);
-  }
+  /** The run time of a task that has finished is a measure for the next of its kind. */
+  readonly onTask: TaskSubscriber = {
+    ENDED: ({ task: { type, requirement, startedAtMs }, ending, endedAtMs }) => {
+      if (ending.status !== 'FINISHED' || startedAtMs === null) return;
+      this.#runTimes.add(kindOf(type, requirement), endedAtMs - startedAtMs);
+    },
+  };
 
   /** Why this waiting task waits. */
   async ofTask(task: Task): Promise<Explanation> {

@@ -48,7 +48,6 @@ function givenBackAmong(agentIds: readonly string[], instancesOfAgent = 1) {
     },
     clock: runtime.clock,
     timers: runtime.timers,
-    onExpired: () => {},
   });
   const giveBack = (taskId: string, agentId: string, requirement: Task['requirement'] = VERSION_1) =>
     givenBack.note({ id: taskId, requirement } as Task, agentId, NO_DISK);

@@ -7,6 +7,7 @@ import type { GiveBack } from '../core/explain.js';
 import type { InstanceKind } from '../core/idle-instances.js';
 import { suitableKinds } from '../core/rank.js';
 import type { Task } from '../core/task.js';
+import type { TaskSubscriber } from '../core/task-events.js';
 import type { Instances } from './instances.js';
 
 export interface GivenBackOptions {
@@ -14,8 +15,6 @@ export interface GivenBackOptions {
   readonly instances: Pick<Instances, 'agentsUp' | 'kinds' | 'kindsVersion'>;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** A host may get a task again. */
-  readonly onExpired: () => void;
 }
 
 /** A disk that was full may have room by then. */
@@ -34,9 +33,15 @@ export class GivenBack {
   readonly #options: GivenBackOptions;
   readonly #tasks = new Map<string, Held>();
   readonly #countByKey = new Map<string, number>();
+  readonly #expirySubscribers: (() => void)[] = [];
 
   constructor(options: GivenBackOptions) {
     this.#options = options;
+  }
+
+  /** Adds a subscriber, which hears when a host may get a task again. */
+  onExpired(subscriber: () => void): void {
+    this.#expirySubscribers.push(subscriber);
   }
 
   note({ id, requirement }: Task, agentId: string, reason: string): void {
@@ -46,10 +51,15 @@ export class GivenBack {
     const timer = timers.after(HELD_BACK_MS, () => {
       held.by.delete(agentId);
       if (held.by.size === 0) this.#release(id);
-      this.#options.onExpired();
+      for (const subscriber of this.#expirySubscribers) subscriber();
     });
     held.by.set(agentId, { agentId, reason, atMs: clock.nowMs(), timer });
   }
+
+  readonly onTask: TaskSubscriber = {
+    ENDED: ({ task }) => this.forget(task.id),
+    CANCELED: ({ task }) => this.forget(task.id),
+  };
 
   /** The task has ended. */
   forget(taskId: string): void {

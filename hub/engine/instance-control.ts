@@ -1,17 +1,18 @@
 /** Starting, stopping and restarting instances, and reading their logs, through the agent that holds them. */
 import type { InstanceCommand, InstanceLogType } from '@workbench-hub/shared/domain/instance';
 import { HubError } from '../core/errors.js';
+import type { AgentRequest } from '../core/ports/agents.js';
 import { AgentUnavailable } from './agent-requests.js';
-import type { Agents } from './agents.js';
+import type { AgentSessions } from './agent-sessions.js';
 import type { Instances } from './instances.js';
 
 export class InstanceControl {
   readonly #instances: Instances;
-  readonly #agents: Agents;
+  readonly #sessions: Pick<AgentSessions, 'request'>;
 
-  constructor(instances: Instances, agents: Agents) {
+  constructor(instances: Instances, sessions: Pick<AgentSessions, 'request'>) {
     this.#instances = instances;
-    this.#agents = agents;
+    this.#sessions = sessions;
   }
 
   /** Resolves when the agent has accepted the command, which it carries out in the background. Rejects with
@@ -25,7 +26,7 @@ export class InstanceControl {
     return (await this.#ask(instanceId, { kind: 'instanceLog', instanceId, logType })) ?? '';
   }
 
-  async #ask(instanceId: string, request: Parameters<Agents['request']>[1]): Promise<string | null> {
+  async #ask(instanceId: string, request: AgentRequest): Promise<string | null> {
     const instance = this.#instances.find(instanceId);
     if (!instance) {
       throw new HubError(
@@ -33,7 +34,7 @@ export class InstanceControl {
         `there is no instance with the id ${JSON.stringify(instanceId)}`,
       );
     }
-    return this.#agents.request(instance.agentId, request).catch((error: unknown) => {
+    return this.#sessions.request(instance.agentId, request).catch((error: unknown) => {
       throw error instanceof AgentUnavailable
         ? new HubError('AGENT_UNAVAILABLE', `instance ${instanceId}: ${error.message}`, { cause: error })
         : error;

@@ -1,13 +1,13 @@
 /** Which instances are idle, whatever has become of them. */
-import type { InstanceReport } from '@workbench-hub/shared/agent-protocol/messages';
+import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { describe, expect, it } from 'vitest';
 import { Instances } from './instances.js';
 
 function joined(...reports: InstanceReport[]) {
-  let nowMs = 0;
-  const clock = { nowMs: () => nowMs, monotonicMs: () => ++nowMs };
-  const instances = new Instances(clock, { warn: () => {} } as unknown as Logger);
+  const { clock, timers, advance } = manualRuntime();
+  const instances = new Instances({ clock, timers, log: { warn: () => {} } as unknown as Logger });
   const join = (id: string, held: readonly InstanceReport[], running: readonly string[] = []) => {
     const agent = { id, version: '1', revision: '', address: null, clockOffsetMs: null };
     const attempts = running.map((instanceId) => ({ taskId: 't', attempt: 1, instanceId }));
@@ -21,7 +21,9 @@ function joined(...reports: InstanceReport[]) {
         ofAgent.map(({ profile }) => `${profile.id} beside ${busy}`),
       ),
     );
-  return { instances, join, idle };
+  /** Lets the cooldown pass. */
+  const coolDown = () => advance(1000);
+  return { instances, join, idle, coolDown };
 }
 
 const up = (id: string, version = '1'): InstanceReport => ({
@@ -38,21 +40,21 @@ describe('idle are', () => {
   it('those that are up and have no task, with how many of their agent have one', () => {
     const { instances, idle } = joined(up('i1'), up('i2'), { ...up('i3'), status: 'DOWN', upForMs: null });
     expect(idle()).toEqual(['i1 beside 0', 'i2 beside 0']);
-    instances.occupy(on('i1'), 'a');
+    instances.reserve(on('i1'), 'a');
     expect(idle()).toEqual(['i2 beside 1']);
-    instances.vacate('a', on('i1'));
+    instances.release('a', on('i1'));
     expect(idle()).toEqual(['i2 beside 0', 'i1 beside 0']);
     instances.changed('a', up('i3'));
     instances.changed('a', { ...up('i1'), status: 'DOWN', upForMs: null });
     expect(idle()).toEqual(['i2 beside 0', 'i3 beside 0']);
   });
 
-  it('not those that rest, until they are called', () => {
-    const { instances, idle } = joined(up('i1'));
-    instances.occupy(on('i1'), 'a');
-    const wake = instances.vacate('a', on('i1'), true);
+  it('not those that cool down, until that is over', async () => {
+    const { instances, idle, coolDown } = joined(up('i1'));
+    instances.reserve(on('i1'), 'a');
+    instances.release('a', on('i1'), { coolsDown: true });
     expect(idle()).toEqual([]);
-    wake();
+    await coolDown();
     expect(idle()).toEqual(['i1 beside 0']);
   });
 
@@ -66,14 +68,14 @@ describe('idle are', () => {
     expect(idle()).toEqual(['i1 beside 1']);
   });
 
-  it('none that are held no more, also when their rest ends after that', () => {
-    const { instances, join, idle } = joined(up('i1'), up('i2'));
-    instances.occupy(on('i1'), 'a');
-    const wake = instances.vacate('a', on('i1'), true);
+  it('none that are held no more, also when their cooldown ends after that', async () => {
+    const { instances, join, idle, coolDown } = joined(up('i1'), up('i2'));
+    instances.reserve(on('i1'), 'a');
+    instances.release('a', on('i1'), { coolsDown: true });
     instances.away('a');
     join('b', [up('i1')]);
     instances.ready('b');
-    wake();
+    await coolDown();
     expect(idle()).toEqual(['i1 beside 0']);
     join('b', []);
     instances.ready('b');
@@ -91,4 +93,22 @@ describe('idle are', () => {
     expect(instances.kinds).toHaveLength(1);
     expect(instances.kindsVersion).toBeGreaterThan(kindsVersion);
   });
+});
+
+it('a change that may let a waiting task start is told to subscribers', async () => {
+  const { instances, join, coolDown } = joined(up('i1'));
+  let told = 0;
+  instances.onCapacity(() => told++);
+  const timesTold = async (act: () => unknown) => {
+    told = 0;
+    await act();
+    return told;
+  };
+  expect(await timesTold(() => instances.reserve(on('i1'), 'a'))).toBe(0);
+  expect(await timesTold(() => instances.release('a', on('i1'), { coolsDown: true }))).toBe(1);
+  expect(await timesTold(coolDown)).toBe(1);
+  expect(await timesTold(() => instances.changed('a', up('i1')))).toBe(1);
+  expect(await timesTold(() => instances.away('a'))).toBe(1);
+  expect(await timesTold(() => join('a', [up('i1')]))).toBe(0);
+  expect(await timesTold(() => instances.ready('a'))).toBe(1);
 });

@@ -1,10 +1,14 @@
 /** What the hub knows of agents and their instances right now: one entry each, changed by what agents report. */
-import type { InstanceReport } from '@workbench-hub/shared/agent-protocol/messages';
-import type { AgentStatus, InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import type {
+  AgentStatus,
+  InstanceProfile,
+  InstanceReport,
+  InstanceStatus,
+} from '@workbench-hub/shared/domain/instance';
 import { mayTake, targetOf } from '@workbench-hub/shared/domain/life';
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { AGENT_LIFE, type AgentState, type AgentStep } from '../core/agent-life.js';
 import type { IdleInstances, InstanceKind } from '../core/idle-instances.js';
 import type { AgentRecord } from '../core/ports/agent-store.js';
@@ -39,8 +43,8 @@ interface Instance extends IndexedInstance {
   /** What it runs, or null; an instance runs one task at a time. */
   attempt: AttemptRef | null;
   idleSinceMs: number;
-  /** Gets no work for a while: it gave a task back although it looked idle. */
-  resting: boolean;
+  /** The instance gets no work for a while: it gave a task back although it looked idle. */
+  coolingDown: boolean;
 }
 
 interface Agent {
@@ -58,18 +62,35 @@ interface Agent {
  *  the start that it had is the same process, and keeps the start that clients have seen. */
 const SAME_START_MS = 1000;
 
+/** Cooldown of an instance that gave a task back although it looked idle. */
+const COOLDOWN_MS = 1000;
+
+export interface InstancesOptions {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Logger;
+}
+
 export class Instances {
   readonly #clock: Clock;
+  readonly #timers: Timers;
   readonly #log: Logger;
+  readonly #capacitySubscribers: (() => void)[] = [];
   readonly #agents = new Map<string, Agent>();
   readonly #instances = new Map<string, Instance>();
   readonly #index = new InstanceIndex();
   #lastRemovalMs: number;
 
-  constructor(clock: Clock, log: Logger) {
+  constructor({ clock, timers, log }: InstancesOptions) {
     this.#clock = clock;
+    this.#timers = timers;
     this.#log = log;
     this.#lastRemovalMs = clock.nowMs();
+  }
+
+  /** Adds a subscriber, which hears of every change that may let a waiting task start. */
+  onCapacity(subscriber: () => void): void {
+    this.#capacitySubscribers.push(subscriber);
   }
 
   /** When an instance was last removed or changed its version or labels, or since when the hub runs; milliseconds since
@@ -106,7 +127,7 @@ export class Instances {
   holderOf(instanceId: string, exceptAgentId: string): string | undefined {
     const instance = this.#instances.get(instanceId);
     if (!instance || instance.agentId === exceptAgentId) return undefined;
-    return this.isThere(instance.agentId) ? instance.agentId : undefined;
+    return this.isConnected(instance.agentId) ? instance.agentId : undefined;
   }
 
   /** An agent has come with these instances, of which some run these attempts. It gets no work before {@link ready}. */
@@ -148,7 +169,7 @@ export class Instances {
   }
 
   /** Whether there is a link to the agent. */
-  isThere(agentId: string): boolean {
+  isConnected(agentId: string): boolean {
     const state = this.#agents.get(agentId)?.state;
     return state === 'CONNECTED' || state === 'READY';
   }
@@ -159,6 +180,7 @@ export class Instances {
     if (!agent) return;
     agent.state = targetOf(AGENT_LIFE.reconcile);
     for (const instance of agent.instances.values()) this.#note(instance);
+    this.#capacityChanged();
   }
 
   /** The lease of the agent is over. */
@@ -176,6 +198,8 @@ export class Instances {
       instance.status = 'UNKNOWN';
       this.#note(instance);
     }
+    // A task that waits for this agent, rather than for one that it is excluded from, need not any more.
+    this.#capacityChanged();
   }
 
   forget(agentId: string): void {
@@ -194,11 +218,12 @@ export class Instances {
     if (report.upForMs === null) instance.startedAtMs = null;
     else instance.startedAtMs ??= this.#startedAt(report);
     this.#note(instance);
+    this.#capacityChanged();
   }
 
-  /** The instance works on this attempt from now on; false when it cannot, since its agent went away meanwhile or
-   *  came back with other work for it. */
-  occupy(ref: AttemptRef, agentId: string): boolean {
+  /** Reserves the instance for this attempt; false when it cannot be, since its agent went away meanwhile or came back with
+   *  other work for it. */
+  reserve(ref: AttemptRef, agentId: string): boolean {
     const instance = this.#instances.get(ref.instanceId);
     if (!instance || instance.agentId !== agentId || instance.attempt) return false;
     if (this.#agents.get(agentId)?.state !== 'READY') return false;
@@ -206,19 +231,20 @@ export class Instances {
     return true;
   }
 
-  /** The instance of this agent is free again, if this is what it worked on. When it `rests`, it gets no work before what is given
-   *  back is called. */
-  vacate(agentId: string, ref: AttemptRef, rests = false): () => void {
+  /** Releases the instance of this agent, if it is reserved for this attempt; with `coolsDown` it gets no work for a moment. */
+  release(agentId: string, ref: AttemptRef, { coolsDown = false } = {}): void {
     const instance = this.#instances.get(ref.instanceId);
-    if (instance?.agentId !== agentId || !instance.attempt || !sameAttempt(instance.attempt, ref))
-      return () => undefined;
+    if (instance?.agentId !== agentId || !instance.attempt || !sameAttempt(instance.attempt, ref)) return;
     instance.idleSinceMs = this.#clock.monotonicMs();
-    instance.resting = rests;
+    instance.coolingDown = coolsDown;
     this.#work(instance, null);
-    return () => {
-      instance.resting = false;
+    this.#capacityChanged();
+    if (!coolsDown) return;
+    this.#timers.after(COOLDOWN_MS, () => {
+      instance.coolingDown = false;
       this.#note(instance);
-    };
+      this.#capacityChanged();
+    });
   }
 
   /** Instances that could begin a task now: as it is at any time, to be used at once. */
@@ -274,7 +300,7 @@ export class Instances {
       startedAtMs,
       attempt: null,
       idleSinceMs: this.#clock.monotonicMs(),
-      resting: false,
+      coolingDown: false,
       availability: 'NONE',
     };
     agent.instances.set(profile.id, instance);
@@ -310,6 +336,10 @@ export class Instances {
     this.#note(instance);
   }
 
+  #capacityChanged(): void {
+    for (const subscriber of this.#capacitySubscribers) subscriber();
+  }
+
   /** To be called after every change of what decides about availability. */
   #note(instance: Instance): void {
     this.#index.setAvailability(instance, availabilityOf(instance));
@@ -325,9 +355,9 @@ export function profileOf({ id, version, revision, labels }: InstanceProfile): I
 }
 
 function availabilityOf(instance: Instance): Availability {
-  const { agent, attempt, status, resting, profile } = instance;
+  const { agent, attempt, status, coolingDown, profile } = instance;
   if (status !== 'UP' || agent.instances.get(profile.id) !== instance) return 'NONE';
-  return agent.state === 'READY' && attempt === null && !resting ? 'IDLE' : 'UP';
+  return agent.state === 'READY' && attempt === null && !coolingDown ? 'IDLE' : 'UP';
 }
 
 function viewOf({ profile, agentId, status, startedAtMs, attempt }: Instance): InstanceView {

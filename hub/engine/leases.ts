@@ -71,7 +71,7 @@ export class Leases {
     // One of which the hub knows only by its tasks was never there.
     if (instances.findAgent(agentId)) instances.lost(agentId);
     const tasks = await this.#options.queue.runningOn(agentId);
-    if (tasks.length === 0 || instances.isThere(agentId)) return;
+    if (tasks.length === 0 || instances.isConnected(agentId)) return;
     this.#options.log.warn({ agentId, tasks: tasks.length }, 'agent is lost: its lease is over');
     const reason = `agent ${agentId} was not heard of for ${this.#options.leaseTimeoutMs / 1000} s`;
     await Promise.all(tasks.map((task) => this.#options.attempts.lose(task, 'LOSS', reason)));

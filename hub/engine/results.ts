@@ -1,5 +1,6 @@
 /** Wakes those who wait for the end of a task. */
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { TaskSubscriber } from '../core/task-events.js';
 
 /** Whoever waits, and may go away. An AbortSignal is one. */
 export interface Departure {
@@ -44,6 +45,11 @@ export class Results {
     });
     return { ended, giveUp };
   }
+
+  readonly onTask: TaskSubscriber = {
+    ENDED: ({ task }) => this.announce(task.id),
+    CANCELED: ({ task }) => this.announce(task.id),
+  };
 
   /** The task has ended, durably. */
   announce(taskId: string): void {

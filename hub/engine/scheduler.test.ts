@@ -14,6 +14,11 @@ function waiting(sequence: number, priorityRank = 2, key = ANYTHING): WaitingTas
   return { taskId: `t${sequence}`, requirementKey: key, priorityRank, sequence };
 }
 
+/** An event of a task that requires nothing. */
+function of(id: string): never {
+  return { task: { id, requirement: { version: null, labels: [] } } } as never;
+}
+
 /** A scheduler over a queue in memory and as many idle instances as `setup.idle` says, which no task makes busy. */
 function schedulerOver({ known = true, idle = 1, waits = [] as WaitingTask[] } = {}) {
   const setup = { idle, isFaulty: false, onLook: () => {} };
@@ -36,6 +41,8 @@ function schedulerOver({ known = true, idle = 1, waits = [] as WaitingTask[] } =
           .slice(0, group.limit),
       );
     },
+  };
+  const transitions = {
     claim: async (claims: readonly Claim[]) => {
       if (setup.isFaulty) throw new Error('the disk is full');
       return claims.flatMap(({ taskId }) => {
@@ -47,9 +54,18 @@ function schedulerOver({ known = true, idle = 1, waits = [] as WaitingTask[] } =
         return [{ ref: { taskId, attempt: 1, instanceId: 'sim-1' }, agentId: 'a' } as ClaimedTask];
       });
     },
+    started: () => {},
+    dispatchFailed: async () => {},
   };
   const scheduler = new Scheduler({
     queue: queue as TaskQueue,
+    transitions,
+    sessions: {
+      assign: ({ ref }) => {
+        given.push(ref.taskId);
+        return true;
+      },
+    },
     instances: {
       get kindsVersion() {
         return instances.kindsVersion;
@@ -63,18 +79,13 @@ function schedulerOver({ known = true, idle = 1, waits = [] as WaitingTask[] } =
         const ofKind = { count: setup.idle, agents: [ofAgent] };
         return new Map(setup.idle > 0 ? [[profile, ofKind]] : []);
       },
-      occupy: () => true,
-      vacate: () => () => {},
+      reserve: () => true,
+      release: () => {},
     },
     givenBack: { areNone: true, countIn: () => 0, mayGet: () => true },
     runtime: { ...systemRuntime, timers: { ...systemRuntime.timers, after: () => ({ cancel: () => {} }) } },
     log: { debug: () => {}, info: () => {}, error: () => {} } as unknown as Logger,
     headsOfGroup: 4,
-    assign: ({ ref }) => {
-      given.push(ref.taskId);
-      return true;
-    },
-    putBack: () => {},
   });
   const settled = async () => {
     for (let turns = 0; turns < 10; turns++) await turn();
@@ -89,7 +100,7 @@ function schedulerOver({ known = true, idle = 1, waits = [] as WaitingTask[] } =
     /** Puts a task into the queue, and says so. */
     add: (task: WaitingTask) => {
       stored.push(task);
-      scheduler.announce(task);
+      scheduler.onTask.ENQUEUED?.({ type: 'ENQUEUED', waiting: [task] });
     },
     given: async () => {
       await settled();
@@ -221,7 +232,7 @@ describe('the best task is given out first', () => {
     await scheduler.start();
     expect(await given()).toEqual(['t5']);
     stored.push(waiting(1));
-    scheduler.returned(ANYTHING);
+    scheduler.onTask.REQUEUED?.(of('t1'));
     await free(2);
     expect(await given()).toEqual(['t5', 't1', 't6']);
   });
@@ -231,7 +242,7 @@ describe('the best task is given out first', () => {
     await scheduler.start();
     expect(await given()).toEqual(['t0']);
     stored.shift();
-    scheduler.withdrawn(ANYTHING, 't1');
+    scheduler.onTask.CANCELED?.(of('t1'));
     await free(1);
     expect(await given()).toEqual(['t0', 't2']);
     expect(asked).not.toContain('t1');

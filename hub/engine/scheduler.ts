@@ -4,30 +4,29 @@
  * agents. The store is asked for the first tasks of a group when those known are used up. A round costs the same however
  * many tasks wait, and however many groups there are that no known instance fits.
  */
-import { type Requirement, requirementOfKey } from '@workbench-hub/shared/domain/classifier';
+import { type Requirement, requirementKey, requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { IdleInstances, SuitableKinds } from '../core/idle-instances.js';
 import type { ClaimedTask, TaskQueue } from '../core/ports/task-store.js';
 import { countFitting, type Pairing, pair, suitableKinds, type WaitingTask } from '../core/rank.js';
+import type { TaskSubscriber } from '../core/task-events.js';
+import type { AgentSessions } from './agent-sessions.js';
 import type { GivenBack } from './given-back.js';
 import { Heads } from './heads.js';
 import type { Instances } from './instances.js';
+import type { TaskTransitions } from './task-transitions.js';
 
 export interface SchedulerOptions {
-  readonly queue: TaskQueue;
-  readonly instances: Pick<Instances, 'idle' | 'kinds' | 'kindsVersion' | 'occupy' | 'vacate'>;
+  readonly queue: Pick<TaskQueue, 'waitingGroups' | 'heads'>;
+  readonly transitions: Pick<TaskTransitions, 'claim' | 'started' | 'dispatchFailed'>;
+  readonly sessions: Pick<AgentSessions, 'assign'>;
+  readonly instances: Pick<Instances, 'idle' | 'kinds' | 'kindsVersion' | 'reserve' | 'release'>;
   readonly givenBack: Pick<GivenBack, 'areNone' | 'countIn' | 'mayGet'>;
   readonly runtime: Runtime;
   readonly log: Logger;
   /** How many first tasks of a group the store is asked for at a time. */
   readonly headsOfGroup?: number | undefined;
-  /** Hands a claimed task to its agent; false when the agent is gone meanwhile. */
-  readonly assign: (task: ClaimedTask) => boolean;
-  /** The attempt was claimed and could not be handed over. */
-  readonly putBack: (task: ClaimedTask) => void;
-  /** A task has begun at this moment: it is with its agent. */
-  readonly onBegun?: (task: ClaimedTask, startedAtMs: number) => void;
 }
 
 interface Group {
@@ -90,24 +89,33 @@ export class Scheduler {
     return this.#started && !this.#paused;
   }
 
+  readonly onTask: TaskSubscriber = {
+    ENQUEUED: ({ waiting }) => {
+      for (const task of waiting) this.#enqueued(task);
+    },
+    REQUEUED: ({ task }) => this.#requeued(requirementKey(task.requirement)),
+    DISPATCH_FAILED: ({ task }) => this.#requeued(requirementKey(task.requirement)),
+    CANCELED: ({ task }) => this.#dequeued(requirementKey(task.requirement), task.id),
+  };
+
   /** A new task waits: from now on, a look into the store shows it. */
-  announce(task: WaitingTask): void {
+  #enqueued(task: WaitingTask): void {
     const group = this.#groupOf(task.requirementKey);
     if (!this.#fitting.has(group)) return;
     group.heads.add(task, this.#headsLimit);
     this.wake();
   }
 
-  /** A task of this group that was given out waits again. */
-  returned(requirementKey: string): void {
-    const group = this.#groupOf(requirementKey);
+  /** A task of this group that was dispatched waits again. */
+  #requeued(key: string): void {
+    const group = this.#groupOf(key);
     group.heads.forget();
     if (this.#fitting.has(group)) this.wake();
   }
 
   /** A task that waited in this group does so no more. */
-  withdrawn(requirementKey: string, taskId: string): void {
-    this.#groups.get(requirementKey)?.heads.remove(taskId);
+  #dequeued(key: string, taskId: string): void {
+    this.#groups.get(key)?.heads.remove(taskId);
   }
 
   /** Something changed that may let a task begin: an instance is idle, an agent came. */
@@ -150,7 +158,7 @@ export class Scheduler {
     const pairings = pair(groups, idle, mayGet);
     if (pairings.length === 0) return false;
     const startedAtMs = runtime.clock.nowMs();
-    for (const { task } of pairings) this.withdrawn(task.requirementKey, task.taskId);
+    for (const { task } of pairings) this.#dequeued(task.requirementKey, task.taskId);
     const claimed = await this.#claim(pairings, startedAtMs);
     for (const task of claimed) this.#handOver(task, startedAtMs);
     log.debug({ groups: groups.length, claimed: claimed.length }, 'round');
@@ -203,7 +211,7 @@ export class Scheduler {
   async #claim(pairings: readonly Pairing[], startedAtMs: number): Promise<ClaimedTask[]> {
     const taken = new Set<string>();
     try {
-      const claimed = await this.#options.queue.claim(
+      const claimed = await this.#options.transitions.claim(
         pairings.map(({ task, instance }) => ({
           taskId: task.taskId,
           instance: executing(instance),
@@ -215,12 +223,6 @@ export class Scheduler {
     } finally {
       const refused = pairings.filter(({ task }) => !taken.has(task.taskId));
       for (const { task } of refused) this.#groupOf(task.requirementKey).heads.forget();
-      if (refused.length > 0) {
-        this.#options.log.info(
-          { step: 'claim', taskIds: refused.map(({ task }) => task.taskId) },
-          'a step that tasks cannot take any more was refused',
-        );
-      }
     }
   }
 
@@ -257,15 +259,17 @@ export class Scheduler {
   }
 
   #handOver(task: ClaimedTask, startedAtMs: number): void {
-    const { instances, assign, putBack, onBegun } = this.#options;
-    if (instances.occupy(task.ref, task.agentId)) {
-      if (assign(task)) {
-        onBegun?.(task, startedAtMs);
+    const { instances, sessions, transitions, log } = this.#options;
+    if (instances.reserve(task.ref, task.agentId)) {
+      if (sessions.assign(task)) {
+        transitions.started(task, startedAtMs);
         return;
       }
-      instances.vacate(task.agentId, task.ref);
+      instances.release(task.agentId, task.ref);
     }
-    putBack(task);
+    transitions.dispatchFailed(task).catch((error: unknown) => {
+      log.error({ err: error, ...task.ref }, 'a task that could not be dispatched could not be requeued');
+    });
   }
 }
 

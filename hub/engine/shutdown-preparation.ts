@@ -13,13 +13,16 @@ export interface ShutdownStatus {
 
 export class ShutdownPreparation {
   readonly #clock: Clock;
-  readonly #onChange: (initiated: boolean) => void;
+  readonly #subscribers: ((initiated: boolean) => void)[] = [];
   #initiatedAtMs: number | null = null;
 
-  /** `onChange` is called when giving out tasks has to stop, or may go on. */
-  constructor(clock: Clock, onChange: (initiated: boolean) => void) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#onChange = onChange;
+  }
+
+  /** Adds a subscriber, which hears when dispatching has to stop (true) or may go on (false). */
+  subscribe(subscriber: (initiated: boolean) => void): void {
+    this.#subscribers.push(subscriber);
   }
 
   get status(): ShutdownStatus {
@@ -30,7 +33,7 @@ export class ShutdownPreparation {
   change(initiated: boolean): ShutdownStatus {
     if (initiated !== this.status.initiated) {
       this.#initiatedAtMs = initiated ? this.#clock.nowMs() : null;
-      this.#onChange(initiated);
+      for (const subscriber of this.#subscribers) subscriber(initiated);
     }
     return this.status;
   }

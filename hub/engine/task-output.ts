@@ -1,5 +1,6 @@
 /** What running tasks have printed lately, for reading their log before they end. The whole log comes with the report. */
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
+import type { TaskSubscriber } from '../core/task-events.js';
 
 /** Of each running task, this much of the end of its output is kept. */
 export const MAX_TAIL_LENGTH = 256 * 1024;
@@ -14,6 +15,13 @@ interface Tail {
 
 export class TaskOutput {
   readonly #tails = new Map<string, Tail>();
+
+  readonly onTask: TaskSubscriber = {
+    STARTED: ({ agentId, ref }) => this.expect(agentId, ref),
+    REQUEUED: ({ task }) => this.forget(task.id),
+    ENDED: ({ task }) => this.forget(task.id),
+    CANCELED: ({ task }) => this.forget(task.id),
+  };
 
   /** This attempt of the task is in force from now on, on this agent; what is known of its output stays known. */
   expect(agentId: string, ref: AttemptRef): void {

@@ -5,6 +5,7 @@ import type { LossKind } from '../core/claims.js';
 import type { ClaimedTask } from '../core/ports/task-store.js';
 import type { TaskTracing } from '../core/ports/tracing.js';
 import type { Ending, Task } from '../core/task.js';
+import type { TaskSubscriber } from '../core/task-events.js';
 
 /** How an attempt ended: its task with it, or not. */
 export type AttemptEnd = Ending['status'] | 'CANCELED' | LossKind;
@@ -18,13 +19,21 @@ export class TaskTraces {
     this.#tracing = tracing;
   }
 
+  readonly onTask: TaskSubscriber = {
+    STARTED: (event) => this.begun(event, event.startedAtMs),
+    DISPATCH_FAILED: (event) => this.putBack(event),
+    REQUEUED: ({ task, ref, loss, requeuedAtMs }) => this.released(task, ref, loss, requeuedAtMs),
+    ENDED: ({ task, ref, ending, endedAtMs }) => this.ended(task, ref, ending.status, endedAtMs),
+    CANCELED: ({ task, canceledAtMs }) => this.canceled(task, canceledAtMs),
+  };
+
   /** What the attempt is called to its agent; null when its trace is not kept. */
   contextOf({ ref, task: { traceContext } }: Pick<ClaimedTask, 'ref' | 'task'>): string | null {
     return traceContext === null ? null : this.#tracing.contextOf(traceContext, attemptKey(ref));
   }
 
   /** The task is with its agent. */
-  begun({ ref, task }: ClaimedTask, startedAtMs: number): void {
+  begun({ ref, task }: Pick<ClaimedTask, 'ref' | 'task'>, startedAtMs: number): void {
     const { traceContext, priority, requestedAtMs } = task;
     if (traceContext === null) return;
     const { taskId, attempt } = ref;
@@ -46,7 +55,7 @@ export class TaskTraces {
   }
 
   /** It was claimed and could not be handed over: it waits on. */
-  putBack({ ref, task }: ClaimedTask): void {
+  putBack({ ref, task }: Pick<ClaimedTask, 'ref' | 'task'>): void {
     const { traceContext, requestedAtMs } = task;
     if (traceContext === null) return;
     const since = this.#waitEnds(ref.taskId, ref.attempt, requestedAtMs);

@@ -1,11 +1,6 @@
 /** The use cases of tasks: what a client can do with them, whatever generation of the interface it speaks. */
 import type { Readable } from 'node:stream';
-import {
-  type Classifier,
-  type ClassifierFault,
-  classify,
-  requirementKey,
-} from '@workbench-hub/shared/domain/classifier';
+import { type Classifier, type ClassifierFault, classify } from '@workbench-hub/shared/domain/classifier';
 import type { Job } from '@workbench-hub/shared/domain/job';
 import { targetOf } from '@workbench-hub/shared/domain/life';
 import { hasEnded, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
@@ -14,16 +9,13 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, refuseForeignTask } from '../core/access.js';
 import { HubError, type InputFault, invalidInput } from '../core/errors.js';
 import type { FileStore, StoredFile } from '../core/ports/files.js';
-import type { TaskMetrics } from '../core/ports/metrics.js';
-import type { TaskArchive, TaskPage, TaskQuery, TaskQueue } from '../core/ports/task-store.js';
-import type { WaitingTask } from '../core/rank.js';
+import type { TaskArchive, TaskPage, TaskQuery } from '../core/ports/task-store.js';
 import { type NamedSize, type NewTask, TASK_LIFE, type Task } from '../core/task.js';
-import type { Agents } from './agents.js';
 import type { Explanations } from './explanations.js';
 import type { Departure, Results } from './results.js';
 import type { ShutdownPreparation } from './shutdown-preparation.js';
 import type { TaskOutput } from './task-output.js';
-import type { TaskTraces } from './task-traces.js';
+import type { TaskTransitions } from './task-transitions.js';
 
 export interface TaskRequest {
   readonly name: string | null;
@@ -51,23 +43,16 @@ export type TaskLog =
   | { readonly kind: 'FILE'; readonly file: StoredFile };
 
 export interface TasksOptions {
-  readonly queue: TaskQueue;
+  readonly transitions: Pick<TaskTransitions, 'create' | 'cancel'>;
   readonly archive: TaskArchive;
   readonly files: FileStore;
   readonly results: Results;
   readonly output: TaskOutput;
-  readonly agents: Agents;
   readonly runtime: Runtime;
   readonly shutdown: ShutdownPreparation;
   readonly explanations: Explanations;
   readonly log: Logger;
   readonly defaultVersion: string | null;
-  readonly metrics: TaskMetrics;
-  readonly traces: TaskTraces;
-  /** A new task waits. */
-  readonly onWaiting: (task: WaitingTask) => void;
-  /** A task of this group that may have waited does so no more. */
-  readonly onWithdrawn: (requirementKey: string, taskId: string) => void;
 }
 
 export class Tasks {
@@ -89,11 +74,9 @@ export class Tasks {
 
   /** Puts a task into the queue; resolves when it is durable. Rejects with INVALID_INPUT and SHUTDOWN_PREPARED. */
   async create(request: TaskRequest): Promise<Task> {
-    const { queue, metrics, onWaiting } = this.#options;
     this.refuseWhileLocked();
     const task = this.#newTask(request);
-    await queue.insert([task], (waiting) => waiting.forEach(onWaiting));
-    metrics.created(task.type);
+    await this.#options.transitions.create(task);
     return task;
   }
 
@@ -196,36 +179,17 @@ export class Tasks {
 
   /** Cancels a waiting task, by force also a running one. Rejects with FORBIDDEN and TASK_NOT_CANCELABLE. */
   async cancel(id: string, force: boolean, caller: Caller): Promise<void> {
-    const { queue, runtime, results, agents, output, metrics, traces, onWithdrawn } = this.#options;
     const before = await this.get(id);
     refuseForeignTask(caller, before);
+    if (await this.#options.transitions.cancel(before, force)) return;
     const { from } = force ? TASK_LIFE.cancelByForce : TASK_LIFE.cancel;
-    const canceledAtMs = runtime.clock.nowMs();
-    const [canceled] = await queue.cancel([id], from, canceledAtMs);
-    if (canceled) onWithdrawn(requirementKey(before.requirement), id);
-    else {
-      const { status } = await this.get(id);
-      this.#refused(id, force ? 'cancelByForce' : 'cancel', status);
-      const hint = status === 'RUNNING' ? '; add ?force=true to end it on its workbench instance' : '';
-      throw new HubError(
-        'TASK_NOT_CANCELABLE',
-        `task ${id} is ${status}, only a ${from.join(' or ')} one can be canceled${hint}`,
-      );
-    }
-    metrics.ended(before.type, 'CANCELED', null);
-    output.forget(id);
-    results.announce(id);
-    // The claim may have been later than the look before: what the store says now names the attempt to end.
-    const after = await this.#options.archive.find(id);
-    const latest = after ?? before;
-    traces.canceled(latest, canceledAtMs);
-    if (latest.startedAtMs !== null && latest.instance) {
-      agents.cancel(latest.instance.agentId, {
-        taskId: id,
-        attempt: latest.attempt,
-        instanceId: latest.instance.id,
-      });
-    }
+    const { status } = await this.get(id);
+    this.#refused(id, force ? 'cancelByForce' : 'cancel', status);
+    const hint = status === 'RUNNING' ? '; add ?force=true to end it on its workbench instance' : '';
+    throw new HubError(
+      'TASK_NOT_CANCELABLE',
+      `task ${id} is ${status}, only a ${from.join(' or ')} one can be canceled${hint}`,
+    );
   }
 
   /** Removes an ended task with all its results. Rejects with FORBIDDEN and TASK_NOT_DELETABLE. */

@@ -4,7 +4,12 @@
  */
 import { z } from 'zod';
 import type { AttemptReport } from '../domain/attempt.js';
-import { INSTANCE_COMMANDS, INSTANCE_LOG_TYPES, REPORTED_INSTANCE_STATUSES } from '../domain/instance.js';
+import {
+  INSTANCE_COMMANDS,
+  INSTANCE_LOG_TYPES,
+  type InstanceReport,
+  REPORTED_INSTANCE_STATUSES,
+} from '../domain/instance.js';
 import type { Job } from '../domain/job.js';
 import { relativePathFault } from '../domain/relative-path.js';
 import type { AttemptRef } from '../domain/task.js';
@@ -37,16 +42,14 @@ export const storedFileRefs = z.array(namedFileRef.refine(({ path }) => !path.in
 
 const attemptRef = z.object({ taskId: z.uuid(), attempt: z.int().positive(), instanceId: identifier });
 
-export const instanceReport = z.object({
+const instanceReport: z.ZodType<InstanceReport> = z.object({
   id: identifier,
   version: z.string().min(1).max(200),
   revision: z.string().max(200),
   labels: z.array(z.string().min(1).max(200)).max(200),
   status: z.enum(REPORTED_INSTANCE_STATUSES),
-  /** For how long the process has been up, null when it is not: ages need no common clock. */
   upForMs: z.number().nonnegative().nullable(),
 });
-export type InstanceReport = z.infer<typeof instanceReport>;
 
 export const batchJob = z.object({
   type: z.literal('EXECUTE_BATCH_JOB'),
@@ -168,7 +171,6 @@ export interface SettledMessage {
   counted: boolean;
 }
 export type HubMessage = z.infer<typeof otherHubMessage> | AssignMessage | SettledMessage;
-export type HubRequest = Extract<HubMessage, { type: 'request' }>['request'];
 
 /** Paths of the hub beneath its base address. */
 export const AGENT_PATHS = {

@@ -25,3 +25,10 @@ export interface InstanceProfile {
   readonly revision: string;
   readonly labels: readonly string[];
 }
+
+/** What an agent reports of one of its instances. */
+export interface InstanceReport extends InstanceProfile {
+  readonly status: ReportedInstanceStatus;
+  /** For how long its process has been up, null when it is not: ages need no common clock. */
+  readonly upForMs: number | null;
+}

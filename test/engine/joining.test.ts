@@ -1,4 +1,5 @@
 /** How agents join: refused, replaced, reconciled; and what is asked of them. */
+import type { HubError } from '@workbench-hub/hub/core/errors';
 import { describe, expect, it } from 'vitest';
 import { create, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
@@ -212,12 +213,10 @@ describe('an agent that joins', () => {
 
 describe('a request to an agent', () => {
   const ask = () =>
-    engine.agents
-      .request('agent-1', { kind: 'instanceCommand', instanceId: 'sim-1', command: 'restart' })
-      .then(
-        (text) => ({ text }),
-        (error: Error) => ({ name: error.name, message: error.message }),
-      );
+    engine.control.log('sim-1', 'console').then(
+      (text) => ({ text }),
+      (error: HubError) => ({ code: error.code, message: error.message }),
+    );
   const asked = (agent: SocketlessAgent) => {
     const request = agent.heard.find((message) => message.type === 'request');
     if (!request) throw new Error('nothing was asked');
@@ -228,7 +227,7 @@ describe('a request to an agent', () => {
     const agent = await join();
     const answer = ask();
     const { requestId, request } = asked(agent);
-    expect(request).toEqual({ kind: 'instanceCommand', instanceId: 'sim-1', command: 'restart' });
+    expect(request).toEqual({ kind: 'instanceLog', instanceId: 'sim-1', logType: 'console' });
     await agent.say({ type: 'reply', requestId: 'of another one', error: null, text: 'x' });
     await agent.say({ type: 'reply', requestId, error: null, text: 'done' });
     expect(await answer).toEqual({ text: 'done' });
@@ -243,7 +242,7 @@ describe('a request to an agent', () => {
       error: 'no such instance',
       text: null,
     });
-    expect(await answer).toEqual({ name: 'AgentUnavailable', message: 'no such instance' });
+    expect(await answer).toEqual({ code: 'AGENT_UNAVAILABLE', message: 'instance sim-1: no such instance' });
   });
 
   it('fails after 10 seconds without an answer', async () => {
@@ -251,8 +250,8 @@ describe('a request to an agent', () => {
     const answer = ask();
     await engine.runtime.advance(10_000);
     expect(await answer).toEqual({
-      name: 'AgentUnavailable',
-      message: 'agent agent-1 did not answer in 10 s',
+      code: 'AGENT_UNAVAILABLE',
+      message: 'instance sim-1: agent agent-1 did not answer in 10 s',
     });
     await agent.say({ type: 'reply', requestId: asked(agent).requestId, error: null, text: 'late' });
   });
@@ -261,7 +260,13 @@ describe('a request to an agent', () => {
     const agent = await join();
     const answer = ask();
     await agent.vanish();
-    expect(await answer).toEqual({ name: 'AgentUnavailable', message: 'agent agent-1 went away' });
-    expect(await ask()).toEqual({ name: 'AgentUnavailable', message: 'agent agent-1 is not connected' });
+    expect(await answer).toEqual({
+      code: 'AGENT_UNAVAILABLE',
+      message: 'instance sim-1: agent agent-1 went away',
+    });
+    expect(await ask()).toEqual({
+      code: 'AGENT_UNAVAILABLE',
+      message: 'instance sim-1: agent agent-1 is not connected',
+    });
   });
 });

@@ -144,7 +144,7 @@ describe('an agent', () => {
     expect(refusals()).toMatchObject(isAllowed ? [] : [{ agentId: ID, step, state }]);
     const after = engine.instances.findAgent(ID);
     if (!isAllowed) expect(after).toEqual(before);
-    else expect(engine.instances.isThere(ID)).toBe(step === 'reconcile');
+    else expect(engine.instances.isConnected(ID)).toBe(step === 'reconcile');
     expect(after === undefined).toBe(state === '-' || (isAllowed && step === 'forget'));
   });
 

@@ -1,8 +1,8 @@
 /** Defects, put into the simulated parts on purpose: each must be found, or the simulation proves nothing. */
 import type { EnginePorts } from '@workbench-hub/agent/engine/agent-engine';
+import type { EngineForAgents } from '@workbench-hub/hub/agent-link/agent-session';
 import { outputName } from '@workbench-hub/hub/core/storage';
 import type { Task } from '@workbench-hub/hub/core/task';
-import type { Agents } from '@workbench-hub/hub/engine/agents';
 import type { EngineOptions } from '@workbench-hub/hub/engine/engine';
 import type { SimulatedDisk, SimulatedStore } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
@@ -14,7 +14,6 @@ export type HubPorts = Pick<
   EngineOptions,
   'queue' | 'archive' | 'agentStore' | 'files' | 'names' | 'runtime'
 >;
-export type AgentSide = Pick<Agents, 'join' | 'receive' | 'leave'>;
 
 export interface Breakage {
   readonly name: string;
@@ -23,7 +22,7 @@ export interface Breakage {
   /** Of the hub's disk. */
   readonly disk?: (disk: SimulatedDisk) => SimulatedDisk;
   /** Of what the hub does with connections of agents. */
-  readonly agents?: (agents: AgentSide) => AgentSide;
+  readonly agents?: (agents: EngineForAgents) => EngineForAgents;
   readonly wire?: BrokenWire;
   /** Of an agent. */
   readonly agent?: (ports: EnginePorts) => Partial<EnginePorts>;
@@ -270,18 +269,15 @@ export const BREAKAGES: readonly Breakage[] = [
     name: 'an instance is free without a report',
     agents: (agents) => ({
       ...agents,
-      receive: async (agentId, session, message) => {
-        if (message.type !== 'ended') return agents.receive(agentId, session, message);
-        const { taskId, attempt, instanceId } = message.report;
-        session.send({ type: 'settled', ref: { taskId, attempt, instanceId }, counted: true });
-      },
+      reported: async (_, connection, { taskId, attempt, instanceId }) =>
+        connection.acknowledge({ taskId, attempt, instanceId }, true),
     }),
   },
   {
     name: 'what an agent runs is forgotten when it comes back',
     agents: (agents) => ({
       ...agents,
-      join: (hello, session, address) => agents.join({ ...hello, running: [] }, session, address),
+      join: (introduction, connection) => agents.join({ ...introduction, running: [] }, connection),
     }),
   },
   {
@@ -382,8 +378,8 @@ function namesBeforeItCounts(): Breakage {
     },
     agents: (agents) => ({
       ...agents,
-      receive: async (agentId, session, message) => {
-        const { taskId, storedFiles = [] } = message.type === 'ended' ? message.report : { taskId: '' };
+      reported: async (agentId, connection, report) => {
+        const { taskId, storedFiles = [] } = report;
         for (const { path, ...file } of storedFiles) {
           const name = outputName(taskId, path);
           await names?.put(
@@ -398,7 +394,7 @@ function namesBeforeItCounts(): Breakage {
             { overwrite: true, quotaBytes: null },
           );
         }
-        return agents.receive(agentId, session, message);
+        return agents.reported(agentId, connection, report);
       },
     }),
   };

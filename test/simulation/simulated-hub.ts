@@ -1,6 +1,7 @@
 /** The hub of the simulated world: the real engine, the real store on SQLite and the real connections of agents, over a
  *  disk and a network that are simulated. */
 import type { Readable } from 'node:stream';
+import type { EngineForAgents } from '@workbench-hub/hub/agent-link/agent-session';
 import { serveConnection } from '@workbench-hub/hub/agent-link/connection';
 import { HubError } from '@workbench-hub/hub/core/errors';
 import {
@@ -19,7 +20,7 @@ import {
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { digestOf, piecesOf } from './agent-disk.js';
-import type { AgentSide, Breakage } from './breakages.js';
+import type { Breakage } from './breakages.js';
 import type { Network } from './network.js';
 import { Process, type WallClock } from './process.js';
 import { HEADS_OF_GROUP, LEASE_MS, LIMITS } from './settings.js';
@@ -180,13 +181,10 @@ export class SimulatedHub {
         },
       },
       log,
-      hubVersion: '1',
       storage: {
         input: { enabled: true, expireAfterMs: WEEK_MS, maxFileBytes: 1e6, quotaPerUserBytes: null },
         output: { enabled: true, expireAfterMs: WEEK_MS },
       },
-      heartbeatIntervalMs: HEARTBEAT_MS,
-      silenceLimitMs: SILENCE_MS,
       leaseTimeoutMs: LEASE_MS,
       forgetAgentsAfterMs: 30 * 86_400_000,
       limits: LIMITS,
@@ -212,32 +210,33 @@ export class SimulatedHub {
   }
 
   #listen(process: Process, engine: Engine, { runtime, log }: EngineOptions): void {
-    const agents = this.#breakage?.agents?.(sideOf(engine)) ?? engine.agents;
+    const agents = this.#breakage?.agents?.(sideOf(engine)) ?? sideOf(engine);
     this.#network.listen(process, (carry) => {
       serveConnection(
         carry,
         { identity: { by: 'TOKEN' }, remoteAddress: null },
         {
           agents: {
-            join: (hello, session, address) => {
-              this.observer.onJoin(hello.agent.id);
-              return agents.join(hello, session, address);
+            ...agents,
+            join: (introduction, connection) => {
+              this.observer.onJoin(introduction.agent.id);
+              return agents.join(introduction, connection);
             },
-            receive: (agentId, session, message) => {
-              if (message.type === 'ended' && message.report.hostFault === true)
-                this.observer.onGivenBack(message.report.taskId, agentId);
-              return agents.receive(agentId, session, message);
+            reported: (agentId, connection, report) => {
+              if (report.hostFault === true) this.observer.onGivenBack(report.taskId, agentId);
+              return agents.reported(agentId, connection, report);
             },
-            leave: (agentId, session, reason) => {
+            leave: (agentId, connection, reason) => {
               this.observer.onLeave(agentId);
               this.#world.tell('hub', `has lost ${agentId}: ${reason}`);
-              agents.leave(agentId, session, reason);
+              agents.leave(agentId, connection, reason);
             },
           },
           door: { record: () => undefined },
           credentials: { faultOf: () => undefined, endOf: () => undefined, joined: () => undefined },
           runtime,
           log,
+          hubVersion: '1',
           heartbeatIntervalMs: HEARTBEAT_MS,
           silenceLimitMs: SILENCE_MS,
         },
@@ -313,11 +312,15 @@ export class SimulatedHub {
   }
 }
 
-function sideOf({ agents }: Engine): AgentSide {
+/** The methods of the engine that agents reach, each of which may be replaced by itself. */
+function sideOf({ agents }: Engine): EngineForAgents {
   return {
-    join: (hello, session, address) => agents.join(hello, session, address),
-    receive: (agentId, session, message) => agents.receive(agentId, session, message),
-    leave: (agentId, session, reason) => agents.leave(agentId, session, reason),
+    join: (...args) => agents.join(...args),
+    leave: (...args) => agents.leave(...args),
+    instanceChanged: (...args) => agents.instanceChanged(...args),
+    printed: (...args) => agents.printed(...args),
+    replied: (...args) => agents.replied(...args),
+    reported: (...args) => agents.reported(...args),
   };
 }
 

@@ -10,10 +10,10 @@ import {
   type AgentMessage,
   type HelloMessage,
   type HubMessage,
-  type InstanceReport,
 } from '@workbench-hub/shared/agent-protocol/messages';
 import { readHubMessage } from '@workbench-hub/shared/agent-protocol/reading';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';

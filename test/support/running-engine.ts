@@ -1,21 +1,19 @@
 /** The engine of a hub over real SQLite and real files, with time that the test drives, and agents without sockets. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
+import { AgentSession } from '@workbench-hub/hub/agent-link/agent-session';
 import type { FileStore } from '@workbench-hub/hub/core/ports/files';
 import { createEngine, type Engine } from '@workbench-hub/hub/engine/engine';
 import type { StorageSettings } from '@workbench-hub/hub/engine/storage';
 import { openContentStore } from '@workbench-hub/hub/files/content-store';
 import { openSqliteStore, type Store } from '@workbench-hub/hub/store/sqlite/store';
-import type {
-  AgentMessage,
-  HelloMessage,
-  HubMessage,
-  InstanceReport,
-} from '@workbench-hub/shared/agent-protocol/messages';
+import type { AgentMessage, HelloMessage, HubMessage } from '@workbench-hub/shared/agent-protocol/messages';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { Classifier } from '@workbench-hub/shared/domain/classifier';
+import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
 import type { Job } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { instanceReportOf } from './fake-agent.js';
 import { HandDrivenRuntime } from './hand-driven-runtime.js';
 import { type LogLine, memoryLog } from './memory-log.js';
@@ -41,6 +39,7 @@ export interface RunningEngine extends Engine {
   readonly store: Store;
   readonly files: FileStore;
   readonly log: readonly LogLine[];
+  readonly logger: Logger;
   /** Ends this engine as a hub that is killed would: nobody is told. Gives a new one on the same files. */
   restart(): Promise<RunningEngine>;
   /** Ends it and removes its files. */
@@ -71,9 +70,6 @@ async function startOn(
     },
     runtime,
     log,
-    hubVersion: '0.1.0',
-    heartbeatIntervalMs: 5000,
-    silenceLimitMs: 30_000,
     leaseTimeoutMs: LEASE_MS,
     forgetAgentsAfterMs: setup.forgetAgentsAfterMs ?? 30 * 86_400_000,
     limits: { maxAttempts: setup.maxAttempts ?? 3, maxLosses: setup.maxLosses ?? 10 },
@@ -96,6 +92,7 @@ async function startOn(
     store,
     files,
     log: lines,
+    logger: log,
     restart: async () => {
       await end();
       return startOn(folder, runtime, setup);
@@ -145,17 +142,23 @@ export class SocketlessAgent {
   ended: string | undefined;
   welcome = false;
   readonly #engine: RunningEngine;
-  readonly #session = {
-    remoteAddress: null,
-    send: (message: HubMessage) => void this.heard.push(message),
-    close: (reason: string) => this.#end(reason),
-    fail: (fault: string) => this.#end(`fault: ${fault}`),
-  };
+  readonly #session: AgentSession;
 
   private constructor(engine: RunningEngine, id: string, nodeId: string) {
     this.#engine = engine;
     this.id = id;
     this.nodeId = nodeId;
+    this.#session = new AgentSession({
+      agents: engine.agents,
+      link: {
+        send: (message) => void this.heard.push(message),
+        close: (reason) => this.#end(reason),
+        fail: (fault) => this.#end(`fault: ${fault}`),
+      },
+      terms: { hubVersion: '0.1.0', heartbeatIntervalMs: 5000, silenceLimitMs: 30_000 },
+      remoteAddress: null,
+      log: engine.logger,
+    });
   }
 
   static async join(engine: RunningEngine, setup: AgentSetup = {}): Promise<SocketlessAgent> {
@@ -169,7 +172,7 @@ export class SocketlessAgent {
       running: [...running],
       spooled: [...spooled],
     };
-    agent.welcome = await engine.agents.join(hello, agent.#session);
+    agent.welcome = await agent.#session.join(hello);
     await engine.runtime.settle();
     return agent;
   }
@@ -188,7 +191,7 @@ export class SocketlessAgent {
   }
 
   async say(message: AgentMessage): Promise<void> {
-    await this.#engine.agents.receive(this.id, this.#session, message);
+    await this.#session.receive(message);
     await this.#engine.runtime.settle();
   }
 
@@ -214,6 +217,6 @@ export class SocketlessAgent {
   #end(reason: string): void {
     if (this.ended !== undefined) return;
     this.ended = reason;
-    this.#engine.agents.leave(this.id, this.#session, reason);
+    this.#session.down(reason);
   }
 }

@@ -1,0 +1,139 @@
+/**
+ * Translation between the messages of the agent link and the engine: one session for each connection. The engine knows no
+ * message, and the messages know no engine. The order of messages is in `shared/agent-protocol/README.md`.
+ */
+import {
+  AGENT_PROTOCOL_VERSIONS,
+  type AgentMessage,
+  type HelloMessage,
+  type HubMessage,
+  type REFUSALS,
+} from '@workbench-hub/shared/agent-protocol/messages';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { AgentConnection } from '../core/ports/agents.js';
+import type { Agents } from '../engine/agents.js';
+
+/** The part of the engine that agents talk to. */
+export type EngineForAgents = Pick<
+  Agents,
+  'join' | 'leave' | 'instanceChanged' | 'printed' | 'replied' | 'reported'
+>;
+
+/** The hub's end of a connection. */
+export interface MessageLink {
+  send(message: HubMessage): void;
+  close(reason: string): void;
+  /** Ends it because the agent broke the protocol. */
+  fail(fault: string): void;
+}
+
+/** The hub's side of every welcome. */
+export interface LinkTerms {
+  readonly hubVersion: string;
+  readonly heartbeatIntervalMs: number;
+  /** A side that has heard nothing for so long takes the link for dead. */
+  readonly silenceLimitMs: number;
+}
+
+export interface AgentSessionOptions {
+  readonly agents: EngineForAgents;
+  readonly link: MessageLink;
+  readonly terms: LinkTerms;
+  /** Address of the agent's host, as far as it is known. */
+  readonly remoteAddress: string | null;
+  readonly log: Logger;
+}
+
+export class AgentSession {
+  readonly #options: AgentSessionOptions;
+  #agentId: string | undefined;
+  #connection: AgentConnection | undefined;
+
+  constructor(options: AgentSessionOptions) {
+    this.#options = options;
+  }
+
+  /** Takes the first message of the connection; false when the agent is refused, which it has been told. Rejects as the
+   *  store of the engine does. */
+  async join(hello: HelloMessage): Promise<boolean> {
+    const { agents, link, remoteAddress, log } = this.#options;
+    const { agent, clockMs = null, instances, running, spooled } = hello;
+    const protocolVersion = AGENT_PROTOCOL_VERSIONS.find((version) =>
+      hello.protocolVersions.includes(version),
+    );
+    if (protocolVersion === undefined) {
+      const refusal = versionRefusal(hello);
+      log.warn({ agentId: agent.id, ...refusal }, 'agent refused');
+      link.send({ type: 'refused', ...refusal });
+      return false;
+    }
+    this.#agentId = agent.id;
+    this.#connection = connectionOver(link, protocolVersion, this.#options.terms);
+    return agents.join(
+      { agent, address: remoteAddress, clockMs, instances, running, spooled },
+      this.#connection,
+    );
+  }
+
+  /** Takes a later message of a connection that joined; resolves when it has been handled. Rejects as the store does. */
+  async receive(message: AgentMessage): Promise<void> {
+    const { agents, link } = this.#options;
+    const [agentId, connection] = [this.#agentId, this.#connection];
+    if (agentId === undefined || connection === undefined) return;
+    switch (message.type) {
+      case 'hello':
+        return link.fail('a second hello');
+      case 'instance':
+        return agents.instanceChanged(agentId, connection, message.instance);
+      case 'output':
+        return agents.printed(agentId, connection, message.ref, message.offset, message.text);
+      case 'ended':
+        return agents.reported(agentId, connection, message.report);
+      case 'reply':
+        return agents.replied(agentId, connection, message.requestId, message.error, message.text);
+      case 'heartbeat':
+    }
+  }
+
+  /** The connection has ended. */
+  down(reason: string): void {
+    if (this.#agentId !== undefined && this.#connection !== undefined)
+      this.#options.agents.leave(this.#agentId, this.#connection, reason);
+  }
+}
+
+/** Sends what the engine says as messages. */
+function connectionOver(link: MessageLink, protocolVersion: number, terms: LinkTerms): AgentConnection {
+  return {
+    welcome: ({ outputStorage }) => link.send({ type: 'welcome', protocolVersion, ...terms, outputStorage }),
+    refuse: (refusal) => link.send({ type: 'refused', ...refusal }),
+    assign: ({ ref, timeLimitMs, job, requestId, traceContext }) =>
+      link.send({
+        type: 'assign',
+        ref,
+        timeLimitMs,
+        job,
+        ...(requestId === null ? {} : { requestId }),
+        ...(traceContext === null ? {} : { traceContext }),
+      }),
+    cancel: (ref) => link.send({ type: 'cancel', ref }),
+    request: (requestId, request) => link.send({ type: 'request', requestId, request }),
+    acknowledge: (ref, counted) => link.send({ type: 'settled', ref, counted }),
+    close: (reason) => link.close(reason),
+    fail: (fault) => link.fail(fault),
+  };
+}
+
+function versionRefusal({ agent, protocolVersions }: HelloMessage): {
+  code: (typeof REFUSALS)[number];
+  message: string;
+} {
+  const older =
+    Math.max(...protocolVersions) < Math.min(...AGENT_PROTOCOL_VERSIONS) ? 'the agent' : 'the hub';
+  return {
+    code: 'PROTOCOL_VERSION',
+    message:
+      `this hub speaks version ${AGENT_PROTOCOL_VERSIONS.join(', ')} of the agent protocol, agent ${agent.id} ` +
+      `version ${protocolVersions.join(', ')}: update ${older}`,
+  };
+}

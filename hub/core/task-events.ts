@@ -1,0 +1,86 @@
+/**
+ * Events: what has happened to a task. `hub/engine/task-transitions.ts` performs each transition and publishes its event;
+ * everything that follows from a transition subscribes. Times are milliseconds since 1970 by the hub's clock.
+ *
+ * An event is published when its transition is durable, with two exceptions that the store's port names: ENQUEUED, so that
+ * a task can start before its sync, and STARTED, since a claim is not synced by itself.
+ */
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { LossKind } from './claims.js';
+import type { WaitingTask } from './rank.js';
+import type { Ending, Task } from './task.js';
+
+/** New tasks can be claimed from now on. */
+export interface TasksEnqueued {
+  readonly type: 'ENQUEUED';
+  readonly waiting: readonly WaitingTask[];
+}
+
+/** A new task is durable. */
+export interface TaskCreated {
+  readonly type: 'CREATED';
+  readonly task: Task;
+}
+
+/** An attempt was handed to its agent. */
+export interface AttemptStarted {
+  readonly type: 'STARTED';
+  readonly ref: AttemptRef;
+  readonly agentId: string;
+  /** The task as it is now that it runs. */
+  readonly task: Task;
+  readonly startedAtMs: number;
+}
+
+/** An attempt was claimed, but its agent was gone: the task waits again at its old place. */
+export interface DispatchFailed {
+  readonly type: 'DISPATCH_FAILED';
+  readonly ref: AttemptRef;
+  readonly task: Task;
+}
+
+/** The attempt came to nothing, and the task waits again at its old place. */
+export interface TaskRequeued {
+  readonly type: 'REQUEUED';
+  readonly ref: AttemptRef;
+  /** The task as it was while it ran. */
+  readonly task: Task;
+  readonly loss: LossKind;
+  readonly requeuedAtMs: number;
+}
+
+/** The task has ended with its attempt. */
+export interface TaskEnded {
+  readonly type: 'ENDED';
+  readonly ref: AttemptRef;
+  /** The task as it was while it ran. */
+  readonly task: Task;
+  readonly ending: Ending;
+  /** How its last attempt was lost; null when it was not. */
+  readonly loss: LossKind | null;
+  readonly endedAtMs: number;
+}
+
+/** The task was canceled while it waited or, by force, while it ran. */
+export interface TaskCanceled {
+  readonly type: 'CANCELED';
+  /** The task as it is now; its `instance` is that of the attempt that has to be ended, if there is one. */
+  readonly task: Task;
+  readonly canceledAtMs: number;
+}
+
+export type TaskEvent =
+  | TasksEnqueued
+  | TaskCreated
+  | AttemptStarted
+  | DispatchFailed
+  | TaskRequeued
+  | TaskEnded
+  | TaskCanceled;
+
+type Handlers = {
+  readonly [Type in TaskEvent['type']]: (event: Extract<TaskEvent, { readonly type: Type }>) => void;
+};
+
+/** Handlers of the events that a part wants to hear of. A handler acts at once, in memory, and performs no transition. */
+export type TaskSubscriber = Partial<Handlers>;

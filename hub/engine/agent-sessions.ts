@@ -1,0 +1,93 @@
+/** Sessions of agents: which agents are connected, and what is said to them. At most one session an agent. */
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { AgentConnection, AgentRequest } from '../core/ports/agents.js';
+import type { ClaimedTask } from '../core/ports/task-store.js';
+import type { TaskSubscriber } from '../core/task-events.js';
+import { AgentRequests, AgentUnavailable } from './agent-requests.js';
+import type { TaskTraces } from './task-traces.js';
+
+export interface AgentSessionsOptions {
+  readonly runtime: Runtime;
+  readonly log: Logger;
+  readonly traces: Pick<TaskTraces, 'contextOf'>;
+}
+
+interface Session {
+  readonly connection: AgentConnection;
+  readonly nodeId: string;
+}
+
+export class AgentSessions {
+  readonly #options: AgentSessionsOptions;
+  readonly #sessions = new Map<string, Session>();
+  readonly #requests: AgentRequests;
+
+  constructor(options: AgentSessionsOptions) {
+    this.#options = options;
+    this.#requests = new AgentRequests(options.runtime);
+  }
+
+  /** The node that the agent is connected from; undefined while it is not connected. */
+  nodeIdOf(agentId: string): string | undefined {
+    return this.#sessions.get(agentId)?.nodeId;
+  }
+
+  /** Whether this is the agent's present connection. */
+  isCurrent(agentId: string, connection: AgentConnection): boolean {
+    return this.#sessions.get(agentId)?.connection === connection;
+  }
+
+  /** Opens the agent's session on this connection and closes its former one. */
+  open(agentId: string, nodeId: string, connection: AgentConnection): void {
+    const former = this.#sessions.get(agentId);
+    this.#sessions.set(agentId, { connection, nodeId });
+    former?.connection.close('the same agent has connected anew');
+  }
+
+  /** Ends the agent's session; its open requests fail. */
+  end(agentId: string): void {
+    this.#sessions.delete(agentId);
+    this.#requests.agentLeft(agentId);
+  }
+
+  /** Sends a claimed task to its agent; false when the agent is not connected. */
+  assign(claimed: ClaimedTask): boolean {
+    const { ref, agentId, task, job } = claimed;
+    const session = this.#sessions.get(agentId);
+    if (!session) return false;
+    const { timeLimitS, requestId } = task;
+    const timeLimitMs = timeLimitS === null ? null : Math.min(timeLimitS * 1000, Number.MAX_SAFE_INTEGER);
+    const traceContext = this.#options.traces.contextOf(claimed);
+    session.connection.assign({ ref, job, timeLimitMs, requestId, traceContext });
+    this.#options.log.debug({ ...ref, agentId, requestId }, 'task is assigned');
+    return true;
+  }
+
+  /** Asks something of an agent; rejects with {@link AgentUnavailable} when it is away or does not answer in time. */
+  request(agentId: string, request: AgentRequest): Promise<string | null> {
+    const session = this.#sessions.get(agentId);
+    if (!session) return Promise.reject(new AgentUnavailable(`agent ${agentId} is not connected`));
+    return this.#requests.ask(agentId, (requestId) => session.connection.request(requestId, request));
+  }
+
+  /** Takes an agent's answer to a request. */
+  replied(agentId: string, requestId: string, error: string | null, text: string | null): void {
+    this.#requests.answered(agentId, requestId, error, text);
+  }
+
+  /** Closes all connections. */
+  closeAll(reason: string): void {
+    for (const { connection } of [...this.#sessions.values()]) connection.close(reason);
+  }
+
+  /** Ends the attempt of a canceled task; an agent that is away hears it when it is back. */
+  readonly onTask: TaskSubscriber = {
+    CANCELED: ({ task: { id, attempt, instance, startedAtMs } }) => {
+      if (startedAtMs === null || !instance) return;
+      const ref: AttemptRef = { taskId: id, attempt, instanceId: instance.id };
+      this.#sessions.get(instance.agentId)?.connection.cancel(ref);
+    },
+  };
+}

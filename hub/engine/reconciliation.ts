@@ -1,0 +1,75 @@
+/** Reconciliation: brings together what an agent holds when it joins and what the hub believes to run on it. */
+import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import type { AgentConnection, AgentIntroduction } from '../core/ports/agents.js';
+import type { TaskQueue } from '../core/ports/task-store.js';
+import { attemptOf } from '../core/task.js';
+import type { AgentSessions } from './agent-sessions.js';
+import type { Attempts } from './attempts.js';
+import { profileOf } from './instances.js';
+import type { TaskOutput } from './task-output.js';
+import type { TaskTransitions } from './task-transitions.js';
+
+export interface ReconciliationOptions {
+  readonly queue: Pick<TaskQueue, 'runningOn'>;
+  readonly transitions: Pick<TaskTransitions, 'adopt'>;
+  readonly attempts: Pick<Attempts, 'lose'>;
+  readonly output: Pick<TaskOutput, 'expect'>;
+  readonly sessions: Pick<AgentSessions, 'isCurrent'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Adopts what the agent holds, ends on the agent what no longer counts, and requeues what it came back without. */
+export async function reconcile(
+  introduction: AgentIntroduction,
+  connection: AgentConnection,
+  options: ReconciliationOptions,
+): Promise<void> {
+  const { queue, attempts, output, sessions, log } = options;
+  const { running, spooled } = introduction;
+  const agentId = introduction.agent.id;
+  const held = [...running, ...spooled];
+  const inForce = await adopt(held, introduction, options);
+  const believed = await queue.runningOn(agentId);
+  // It went away meanwhile, or came anew and was given other work, of which this introduction knows nothing.
+  if (!sessions.isCurrent(agentId, connection)) return;
+  for (const [index, ref] of running.entries()) {
+    if (inForce[index]) output.expect(agentId, ref);
+    else {
+      log.info({ agentId, ...ref, step: 'adopt' }, 'a step that an attempt cannot take any more was refused');
+      connection.cancel(ref);
+    }
+  }
+  const missing = believed.filter((task) => {
+    const ref = attemptOf(task);
+    return !ref || !held.some((other) => sameAttempt(other, ref));
+  });
+  await Promise.all(
+    missing.map((task) => attempts.lose(task, 'LOSS', `agent ${agentId} came back without it`)),
+  );
+}
+
+/** Takes over what the agent holds; says of each attempt whether it is in force. */
+async function adopt(
+  held: readonly AttemptRef[],
+  { agent, instances }: AgentIntroduction,
+  { transitions, clock }: ReconciliationOptions,
+): Promise<boolean[]> {
+  if (held.length === 0) return [];
+  const profiles = new Map(instances.map((report) => [report.id, profileOf(report)]));
+  const startedAtMs = clock.nowMs();
+  return transitions.adopt(
+    held.map((ref) => ({
+      ref,
+      startedAtMs,
+      instance: {
+        id: ref.instanceId,
+        version: profiles.get(ref.instanceId)?.version ?? '',
+        revision: profiles.get(ref.instanceId)?.revision ?? '',
+        agentId: agent.id,
+      },
+    })),
+  );
+}

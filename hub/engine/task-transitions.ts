@@ -1,0 +1,138 @@
+/**
+ * Transitions of tasks: the one place that performs them. Each method performs one transition of the state machine in
+ * `core/task.ts`, fenced by the store, and publishes its event (`core/task-events.ts`). A transition that the store
+ * refuses, because the task is in another state by now, changes nothing, publishes nothing and is logged.
+ */
+import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import type { LossKind } from '../core/claims.js';
+import type { StoredName } from '../core/ports/storage.js';
+import type { Claim, ClaimedTask, HeldAttempt, TaskArchive, TaskQueue } from '../core/ports/task-store.js';
+import { type Ending, type NewTask, TASK_LIFE, type Task } from '../core/task.js';
+import type { TaskEvent, TaskSubscriber } from '../core/task-events.js';
+
+export interface TaskTransitionsOptions {
+  readonly queue: Pick<TaskQueue, 'insert' | 'claim' | 'adopt' | 'end' | 'release' | 'cancel'>;
+  readonly archive: Pick<TaskArchive, 'find'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** The end of a running task. */
+export interface TaskEnd {
+  /** The task as it was while it ran. */
+  readonly task: Task;
+  readonly ref: AttemptRef;
+  readonly ending: Ending;
+  /** How the attempt was lost; null when it was not. */
+  readonly loss: LossKind | null;
+  readonly endedAtMs: number;
+  readonly storedFiles: readonly StoredName[];
+}
+
+/** All methods reject as the store does; then nothing has happened. */
+export class TaskTransitions {
+  readonly #options: TaskTransitionsOptions;
+  readonly #subscribers: TaskSubscriber[] = [];
+
+  constructor(options: TaskTransitionsOptions) {
+    this.#options = options;
+  }
+
+  /** Adds a subscriber; events reach subscribers in the order in which they were added. */
+  subscribe(subscriber: TaskSubscriber): void {
+    this.#subscribers.push(subscriber);
+  }
+
+  /** Enqueues a new task; resolves when it is durable. */
+  async create(task: NewTask): Promise<void> {
+    await this.#options.queue.insert([task], (waiting) => this.#publish({ type: 'ENQUEUED', waiting }));
+    this.#publish({ type: 'CREATED', task });
+  }
+
+  /** Claims waiting tasks for instances; gives those that still waited. They run, and are not published as STARTED before
+   *  their agents have them: {@link started}. */
+  async claim(claims: readonly Claim[]): Promise<ClaimedTask[]> {
+    const claimed = await this.#options.queue.claim(claims);
+    if (claimed.length < claims.length) {
+      const taken = new Set(claimed.map(({ ref }) => ref.taskId));
+      const taskIds = claims.map(({ taskId }) => taskId).filter((taskId) => !taken.has(taskId));
+      this.#options.log.info(
+        { step: 'claim', taskIds },
+        'a step that tasks cannot take any more was refused',
+      );
+    }
+    return claimed;
+  }
+
+  /** A claimed task is with its agent. */
+  started({ ref, agentId, task }: ClaimedTask, startedAtMs: number): void {
+    this.#publish({ type: 'STARTED', ref, agentId, task, startedAtMs });
+  }
+
+  /** Requeues a claimed task that could not be handed to its agent. */
+  async dispatchFailed({ ref, task }: ClaimedTask): Promise<void> {
+    const [released] = await this.#options.queue.release([{ ref, loss: 'RETURN' }]);
+    if (released) this.#publish({ type: 'DISPATCH_FAILED', ref, task });
+  }
+
+  /** Takes over attempts that an agent holds; true where the attempt is in force afterwards. */
+  adopt(held: readonly HeldAttempt[]): Promise<boolean[]> {
+    return this.#options.queue.adopt(held);
+  }
+
+  /** Ends a running task; false when the attempt is not in force any more. */
+  async end({ task, ref, ending, loss, endedAtMs, storedFiles }: TaskEnd): Promise<boolean> {
+    const { queue, log } = this.#options;
+    const [ended] = await queue.end([{ ref, ending, endedAtMs, storedFiles }]);
+    if (!ended) return false;
+    log.debug({ ...ref, requestId: task.requestId, status: ending.status }, 'task ended');
+    this.#publish({ type: 'ENDED', ref, task, ending, loss, endedAtMs });
+    return true;
+  }
+
+  /** Requeues a task whose attempt came to nothing; false when the attempt is not in force any more. */
+  async requeue(task: Task, ref: AttemptRef, loss: LossKind): Promise<boolean> {
+    const { queue, clock, log } = this.#options;
+    const [released] = await queue.release([{ ref, loss }]);
+    if (!released) return false;
+    log.info({ ...ref, requestId: task.requestId, loss }, 'task requeued');
+    this.#publish({ type: 'REQUEUED', ref, task, loss, requeuedAtMs: clock.nowMs() });
+    return true;
+  }
+
+  /** Cancels a task that waits or, by force, one that runs; false when it is in neither state. */
+  async cancel(before: Task, force: boolean): Promise<boolean> {
+    const { queue, clock } = this.#options;
+    const from: readonly TaskStatus[] = (force ? TASK_LIFE.cancelByForce : TASK_LIFE.cancel).from;
+    const canceledAtMs = clock.nowMs();
+    const [canceled] = await queue.cancel([before.id], from, canceledAtMs);
+    if (!canceled) return false;
+    this.#publish({ type: 'CANCELED', task: await this.#latest(before), canceledAtMs });
+    return true;
+  }
+
+  /** The task as the store has it now: a claim may have come between the look before and the cancel. */
+  async #latest(before: Task): Promise<Task> {
+    try {
+      return (await this.#options.archive.find(before.id)) ?? before;
+    } catch (error) {
+      // The cancel is durable all the same.
+      this.#options.log.error({ err: error, taskId: before.id }, 'a canceled task could not be read');
+      return before;
+    }
+  }
+
+  #publish<Type extends TaskEvent['type']>(event: Extract<TaskEvent, { readonly type: Type }>): void {
+    for (const subscriber of this.#subscribers) {
+      const handle = subscriber[event.type as Type] as ((event: TaskEvent) => void) | undefined;
+      try {
+        handle?.(event);
+      } catch (error) {
+        // The transition has happened, and the other subscribers have to hear of it.
+        this.#options.log.error({ err: error, event: event.type }, 'a subscriber failed on a task event');
+      }
+    }
+  }
+}

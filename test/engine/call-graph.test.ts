@@ -1,0 +1,133 @@
+/**
+ * The parts of the engine call each other in one direction only, also at run time: a call that goes back the other way,
+ * through a closure for example, makes a cycle of parts that can only be understood together. Whatever has to go back
+ * travels as an event; handlers of events are properties, not methods, and start a new chain of calls.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { ANYBODY } from '@workbench-hub/hub/core/access';
+import { AgentSessions } from '@workbench-hub/hub/engine/agent-sessions';
+import { Agents } from '@workbench-hub/hub/engine/agents';
+import { Attempts } from '@workbench-hub/hub/engine/attempts';
+import { Explanations } from '@workbench-hub/hub/engine/explanations';
+import { GivenBack } from '@workbench-hub/hub/engine/given-back';
+import { InstanceControl } from '@workbench-hub/hub/engine/instance-control';
+import { Instances } from '@workbench-hub/hub/engine/instances';
+import { Leases } from '@workbench-hub/hub/engine/leases';
+import { Results } from '@workbench-hub/hub/engine/results';
+import { Scheduler } from '@workbench-hub/hub/engine/scheduler';
+import { ShutdownPreparation } from '@workbench-hub/hub/engine/shutdown-preparation';
+import { Storage } from '@workbench-hub/hub/engine/storage';
+import { Sweeper } from '@workbench-hub/hub/engine/sweeper';
+import { TaskOutput } from '@workbench-hub/hub/engine/task-output';
+import { TaskTraces } from '@workbench-hub/hub/engine/task-traces';
+import { TaskTransitions } from '@workbench-hub/hub/engine/task-transitions';
+import { Tasks } from '@workbench-hub/hub/engine/tasks';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { comeBack, create, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';
+import { LEASE_MS } from '../support/running-engine.js';
+
+const PARTS = {
+  AgentSessions,
+  Agents,
+  Attempts,
+  Explanations,
+  GivenBack,
+  InstanceControl,
+  Instances,
+  Leases,
+  Results,
+  Scheduler,
+  ShutdownPreparation,
+  Storage,
+  Sweeper,
+  TaskOutput,
+  TaskTraces,
+  TaskTransitions,
+  Tasks,
+};
+
+/** Methods that only add a subscriber, and those by which an event reaches the scheduler: `engine.ts` calls these alone. */
+const EVENT_TARGETS = new Set(['Scheduler.wake', 'Scheduler.pause', 'Scheduler.resume']);
+
+/** `A -> B` for each part A that has called a method of B. */
+const calls = new Set<string>();
+const caller = new AsyncLocalStorage<string>();
+const restores: (() => void)[] = [];
+
+beforeEach(() => {
+  calls.clear();
+  for (const [part, { prototype }] of Object.entries(PARTS)) observe(part, prototype);
+});
+afterEach(() => {
+  for (const restore of restores.splice(0)) restore();
+});
+engineForEachTest();
+
+/** Notes each call of a method of this part, with the part that called it. */
+function observe(part: string, prototype: object): void {
+  for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+    const method: unknown = property.value;
+    if (name === 'constructor' || typeof method !== 'function') continue;
+    const value = function observed(this: unknown, ...args: unknown[]) {
+      const from = caller.getStore();
+      if (from !== undefined && from !== part && !EVENT_TARGETS.has(`${part}.${name}`))
+        calls.add(`${from} -> ${part}`);
+      return caller.run(part, () => Reflect.apply(method, this, args));
+    };
+    Object.defineProperty(prototype, name, { ...property, value });
+    restores.push(() => Object.defineProperty(prototype, name, property));
+  }
+}
+
+/** A cycle among these calls, as the parts on its way; undefined when there is none. */
+function cycleIn(edges: Iterable<string>): string[] | undefined {
+  const targets = new Map<string, string[]>();
+  for (const edge of edges) {
+    const [from = '', to = ''] = edge.split(' -> ');
+    targets.set(from, [...(targets.get(from) ?? []), to]);
+  }
+  const visit = (part: string, way: readonly string[]): string[] | undefined => {
+    if (way.includes(part)) return [...way.slice(way.indexOf(part)), part];
+    for (const target of targets.get(part) ?? []) {
+      const cycle = visit(target, [...way, part]);
+      if (cycle) return cycle;
+    }
+    return undefined;
+  };
+  for (const part of targets.keys()) {
+    const cycle = visit(part, []);
+    if (cycle) return cycle;
+  }
+  return undefined;
+}
+
+it('a cycle would be found', () => {
+  expect(cycleIn(['A -> B', 'B -> C', 'A -> C'])).toBeUndefined();
+  expect(cycleIn(['A -> B', 'B -> C', 'C -> B'])).toEqual(['B', 'C', 'B']);
+});
+
+it('the parts of the engine call each other without a cycle in the whole life of tasks', async () => {
+  let agent = await join();
+  await create();
+  await agent.end(agent.latest.ref, 'OK');
+  await create();
+  await agent.end(agent.latest.ref, 'RETURNED', { hostFault: true, message: 'its disk is full' });
+  await engine.runtime.advance(1000);
+  await agent.end(agent.latest.ref, 'INSTANCE_LOST');
+  const { ref } = agent.latest;
+  await agent.vanish();
+  agent = await comeBack(agent, { running: [ref] });
+  await engine.tasks.cancel(ref.taskId, true, ANYBODY);
+  await agent.end(ref, 'CANCELED');
+  const waiting = await create();
+  await agent.vanish();
+  await engine.runtime.advance(LEASE_MS);
+  await engine.explanations.ofTask(await engine.tasks.get(waiting));
+  engine.shutdown.change(true);
+  await engine.tasks.awaitEnd(ref.taskId, 'SIMULATE_WORK', 1000, () => new AbortController().signal);
+  await engine.tasks.remove(ref.taskId, ANYBODY);
+  await engine.sweep();
+  expect([...calls].sort()).toContain('Agents -> Attempts');
+  expect([...calls].sort()).toContain('Scheduler -> AgentSessions');
+  expect(cycleIn(calls)).toBeUndefined();
+});
