@@ -4,7 +4,7 @@
  * nothing else, and takes the link for dead after a silence.
  */
 import type { Runtime, Timer } from '../runtime/runtime.js';
-import { ShapeFault } from '../shape.js';
+import { ValidationError } from '../validation-error.js';
 import { MAX_FRAME_BYTES } from './messages.js';
 
 /** What carries the frames. */
@@ -24,7 +24,7 @@ export const CLOSE = { NORMAL: 1000, GOING_AWAY: 1001, PROTOCOL_ERROR: 1002, REF
 export interface LinkOptions<Incoming> {
   readonly transport: Transport;
   readonly runtime: Runtime;
-  /** Validates a message; throws {@link ShapeFault}. */
+  /** Validates a message; throws {@link ValidationError}. */
   readonly read: (message: unknown) => Incoming;
   /** Asked of each frame before its messages are looked at: a fault ends the link. All are taken when left out. */
   readonly faultOfFrame?: (messages: readonly unknown[], length: number) => string | undefined;
@@ -140,7 +140,7 @@ export class Link<Incoming extends { type: string }, Outgoing extends { type: st
     try {
       return this.#options.read(value);
     } catch (error) {
-      if (!(error instanceof ShapeFault)) throw error;
+      if (!(error instanceof ValidationError)) throw error;
       const type = (value as { type?: unknown } | null)?.type;
       this.fail(
         `a message of type ${JSON.stringify(type)}: ${error.path || 'it'} is wrong: ${error.message}`,

@@ -3,7 +3,7 @@
  * this file tells the order of messages, the deadlines, and what is retried.
  */
 import { z } from 'zod';
-import type { AttemptReport } from '../domain/attempt.js';
+import { ATTEMPT_OUTCOMES, type AttemptReport } from '../domain/attempt.js';
 import {
   INSTANCE_COMMANDS,
   INSTANCE_LOG_TYPES,
@@ -12,7 +12,6 @@ import {
 } from '../domain/instance.js';
 import type { Job } from '../domain/job.js';
 import { relativePathFault } from '../domain/relative-path.js';
-import type { AttemptRef } from '../domain/task.js';
 
 /** Versions that this build speaks, best first. The hub takes the best that both know. */
 export const AGENT_PROTOCOL_VERSIONS = [1];
@@ -20,25 +19,25 @@ export const AGENT_PROTOCOL_VERSIONS = [1];
 /** A longer frame is refused by the receiver; senders stay well below (domain/job.ts, MAX_JOB_BYTES). */
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 
-export const IDENTIFIER = /^[\p{L}\p{N}._:@-]+$/u;
-export const MAX_IDENTIFIER_LENGTH = 200;
+const MAX_NAME_LENGTH = 200;
+const MAX_MESSAGE_LENGTH = 10_000;
+
 const identifier = z
   .string()
   .min(1)
-  .max(MAX_IDENTIFIER_LENGTH)
-  .regex(IDENTIFIER, { error: 'letters, digits and . _ : @ - only' });
+  .max(MAX_NAME_LENGTH)
+  .regex(/^[\p{L}\p{N}._:@-]+$/u, { error: 'letters, digits and . _ : @ - only' });
 export const instanceIdSchema = identifier;
 export const agentIdSchema = identifier;
 
 export const digestSchema = z.string().regex(/^[0-9a-f]{64}$/);
-export const fileRef = z.object({ digest: digestSchema, sizeBytes: z.int().nonnegative() });
+const fileRef = z.object({ digest: digestSchema, sizeBytes: z.int().nonnegative() });
 const relativePath = z.string().superRefine((path, context) => {
   const fault = relativePathFault(path);
   if (fault) context.addIssue({ code: 'custom', message: fault });
 });
 const namedFileRef = fileRef.extend({ path: relativePath });
-export const namedFileRefs = z.array(namedFileRef);
-export const storedFileRefs = z.array(namedFileRef.refine(({ path }) => !path.includes('/')));
+const storedFileRef = namedFileRef.refine(({ path }) => !path.includes('/'), { error: 'a name without /' });
 
 const attemptRef = z.object({ taskId: z.uuid(), attempt: z.int().positive(), instanceId: identifier });
 
@@ -51,7 +50,7 @@ const instanceReport: z.ZodType<InstanceReport> = z.object({
   upForMs: z.number().nonnegative().nullable(),
 });
 
-export const batchJob = z.object({
+const batchJob = z.object({
   type: z.literal('EXECUTE_BATCH_JOB'),
   model: z
     .discriminatedUnion('kind', [
@@ -64,8 +63,21 @@ export const batchJob = z.object({
     ])
     .nullable(),
   scripts: z.array(fileRef).min(1),
-  additionalFiles: namedFileRefs,
+  additionalFiles: z.array(namedFileRef),
   variables: z.array(z.object({ key: z.string(), value: z.string() })),
+});
+
+const simulateWork = z.object({ type: z.literal('SIMULATE_WORK'), durationS: z.int().nonnegative() });
+const job: z.ZodType<Job> = z.discriminatedUnion('type', [simulateWork, batchJob]);
+
+/** How an attempt ended. */
+const attemptReport: z.ZodType<AttemptReport> = attemptRef.extend({
+  outcome: z.enum(ATTEMPT_OUTCOMES),
+  message: z.string().max(MAX_MESSAGE_LENGTH).nullable(),
+  hostFault: z.boolean().optional(),
+  outputFiles: z.array(namedFileRef),
+  log: fileRef.nullable(),
+  storedFiles: z.array(storedFileRef).optional(),
 });
 
 export const helloMessage = z.object({
@@ -90,11 +102,12 @@ export type HelloMessage = z.infer<typeof helloMessage>;
 
 const heartbeatMessage = z.object({ type: z.literal('heartbeat') });
 
-/** All but `ended`. */
-export const otherAgentMessage = z.discriminatedUnion('type', [
+/** Messages of an agent. */
+export const agentMessage = z.discriminatedUnion('type', [
   helloMessage,
   heartbeatMessage,
   z.object({ type: z.literal('instance'), instance: instanceReport }),
+  z.object({ type: z.literal('ended'), report: attemptReport }),
   /** A piece of what a running script printed; `offset` counts UTF-16 units since the attempt began. */
   z.object({ type: z.literal('output'), ref: attemptRef, offset: z.int().nonnegative(), text: z.string() }),
   z.object({
@@ -105,12 +118,7 @@ export const otherAgentMessage = z.discriminatedUnion('type', [
   }),
 ]);
 
-/** How an attempt ended. */
-export interface EndedMessage {
-  type: 'ended';
-  report: AttemptReport;
-}
-export type AgentMessage = z.infer<typeof otherAgentMessage> | EndedMessage;
+export type AgentMessage = z.infer<typeof agentMessage>;
 
 export const REFUSALS = [
   'PROTOCOL_VERSION',
@@ -119,8 +127,8 @@ export const REFUSALS = [
   'INSTANCE_ID_TAKEN',
 ] as const;
 
-/** All but `assign` and `settled`. */
-export const otherHubMessage = z.discriminatedUnion('type', [
+/** Messages of a hub. */
+export const hubMessage = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('welcome'),
     protocolVersion: z.int(),
@@ -133,6 +141,18 @@ export const otherHubMessage = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('refused'), code: z.enum(REFUSALS), message: z.string() }),
   heartbeatMessage,
+  z.object({
+    type: z.literal('assign'),
+    ref: attemptRef,
+    timeLimitMs: z.int().positive().nullable(),
+    job,
+    /** Name of the request that created the task, for the logs. Absent from older hubs. */
+    requestId: z.string().max(MAX_NAME_LENGTH).optional(),
+    /** Parent of the attempt's spans (W3C Trace Context). Absent when its trace is not kept, and from older hubs. */
+    traceContext: z.string().max(MAX_NAME_LENGTH).optional(),
+  }),
+  /** The report is durable in the hub, or dropped because it no longer counts: the agent may forget it. */
+  z.object({ type: z.literal('settled'), ref: attemptRef, counted: z.boolean() }),
   /** End this attempt if it runs; it is reported as CANCELED. */
   z.object({ type: z.literal('cancel'), ref: attemptRef }),
   z.object({
@@ -153,24 +173,7 @@ export const otherHubMessage = z.discriminatedUnion('type', [
   }),
 ]);
 
-export interface AssignMessage {
-  type: 'assign';
-  ref: AttemptRef;
-  timeLimitMs: number | null;
-  job: Job;
-  /** By which the request that created the task is known in the logs. Absent from older hubs. */
-  requestId?: string | undefined;
-  /** What the spans of the attempt follow from (W3C Trace Context). Absent when its trace is not kept, and from older hubs. */
-  traceContext?: string | undefined;
-}
-
-/** The report is durable in the hub, or dropped because it no longer counts: the agent may forget it. */
-export interface SettledMessage {
-  type: 'settled';
-  ref: AttemptRef;
-  counted: boolean;
-}
-export type HubMessage = z.infer<typeof otherHubMessage> | AssignMessage | SettledMessage;
+export type HubMessage = z.infer<typeof hubMessage>;
 
 /** Paths of the hub beneath its base address. */
 export const AGENT_PATHS = {

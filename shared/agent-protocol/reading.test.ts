@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ShapeFault } from '../shape.js';
+import { ValidationError } from '../validation-error.js';
 import { readAgentMessage, readHubMessage } from './reading.js';
 
 const REF = { taskId: '019c0000-0000-7000-8000-000000000001', attempt: 1, instanceId: 'sim-1' };
@@ -55,7 +55,7 @@ describe('a message that each task has', () => {
     [{ ...ASSIGN, job: { type: 'EXECUTE_BATCH_JOB', model: null, scripts: [] } }, 'job.scripts'],
     [{ ...SETTLED, counted: 'yes' }, 'counted'],
   ])('is refused from a hub with the place of its fault: %j', (message, path) => {
-    expect(() => readHubMessage(message)).toThrow(ShapeFault);
+    expect(() => readHubMessage(message)).toThrow(ValidationError);
     expect(() => readHubMessage(message)).toThrow(expect.objectContaining({ path }));
   });
 
@@ -71,7 +71,7 @@ describe('a message that each task has', () => {
     [ended({ log: { digest: 'd', sizeBytes: 1 } }), 'report.log.digest'],
     [ended({ storedFiles: [{ ...FILE, path: 'a/b' }] }), 'report.storedFiles.0'],
   ])('is refused from an agent with the place of its fault: %j', (message, path) => {
-    expect(() => readAgentMessage(message)).toThrow(ShapeFault);
+    expect(() => readAgentMessage(message)).toThrow(ValidationError);
     expect(() => readAgentMessage(message)).toThrow(expect.objectContaining({ path }));
   });
 });

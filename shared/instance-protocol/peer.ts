@@ -1,6 +1,7 @@
+import { is } from 'valibot';
 import { ProtocolViolation } from './framing.js';
 import { RPC_ERROR, RpcError } from './messages.js';
-import { isCall, isFailure, isResult, isVersion2, type RpcCall, type RpcId } from './rpc-messages.js';
+import { type RpcCall, type RpcId, rpcCall, rpcFailure, rpcResult } from './rpc-messages.js';
 
 export interface PeerHandlers {
   /** Answers a call of the other side, at once or by a promise; nothing is answered as null. A thrown {@link RpcError}
@@ -47,9 +48,9 @@ export class RpcPeer {
   /** Takes one line from the other side; throws {@link ProtocolViolation} when it is no message. */
   receive(line: string): void {
     const message = parse(line);
-    if (isCall(message)) this.#called(message);
-    else if (isResult(message)) this.#callThatWaits(message.id).resolve(message.result);
-    else if (isFailure(message)) {
+    if (is(rpcCall, message)) this.#called(message);
+    else if (is(rpcResult, message)) this.#callThatWaits(message.id).resolve(message.result);
+    else if (is(rpcFailure, message)) {
       const { code, message: reason } = message.error;
       this.#callThatWaits(message.id, `: ${reason}`).reject(new RpcError(code, reason));
     } else throw noMessage(line);
@@ -112,17 +113,14 @@ function errorOf(thrown: unknown): { code: number; message: string } {
   return { code: RPC_ERROR.INTERNAL, message };
 }
 
-function parse(line: string) {
-  let value: unknown;
+function parse(line: string): unknown {
   try {
-    value = JSON.parse(line);
+    return JSON.parse(line);
   } catch (cause) {
     throw new ProtocolViolation(`only protocol messages may be on this stream, found ${quote(line)}`, {
       cause,
     });
   }
-  if (!isVersion2(value)) throw noMessage(line);
-  return value;
 }
 
 function noMessage(line: string): ProtocolViolation {

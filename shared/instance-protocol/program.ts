@@ -3,26 +3,25 @@ import { Console } from 'node:console';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ShapeFault } from '../shape.js';
+import { ValidationError } from '../validation-error.js';
 import { lineSplitter, ProtocolViolation } from './framing.js';
 import {
+  cancelParams,
   type ExecuteBatchJobParams,
   type ExecuteBatchJobResult,
+  executeBatchJobParams,
   INSTANCE_PROTOCOL_VERSION,
   type InitializeParams,
   type InitializeResult,
+  initializeParams,
   MAX_LINE_BYTES,
   type OutputStream,
   RPC_ERROR,
   RpcError,
+  simulateWorkParams,
 } from './messages.js';
 import { RpcPeer } from './peer.js';
-import {
-  readCancelParams,
-  readExecuteBatchJobParams,
-  readInitializeParams,
-  readSimulateWorkParams,
-} from './reading.js';
+import { readAs } from './reading.js';
 import { readStandardInput, readStream } from './standard-input.js';
 
 /** What a program may use while it runs a job. */
@@ -136,12 +135,12 @@ export async function serveProgram(
 
   const methods: Record<string, (params: unknown) => unknown> = {
     initialize(raw) {
-      const params = readInitializeParams(raw);
+      const params = readAs(initializeParams, raw);
       if (state !== 'new') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'initialized already');
       return initialize(params);
     },
     simulateWork(raw) {
-      const params = readSimulateWorkParams(raw);
+      const params = readAs(simulateWorkParams, raw);
       refuseUnlessIdle();
       // What takes no time has ended before anything could cancel it.
       if (params.durationMs === 0) return {};
@@ -151,12 +150,12 @@ export async function serveProgram(
       });
     },
     executeBatchJob(raw) {
-      const params = readExecuteBatchJobParams(raw);
+      const params = readAs(executeBatchJobParams, raw);
       refuseUnlessIdle();
       return run(params, (context) => program.executeBatchJob(params, context));
     },
     cancel(raw) {
-      const { taskId } = readCancelParams(raw);
+      const { taskId } = readAs(cancelParams, raw);
       if (job?.taskId === taskId) job.abort.abort();
       return null;
     },
@@ -174,7 +173,7 @@ export async function serveProgram(
       try {
         return handler(params);
       } catch (error) {
-        throw error instanceof ShapeFault ? invalidParams(error) : error;
+        throw error instanceof ValidationError ? invalidParams(error) : error;
       }
     },
     onNotification: () => undefined,
@@ -223,6 +222,6 @@ async function longDelay(durationMs: number, signal: AbortSignal): Promise<void>
   }
 }
 
-function invalidParams({ path, message }: ShapeFault): RpcError {
+function invalidParams({ path, message }: ValidationError): RpcError {
   return new RpcError(RPC_ERROR.INVALID_PARAMS, `${path || 'params'}: ${message}`);
 }

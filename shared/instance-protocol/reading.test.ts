@@ -1,14 +1,25 @@
 import { describe, expect, it } from 'vitest';
-import { ShapeFault } from '../shape.js';
+import { ValidationError } from '../validation-error.js';
 import {
-  readCancelParams,
-  readExecuteBatchJobParams,
-  readExecuteBatchJobResult,
-  readInitializeParams,
-  readInitializeResult,
-  readOutputParams,
-  readSimulateWorkParams,
-} from './reading.js';
+  cancelParams,
+  executeBatchJobParams,
+  executeBatchJobResult,
+  initializeParams,
+  initializeResult,
+  outputParams,
+  simulateWorkParams,
+} from './messages.js';
+import { readAs } from './reading.js';
+
+const SCHEMAS = {
+  cancelParams,
+  executeBatchJobParams,
+  executeBatchJobResult,
+  initializeParams,
+  initializeResult,
+  outputParams,
+  simulateWorkParams,
+};
 
 const instance = { id: 'sim-1', version: '9.1.0', revision: '4711', labels: ['gears'] };
 const job = {
@@ -24,76 +35,116 @@ const work = { taskId: 't', durationMs: 1 };
 const long = (length: number) => 'x'.repeat(length);
 
 describe('what is as the protocol says', () => {
-  it.each([
-    [readInitializeParams, { protocolVersion: 1, instance }],
-    [readInitializeResult, { protocolVersion: 1, name: long(200), version: '' }],
-    [readSimulateWorkParams, { ...work, requestId: long(200) }],
-    [readExecuteBatchJobParams, job],
-    [readExecuteBatchJobParams, { ...job, model: '/w/model.inp' }],
-    [readExecuteBatchJobResult, { status: 'OK' }],
-    [readExecuteBatchJobResult, { status: 'ERROR', message: long(10_000) }],
-    [readCancelParams, { taskId: 't' }],
-    [readOutputParams, { taskId: 't', stream: 'stderr', text: '' }],
-  ])('is taken by %o, without members that are not known: %j', (read, value) => {
-    expect(read({ ...value, later: true })).toEqual(value);
+  it.each<[keyof typeof SCHEMAS, object]>([
+    ['initializeParams', { protocolVersion: 1, instance }],
+    ['initializeResult', { protocolVersion: 1, name: long(200), version: '' }],
+    ['simulateWorkParams', { ...work, requestId: long(200) }],
+    ['executeBatchJobParams', job],
+    ['executeBatchJobParams', { ...job, model: '/w/model.inp' }],
+    ['executeBatchJobResult', { status: 'OK' }],
+    ['executeBatchJobResult', { status: 'ERROR', message: long(10_000) }],
+    ['cancelParams', { taskId: 't' }],
+    ['outputParams', { taskId: 't', stream: 'stderr', text: '' }],
+  ])('is taken as %s, without members that the schema does not know: %j', (name, value) => {
+    expect(readAs(SCHEMAS[name], { ...value, later: true })).toEqual(value);
   });
 
   it('keeps a variable whose name means something to the language', () => {
     const variables = JSON.parse('{"__proto__":"a","constructor":"b"}') as Record<string, string>;
-    const read = readExecuteBatchJobParams({ ...job, variables });
+    const read = readAs(executeBatchJobParams, { ...job, variables });
     expect(JSON.stringify(read.variables)).toBe('{"__proto__":"a","constructor":"b"}');
   });
 });
 
 describe('what is not', () => {
-  it.each([
-    [readInitializeParams, { protocolVersion: 2, instance }, 'protocolVersion', 'expected 1'],
-    [readInitializeParams, { protocolVersion: 1 }, 'instance', 'expected an object'],
+  it.each<[name: keyof typeof SCHEMAS, value: unknown, path: string, message: string]>([
     [
-      readInitializeParams,
+      'initializeParams',
+      { protocolVersion: 2, instance },
+      'protocolVersion',
+      'Invalid type: Expected 1 but received 2',
+    ],
+    [
+      'initializeParams',
+      { protocolVersion: 1 },
+      'instance',
+      'Invalid key: Expected "instance" but received undefined',
+    ],
+    [
+      'initializeParams',
       { protocolVersion: 1, instance: { ...instance, labels: [1] } },
       'instance.labels.0',
-      'expected a text',
+      'Invalid type: Expected string but received 1',
     ],
     [
-      readInitializeResult,
+      'initializeResult',
       { protocolVersion: 1, name: long(201), version: '' },
       'name',
-      'expected a text of at most 200 characters',
+      'Invalid length: Expected <=200 but received 201',
     ],
-    [readSimulateWorkParams, undefined, '', 'expected an object'],
-    [readSimulateWorkParams, [], '', 'expected an object'],
-    [readSimulateWorkParams, { ...work, durationMs: -1 }, 'durationMs', 'expected a whole number, 0 or more'],
+    ['simulateWorkParams', undefined, '', 'Invalid type: Expected Object but received undefined'],
+    ['simulateWorkParams', [], 'taskId', 'Invalid key: Expected "taskId" but received undefined'],
     [
-      readSimulateWorkParams,
-      { ...work, durationMs: 0.5 },
+      'simulateWorkParams',
+      { ...work, durationMs: -1 },
       'durationMs',
-      'expected a whole number, 0 or more',
+      'Invalid value: Expected >=0 but received -1',
     ],
+    ['simulateWorkParams', { ...work, durationMs: 0.5 }, 'durationMs', 'Invalid safe integer: Received 0.5'],
     [
-      readSimulateWorkParams,
+      'simulateWorkParams',
       { ...work, requestId: long(201) },
       'requestId',
-      'expected a text of at most 200 characters',
+      'Invalid length: Expected <=200 but received 201',
     ],
-    [readExecuteBatchJobParams, { ...job, scripts: [] }, 'scripts', 'expected at least one'],
-    [readExecuteBatchJobParams, { ...job, scripts: 'x' }, 'scripts', 'expected a list of texts'],
-    [readExecuteBatchJobParams, { ...job, model: undefined }, 'model', 'expected a text'],
-    [readExecuteBatchJobParams, { ...job, variables: { load: 1 } }, 'variables.load', 'expected a text'],
-    [readExecuteBatchJobParams, { ...job, environment: [] }, 'environment', 'expected an object'],
-    [readExecuteBatchJobResult, null, '', 'expected an object'],
-    [readExecuteBatchJobResult, { status: 'PERHAPS' }, 'status', 'expected OK or ERROR'],
     [
-      readExecuteBatchJobResult,
+      'executeBatchJobParams',
+      { ...job, scripts: [] },
+      'scripts',
+      'Invalid length: Expected >=1 but received 0',
+    ],
+    [
+      'executeBatchJobParams',
+      { ...job, scripts: 'x' },
+      'scripts',
+      'Invalid type: Expected Array but received "x"',
+    ],
+    [
+      'executeBatchJobParams',
+      { ...job, model: undefined },
+      'model',
+      'Invalid type: Expected string but received undefined',
+    ],
+    [
+      'executeBatchJobParams',
+      { ...job, variables: { load: 1 } },
+      'variables.load',
+      'Invalid type: Expected string',
+    ],
+    ['executeBatchJobParams', { ...job, environment: [] }, 'environment', 'Invalid type: Expected Object'],
+    ['executeBatchJobResult', null, '', 'Invalid type: Expected Object but received null'],
+    [
+      'executeBatchJobResult',
+      { status: 'PERHAPS' },
+      'status',
+      'Invalid type: Expected ("OK" | "ERROR") but received "PERHAPS"',
+    ],
+    [
+      'executeBatchJobResult',
       { status: 'OK', message: long(10_001) },
       'message',
-      'expected a text of at most 10000 characters',
+      'Invalid length: Expected <=10000 but received 10001',
     ],
-    [readCancelParams, {}, 'taskId', 'expected a text'],
-    [readOutputParams, { taskId: 't', stream: 'stdin', text: '' }, 'stream', 'expected stdout or stderr'],
-  ])('is refused by %o with where and what: %j', (read, value, path, message) => {
+    ['cancelParams', {}, 'taskId', 'Invalid key: Expected "taskId" but received undefined'],
+    [
+      'outputParams',
+      { taskId: 't', stream: 'stdin', text: '' },
+      'stream',
+      'Invalid type: Expected ("stdout" | "stderr") but received "stdin"',
+    ],
+  ])('is refused as %s: %j, at %j', (name, value, path, message) => {
     const fault = expect.objectContaining({ path, message });
-    expect(() => read(value)).toThrow(ShapeFault);
-    expect(() => read(value)).toThrow(fault);
+    expect(() => readAs(SCHEMAS[name], value)).toThrow(ValidationError);
+    expect(() => readAs(SCHEMAS[name], value)).toThrow(fault);
   });
 });

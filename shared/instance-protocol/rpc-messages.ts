@@ -1,56 +1,26 @@
-/** The envelope of JSON-RPC 2.0: what a parsed line has to be. Checked by hand, for it is done for every line. */
-
-export type RpcId = number | string;
-
-export interface RpcCall {
-  method: string;
-  params?: unknown;
-  /** Without one it is a notification. */
-  id?: RpcId | undefined;
-}
-
-export interface RpcResult {
-  id: RpcId;
-  result: unknown;
-}
-
-export interface RpcFailure {
-  /** Null for an answer to something that could not be read. */
-  id: RpcId | null;
-  error: { code: number; message: string };
-}
-
-type Members = Readonly<Record<string, unknown>>;
+/** The envelope of JSON-RPC 2.0: a parsed line is a call (without an id a notification), a result, or a failure. */
+import * as v from 'valibot';
 
 const MAX_ID_LENGTH = 100;
 
-/** Any message at all of this version; what it is, and whether it is whole, the functions below tell. */
-export function isVersion2(value: unknown): value is Members {
-  return isObject(value) && value['jsonrpc'] === '2.0';
-}
+const jsonrpc = v.literal('2.0');
+const id = v.union([v.pipe(v.number(), v.safeInteger()), v.pipe(v.string(), v.maxLength(MAX_ID_LENGTH))]);
+export type RpcId = v.InferOutput<typeof id>;
 
-export function isCall(message: Members): message is Members & RpcCall {
-  return typeof message['method'] === 'string' && (message['id'] === undefined || isId(message['id']));
-}
+export const rpcCall = v.object({
+  jsonrpc,
+  method: v.string(),
+  params: v.optional(v.unknown()),
+  /** Left out of a notification. */
+  id: v.optional(id),
+});
+export type RpcCall = v.InferOutput<typeof rpcCall>;
 
-export function isResult(message: Members): message is Members & RpcResult {
-  return message['result'] !== undefined && isId(message['id']);
-}
+export const rpcResult = v.object({ jsonrpc, id, result: v.nonOptional(v.unknown()) });
 
-export function isFailure(message: Members): message is Members & RpcFailure {
-  const { id, error } = message;
-  return (
-    (id === null || isId(id)) &&
-    isObject(error) &&
-    Number.isSafeInteger(error['code']) &&
-    typeof error['message'] === 'string'
-  );
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null;
-}
-
-function isId(value: unknown): value is RpcId {
-  return typeof value === 'string' ? value.length <= MAX_ID_LENGTH : Number.isSafeInteger(value);
-}
+export const rpcFailure = v.object({
+  jsonrpc,
+  /** Null for an answer to a message that could not be read. */
+  id: v.nullable(id),
+  error: v.object({ code: v.pipe(v.number(), v.safeInteger()), message: v.string() }),
+});
