@@ -86,7 +86,7 @@ export class Attempts {
     return counted;
   }
 
-  /** An attempt that was taken for lost counts as long as no newer one has begun (decisions 3). Resolves before its
+  /** An attempt that was taken for lost counts as long as no newer one has begun (contract 2.5). Resolves before its
    *  instance may be given anything else. */
   async believe(held: AttemptRef, agentId: string): Promise<void> {
     const { queue, archive, clock } = this.#options;
