@@ -1,4 +1,4 @@
-/** The agent's configuration (decisions 1). */
+/** The agent's configuration (contract 13.2). */
 import { hostname } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { agentIdSchema, instanceIdSchema } from '@workbench-hub/shared/agent-protocol/messages';

@@ -1,4 +1,4 @@
-/** The hub's configuration (decisions 1). */
+/** The hub's configuration (contract 13.2). */
 import { join } from 'node:path';
 import { type ConfigSource, type LoadedConfig, loadConfig } from '@workbench-hub/shared/config/load';
 import { duration, secret, section, size } from '@workbench-hub/shared/config/values';

@@ -1,6 +1,6 @@
 /**
  * Which environment programs and scripts get. An injected variable may not steer the programs that a script starts:
- * such a variable reaches the script by WORKBENCH_VARIABLES and as a global only (decisions 3, what a script sees).
+ * such a variable reaches the script by WORKBENCH_VARIABLES and as a global only (contract 3.10).
  */
 
 export interface JobPaths {

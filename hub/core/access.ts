@@ -1,4 +1,4 @@
-/** Who may do what (decisions 5). Which endpoint asks for which role stands in `http/access-table.ts`. */
+/** Who may do what (contract 8.7). Which endpoint asks for which role stands in `http/access-table.ts`. */
 import { HubError } from './errors.js';
 
 /** Each may do what those before it may. */

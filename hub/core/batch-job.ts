@@ -1,4 +1,4 @@
-/** The rules for the parts of an execute-batch-job request that need no I/O (decisions 3). */
+/** The rules for the parts of an execute-batch-job request that need no I/O (contract 3.5 to 3.7). */
 
 import { type Job, MAX_JOB_BYTES } from '@workbench-hub/shared/domain/job';
 import { pathConflict, RESERVED_PREFIX, relativePathFault } from '@workbench-hub/shared/domain/relative-path';

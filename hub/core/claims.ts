@@ -1,6 +1,6 @@
 /**
  * What an agent reports is a claim. These functions say what it means for the task, given what the hub knows
- * (decisions 3: a result counts once; runs that crash and runs that are lost with their agent count apart).
+ * (contract 2.5: a result counts once; runs that crash and runs that are lost with their agent count apart).
  */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { Ending, Task } from './task.js';

@@ -1,4 +1,4 @@
-/** Which instances could begin a task, in the order in which they should (decisions 3, "Order"). */
+/** Which instances could begin a task, in the order in which they should (contract 2.3). */
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import { insertSorted } from './sorted.js';
 

@@ -1,4 +1,4 @@
-/** Which waiting task goes to which idle instance (decisions 3, "Order"). */
+/** Which waiting task goes to which idle instance (contract 2.3). */
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import { fits, surplusLabels } from '@workbench-hub/shared/domain/matching';
 import {

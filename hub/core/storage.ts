@@ -1,4 +1,4 @@
-/** The rules for names in the storage (specification 8; decisions 6). */
+/** The rules for names in the storage (contract 7.1). */
 
 export const INPUT_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{2,63}$/;
 

@@ -12,7 +12,7 @@ interface PendingRequest {
   reject(error: AgentUnavailable): void;
 }
 
-/** Answers are due within this time (decisions 6). */
+/** Answers are due within this time (contract 6.3). */
 const REQUEST_TIMEOUT_MS = 10_000;
 
 export class AgentRequests {

@@ -69,7 +69,7 @@ export class Attempts {
     return this.#carryOut(task, ref, consequence, lossOf(report) ?? null, report.storedFiles);
   }
 
-  /** An attempt that was taken for lost counts as long as no newer one has begun (decisions 3). Resolves before its
+  /** An attempt that was taken for lost counts as long as no newer one has begun (contract 2.5). Resolves before its
    *  instance may be given anything else. */
   async believe(held: AttemptRef, agentId: string): Promise<void> {
     const { transitions, archive, clock } = this.#options;

@@ -16,7 +16,7 @@ export class InstanceControl {
   }
 
   /** Resolves when the agent has accepted the command, which it carries out in the background. Rejects with
-   *  INSTANCE_NOT_FOUND, or AGENT_UNAVAILABLE when the agent is away or does not answer in time (decisions 6). */
+   *  INSTANCE_NOT_FOUND, or AGENT_UNAVAILABLE when the agent is away or does not answer in time (contract 6.3). */
   async command(instanceId: string, command: InstanceCommand): Promise<void> {
     await this.#ask(instanceId, { kind: 'instanceCommand', instanceId, command });
   }

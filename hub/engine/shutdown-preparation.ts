@@ -1,5 +1,5 @@
 /**
- * Preparing a shutdown (decisions 6): while it is initiated no task is taken and none is given out; running tasks end as
+ * Preparing a shutdown (contract 9.6): while it is initiated no task is taken and none is given out; running tasks end as
  * usual and waiting ones stay in the queue. It is not kept over a restart.
  */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';

@@ -1,5 +1,5 @@
 /**
- * Who may call which endpoint (decisions 5): everybody (OPEN), or whoever holds the role, or a greater one. What is not
+ * Who may call which endpoint (contract 8.7): everybody (OPEN), or whoever holds the role, or a greater one. What is not
  * in this table cannot be served. Of tasks, USER cancels and deletes its own only (`refuseForeignTask`).
  */
 import type { Role } from '../core/access.js';

@@ -1,4 +1,4 @@
-/** Base64 of RFC 4648 section 4 with padding; nothing else is taken (decisions 3). */
+/** Base64 of RFC 4648 section 4 with padding; nothing else is taken (contract 3.2). */
 
 const NOTHING = Buffer.alloc(0);
 

@@ -1,4 +1,4 @@
-/** The one table from what went wrong to its HTTP status, and the error body of the interface (specification 7). */
+/** The one table from what went wrong to its HTTP status, and the error body of the interface (contract 10.1). */
 import { STATUS_CODES } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';

@@ -1,4 +1,4 @@
-/** What log-in requests and their answers carry, in every generation of the interface (specification 2.11). */
+/** What log-in requests and their answers carry, in every generation of the interface (contract 8.2). */
 import { z } from 'zod';
 import { MAX_PASSWORD_LENGTH } from '../core/accounts.js';
 

@@ -1,4 +1,4 @@
-/** The page of a list (specification 2.3, decisions 4). */
+/** The page of a list (contract 5.1). */
 import { z } from 'zod';
 
 export interface Page<T> {

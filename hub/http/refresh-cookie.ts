@@ -1,4 +1,4 @@
-/** The cookie that carries a session on (decisions 5). No script sees it, no other site has it sent, and it goes to the
+/** The cookie that carries a session on (contract 8.5). No script sees it, no other site has it sent, and it goes to the
  *  endpoints that need it only. */
 import type { Context } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';

@@ -1,4 +1,4 @@
-/** Answers to what never becomes a request of the application: they carry the error body too (specification 7). */
+/** Answers to what never becomes a request of the application: they carry the error body too (contract 10.4). */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';

@@ -53,7 +53,7 @@ function unitOf(origin: string): string {
   return '';
 }
 
-/** One of `values`, read without regard to case (decisions 2). */
+/** One of `values`, read without regard to case (contract 1.6). */
 export function enumeration<const Values extends readonly [string, ...string[]]>(values: Values) {
   const message = `must be one of ${values.join(', ')}`;
   return z
@@ -105,7 +105,7 @@ export function queryBoolean() {
     .meta({ override: shown({ type: 'boolean' }) });
 }
 
-/** A list in a query: repeated, comma-separated, or both (decisions 4). */
+/** A list in a query: repeated, comma-separated, or both (contract 5.4). */
 export function queryList<Item extends z.ZodType<unknown, string>>(item: Item) {
   return z
     .union([z.string(), z.array(z.string())])
@@ -119,10 +119,10 @@ export function queryList<Item extends z.ZodType<unknown, string>>(item: Item) {
     .pipe(z.array(item));
 }
 
-/** Larger pages are cut to this size (decisions 4). */
+/** Larger pages are cut to this size (contract 5.2). */
 const MAX_PAGE_SIZE = 2000;
 
-/** The page parameters of every list (decisions 4). */
+/** The page parameters of every list (contract 5.2). */
 export const pageQuery = {
   page: queryInteger({ minimum: 0 })
     .default(0)

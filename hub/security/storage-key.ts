@@ -8,7 +8,7 @@ const FILE_NAME = 'storage-key';
 const KEY_BYTES = 32;
 
 /** The key of encrypted files: the configured one (Base64), or one that is kept in `<dataDir>/storage-key`, made at the
- *  first start and readable by the hub's user only (decisions 6). Throws {@link StartRefused} when that file cannot be
+ *  first start and readable by the hub's user only (contract 7.8). Throws {@link StartRefused} when that file cannot be
  *  used: a new key would not read what is encrypted already. */
 export async function storageKey(configured: string | null, dataDir: string): Promise<Buffer> {
   if (configured !== null) return Buffer.from(configured, 'base64');

@@ -1,4 +1,4 @@
-/** Kinds of configuration values beyond what YAML has: durations and sizes (decisions 1). */
+/** Kinds of configuration values beyond what YAML has: durations and sizes (contract 13.2). */
 import { z } from 'zod';
 
 const DURATION_UNITS_MS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };

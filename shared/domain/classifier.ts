@@ -1,6 +1,6 @@
 import { DEFAULT_PRIORITY, PRIORITIES, type Priority } from './priority.js';
 
-/** The interface spells it LABLES; LABELS is understood on input (decisions 2). */
+/** The interface spells it LABLES; LABELS is understood on input (contract 1.6). */
 export const CLASSIFIER_TYPES = ['VERSION', 'PRIORITY', 'LABLES'] as const;
 export type ClassifierType = (typeof CLASSIFIER_TYPES)[number];
 
@@ -31,7 +31,7 @@ export interface Classification {
   readonly faults: readonly ClassifierFault[];
 }
 
-/** Reads a task's classifiers. Each type at most once, except that several LABLES add up (decisions 2). */
+/** Reads a task's classifiers. Each type at most once, except that several LABLES add up (contract 2.2). */
 export function classify(classifiers: readonly Classifier[], defaultVersion: string | null): Classification {
   const faults: ClassifierFault[] = [];
   const labels = new Set<string>();

@@ -1,4 +1,4 @@
-/** The vocabulary of workbench instances and agents (decisions 2). */
+/** The vocabulary of workbench instances and agents (contract 1.6). */
 
 export const INSTANCE_STATUSES = ['UP', 'STARTING', 'STOPPING', 'DOWN', 'FAILED', 'UNKNOWN'] as const;
 export type InstanceStatus = (typeof INSTANCE_STATUSES)[number];

@@ -6,7 +6,7 @@ const MAX_SEGMENT_LENGTH = 255;
 
 /**
  * Says what is wrong with `path` as the name of a file inside a working directory, or undefined when nothing is:
- * relative, `/` between the parts, no way out of the directory (decisions 3). It is written as "must …".
+ * relative, `/` between the parts, no way out of the directory (contract 3.5). It is written as "must …".
  */
 export function relativePathFault(path: string): string | undefined {
   if (path === '') return 'must not be empty';

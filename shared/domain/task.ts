@@ -1,4 +1,4 @@
-/** The vocabulary of tasks: the enumerations of the interface (decisions 2), as written on the wire. */
+/** The vocabulary of tasks: the enumerations of the interface (contract 1.6), as written on the wire. */
 
 export const TASK_TYPES = ['SIMULATE_WORK', 'EXECUTE_BATCH_JOB'] as const;
 export type TaskType = (typeof TASK_TYPES)[number];

@@ -1,18 +1,18 @@
 /** The three ways in which the interface writes a moment. All take milliseconds since 1970 and use the local zone. */
 
-/** `2026-11-21T06:53:00.123`: local time without offset, for tasks and instances (specification, conventions). */
+/** `2026-11-21T06:53:00.123`: local time without offset, for tasks and instances (contract 1.5). */
 export function localTimestamp(timeMs: number): string {
   const date = new Date(timeMs);
   date.setTime(timeMs - date.getTimezoneOffset() * 60_000);
   return date.toISOString().slice(0, -1);
 }
 
-/** `2026-11-21T06:53:00.123+01:00`, for error bodies (decisions 6). */
+/** `2026-11-21T06:53:00.123+01:00`, for error bodies (contract 1.5). */
 export function offsetTimestamp(timeMs: number): string {
   return `${localTimestamp(timeMs)}${offset(timeMs, ':')}`;
 }
 
-/** `2022-05-27T13:50:08.523+0100`, for build dates (decisions 6). */
+/** `2022-05-27T13:50:08.523+0100`, for build dates (contract 1.5). */
 export function buildTimestamp(timeMs: number): string {
   return `${localTimestamp(timeMs)}${offset(timeMs, '')}`;
 }

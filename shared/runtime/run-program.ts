@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Service } from './service.js';
 
-/** Exit codes of a program (decisions 1). */
+/** Exit codes of a program (contract 13.3). */
 export const EXIT = { OK: 0, CRASHED: 1, REFUSED: 2 } as const;
 
 /** A start that is refused for a reason which the operator can mend; its message is all that is printed. */

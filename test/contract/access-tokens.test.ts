@@ -1,5 +1,5 @@
 /** Access tokens that the hub did not make, or does not take any more: each is refused with 401, whatever it is
- *  (specification 5; decisions 5). */
+ *  (contract 8.3). */
 import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

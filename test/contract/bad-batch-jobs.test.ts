@@ -1,4 +1,4 @@
-/** POST /api/2.0/workbench/task/execute-batch-job/create with faults (specification 4.1, endpoint 10; decisions 3). */
+/** POST /api/2.0/workbench/task/execute-batch-job/create with faults (contract 3.1 to 3.7). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api, expectError } from '../support/api.js';
 import { type RunningHub, startHub } from '../support/running-hub.js';

@@ -1,4 +1,4 @@
-/** Whatever is wrong with a parameter or field of whichever endpoint: 400 that names it (specification 7; decisions 2, 4, 6). */
+/** Whatever is wrong with a parameter or field of whichever endpoint: 400 that names it (contract 1.6, 5.2 and 10.3). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api, expectError } from '../support/api.js';
 import { badRequestsOf, leastOf } from '../support/bad-requests.js';

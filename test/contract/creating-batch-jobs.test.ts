@@ -1,4 +1,4 @@
-/** POST /api/2.0/workbench/task/execute-batch-job/create (specification 4.1, endpoint 10; decisions 3). */
+/** POST /api/2.0/workbench/task/execute-batch-job/create (contract 2.6 and 3.1). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api, base64, LOCAL_TIMESTAMP } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';

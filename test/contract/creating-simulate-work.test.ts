@@ -1,4 +1,4 @@
-/** POST /api/2.0/workbench/task/simulate-work/create (specification 4.1, endpoint 8; decisions 2 and 3). */
+/** POST /api/2.0/workbench/task/simulate-work/create (contract 2.2 and 2.6). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { type RunningHub, startHub } from '../support/running-hub.js';

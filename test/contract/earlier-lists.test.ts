@@ -1,4 +1,4 @@
-/** The task lists of 1.0 and 1.1: all, running, waiting (specification 2.3 and 4.2, endpoints 8 to 10; decisions 4). */
+/** The task lists of 1.0 and 1.1: all, running, waiting (contract 5.3 and 11.4). */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Api, LOCAL_TIMESTAMP } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';

@@ -1,4 +1,4 @@
-/** Instances and servers in 1.0 and 1.1, field for field (specification 2.9, 2.10 and 4.2, endpoints 13 to 18). */
+/** Instances and servers in 1.0 and 1.1, field for field (contract 11.7 and 11.8). */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Api, expectError } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';

@@ -1,5 +1,5 @@
-/** Tasks in 1.0 and 1.1, field for field: what the generation shows and not one field more (specification 2 and 4.2;
- *  decisions, introduction). `toEqual` on whole bodies: a field too many fails as one too few. */
+/** Tasks in 1.0 and 1.1, field for field: what the generation shows and not one field more (contract 11.4 and
+ *  11.5). `toEqual` on whole bodies: a field too many fails as one too few. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Api, base64, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';

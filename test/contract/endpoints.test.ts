@@ -1,4 +1,4 @@
-/** The specification's tables, openapi.json and the routes say the same (specification 4.1 and 4.2; decisions, introduction). */
+/** The tables of the contract, openapi.json and the routes say the same (contract 11.2 and 11.3 for 1.0 and 1.1). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api, expectError } from '../support/api.js';
 import { operationsOf } from '../support/exercised.js';

@@ -1,4 +1,4 @@
-/** The input storage (specification 4.1, endpoints 25 to 28; part 8; decisions 6). */
+/** The input storage (contract 7.1 to 7.5). */
 
 import { readdir, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';

@@ -1,4 +1,4 @@
-/** Start, stop, restart and logs with a real hub, a real agent and a real instance program (decisions 6). */
+/** Start, stop, restart and logs with a real hub, a real agent and a real instance program (contract 6.3 and 6.4). */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** `startedDatetime` of an instance: when its process became ready (specification 2.9). The agent tells ages, which come
+/** `startedDatetime` of an instance: when its process became ready (contract 6.1). The agent tells ages, which come
  *  later than they were true; the same process keeps its start all the same. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Api } from '../support/api.js';

@@ -1,4 +1,4 @@
-/** GET /actuator/logfile, whole and in part (specification 4.1, endpoint 3; decisions 6; RFC 9110, 14). */
+/** GET /actuator/logfile, whole and in part (contract 9.4; RFC 9110, 14). */
 import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';

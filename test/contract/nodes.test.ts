@@ -1,4 +1,4 @@
-/** Workbench instances and agents (specification 2.9, 2.10 and 4.1, endpoints 17, 18, 23 and 24; decisions 4). */
+/** Workbench instances and agents (contract 5.6, 5.7, 6.1 and 6.5). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { eventually } from '../support/eventually.js';

@@ -1,4 +1,4 @@
-/** The output storage (specification 4.1, endpoint 29; decisions 3): what scripts leave in WORKBENCH_OUTPUT_STORAGE. */
+/** The output storage (contract 3.12, 4.5 and 7.6): what scripts leave in WORKBENCH_OUTPUT_STORAGE. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';

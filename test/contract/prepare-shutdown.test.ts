@@ -1,4 +1,4 @@
-/** Preparing a shutdown (specification 4.1, endpoints 31 and 32; decisions 6). */
+/** Preparing a shutdown (contract 9.6). */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Api, base64, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { eventually } from '../support/eventually.js';

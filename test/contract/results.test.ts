@@ -1,4 +1,4 @@
-/** GET .../{id}/result of both kinds (specification 2.6, 2.8 and 4.1, endpoints 9 and 11). */
+/** GET .../{id}/result of both kinds (contract 4.1 to 4.6). */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Api, base64, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { eventually } from '../support/eventually.js';

@@ -1,4 +1,4 @@
-/** Who may do what: every endpoint, called without a token and by every role (decisions 5). */
+/** Who may do what: every endpoint, called without a token and by every role (contract 8.7 and 8.8). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, Api, type CallOptions, expectError } from '../support/api.js';
 import { leastOf } from '../support/bad-requests.js';

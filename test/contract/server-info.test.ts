@@ -1,4 +1,4 @@
-/** GET /api/2.0/monitoring/server-info: every field of the specification with its type, and no other (2.12; decisions 6). */
+/** GET /api/2.0/monitoring/server-info: every field of the contract with its type, and no other (contract 9.5). */
 import { dirname } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api, LOCAL_TIMESTAMP } from '../support/api.js';

@@ -1,4 +1,4 @@
-/** Health, info and the probes (specification 2.12 and 4.1, endpoints 1 and 2; decisions 6). */
+/** Health, info and the probes (contract 9.1 to 9.3). */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

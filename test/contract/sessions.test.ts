@@ -1,5 +1,5 @@
 /** Sessions: carried on by refresh tokens that are good once, ended by logging out, gone when their time is over
- *  (specification 5; decisions 5). */
+ *  (contract 8.2 to 8.5). */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openAccountsDatabase } from '@workbench-hub/hub/store/sqlite/accounts/accounts-database';

@@ -1,4 +1,4 @@
-/** Batch jobs that name files of the input storage instead of carrying them (decisions 2 and 3). */
+/** Batch jobs that name files of the input storage instead of carrying them (contract 3.4 and 3.5). */
 import { createHash } from 'node:crypto';
 import type { BatchJob } from '@workbench-hub/shared/domain/job';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** One task: read, log, cancel, delete (specification 4.1, endpoints 13 to 16). */
+/** One task: read, log, cancel, delete (contract 2.7 to 2.11). */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { eventually } from '../support/eventually.js';

@@ -1,4 +1,4 @@
-/** GET /api/2.0/workbench/task/list (specification 2.3 and 4.1, endpoint 12; decisions 4). */
+/** GET /api/2.0/workbench/task/list (contract 5.1 to 5.5). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';

@@ -1,4 +1,4 @@
-/** Whose task it is: `creator`, and who may cancel and delete it (decisions 5). */
+/** Whose task it is: `creator`, and who may cancel and delete it (contract 8.7). */
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Api, expectError } from '../support/api.js';

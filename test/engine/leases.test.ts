@@ -1,4 +1,4 @@
-/** Agents that go away and come back, or do not: unreachable is not lost (decisions 3). */
+/** Agents that go away and come back, or do not: unreachable is not lost (contract 6.6). */
 import { describe, expect, it } from 'vitest';
 import {
   comeBack,

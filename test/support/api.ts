@@ -137,13 +137,13 @@ export function base64(text: string | Buffer): string {
   return Buffer.from(text).toString('base64');
 }
 
-/** `2026-11-21T06:53:00.123` (specification, conventions). */
+/** `2026-11-21T06:53:00.123` (contract 1.5). */
 export const LOCAL_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}$/;
 
-/** `2026-11-21T06:53:00.123+01:00` (decisions 6). */
+/** `2026-11-21T06:53:00.123+01:00` (contract 1.5). */
 export const OFFSET_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d$/;
 
-/** Holds an answer against the error body of the specification, part 7. */
+/** Holds an answer against the error body (contract 10.1). */
 export function expectError(answer: Answer, status: number, path: string, message: string | RegExp): void {
   expect(answer.status, answer.text).toBe(status);
   expect(answer.headers.get('content-type')).toBe('application/json');

@@ -1,4 +1,4 @@
-/** Who may call which endpoint (decisions 5), written down once more: the hub is held against this table, which is never
+/** Who may call which endpoint (contract 8.7), written down once more: the hub is held against this table, which is never
  *  made of the hub's own. OPEN is everybody, without a token. */
 
 export type ExpectedAccess = 'OPEN' | 'VIEWER' | 'USER' | 'ADMIN';

@@ -1,4 +1,4 @@
-/** The tables of the specification (4.1, 4.2) and the 1.1 paths of the decisions, written down once more: the document of
+/** The endpoint tables of the contract (1.0 and 1.1: contract 11.2 and 11.3), written down once more: the document of
  *  the hub is held against this list, never made of it. */
 
 export interface SpecifiedEndpoint {
@@ -8,7 +8,7 @@ export interface SpecifiedEndpoint {
   readonly statuses: readonly number[];
 }
 
-/** The statuses that every endpoint can answer (specification 4). */
+/** The statuses that every endpoint can answer (contract 10.2). */
 export const ANY_ENDPOINT = [400, 401, 403, 500];
 
 export const SPECIFIED_2X = parse(`

@@ -1,4 +1,4 @@
-/** Health and info (specification 2.12, decisions 6), and the two probes that answer by their status code. */
+/** Health and info (contract 9.1 to 9.3), and the two probes that answer by their status code. */
 import type { BuildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { z } from 'zod';
 import type { Instances } from '../../engine/instances.js';

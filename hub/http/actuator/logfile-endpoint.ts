@@ -1,4 +1,4 @@
-/** The hub's log file (specification 4.1, endpoint 3), whole or in part (decisions 6). */
+/** The hub's log file (contract 9.4), whole or in part. */
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';

@@ -1,4 +1,4 @@
-/** Log-in in the 1.0 interface (specification 4.2, endpoint 3), which knows no refresh. */
+/** Log-in in the 1.0 interface (contract 11.6), which knows no refresh. */
 import type { Sessions } from '../../engine/accounts/sessions.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
 import { LOG_IN_FAULTS, logInRequest, logInResponse } from '../log-in-schemas.js';

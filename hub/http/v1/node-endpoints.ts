@@ -1,4 +1,4 @@
-/** Workbench instances and connected servers in the 1.x interfaces (specification 4.2, endpoints 13 to 18). */
+/** Workbench instances and connected servers in the 1.x interfaces (contract 11.2, 11.7 and 11.8). */
 import { z } from 'zod';
 import type { InstanceControl } from '../../engine/instance-control.js';
 import type { Instances } from '../../engine/instances.js';

@@ -1,5 +1,5 @@
 /** Domain records as the 1.x interfaces show them: the fields of the generation and no other, since strict clients refuse
- *  what they do not know (decisions, introduction). */
+ *  what they do not know (contract 1.7). */
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import type { Task } from '../../core/task.js';
 import { describeState } from '../../core/task-message.js';

@@ -1,4 +1,4 @@
-/** Tasks in the 1.x interfaces (specification 4.2, endpoints 4 to 12; decisions, introduction). */
+/** Tasks in the 1.x interfaces (contract 11.2 to 11.5). */
 import type { TaskStatus } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';
 import type { TaskOrder } from '../../core/ports/task-store.js';

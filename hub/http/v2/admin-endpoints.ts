@@ -1,4 +1,4 @@
-/** Monitoring and administration in the 2.x interface (specification 4.1, endpoints 30 to 32). */
+/** Monitoring and administration in the 2.x interface (contract 9.5 and 9.6). */
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { z } from 'zod';
 import type { ShutdownPreparation, ShutdownStatus } from '../../engine/shutdown-preparation.js';

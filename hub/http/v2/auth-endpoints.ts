@@ -1,4 +1,4 @@
-/** Log-in, its renewal and its end, and who one is (specification 4.1, endpoints 4 to 7; part 5; decisions 5). */
+/** Log-in, its renewal and its end, and who one is (contract 8.2 to 8.6). */
 import { z } from 'zod';
 import type { Sessions } from '../../engine/accounts/sessions.js';
 import type { AuditNote } from '../audit.js';

@@ -1,4 +1,4 @@
-/** Controlling workbench instances in the 2.x interface (specification 4.1, endpoints 19 to 22). */
+/** Controlling workbench instances in the 2.x interface (contract 6.3 and 6.4). */
 import { INSTANCE_COMMANDS, INSTANCE_LOG_TYPES } from '@workbench-hub/shared/domain/instance';
 import { z } from 'zod';
 import type { InstanceControl } from '../../engine/instance-control.js';

@@ -1,4 +1,4 @@
-/** Workbench instances and agents in the 2.x interface (specification 4.1, endpoints 17, 18, 23 and 24). */
+/** Workbench instances and agents in the 2.x interface (contract 6.1 and 6.5). */
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 import type { Instances } from '../../engine/instances.js';
 import { type Endpoint, endpoint } from '../endpoint.js';

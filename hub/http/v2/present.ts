@@ -58,7 +58,7 @@ export function presentAgent({ id, version, revision, instances, status }: Agent
   return { id, version, revision, instances: instances.map(presentInstanceOfAgent), status };
 }
 
-/** An agent's instances carry no startedDatetime (decisions 4). */
+/** An agent's instances carry no startedDatetime (contract 6.5). */
 function presentInstanceOfAgent({ profile, agentId, status, working }: InstanceView) {
   return {
     id: profile.id,

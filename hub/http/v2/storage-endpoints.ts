@@ -1,4 +1,4 @@
-/** The storage in the 2.x interface (specification 4.1, endpoints 25 to 29). */
+/** The storage in the 2.x interface (contract 7.2 to 7.6). */
 import type { HttpBindings } from '@hono/node-server';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { z } from 'zod';

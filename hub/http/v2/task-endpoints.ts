@@ -1,4 +1,4 @@
-/** Tasks in the 2.x interface (specification 4.1, endpoints 8 to 16). */
+/** Tasks in the 2.x interface (contract 2.6 to 2.11). */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { z } from 'zod';
 import type { Tasks } from '../../engine/tasks.js';
