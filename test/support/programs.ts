@@ -49,15 +49,17 @@ export async function endPrograms(): Promise<void> {
   started.clear();
 }
 
-/** Runs a program of this repository: `hub/bin/workbench-hub.js`. `by` is a command that runs it in its own way. */
+/** Runs a program of this repository: `hub/bin/workbench-hub.js`. `by` is a command that runs it in its own way, `node` the
+ *  Node.js that it runs on. */
 export function startProgram(
   script: string,
   args: readonly string[],
   cwd: string,
   env: NodeJS.ProcessEnv = {},
   by: readonly string[] = [],
+  node = process.execPath,
 ): Program {
-  const [command = '', ...words] = [...by, process.execPath, join(ROOT, script), ...args];
+  const [command = '', ...words] = [...by, node, join(ROOT, script), ...args];
   const child = spawn(command, words, {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -136,12 +138,13 @@ export async function startHub(
   return Object.assign(program, { baseUrl: String(address) });
 }
 
-/** Starts an agent in `folder` for this hub. */
+/** Starts an agent in `folder` for this hub, on another `node` if one is given. */
 export function startAgent(
   folder: string,
   hub: HubProgram,
   id: string,
   config: Record<string, unknown>,
+  { node, env }: { readonly node?: string; readonly env?: NodeJS.ProcessEnv } = {},
 ): Program {
   const file = join(folder, `${id}.yaml`);
   const dataDir = join(folder, id);
@@ -156,5 +159,5 @@ export function startAgent(
       ...config,
     }),
   );
-  return startProgram('agent/bin/workbench-agent.js', ['--config', file], folder);
+  return startProgram('agent/bin/workbench-agent.js', ['--config', file], folder, env, [], node);
 }

@@ -58,15 +58,17 @@ export function schemaVersion(): number {
  *  The file itself cannot be locked, since the thread of the lists reads it too; an empty one beside it is, for as long
  *  as the lock is held or its process lives. */
 export function lockDatabase(file: string): { release(): void } {
-  const db = new Database(`${file}-lock`, { timeout: 0 });
+  let db: SqliteDatabase | undefined;
   try {
+    db = new Database(`${file}-lock`, { timeout: 0 });
     db.pragma('locking_mode = EXCLUSIVE');
     db.exec('BEGIN EXCLUSIVE; COMMIT');
+    const held = db;
+    return { release: () => void held.close() };
   } catch (error) {
-    db.close();
+    db?.close();
     throw refusal(error, file);
   }
-  return { release: () => void db.close() };
 }
 
 /** Has its lock as long as it is open. The lock is a connection of its own: in a database that is attached, it would take
@@ -115,6 +117,12 @@ export function migrate(db: SqliteDatabase, file: string, migrations: readonly s
 
 /** What an operator reads when a database cannot be opened. */
 export function refusal(error: unknown, file: string): unknown {
+  if ((error as NodeJS.ErrnoException).code === 'ERR_DLOPEN_FAILED') {
+    return new StartRefused(
+      `SQLite's add-on (better-sqlite3) was built for another Node.js than this one, ${process.version}: ` +
+        'run "npm rebuild better-sqlite3" where the hub is installed, or start the hub with the Node.js of its installation',
+    );
+  }
   if (!(error instanceof Database.SqliteError)) return error;
   if (error.code === 'SQLITE_BUSY') {
     return new StartRefused(`the database ${file} is in use: another hub runs with the same dataDir`);
