@@ -18,9 +18,10 @@ import { httpFiles } from './hub-link/http-files.js';
 import { hubLink } from './hub-link/hub-link.js';
 import { type AgentSecret, agentSecret } from './hub-link/secret.js';
 import { hubConnections, readTlsFiles } from './hub-link/tls.js';
+import type { ControlGroups } from './process/control-groups.js';
 import { childProcessPrograms } from './process/programs.js';
 import { lockDataDir } from './process/single-instance.js';
-import { thisPlatform } from './process/this-platform.js';
+import { findControlGroups, thisPlatform } from './process/this-platform.js';
 
 export interface AgentOverrides {
   readonly log: Logger;
@@ -30,6 +31,8 @@ export interface AgentOverrides {
   /** What instance programs inherit, after the agent's own settings are left out. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly runtime?: Runtime;
+  /** Makes no control groups, as where the system lets it make none. */
+  readonly withoutControlGroups?: boolean;
 }
 
 export function createAgent(config: AgentConfig, overrides: AgentOverrides): Service {
@@ -47,7 +50,15 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
     const id = await nodeId(dataDir, runtime.newId);
 
     const environment = inheritedEnvironment(overrides.environment);
-    const programs = childProcessPrograms({ nodeId: id, environment, platform: thisPlatform, runtime, log });
+    const controlGroups = await openGroups(id, releaseLater);
+    const programs = childProcessPrograms({
+      nodeId: id,
+      environment,
+      platform: thisPlatform,
+      controlGroups,
+      runtime,
+      log,
+    });
     // A second signal, or a defect, ends this process at once: no program stays behind it.
     process.once('exit', programs.killAll);
     releaseLater(() => process.off('exit', programs.killAll));
@@ -91,6 +102,23 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
     await engine.start();
     releaseLater(() => engine.stop());
     log.info({ agent: config.id, hub: hub.addresses, instances: instances.length, dataDir }, 'agent started');
+  };
+
+  const openGroups = async (
+    id: string,
+    releaseLater: (release: () => unknown) => void,
+  ): Promise<ControlGroups | null> => {
+    if (overrides.withoutControlGroups) return null;
+    const found = await findControlGroups(id, runtime);
+    if ('unavailable' in found) {
+      log.info(`no control groups: ${found.unavailable}`);
+      return null;
+    }
+    const { groups, leftOver } = found;
+    releaseLater(() => groups.close());
+    log.info({ path: groups.path }, 'each instance program has a control group of its own');
+    if (leftOver > 0) log.warn({ processes: leftOver }, 'ended what an earlier run of this agent left');
+    return groups;
   };
 
   const openTracing = async (releaseLater: (release: () => unknown) => void): Promise<Tracing> => {

@@ -112,6 +112,23 @@ describe('a start', () => {
   });
 });
 
+describe('an instance that has recovered', () => {
+  test('is tried again after a short pause when it fails anew', async () => {
+    supervisor.command('start');
+    for (const longestPauseMs of [500, 1000, 2000, 4000]) {
+      crash();
+      await runtime.advance(longestPauseMs);
+    }
+    programs.last.becomesReady();
+    await runtime.advance(0);
+    supervisor.claim({ taskId: 'task' })?.release(true);
+    const started = programs.started.length;
+    crash();
+    await runtime.advance(500);
+    expect(programs.started).toHaveLength(started + 1);
+  });
+});
+
 describe('an instance that was given up', () => {
   const MINUTE_MS = 60_000;
   /** Between failures before that. */
@@ -294,7 +311,10 @@ describe('a claim', () => {
     const claim = supervisor.claim({ taskId: 'task' });
     claim?.cancel('task');
     claim?.release(false);
+    expect(supervisor.claim({ taskId: 'next' })).toBeDefined();
     await runtime.advance(60_000);
     expect(programs.last.calls).not.toContain('kill');
+    // One that was killed would have been followed by another.
+    expect(programs.started).toHaveLength(1);
   });
 });

@@ -27,11 +27,21 @@ import { describeEnd } from '../core/program-end.js';
 import { liesOnPath } from './find-program.js';
 import { COOKIE_VARIABLE, type Platform, type TaskProcesses } from './platform.js';
 
+/** A control group that never fails: the adapter of programs tells of faults, and goes on without it. */
+export interface GroupOfProgram {
+  takeIn(pid: number): void;
+  jobBegins(): void;
+  endJob(): Promise<void>;
+  end(): Promise<void>;
+}
+
 export interface ProcessNeeds {
   readonly environment: Readonly<Record<string, string>>;
   readonly cookie: string;
   readonly platform: Platform;
   readonly runtime: Runtime;
+  /** Keeps together all that the program starts; null where no control group can be made. */
+  readonly group: GroupOfProgram | null;
   /** Never rejects. Ends every process that carries the cookie; for a task only those that were started for it. */
   readonly sweep: (task?: TaskProcesses) => Promise<void>;
 }
@@ -50,7 +60,7 @@ export function startProgram(
   listener: ProgramListener,
   needs: ProcessNeeds,
 ): Program {
-  const { platform, runtime } = needs;
+  const { platform, runtime, group } = needs;
   const [file = '', ...parameters] = settings.command;
   const environment = environmentOf(settings, needs);
   const child = execa(file, parameters, {
@@ -66,6 +76,7 @@ export function startProgram(
     preferLocal: true,
     localDir: LOCAL_DIRECTORY,
   });
+  if (child.pid !== undefined) group?.takeIn(child.pid);
 
   let exited = false;
   let violation: string | undefined;
@@ -112,6 +123,7 @@ export function startProgram(
 
   const follow = async (): Promise<ProgramEnd> => {
     if (child.pid === undefined) {
+      await group?.end();
       const { code, originalMessage } = await child;
       // A folder of PATH that may not be read makes a program that is nowhere look like one that may not be run.
       const isMissing =
@@ -129,6 +141,7 @@ export function startProgram(
     exited = true;
     // The leader is gone, but its group keeps its number as long as it has a member.
     platform.signalGroup(pid, 'SIGKILL');
+    await group?.end();
     await needs.sweep();
     await drained([child.stdout, child.stderr], runtime);
     if (violation !== undefined) return { kind: 'VIOLATION', fault: violation };
@@ -154,17 +167,22 @@ export function startProgram(
   return {
     pid: child.pid,
     ended,
-    initialize: () =>
-      job(
+    initialize: async () => {
+      const answer = await job(
         host.initialize({
           protocolVersion: INSTANCE_PROTOCOL_VERSION,
           instance: { id, version, revision, labels: [...labels] },
         }),
-      ),
+      );
+      // A wrapper may have started the program itself before it was taken in.
+      if (child.pid !== undefined && !exited) group?.takeIn(child.pid);
+      return answer;
+    },
     simulateWork: ({ taskId, requestId }, durationMs) =>
       job(host.simulateWork({ taskId, requestId, durationMs })),
     executeBatchJob: async (run) => {
       jobBegan = { atMs: runtime.clock.monotonicMs(), newestPid: platform.newestPid() };
+      group?.jobBegins();
       const { status, message } = await job(
         host.executeBatchJob({
           ...run,
@@ -175,9 +193,10 @@ export function startProgram(
       );
       return { status, message: message ?? null };
     },
-    endStrays: (taskId) => {
+    endStrays: async (taskId) => {
+      if (jobBegan) await group?.endJob();
       const isRecent = jobBegan && runtime.clock.monotonicMs() - jobBegan.atMs < IDS_LAST_MS;
-      return needs.sweep({ taskId, afterPid: isRecent ? jobBegan?.newestPid : undefined });
+      await needs.sweep({ taskId, afterPid: isRecent ? jobBegan?.newestPid : undefined });
     },
     cancel: (taskId) => job(host.cancel(taskId)),
     shutdown: () => {

@@ -3,8 +3,9 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Program, Programs } from '../core/ports/programs.js';
+import type { ControlGroups } from './control-groups.js';
 import type { Platform, TaskProcesses } from './platform.js';
-import { startProgram } from './program-process.js';
+import { type GroupOfProgram, startProgram } from './program-process.js';
 
 export interface ProgramsNeeds {
   /** Of this agent: programs of another one on the same host are left alone. */
@@ -12,6 +13,8 @@ export interface ProgramsNeeds {
   /** What programs inherit. */
   readonly environment: Readonly<Record<string, string>>;
   readonly platform: Platform;
+  /** Null where this agent may make none. */
+  readonly controlGroups: ControlGroups | null;
   readonly runtime: Runtime;
   readonly log: Logger;
 }
@@ -26,7 +29,7 @@ export interface ChildProcessPrograms extends Programs {
 }
 
 export function childProcessPrograms(needs: ProgramsNeeds): ChildProcessPrograms {
-  const { nodeId, environment, platform, runtime, log } = needs;
+  const { nodeId, environment, platform, controlGroups, runtime, log } = needs;
   const running = new Set<Program>();
 
   const sweep = async (cookie: string, task?: TaskProcesses): Promise<number> => {
@@ -53,6 +56,7 @@ export function childProcessPrograms(needs: ProgramsNeeds): ChildProcessPrograms
         cookie,
         platform,
         runtime,
+        group: controlGroups && groupOfProgram(controlGroups, settings.instance.id, log),
         sweep: async (task) => {
           const instance = settings.instance.id;
           const taskId = task?.taskId;
@@ -73,8 +77,38 @@ export function childProcessPrograms(needs: ProgramsNeeds): ChildProcessPrograms
     sweep: () => sweep(`${nodeId}/`),
     killAll: () => {
       for (const program of running) program.kill();
+      controlGroups?.killAll();
     },
   };
+}
+
+/** A group whose faults are told and are of no further consequence: what is not ended by it is looked for by its cookie.
+ *  Null when the group could not be made. */
+function groupOfProgram(groups: ControlGroups, instance: string, log: Logger): GroupOfProgram | null {
+  const fault = (error: unknown) =>
+    log.error({ err: error, instance }, 'the control group of an instance program failed');
+  try {
+    const group = groups.create(instance);
+    const tried = (action: () => void) => {
+      try {
+        action();
+      } catch (error) {
+        fault(error);
+      }
+    };
+    return {
+      takeIn: (pid) => tried(() => group.takeIn(pid)),
+      jobBegins: () => tried(() => group.jobBegins()),
+      endJob: async () => {
+        const strays = await group.endJob().catch(fault);
+        if (strays) log.info({ instance, strays }, 'ended what a task left running');
+      },
+      end: () => group.end().catch(fault),
+    };
+  } catch (error) {
+    fault(error);
+    return null;
+  }
 }
 
 function kill(pid: number): void {
