@@ -22,6 +22,7 @@ import type { ControlGroups } from './process/control-groups.js';
 import { childProcessPrograms } from './process/programs.js';
 import { lockDataDir } from './process/single-instance.js';
 import { findControlGroups, thisPlatform } from './process/this-platform.js';
+import { trySandboxes } from './sandboxes.js';
 
 export interface AgentOverrides {
   readonly log: Logger;
@@ -56,6 +57,8 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
       environment,
       platform: thisPlatform,
       controlGroups,
+      sandbox: () => sandbox,
+      makeRoom: () => workspace.makeRoom(),
       runtime,
       log,
     });
@@ -68,6 +71,9 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
 
     const cache = await DiskCache.open(join(dataDir, 'cache'), config.limits.fileCache, runtime);
     const workspace = await openWorkspace(join(dataDir, 'work'), cache);
+    const { sandbox, faults, working } = await trySandboxes(config, environment, () => workspace.makeRoom());
+    if (faults.length > 0) throw new StartRefused(faults.join('\n'));
+    if (working.length > 0) log.info({ instances: working }, 'the sandbox works here');
     const spool = await openSpool(join(dataDir, 'spool'), runtime, log);
     releaseLater(() => spool.close());
 

@@ -117,6 +117,7 @@ export function startProgram(
 
 export interface HubProgram extends Program {
   readonly baseUrl: string;
+  readonly tokenFile: string;
 }
 
 /** Starts a hub in `folder`; `config` is added to a port of its own. Resolves when it listens. */
@@ -133,15 +134,16 @@ export async function startHub(
   const program = startProgram('hub/bin/workbench-hub.js', ['--config', file], folder, {}, by);
   const { address } = await program.logged((line) => typeof line['address'] === 'string');
   keepSecretsOfDataDir(dataDir);
-  return Object.assign(program, { baseUrl: String(address) });
+  return Object.assign(program, { baseUrl: String(address), tokenFile: join(dataDir, 'agent-token') });
 }
 
-/** Starts an agent in `folder` for this hub. */
+/** Starts an agent in `folder` for this hub; `by` is a command that runs it in its own way. */
 export function startAgent(
   folder: string,
   hub: HubProgram,
   id: string,
   config: Record<string, unknown>,
+  by: readonly string[] = [],
 ): Program {
   const file = join(folder, `${id}.yaml`);
   const dataDir = join(folder, id);
@@ -151,10 +153,10 @@ export function startAgent(
     JSON.stringify({
       id,
       hub: hub.baseUrl.replace('http', 'ws'),
-      tokenFile: join(folder, 'hub', 'agent-token'),
+      tokenFile: hub.tokenFile,
       dataDir,
       ...config,
     }),
   );
-  return startProgram('agent/bin/workbench-agent.js', ['--config', file], folder);
+  return startProgram('agent/bin/workbench-agent.js', ['--config', file], folder, {}, by);
 }
