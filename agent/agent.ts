@@ -32,6 +32,8 @@ export interface AgentOverrides {
   /** What instance programs inherit, after the agent's own settings are left out. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly runtime?: Runtime;
+  /** Where the configuration was read from, which no job may see. */
+  readonly configFile?: string | undefined;
   /** Makes no control groups, as where the system lets it make none. */
   readonly withoutControlGroups?: boolean;
 }
@@ -71,7 +73,11 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
 
     const cache = await DiskCache.open(join(dataDir, 'cache'), config.limits.fileCache, runtime);
     const workspace = await openWorkspace(join(dataDir, 'work'), cache);
-    const { sandbox, faults, working } = await trySandboxes(config, environment, () => workspace.makeRoom());
+    const { sandbox, faults, working } = await trySandboxes(config, {
+      environment,
+      configFile: overrides.configFile ?? null,
+      makeRoom: () => workspace.makeRoom(),
+    });
     if (faults.length > 0) throw new StartRefused(faults.join('\n'));
     if (working.length > 0) log.info({ instances: working }, 'the sandbox works here');
     const spool = await openSpool(join(dataDir, 'spool'), runtime, log);

@@ -54,7 +54,9 @@ async function run(config: AgentConfig, options: Options): Promise<void> {
   if (options.checkConfig) {
     // The timers of the runtime keep no process alive.
     const alive = setInterval(() => undefined, KEEP_ALIVE_MS);
-    const { faults, notes } = await checkHost(config, process.env).finally(() => clearInterval(alive));
+    const { faults, notes } = await checkHost(config, options.config ?? null, process.env).finally(() =>
+      clearInterval(alive),
+    );
     for (const fault of faults) console.error(fault);
     if (faults.length > 0) process.exitCode = EXIT.REFUSED;
     else console.log(['The configuration is valid.', ...notes].join('\n'));
@@ -64,7 +66,7 @@ async function run(config: AgentConfig, options: Options): Promise<void> {
   const file = config.log.file ?? join(config.dataDir, 'logs', 'agent.log');
   const { version, revision } = buildInfo;
   await runLogged({ name: 'agent', level, file }, (log) =>
-    createAgent(config, { log, version, revision, environment: process.env }),
+    createAgent(config, { log, version, revision, environment: process.env, configFile: options.config }),
   );
 }
 

@@ -14,16 +14,25 @@ export interface TriedSandbox {
   readonly working: readonly string[];
 }
 
-/** `environment` is the agent's own; `makeRoom` makes what is written into meanwhile. */
+export interface SandboxNeeds {
+  /** The agent's own. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Where the configuration was read from. */
+  readonly configFile: string | null;
+  /** Makes what is written into meanwhile. */
+  readonly makeRoom: () => Room;
+}
+
 export async function trySandboxes(
   config: AgentConfig,
-  environment: Readonly<Record<string, string>>,
-  makeRoom: () => Room,
+  { environment, configFile, makeRoom }: SandboxNeeds,
 ): Promise<TriedSandbox> {
   const wanting = instanceSettings(config).filter((instance) => instance.sandbox !== null);
   if (wanting.length === 0) return { sandbox: null, faults: [], working: [] };
   const { fileRoots, uncMounts, dataDir, tokenFile, tls } = config;
-  const hidden = [dataDir, tokenFile, tls.key].filter((path) => path !== null).map((path) => resolve(path));
+  const hidden = [dataDir, tokenFile, tls.key, configFile]
+    .filter((path) => path !== null)
+    .map((path) => resolve(path));
   const found = await findSandbox(environment, {
     readable: [...fileRoots, ...Object.values(uncMounts)],
     hidden,

@@ -20,11 +20,16 @@ export interface HostCheck {
 /** Tries everything for real, in a folder for temporary files. */
 export async function checkHost(
   config: AgentConfig,
+  configFile: string | null,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<HostCheck> {
   const { folder, remove } = temporaryFolder(resolve(config.dataDir));
   try {
-    const tried = await trySandboxes(config, inheritedEnvironment(environment), () => makeRoom(folder));
+    const tried = await trySandboxes(config, {
+      environment: inheritedEnvironment(environment),
+      configFile,
+      makeRoom: () => makeRoom(folder),
+    });
     const found = await findControlGroups(systemRuntime.newId(), systemRuntime);
     const notes = tried.working.map((id) => `The sandbox of ${id} works here.`);
     if ('unavailable' in found) notes.push(`Without control groups: ${found.unavailable}.`);

@@ -55,7 +55,7 @@ export async function openWorkspace(root: string, cache: DiskCache): Promise<Dis
     if (!(await exists(join(directory, KEPT_MARK)))) await removeTree(directory);
   }
   return {
-    makeRoom: () => makeRoom(realpathSync.native(root)),
+    makeRoom: () => makeRoom(root),
     create: async (ref: AttemptRef, room: Room | null = null) => {
       // A room that is gone went with its program, and the attempt will hear of that.
       if (room !== null && takeRoom(room)) {

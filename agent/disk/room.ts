@@ -1,6 +1,6 @@
 /** Working directories that are made before their job is known, `work/room-<random>/` with the folders in which the job may
  *  write. A program in a sandbox sees no other. */
-import { mkdirSync, mkdtempSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Room } from '../core/ports/workspace.js';
@@ -22,7 +22,8 @@ const rooms = new WeakMap<Room, DiskRoom>();
  *  a program is started at once. */
 export function makeRoom(root: string): Room {
   mkdirSync(root, { recursive: true });
-  const path = mkdtempSync(join(root, 'room-'));
+  // As programs are told of it: without links.
+  const path = mkdtempSync(join(realpathSync.native(root), 'room-'));
   const writable = [FILES, OUTPUT_STORAGE, GIVEN].map((name) => join(path, name));
   for (const folder of writable) mkdirSync(folder);
   let isFree = true;

@@ -131,7 +131,7 @@ function adviceFor(said: string, read: (path: string) => string | undefined): st
   if (missing !== undefined) return `correct "sandbox" of the instance: ${missing} is not on this host`;
   if (/mount proc/i.test(said)) {
     return (
-      'this process may not mount /proc: in a unit of systemd leave out ProtectKernelTunables and ProtectProc; ' +
+      'this process may not mount /proc: in a unit of systemd leave out ProtectKernelTunables, ProtectKernelLogs and ProcSubset; ' +
       'in a container run it with "--security-opt systempaths=unconfined", or use the container as the sandbox'
     );
   }
