@@ -9,6 +9,7 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { type AgentConfig, credentialFileOf, hubAddresses, instanceSettings } from './config.js';
 import { inheritedEnvironment } from './core/job-environment.js';
 import { NO_TRACING, type Tracing } from './core/ports/tracing.js';
+import type { Room } from './core/ports/workspace.js';
 import { DiskCache } from './disk/disk-cache.js';
 import { openSpool } from './disk/disk-spool.js';
 import { openWorkspace } from './disk/disk-workspace.js';
@@ -20,6 +21,7 @@ import { type AgentSecret, agentSecret } from './hub-link/secret.js';
 import { hubConnections, readTlsFiles } from './hub-link/tls.js';
 import type { ControlGroups } from './process/control-groups.js';
 import { childProcessPrograms } from './process/programs.js';
+import type { Sandbox } from './process/sandbox.js';
 import { lockDataDir } from './process/single-instance.js';
 import { findControlGroups, thisPlatform } from './process/this-platform.js';
 import { trySandboxes } from './sandboxes.js';
@@ -73,13 +75,7 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
 
     const cache = await DiskCache.open(join(dataDir, 'cache'), config.limits.fileCache, runtime);
     const workspace = await openWorkspace(join(dataDir, 'work'), cache);
-    const { sandbox, faults, working } = await trySandboxes(config, {
-      environment,
-      configFile: overrides.configFile ?? null,
-      makeRoom: () => workspace.makeRoom(),
-    });
-    if (faults.length > 0) throw new StartRefused(faults.join('\n'));
-    if (working.length > 0) log.info({ instances: working }, 'the sandbox works here');
+    const sandbox = await workingSandbox(environment, () => workspace.makeRoom());
     const spool = await openSpool(join(dataDir, 'spool'), runtime, log);
     releaseLater(() => spool.close());
 
@@ -131,6 +127,18 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
     log.info({ path: groups.path }, 'each instance program has a control group of its own');
     if (leftOver > 0) log.warn({ processes: leftOver }, 'ended what an earlier run of this agent left');
     return groups;
+  };
+
+  /** Refuses the start when the sandbox of some instance does not work. */
+  const workingSandbox = async (
+    environment: Readonly<Record<string, string>>,
+    makeRoom: () => Room,
+  ): Promise<Sandbox | null> => {
+    const configFile = overrides.configFile ?? null;
+    const tried = await trySandboxes(config, { environment, configFile, makeRoom });
+    if (tried.faults.length > 0) throw new StartRefused(tried.faults.join('\n'));
+    if (tried.working.length > 0) log.info({ instances: tried.working }, 'the sandbox works here');
+    return tried.sandbox;
   };
 
   const openTracing = async (releaseLater: (release: () => unknown) => void): Promise<Tracing> => {
