@@ -9,6 +9,7 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { type AgentConfig, credentialFileOf, hubAddresses, instanceSettings } from './config.js';
 import { inheritedEnvironment } from './core/job-environment.js';
 import { NO_TRACING, type Tracing } from './core/ports/tracing.js';
+import type { Room } from './core/ports/workspace.js';
 import { DiskCache } from './disk/disk-cache.js';
 import { openSpool } from './disk/disk-spool.js';
 import { openWorkspace } from './disk/disk-workspace.js';
@@ -18,9 +19,12 @@ import { httpFiles } from './hub-link/http-files.js';
 import { hubLink } from './hub-link/hub-link.js';
 import { type AgentSecret, agentSecret } from './hub-link/secret.js';
 import { hubConnections, readTlsFiles } from './hub-link/tls.js';
+import type { ControlGroups } from './process/control-groups.js';
 import { childProcessPrograms } from './process/programs.js';
+import type { Sandbox } from './process/sandbox.js';
 import { lockDataDir } from './process/single-instance.js';
-import { thisPlatform } from './process/this-platform.js';
+import { findControlGroups, thisPlatform } from './process/this-platform.js';
+import { trySandboxes } from './sandboxes.js';
 
 export interface AgentOverrides {
   readonly log: Logger;
@@ -30,6 +34,10 @@ export interface AgentOverrides {
   /** What instance programs inherit, after the agent's own settings are left out. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly runtime?: Runtime;
+  /** Where the configuration was read from, which no job may see. */
+  readonly configFile?: string | undefined;
+  /** Makes no control groups, as where the system lets it make none. */
+  readonly withoutControlGroups?: boolean;
 }
 
 export function createAgent(config: AgentConfig, overrides: AgentOverrides): Service {
@@ -47,7 +55,17 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
     const id = await nodeId(dataDir, runtime.newId);
 
     const environment = inheritedEnvironment(overrides.environment);
-    const programs = childProcessPrograms({ nodeId: id, environment, platform: thisPlatform, runtime, log });
+    const controlGroups = await openGroups(id, releaseLater);
+    const programs = childProcessPrograms({
+      nodeId: id,
+      environment,
+      platform: thisPlatform,
+      controlGroups,
+      sandbox: () => sandbox,
+      makeRoom: () => workspace.makeRoom(),
+      runtime,
+      log,
+    });
     // A second signal, or a defect, ends this process at once: no program stays behind it.
     process.once('exit', programs.killAll);
     releaseLater(() => process.off('exit', programs.killAll));
@@ -57,6 +75,7 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
 
     const cache = await DiskCache.open(join(dataDir, 'cache'), config.limits.fileCache, runtime);
     const workspace = await openWorkspace(join(dataDir, 'work'), cache);
+    const sandbox = await workingSandbox(environment, () => workspace.makeRoom());
     const spool = await openSpool(join(dataDir, 'spool'), runtime, log);
     releaseLater(() => spool.close());
 
@@ -91,6 +110,35 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
     await engine.start();
     releaseLater(() => engine.stop());
     log.info({ agent: config.id, hub: hub.addresses, instances: instances.length, dataDir }, 'agent started');
+  };
+
+  const openGroups = async (
+    id: string,
+    releaseLater: (release: () => unknown) => void,
+  ): Promise<ControlGroups | null> => {
+    if (overrides.withoutControlGroups) return null;
+    const found = await findControlGroups(id, runtime);
+    if ('unavailable' in found) {
+      log.info(`no control groups: ${found.unavailable}`);
+      return null;
+    }
+    const { groups, leftOver } = found;
+    releaseLater(() => groups.close());
+    log.info({ path: groups.path }, 'each instance program has a control group of its own');
+    if (leftOver > 0) log.warn({ processes: leftOver }, 'ended what an earlier run of this agent left');
+    return groups;
+  };
+
+  /** Refuses the start when the sandbox of some instance does not work. */
+  const workingSandbox = async (
+    environment: Readonly<Record<string, string>>,
+    makeRoom: () => Room,
+  ): Promise<Sandbox | null> => {
+    const configFile = overrides.configFile ?? null;
+    const tried = await trySandboxes(config, { environment, configFile, makeRoom });
+    if (tried.faults.length > 0) throw new StartRefused(tried.faults.join('\n'));
+    if (tried.working.length > 0) log.info({ instances: tried.working }, 'the sandbox works here');
+    return tried.sandbox;
   };
 
   const openTracing = async (releaseLater: (release: () => unknown) => void): Promise<Tracing> => {

@@ -46,6 +46,21 @@ describe("an agent's configuration", () => {
       expect(faults({ hub })).toHaveLength(1);
   });
 
+  test('takes a sandbox by its name, or with what it is to show', () => {
+    const sandboxOf = (sandbox?: unknown) =>
+      instanceSettings(config({ instances: [{ id: 'a', version: '1', ...(sandbox ? { sandbox } : {}) }] }))[0]
+        ?.sandbox;
+    expect([sandboxOf(), sandboxOf('none'), sandboxOf({ kind: 'none', network: true })]).toEqual([
+      null,
+      null,
+      null,
+    ]);
+    const closed = { network: false, gpus: false, readOnly: [] };
+    expect([sandboxOf('bubblewrap'), sandboxOf({ kind: 'bubblewrap' })]).toEqual([closed, closed]);
+    const open = { network: true, gpus: ['/dev/nvidia0'], readOnly: ['/opt/solver'] };
+    expect(sandboxOf({ kind: 'bubblewrap', ...open })).toEqual(open);
+  });
+
   test('works out single instances', () => {
     const settings = instanceSettings(
       config({
@@ -100,6 +115,16 @@ describe("an agent's configuration", () => {
     [{ instances: [{ id: 'a', version: '1', command: [] }] }, 'a program and its arguments'],
     [{ instances: [{ id: 'a', version: '1', env: { 'A-B': 'x' } }] }, 'letters, digits and _'],
     [{ instances: [{ id: 'a', version: '1', comand: ['x'] }] }, 'instances[0].comand: unknown key'],
+    [{ instances: [{ id: 'a', version: '1', sandbox: 'docker' }] }, '"none", "bubblewrap"'],
+    [
+      { instances: [{ id: 'a', version: '1', sandbox: { kind: 'bubblewrap', gpus: ['nvidia0'] } }] },
+      'such as /dev/nvidia0',
+    ],
+    [
+      { instances: [{ id: 'a', version: '1', sandbox: { kind: 'bubblewrap', readOnly: ['solver'] } }] },
+      'an absolute path',
+    ],
+    [{ instances: [{ id: 'a', version: '1', sandbox: { kind: 'bubblewrap', net: true } }] }, 'net'],
     [{ fileRoots: ['models'] }, 'fileRoots[0]: found "models", allowed: an absolute path'],
     [{ uncMounts: { server: '/mnt' } }, String.raw`keys such as \\server\share`],
     [{ keepWorkingDirectories: 'sometimes' }, '"never", "failed", "always"'],

@@ -6,6 +6,7 @@ import { duration, secret, section, size } from '@workbench-hub/shared/config/va
 import { LOG_LEVELS } from '@workbench-hub/shared/runtime/logger';
 import { tracingSection } from '@workbench-hub/shared/tracing/config';
 import { z } from 'zod';
+import type { SandboxSettings } from './core/sandbox.js';
 import { KEEP_POLICIES } from './engine/jobs/batch-job.js';
 import type { InstanceSettings } from './engine/supervisor.js';
 
@@ -39,6 +40,23 @@ const env = z
     }
   });
 
+const SANDBOX_ALLOWED = '"none", "bubblewrap", or a group of keys with "kind"';
+const DEVICE_ALLOWED = 'true, false, or a list of devices such as /dev/nvidia0';
+const device = z.string({ error: DEVICE_ALLOWED }).regex(/^\/dev\/[^/].*$/, { error: DEVICE_ALLOWED });
+const sandboxKind = z.enum(['none', 'bubblewrap'], { error: '"none" or "bubblewrap"' });
+const sandbox = z.union(
+  [
+    sandboxKind,
+    z.strictObject({
+      kind: sandboxKind,
+      network: z.boolean().default(false),
+      gpus: z.union([z.boolean(), z.array(device)], { error: DEVICE_ALLOWED }).default(false),
+      readOnly: z.array(absolutePath).default([]),
+    }),
+  ],
+  { error: SANDBOX_ALLOWED },
+);
+
 const instance = z.strictObject({
   id: instanceIdSchema,
   version: z
@@ -54,6 +72,7 @@ const instance = z.strictObject({
     .min(1, { error: 'a program and its arguments' })
     .default(['workbench-runner', '--interpreter', 'node']),
   env: env.default({}),
+  sandbox: sandbox.default('none'),
   startTimeout: duration().prefault('30s'),
   stopTimeout: duration().prefault('10s'),
   cancelTimeout: duration().prefault('10s'),
@@ -168,11 +187,23 @@ export function instanceSettings({ instances }: AgentConfig): InstanceSettings[]
       autostart: configured.autostart,
       command: configured.command,
       env: configured.env,
+      sandbox: sandboxSettings(configured.sandbox),
       startTimeoutMs: configured.startTimeout,
       stopTimeoutMs: configured.stopTimeout,
       cancelTimeoutMs: configured.cancelTimeout,
     })),
   );
+}
+
+/** Null: jobs are not shut in. */
+function sandboxSettings(configured: ConfiguredInstance['sandbox']): SandboxSettings | null {
+  const settings =
+    typeof configured === 'string'
+      ? { kind: configured, network: false, gpus: false, readOnly: [] }
+      : configured;
+  if (settings.kind === 'none') return null;
+  const { network, gpus, readOnly } = settings;
+  return { network, gpus, readOnly };
 }
 
 function expandedIds({ id, count }: Pick<ConfiguredInstance, 'id' | 'count'>): string[] {

@@ -6,6 +6,7 @@ import { runLogged } from '@workbench-hub/shared/runtime/run-logged';
 import { EXIT, StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { Command } from 'commander';
 import { createAgent } from './agent.js';
+import { checkHost } from './commands/check-host.js';
 import { enroll } from './commands/enroll.js';
 import { type AgentConfig, agentConfigSchema, ENVIRONMENT_PREFIX } from './config.js';
 
@@ -30,6 +31,8 @@ command
   )
   .action(() => withConfig(command.opts<Options>(), enrollNow));
 
+const KEEP_ALIVE_MS = 60_000;
+
 interface Options {
   readonly config?: string;
   readonly checkConfig?: boolean;
@@ -49,14 +52,21 @@ async function withConfig(options: Options, action: (config: AgentConfig) => Pro
 
 async function run(config: AgentConfig, options: Options): Promise<void> {
   if (options.checkConfig) {
-    console.log('The configuration is valid.');
+    // The timers of the runtime keep no process alive.
+    const alive = setInterval(() => undefined, KEEP_ALIVE_MS);
+    const { faults, notes } = await checkHost(config, options.config ?? null, process.env).finally(() =>
+      clearInterval(alive),
+    );
+    for (const fault of faults) console.error(fault);
+    if (faults.length > 0) process.exitCode = EXIT.REFUSED;
+    else console.log(['The configuration is valid.', ...notes].join('\n'));
     return;
   }
   const { level } = config.log;
   const file = config.log.file ?? join(config.dataDir, 'logs', 'agent.log');
   const { version, revision } = buildInfo;
   await runLogged({ name: 'agent', level, file }, (log) =>
-    createAgent(config, { log, version, revision, environment: process.env }),
+    createAgent(config, { log, version, revision, environment: process.env, configFile: options.config }),
   );
 }
 

@@ -22,6 +22,7 @@ const RELEASED: LifeEvent = { type: 'RELEASED', well: true };
 const PAUSE_OVER: LifeEvent = { type: 'PAUSE_OVER' };
 const CRASHED: LifeEvent = { type: 'ENDED', onPurpose: false, upForMs: 0 };
 const ENDED: LifeEvent = { type: 'ENDED', onPurpose: true, upForMs: 0 };
+const SPENT: LifeEvent = { type: 'SPENT', well: true };
 
 /** The phases and steps that a new instance goes through. */
 function follow(...events: LifeEvent[]): string[] {
@@ -142,6 +143,28 @@ describe('an instance', () => {
     expect(follow(START, READY, CLAIMED, ENDED)).toEqual(['LAUNCHED LAUNCH', 'UP', 'UP', 'LAUNCHED LAUNCH']);
   });
 
+  test('in a sandbox has another program for each job', () => {
+    expect(follow(START, READY, CLAIMED, SPENT, RELEASED, READY, CLAIMED)).toEqual([
+      'LAUNCHED LAUNCH',
+      'UP',
+      'UP',
+      'LAUNCHED LAUNCH',
+      'LAUNCHED',
+      'UP',
+      'UP',
+    ]);
+    expect(follow(START, READY, CLAIMED, STOP, SPENT).slice(-2)).toEqual(['DRAINING', 'DOWN']);
+    expect(follow(START, READY, CLAIMED, STOP, RELEASED, SPENT).slice(-2)).toEqual(['ENDING END', 'DOWN']);
+    expect(follow(START, READY, CLAIMED, RESTART, SPENT).at(-1)).toBe('LAUNCHED LAUNCH');
+  });
+
+  test('in a sandbox has no failure counted once a job was worked on to its end', () => {
+    const failures = Array.from({ length: FAILURES_UNTIL_GIVEN_UP - 1 }, () => [CRASHED, PAUSE_OVER]).flat();
+    const tried = [START, ...failures, READY, CLAIMED];
+    expect(follow(...tried, SPENT, CRASHED).at(-1)).toBe('PAUSING PAUSE');
+    expect(follow(...tried, { type: 'SPENT', well: false }, CRASHED).at(-1)).toBe('FAILED PAUSE');
+  });
+
   test('is given up after too many failures in a row, and by no count of others', () => {
     const failures = Array.from({ length: FAILURES_UNTIL_GIVEN_UP }, () => [PAUSE_OVER, CRASHED])
       .flat()
@@ -222,6 +245,7 @@ describe('the table', () => {
     pauseOver: PAUSE_OVER,
     failed: CRASHED,
     ended: ENDED,
+    spent: SPENT,
   };
   const LIVES: InstanceLife[] = PHASES.flatMap((phase) =>
     (['DOWN', 'UP', 'RESTART'] as const).flatMap((afterwards) =>

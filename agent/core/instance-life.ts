@@ -27,7 +27,9 @@ export type Happening =
   | 'pauseOver'
   /** Its process has ended by itself or by a failure, or because the agent ended it. */
   | 'failed'
-  | 'ended';
+  | 'ended'
+  /** Its process was ended with its only job, as in a sandbox. */
+  | 'spent';
 
 /** What must hold besides for a step of the table. */
 const CONDITIONS = {
@@ -100,6 +102,17 @@ export const INSTANCE_LIFE: readonly InstanceStep[] = [
     step: 'LAUNCH',
     fresh: true,
   },
+
+  { on: 'spent', from: ['UP'], to: 'LAUNCHED', step: 'LAUNCH' },
+  { on: 'spent', from: ['DRAINING', 'ENDING'], when: 'to stay down', to: 'DOWN' },
+  {
+    on: 'spent',
+    from: ['DRAINING', 'ENDING'],
+    when: 'to run again',
+    to: 'LAUNCHED',
+    step: 'LAUNCH',
+    fresh: true,
+  },
 ];
 
 /** The table by what happens. */
@@ -118,6 +131,7 @@ export const HAPPENS_BY: Readonly<Record<Happening, string>> = {
   pauseOver: 'agent: the pause after a failure is over; ten minutes to an hour after too many in a row',
   failed: 'program: it ended by itself, broke the protocol, or was killed for a fault of its own',
   ended: 'agent: it killed the program to end a canceled job',
+  spent: 'agent: it ended the sandbox of a batch job, with the program in it, before it collects the outputs',
 };
 
 /** After so many failures in a row an instance is given up. */
@@ -157,7 +171,9 @@ type PhaseEvent =
   /** `well`: the task was worked on to its end, so that the program is known to be in order. */
   | { readonly type: 'RELEASED'; readonly well: boolean }
   | { readonly type: 'PAUSE_OVER' }
-  /** The process and all that it started are gone. `onPurpose`: ended by the agent, not by itself or a failure. */
+  /** The process and all that it started are gone. SPENT: ended by the agent with its only job, which it worked on to the
+   *  end if `well`. `onPurpose`: ended by the agent, not by itself or a failure. */
+  | { readonly type: 'SPENT'; readonly well: boolean }
   | { readonly type: 'ENDED'; readonly onPurpose: boolean; readonly upForMs: number };
 
 export type LifeEvent = PhaseEvent | { readonly type: 'REST' } | { readonly type: 'REST_OVER' };
@@ -207,6 +223,8 @@ function happeningOf(event: PhaseEvent): Happening {
       return 'pauseOver';
     case 'ENDED':
       return event.onPurpose ? 'ended' : 'failed';
+    case 'SPENT':
+      return 'spent';
   }
 }
 
@@ -223,6 +241,7 @@ function note(life: InstanceLife, event: PhaseEvent, known: boolean): InstanceLi
     case 'CLAIMED':
       return known ? { ...life, busy: true } : life;
     case 'RELEASED':
+    case 'SPENT':
       return { ...life, busy: false, failuresInARow: event.well ? 0 : life.failuresInARow };
     case 'ENDED':
       return { ...counted(life, event), busy: false };

@@ -6,6 +6,9 @@
  *   output-storage/   WORKBENCH_OUTPUT_STORAGE
  *   variables.json    WORKBENCH_VARIABLES
  *   .kept             marks one that stays for people to look into
+ *
+ * Those of a program in a sandbox are made before their attempt is known (room.ts). One that is kept gets the name of its
+ * attempt then.
  */
 import { closeSync, constants, open, realpathSync, writeFileSync } from 'node:fs';
 import {
@@ -15,6 +18,7 @@ import {
   mkdir,
   readdir,
   realpath,
+  rename,
   rm,
   rmdir,
   stat,
@@ -24,25 +28,40 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { FileState } from '../core/outputs.js';
-import { FileNotReadable, type WorkingDirectory, type Workspace } from '../core/ports/workspace.js';
+import {
+  FileNotReadable,
+  type Room,
+  type WorkingDirectory,
+  type Workspace,
+} from '../core/ports/workspace.js';
 import { collect } from './collect.js';
 import type { DiskCache } from './disk-cache.js';
 import { filesOf, joinBytes } from './files-of.js';
 import { makeFreshDirectory } from './fresh-directory.js';
+import { FILES, GIVEN, makeRoom, OUTPUT_STORAGE, takeRoom } from './room.js';
 
-const FILES = 'files';
-const OUTPUT_STORAGE = 'output-storage';
 const KEPT_MARK = '.kept';
 
+export interface DiskWorkspace extends Workspace {
+  /** Makes a working directory for a program in a sandbox. Throws the system's error. */
+  makeRoom(): Room;
+}
+
 /** Opens the workspace in `root` and removes what earlier attempts left behind. */
-export async function openWorkspace(root: string, cache: DiskCache): Promise<Workspace> {
+export async function openWorkspace(root: string, cache: DiskCache): Promise<DiskWorkspace> {
   await mkdir(root, { recursive: true });
   for (const name of await readdir(root)) {
     const directory = join(root, name);
     if (!(await exists(join(directory, KEPT_MARK)))) await removeTree(directory);
   }
   return {
-    create: async (ref: AttemptRef) => {
+    makeRoom: () => makeRoom(root),
+    create: async (ref: AttemptRef, room: Room | null = null) => {
+      // A room that is gone went with its program, and the attempt will hear of that.
+      if (room !== null && takeRoom(room)) {
+        const given = join(room.path, GIVEN);
+        return workingDirectory(room.path, cache, { given, keepAs: () => freshPath(root, ref) });
+      }
       const name = await makeFreshDirectory(root, ref);
       const directory = join(realpathSync.native(root), name);
       try {
@@ -61,10 +80,23 @@ export async function openWorkspace(root: string, cache: DiskCache): Promise<Wor
   };
 }
 
-function workingDirectory(directory: string, cache: DiskCache): WorkingDirectory {
+/** Gives a path for a directory of an attempt that lies elsewhere and is to have its name: an empty folder, in whose place
+ *  it may be put. */
+async function freshPath(root: string, ref: AttemptRef): Promise<string> {
+  return join(root, await makeFreshDirectory(root, ref));
+}
+
+/** What is different in a room: where scripts and variables lie, and what it is called when it is kept. */
+interface Differences {
+  readonly given: string;
+  readonly keepAs: () => Promise<string>;
+}
+
+function workingDirectory(directory: string, cache: DiskCache, room?: Differences): WorkingDirectory {
+  const given = room?.given ?? directory;
   const files = join(directory, FILES);
   const outputStorage = join(directory, OUTPUT_STORAGE);
-  const variables = join(directory, 'variables.json');
+  const variables = join(given, 'variables.json');
   /** What the job found beside its working directory. */
   const beside: string[] = [];
   const staged = new Map<string, FileState>();
@@ -101,7 +133,7 @@ function workingDirectory(directory: string, cache: DiskCache): WorkingDirectory
     variables,
     placeFile: (path, digest) => placeInFiles(path, cache.pathOf(digest)),
     placeScript: (index, digest) => {
-      const target = join(directory, `script-${index + 1}`);
+      const target = join(given, `script-${index + 1}`);
       beside.push(target);
       return copy(target, cache.pathOf(digest));
     },
@@ -121,8 +153,12 @@ function workingDirectory(directory: string, cache: DiskCache): WorkingDirectory
         staged.set(path.toString('latin1'), state);
     },
     collect: (into, options, signal) => collect({ files, outputStorage }, staged, into, options, signal),
-    keep: () => writeFile(join(directory, KEPT_MARK), ''),
+    keep: async () => {
+      await writeFile(join(directory, KEPT_MARK), '');
+      if (room) await rename(directory, await room.keepAs());
+    },
     discard: async () => {
+      if (room) return removeTree(directory);
       const removals = [
         ...[files, outputStorage].map((folder) => rmdir(folder)),
         ...beside.map((file) => unlink(file)),

@@ -21,6 +21,7 @@ beforeEach(async () => {
     autostart: true,
     command: ['program'],
     env: {},
+    sandbox: null,
     startTimeoutMs: 30_000,
     stopTimeoutMs: 10_000,
     cancelTimeoutMs: 10_000,

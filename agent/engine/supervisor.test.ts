@@ -24,6 +24,7 @@ beforeEach(() => {
       autostart: true,
       command: ['program'],
       env: {},
+      sandbox: null,
       startTimeoutMs: 30_000,
       stopTimeoutMs: 10_000,
       cancelTimeoutMs: 10_000,
@@ -109,6 +110,23 @@ describe('a start', () => {
     await start();
     expect(supervisor.state().status).toBe('UP');
     expect(runtime.pendingTimers).toBe(0);
+  });
+});
+
+describe('an instance that has recovered', () => {
+  test('is tried again after a short pause when it fails anew', async () => {
+    supervisor.command('start');
+    for (const longestPauseMs of [500, 1000, 2000, 4000]) {
+      crash();
+      await runtime.advance(longestPauseMs);
+    }
+    programs.last.becomesReady();
+    await runtime.advance(0);
+    supervisor.claim({ taskId: 'task' })?.release(true);
+    const started = programs.started.length;
+    crash();
+    await runtime.advance(500);
+    expect(programs.started).toHaveLength(started + 1);
   });
 });
 
@@ -226,6 +244,56 @@ describe('a stop', () => {
   });
 });
 
+describe('an instance with a sandbox', () => {
+  async function startShutIn() {
+    supervisor.command('start');
+    programs.last.room = { path: '/data/room', writable: [], abandon: () => Promise.resolve() };
+    programs.last.becomesReady();
+    await runtime.advance(0);
+  }
+
+  test('has another program after each job, without its claim being lost', async () => {
+    await startShutIn();
+    const [first] = programs.started;
+    const claim = supervisor.claim({ taskId: 'task' });
+    await claim?.endJob('task', true);
+    expect(first?.calls).toEqual(['initialize', 'kill']);
+    expect(claim?.lost.aborted).toBe(false);
+    expect(programs.started).toHaveLength(2);
+    expect(supervisor.state().status).toBe('STARTING');
+    programs.last.becomesReady();
+    await runtime.advance(0);
+    claim?.release(true);
+    expect(statuses).toEqual(['STARTING', 'UP', 'STARTING', 'UP']);
+    expect(supervisor.claim({ taskId: 'next' })).toBeDefined();
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  test('tells of the first start only, and of every failure', async () => {
+    await startShutIn();
+    await supervisor.claim({ taskId: 'task' })?.endJob('task', true);
+    programs.last.becomesReady();
+    await runtime.advance(0);
+    expect(console().match(/up: fake 1/g)).toHaveLength(1);
+    crash();
+    await runtime.advance(1000);
+    programs.last.becomesReady();
+    await runtime.advance(0);
+    expect(console()).toContain('exited with code 1');
+    expect(console().match(/up: fake 1/g)).toHaveLength(2);
+  });
+
+  test('that is to stop ends with its job', async () => {
+    await startShutIn();
+    const claim = supervisor.claim({ taskId: 'task' });
+    supervisor.command('stop');
+    expect(supervisor.state().status).toBe('STOPPING');
+    await claim?.endJob('task', true);
+    expect(supervisor.state().status).toBe('DOWN');
+    expect(programs.started).toHaveLength(1);
+  });
+});
+
 describe('a claim', () => {
   test('is for one at a time', async () => {
     await start();
@@ -234,6 +302,13 @@ describe('a claim', () => {
     expect(supervisor.claim({ taskId: 'other' })).toBeUndefined();
     claim?.release(true);
     expect(supervisor.claim({ taskId: 'other' })).toBeDefined();
+  });
+
+  test('without a sandbox leaves the program in its place when a job has ended', async () => {
+    await start();
+    await supervisor.claim({ taskId: 'task' })?.endJob('task', true);
+    expect(programs.last.calls).toEqual(['initialize', 'endStrays task']);
+    expect(programs.started).toHaveLength(1);
   });
 
   test('hears what its scripts print, and nothing of others', async () => {
@@ -294,7 +369,10 @@ describe('a claim', () => {
     const claim = supervisor.claim({ taskId: 'task' });
     claim?.cancel('task');
     claim?.release(false);
+    expect(supervisor.claim({ taskId: 'next' })).toBeDefined();
     await runtime.advance(60_000);
     expect(programs.last.calls).not.toContain('kill');
+    // One that was killed would have been followed by another.
+    expect(programs.started).toHaveLength(1);
   });
 });

@@ -16,6 +16,7 @@ import {
 import type { InstanceState } from '../core/ports/hub.js';
 import { type Program, type ProgramEnd, ProgramLost, type Programs } from '../core/ports/programs.js';
 import { describeEnd, seconds } from '../core/program-end.js';
+import type { SandboxSettings } from '../core/sandbox.js';
 import { inWords, type TaskNames } from '../core/task-names.js';
 import { InstanceLog } from './instance-log.js';
 
@@ -23,6 +24,8 @@ export interface InstanceSettings extends InstanceProfile {
   readonly autostart: boolean;
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** Null: jobs are not shut in. */
+  readonly sandbox: SandboxSettings | null;
   /** How long a program may take to answer `initialize`. */
   readonly startTimeoutMs: number;
   /** How long a program may take to end by itself. */
@@ -48,6 +51,9 @@ export interface Claim {
   listen(onOutput: (text: string) => Promise<void> | undefined): void;
   /** Asks the program to end the job, and kills it when it does not before the deadline and {@link release}. */
   cancel(taskId: string): void;
+  /** Ends what the job may have left running; `well`: the program has run it to its end. A program in a sandbox ends with it
+   *  as a whole, and the instance starts another. Resolves when nothing is left; never rejects. */
+  endJob(taskId: string, well: boolean): Promise<void>;
   /** Gives the instance back. `well`: it did its work to the end. */
   release(well: boolean): void;
 }
@@ -70,6 +76,8 @@ interface Run {
   fault: string | null;
   /** The agent ended it, for no fault that counts. */
   onPurpose: boolean;
+  /** The agent ended it because its sandbox has had its job. */
+  spent: { readonly well: boolean } | null;
 }
 
 export class Supervisor {
@@ -85,6 +93,8 @@ export class Supervisor {
   #task: TaskNames | null = null;
   #listener: { taskId: string; onOutput: (text: string) => Promise<void> | undefined } | null = null;
   #whenDown: (() => void)[] = [];
+  /** The program that starts follows one that was ended with its job: nobody need be told. */
+  #isRoutine = false;
 
   constructor(settings: InstanceSettings, needs: SupervisorNeeds) {
     this.settings = settings;
@@ -133,6 +143,12 @@ export class Supervisor {
           run.onPurpose = true;
           run.program.kill();
         });
+      },
+      endJob: async (endedTaskId, well) => {
+        if (run.program.room === null) return run.program.endStrays(endedTaskId);
+        run.spent ??= { well };
+        run.program.kill();
+        await run.program.ended;
       },
       release: (well) => {
         deadline?.cancel();
@@ -186,7 +202,12 @@ export class Supervisor {
     const { settings, output } = this;
     this.#listener = null;
     const program = this.#needs.programs.start(
-      { instance: settings, command: settings.command, env: settings.env },
+      {
+        instance: settings,
+        command: settings.command,
+        env: settings.env,
+        sandbox: settings.sandbox,
+      },
       {
         onOutput: (taskId, stream, text) => {
           output.print(stream, text);
@@ -203,10 +224,14 @@ export class Supervisor {
       upSinceMs: null,
       fault: null,
       onPurpose: false,
+      spent: null,
     };
     this.#run = run;
     if (program.pid !== undefined) {
-      this.#note('info', `started process ${program.pid}: ${settings.command.join(' ')}`);
+      this.#note(
+        this.#isRoutine ? 'debug' : 'info',
+        `started process ${program.pid}: ${settings.command.join(' ')}`,
+      );
     }
     this.#initialize(run);
     void program.ended.then((end) => {
@@ -226,7 +251,8 @@ export class Supervisor {
         deadline.cancel();
         if (this.#run !== run || this.#life.phase !== 'LAUNCHED') return;
         run.upSinceMs = this.#nowMs();
-        this.#note('info', `up: ${name} ${version}`);
+        this.#note(this.#isRoutine ? 'debug' : 'info', `up: ${name} ${version}`);
+        this.#isRoutine = false;
         this.#handle({ type: 'READY' });
       },
       (error: Error) => {
@@ -241,6 +267,10 @@ export class Supervisor {
   #onEnded(run: Run, end: ProgramEnd): void {
     for (const timer of run.timers) timer.cancel();
     const { phase } = this.#life;
+    if (run.spent !== null) {
+      this.#onSpent(run.spent);
+      return;
+    }
     const wanted = phase === 'ENDING' || run.onPurpose;
     const reason = `the instance program ${run.fault === null ? describeEnd(end) : `was killed: ${run.fault}`}`;
     // The other ends say by themselves that it never came so far, or what it did wrong.
@@ -250,11 +280,24 @@ export class Supervisor {
     const lastWords = words === '' ? '' : `; its last lines on standard error: ${words}`;
     this.#note(wanted ? 'info' : 'error', `${reason}${unready}${wanted ? '' : lastWords}`);
     run.lost.abort(new ProgramLost(`${reason}${lastWords}`));
+    this.#forgetRun();
+    const upForMs = run.upSinceMs === null ? 0 : this.#nowMs() - run.upSinceMs;
+    this.#handle({ type: 'ENDED', onPurpose: run.onPurpose, upForMs });
+  }
+
+  /** For its attempt the program is not lost: the attempt goes on with what the job has left. */
+  #onSpent({ well }: { readonly well: boolean }): void {
+    this.#note('debug', 'the program was ended with its job, as its sandbox serves one only');
+    this.#forgetRun();
+    this.#isRoutine = true;
+    this.#handle({ type: 'SPENT', well });
+  }
+
+  #forgetRun(): void {
     this.#run = null;
     this.#listener = null;
     this.#task = null;
-    const upForMs = run.upSinceMs === null ? 0 : this.#nowMs() - run.upSinceMs;
-    this.#handle({ type: 'ENDED', onPurpose: run.onPurpose, upForMs });
+    this.#isRoutine = false;
   }
 
   #pauseBeforeNextTry(): void {
@@ -291,8 +334,8 @@ export class Supervisor {
 
   /** The same line for who asks for the instance's log and for who reads the agent's, where it names the task that it
    *  meets. */
-  #note(level: 'info' | 'warn' | 'error', line: string): void {
-    this.output.note(line);
+  #note(level: 'debug' | 'info' | 'warn' | 'error', line: string): void {
+    if (level !== 'debug') this.output.note(line);
     this.#log[level](this.#task ?? {}, line);
   }
 

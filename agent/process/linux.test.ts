@@ -44,6 +44,30 @@ describe.skipIf(platform() !== 'linux')('processes of a task', () => {
     expect((await linux.findByCookie(cookie, { taskId, afterPid: highest })).pids).toEqual([child.pid]);
   });
 
+  it.each([
+    ['in a name that ends like the right one', `NO_${COOKIE_VARIABLE}`],
+    ['in the value of another', 'OTHER'],
+  ])('are not those that have the cookie %s', async (_, name) => {
+    const mark = `${COOKIE_VARIABLE}=${cookie}-decoy`;
+    const value = name === 'OTHER' ? mark : `${cookie}-decoy`;
+    const decoy = spawn('sleep', ['1000'], {
+      env: { PATH: process.env['PATH'], [name]: value },
+      stdio: 'ignore',
+    });
+    const ours = spawn('sleep', ['1000'], {
+      env: { PATH: process.env['PATH'], [name]: value, [COOKIE_VARIABLE]: `${cookie}-decoy` },
+      stdio: 'ignore',
+    });
+    try {
+      await Promise.all([once(decoy, 'spawn'), once(ours, 'spawn')]);
+      expect((await linux.findByCookie(`${cookie}-decoy`)).pids).toEqual([ours.pid]);
+    } finally {
+      decoy.kill('SIGKILL');
+      ours.kill('SIGKILL');
+      await Promise.all([once(decoy, 'exit'), once(ours, 'exit')]);
+    }
+  });
+
   it('are never overlooked while they become other programs', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'linux-test-'));
     const script = join(folder, 'again');

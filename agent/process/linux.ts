@@ -37,16 +37,23 @@ export const linux: Platform = {
   },
 
   identify(pid) {
-    try {
-      const fields = statOf(pid); // state is the first of them, the start time the 20th
-      if (fields[0] === 'Z') return undefined;
-      const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-      return `${pid}@${bootId}/${fields[19]}`;
-    } catch {
-      return undefined; // it ended meanwhile, or never was
-    }
+    const startTime = startTimeOf(pid);
+    if (startTime === undefined) return undefined;
+    const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return `${pid}@${bootId}/${startTime}`;
   },
 };
+
+/** When a process was started, in ticks since the boot: tells it from a later one with the same id. Undefined when there is
+ *  none, or only a zombie. */
+export function startTimeOf(pid: number): string | undefined {
+  try {
+    const fields = statOf(pid); // state is the first of them, the start time the 20th
+    return fields[0] === 'Z' ? undefined : fields[19];
+  } catch {
+    return undefined; // it ended meanwhile, or never was
+  }
+}
 
 /** False for the id of a thread. */
 function isProcess(pid: number): boolean {

@@ -1,5 +1,6 @@
 /** One instance program as a child process: started in a group of its own, spoken to over its standard input and output,
  *  and followed until nothing of it is left. */
+import { constants } from 'node:os';
 import { basename, delimiter, dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
@@ -23,15 +24,38 @@ import {
   ProgramLost,
   type ProgramSettings,
 } from '../core/ports/programs.js';
+import type { Room } from '../core/ports/workspace.js';
 import { describeEnd } from '../core/program-end.js';
+import type { SandboxSettings } from '../core/sandbox.js';
 import { liesOnPath } from './find-program.js';
+import { NameSpace } from './name-space.js';
 import { COOKIE_VARIABLE, type Platform, type TaskProcesses } from './platform.js';
+import type { Sandbox } from './sandbox.js';
+
+/** A sandbox for one program, and the only directory that it may write into. */
+export interface SandboxOfProgram {
+  readonly sandbox: Sandbox;
+  readonly room: Room;
+  readonly settings: SandboxSettings;
+}
+
+/** A control group that never fails: the adapter of programs tells of faults, and goes on without it. */
+export interface GroupOfProgram {
+  takeIn(pid: number): void;
+  jobBegins(): void;
+  endJob(): Promise<void>;
+  end(): Promise<void>;
+}
 
 export interface ProcessNeeds {
   readonly environment: Readonly<Record<string, string>>;
   readonly cookie: string;
   readonly platform: Platform;
   readonly runtime: Runtime;
+  /** Keeps together all that the program starts; null where no control group can be made. */
+  readonly group: GroupOfProgram | null;
+  /** Null: the program runs as the agent does. */
+  readonly shutIn: SandboxOfProgram | null;
   /** Never rejects. Ends every process that carries the cookie; for a task only those that were started for it. */
   readonly sweep: (task?: TaskProcesses) => Promise<void>;
 }
@@ -50,11 +74,11 @@ export function startProgram(
   listener: ProgramListener,
   needs: ProcessNeeds,
 ): Program {
-  const { platform, runtime } = needs;
-  const [file = '', ...parameters] = settings.command;
+  const { platform, runtime, group } = needs;
+  const [file = '', ...parameters] = commandOf(settings, needs);
   const environment = environmentOf(settings, needs);
   const child = execa(file, parameters, {
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: needs.shutIn ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
     buffer: false,
     reject: false,
     stripFinalNewline: false,
@@ -66,6 +90,8 @@ export function startProgram(
     preferLocal: true,
     localDir: LOCAL_DIRECTORY,
   });
+  if (child.pid !== undefined) group?.takeIn(child.pid);
+  const nameSpace = needs.shutIn ? new NameSpace(child.stdio[3] as Readable, platform) : null;
 
   let exited = false;
   let violation: string | undefined;
@@ -82,7 +108,10 @@ export function startProgram(
   );
 
   const signal = (name: 'SIGTERM' | 'SIGKILL') => {
-    if (!exited && child.pid !== undefined) platform.signalGroup(child.pid, name);
+    if (exited || child.pid === undefined) return;
+    if (name === 'SIGTERM' && nameSpace) return nameSpace.terminate();
+    nameSpace?.kill();
+    platform.signalGroup(child.pid, name);
   };
   const violate = (fault: string) => {
     violation ??= fault;
@@ -112,6 +141,7 @@ export function startProgram(
 
   const follow = async (): Promise<ProgramEnd> => {
     if (child.pid === undefined) {
+      await group?.end();
       const { code, originalMessage } = await child;
       // A folder of PATH that may not be read makes a program that is nowhere look like one that may not be run.
       const isMissing =
@@ -129,10 +159,17 @@ export function startProgram(
     exited = true;
     // The leader is gone, but its group keeps its number as long as it has a member.
     platform.signalGroup(pid, 'SIGKILL');
+    if (nameSpace && !(await nameSpace.end(runtime))) {
+      listener.onStderr('processes in the sandbox did not end within 10 s of SIGKILL\n');
+    }
+    await group?.end();
     await needs.sweep();
     await drained([child.stdout, child.stderr], runtime);
     if (violation !== undefined) return { kind: 'VIOLATION', fault: violation };
-    return { kind: 'EXITED', exitCode, signal: exitSignal };
+    return {
+      kind: 'EXITED',
+      ...(nameSpace ? endInside(exitCode, exitSignal) : { exitCode, signal: exitSignal }),
+    };
   };
 
   const ended = follow().then((end) => {
@@ -153,18 +190,24 @@ export function startProgram(
 
   return {
     pid: child.pid,
+    room: needs.shutIn?.room ?? null,
     ended,
-    initialize: () =>
-      job(
+    initialize: async () => {
+      const answer = await job(
         host.initialize({
           protocolVersion: INSTANCE_PROTOCOL_VERSION,
           instance: { id, version, revision, labels: [...labels] },
         }),
-      ),
+      );
+      // A wrapper may have started the program itself before it was taken in.
+      if (child.pid !== undefined && !exited) group?.takeIn(child.pid);
+      return answer;
+    },
     simulateWork: ({ taskId, requestId }, durationMs) =>
       job(host.simulateWork({ taskId, requestId, durationMs })),
     executeBatchJob: async (run) => {
       jobBegan = { atMs: runtime.clock.monotonicMs(), newestPid: platform.newestPid() };
+      group?.jobBegins();
       const { status, message } = await job(
         host.executeBatchJob({
           ...run,
@@ -175,9 +218,10 @@ export function startProgram(
       );
       return { status, message: message ?? null };
     },
-    endStrays: (taskId) => {
+    endStrays: async (taskId) => {
+      if (jobBegan) await group?.endJob();
       const isRecent = jobBegan && runtime.clock.monotonicMs() - jobBegan.atMs < IDS_LAST_MS;
-      return needs.sweep({ taskId, afterPid: isRecent ? jobBegan?.newestPid : undefined });
+      await needs.sweep({ taskId, afterPid: isRecent ? jobBegan?.newestPid : undefined });
     },
     cancel: (taskId) => job(host.cancel(taskId)),
     shutdown: () => {
@@ -190,9 +234,20 @@ export function startProgram(
   };
 }
 
+function commandOf({ command }: ProgramSettings, { shutIn }: ProcessNeeds): readonly string[] {
+  return shutIn ? shutIn.sandbox.wrap(command, shutIn.room, shutIn.settings) : command;
+}
+
+/** How the program ended, by how bubblewrap did, which adds 128 to the number of a signal. */
+function endInside(exitCode: number | null, signal: string | null) {
+  const name = Object.entries(constants.signals).find(([, number]) => exitCode === 128 + number)?.[0];
+  return name === undefined ? { exitCode, signal } : { exitCode: null, signal: name };
+}
+
 /** The agent's own Node comes last on the PATH: enough for a program that is a script of Node. */
 function environmentOf(settings: ProgramSettings, needs: ProcessNeeds): Record<string, string> {
-  const environment: Record<string, string> = { ...needs.environment, ...settings.env };
+  const inherited = needs.shutIn?.sandbox.environment(needs.environment) ?? needs.environment;
+  const environment: Record<string, string> = { ...inherited, ...settings.env };
   const path = environment['PATH'];
   environment['PATH'] = [...(path ? [path] : []), dirname(process.execPath)].join(delimiter);
   environment[COOKIE_VARIABLE] = needs.cookie;

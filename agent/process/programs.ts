@@ -2,9 +2,13 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import type { Program, Programs } from '../core/ports/programs.js';
+import { type Program, ProgramLost, type ProgramSettings, type Programs } from '../core/ports/programs.js';
+import type { Room } from '../core/ports/workspace.js';
+import { describeEnd } from '../core/program-end.js';
+import type { ControlGroups } from './control-groups.js';
 import type { Platform, TaskProcesses } from './platform.js';
-import { startProgram } from './program-process.js';
+import { type GroupOfProgram, type SandboxOfProgram, startProgram } from './program-process.js';
+import type { Sandbox } from './sandbox.js';
 
 export interface ProgramsNeeds {
   /** Of this agent: programs of another one on the same host are left alone. */
@@ -12,6 +16,12 @@ export interface ProgramsNeeds {
   /** What programs inherit. */
   readonly environment: Readonly<Record<string, string>>;
   readonly platform: Platform;
+  /** Null where this agent may make none. */
+  readonly controlGroups: ControlGroups | null;
+  /** Of instances that are to have one; null when none is. */
+  readonly sandbox: () => Sandbox | null;
+  /** Makes the working directory of a program in a sandbox; throws the system's error. */
+  readonly makeRoom: () => Room;
   readonly runtime: Runtime;
   readonly log: Logger;
 }
@@ -26,7 +36,7 @@ export interface ChildProcessPrograms extends Programs {
 }
 
 export function childProcessPrograms(needs: ProgramsNeeds): ChildProcessPrograms {
-  const { nodeId, environment, platform, runtime, log } = needs;
+  const { nodeId, environment, platform, controlGroups, runtime, log } = needs;
   const running = new Set<Program>();
 
   const sweep = async (cookie: string, task?: TaskProcesses): Promise<number> => {
@@ -48,11 +58,19 @@ export function childProcessPrograms(needs: ProgramsNeeds): ChildProcessPrograms
   return {
     start: (settings, listener) => {
       const cookie = `${nodeId}/${settings.instance.id}`;
+      let shutIn: SandboxOfProgram | null;
+      try {
+        shutIn = shutInBy(needs, settings);
+      } catch (error) {
+        return notStarted(settings, error);
+      }
       const program = startProgram(settings, listener, {
         environment,
         cookie,
         platform,
         runtime,
+        shutIn,
+        group: controlGroups && groupOfProgram(controlGroups, settings.instance.id, log),
         sweep: async (task) => {
           const instance = settings.instance.id;
           const taskId = task?.taskId;
@@ -67,14 +85,76 @@ export function childProcessPrograms(needs: ProgramsNeeds): ChildProcessPrograms
         },
       });
       running.add(program);
-      void program.ended.then(() => running.delete(program));
+      void program.ended.then(() => {
+        running.delete(program);
+        void shutIn?.room.abandon();
+      });
       return program;
     },
     sweep: () => sweep(`${nodeId}/`),
     killAll: () => {
       for (const program of running) program.kill();
+      controlGroups?.killAll();
     },
   };
+}
+
+function shutInBy({ sandbox, makeRoom }: ProgramsNeeds, { sandbox: settings }: ProgramSettings) {
+  if (settings === null) return null;
+  const found = sandbox();
+  // The start of the agent was refused without it.
+  if (found === null) throw new Error('there is no sandbox');
+  return { sandbox: found, settings, room: makeRoom() };
+}
+
+/** A program for which no working directory could be made: never one without its sandbox. */
+function notStarted({ command: [file = ''] }: ProgramSettings, error: unknown): Program {
+  const reason = `its working directory could not be made: ${error instanceof Error ? error.message : String(error)}`;
+  const end = { kind: 'NOT_STARTED', program: file, reason } as const;
+  const lost = () => Promise.reject(new ProgramLost(`the instance program ${describeEnd(end)}`));
+  const nothing = () => undefined;
+  return {
+    pid: undefined,
+    room: null,
+    ended: Promise.resolve(end),
+    initialize: lost,
+    simulateWork: lost,
+    executeBatchJob: lost,
+    endStrays: () => Promise.resolve(),
+    cancel: lost,
+    shutdown: nothing,
+    terminate: nothing,
+    kill: nothing,
+  };
+}
+
+/** A group whose faults are told and are of no further consequence: what is not ended by it is looked for by its cookie.
+ *  Null when the group could not be made. */
+function groupOfProgram(groups: ControlGroups, instance: string, log: Logger): GroupOfProgram | null {
+  const fault = (error: unknown) =>
+    log.error({ err: error, instance }, 'the control group of an instance program failed');
+  try {
+    const group = groups.create(instance);
+    const tried = (action: () => void) => {
+      try {
+        action();
+      } catch (error) {
+        fault(error);
+      }
+    };
+    return {
+      takeIn: (pid) => tried(() => group.takeIn(pid)),
+      jobBegins: () => tried(() => group.jobBegins()),
+      endJob: async () => {
+        const strays = await group.endJob().catch(fault);
+        if (strays) log.info({ instance, strays }, 'ended what a task left running');
+      },
+      end: () => group.end().catch(fault),
+    };
+  } catch (error) {
+    fault(error);
+    return null;
+  }
 }
 
 function kill(pid: number): void {

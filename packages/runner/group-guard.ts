@@ -10,6 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface GroupGuard {
+  /** Starts the guard before the first job: it lives on, and an agent may end what was started during a job. */
+  open(): void;
   /** From now on the group of this leader ends with the runner; `undefined`: none does. */
   watch(leaderPid: number | undefined): void;
   close(): void;
@@ -33,7 +35,8 @@ done
 
 /** A guard; on Windows one that does nothing, for there a process tree is not followed beyond its root's end. */
 export function groupGuard(): GroupGuard {
-  if (process.platform === 'win32') return { watch: () => undefined, close: () => undefined };
+  if (process.platform === 'win32')
+    return { open: () => undefined, watch: () => undefined, close: () => undefined };
   let guard: Guard | undefined;
 
   const lose = (lost: Guard, error?: unknown) => {
@@ -63,17 +66,25 @@ export function groupGuard(): GroupGuard {
     return started;
   };
 
+  const attempt = (action: () => void) => {
+    try {
+      action();
+    } catch (error) {
+      if (guard) lose(guard, error);
+      else console.error(`a script has no guard that ends it if this process is killed: ${messageOf(error)}`);
+    }
+  };
+
   return {
-    watch(leaderPid) {
-      try {
+    open: () =>
+      attempt(() => {
+        guard ??= start();
+      }),
+    watch: (leaderPid) =>
+      attempt(() => {
         if (leaderPid !== undefined) guard ??= start();
         if (guard) writeLine(guard.file, leaderPid);
-      } catch (error) {
-        if (guard) lose(guard, error);
-        else
-          console.error(`a script has no guard that ends it if this process is killed: ${messageOf(error)}`);
-      }
-    },
+      }),
     close: end,
   };
 }

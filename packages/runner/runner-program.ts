@@ -35,6 +35,7 @@ export function runnerProgram(version: string, interpreter: Interpreter): Instan
     name: 'workbench-runner',
     version,
     async initialize() {
+      host.guard.open();
       const missing = missingProgram(interpreter, process.env, process.cwd());
       // No reason not to start: scripts may name their own interpreters.
       if (missing !== undefined) console.error(`workbench-runner: ${interpreterMissing(missing)}`);

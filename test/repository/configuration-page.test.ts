@@ -13,6 +13,10 @@ function keysOf(schema: z.core.$ZodType, path = ''): string[] {
   if (schema instanceof z.ZodArray && schema.element instanceof z.ZodObject) {
     return [path, ...keysOf(schema.element)];
   }
+  if (schema instanceof z.ZodUnion) {
+    const groups = schema.options.filter((option) => option instanceof z.ZodObject);
+    return [path, ...groups.flatMap((group) => keysOf(group, path))];
+  }
   if (!(schema instanceof z.ZodObject)) return [path];
   return Object.entries(schema.shape).flatMap(([key, member]) =>
     keysOf(member as z.core.$ZodType, path === '' ? key : `${path}.${key}`),

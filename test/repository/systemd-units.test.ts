@@ -21,3 +21,18 @@ it('the unit of the agent leaves it the time that a stop takes with the defaults
   const stopTimeout = instances[0]?.stopTimeout ?? 0;
   expect(Number(setting('agent', 'TimeoutStopSec')) * 1000).toBeGreaterThan(drainTimeout + 2 * stopTimeout);
 });
+
+it('the unit of the agent lets it make control groups', () => {
+  expect(setting('agent', 'Delegate')).toBe('yes');
+  expect(setting('agent', 'ProtectControlGroups')).toBeUndefined();
+});
+
+it.each([
+  'RestrictNamespaces',
+  'ProtectKernelTunables',
+  'ProtectKernelLogs',
+  'ProcSubset',
+  'SystemCallFilter',
+])('the unit of the agent leaves out %s, which a sandbox does not bear', (key) => {
+  expect(setting('agent', key)).toBeUndefined();
+});

@@ -34,6 +34,7 @@ interface Job {
 
 class SimulatedProgram implements Program {
   readonly pid: number;
+  readonly room = null;
   readonly ended: Promise<ProgramEnd>;
   readonly #settings: ProgramSettings;
   readonly #listener: ProgramListener;

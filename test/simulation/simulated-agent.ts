@@ -117,6 +117,7 @@ export class SimulatedAgent {
           autostart: true,
           command: ['simulated'],
           env: {},
+          sandbox: null,
           startTimeoutMs: 5000,
           stopTimeoutMs: 3000,
           cancelTimeoutMs: 5000,

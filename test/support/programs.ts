@@ -119,6 +119,7 @@ export function startProgram(
 
 export interface HubProgram extends Program {
   readonly baseUrl: string;
+  readonly tokenFile: string;
 }
 
 /** Starts a hub in `folder`; `config` is added to a port of its own. Resolves when it listens. */
@@ -135,16 +136,20 @@ export async function startHub(
   const program = startProgram('hub/bin/workbench-hub.js', ['--config', file], folder, {}, by);
   const { address } = await program.logged((line) => typeof line['address'] === 'string');
   keepSecretsOfDataDir(dataDir);
-  return Object.assign(program, { baseUrl: String(address) });
+  return Object.assign(program, { baseUrl: String(address), tokenFile: join(dataDir, 'agent-token') });
 }
 
-/** Starts an agent in `folder` for this hub, on another `node` if one is given. */
+/** Starts an agent in `folder` for this hub; `by` is a command that runs it in its own way, `node` its Node.js. */
 export function startAgent(
   folder: string,
   hub: HubProgram,
   id: string,
   config: Record<string, unknown>,
-  { node, env }: { readonly node?: string; readonly env?: NodeJS.ProcessEnv } = {},
+  {
+    node,
+    env,
+    by,
+  }: { readonly node?: string; readonly env?: NodeJS.ProcessEnv; readonly by?: readonly string[] } = {},
 ): Program {
   const file = join(folder, `${id}.yaml`);
   const dataDir = join(folder, id);
@@ -154,10 +159,10 @@ export function startAgent(
     JSON.stringify({
       id,
       hub: hub.baseUrl.replace('http', 'ws'),
-      tokenFile: join(folder, 'hub', 'agent-token'),
+      tokenFile: hub.tokenFile,
       dataDir,
       ...config,
     }),
   );
-  return startProgram('agent/bin/workbench-agent.js', ['--config', file], folder, env, [], node);
+  return startProgram('agent/bin/workbench-agent.js', ['--config', file], folder, env, by, node);
 }

@@ -1,6 +1,8 @@
 /** Instance programs: processes that are started, spoken to, and ended together with all that they started. */
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
+import type { SandboxSettings } from '../sandbox.js';
 import type { TaskNames } from '../task-names.js';
+import type { Room } from './workspace.js';
 
 export interface ProgramSettings {
   readonly instance: InstanceProfile;
@@ -8,6 +10,8 @@ export interface ProgramSettings {
   readonly command: readonly string[];
   /** Added to the environment that the program inherits. */
   readonly env: Readonly<Record<string, string>>;
+  /** Null: the program runs as the agent does. */
+  readonly sandbox: SandboxSettings | null;
 }
 
 export interface ProgramListener {
@@ -39,6 +43,9 @@ export interface BatchRun extends TaskNames {
 export interface Program {
   /** Undefined when it could not be started. */
   readonly pid: number | undefined;
+  /** The working directory of its only job, when it runs in a sandbox. It is to be ended after that job. Null: it runs jobs
+   *  in any directory, one after the other. */
+  readonly room: Room | null;
   /** Resolves when the process and everything that it started are gone and all that it printed was handed on. */
   readonly ended: Promise<ProgramEnd>;
   /** Calls. All but `initialize` and `shutdown` reject with JobFailed, JobCanceled or ProgramLost. */

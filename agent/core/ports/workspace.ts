@@ -53,8 +53,19 @@ export interface LeftOut {
   readonly why: string;
 }
 
+/** A working directory that is made before its attempt is known, and serves one at most. */
+export interface Room {
+  /** Absolute. Nothing in it but the writable folders may be changed by a job. */
+  readonly path: string;
+  /** The folders in it into which a job may write. */
+  readonly writable: readonly string[];
+  /** Removes it, unless an attempt has taken it. Never rejects. */
+  abandon(): Promise<void>;
+}
+
 export interface Workspace {
-  create(ref: AttemptRef): Promise<WorkingDirectory>;
+  /** Makes the directories of an attempt, or takes those that were made for its program. */
+  create(ref: AttemptRef, room?: Room | null): Promise<WorkingDirectory>;
   /** Where a path really leads, links resolved; rejects with {@link FileNotReadable}. */
   resolve(path: string): Promise<string>;
   /** The same for each folder that exists; others are left out. */

@@ -68,13 +68,15 @@ export class BatchJobs {
     print: (line: string) => void,
   ): Promise<BatchEnd> {
     const directory = await inOwnFolders('a working directory could not be made', () =>
-      this.#needs.workspace.create(run.ref),
+      this.#needs.workspace.create(run.ref, run.claim.program.room),
     );
     let end: BatchEnd;
     try {
       end = await this.#runIn(directory, run, job, folder, print);
     } catch (error) {
       end = { ending: run.endingOf(error), outputFiles: [] };
+      // The directory was made for this program: it can have no other.
+      if (run.claim.program.room !== null) await run.claim.endJob(run.ref.taskId, false);
     }
     await this.#leave(directory, end.ending);
     return end;
@@ -125,11 +127,14 @@ export class BatchJobs {
   }
 
   async #execute(run: AttemptRun, batch: BatchRun) {
+    let well = false;
     try {
-      return await run.call(this.#needs.runtime, (program) => program.executeBatchJob(batch));
+      const end = await run.call(this.#needs.runtime, (program) => program.executeBatchJob(batch));
+      well = true;
+      return end;
     } finally {
       // Before anything is collected: a daemon would go on writing. What a lost program leaves ends with it.
-      if (!run.claim.lost.aborted) await run.claim.program.endStrays(batch.taskId);
+      if (!run.claim.lost.aborted) await run.claim.endJob(batch.taskId, well);
     }
   }
 

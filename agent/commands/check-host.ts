@@ -1,0 +1,57 @@
+/** `workbench-agent --check-config`, beyond the file itself: whether this host has what the configuration asks for. */
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import type { AgentConfig } from '../config.js';
+import { inheritedEnvironment } from '../core/job-environment.js';
+import { makeRoom } from '../disk/room.js';
+import { findControlGroups } from '../process/this-platform.js';
+import { trySandboxes } from '../sandboxes.js';
+
+export interface HostCheck {
+  /** Why a start would be refused, in sentences. */
+  readonly faults: readonly string[];
+  /** What is good to know, in sentences. */
+  readonly notes: readonly string[];
+}
+
+/** Tries everything for real, in a folder for temporary files. */
+export async function checkHost(
+  config: AgentConfig,
+  configFile: string | null,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<HostCheck> {
+  const { folder, remove } = temporaryFolder(resolve(config.dataDir));
+  try {
+    const tried = await trySandboxes(config, {
+      environment: inheritedEnvironment(environment),
+      configFile,
+      makeRoom: () => makeRoom(folder),
+    });
+    const found = await findControlGroups(systemRuntime.newId(), systemRuntime);
+    const notes = tried.working.map((id) => `The sandbox of ${id} works here.`);
+    if ('unavailable' in found) notes.push(`Without control groups: ${found.unavailable}.`);
+    else {
+      notes.push(`Each instance program gets a control group of its own, as in ${found.groups.path}.`);
+      await found.groups.close();
+    }
+    return { faults: tried.faults, notes };
+  } finally {
+    await remove();
+  }
+}
+
+/** Where working directories will be, if that is there already: it may be a folder that only its owner may enter. */
+function temporaryFolder(dataDir: string): { folder: string; remove: () => Promise<void> } {
+  for (const parent of [join(dataDir, 'work'), tmpdir()]) {
+    try {
+      const folder = mkdtempSync(join(parent, 'check-'));
+      return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
+    } catch {
+      // It is not there, or not this user's: the next one may be.
+    }
+  }
+  throw new Error(`no folder for temporary files can be written: ${tmpdir()}`);
+}

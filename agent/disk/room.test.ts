@@ -1,0 +1,70 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { DiskCache } from './disk-cache.js';
+import { type DiskWorkspace, openWorkspace } from './disk-workspace.js';
+
+const REF = { taskId: '019c0000-0000-7000-8000-000000000001', attempt: 1, instanceId: 'sim' };
+
+let directory: string;
+let root: string;
+let workspace: DiskWorkspace;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'room-test-'));
+  root = join(directory, 'work');
+  const cache = await DiskCache.open(join(directory, 'cache'), 1000, systemRuntime);
+  workspace = await openWorkspace(root, cache);
+});
+
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+describe('a room', () => {
+  test('becomes the working directory of one attempt, with all in it that a job may change', async () => {
+    const room = workspace.makeRoom();
+    const work = await workspace.create(REF, room);
+    await work.writeVariables({ a: 'b' });
+    expect(dirname(work.files)).toBe(room.path);
+    expect([work.files, work.outputStorage, dirname(work.variables)]).toEqual(room.writable);
+    const other = await workspace.create({ ...REF, attempt: 2 }, room);
+    expect(dirname(other.files)).toBe(join(dirname(room.path), `${REF.taskId}-2`));
+    await work.discard();
+    await other.discard();
+    expect(await readdir(root)).toEqual([]);
+  });
+
+  test('goes with its program, unless an attempt has taken it', async () => {
+    const [taken, free] = [workspace.makeRoom(), workspace.makeRoom()];
+    const work = await workspace.create(REF, taken);
+    await writeFile(join(work.files, 'out'), 'x');
+    await Promise.all([taken.abandon(), free.abandon()]);
+    expect(await readFile(join(work.files, 'out'), 'utf8')).toBe('x');
+    expect(await readdir(root)).toHaveLength(1);
+  });
+
+  test('that has gone is no fault of the host: the attempt gets an ordinary directory', async () => {
+    const room = workspace.makeRoom();
+    await room.abandon();
+    const work = await workspace.create(REF, room);
+    expect(await readdir(root)).toEqual([`${REF.taskId}-1`]);
+    await work.discard();
+  });
+
+  test('that is kept gets the name of its attempt, and stays over a restart', async () => {
+    const work = await workspace.create(REF, workspace.makeRoom());
+    await writeFile(join(work.files, 'out'), 'x');
+    await work.keep();
+    workspace.makeRoom();
+    await openWorkspace(root, await DiskCache.open(join(directory, 'cache'), 1000, systemRuntime));
+    expect(await readdir(root)).toEqual([`${REF.taskId}-1`]);
+    expect(await readFile(join(root, `${REF.taskId}-1`, 'files', 'out'), 'utf8')).toBe('x');
+  });
+
+  test('is made also when somebody has taken the folder of working directories away', async () => {
+    await rm(root, { recursive: true });
+    expect(dirname(workspace.makeRoom().path)).toContain('work');
+    expect(await readdir(root)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,88 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { mountOptions } from './sandbox-mounts.js';
+
+describe.skipIf(process.platform !== 'linux')('what a sandbox shows', () => {
+  let folder: string;
+  const CLOSED = { network: false, gpus: false, readOnly: [] };
+
+  beforeEach(() => {
+    folder = realpathSync(mkdtempSync(join(tmpdir(), 'sandbox-mounts-test-')));
+    mkdirSync(join(folder, 'data/work/room/files'), { recursive: true });
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  function optionsOf({
+    command = ['true'],
+    settings = CLOSED,
+    readable = [] as string[],
+    hidden = [] as string[],
+  }) {
+    const path = join(folder, 'data/work/room');
+    const room = { path, writable: [join(path, 'files')], abandon: () => Promise.resolve() };
+    return mountOptions(command, room, settings, { readable, hidden: [join(folder, 'data'), ...hidden] });
+  }
+  const text = (options: string[]) => options.join(' ');
+
+  it('is no folder for writing but those of the room', () => {
+    const options = optionsOf({ readable: [folder] });
+    const writable = options.filter((_, at) => options[at - 1] === '--bind');
+    expect(writable).toEqual([join(folder, 'data/work/room/files')]);
+  });
+
+  it('is nothing of the agent, also in a folder that may be read', () => {
+    const key = join(folder, 'agent.key');
+    writeFileSync(key, 'secret');
+    const options = optionsOf({ readable: [folder], hidden: [key] });
+    const order = [
+      `--ro-bind-try ${folder} ${folder}`,
+      `--tmpfs ${folder}/data`,
+      `--ro-bind ${folder}/data/work/room ${folder}/data/work/room`,
+      `--bind ${folder}/data/work/room/files ${folder}/data/work/room/files`,
+    ].map((mount) => text(options).indexOf(mount));
+    expect(order).not.toContain(-1);
+    expect(order).toEqual([...order].sort((a, b) => a - b));
+    expect(text(options)).toContain(`--ro-bind /dev/null ${key}`);
+    expect(text(optionsOf({}))).not.toContain(`--tmpfs ${folder}/data`);
+  });
+
+  it('is the program of the command, what it is told to load, and where these really are', () => {
+    mkdirSync(join(folder, 'lib'));
+    writeFileSync(join(folder, 'lib/adapter.py'), '');
+    symlinkSync(join(folder, 'lib/adapter.py'), join(folder, 'adapter'));
+    const options = text(
+      optionsOf({ command: ['python3', join(folder, 'adapter'), '/', '--x=/etc', '/no/such'] }),
+    );
+    expect(options).toContain(`--ro-bind-try ${folder}/adapter ${folder}/adapter`);
+    expect(options).toContain(`--ro-bind-try ${folder}/lib/adapter.py ${folder}/lib/adapter.py`);
+    expect(options).not.toMatch(/--ro-bind(-try)? \/ |\/no\/such/);
+  });
+
+  it('is no folder with keys, no home, and of /etc only what is named', () => {
+    const options = optionsOf({});
+    const places = options.filter(
+      (option, at) => /^--ro-bind/.test(options[at - 2] ?? '') && option.startsWith('/etc'),
+    );
+    expect(places.length).toBeGreaterThan(10);
+    for (const place of [
+      '/etc',
+      '/etc/ssl',
+      '/etc/ssl/private',
+      '/etc/shadow',
+      '/home',
+      '/root',
+      '/var',
+      '/run',
+    ]) {
+      expect(options).not.toContain(place);
+    }
+  });
+
+  it('are devices of graphics cards by list', () => {
+    const options = text(optionsOf({ settings: { ...CLOSED, gpus: ['/dev/nvidia0'] } as never }));
+    expect(options).toContain('--dev-bind /dev/nvidia0 /dev/nvidia0');
+    expect(options.indexOf('--dev-bind /dev/nvidia0')).toBeGreaterThan(options.indexOf('--dev /dev'));
+  });
+});
