@@ -37,7 +37,7 @@ describe.skipIf(!(await hasSandbox()))('an agent whose instances have a sandbox'
     const hub = await startHub(folder.path);
     const closed = join(folder.path, 'closed');
     mkdirSync(closed, { mode: 0o700 });
-    startAgent(closed, hub, 'host', configuration(), by);
+    startAgent(closed, hub, 'host', configuration(), { by });
     const client = restClient(hub.baseUrl);
     const script = base64(
       'id -u > uid; mkdir sub; echo x > sub/out; chmod 500 sub; ls /proc | grep -c "^[0-9]" > processes',
