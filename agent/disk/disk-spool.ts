@@ -2,7 +2,7 @@
  *  folder for each report that names contents. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
@@ -12,8 +12,11 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { ContentLost, type ReportFolder, type Spool, type SpooledReport } from '../core/ports/spool.js';
 import { attemptKey } from '../core/reports.js';
 import { beginContent } from './content-writer.js';
+import { codeOf, type Directory } from './directory.js';
 import { makeFreshDirectory } from './fresh-directory.js';
 import { Journal } from './journal.js';
+import { openDirectory } from './open-directory.js';
+import { removeTree } from './remove-tree.js';
 
 /** Below it, the journal is not worth being written anew. */
 const COMPACT_AT_BYTES = 1024 * 1024;
@@ -34,7 +37,7 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
 
   const named = new Set(leftOver.map(({ folder }) => folder));
   for (const folder of await readdir(filesRoot)) {
-    if (!named.has(folder)) await rm(join(filesRoot, folder), { recursive: true, force: true });
+    if (!named.has(folder)) await removeIn(filesRoot, folder);
   }
 
   const snapshot = () =>
@@ -59,7 +62,7 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
         await journal.append(line);
       } finally {
         // Above all when the disk is full. A report that is told twice needs them no more.
-        await rm(join(filesRoot, folder), { recursive: true, force: true });
+        await removeIn(filesRoot, folder);
       }
     },
     read: (folder, file, fromByte) => readContent(join(filesRoot, folder, file.digest), file, fromByte),
@@ -89,21 +92,39 @@ function reportFolder(filesRoot: string, name: string): ReportFolder {
   return {
     name,
     begin: () => beginContent(path, `${++begun}.partial`),
-    move: async (from) => {
-      const moved = join(path, `${++begun}.partial`);
+    move: async (moveTo) => {
+      const partial = `${++begun}.partial`;
+      const moved = join(path, partial);
       try {
-        await rename(Buffer.from(from), moved);
-      } catch (error) {
-        return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'GONE' : undefined;
+        await moveTo(moved);
+      } catch {
+        return undefined;
       }
       return {
         path: moved,
         keep: (digest) => rename(moved, join(path, digest)),
-        discard: () => rm(moved, { recursive: true, force: true }),
+        // It may be a folder, in which somebody is at work.
+        discard: () => removeIn(path, partial),
       };
     },
-    discard: () => rm(path, { recursive: true, force: true }),
+    discard: () => removeIn(filesRoot, name),
   };
+}
+
+/** Removes an entry of a folder; neither need be there. */
+async function removeIn(folder: string, name: string): Promise<void> {
+  let directory: Directory;
+  try {
+    directory = openDirectory(folder);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return;
+    throw error;
+  }
+  try {
+    await removeTree(directory, name);
+  } finally {
+    directory.close();
+  }
 }
 
 function readLines(lines: readonly string[], log: Logger): Map<string, SpooledReport> {

@@ -78,7 +78,7 @@ describe('outputs', () => {
     const source = join(directory, 'source');
     await writeFile(source, 'staged');
     for (const name of ['same', 'appended', 'touched', 'replaced', 'deleted', 'in/deep']) {
-      await work.placeLocalFile(name, source);
+      await work.placeLocalFile(name, source, directory);
     }
     await work.seal();
   });
@@ -290,7 +290,7 @@ describe('a working directory', () => {
   test('takes a copy of a file of the host', async () => {
     const source = join(directory, 'model');
     await writeFile(source, 'model', { mode: 0o400 });
-    const placed = await work.placeLocalFile('model', source);
+    const placed = await work.placeLocalFile('model', source, directory);
     await appendFile(placed, '!');
     expect(await readFile(source, 'utf8')).toBe('model');
     expect(await readFile(inFiles('model'), 'utf8')).toBe('model!');

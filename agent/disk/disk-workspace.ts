@@ -7,51 +7,64 @@
  *   variables.json    WORKBENCH_VARIABLES
  *   .kept             marks one that stays for people to look into
  */
-import { closeSync, constants, open, realpathSync, writeFileSync } from 'node:fs';
-import {
-  access,
-  chmod,
-  copyFile,
-  mkdir,
-  readdir,
-  realpath,
-  rm,
-  rmdir,
-  stat,
-  unlink,
-  writeFile,
-} from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { constants, realpathSync, writeFileSync } from 'node:fs';
+import { access, type FileHandle, mkdir, realpath, stat } from 'node:fs/promises';
+import { join, resolve, sep } from 'node:path';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import { liesIn } from '../core/local-model.js';
 import type { FileState } from '../core/outputs.js';
 import { FileNotReadable, type WorkingDirectory, type Workspace } from '../core/ports/workspace.js';
 import { collect } from './collect.js';
+import { codeOf, type Directory, type OpenDirectory, systemError } from './directory.js';
 import type { DiskCache } from './disk-cache.js';
-import { filesOf, joinBytes } from './files-of.js';
+import { filesOf, isGone } from './files-of.js';
 import { makeFreshDirectory } from './fresh-directory.js';
+import { openDirectory } from './open-directory.js';
+import { removeTree } from './remove-tree.js';
 
 const FILES = 'files';
 const OUTPUT_STORAGE = 'output-storage';
+const VARIABLES = 'variables.json';
 const KEPT_MARK = '.kept';
 
-/** Opens the workspace in `root` and removes what earlier attempts left behind. */
-export async function openWorkspace(root: string, cache: DiskCache): Promise<Workspace> {
+/** The rights of files that are given to a job. */
+const FILE_MODE = 0o644;
+
+/** Opens the workspace in `root` and removes what earlier attempts left behind. Whatever jobs do in it, no step follows a
+ *  link: each goes by a handle of `open`. */
+export async function openWorkspace(
+  root: string,
+  cache: DiskCache,
+  open: OpenDirectory = openDirectory,
+): Promise<Workspace> {
   await mkdir(root, { recursive: true });
-  for (const name of await readdir(root)) {
-    const directory = join(root, name);
-    if (!(await exists(join(directory, KEPT_MARK)))) await removeTree(directory);
+  const top = open(root);
+  try {
+    for (const { name } of (await top.list()).entries) {
+      if (!(await isKept(top, name))) await removeTree(top, name);
+    }
+  } finally {
+    top.close();
   }
   return {
     create: async (ref: AttemptRef) => {
       const name = await makeFreshDirectory(root, ref);
-      const directory = join(realpathSync.native(root), name);
+      const above = open(root);
       try {
-        await Promise.all([FILES, OUTPUT_STORAGE].map((folder) => mkdir(join(directory, folder))));
+        const directory = above.openDirectory(name);
+        try {
+          await Promise.all([FILES, OUTPUT_STORAGE].map((folder) => directory.makeDirectory(folder)));
+          const path = join(realpathSync.native(root), name);
+          return new AttemptDirectory({ above, name, directory, path, cache, open });
+        } catch (error) {
+          directory.close();
+          throw error;
+        }
       } catch (error) {
-        await removeTree(directory).catch(() => undefined);
+        await removeTree(above, name).catch(() => undefined);
+        above.close();
         throw error;
       }
-      return workingDirectory(directory, cache);
     },
     resolve: resolveFile,
     resolveFolders: async (paths) => {
@@ -61,89 +74,231 @@ export async function openWorkspace(root: string, cache: DiskCache): Promise<Wor
   };
 }
 
-function workingDirectory(directory: string, cache: DiskCache): WorkingDirectory {
-  const files = join(directory, FILES);
-  const outputStorage = join(directory, OUTPUT_STORAGE);
-  const variables = join(directory, 'variables.json');
+interface Place {
+  /** Where it lies; held open, as it is itself, until it is kept or discarded. */
+  readonly above: Directory;
+  readonly name: string;
+  readonly directory: Directory;
+  readonly path: string;
+  readonly cache: DiskCache;
+  readonly open: OpenDirectory;
+}
+
+class AttemptDirectory implements WorkingDirectory {
+  readonly files: string;
+  readonly outputStorage: string;
+  readonly variables: string;
+  readonly #place: Place;
   /** What the job found beside its working directory. */
-  const beside: string[] = [];
-  const staged = new Map<string, FileState>();
+  readonly #beside: string[] = [];
+  readonly #staged = new Map<string, FileState>();
   /** Whether anything lies in it before the job begins. */
-  let isPlaced = false;
+  #isPlaced = false;
 
-  const copy = async (target: string, source: string): Promise<string> => {
-    // Copy on write where the file system can: never a link, since scripts may write into their files.
-    const flags = constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL;
-    for (;;) {
-      try {
-        await copyFile(source, target, flags);
-        return target;
-      } catch (error) {
-        const isFull = (error as NodeJS.ErrnoException).code === 'ENOSPC';
-        if (!isFull || !(await cache.makeRoom())) throw error;
-        await rm(target, { force: true });
-      }
+  constructor(place: Place) {
+    this.#place = place;
+    this.files = join(place.path, FILES);
+    this.outputStorage = join(place.path, OUTPUT_STORAGE);
+    this.variables = join(place.path, VARIABLES);
+  }
+
+  placeFile(path: string, digest: string): Promise<string> {
+    return this.#placeInFiles(path, this.#place.cache.pathOf(digest));
+  }
+
+  async placeScript(index: number, digest: string): Promise<string> {
+    const { directory, path, cache } = this.#place;
+    const name = `script-${index + 1}`;
+    this.#beside.push(name);
+    await this.#copy(directory, name, cache.pathOf(digest));
+    return join(path, name);
+  }
+
+  async placeLocalFile(path: string, source: string, root: string): Promise<string> {
+    const file = await openLocalFile(this.#place.open, source, root);
+    try {
+      return await this.#placeInFiles(path, file);
+    } finally {
+      await file.close();
     }
-  };
-  const placeInFiles = async (path: string, source: string): Promise<string> => {
-    isPlaced = true;
-    const target = join(files, path);
-    const folder = dirname(target);
-    if (folder !== files) await mkdir(folder, { recursive: true });
-    await copy(target, source);
-    await chmod(target, 0o644);
-    return target;
-  };
+  }
 
-  return {
-    files,
-    outputStorage,
-    variables,
-    placeFile: (path, digest) => placeInFiles(path, cache.pathOf(digest)),
-    placeScript: (index, digest) => {
-      const target = join(directory, `script-${index + 1}`);
-      beside.push(target);
-      return copy(target, cache.pathOf(digest));
-    },
-    placeLocalFile: placeInFiles,
-    writeVariables: async (values) => {
-      beside.push(variables);
-      const file = await openNew(variables);
-      try {
-        writeFileSync(file, JSON.stringify(values));
-      } finally {
-        closeSync(file);
-      }
-    },
-    seal: async () => {
-      if (!isPlaced) return;
+  async writeVariables(values: Readonly<Record<string, string>>): Promise<void> {
+    this.#beside.push(VARIABLES);
+    // Only to make the file may take long: what is written into it is copied into the memory of the system.
+    const file = await this.#place.directory.createFile(VARIABLES, 0o600);
+    try {
+      writeFileSync(file.fd, JSON.stringify(values));
+    } finally {
+      await file.close();
+    }
+  }
+
+  async seal(): Promise<void> {
+    if (!this.#isPlaced) return;
+    const files = this.#folder(FILES);
+    if (files === undefined) throw changed(FILES);
+    try {
       for await (const { path, state } of filesOf(files, () => undefined))
-        staged.set(path.toString('latin1'), state);
-    },
-    collect: (into, options, signal) => collect({ files, outputStorage }, staged, into, options, signal),
-    keep: () => writeFile(join(directory, KEPT_MARK), ''),
-    discard: async () => {
-      const removals = [
-        ...[files, outputStorage].map((folder) => rmdir(folder)),
-        ...beside.map((file) => unlink(file)),
-      ];
-      const removed = await Promise.allSettled(removals);
+        this.#staged.set(path.toString('latin1'), state);
+    } finally {
+      files.close();
+    }
+  }
+
+  async collect(...[into, options, signal]: Parameters<WorkingDirectory['collect']>) {
+    const files = this.#folder(FILES);
+    const outputStorage = this.#folder(OUTPUT_STORAGE);
+    try {
+      return await collect({ files, outputStorage }, this.#staged, into, options, signal);
+    } finally {
+      files?.close();
+      outputStorage?.close();
+    }
+  }
+
+  async keep(): Promise<void> {
+    const { directory } = this.#place;
+    try {
+      const mark = await directory.createFile(KEPT_MARK, 0o600);
+      await mark.close();
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error;
+    } finally {
+      this.#close();
+    }
+  }
+
+  async discard(): Promise<void> {
+    const { above, name, directory } = this.#place;
+    try {
+      const removed = await Promise.allSettled([
+        ...[FILES, OUTPUT_STORAGE].map((folder) => directory.removeDirectory(folder)),
+        ...this.#beside.map((file) => directory.unlink(file)),
+      ]);
       try {
-        if (removed.every(({ status }) => status === 'fulfilled')) return await rmdir(directory);
+        if (removed.every(({ status }) => status === 'fulfilled')) return await above.removeDirectory(name);
       } catch {
         // It holds more than what was put there.
       }
-      await removeTree(directory);
-    },
-  };
+      await removeTree(above, name);
+    } finally {
+      this.#close();
+    }
+  }
+
+  #close(): void {
+    this.#place.directory.close();
+    this.#place.above.close();
+  }
+
+  /** Undefined when a job removed the folder, or put something else in its place. */
+  #folder(name: string): Directory | undefined {
+    try {
+      return this.#place.directory.openDirectory(name);
+    } catch (error) {
+      if (isGone(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #placeInFiles(path: string, source: string | FileHandle): Promise<string> {
+    this.#isPlaced = true;
+    const names = [FILES, ...path.split('/')];
+    const name = names.pop() as string;
+    const folder = await this.#makeFolder(names, path);
+    try {
+      await this.#copy(folder, name, source, FILE_MODE);
+    } finally {
+      folder.close();
+    }
+    return join(this.files, path);
+  }
+
+  async #makeFolder(names: readonly string[], path: string): Promise<Directory> {
+    let folder = this.#place.directory;
+    for (const name of names) {
+      const above = folder;
+      try {
+        folder = await openOrMake(above, name);
+      } catch (error) {
+        throw isGone(error) ? changed(path) : error;
+      } finally {
+        if (above !== this.#place.directory) above.close();
+      }
+    }
+    return folder;
+  }
+
+  async #copy(folder: Directory, name: string, source: string | FileHandle, mode?: number): Promise<void> {
+    for (;;) {
+      try {
+        await folder.copyFile(name, source, mode);
+        return;
+      } catch (error) {
+        if (codeOf(error) !== 'ENOSPC' || !(await this.#place.cache.makeRoom())) throw error;
+      }
+    }
+  }
 }
 
-/** Only to make the file may take long, and is done by a thread; what is written into it is copied into the memory of the
- *  system. */
-function openNew(path: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    open(path, 'wx', 0o600, (error, file) => (error ? reject(error) : resolve(file)));
-  });
+/** It was another's process: this job has not begun. */
+function changed(path: string): Error {
+  return systemError('ESTALE', `${path} was changed in the working directory while it was laid out`);
+}
+
+async function openOrMake(above: Directory, name: string): Promise<Directory> {
+  try {
+    return above.openDirectory(name);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+  try {
+    await above.makeDirectory(name);
+  } catch (error) {
+    // Another file of the job lies in it, too.
+    if (codeOf(error) !== 'EEXIST') throw error;
+  }
+  return above.openDirectory(name);
+}
+
+/** Opens a file in a folder from which the agent may read, and follows no link beneath that folder. */
+async function openLocalFile(open: OpenDirectory, source: string, root: string): Promise<FileHandle> {
+  if (!liesIn(source, root)) throw new FileNotReadable('it does not lie in that folder');
+  const names = source
+    .slice(root.length)
+    .split(sep)
+    .filter((name) => name !== '');
+  const name = names.pop() as string;
+  let folder = open(root);
+  try {
+    for (const next of names) {
+      const above = folder;
+      folder = above.openDirectory(next);
+      above.close();
+    }
+    const file = await folder.openFile(name);
+    if ((await file.stat()).isFile()) return file;
+    await file.close();
+    throw new FileNotReadable('it is not a file');
+  } catch (error) {
+    throw isGone(error) ? new FileNotReadable('it was changed while it was read', { cause: error }) : error;
+  } finally {
+    folder.close();
+  }
+}
+
+async function isKept(root: Directory, name: Buffer): Promise<boolean> {
+  let directory: Directory | undefined;
+  try {
+    directory = root.openDirectory(name);
+    await directory.stat(KEPT_MARK);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    directory?.close();
+  }
 }
 
 async function resolveFile(path: string): Promise<string> {
@@ -159,33 +314,4 @@ async function resolveFile(path: string): Promise<string> {
       code === 'ENOENT' || code === 'ENOTDIR' ? 'there is no such file' : `it cannot be read (${code})`;
     throw new FileNotReadable(why, { cause: error });
   }
-}
-
-/** Also when a script took away the right to write in its folders. */
-async function removeTree(directory: string): Promise<void> {
-  try {
-    await rm(directory, { recursive: true, force: true });
-  } catch {
-    // The first try may still be at work on folders beside the one that it failed at.
-    await makeRemovable(Buffer.from(directory));
-    await rm(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
-  }
-}
-
-async function makeRemovable(directory: Buffer): Promise<void> {
-  try {
-    await chmod(directory, 0o700);
-    for (const entry of await readdir(directory, { encoding: 'buffer', withFileTypes: true })) {
-      if (entry.isDirectory()) await makeRemovable(joinBytes(directory, entry.name as unknown as Buffer));
-    }
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

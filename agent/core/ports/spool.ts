@@ -24,8 +24,8 @@ export interface MovedFile {
 export interface ReportFolder {
   readonly name: string;
   begin(): Promise<ContentWriter>;
-  /** Moves a file here, whatever is under that path; undefined when it cannot be moved, 'GONE' when there is none. */
-  move(path: Uint8Array): Promise<MovedFile | 'GONE' | undefined>;
+  /** Moves a file here: `moveTo` puts it, or whatever has its name by then, at a path. Undefined when it cannot be moved. */
+  move(moveTo: (path: string) => Promise<void>): Promise<MovedFile | undefined>;
   /** Removes it with all that is in it. */
   discard(): Promise<void>;
 }

@@ -15,8 +15,9 @@ export interface WorkingDirectory {
   placeFile(path: string, digest: string): Promise<string>;
   /** Puts a cached content beside `files`, as the script number `index`. */
   placeScript(index: number, digest: string): Promise<string>;
-  /** Copies a file of this host. */
-  placeLocalFile(path: string, source: string): Promise<string>;
+  /** Copies a file of this host that lies in `root`, both as they were resolved; rejects with {@link FileNotReadable} when a
+   *  link has been put into its way since. */
+  placeLocalFile(path: string, source: string, root: string): Promise<string>;
   writeVariables(variables: Readonly<Record<string, string>>): Promise<void>;
   /** Takes what is in `files` now for what was staged. */
   seal(): Promise<void>;

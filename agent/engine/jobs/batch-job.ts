@@ -46,6 +46,12 @@ export interface BatchEnd {
   readonly storedFiles?: AttemptReport['storedFiles'] | undefined;
 }
 
+/** A file of this host, and the folder of `fileRoots` in which it lies; links are resolved. */
+interface LocatedModel {
+  readonly path: string;
+  readonly root: string;
+}
+
 const TRANSFERS_AT_A_TIME = 4;
 /** As many threads as there are for it. */
 const COPIES_AT_A_TIME = 4;
@@ -163,7 +169,7 @@ export class BatchJobs {
       if (job.model?.kind === 'LOCAL_FILESYSTEM' && local !== null) {
         model = job.model.copyToWorkingDirectory
           ? await this.#copyModel(directory, job, job.model, local)
-          : local;
+          : local.path;
       }
       await directory.seal();
     });
@@ -190,7 +196,7 @@ export class BatchJobs {
     }
   }
 
-  async #locate({ pathToFile }: ModelSource & { kind: 'LOCAL_FILESYSTEM' }): Promise<string> {
+  async #locate({ pathToFile }: ModelSource & { kind: 'LOCAL_FILESYSTEM' }): Promise<LocatedModel> {
     const { fileRoots, uncMounts } = this.#settings;
     const path = mountedPath(pathToFile, uncMounts);
     const shown = JSON.stringify(pathToFile);
@@ -200,8 +206,9 @@ export class BatchJobs {
     try {
       const real = await workspace.resolve(path);
       const roots = await workspace.resolveFolders(fileRoots);
-      if (!roots.some((root) => liesIn(real, root))) throw new JobFailed(outside);
-      return real;
+      const root = roots.find((folder) => liesIn(real, folder));
+      if (root === undefined) throw new JobFailed(outside);
+      return { path: real, root };
     } catch (error) {
       if (!(error instanceof FileNotReadable)) throw error;
       // Whether a file exists outside the roots is nobody's business: such a path is refused in the same words.
@@ -218,7 +225,7 @@ export class BatchJobs {
     directory: WorkingDirectory,
     job: BatchJob,
     { pathToFile }: ModelSource & { kind: 'LOCAL_FILESYSTEM' },
-    source: string,
+    { path, root }: LocatedModel,
   ): Promise<string> {
     const name = baseName(pathToFile);
     const conflict = pathConflict([...job.additionalFiles.map(({ path }) => path), name])?.fault;
@@ -228,7 +235,18 @@ export class BatchJobs {
         `the model cannot be copied into the working directory: its name ${JSON.stringify(name)} ${fault}`,
       );
     }
-    return directory.placeLocalFile(name, source);
+    try {
+      return await directory.placeLocalFile(name, path, root);
+    } catch (error) {
+      if (!(error instanceof FileNotReadable)) throw error;
+      const shown = JSON.stringify(pathToFile);
+      throw new JobFailed(
+        `the model ${shown} cannot be copied into the working directory: ${error.message}`,
+        {
+          cause: error,
+        },
+      );
+    }
   }
 
   async #leave(directory: WorkingDirectory, { outcome }: Ending): Promise<void> {
