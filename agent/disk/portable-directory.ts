@@ -1,7 +1,17 @@
 /** Directories on any system, by path: each step looks before and after it whether the path still leads, without a link, to
- *  the directory that was opened. A file counts only when it is the one that stands in the directory. */
-import { type BigIntStats, constants, lstatSync, statSync } from 'node:fs';
-import { chmod, type FileHandle, lstat, mkdir, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
+ *  the directory that was opened. A file counts only when it is the one that stands in the directory. What is changed is
+ *  changed right after a look: only a swap in these few microseconds is not noticed in time. */
+import {
+  type BigIntStats,
+  constants,
+  lstatSync,
+  mkdirSync,
+  renameSync,
+  rmdirSync,
+  statSync,
+  unlinkSync,
+} from 'node:fs';
+import { chmod, type FileHandle, lstat, open, readdir } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
 import {
   checkName,
@@ -20,7 +30,7 @@ const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
 
 /** How often it is looked whether an opened file is the one in the directory: whoever swaps the directory to and fro has to
  *  meet the right moment each time. */
-const LOOKS = 3;
+const LOOKS = 8;
 const COPY_BYTES = 1024 * 1024;
 
 export class PortableDirectory implements Directory {
@@ -98,12 +108,12 @@ export class PortableDirectory implements Directory {
   }
 
   makeDirectory(name: Name): Promise<void> {
-    return this.#change(() => mkdir(this.#at(name)));
+    return this.#change(() => mkdirSync(this.#at(name)));
   }
 
   rename(name: Name, to: PortableDirectory, newName: Name): Promise<void> {
     to.#verify();
-    return this.#change(() => rename(this.#at(name), to.#at(newName)));
+    return this.#change(() => renameSync(this.#at(name), to.#at(newName)));
   }
 
   async moveOut(name: Name): Promise<void> {
@@ -111,11 +121,11 @@ export class PortableDirectory implements Directory {
   }
 
   unlink(name: Name): Promise<void> {
-    return this.#change(() => unlink(this.#at(name)));
+    return this.#change(() => unlinkSync(this.#at(name)));
   }
 
   removeDirectory(name: Name): Promise<void> {
-    return this.#change(() => rmdir(this.#at(name)));
+    return this.#change(() => rmdirSync(this.#at(name)));
   }
 
   close(): void {
@@ -127,9 +137,9 @@ export class PortableDirectory implements Directory {
     return Buffer.concat([this.#path, Buffer.from(sep), Buffer.from(name)]);
   }
 
-  async #change(step: () => Promise<unknown>): Promise<void> {
+  async #change(step: () => void): Promise<void> {
     this.#verify();
-    await step();
+    step();
     this.#verify();
   }
 
@@ -141,7 +151,7 @@ export class PortableDirectory implements Directory {
       const opened = await file.stat({ bigint: true });
       for (let look = 1; look <= LOOKS; look++) {
         this.#verify();
-        const found = await lstat(path, { bigint: true });
+        const found = lstatSync(path, { bigint: true });
         if (!isSame(found, opened))
           throw systemError('ESTALE', `another file stands at ${path.toString()} now`);
       }
