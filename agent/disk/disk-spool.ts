@@ -1,5 +1,5 @@
-/** The spool: `journal.jsonl` with one line for each report put ({put}) or settled ({settled}), and beneath `files/` a
- *  folder for each report that names contents. */
+/** The spool: `journal.jsonl` with one line for each report put ({put}) or settled ({settled}), beneath `files/` a folder for
+ *  each report that names contents, and `reserve`, which gives way to a report and its log on a full disk. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rename } from 'node:fs/promises';
@@ -9,6 +9,7 @@ import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { hasNoRoom } from '../core/host-fault.js';
 import { ContentLost, type ReportFolder, type Spool, type SpooledReport } from '../core/ports/spool.js';
 import { attemptKey } from '../core/reports.js';
 import { beginContent } from './content-writer.js';
@@ -17,6 +18,7 @@ import { makeFreshDirectory } from './fresh-directory.js';
 import { Journal } from './journal.js';
 import { openDirectory } from './open-directory.js';
 import { removeTree } from './remove-tree.js';
+import { Reserve } from './reserve.js';
 
 /** Below it, the journal is not worth being written anew. */
 const COMPACT_AT_BYTES = 1024 * 1024;
@@ -44,17 +46,27 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
     [...outstanding.values()].map((put) => JSON.stringify({ put } satisfies JournalLine));
   const journal = new Journal(journalPath, runtime, snapshot, COMPACT_AT_BYTES);
   await journal.open();
+  const reserve = new Reserve(join(root, 'reserve'));
+  await reserve.take();
 
   return {
     leftOver,
     createFolder: async (ref) => reportFolder(filesRoot, await makeFreshDirectory(filesRoot, ref)),
-    put: (put) => {
+    put: async (put) => {
       outstanding.set(attemptKey(put.report), put);
-      return journal.append(JSON.stringify({ put } satisfies JournalLine));
+      const line = JSON.stringify({ put } satisfies JournalLine);
+      try {
+        await journal.append(line);
+      } catch (error) {
+        if (!hasNoRoom(error) || !(await reserve.giveUp())) throw error;
+        await journal.append(line);
+      }
     },
+    makeRoom: () => reserve.giveUp(),
     settle: async ({ report, folder }) => {
       const { taskId, attempt, instanceId } = report;
       outstanding.delete(attemptKey(report));
+      void reserve.take();
       // If the line is lost the report is told twice, which the hub knows how to take.
       const line = JSON.stringify({ settled: { taskId, attempt, instanceId } } satisfies JournalLine);
       if (folder === null) return journal.appendInTime(line);
@@ -76,6 +88,7 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
       }
     },
     close: async () => {
+      await reserve.idle();
       try {
         await journal.close();
       } catch (error) {

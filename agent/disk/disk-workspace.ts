@@ -8,9 +8,12 @@
  *   .kept             marks one that stays for people to look into
  */
 import { constants, realpathSync, writeFileSync } from 'node:fs';
-import { access, type FileHandle, mkdir, realpath, stat } from 'node:fs/promises';
+import { access, type FileHandle, mkdir, realpath, stat, statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join, resolve, sep } from 'node:path';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { DiskRoom } from '../core/disk-room.js';
+import { hasNoRoom } from '../core/host-fault.js';
 import { liesIn } from '../core/local-model.js';
 import type { FileState } from '../core/outputs.js';
 import { FileNotReadable, type WorkingDirectory, type Workspace } from '../core/ports/workspace.js';
@@ -26,6 +29,10 @@ const FILES = 'files';
 const OUTPUT_STORAGE = 'output-storage';
 const VARIABLES = 'variables.json';
 const KEPT_MARK = '.kept';
+
+const PROBE = '.probe';
+/** As much as a script may want to write at least. */
+const PROBE_CONTENT = Buffer.alloc(64 * 1024, 'x');
 
 /** The rights of files that are given to a job. */
 const FILE_MODE = 0o644;
@@ -71,6 +78,7 @@ export async function openWorkspace(
       const resolved = await Promise.all(paths.map((path) => realpath(path).catch(() => undefined)));
       return resolved.filter((path) => path !== undefined);
     },
+    rooms: () => Promise.all([roomOf(root, 'working directories'), roomOf(tmpdir(), 'temporary files')]),
   };
 }
 
@@ -154,6 +162,22 @@ class AttemptDirectory implements WorkingDirectory {
     } finally {
       files?.close();
       outputStorage?.close();
+    }
+  }
+
+  async takesMore(): Promise<boolean> {
+    const { directory } = this.#place;
+    try {
+      const file = await directory.createFile(PROBE, 0o600);
+      try {
+        await file.writeFile(PROBE_CONTENT);
+      } finally {
+        await file.close();
+        await directory.unlink(PROBE);
+      }
+      return true;
+    } catch (error) {
+      return !hasNoRoom(error);
     }
   }
 
@@ -286,6 +310,12 @@ async function openLocalFile(open: OpenDirectory, source: string, root: string):
   } finally {
     folder.close();
   }
+}
+
+async function roomOf(path: string, use: string): Promise<DiskRoom> {
+  const { bsize, bavail, blocks, files, ffree } = await statfs(path);
+  const freeFiles = files > 0 ? ffree : null;
+  return { use, freeBytes: bsize * bavail, sizeBytes: bsize * blocks, freeFiles };
 }
 
 async function isKept(root: Directory, name: Buffer): Promise<boolean> {

@@ -44,6 +44,8 @@ export interface Spool {
   createFolder(ref: AttemptRef): Promise<ReportFolder>;
   /** Resolves when the report would survive the end of this process. A second one for the same attempt replaces it. */
   put(spooled: SpooledReport): Promise<void>;
+  /** Gives up room that is held free, on a full disk, for what tells how an attempt ended; false when there is none. */
+  makeRoom(): Promise<boolean>;
   /** Forgets the report and removes its contents. */
   settle(spooled: SpooledReport): Promise<void>;
   /** Reads a content from `fromByte` on; throws {@link ContentLost}, when it begins or later, if it is not there any

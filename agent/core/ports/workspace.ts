@@ -1,6 +1,7 @@
 /** The directories in which jobs work. */
 import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { DiskRoom } from '../disk-room.js';
 import type { OutputLimits } from '../outputs.js';
 import type { ReportFolder } from './spool.js';
 
@@ -28,6 +29,8 @@ export interface WorkingDirectory {
     options: CollectOptions,
     signal: AbortSignal,
   ): Promise<Collected>;
+  /** Whether it takes a small file more: a quota is full for this user, or a disk that has room for others. */
+  takesMore(): Promise<boolean>;
   /** Leaves it for people to look into, also after a restart of the agent. */
   keep(): Promise<void>;
   discard(): Promise<void>;
@@ -60,6 +63,8 @@ export interface Workspace {
   resolve(path: string): Promise<string>;
   /** The same for each folder that exists; others are left out. */
   resolveFolders(paths: readonly string[]): Promise<string[]>;
+  /** How much room there is where scripts write: in working directories, and for temporary files. */
+  rooms(): Promise<DiskRoom[]>;
 }
 
 /** A file of this host is missing, is no file, or may not be read; the message says which. */

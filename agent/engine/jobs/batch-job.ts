@@ -4,7 +4,7 @@ import { type BatchJob, type FileRef, filesOfJob, type ModelSource } from '@work
 import { pathConflict, relativePathFault } from '@workbench-hub/shared/domain/relative-path';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import { inOwnFolders } from '../../core/host-fault.js';
+import { HostFault, hasNoRoom, inOwnFolders } from '../../core/host-fault.js';
 import { jobEnvironment, variablesObject } from '../../core/job-environment.js';
 import { baseName, liesIn, mountedPath } from '../../core/local-model.js';
 import type { OutputLimits } from '../../core/outputs.js';
@@ -15,6 +15,7 @@ import { FileNotReadable, type WorkingDirectory, type Workspace } from '../../co
 import type { Ending } from '../../core/reports.js';
 import type { AttemptRun } from './attempt-run.js';
 import type { Contents } from './contents.js';
+import { DiskWatch, type Watch } from './disk-watch.js';
 import { eachOf } from './each-of.js';
 import { within } from './within.js';
 
@@ -59,10 +60,12 @@ const COPIES_AT_A_TIME = 4;
 export class BatchJobs {
   readonly #settings: BatchSettings;
   readonly #needs: BatchNeeds;
+  readonly #disks: DiskWatch;
 
   constructor(settings: BatchSettings, needs: BatchNeeds) {
     this.#settings = settings;
     this.#needs = needs;
+    this.#disks = new DiskWatch(needs);
   }
 
   /** Runs it to its end, whatever that is; rejects only when the directory could not be made. `folder` gives, and makes
@@ -113,7 +116,7 @@ export class BatchJobs {
       tracing,
       'run',
       run,
-      () => this.#execute(run, batch),
+      () => this.#execute(run, batch, directory),
       (end) => end.status === 'OK',
     );
     const { keepWorkingDirectories, outputLimits: limits } = this.#settings;
@@ -130,10 +133,17 @@ export class BatchJobs {
     return { ending: { outcome: status, message }, outputFiles, storedFiles };
   }
 
-  async #execute(run: AttemptRun, batch: BatchRun) {
+  async #execute(run: AttemptRun, batch: BatchRun, directory: WorkingDirectory) {
+    const watch = this.#disks.begin();
     try {
-      return await run.call(this.#needs.runtime, (program) => program.executeBatchJob(batch));
+      const end = await run.call(this.#needs.runtime, (program) => program.executeBatchJob(batch));
+      if (end.status === 'ERROR') await blameDisk(watch, directory, run, end.message);
+      return end;
+    } catch (error) {
+      if (error instanceof JobFailed) await blameDisk(watch, directory, run, error.message);
+      throw error;
     } finally {
+      watch.stop();
       // Before anything is collected: a daemon would go on writing. What a lost program leaves ends with it.
       if (!run.claim.lost.aborted) await run.claim.program.endStrays(batch.taskId);
     }
@@ -262,4 +272,19 @@ export class BatchJobs {
       );
     }
   }
+}
+
+/** Rejects with {@link HostFault} when a disk was full while a job ran that failed: another host may well run it. */
+async function blameDisk(
+  watch: Watch,
+  directory: WorkingDirectory,
+  { taskLog }: AttemptRun,
+  message: string | null,
+): Promise<void> {
+  let how = await watch.seen();
+  if (hasNoRoom(taskLog?.fault)) how ??= "the task's log could not be written";
+  else if (how === undefined && !(await directory.takesMore())) how = 'its working directory took no more';
+  if (how === undefined) return;
+  const said = message === null ? '' : `; the job failed: ${message}`;
+  throw new HostFault(`the disk of the agent's host was full while the job ran (${how})${said}`);
 }
