@@ -155,6 +155,18 @@ const FAULTS: readonly Fault[] = [
     }),
   },
   {
+    kind: 'agent disk filled by a job',
+    lastsMs: SHORT_MS,
+    happen: ({ world, agents }, did) => {
+      const agent = world.chance.of(agents);
+      if (!agent.programs?.running.some((program) => program.fillDisk())) return undefined;
+      did(agent.id);
+      return () => {
+        agent.disk.full = false;
+      };
+    },
+  },
+  {
     kind: 'instance killed',
     happen: ofAgents((agent, { world }) => {
       const running = agent.programs?.running ?? [];
