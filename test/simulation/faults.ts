@@ -156,7 +156,8 @@ const FAULTS: readonly Fault[] = [
   },
   {
     kind: 'agent disk filled by a job',
-    lastsMs: SHORT_MS,
+    // A script may well remove its files when it fails.
+    lastsMs: [0, 500],
     happen: ({ world, agents }, did) => {
       const agent = world.chance.of(agents);
       if (!agent.programs?.running.some((program) => program.fillDisk())) return undefined;
