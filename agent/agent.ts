@@ -9,7 +9,7 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { type AgentConfig, credentialFileOf, hubAddresses, instanceSettings } from './config.js';
 import { inheritedEnvironment } from './core/job-environment.js';
 import { NO_TRACING, type Tracing } from './core/ports/tracing.js';
-import type { Room } from './core/ports/workspace.js';
+import type { PreparedDirectory } from './core/ports/workspace.js';
 import { DiskCache } from './disk/disk-cache.js';
 import { openSpool } from './disk/disk-spool.js';
 import { openWorkspace } from './disk/disk-workspace.js';
@@ -62,7 +62,7 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
       platform: thisPlatform,
       controlGroups,
       sandbox: () => sandbox,
-      makeRoom: () => workspace.makeRoom(),
+      prepareDirectory: () => workspace.prepare(),
       runtime,
       log,
     });
@@ -75,7 +75,7 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
 
     const cache = await DiskCache.open(join(dataDir, 'cache'), config.limits.fileCache, runtime);
     const workspace = await openWorkspace(join(dataDir, 'work'), cache);
-    const sandbox = await workingSandbox(environment, () => workspace.makeRoom());
+    const sandbox = await workingSandbox(environment, () => workspace.prepare());
     const spool = await openSpool(join(dataDir, 'spool'), runtime, log);
     releaseLater(() => spool.close());
 
@@ -132,10 +132,10 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
   /** Refuses the start when the sandbox of some instance does not work. */
   const workingSandbox = async (
     environment: Readonly<Record<string, string>>,
-    makeRoom: () => Room,
+    prepareDirectory: () => PreparedDirectory,
   ): Promise<Sandbox | null> => {
     const configFile = overrides.configFile ?? null;
-    const tried = await trySandboxes(config, { environment, configFile, makeRoom });
+    const tried = await trySandboxes(config, { environment, configFile, prepareDirectory });
     if (tried.faults.length > 0) throw new StartRefused(tried.faults.join('\n'));
     if (tried.working.length > 0) log.info({ instances: tried.working }, 'the sandbox works here');
     return tried.sandbox;

@@ -1,7 +1,7 @@
 /** The sandbox of this agent's instances, if any is to have one: found, and really tried. */
 import { resolve } from 'node:path';
 import { type AgentConfig, instanceSettings } from './config.js';
-import type { Room } from './core/ports/workspace.js';
+import type { PreparedDirectory } from './core/ports/workspace.js';
 import type { Sandbox } from './process/sandbox.js';
 import { findSandbox } from './process/this-platform.js';
 
@@ -20,12 +20,12 @@ export interface SandboxNeeds {
   /** Where the configuration was read from. */
   readonly configFile: string | null;
   /** Makes what is written into meanwhile. */
-  readonly makeRoom: () => Room;
+  readonly prepareDirectory: () => PreparedDirectory;
 }
 
 export async function trySandboxes(
   config: AgentConfig,
-  { environment, configFile, makeRoom }: SandboxNeeds,
+  { environment, configFile, prepareDirectory }: SandboxNeeds,
 ): Promise<TriedSandbox> {
   const wanting = instanceSettings(config).filter((instance) => instance.sandbox !== null);
   if (wanting.length === 0) return { sandbox: null, faults: [], working: [] };
@@ -47,16 +47,16 @@ export async function trySandboxes(
   }
   const faults: string[] = [];
   const working: string[] = [];
-  const room = makeRoom();
+  const directory = prepareDirectory();
   try {
     for (const instances of alike.values()) {
       const settings = instances[0]?.sandbox;
-      const fault = settings ? await found.sandbox.test(room, settings) : null;
+      const fault = settings ? await found.sandbox.test(directory, settings) : null;
       if (fault === null) working.push(...instances.map(({ id }) => id));
       else faults.push(`sandbox of ${ids(instances)}: ${fault}`);
     }
   } finally {
-    await room.abandon();
+    await directory.abandon();
   }
   return { sandbox: found.sandbox, faults, working };
 }

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import type { AgentConfig } from '../config.js';
 import { inheritedEnvironment } from '../core/job-environment.js';
-import { makeRoom } from '../disk/room.js';
+import { prepareDirectory } from '../disk/prepared-directory.js';
 import { findControlGroups } from '../process/this-platform.js';
 import { trySandboxes } from '../sandboxes.js';
 
@@ -28,7 +28,7 @@ export async function checkHost(
     const tried = await trySandboxes(config, {
       environment: inheritedEnvironment(environment),
       configFile,
-      makeRoom: () => makeRoom(folder),
+      prepareDirectory: () => prepareDirectory(folder),
     });
     const found = await findControlGroups(systemRuntime.newId(), systemRuntime);
     const notes = tried.working.map((id) => `The sandbox of ${id} works here.`);

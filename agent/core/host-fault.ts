@@ -20,6 +20,11 @@ const HOST_CODES: ReadonlySet<unknown> = new Set([
 
 const FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
 
+/** Whether an error says that a disk or a quota is full. */
+export function hasNoRoom(error: unknown): boolean {
+  return FULL_CODES.has((error as { readonly code?: unknown } | null | undefined)?.code);
+}
+
 /** The fault of the host that an error, or what caused it, tells of; undefined for every other error. `what` says what
  *  could not be done. */
 export function hostFaultOf(what: string, error: unknown): HostFault | undefined {

@@ -80,7 +80,7 @@ export function outputsFault(
 const BINARY_UNITS = ['KiB', 'MiB', 'GiB', 'TiB'];
 
 /** `17 bytes`, `1.5 GiB`, `2 GiB (2147483649 bytes)` */
-function bytesInWords(bytes: number): string {
+export function bytesInWords(bytes: number): string {
   let [value, unit] = [bytes, 'bytes'];
   for (const next of BINARY_UNITS) {
     if (value < 1024) break;

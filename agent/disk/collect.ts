@@ -2,8 +2,8 @@
  *  not change while it is read is taken as it is; any other is copied, and what is hashed is what is copied. A file that
  *  changes meanwhile is copied again, and at last taken as it was read. */
 import { createHash } from 'node:crypto';
-import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { type BigIntStats, lstatSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import type { FileRef, NamedFileRef } from '@workbench-hub/shared/domain/job';
 import {
   byPath,
@@ -17,7 +17,9 @@ import {
 import { JobFailed } from '../core/ports/programs.js';
 import type { MovedFile, ReportFolder } from '../core/ports/spool.js';
 import type { Collected, CollectOptions } from '../core/ports/workspace.js';
-import { type FoundFile, filesOf, joinBytes, stateFrom } from './files-of.js';
+import { Descent } from './descent.js';
+import { codeOf, type Directory } from './directory.js';
+import { type FoundFile, filesOf, isGone, stateFrom } from './files-of.js';
 
 const READS_OF_A_CHANGING_FILE = 3;
 const CHUNK_BYTES = 1024 * 1024;
@@ -25,9 +27,10 @@ const CHUNK_BYTES = 1024 * 1024;
 /** What became of a file: neither digest nor fault when there is no regular file any more. */
 type Taken = FileRef | { readonly fault: string } | { readonly gone: true };
 
+/** What a job left; undefined for a folder that it removed, or in whose place it put something else. */
 export interface Folders {
-  readonly files: string;
-  readonly outputStorage: string;
+  readonly files: Directory | undefined;
+  readonly outputStorage: Directory | undefined;
 }
 
 /** `staged` holds the state of the files as they were given to the job, by their path as latin1 text. `folder` is asked for
@@ -54,20 +57,26 @@ export async function collect(
     return { files: [], leftOut: outputs.leftOut, storedFiles: [], notStored: stored.leftOut };
   const into = await folder();
   const readAll = reader(limits.fileBytes, signal);
-  const takeAll = async ({ files, leaveOut }: Findings) => {
+  const takeAll = async (top: Directory | undefined, { files, leaveOut }: Findings) => {
     const taken: NamedFileRef[] = [];
-    for (const { bytes, at, path } of files) {
-      signal.throwIfAborted();
-      const file = await take(at, into, stay, readAll);
-      if ('fault' in file) leaveOut(bytes, file.fault);
-      else if ('digest' in file) taken.push({ path, ...file });
+    if (top === undefined) return taken;
+    const descent = new Descent(top);
+    try {
+      for (const { found, path } of files) {
+        signal.throwIfAborted();
+        const file = await take(descent, found, into, stay, readAll);
+        if ('fault' in file) leaveOut(found.path, file.fault);
+        else if ('digest' in file) taken.push({ path, ...file });
+      }
+    } finally {
+      descent.close();
     }
     return taken.sort(byPath);
   };
   return {
-    files: await takeAll(outputs),
+    files: await takeAll(folders.files, outputs),
     leftOut: outputs.leftOut,
-    storedFiles: await takeAll(stored),
+    storedFiles: await takeAll(folders.outputStorage, stored),
     notStored: stored.leftOut,
   };
 }
@@ -78,8 +87,7 @@ const STORAGE_OFF =
 const NO_FILE = 'it is a link, or something else that is no file; only files are stored';
 
 interface Findings {
-  /** `bytes` is the path as it stands on the disk, beneath the folder; `at` is the whole of it. */
-  readonly files: readonly { bytes: Buffer; at: Buffer; path: string; sizeBytes: number }[];
+  readonly files: readonly { found: FoundFile; path: string; sizeBytes: number }[];
   readonly leftOut: readonly { name: string; why: string }[];
   leaveOut(path: Buffer, why: string): void;
 }
@@ -87,7 +95,7 @@ interface Findings {
 /** The files of a folder that `pathOf` gives a path; null: they are none of the job's. With `whyNoOther`, what is no file is
  *  left out for this reason; with null it is passed over. */
 async function find(
-  folder: string,
+  top: Directory | undefined,
   signal: AbortSignal,
   whyNoOther: string | null,
   pathOf: (file: FoundFile) => ReturnType<typeof outputPath> | null,
@@ -98,53 +106,64 @@ async function find(
   const onOther = (path: Buffer) => {
     if (whyNoOther !== null) leaveOut(path, whyNoOther);
   };
-  for await (const file of filesOf(folder, leaveOut, onOther)) {
+  if (top === undefined) return { files, leftOut, leaveOut };
+  for await (const found of filesOf(top, leaveOut, onOther)) {
     signal.throwIfAborted();
-    const named = pathOf(file);
+    const named = pathOf(found);
     if (!named) continue;
-    const { path: bytes, state } = file;
-    if ('fault' in named) leaveOut(bytes, named.fault);
-    else {
-      const at = joinBytes(Buffer.from(folder), bytes);
-      files.push({ bytes, at, path: named.path, sizeBytes: Number(state.sizeBytes) });
-    }
+    if ('fault' in named) leaveOut(found.path, named.fault);
+    else files.push({ found, path: named.path, sizeBytes: Number(found.state.sizeBytes) });
   }
   return { files, leftOut, leaveOut };
 }
 
-async function take(path: Buffer, into: ReportFolder, stay: boolean, readAll: ReadAll): Promise<Taken> {
-  const moved = stay ? undefined : await into.move(path);
-  if (moved === 'GONE') return { gone: true };
-  const file = await openFile(moved?.path ?? path);
+async function take(
+  descent: Descent,
+  { folder, name }: FoundFile,
+  into: ReportFolder,
+  stay: boolean,
+  readAll: ReadAll,
+): Promise<Taken> {
+  let directory: Directory;
+  let file: FileHandle;
   try {
-    if (!('read' in file)) return file;
-    const kept = moved && (await keepMoved(moved, file, readAll));
-    return kept ?? (await copy(file, into, readAll));
-  } finally {
-    if ('read' in file) await file.close();
-    // Not there any more when it was kept.
-    await moved?.discard();
-  }
-}
-
-/** Neither a link nor a pipe may have taken the file's place since it was found. */
-async function openFile(path: Buffer | string): Promise<FileHandle | Exclude<Taken, FileRef>> {
-  try {
-    return await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+    directory = descent.to(folder);
+    file = await directory.openFile(name);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    // ENXIO is what a socket says.
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP' || code === 'ENXIO')
-      return { gone: true };
+    if (isGone(error)) return { gone: true };
+    const code = codeOf(error);
     if (code === 'EACCES' || code === 'EPERM') return { fault: `it cannot be read (${code})` };
     throw error;
   }
+  try {
+    const opened = await file.stat({ bigint: true });
+    if (!opened.isFile()) return { gone: true };
+    if (!stay && opened.nlink === 1n) {
+      const moved = await into.move((path) => directory.moveOut(name, path));
+      let kept: FileRef | undefined;
+      try {
+        kept = moved && (await keepMoved(moved, file, opened, readAll));
+      } finally {
+        if (!kept) await moved?.discard();
+      }
+      if (kept) return kept;
+    }
+    return await copy(file, into, readAll);
+  } finally {
+    await file.close();
+  }
 }
 
-/** Undefined when somebody else may still write into the file: it has another name, or it changes while it is read. */
-async function keepMoved(moved: MovedFile, file: FileHandle, readAll: ReadAll): Promise<FileRef | undefined> {
-  const before = await file.stat({ bigint: true });
-  if (!before.isFile() || before.nlink !== 1n) return undefined;
+/** Undefined when another than the opened file was moved, or when somebody else may still write into it: it has another
+ *  name, or it changes while it is read. */
+async function keepMoved(
+  moved: MovedFile,
+  file: FileHandle,
+  opened: BigIntStats,
+  readAll: ReadAll,
+): Promise<FileRef | undefined> {
+  const before = lstatSync(moved.path, { bigint: true });
+  if (before.dev !== opened.dev || before.ino !== opened.ino || before.nlink !== 1n) return undefined;
   const hash = createHash('sha256');
   const sizeBytes = await readAll(file, (bytes) => void hash.update(bytes));
   const after = await file.stat({ bigint: true });

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ContentMismatch } from '../core/ports/content-cache.js';
@@ -174,5 +175,42 @@ describe('a cache', () => {
     const smaller = await open(5);
     expect(await smaller.pin(b)).toBe(false);
     expect(await smaller.pin(a)).toBe(true);
+  });
+
+  test('keeps what was used last, also when nobody uses it any more', async () => {
+    const cache = await open(8);
+    const [a, b, c] = [fileOf('aaaa'), fileOf('bbbb'), fileOf('cccc')];
+    await cache.put(a, chunksOf('aaaa'), 0);
+    await cache.put(b, chunksOf('bbbb'), 0);
+    expect(await cache.pin(a)).toBe(true);
+    cache.unpin(a.digest);
+    await cache.put(c, chunksOf('cccc'), 0);
+    expect((await readdir(directory)).sort()).toEqual([a.digest, c.digest].sort());
+  });
+
+  test('knows after a restart what was used last', async () => {
+    const runtime = manualRuntime(Date.now());
+    const cache = await DiskCache.open(directory, 8, runtime);
+    const [a, b] = [fileOf('aaaa'), fileOf('bbbb')];
+    await cache.put(a, chunksOf('aaaa'), 0);
+    await cache.put(b, chunksOf('bbbb'), 0);
+    await runtime.advance(60_000);
+    expect(await cache.pin(a)).toBe(true);
+    cache.unpin(a.digest);
+    const touched = runtime.clock.nowMs();
+    const usedAtMs = async () => Math.round((await stat(cache.pathOf(a.digest))).mtimeMs);
+    await expect.poll(usedAtMs).toBe(touched);
+    await open(4);
+    expect(await readdir(directory)).toEqual([a.digest]);
+  });
+
+  test('counts once what is put twice', async () => {
+    const cache = await open(12);
+    const [a, b, c] = [fileOf('aaaa'), fileOf('bbbb'), fileOf('cccc')];
+    await cache.put(a, chunksOf('aaaa'), 0);
+    await cache.put(b, chunksOf('bbbb'), 0);
+    await cache.put(b, chunksOf('bbbb'), 0);
+    await cache.put(c, chunksOf('cccc'), 0);
+    expect((await readdir(directory)).sort()).toEqual([a.digest, b.digest, c.digest].sort());
   });
 });

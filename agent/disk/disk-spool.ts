@@ -1,19 +1,24 @@
-/** The spool: `journal.jsonl` with one line for each report put ({put}) or settled ({settled}), and beneath `files/` a
- *  folder for each report that names contents. */
+/** The spool: `journal.jsonl` with one line for each report put ({put}) or settled ({settled}), beneath `files/` a folder for
+ *  each report that names contents, and `reserve`, which gives way to a report and its log on a full disk. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { hasNoRoom } from '../core/host-fault.js';
 import { ContentLost, type ReportFolder, type Spool, type SpooledReport } from '../core/ports/spool.js';
 import { attemptKey } from '../core/reports.js';
 import { beginContent } from './content-writer.js';
+import { codeOf, type Directory } from './directory.js';
 import { makeFreshDirectory } from './fresh-directory.js';
 import { Journal } from './journal.js';
+import { openDirectory } from './open-directory.js';
+import { removeTree } from './remove-tree.js';
+import { Reserve } from './reserve.js';
 
 /** Below it, the journal is not worth being written anew. */
 const COMPACT_AT_BYTES = 1024 * 1024;
@@ -34,24 +39,34 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
 
   const named = new Set(leftOver.map(({ folder }) => folder));
   for (const folder of await readdir(filesRoot)) {
-    if (!named.has(folder)) await rm(join(filesRoot, folder), { recursive: true, force: true });
+    if (!named.has(folder)) await removeIn(filesRoot, folder);
   }
 
   const snapshot = () =>
     [...outstanding.values()].map((put) => JSON.stringify({ put } satisfies JournalLine));
   const journal = new Journal(journalPath, runtime, snapshot, COMPACT_AT_BYTES);
   await journal.open();
+  const reserve = new Reserve(join(root, 'reserve'));
+  await reserve.take();
 
   return {
     leftOver,
     createFolder: async (ref) => reportFolder(filesRoot, await makeFreshDirectory(filesRoot, ref)),
-    put: (put) => {
+    put: async (put) => {
       outstanding.set(attemptKey(put.report), put);
-      return journal.append(JSON.stringify({ put } satisfies JournalLine));
+      const line = JSON.stringify({ put } satisfies JournalLine);
+      try {
+        await journal.append(line);
+      } catch (error) {
+        if (!hasNoRoom(error) || !(await reserve.giveUp())) throw error;
+        await journal.append(line);
+      }
     },
+    makeRoom: () => reserve.giveUp(),
     settle: async ({ report, folder }) => {
       const { taskId, attempt, instanceId } = report;
       outstanding.delete(attemptKey(report));
+      void reserve.take();
       // If the line is lost the report is told twice, which the hub knows how to take.
       const line = JSON.stringify({ settled: { taskId, attempt, instanceId } } satisfies JournalLine);
       if (folder === null) return journal.appendInTime(line);
@@ -59,7 +74,7 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
         await journal.append(line);
       } finally {
         // Above all when the disk is full. A report that is told twice needs them no more.
-        await rm(join(filesRoot, folder), { recursive: true, force: true });
+        await removeIn(filesRoot, folder);
       }
     },
     read: (folder, file, fromByte) => readContent(join(filesRoot, folder, file.digest), file, fromByte),
@@ -73,6 +88,7 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
       }
     },
     close: async () => {
+      await reserve.idle();
       try {
         await journal.close();
       } catch (error) {
@@ -89,21 +105,39 @@ function reportFolder(filesRoot: string, name: string): ReportFolder {
   return {
     name,
     begin: () => beginContent(path, `${++begun}.partial`),
-    move: async (from) => {
-      const moved = join(path, `${++begun}.partial`);
+    move: async (moveTo) => {
+      const partial = `${++begun}.partial`;
+      const moved = join(path, partial);
       try {
-        await rename(Buffer.from(from), moved);
-      } catch (error) {
-        return (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'GONE' : undefined;
+        await moveTo(moved);
+      } catch {
+        return undefined;
       }
       return {
         path: moved,
         keep: (digest) => rename(moved, join(path, digest)),
-        discard: () => rm(moved, { recursive: true, force: true }),
+        // It may be a folder, in which somebody is at work.
+        discard: () => removeIn(path, partial),
       };
     },
-    discard: () => rm(path, { recursive: true, force: true }),
+    discard: () => removeIn(filesRoot, name),
   };
+}
+
+/** Removes an entry of a folder; neither need be there. */
+async function removeIn(folder: string, name: string): Promise<void> {
+  let directory: Directory;
+  try {
+    directory = openDirectory(folder);
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return;
+    throw error;
+  }
+  try {
+    await removeTree(directory, name);
+  } finally {
+    directory.close();
+  }
 }
 
 function readLines(lines: readonly string[], log: Logger): Map<string, SpooledReport> {

@@ -78,7 +78,7 @@ describe('outputs', () => {
     const source = join(directory, 'source');
     await writeFile(source, 'staged');
     for (const name of ['same', 'appended', 'touched', 'replaced', 'deleted', 'in/deep']) {
-      await work.placeLocalFile(name, source);
+      await work.placeLocalFile(name, source, directory);
     }
     await work.seal();
   });
@@ -256,13 +256,8 @@ describe('a working directory', () => {
 
   test('whose rights a job took away is collected and removed all the same', async () => {
     const closed = fileURLToPath(new URL('fixtures/closed-directory.mjs', import.meta.url));
-    // Rights bind everybody but root.
-    const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
     const { href: adapters } = new URL('../dist/disk/', import.meta.url);
-    const { stdout } = await promisify(execFile)(process.execPath, [closed, adapters], {
-      ...user,
-      cwd: tmpdir(),
-    });
+    const { stdout } = await promisify(execFile)(process.execPath, [closed, adapters, directory]);
     const all = [1, 436, 0]; // result.csv and 0 + 1 + … + 29 others
     expect(JSON.parse(stdout)).toEqual({ collected: [all, all, all, all], left: [] });
   });
@@ -290,7 +285,7 @@ describe('a working directory', () => {
   test('takes a copy of a file of the host', async () => {
     const source = join(directory, 'model');
     await writeFile(source, 'model', { mode: 0o400 });
-    const placed = await work.placeLocalFile('model', source);
+    const placed = await work.placeLocalFile('model', source, directory);
     await appendFile(placed, '!');
     expect(await readFile(source, 'utf8')).toBe('model');
     expect(await readFile(inFiles('model'), 'utf8')).toBe('model!');

@@ -247,7 +247,7 @@ describe('a stop', () => {
 describe('an instance with a sandbox', () => {
   async function startShutIn() {
     supervisor.command('start');
-    programs.last.room = { path: '/data/room', writable: [], abandon: () => Promise.resolve() };
+    programs.last.directory = { path: '/data/work', writable: [], abandon: () => Promise.resolve() };
     programs.last.becomesReady();
     await runtime.advance(0);
   }

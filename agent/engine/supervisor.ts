@@ -145,7 +145,7 @@ export class Supervisor {
         });
       },
       endJob: async (endedTaskId, well) => {
-        if (run.program.room === null) return run.program.endStrays(endedTaskId);
+        if (run.program.directory === null) return run.program.endStrays(endedTaskId);
         run.spent ??= { well };
         run.program.kill();
         await run.program.ended;

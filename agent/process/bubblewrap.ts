@@ -4,7 +4,7 @@ import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Room } from '../core/ports/workspace.js';
+import type { PreparedDirectory } from '../core/ports/workspace.js';
 import type { SandboxSettings } from '../core/sandbox.js';
 import type { FoundSandbox, Surroundings } from './sandbox.js';
 import { mountOptions, SANDBOX_HOME, SANDBOX_TMP } from './sandbox-mounts.js';
@@ -39,17 +39,17 @@ export async function openBubblewrap(
     readable: [...new Set((await Promise.all(surroundings.readable.map(bothNames))).flat())],
   };
 
-  const options = (command: readonly string[], room: Room, settings: SandboxSettings) => [
+  const options = (command: readonly string[], directory: PreparedDirectory, settings: SandboxSettings) => [
     ...fixed,
     ...(settings.network ? ['--share-net'] : []),
-    ...mountOptions(command, room, settings, visible),
+    ...mountOptions(command, directory, settings, visible),
     ...['--remount-ro', '/', '--chdir', SANDBOX_HOME],
   ];
   return {
     sandbox: {
-      wrap: (command, room, settings) => [
+      wrap: (command, directory, settings) => [
         program,
-        ...options(command, room, settings),
+        ...options(command, directory, settings),
         ...['--info-fd', '3', '--'],
         ...command,
       ],
@@ -58,10 +58,10 @@ export async function openBubblewrap(
         HOME: SANDBOX_HOME,
         TMPDIR: SANDBOX_TMP,
       }),
-      test: async (room, settings) => {
+      test: async (directory, settings) => {
         const command = ['true'];
         try {
-          await run(program, [...options(command, room, settings), '--', ...command], {
+          await run(program, [...options(command, directory, settings), '--', ...command], {
             timeout: TEST_LIMIT_MS,
           });
           return null;

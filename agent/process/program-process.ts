@@ -24,7 +24,7 @@ import {
   ProgramLost,
   type ProgramSettings,
 } from '../core/ports/programs.js';
-import type { Room } from '../core/ports/workspace.js';
+import type { PreparedDirectory } from '../core/ports/workspace.js';
 import { describeEnd } from '../core/program-end.js';
 import type { SandboxSettings } from '../core/sandbox.js';
 import { liesOnPath } from './find-program.js';
@@ -35,7 +35,7 @@ import type { Sandbox } from './sandbox.js';
 /** A sandbox for one program, and the only directory that it may write into. */
 export interface SandboxOfProgram {
   readonly sandbox: Sandbox;
-  readonly room: Room;
+  readonly directory: PreparedDirectory;
   readonly settings: SandboxSettings;
 }
 
@@ -190,7 +190,7 @@ export function startProgram(
 
   return {
     pid: child.pid,
-    room: needs.shutIn?.room ?? null,
+    directory: needs.shutIn?.directory ?? null,
     ended,
     initialize: async () => {
       const answer = await job(
@@ -235,7 +235,7 @@ export function startProgram(
 }
 
 function commandOf({ command }: ProgramSettings, { shutIn }: ProcessNeeds): readonly string[] {
-  return shutIn ? shutIn.sandbox.wrap(command, shutIn.room, shutIn.settings) : command;
+  return shutIn ? shutIn.sandbox.wrap(command, shutIn.directory, shutIn.settings) : command;
 }
 
 /** How the program ended, by how bubblewrap did, which adds 128 to the number of a signal. */

@@ -3,7 +3,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Program, ProgramLost, type ProgramSettings, type Programs } from '../core/ports/programs.js';
-import type { Room } from '../core/ports/workspace.js';
+import type { PreparedDirectory } from '../core/ports/workspace.js';
 import { describeEnd } from '../core/program-end.js';
 import type { ControlGroups } from './control-groups.js';
 import type { Platform, TaskProcesses } from './platform.js';
@@ -21,7 +21,7 @@ export interface ProgramsNeeds {
   /** Of instances that are to have one; null when none is. */
   readonly sandbox: () => Sandbox | null;
   /** Makes the working directory of a program in a sandbox; throws the system's error. */
-  readonly makeRoom: () => Room;
+  readonly prepareDirectory: () => PreparedDirectory;
   readonly runtime: Runtime;
   readonly log: Logger;
 }
@@ -87,7 +87,7 @@ export function childProcessPrograms(needs: ProgramsNeeds): ChildProcessPrograms
       running.add(program);
       void program.ended.then(() => {
         running.delete(program);
-        void shutIn?.room.abandon();
+        void shutIn?.directory.abandon();
       });
       return program;
     },
@@ -99,12 +99,12 @@ export function childProcessPrograms(needs: ProgramsNeeds): ChildProcessPrograms
   };
 }
 
-function shutInBy({ sandbox, makeRoom }: ProgramsNeeds, { sandbox: settings }: ProgramSettings) {
+function shutInBy({ sandbox, prepareDirectory }: ProgramsNeeds, { sandbox: settings }: ProgramSettings) {
   if (settings === null) return null;
   const found = sandbox();
   // The start of the agent was refused without it.
   if (found === null) throw new Error('there is no sandbox');
-  return { sandbox: found, settings, room: makeRoom() };
+  return { sandbox: found, settings, directory: prepareDirectory() };
 }
 
 /** A program for which no working directory could be made: never one without its sandbox. */
@@ -115,7 +115,7 @@ function notStarted({ command: [file = ''] }: ProgramSettings, error: unknown): 
   const nothing = () => undefined;
   return {
     pid: undefined,
-    room: null,
+    directory: null,
     ended: Promise.resolve(end),
     initialize: lost,
     simulateWork: lost,

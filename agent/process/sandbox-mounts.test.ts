@@ -10,7 +10,7 @@ describe.skipIf(process.platform !== 'linux')('what a sandbox shows', () => {
 
   beforeEach(() => {
     folder = realpathSync(mkdtempSync(join(tmpdir(), 'sandbox-mounts-test-')));
-    mkdirSync(join(folder, 'data/work/room/files'), { recursive: true });
+    mkdirSync(join(folder, 'data/work/prepared/files'), { recursive: true });
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
@@ -20,16 +20,16 @@ describe.skipIf(process.platform !== 'linux')('what a sandbox shows', () => {
     readable = [] as string[],
     hidden = [] as string[],
   }) {
-    const path = join(folder, 'data/work/room');
-    const room = { path, writable: [join(path, 'files')], abandon: () => Promise.resolve() };
-    return mountOptions(command, room, settings, { readable, hidden: [join(folder, 'data'), ...hidden] });
+    const path = join(folder, 'data/work/prepared');
+    const prepared = { path, writable: [join(path, 'files')], abandon: () => Promise.resolve() };
+    return mountOptions(command, prepared, settings, { readable, hidden: [join(folder, 'data'), ...hidden] });
   }
   const text = (options: string[]) => options.join(' ');
 
-  it('is no folder for writing but those of the room', () => {
+  it('is no folder for writing but those of the prepared', () => {
     const options = optionsOf({ readable: [folder] });
     const writable = options.filter((_, at) => options[at - 1] === '--bind');
-    expect(writable).toEqual([join(folder, 'data/work/room/files')]);
+    expect(writable).toEqual([join(folder, 'data/work/prepared/files')]);
   });
 
   it('is nothing of the agent, also in a folder that may be read', () => {
@@ -39,8 +39,8 @@ describe.skipIf(process.platform !== 'linux')('what a sandbox shows', () => {
     const order = [
       `--ro-bind-try ${folder} ${folder}`,
       `--tmpfs ${folder}/data`,
-      `--ro-bind ${folder}/data/work/room ${folder}/data/work/room`,
-      `--bind ${folder}/data/work/room/files ${folder}/data/work/room/files`,
+      `--ro-bind ${folder}/data/work/prepared ${folder}/data/work/prepared`,
+      `--bind ${folder}/data/work/prepared/files ${folder}/data/work/prepared/files`,
     ].map((mount) => text(options).indexOf(mount));
     expect(order).not.toContain(-1);
     expect(order).toEqual([...order].sort((a, b) => a - b));

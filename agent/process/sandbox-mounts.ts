@@ -2,7 +2,7 @@
 import { lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Room } from '../core/ports/workspace.js';
+import type { PreparedDirectory } from '../core/ports/workspace.js';
 import type { SandboxSettings } from '../core/sandbox.js';
 import type { Surroundings } from './sandbox.js';
 
@@ -37,7 +37,7 @@ const NOT_FOR_PROGRAMS = new Set(['agent', 'hub', 'test']);
 /** The options in their order: what lies in another mount comes after it. */
 export function mountOptions(
   command: readonly string[],
-  room: Room,
+  directory: PreparedDirectory,
   settings: SandboxSettings,
   { readable, hidden }: Surroundings,
 ): string[] {
@@ -57,8 +57,8 @@ export function mountOptions(
     { option: '--tmpfs', at: SANDBOX_TMP },
     { option: '--dir', at: SANDBOX_HOME },
     ...hidden.flatMap((path) => cover(path, shown)),
-    readOnly(room.path),
-    ...room.writable.map((path) => ({ option: '--bind', source: path, at: path })),
+    readOnly(directory.path),
+    ...directory.writable.map((path) => ({ option: '--bind', source: path, at: path })),
   ];
   return mounts
     .map((mount, order) => ({ mount, order, depth: mount.at === '/' ? 0 : mount.at.split('/').length }))

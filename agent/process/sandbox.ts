@@ -1,16 +1,20 @@
 /** What the parts of this folder need to know of a sandbox; bubblewrap.ts implements it. */
-import type { Room } from '../core/ports/workspace.js';
+import type { PreparedDirectory } from '../core/ports/workspace.js';
 import type { SandboxSettings } from '../core/sandbox.js';
 
 export interface Sandbox {
-  /** The command that runs `command` shut in, with `room` as the only place to write. Its descriptor 3 is to be read as
+  /** The command that runs `command` shut in, with `directory` as the only place to write. Its descriptor 3 is to be read as
    *  name-space.ts does. */
-  wrap(command: readonly string[], room: Room, settings: SandboxSettings): readonly string[];
+  wrap(
+    command: readonly string[],
+    directory: PreparedDirectory,
+    settings: SandboxSettings,
+  ): readonly string[];
   /** What of the agent's environment the program gets, and what belongs to the sandbox. */
   environment(inherited: Readonly<Record<string, string>>): Record<string, string>;
   /** Really runs a program in it; gives null when that works, else a sentence that says why not, and what to do. Never
    *  rejects. */
-  test(room: Room, settings: SandboxSettings): Promise<string | null>;
+  test(directory: PreparedDirectory, settings: SandboxSettings): Promise<string | null>;
 }
 
 /** The outcome of looking for a sandbox; the fault says in a sentence what is missing, and what to do. */

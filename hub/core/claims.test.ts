@@ -178,7 +178,8 @@ describe('what a loss means', () => {
       ending: {
         status: 'FAILED',
         batchExecutionStatus: null,
-        message: `agents gave this task back or were lost with it 10 times (tasks.maxLosses): ${fault}`,
+        message: `agents gave this task back or were lost with it 10 times (tasks.maxLosses), at last agent agent-1: ${fault}`,
+        files: { outputFiles: [], log },
       },
     });
   });

@@ -44,13 +44,14 @@ export function consequenceOf(report: AttemptReport, task: Task, limits: RetryLi
         files,
       });
     case 'INSTANCE_LOST': {
-      const consequence = consequenceOfLoss('CRASH', task, limits, report.message);
-      return consequence.kind === 'END' ? end({ ...consequence.ending, files }) : consequence;
+      return withFiles(consequenceOfLoss('CRASH', task, limits, report.message), files);
     }
     case 'RETURNED':
-      return report.hostFault === true
-        ? consequenceOfLoss('HOST_FAULT', task, limits, report.message)
-        : { kind: 'RELEASE', loss: 'RETURN' };
+      if (report.hostFault !== true) return { kind: 'RELEASE', loss: 'RETURN' };
+      return withFiles(consequenceOfLoss('HOST_FAULT', task, limits, report.message), {
+        outputFiles: [],
+        log: report.log,
+      });
     case 'CANCELED':
       return { kind: 'RELEASE', loss: 'RETURN' };
   }
@@ -81,9 +82,15 @@ export function consequenceOfLoss(
   }
   if (loss === 'HOST_FAULT' && task.losses + 1 >= maxLosses) {
     const times = maxLosses === 1 ? 'once' : `${maxLosses} times`;
-    return lost(`agents gave this task back or were lost with it ${times} (tasks.maxLosses)${why}`);
+    const last = task.instance ? `, at last agent ${task.instance.agentId}` : '';
+    return lost(`agents gave this task back or were lost with it ${times} (tasks.maxLosses)${last}${why}`);
   }
   return { kind: 'RELEASE', loss };
+}
+
+/** If it ends the task, its files are these. */
+function withFiles(consequence: Consequence, files: Ending['files']): Consequence {
+  return consequence.kind === 'END' ? end({ ...consequence.ending, files }) : consequence;
 }
 
 function end(ending: Ending): Consequence {

@@ -95,6 +95,8 @@ export class Host {
 export class Cluster {
   readonly folder: string;
   readonly disk: SmallDisk | undefined;
+  /** Of the first agent. */
+  readonly agentDisk: SmallDisk | undefined;
   readonly link: NetworkLink | undefined;
   readonly clients: FaultyProxy;
   readonly agentLinks: readonly FaultyProxy[];
@@ -103,10 +105,14 @@ export class Cluster {
   readonly #clockFiles = new Map<Host, string>();
 
   private constructor(
-    parts: Pick<Cluster, 'folder' | 'disk' | 'link' | 'clients' | 'agentLinks' | 'hub' | 'agents'>,
+    parts: Pick<
+      Cluster,
+      'folder' | 'disk' | 'agentDisk' | 'link' | 'clients' | 'agentLinks' | 'hub' | 'agents'
+    >,
   ) {
     this.folder = parts.folder;
     this.disk = parts.disk;
+    this.agentDisk = parts.agentDisk;
     this.link = parts.link;
     this.clients = parts.clients;
     this.agentLinks = parts.agentLinks;
@@ -120,6 +126,7 @@ export class Cluster {
   static async start(folder: string, prepare: (databaseFile: string) => void): Promise<Cluster> {
     const dataDir = join(folder, 'hub');
     const disk = SmallDisk.at(dataDir);
+    const agentDisk = SmallDisk.at(join(folder, AGENTS[0] as string));
     const link = await NetworkLink.make();
     const hubConfig = {
       dataDir,
@@ -152,7 +159,7 @@ export class Cluster {
       };
       agents.push(new Host(id, () => startAgent(folder, id, config, far?.by)));
     }
-    return new Cluster({ folder, disk, link, clients, agentLinks, hub, agents });
+    return new Cluster({ folder, disk, agentDisk, link, clients, agentLinks, hub, agents });
   }
 
   /** The way to the hub that nothing disturbs. */
@@ -181,6 +188,7 @@ export class Cluster {
   /** Takes away all faults: everything is up and connected. */
   heal(): void {
     this.disk?.makeRoom();
+    this.agentDisk?.makeRoom();
     this.link?.takeUp();
     if (this.link?.canLose) this.link.calm();
     this.#goOn();
@@ -198,6 +206,7 @@ export class Cluster {
     for (const proxy of [this.clients, ...this.agentLinks]) await proxy.close();
     this.link?.remove();
     this.disk?.remove();
+    this.agentDisk?.remove();
   }
 
   /** Nothing is paused any more. */

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Chance } from '../support/chance.js';
 import { type Cluster, type Host, LONG_PAUSE_MS, signal } from './cluster.js';
 import type { FaultyProxy } from './faulty-proxy.js';
+import type { SmallDisk } from './surroundings.js';
 
 interface Fault {
   readonly kind: string;
@@ -58,7 +59,7 @@ export class Faults {
   }
 
   #draw(): Fault {
-    const { hub, clients, disk, link } = this.#cluster;
+    const { hub, clients, disk, agentDisk, link } = this.#cluster;
     const agent = this.#chance.below(this.#cluster.agents.length);
     const host = this.#cluster.agents[agent] as Host;
     const proxy = this.#cluster.agentLinks[agent] as FaultyProxy;
@@ -75,7 +76,8 @@ export class Faults {
       () => this.#disturbed(proxy, `link of ${host.name}`),
       () => this.#disturbed(proxy, `link of ${host.name}`),
       () => this.#disturbed(clients, 'link of clients'),
-      ...(disk ? [() => this.#diskFilled()] : []),
+      ...(disk ? [() => this.#diskFilled('hub', disk)] : []),
+      ...(agentDisk ? [() => this.#diskFilled('agent', agentDisk)] : []),
       ...(link ? [() => this.#linkDown()] : []),
       ...(link?.canLose ? [() => this.#linkDisturbed()] : []),
     ];
@@ -160,15 +162,15 @@ export class Faults {
     return { kind, target, strike };
   }
 
-  #diskFilled(): Fault {
+  #diskFilled(whose: 'hub' | 'agent', disk: SmallDisk): Fault {
     const forMs = 500 + this.#chance.below(2000);
     return {
-      kind: 'disk of the hub full',
-      target: 'disk',
+      kind: whose === 'hub' ? 'disk of the hub full' : 'disk of an agent full',
+      target: `disk of the ${whose}`,
       strike: async () => {
-        this.#cluster.disk?.fill();
+        disk.fill();
         await pause(forMs);
-        this.#cluster.disk?.makeRoom();
+        disk.makeRoom();
       },
     };
   }

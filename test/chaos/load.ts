@@ -34,7 +34,7 @@ export interface Ending {
 const SCRIPT = `#!/bin/sh
 piece=0
 while [ "$piece" -lt "$pieces" ]; do
-  printf 'job %s piece %04096d\\n' "$number" "$piece" >> out.txt
+  printf 'job %s piece %04096d\\n' "$number" "$piece" >> out.txt || exit 1
   echo "piece $piece"
   sleep 0.02
   piece=$((piece + 1))

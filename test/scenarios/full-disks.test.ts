@@ -170,4 +170,84 @@ describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 180_000 }, () => 
     expect(readdirSync(join(data, 'cache'))).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
     expect((await client.batchJobResult(await create({}))).status).toBe('FINISHED');
   });
+
+  /** Writes until the disk is full, waits for `go` where it is told to, and fails then. */
+  const FILL = `
+    const { existsSync, openSync, writeFileSync, writeSync } = require('node:fs');
+    const say = (file) => file && writeFileSync(file, '');
+    const wait = (file) => {
+      while (file && !existsSync(file)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+    };
+    println('filling');
+    const file = openSync('results.bin', 'w');
+    try {
+      for (;;) writeSync(file, Buffer.alloc(65_536, 'x'));
+    } catch (error) {
+      say(full);
+      wait(go);
+      println('cannot go on:', error.code);
+      process.exit(3);
+    }
+  `;
+
+  it('an agent gives back what failed while its disk was full, and another one runs it', async () => {
+    const hub = await startHub(folder.path);
+    unmount = mountSmallDisk(join(folder.path, 'small'), 8);
+    const small = startAgent(folder.path, hub, 'small', {
+      instances: [{ id: 'sim', version: '1', count: 2 }],
+    });
+    await small.logged(({ msg }) => msg === 'joined the hub');
+    const client = restClient(hub.baseUrl);
+    const [full, go] = ['full', 'go'].map((name) => join(folder.path, name));
+    const inject = (values: Record<string, string | undefined>) =>
+      Object.entries(values).map(([key, value = '']) => ({ key, value }));
+    const filler = await client.createBatchJob({
+      inputScripts: [{ content: base64(FILL) }],
+      variablesToInject: inject({ full, go }),
+    });
+    const innocent = await client.createBatchJob({
+      inputScripts: [
+        {
+          content: base64(`
+            const { existsSync, writeFileSync } = require('node:fs');
+            while (!existsSync(full)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+            writeFileSync('out.txt', 'of many lines\\n'.repeat(20_000));
+          `),
+        },
+      ],
+      variablesToInject: inject({ full }),
+    });
+    const explained = async (id: string) => {
+      const { message } = (await client.call(`/api/x/tasks/${id}/explain`)).json() as { message?: string };
+      return message?.includes('gave it back') ? message : undefined;
+    };
+    const why =
+      /Agent small gave it back \d+ s ago: the disk of the agent's host was full while the job ran \((0 bytes|[\d.]+ KiB( \(\d+ bytes\))?) of 8 MiB were free for working directories\); the job failed: /;
+    expect(await eventually(() => explained(innocent))).toMatch(why);
+    closeSync(openSync(go as string, 'w'));
+    expect(await eventually(() => explained(filler))).toMatch(why);
+    startAgent(folder.path, hub, 'large', SIM);
+    const result = await client.batchJobResult(innocent);
+    expect(result).toMatchObject({ status: 'FINISHED' });
+    expect(outputsOf(result)['out.txt']).toBe('of many lines\n'.repeat(20_000));
+    await client.cancel(filler, true);
+  });
+
+  it('a job that fills every disk fails at last, with the reason, the host and its log', async () => {
+    const hub = await startHub(folder.path, { tasks: { maxLosses: 2 } });
+    unmount = mountSmallDisk(join(folder.path, 'host'), 8);
+    startAgent(folder.path, hub, 'host', SIM);
+    const client = restClient(hub.baseUrl);
+    const id = await client.createBatchJob({
+      inputScripts: [{ content: base64(FILL) }],
+      variablesToInject: ['full', 'go'].map((key) => ({ key, value: '' })),
+    });
+    expect(await client.batchJobResult(id)).toMatchObject({
+      status: 'FAILED',
+      message: expect.stringMatching(
+        /^agents gave this task back or were lost with it 2 times \(tasks.maxLosses\), at last agent host: the disk of the agent's host was full while the job ran \(.* of 8 MiB were free for working directories\); the job failed: .*3/,
+      ),
+    });
+    expect(await client.log(id)).toBe('filling\ncannot go on: ENOSPC\n');
+  });
 });

@@ -27,6 +27,8 @@ export function digestOf(content: Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
+const DISK_BYTES = 1e9;
+
 /** Contents are read and sent in pieces of this size. */
 const PIECE_BYTES = 100;
 
@@ -63,6 +65,7 @@ export function simulatedSpool(disk: AgentDisk, process: Process): Spool {
       await write(disk, process);
       disk.reports.set(attemptKey(spooled.report), spooled);
     },
+    makeRoom: () => Promise.resolve(false),
     settle: async ({ report, folder }) => {
       await write(disk, process);
       disk.reports.delete(attemptKey(report));
@@ -181,6 +184,7 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
           }
           return { files: [{ path: 'result.txt', ...file }], storedFiles, leftOut: [], notStored: [] };
         },
+        takesMore: async () => !disk.full,
         keep: async () => undefined,
         discard: async () => undefined,
       };
@@ -188,6 +192,9 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
     },
     resolve: async (path) => path,
     resolveFolders: async (paths) => [...paths],
+    freeSpace: async () => [
+      { use: 'jobs', freeBytes: disk.full ? 0 : DISK_BYTES, sizeBytes: DISK_BYTES, freeFiles: null },
+    ],
   };
 }
 

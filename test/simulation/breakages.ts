@@ -355,6 +355,16 @@ export const BREAKAGES: readonly Breakage[] = [
     }),
   },
   {
+    name: 'a job that met a full disk fails for it',
+    agent: ({ workspace }) => ({
+      workspace: {
+        ...workspace,
+        rooms: async () => [],
+        create: async (ref) => ({ ...(await workspace.create(ref)), takesMore: async () => true }),
+      },
+    }),
+  },
+  {
     name: 'a name in the input storage goes on standing for what it stood for',
     hub: ({ names }) => ({
       names: {

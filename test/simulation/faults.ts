@@ -155,6 +155,19 @@ const FAULTS: readonly Fault[] = [
     }),
   },
   {
+    kind: 'agent disk filled by a job',
+    // A script may well remove its files when it fails.
+    lastsMs: [0, 500],
+    happen: ({ world, agents }, did) => {
+      const agent = world.chance.of(agents);
+      if (!agent.programs?.running.some((program) => program.fillDisk())) return undefined;
+      did(agent.id);
+      return () => {
+        agent.disk.full = false;
+      };
+    },
+  },
+  {
     kind: 'instance killed',
     happen: ofAgents((agent, { world }) => {
       const running = agent.programs?.running ?? [];

@@ -9,7 +9,7 @@ import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import { fits } from '@workbench-hub/shared/domain/matching';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { digestOf, resultOf, STORED_PATH } from './agent-disk.js';
-import { SCRIPT_FAILED } from './programs.js';
+import { FOUND_NO_ROOM, SCRIPT_FAILED } from './programs.js';
 import { LEASE_MS, LIMITS } from './settings.js';
 import type { SimulatedAgent } from './simulated-agent.js';
 import type { HubObserver, SimulatedHub } from './simulated-hub.js';
@@ -295,6 +295,8 @@ export class Invariants implements HubObserver {
       );
     }
     if (after.losses > before.losses) this.#checkLoss(before);
+    if (after.message === FOUND_NO_ROOM)
+      this.#violated('a full disk is a fault of the host', `${id} failed for the disk of ${after.agent_id}`);
   }
 
   /** A short break costs nothing: what an agent still holds is lost only when its lease is over. */

@@ -11,11 +11,15 @@ import {
   type Programs,
 } from '@workbench-hub/agent/core/ports/programs';
 import type { TaskNames } from '@workbench-hub/agent/core/task-names';
+import type { AgentDisk } from './agent-disk.js';
 import type { Process } from './process.js';
 import type { World } from './world.js';
 
 /** What a job comes to whose script fails: its outputs count nevertheless. */
 export const SCRIPT_FAILED = 'a simulated script failed';
+
+/** What a job comes to whose script wrote to a full disk. */
+export const FOUND_NO_ROOM = 'a simulated script found the disk full';
 
 export interface ProgramRules {
   /** Whether the task would end even if its program never answered: only such a one may hang. */
@@ -29,18 +33,21 @@ export interface ProgramRules {
 interface Job {
   readonly taskId: string;
   readonly hangs: boolean;
+  /** It writes, and fails if there is no room; undefined for a job that writes nothing. */
+  write?: () => void;
   reject(error: Error): void;
 }
 
 class SimulatedProgram implements Program {
   readonly pid: number;
-  readonly room = null;
+  readonly directory = null;
   readonly ended: Promise<ProgramEnd>;
   readonly #settings: ProgramSettings;
   readonly #listener: ProgramListener;
   readonly #agent: Process;
   readonly #world: World;
   readonly #rules: ProgramRules;
+  readonly #disk: AgentDisk;
   /** It does not obey: it ends only by force. */
   readonly #isDeaf: boolean;
   #end!: (end: ProgramEnd) => void;
@@ -54,6 +61,7 @@ class SimulatedProgram implements Program {
     listener: ProgramListener,
     agent: Process,
     rules: ProgramRules,
+    disk: AgentDisk,
   ) {
     this.pid = pid;
     this.#settings = settings;
@@ -61,6 +69,7 @@ class SimulatedProgram implements Program {
     this.#agent = agent;
     this.#world = agent.world;
     this.#rules = rules;
+    this.#disk = disk;
     this.#isDeaf = this.#trouble('deaf');
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
@@ -94,8 +103,9 @@ class SimulatedProgram implements Program {
   }
 
   async executeBatchJob({ taskId }: BatchRun): Promise<{ status: 'OK' | 'ERROR'; message: string | null }> {
-    const verdict = await this.#work(taskId, this.#world.between(100, 40_000));
-    return verdict === 'OK' ? { status: 'OK', message: null } : { status: 'ERROR', message: SCRIPT_FAILED };
+    const verdict = await this.#work(taskId, this.#world.between(100, 40_000), true);
+    if (verdict === 'OK') return { status: 'OK', message: null };
+    return { status: 'ERROR', message: verdict === 'NO_ROOM' ? FOUND_NO_ROOM : SCRIPT_FAILED };
   }
 
   endStrays(): Promise<void> {
@@ -136,7 +146,16 @@ class SimulatedProgram implements Program {
     );
   }
 
-  #work(taskId: string, durationMs: number): Promise<'OK' | 'ERROR'> {
+  /** Its job fills the disk, and fails of it; false when it has none that could. */
+  fillDisk(): boolean {
+    const write = this.#job?.write;
+    if (!write || this.#job?.hangs) return false;
+    this.#disk.full = true;
+    write();
+    return true;
+  }
+
+  #work(taskId: string, durationMs: number, writes = false): Promise<'OK' | 'ERROR' | 'NO_ROOM'> {
     const world = this.#world;
     if (this.#job) {
       world.violated(
@@ -158,6 +177,12 @@ class SimulatedProgram implements Program {
       world.tell(this.#agent.name, `${this.instanceId} runs ${taskId}${hangs ? ', and hangs' : ''}`);
       if (world.happens(0.5)) this.#print(taskId, durationMs / 2);
       if (hangs) return;
+      if (writes) {
+        job.write = () => {
+          if (this.#job === job && this.#disk.full) settle(() => resolve('NO_ROOM'));
+        };
+        this.#agent.after(durationMs * world.chance.next(), job.write);
+      }
       if (this.#rules.kills?.(taskId) || this.#trouble('crash')) {
         this.#agent.after(durationMs * world.chance.next(), () => this.#job === job && this.die('SIGSEGV'));
         return;
@@ -187,11 +212,13 @@ class SimulatedProgram implements Program {
 export class SimulatedPrograms implements Programs {
   readonly #agent: Process;
   readonly #rules: ProgramRules;
+  readonly #disk: AgentDisk;
   #running: SimulatedProgram[] = [];
 
-  constructor(agent: Process, rules: ProgramRules) {
+  constructor(agent: Process, rules: ProgramRules, disk: AgentDisk) {
     this.#agent = agent;
     this.#rules = rules;
+    this.#disk = disk;
   }
 
   start(settings: ProgramSettings, listener: ProgramListener): Program {
@@ -202,6 +229,7 @@ export class SimulatedPrograms implements Programs {
       listener,
       this.#agent,
       this.#rules,
+      this.#disk,
     );
     this.#running.push(program);
     return program;

@@ -94,7 +94,7 @@ export class SimulatedAgent {
     world.tell(this.id, 'starts');
     this.#process = process;
     process.onEnd(() => this.onEnd());
-    this.#programs = new SimulatedPrograms(process, rules);
+    this.#programs = new SimulatedPrograms(process, rules, this.disk);
     const spool = simulatedSpool(this.disk, process);
     this.#running = new Map();
     this.#stop = null;

@@ -2,7 +2,7 @@
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import type { SandboxSettings } from '../sandbox.js';
 import type { TaskNames } from '../task-names.js';
-import type { Room } from './workspace.js';
+import type { PreparedDirectory } from './workspace.js';
 
 export interface ProgramSettings {
   readonly instance: InstanceProfile;
@@ -45,7 +45,7 @@ export interface Program {
   readonly pid: number | undefined;
   /** The working directory of its only job, when it runs in a sandbox. It is to be ended after that job. Null: it runs jobs
    *  in any directory, one after the other. */
-  readonly room: Room | null;
+  readonly directory: PreparedDirectory | null;
   /** Resolves when the process and everything that it started are gone and all that it printed was handed on. */
   readonly ended: Promise<ProgramEnd>;
   /** Calls. All but `initialize` and `shutdown` reject with JobFailed, JobCanceled or ProgramLost. */

@@ -24,8 +24,8 @@ export interface MovedFile {
 export interface ReportFolder {
   readonly name: string;
   begin(): Promise<ContentWriter>;
-  /** Moves a file here, whatever is under that path; undefined when it cannot be moved, 'GONE' when there is none. */
-  move(path: Uint8Array): Promise<MovedFile | 'GONE' | undefined>;
+  /** Moves a file here: `moveTo` puts it, or whatever has its name by then, at a path. Undefined when it cannot be moved. */
+  move(moveTo: (path: string) => Promise<void>): Promise<MovedFile | undefined>;
   /** Removes it with all that is in it. */
   discard(): Promise<void>;
 }
@@ -44,6 +44,8 @@ export interface Spool {
   createFolder(ref: AttemptRef): Promise<ReportFolder>;
   /** Resolves when the report would survive the end of this process. A second one for the same attempt replaces it. */
   put(spooled: SpooledReport): Promise<void>;
+  /** Gives up room that is held free, on a full disk, for what tells how an attempt ended; false when there is none. */
+  makeRoom(): Promise<boolean>;
   /** Forgets the report and removes its contents. */
   settle(spooled: SpooledReport): Promise<void>;
   /** Reads a content from `fromByte` on; throws {@link ContentLost}, when it begins or later, if it is not there any

@@ -1,6 +1,7 @@
 /** The directories in which jobs work. */
 import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { DiskSpace } from '../disk-space.js';
 import type { OutputLimits } from '../outputs.js';
 import type { ReportFolder } from './spool.js';
 
@@ -15,8 +16,9 @@ export interface WorkingDirectory {
   placeFile(path: string, digest: string): Promise<string>;
   /** Puts a cached content beside `files`, as the script number `index`. */
   placeScript(index: number, digest: string): Promise<string>;
-  /** Copies a file of this host. */
-  placeLocalFile(path: string, source: string): Promise<string>;
+  /** Copies a file of this host that lies in `root`, both as they were resolved; rejects with {@link FileNotReadable} when a
+   *  link has been put into its way since. */
+  placeLocalFile(path: string, source: string, root: string): Promise<string>;
   writeVariables(variables: Readonly<Record<string, string>>): Promise<void>;
   /** Takes what is in `files` now for what was staged. */
   seal(): Promise<void>;
@@ -27,6 +29,8 @@ export interface WorkingDirectory {
     options: CollectOptions,
     signal: AbortSignal,
   ): Promise<Collected>;
+  /** Whether it takes a small file more: a quota is full for this user, or a disk that has space for others. */
+  takesMore(): Promise<boolean>;
   /** Leaves it for people to look into, also after a restart of the agent. */
   keep(): Promise<void>;
   discard(): Promise<void>;
@@ -54,7 +58,7 @@ export interface LeftOut {
 }
 
 /** A working directory that is made before its attempt is known, and serves one at most. */
-export interface Room {
+export interface PreparedDirectory {
   /** Absolute. Nothing in it but the writable folders may be changed by a job. */
   readonly path: string;
   /** The folders in it into which a job may write. */
@@ -65,11 +69,13 @@ export interface Room {
 
 export interface Workspace {
   /** Makes the directories of an attempt, or takes those that were made for its program. */
-  create(ref: AttemptRef, room?: Room | null): Promise<WorkingDirectory>;
+  create(ref: AttemptRef, directory?: PreparedDirectory | null): Promise<WorkingDirectory>;
   /** Where a path really leads, links resolved; rejects with {@link FileNotReadable}. */
   resolve(path: string): Promise<string>;
   /** The same for each folder that exists; others are left out. */
   resolveFolders(paths: readonly string[]): Promise<string[]>;
+  /** The free space where scripts write: in working directories, and for temporary files. */
+  freeSpace(): Promise<DiskSpace[]>;
 }
 
 /** A file of this host is missing, is no file, or may not be read; the message says which. */

@@ -4,7 +4,7 @@ import { type BatchJob, type FileRef, filesOfJob, type ModelSource } from '@work
 import { pathConflict, relativePathFault } from '@workbench-hub/shared/domain/relative-path';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import { inOwnFolders } from '../../core/host-fault.js';
+import { HostFault, hasNoRoom, inOwnFolders } from '../../core/host-fault.js';
 import { jobEnvironment, variablesObject } from '../../core/job-environment.js';
 import { baseName, liesIn, mountedPath } from '../../core/local-model.js';
 import type { OutputLimits } from '../../core/outputs.js';
@@ -15,6 +15,7 @@ import { FileNotReadable, type WorkingDirectory, type Workspace } from '../../co
 import type { Ending } from '../../core/reports.js';
 import type { AttemptRun } from './attempt-run.js';
 import type { Contents } from './contents.js';
+import { DiskWatch, type Watch } from './disk-watch.js';
 import { eachOf } from './each-of.js';
 import { within } from './within.js';
 
@@ -46,6 +47,12 @@ export interface BatchEnd {
   readonly storedFiles?: AttemptReport['storedFiles'] | undefined;
 }
 
+/** A file of this host, and the folder of `fileRoots` in which it lies; links are resolved. */
+interface LocatedModel {
+  readonly path: string;
+  readonly root: string;
+}
+
 const TRANSFERS_AT_A_TIME = 4;
 /** As many threads as there are for it. */
 const COPIES_AT_A_TIME = 4;
@@ -53,10 +60,12 @@ const COPIES_AT_A_TIME = 4;
 export class BatchJobs {
   readonly #settings: BatchSettings;
   readonly #needs: BatchNeeds;
+  readonly #disks: DiskWatch;
 
   constructor(settings: BatchSettings, needs: BatchNeeds) {
     this.#settings = settings;
     this.#needs = needs;
+    this.#disks = new DiskWatch(needs);
   }
 
   /** Runs it to its end, whatever that is; rejects only when the directory could not be made. `folder` gives, and makes
@@ -68,7 +77,7 @@ export class BatchJobs {
     print: (line: string) => void,
   ): Promise<BatchEnd> {
     const directory = await inOwnFolders('a working directory could not be made', () =>
-      this.#needs.workspace.create(run.ref, run.claim.program.room),
+      this.#needs.workspace.create(run.ref, run.claim.program.directory),
     );
     let end: BatchEnd;
     try {
@@ -76,7 +85,7 @@ export class BatchJobs {
     } catch (error) {
       end = { ending: run.endingOf(error), outputFiles: [] };
       // The directory was made for this program: it can have no other.
-      if (run.claim.program.room !== null) await run.claim.endJob(run.ref.taskId, false);
+      if (run.claim.program.directory !== null) await run.claim.endJob(run.ref.taskId, false);
     }
     await this.#leave(directory, end.ending);
     return end;
@@ -109,7 +118,7 @@ export class BatchJobs {
       tracing,
       'run',
       run,
-      () => this.#execute(run, batch),
+      () => this.#execute(run, batch, directory),
       (end) => end.status === 'OK',
     );
     const { keepWorkingDirectories, outputLimits: limits } = this.#settings;
@@ -126,13 +135,19 @@ export class BatchJobs {
     return { ending: { outcome: status, message }, outputFiles, storedFiles };
   }
 
-  async #execute(run: AttemptRun, batch: BatchRun) {
+  async #execute(run: AttemptRun, batch: BatchRun, directory: WorkingDirectory) {
+    const watch = this.#disks.begin();
     let well = false;
     try {
       const end = await run.call(this.#needs.runtime, (program) => program.executeBatchJob(batch));
+      if (end.status === 'ERROR') await blameDisk(watch, directory, run, end.message);
       well = true;
       return end;
+    } catch (error) {
+      if (error instanceof JobFailed) await blameDisk(watch, directory, run, error.message);
+      throw error;
     } finally {
+      watch.stop();
       // Before anything is collected: a daemon would go on writing. What a lost program leaves ends with it.
       if (!run.claim.lost.aborted) await run.claim.endJob(batch.taskId, well);
     }
@@ -168,7 +183,7 @@ export class BatchJobs {
       if (job.model?.kind === 'LOCAL_FILESYSTEM' && local !== null) {
         model = job.model.copyToWorkingDirectory
           ? await this.#copyModel(directory, job, job.model, local)
-          : local;
+          : local.path;
       }
       await directory.seal();
     });
@@ -195,7 +210,7 @@ export class BatchJobs {
     }
   }
 
-  async #locate({ pathToFile }: ModelSource & { kind: 'LOCAL_FILESYSTEM' }): Promise<string> {
+  async #locate({ pathToFile }: ModelSource & { kind: 'LOCAL_FILESYSTEM' }): Promise<LocatedModel> {
     const { fileRoots, uncMounts } = this.#settings;
     const path = mountedPath(pathToFile, uncMounts);
     const shown = JSON.stringify(pathToFile);
@@ -205,8 +220,9 @@ export class BatchJobs {
     try {
       const real = await workspace.resolve(path);
       const roots = await workspace.resolveFolders(fileRoots);
-      if (!roots.some((root) => liesIn(real, root))) throw new JobFailed(outside);
-      return real;
+      const root = roots.find((folder) => liesIn(real, folder));
+      if (root === undefined) throw new JobFailed(outside);
+      return { path: real, root };
     } catch (error) {
       if (!(error instanceof FileNotReadable)) throw error;
       // Whether a file exists outside the roots is nobody's business: such a path is refused in the same words.
@@ -223,7 +239,7 @@ export class BatchJobs {
     directory: WorkingDirectory,
     job: BatchJob,
     { pathToFile }: ModelSource & { kind: 'LOCAL_FILESYSTEM' },
-    source: string,
+    { path, root }: LocatedModel,
   ): Promise<string> {
     const name = baseName(pathToFile);
     const conflict = pathConflict([...job.additionalFiles.map(({ path }) => path), name])?.fault;
@@ -233,7 +249,18 @@ export class BatchJobs {
         `the model cannot be copied into the working directory: its name ${JSON.stringify(name)} ${fault}`,
       );
     }
-    return directory.placeLocalFile(name, source);
+    try {
+      return await directory.placeLocalFile(name, path, root);
+    } catch (error) {
+      if (!(error instanceof FileNotReadable)) throw error;
+      const shown = JSON.stringify(pathToFile);
+      throw new JobFailed(
+        `the model ${shown} cannot be copied into the working directory: ${error.message}`,
+        {
+          cause: error,
+        },
+      );
+    }
   }
 
   async #leave(directory: WorkingDirectory, { outcome }: Ending): Promise<void> {
@@ -249,4 +276,19 @@ export class BatchJobs {
       );
     }
   }
+}
+
+/** Rejects with {@link HostFault} when a disk was full while a job ran that failed: another host may well run it. */
+async function blameDisk(
+  watch: Watch,
+  directory: WorkingDirectory,
+  { taskLog }: AttemptRun,
+  message: string | null,
+): Promise<void> {
+  let how = await watch.seen();
+  if (hasNoRoom(taskLog?.fault)) how ??= "the task's log could not be written";
+  else if (how === undefined && !(await directory.takesMore())) how = 'its working directory took no more';
+  if (how === undefined) return;
+  const said = message === null ? '' : `; the job failed: ${message}`;
+  throw new HostFault(`the disk of the agent's host was full while the job ran (${how})${said}`);
 }

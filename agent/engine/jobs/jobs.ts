@@ -119,12 +119,7 @@ export class Jobs {
       return;
     }
     if (job.type === 'EXECUTE_BATCH_JOB' && ending.outcome === 'OK') this.#needs.instances.hostIsWell();
-    let log: AttemptReport['log'] = null;
-    try {
-      if (run.taskLog) log = await run.taskLog.finish();
-    } catch (error) {
-      this.#needs.log.error({ err: error, ...run.names }, "a task's log could not be kept");
-    }
+    const log = await this.#finishLog(run);
     const report = attemptReport(run.ref, ending, { outputFiles, log, storedFiles });
     this.#needs.log.debug({ ...run.names, outcome: ending.outcome }, 'an attempt has ended');
     const folderName = folder.isOpened ? await folder.name() : null;
@@ -133,11 +128,22 @@ export class Jobs {
     this.#needs.reporting.add({ report, folder: folderName, traceContext: run.traceContext });
   }
 
+  /** Null when there is none, or it could not be kept. */
+  async #finishLog({ taskLog, names }: AttemptRun): Promise<AttemptReport['log']> {
+    try {
+      return (await taskLog?.finish()) ?? null;
+    } catch (error) {
+      this.#needs.log.error({ err: error, ...names }, "a task's log could not be kept");
+      return null;
+    }
+  }
+
   #taskLog(run: AttemptRun, folder: LazyFolder): TaskLog {
     return new TaskLog(run.ref, {
       runtime: this.#needs.runtime,
       limitBytes: this.#needs.taskLogLimitBytes,
       openWriter: async () => (await folder.open()).begin(),
+      makeRoom: () => this.#needs.spool.makeRoom(),
       connection: this.#needs.connection,
     });
   }
@@ -170,16 +176,19 @@ export class Jobs {
 
   /** The agent stops, or its host is at fault: the hub is told, so that the task goes to another at once. */
   async #giveBack(run: AttemptRun, ending: Ending, folder: LazyFolder): Promise<void> {
+    // It may have been the last try that the task has: then the log goes with its end.
+    const log = run.endReason === null ? await this.#finishLog(run) : null;
+    const folderName = log === null ? null : await folder.name();
     try {
-      await run.taskLog?.abandon();
-      if (folder.isOpened) await folder.discard();
+      if (run.endReason !== null) await run.taskLog?.abandon();
+      if (log === null && folder.isOpened) await folder.discard();
     } catch (error) {
       this.#needs.log.warn(
         { err: error, ...run.names },
         'what an attempt left in the spool is removed at the next start',
       );
     }
-    const report = attemptReport(run.ref, ending);
+    const report = attemptReport(run.ref, ending, { outputFiles: [], log });
     if (run.endReason === null) {
       const reason = ending.message ?? '';
       this.#needs.log.error({ ...run.names, reason }, 'a task was given back: the host is at fault');
@@ -188,7 +197,8 @@ export class Jobs {
     }
     this.#running.delete(attemptKey(run.ref));
     run.claim.release(false);
-    if (run.endReason === null) this.#needs.reporting.add({ report, folder: null });
+    if (run.endReason === null)
+      this.#needs.reporting.add({ report, folder: folderName, traceContext: run.traceContext });
     // Of an agent that stops nothing is spooled: a hub that is joined later without this attempt gives it up by itself.
     else this.#needs.connection()?.sendEnded(report);
   }
@@ -204,7 +214,14 @@ class LazyFolder {
   }
 
   open(): Promise<ReportFolder> {
-    this.#folder ??= this.#create();
+    if (this.#folder === null) {
+      const made = this.#create();
+      this.#folder = made;
+      made.catch(() => {
+        // There may be room for it later on.
+        if (this.#folder === made) this.#folder = null;
+      });
+    }
     return this.#folder;
   }
 

@@ -12,6 +12,8 @@ let live: { offset: number; text: string }[];
 let connected: boolean;
 let congested: boolean;
 let writerFault: Error | null;
+/** How often room can be made on the disk, after which it takes what is written. */
+let reserves: number;
 let hold: Promise<void>;
 
 beforeEach(() => {
@@ -21,6 +23,7 @@ beforeEach(() => {
   connected = true;
   congested = false;
   writerFault = null;
+  reserves = 0;
   hold = Promise.resolve();
 });
 
@@ -41,10 +44,21 @@ function taskLog(limitBytes = 1_000_000) {
   return new TaskLog(REF, {
     runtime,
     limitBytes,
-    openWriter: () => Promise.resolve(writer),
+    openWriter: () => {
+      written = [];
+      return Promise.resolve(writer);
+    },
+    makeRoom: async () => {
+      if (reserves === 0) return false;
+      reserves--;
+      writerFault = null;
+      return true;
+    },
     connection: () => (connected ? connection : null),
   });
 }
+
+const FULL = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
 
 const text = () => Buffer.concat(written).toString();
 
@@ -108,6 +122,30 @@ describe("a task's log", () => {
     const log = taskLog();
     for (let i = 0; i < 10; i++) await log.append('x'.repeat(300_000));
     await expect(log.finish()).rejects.toThrow('no space left');
+  });
+
+  test('that the disk did not take is kept at the end, when there is room by then', async () => {
+    writerFault = FULL;
+    const log = taskLog();
+    await log.append('what the script said last');
+    await runtime.advance(0);
+    expect(log.fault).toBe(FULL);
+    writerFault = null;
+    await log.finish();
+    expect(text()).toBe('what the script said last');
+  });
+
+  test('of which too much was lost on a full disk has its end, in room that was held free for it', async () => {
+    const log = taskLog();
+    await log.append('kept at first');
+    writerFault = FULL;
+    reserves = 1;
+    await log.append(`${'x'.repeat(100_000)} the end`);
+    await log.finish();
+    expect(text()).toMatch(
+      /^\[agent\] the beginning of the log could not be kept: no space left on device\nx{65528} the end$/,
+    );
+    expect(reserves).toBe(0);
   });
 });
 

@@ -3,9 +3,11 @@
  * a line that says how much is left out, and the end), and live to the hub, which may miss pieces: the whole comes with
  * the result. Nothing is made for an attempt that prints nothing.
  */
+
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
+import { hasNoRoom } from '../../core/host-fault.js';
 import type { HubConnection } from '../../core/ports/hub.js';
 import type { ContentWriter } from '../../core/ports/spool.js';
 import { TailBuffer } from '../../core/tail-buffer.js';
@@ -21,8 +23,10 @@ const HELD_BACK_BYTES = 256 * 1024;
 export interface TaskLogNeeds {
   readonly runtime: Runtime;
   readonly limitBytes: number;
-  /** Called at most once, with the first text. */
+  /** Called with the first text, and once more when what was written then could not be kept. */
   readonly openWriter: () => Promise<ContentWriter>;
+  /** Makes room on a full disk for the end of the log; false when there is none to be made. */
+  readonly makeRoom: () => Promise<boolean>;
   readonly connection: () => HubConnection | null;
 }
 
@@ -66,18 +70,51 @@ export class TaskLog {
     this.#sendLive();
   }
 
-  /** Ends the log; null when nothing was printed. Throws what the disk said. */
+  /** What the disk said when it did not take the log, as soon as it is known. */
+  get fault(): unknown {
+    return this.#fault;
+  }
+
+  /** Ends the log; null when nothing was printed. Of what the disk did not take, the end is kept, if there is room for it
+   *  by now. Throws what the disk said. */
   async finish(): Promise<FileRef | null> {
     this.#liveTimer?.cancel();
     this.#liveTimer = null;
     if (!this.#writer) return null;
     this.#keepEnd();
     await this.#writing;
-    if (this.#fault !== undefined) {
-      await this.#discard().catch(() => undefined);
-      throw this.#fault;
+    try {
+      if (this.#fault === undefined) return await (await this.#writer).finish();
+    } catch (error) {
+      this.#fault = error;
     }
-    return (await this.#writer).finish();
+    await this.#discard().catch(() => undefined);
+    return this.#finishWithEnd();
+  }
+
+  async #finishWithEnd(): Promise<FileRef> {
+    for (;;) {
+      try {
+        return await this.#writeEnd();
+      } catch (error) {
+        if (!hasNoRoom(error) || !(await this.#needs.makeRoom())) throw error;
+      }
+    }
+  }
+
+  async #writeEnd(): Promise<FileRef> {
+    const end = this.#tail.from(this.#tail.end - Math.floor(this.#needs.limitBytes / 3));
+    const isWhole = end.length === this.#tail.end;
+    const why = this.#fault instanceof Error ? this.#fault.message : String(this.#fault);
+    const note = isWhole ? '' : `[agent] the beginning of the log could not be kept: ${why}\n`;
+    const writer = await this.#needs.openWriter();
+    try {
+      await writer.write(Buffer.from(`${note}${end}`));
+      return await writer.finish();
+    } catch (error) {
+      await writer.abandon().catch(() => undefined);
+      throw error;
+    }
   }
 
   /** Ends it without keeping anything. */

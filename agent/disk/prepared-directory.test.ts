@@ -13,7 +13,7 @@ let root: string;
 let workspace: DiskWorkspace;
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'room-test-'));
+  directory = await mkdtemp(join(tmpdir(), 'directory-test-'));
   root = join(directory, 'work');
   const cache = await DiskCache.open(join(directory, 'cache'), 1000, systemRuntime);
   workspace = await openWorkspace(root, cache);
@@ -21,22 +21,22 @@ beforeEach(async () => {
 
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-describe('a room', () => {
+describe('a directory', () => {
   test('becomes the working directory of one attempt, with all in it that a job may change', async () => {
-    const room = workspace.makeRoom();
-    const work = await workspace.create(REF, room);
+    const directory = workspace.prepare();
+    const work = await workspace.create(REF, directory);
     await work.writeVariables({ a: 'b' });
-    expect(dirname(work.files)).toBe(room.path);
-    expect([work.files, work.outputStorage, dirname(work.variables)]).toEqual(room.writable);
-    const other = await workspace.create({ ...REF, attempt: 2 }, room);
-    expect(dirname(other.files)).toBe(join(dirname(room.path), `${REF.taskId}-2`));
+    expect(dirname(work.files)).toBe(directory.path);
+    expect([work.files, work.outputStorage, dirname(work.variables)]).toEqual(directory.writable);
+    const other = await workspace.create({ ...REF, attempt: 2 }, directory);
+    expect(dirname(other.files)).toBe(join(dirname(directory.path), `${REF.taskId}-2`));
     await work.discard();
     await other.discard();
     expect(await readdir(root)).toEqual([]);
   });
 
   test('goes with its program, unless an attempt has taken it', async () => {
-    const [taken, free] = [workspace.makeRoom(), workspace.makeRoom()];
+    const [taken, free] = [workspace.prepare(), workspace.prepare()];
     const work = await workspace.create(REF, taken);
     await writeFile(join(work.files, 'out'), 'x');
     await Promise.all([taken.abandon(), free.abandon()]);
@@ -45,18 +45,18 @@ describe('a room', () => {
   });
 
   test('that has gone is no fault of the host: the attempt gets an ordinary directory', async () => {
-    const room = workspace.makeRoom();
-    await room.abandon();
-    const work = await workspace.create(REF, room);
+    const directory = workspace.prepare();
+    await directory.abandon();
+    const work = await workspace.create(REF, directory);
     expect(await readdir(root)).toEqual([`${REF.taskId}-1`]);
     await work.discard();
   });
 
   test('that is kept gets the name of its attempt, and stays over a restart', async () => {
-    const work = await workspace.create(REF, workspace.makeRoom());
+    const work = await workspace.create(REF, workspace.prepare());
     await writeFile(join(work.files, 'out'), 'x');
     await work.keep();
-    workspace.makeRoom();
+    workspace.prepare();
     await openWorkspace(root, await DiskCache.open(join(directory, 'cache'), 1000, systemRuntime));
     expect(await readdir(root)).toEqual([`${REF.taskId}-1`]);
     expect(await readFile(join(root, `${REF.taskId}-1`, 'files', 'out'), 'utf8')).toBe('x');
@@ -64,7 +64,7 @@ describe('a room', () => {
 
   test('is made also when somebody has taken the folder of working directories away', async () => {
     await rm(root, { recursive: true });
-    expect(dirname(workspace.makeRoom().path)).toContain('work');
+    expect(dirname(workspace.prepare().path)).toContain('work');
     expect(await readdir(root)).toHaveLength(1);
   });
 });

@@ -1,0 +1,245 @@
+/** The directory of one attempt. Whatever jobs do in it, no step follows a link: each goes by a handle. */
+import { writeFileSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { hasNoRoom } from '../core/host-fault.js';
+import type { FileState } from '../core/outputs.js';
+import type { WorkingDirectory } from '../core/ports/workspace.js';
+import { collect } from './collect.js';
+import { codeOf, type Directory, type OpenDirectory, systemError } from './directory.js';
+import type { DiskCache } from './disk-cache.js';
+import { filesOf, isGone } from './files-of.js';
+import { openLocalFile } from './local-file.js';
+import { removeTree } from './remove-tree.js';
+
+export const FILES = 'files';
+export const OUTPUT_STORAGE = 'output-storage';
+/** Marks a directory that stays for people to look into. */
+export const KEPT_MARK = '.kept';
+
+const VARIABLES = 'variables.json';
+
+const PROBE = '.probe';
+/** The least that a script may want to write. */
+const PROBE_CONTENT = Buffer.alloc(64 * 1024, 'x');
+
+/** The rights of files that are given to a job. */
+const FILE_MODE = 0o644;
+
+/** Place of the directory; its handles are held until it is kept or discarded. */
+export interface Place {
+  readonly above: Directory;
+  readonly name: string;
+  readonly directory: Directory;
+  readonly path: string;
+  /** The folder of scripts and variables: the directory itself, or one in it. */
+  readonly given: { readonly directory: Directory; readonly path: string };
+  /** Gives the name to keep it by; null when it has that name. */
+  readonly keepAs: (() => Promise<string>) | null;
+  readonly cache: DiskCache;
+  readonly open: OpenDirectory;
+}
+
+export class AttemptDirectory implements WorkingDirectory {
+  readonly files: string;
+  readonly outputStorage: string;
+  readonly variables: string;
+  readonly #place: Place;
+  /** What the job found beside its working directory. */
+  readonly #beside: string[] = [];
+  readonly #staged = new Map<string, FileState>();
+  /** Whether anything lies in it before the job begins. */
+  #isPlaced = false;
+
+  constructor(place: Place) {
+    this.#place = place;
+    this.files = join(place.path, FILES);
+    this.outputStorage = join(place.path, OUTPUT_STORAGE);
+    this.variables = join(place.given.path, VARIABLES);
+  }
+
+  placeFile(path: string, digest: string): Promise<string> {
+    return this.#placeInFiles(path, this.#place.cache.pathOf(digest));
+  }
+
+  async placeScript(index: number, digest: string): Promise<string> {
+    const { given, cache } = this.#place;
+    const name = `script-${index + 1}`;
+    this.#beside.push(name);
+    await this.#copy(given.directory, name, cache.pathOf(digest));
+    return join(given.path, name);
+  }
+
+  async placeLocalFile(path: string, source: string, root: string): Promise<string> {
+    const file = await openLocalFile(this.#place.open, source, root);
+    try {
+      return await this.#placeInFiles(path, file);
+    } finally {
+      await file.close();
+    }
+  }
+
+  async writeVariables(values: Readonly<Record<string, string>>): Promise<void> {
+    this.#beside.push(VARIABLES);
+    // Only to make the file may take long: what is written into it is copied into the memory of the system.
+    const file = await this.#place.given.directory.createFile(VARIABLES, 0o600);
+    try {
+      writeFileSync(file.fd, JSON.stringify(values));
+    } finally {
+      await file.close();
+    }
+  }
+
+  async seal(): Promise<void> {
+    if (!this.#isPlaced) return;
+    const files = this.#folder(FILES);
+    if (files === undefined) throw changed(FILES);
+    try {
+      for await (const { path, state } of filesOf(files, () => undefined))
+        this.#staged.set(path.toString('latin1'), state);
+    } finally {
+      files.close();
+    }
+  }
+
+  async collect(...[into, options, signal]: Parameters<WorkingDirectory['collect']>) {
+    const files = this.#folder(FILES);
+    const outputStorage = this.#folder(OUTPUT_STORAGE);
+    try {
+      return await collect({ files, outputStorage }, this.#staged, into, options, signal);
+    } finally {
+      files?.close();
+      outputStorage?.close();
+    }
+  }
+
+  async takesMore(): Promise<boolean> {
+    const { directory } = this.#place;
+    try {
+      const file = await directory.createFile(PROBE, 0o600);
+      try {
+        await file.writeFile(PROBE_CONTENT);
+      } finally {
+        await file.close();
+        await directory.unlink(PROBE);
+      }
+      return true;
+    } catch (error) {
+      return !hasNoRoom(error);
+    }
+  }
+
+  async keep(): Promise<void> {
+    const { above, name, directory, keepAs } = this.#place;
+    try {
+      await markAsKept(directory);
+      if (keepAs !== null) await above.rename(name, above, await keepAs());
+    } finally {
+      this.#close();
+    }
+  }
+
+  async discard(): Promise<void> {
+    const { above, name, directory, keepAs } = this.#place;
+    try {
+      if (keepAs !== null) return await removeTree(above, name);
+      const removed = await Promise.allSettled([
+        ...[FILES, OUTPUT_STORAGE].map((folder) => directory.removeDirectory(folder)),
+        ...this.#beside.map((file) => directory.unlink(file)),
+      ]);
+      try {
+        if (removed.every(({ status }) => status === 'fulfilled')) return await above.removeDirectory(name);
+      } catch {
+        // It holds more than what was put there.
+      }
+      await removeTree(above, name);
+    } finally {
+      this.#close();
+    }
+  }
+
+  #close(): void {
+    const { above, directory, given } = this.#place;
+    if (given.directory !== directory) given.directory.close();
+    directory.close();
+    above.close();
+  }
+
+  /** Undefined when a job removed the folder, or put something else in its place. */
+  #folder(name: string): Directory | undefined {
+    try {
+      return this.#place.directory.openDirectory(name);
+    } catch (error) {
+      if (isGone(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #placeInFiles(path: string, source: string | FileHandle): Promise<string> {
+    this.#isPlaced = true;
+    const names = [FILES, ...path.split('/')];
+    const name = names.pop() as string;
+    const folder = await this.#makeFolder(names, path);
+    try {
+      await this.#copy(folder, name, source, FILE_MODE);
+    } finally {
+      folder.close();
+    }
+    return join(this.files, path);
+  }
+
+  async #makeFolder(names: readonly string[], path: string): Promise<Directory> {
+    let folder = this.#place.directory;
+    for (const name of names) {
+      const above = folder;
+      try {
+        folder = await openOrMake(above, name);
+      } catch (error) {
+        throw isGone(error) ? changed(path) : error;
+      } finally {
+        if (above !== this.#place.directory) above.close();
+      }
+    }
+    return folder;
+  }
+
+  async #copy(folder: Directory, name: string, source: string | FileHandle, mode?: number): Promise<void> {
+    for (;;) {
+      try {
+        await folder.copyFile(name, source, mode);
+        return;
+      } catch (error) {
+        if (codeOf(error) !== 'ENOSPC' || !(await this.#place.cache.makeRoom())) throw error;
+      }
+    }
+  }
+}
+
+/** It was another's process: this job has not begun. */
+function changed(path: string): Error {
+  return systemError('ESTALE', `${path} was changed in the working directory while it was laid out`);
+}
+
+async function openOrMake(above: Directory, name: string): Promise<Directory> {
+  try {
+    return above.openDirectory(name);
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+  try {
+    await above.makeDirectory(name);
+  } catch (error) {
+    // Another file of the job lies in it, too.
+    if (codeOf(error) !== 'EEXIST') throw error;
+  }
+  return above.openDirectory(name);
+}
+
+async function markAsKept(directory: Directory): Promise<void> {
+  try {
+    const mark = await directory.createFile(KEPT_MARK, 0o600);
+    await mark.close();
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  }
+}

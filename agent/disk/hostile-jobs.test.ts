@@ -1,0 +1,364 @@
+/** Processes that put links in the place of folders while the agent is at work in a working directory. What lies outside is
+ *  neither read nor changed, and stays where it is. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { WorkingDirectory, Workspace } from '../core/ports/workspace.js';
+import type { OpenDirectory } from './directory.js';
+import { DiskCache } from './disk-cache.js';
+import { openSpool } from './disk-spool.js';
+import { openWorkspace } from './disk-workspace.js';
+import { hooked, type OnStep } from './fixtures/hooked-directory.js';
+import { LinuxDirectory } from './linux-directory.js';
+import { PortableDirectory } from './portable-directory.js';
+
+const REF = { taskId: '019c0000-0000-7000-8000-000000000001', attempt: 1, instanceId: 'sim' };
+const NEVER = new AbortController().signal;
+const LIMITS = { totalBytes: 1e9, fileBytes: 1e8, files: 10_000 };
+/** So many entries of the same names lie in the folder of the job and outside: as many moments to be swapped in. */
+const ENTRIES = 200;
+/** In some of them the folder is away when it is looked for. */
+const ROUNDS = 4;
+
+let directory: string;
+let outside: string;
+let cache: DiskCache;
+let workspace: Workspace;
+let work: WorkingDirectory;
+let strays: ChildProcess[];
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'hostile-jobs-'));
+  outside = join(directory, 'outside');
+  strays = [];
+  cache = await DiskCache.open(join(directory, 'cache'), 1000, systemRuntime);
+  await mkdir(outside);
+});
+
+afterEach(async () => {
+  await endStrays();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const inFiles = (path: string) => join(work.files, path);
+
+const nameOf = (index: number) => `entry-${index}`;
+
+async function begin(open: OpenDirectory): Promise<void> {
+  workspace = await openWorkspace(join(directory, 'work'), cache, open);
+  work = await workspace.create(REF);
+  await mkdir(join(directory, 'work', 'aside'));
+}
+
+async function fill(folder: string, content: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (let index = 0; index < ENTRIES; index++) writeFileSync(join(folder, nameOf(index)), content);
+}
+
+/** A process in a session of its own, with no environment, that the agent cannot know. */
+async function leaveStray(folder: string): Promise<void> {
+  const program = fileURLToPath(new URL('fixtures/swapping.mjs', import.meta.url));
+  const stray = spawn(process.execPath, [program, folder, outside, join(directory, 'work', 'aside')], {
+    detached: true,
+    env: {},
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  strays.push(stray);
+  await once(stray.stdout as NodeJS.EventEmitter, 'data');
+}
+
+async function endStrays(): Promise<void> {
+  for (const stray of strays.splice(0)) {
+    const ended = once(stray, 'exit');
+    stray.stdin?.end();
+    await ended;
+  }
+}
+
+/** The contents of what is collected. */
+async function collect(whenAsked: () => void = () => undefined): Promise<string[]> {
+  const spool = await openSpool(join(directory, 'spool'), systemRuntime, pino({ level: 'silent' }));
+  const folder = await spool.createFolder(REF);
+  const into = async () => {
+    whenAsked();
+    return folder;
+  };
+  const options = { limits: LIMITS, stay: false, isStored: true };
+  const { files, storedFiles } = await work.collect(into, options, NEVER).finally(() => spool.close());
+  const spooled = join(directory, 'spool', 'files', folder.name);
+  const taken = [...files, ...storedFiles];
+  expect((await readdir(spooled)).sort()).toEqual([...new Set(taken.map(({ digest }) => digest))].sort());
+  return Promise.all(taken.map(({ digest }) => readFile(join(spooled, digest), 'utf8')));
+}
+
+/** Everything outside is as {@link fill} left it. */
+async function expectUntouched(): Promise<void> {
+  expect((await readdir(outside)).length).toBe(ENTRIES);
+  for (let index = 0; index < ENTRIES; index++) {
+    expect(readFileSync(join(outside, nameOf(index)), 'utf8')).toBe('secret');
+  }
+}
+
+/** Puts a link to the outside in the place of something, once. */
+function swapOnce(path: () => string): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    renameSync(path(), join(directory, 'work', 'aside', 'real'));
+    symlinkSync(outside, path());
+  };
+}
+
+const ways = [
+  ...(process.platform === 'linux' ? [{ system: 'Linux', open: LinuxDirectory.open }] : []),
+  { system: 'any system', open: PortableDirectory.open },
+];
+
+describe.each(ways)('a process that goes on swapping a folder for a link, on $system', ({ open }) => {
+  beforeEach(() => begin(open));
+
+  test('has nothing of the host collected, nor moved away', async () => {
+    await fill(outside, 'secret');
+    await work.seal();
+    await fill(inFiles('out'), 'mine');
+    await leaveStray(inFiles('out'));
+    for (let round = 0; round < ROUNDS; round++) {
+      expect(new Set(await collect())).not.toContain('secret');
+      await expectUntouched();
+    }
+  });
+});
+
+// Elsewhere nothing but luck keeps it from a swap right before what is changed.
+describe.skipIf(process.platform !== 'linux')('a process that goes on swapping, with descriptors', () => {
+  beforeEach(() => begin(LinuxDirectory.open));
+
+  test('has nothing of another job laid out elsewhere', async () => {
+    const source = join(directory, 'source');
+    await writeFile(source, 'input of another');
+    await work.placeLocalFile('in/first', source, directory);
+    await leaveStray(inFiles('in'));
+    const refused: unknown[] = [];
+    for (let index = 0; index < ENTRIES; index++) {
+      await work
+        .placeLocalFile(`in/${nameOf(index)}`, source, directory)
+        .catch((error: { code: unknown }) => refused.push(error.code));
+    }
+    await endStrays();
+    expect(await readdir(outside)).toEqual([]);
+    // Both are faults of the host.
+    expect(refused.filter((code) => code !== 'ESTALE' && code !== 'ENOENT')).toEqual([]);
+  });
+
+  test('has nothing of the host removed', async () => {
+    await fill(outside, 'secret');
+    for (let round = 0; round < ROUNDS; round++) {
+      work = await workspace.create(REF);
+      await fill(inFiles('out'), 'mine');
+      await leaveStray(inFiles('out'));
+      // It may well be that something is left: the process goes on.
+      await work.discard().catch(() => undefined);
+      await endStrays();
+    }
+    await expectUntouched();
+  });
+});
+
+describe.each(ways)('a link that takes a place at the worst moment, on $system', ({ open }) => {
+  /** Steps before which something is done. */
+  let onStep: OnStep;
+
+  beforeEach(async () => {
+    onStep = () => undefined;
+    await begin(hooked(open, (step, name) => onStep(step, name)));
+    await fill(outside, 'secret');
+  });
+
+  const before = (wanted: string, act: () => void) => {
+    onStep = (step) => {
+      if (step === wanted) act();
+    };
+  };
+
+  test('after the outputs were found, leads to none', async () => {
+    await fill(inFiles('out'), 'mine');
+    expect(new Set(await collect(swapOnce(() => inFiles('out'))))).toEqual(new Set());
+    await expectUntouched();
+  });
+
+  test.each(['list', 'statNow', 'stat', 'openFile', 'moveOut'])(
+    'before the step %s, leads to none',
+    async (step) => {
+      await mkdir(inFiles('out'));
+      await fill(inFiles('out'), 'mine');
+      before(
+        step,
+        swapOnce(() => inFiles('out')),
+      );
+      expect(new Set(await collect())).not.toContain('secret');
+      await expectUntouched();
+    },
+  );
+
+  test('in the place of the folder for the output storage, has nothing stored', async () => {
+    await fill(work.outputStorage, 'mine');
+    expect(new Set(await collect(swapOnce(() => work.outputStorage)))).not.toContain('secret');
+    await expectUntouched();
+  });
+
+  test('in the place of a folder that is closed, has no right changed', async () => {
+    await mkdir(inFiles('in'), { mode: 0o500 });
+    await chmod(outside, 0o500);
+    before(
+      'list',
+      swapOnce(() => inFiles('in')),
+    );
+    await collect();
+    await work.discard().catch(() => undefined);
+    expect((await lstat(outside)).mode & 0o777).toBe(0o500);
+    await chmod(outside, 0o700);
+    await expectUntouched();
+  });
+
+  test('in the place of the whole directory, leads to none', async () => {
+    await mkdir(join(outside, 'files'));
+    await mkdir(join(outside, 'output-storage'));
+    await writeFile(join(outside, 'files', 'mine'), 'secret');
+    await fill(inFiles('out'), 'mine');
+    swapOnce(() => join(work.files, '..'))();
+    expect(new Set(await collect())).not.toContain('secret');
+    await work.discard().catch(() => undefined);
+    expect((await readdir(outside)).length).toBe(ENTRIES + 2);
+    expect(await readFile(join(outside, 'files', 'mine'), 'utf8')).toBe('secret');
+  });
+
+  test('before the step createFile or copyFile, gets nothing laid out', async () => {
+    const source = join(directory, 'source');
+    await writeFile(source, 'input of another');
+    await work.placeLocalFile('in/first', source, directory);
+    before(
+      'copyFile',
+      swapOnce(() => inFiles('in')),
+    );
+    await work.placeLocalFile('in/second', source, directory).catch(() => undefined);
+    await expectUntouched();
+    before(
+      'createFile',
+      swapOnce(() => join(work.files, '..')),
+    );
+    await work.writeVariables({ key: 'value' }).catch(() => undefined);
+    await expectUntouched();
+  });
+
+  test('before something is laid out in it, gives the job back', async () => {
+    const source = join(directory, 'source');
+    await writeFile(source, 'input of another');
+    await work.placeLocalFile('in/first', source, directory);
+    swapOnce(() => inFiles('in'))();
+    await expect(work.placeLocalFile('in/second', source, directory)).rejects.toMatchObject({
+      code: 'ESTALE',
+    });
+    await expectUntouched();
+  });
+
+  test.each(['list', 'unlink', 'openDirectory', 'removeDirectory'])(
+    'before the step %s of a removal, has nothing removed',
+    async (step) => {
+      await fill(inFiles('out/in'), 'mine');
+      before(
+        step,
+        swapOnce(() => inFiles('out')),
+      );
+      await work.discard().catch(() => undefined);
+      await expectUntouched();
+      onStep = () => undefined;
+    },
+  );
+
+  test('or another file, or a folder, in the place of one that is opened, is not what is kept', async () => {
+    await writeFile(inFiles('a'), 'mine');
+    await writeFile(inFiles('b'), 'mine');
+    await writeFile(inFiles('c'), 'mine');
+    const instead = {
+      a: () => symlinkSync(join(outside, nameOf(0)), inFiles('a')),
+      b: () => writeFileSync(inFiles('b'), 'other'),
+      c: () => symlinkSync(outside, inFiles('c')),
+    };
+    onStep = (step, name) => {
+      const put = step === 'moveOut' ? instead[name as keyof typeof instead] : undefined;
+      if (!put) return;
+      renameSync(inFiles(name), join(directory, 'work', 'aside', name));
+      put();
+    };
+    expect(await collect()).toEqual(['mine', 'mine', 'mine']);
+    await expectUntouched();
+  });
+
+  test('in the way of a file of the host, is not followed out of the folder that may be read', async () => {
+    const shared = join(directory, 'shared', 'models');
+    await mkdir(shared, { recursive: true });
+    await writeFile(join(shared, nameOf(0)), 'model');
+    await rename(shared, join(directory, 'shared', 'was'));
+    await symlink(outside, shared);
+    const placed = work.placeLocalFile('model', join(shared, nameOf(0)), join(directory, 'shared'));
+    await expect(placed).rejects.toThrow('it was changed while it was read');
+    expect(await readdir(work.files)).toEqual([]);
+  });
+});
+
+describe.each(ways)('a tree that a job made, on $system', ({ open }) => {
+  beforeEach(() => begin(open));
+
+  /** Goes down by steps: the path as a whole is too long for the system. */
+  async function dig(levels: number): Promise<void> {
+    const inside = `
+      const { mkdirSync, writeFileSync } = require('node:fs');
+      for (let level = 0; level < ${levels}; level++) {
+        mkdirSync('a-folder');
+        process.chdir('a-folder');
+        writeFileSync('file', '');
+      }`;
+    const digger = spawn(process.execPath, ['-e', inside], { cwd: work.files, stdio: 'inherit' });
+    expect(await once(digger, 'exit')).toEqual([0, null]);
+  }
+
+  test.skipIf(open !== LinuxDirectory.open)(
+    'is removed however deep it is, and collected as deep as names go',
+    async () => {
+      await dig(1500);
+      const before = (await readdir('/proc/self/fd')).length;
+      const contents = await collect();
+      // 112 folders and the name of the file, with what is between them, are 1,012 characters.
+      expect(contents.length).toBe(113);
+      await work.discard();
+      expect(await readdir(join(directory, 'work'))).toEqual(['aside']);
+      expect((await readdir('/proc/self/fd')).length).toBeLessThanOrEqual(before);
+    },
+  );
+
+  test('is gone with all that is in it, though its folders are closed', async () => {
+    await fill(inFiles('in'), 'x');
+    await chmod(inFiles('in'), 0);
+    await work.discard();
+    expect(await readdir(join(directory, 'work'))).toEqual(['aside']);
+  });
+});

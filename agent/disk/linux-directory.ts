@@ -1,0 +1,154 @@
+/** Directories on Linux: a path that begins with /proc/self/fd/<fd> leads to what the descriptor stands for (proc(5)), so
+ *  that a step cannot be led elsewhere. The descriptors are opened with O_PATH, which takes no right to read. */
+import {
+  type BigIntStats,
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+} from 'node:fs';
+import {
+  copyFile,
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rmdir,
+  unlink,
+} from 'node:fs/promises';
+import {
+  checkName,
+  type Directory,
+  LISTED,
+  type Listing,
+  type Name,
+  SMALL_DIRECTORY_BYTES,
+} from './directory.js';
+
+const {
+  O_CREAT,
+  O_DIRECTORY,
+  O_EXCL,
+  O_NOFOLLOW,
+  O_NONBLOCK,
+  O_RDONLY,
+  O_WRONLY,
+  COPYFILE_EXCL,
+  COPYFILE_FICLONE,
+} = constants;
+
+/** Not among the constants of Node: the same on all systems that Node runs on (asm-generic/fcntl.h). */
+const O_PATH = 0o10000000;
+
+export class LinuxDirectory implements Directory {
+  readonly #file: number;
+  readonly #path: string;
+  #isOpen = true;
+
+  private constructor(path: Name, flags: number) {
+    this.#file = openSync(path, O_PATH | O_DIRECTORY | flags);
+    this.#path = `/proc/self/fd/${this.#file}`;
+  }
+
+  static open(path: string): LinuxDirectory {
+    return new LinuxDirectory(path, 0);
+  }
+
+  openDirectory(name: Name): LinuxDirectory {
+    return new LinuxDirectory(this.#at(name), O_NOFOLLOW);
+  }
+
+  async unlock(): Promise<void> {
+    this.#unlock(fstatSync(this.#file).mode);
+  }
+
+  async list(): Promise<Listing> {
+    const { mode, size } = fstatSync(this.#file);
+    this.#unlock(mode);
+    const isSmall = size <= SMALL_DIRECTORY_BYTES;
+    // Most jobs leave next to nothing in most folders: a list made by a thread would cost more.
+    const entries = isSmall ? readdirSync(this.#path, LISTED) : await readdir(this.#path, LISTED);
+    return { entries, isSmall };
+  }
+
+  stat(name: Name): Promise<BigIntStats> {
+    return lstat(this.#at(name), { bigint: true });
+  }
+
+  statNow(name: Name): BigIntStats {
+    return lstatSync(this.#at(name), { bigint: true });
+  }
+
+  openFile(name: Name): Promise<FileHandle> {
+    return open(this.#at(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  }
+
+  createFile(name: Name, mode: number): Promise<FileHandle> {
+    return open(this.#at(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+  }
+
+  async copyFile(name: Name, source: string | FileHandle, mode?: number): Promise<void> {
+    const from = typeof source === 'string' ? source : `/proc/self/fd/${source.fd}`;
+    // Copy on write where the file system can: never a link, since scripts may write into their files.
+    if (mode === undefined) return copyFile(from, this.#at(name), COPYFILE_EXCL | COPYFILE_FICLONE);
+    const file = await this.createFile(name, 0o600);
+    try {
+      await copyFile(from, `/proc/self/fd/${file.fd}`, COPYFILE_FICLONE);
+      await file.chmod(mode);
+    } catch (error) {
+      await this.unlink(name).catch(() => undefined);
+      throw error;
+    } finally {
+      await file.close();
+    }
+  }
+
+  async makeDirectory(name: Name): Promise<void> {
+    await mkdir(this.#at(name));
+  }
+
+  rename(name: Name, to: LinuxDirectory, newName: Name): Promise<void> {
+    return rename(this.#at(name), to.#at(newName));
+  }
+
+  moveOut(name: Name, path: string): Promise<void> {
+    return rename(this.#at(name), path);
+  }
+
+  unlink(name: Name): Promise<void> {
+    return unlink(this.#at(name));
+  }
+
+  removeDirectory(name: Name): Promise<void> {
+    return rmdir(this.#at(name));
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    closeSync(this.#file);
+  }
+
+  #at(name: Name): Name {
+    // The number may be that of another file by now.
+    if (!this.#isOpen) throw new Error('this directory is closed');
+    checkName(name);
+    return typeof name === 'string'
+      ? `${this.#path}/${name}`
+      : Buffer.concat([Buffer.from(`${this.#path}/`), name]);
+  }
+
+  #unlock(mode: number): void {
+    if ((mode & 0o700) === 0o700) return;
+    try {
+      chmodSync(this.#path, (mode & 0o7777) | 0o700);
+    } catch {
+      // It belongs to somebody else: whether it can be read is found out by reading it.
+    }
+  }
+}

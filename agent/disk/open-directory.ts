@@ -1,0 +1,8 @@
+import { existsSync } from 'node:fs';
+import type { OpenDirectory } from './directory.js';
+import { LinuxDirectory } from './linux-directory.js';
+import { PortableDirectory } from './portable-directory.js';
+
+/** As this system can. */
+export const openDirectory: OpenDirectory =
+  process.platform === 'linux' && existsSync('/proc/self/fd') ? LinuxDirectory.open : PortableDirectory.open;

@@ -1,0 +1,68 @@
+/** Looks how full the disks are while scripts run: a script that fails on a full disk may have removed its files by the time
+ *  that it ends, and another one beside it met the same disk. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
+import { fullness } from '../../core/disk-space.js';
+import type { Workspace } from '../../core/ports/workspace.js';
+
+const LOOK_EVERY_MS = 1000;
+
+export interface DiskWatchNeeds {
+  readonly workspace: Pick<Workspace, 'freeSpace'>;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+}
+
+/** What was seen while one job ran. */
+export interface Watch {
+  /** Which disk is full, or was since this began, in words; undefined when none was. */
+  seen(): Promise<string | undefined>;
+  stop(): void;
+}
+
+export class DiskWatch {
+  readonly #needs: DiskWatchNeeds;
+  /** With what each of them has seen. */
+  readonly #watches = new Map<Watch, string | undefined>();
+  #timer: Timer | null = null;
+
+  constructor(needs: DiskWatchNeeds) {
+    this.#needs = needs;
+  }
+
+  begin(): Watch {
+    const watch: Watch = {
+      seen: async () => {
+        await this.#look();
+        return this.#watches.get(watch);
+      },
+      stop: () => {
+        this.#watches.delete(watch);
+        if (this.#watches.size > 0) return;
+        this.#timer?.cancel();
+        this.#timer = null;
+      },
+    };
+    this.#watches.set(watch, undefined);
+    this.#timer ??= this.#later();
+    return watch;
+  }
+
+  #later(): Timer {
+    return this.#needs.runtime.timers.after(LOOK_EVERY_MS, () => {
+      this.#timer = this.#later();
+      void this.#look();
+    });
+  }
+
+  /** Never rejects: a disk that cannot be asked tells nothing. */
+  async #look(): Promise<void> {
+    try {
+      const full = fullness(await this.#needs.workspace.freeSpace());
+      if (full === undefined) return;
+      for (const [watch, before] of this.#watches) this.#watches.set(watch, before ?? full);
+    } catch (error) {
+      this.#needs.log.debug({ err: error }, 'the free space of the disks could not be read');
+    }
+  }
+}
