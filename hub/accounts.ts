@@ -61,7 +61,7 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
       passwords: enabled
         ? watched(await passwordCheck({ users, passwords, clock }), options.metrics)
         : anyPassword(NOBODY),
-      tokens: accessTokens({ keys, lifetimeMs, clock }),
+      tokens: accessTokens({ keys, lifetimeMs, clock, newId: () => runtime.newId() }),
       secrets,
       clock,
       newId: () => runtime.newId(),

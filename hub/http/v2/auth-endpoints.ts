@@ -45,12 +45,17 @@ export function authEndpoints(sessions: Sessions, cookie: RefreshCookie): Endpoi
         tag: TAG,
         summary: 'Renew the access token',
         description:
-          'Sets a new cookie `refreshToken`: each is good for one use. A second use of one ends the session, since it ' +
-          'must have been stolen.',
+          'Sets a new cookie `refreshToken`: each is good for one use. A second use within 15 seconds, by another tab or ' +
+          'after a lost answer, sets the same new cookie again; a later one ends the session, since the cookie must have ' +
+          'been stolen.',
         cookies,
         responses: {
           200: { description: 'The new access token.', schema: logInResponse },
           401: NO_SESSION,
+          429: {
+            description:
+              'The session is refreshed too often; the header `Retry-After` says when to try again, in seconds.',
+          },
         },
       },
       async ({ context, client, note }) => {
