@@ -10,7 +10,7 @@ import type {
   SessionStore,
 } from '../../core/ports/accounts.js';
 import type { TokenKind } from './callers.js';
-import { type CheckedUser, type PasswordCheck, wrongPassword } from './password-check.js';
+import { type CheckedUser, type LogInOrigin, type PasswordCheck, wrongPassword } from './password-check.js';
 import { RefreshRate } from './refresh-rate.js';
 import { familyOf, isRefreshToken, nextToken, standingOf } from './refresh-tokens.js';
 
@@ -46,20 +46,20 @@ export class Sessions implements TokenKind {
   }
 
   /** Begins a session that refresh tokens carry on. Rejects with UNAUTHENTICATED and TOO_MANY_ATTEMPTS. */
-  async logIn(username: string, password: string): Promise<RenewableAdmission> {
+  async logIn(username: string, password: string, origin: LogInOrigin): Promise<RenewableAdmission> {
     const { secrets, refreshTokenLifetimeMs } = this.#options;
     const refreshToken = secrets.newSecret();
     const first = {
       familyHash: secrets.hashOf(familyOf(refreshToken)),
       tokenHash: secrets.hashOf(refreshToken),
     };
-    const checked = await this.#options.passwords.check(username, password);
+    const checked = await this.#options.passwords.check(username, password, origin);
     return { ...(await this.#begin(checked, refreshTokenLifetimeMs, first)), refreshToken };
   }
 
   /** Begins a session that ends with its access token. Rejects as {@link logIn}. */
-  async logInOnce(username: string, password: string): Promise<Admission> {
-    const checked = await this.#options.passwords.check(username, password);
+  async logInOnce(username: string, password: string, origin: LogInOrigin): Promise<Admission> {
+    const checked = await this.#options.passwords.check(username, password, origin);
     return this.#begin(checked, this.#options.accessTokenLifetimeMs, null);
   }
 

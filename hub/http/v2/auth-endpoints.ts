@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Sessions } from '../../engine/accounts/sessions.js';
 import type { AuditNote } from '../audit.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
+import { logInOrigin } from '../log-in-origin.js';
 import { LOG_IN_FAULTS, logInRequest, logInResponse } from '../log-in-schemas.js';
 import { REFRESH_COOKIE, type RefreshCookie } from '../refresh-cookie.js';
 
@@ -32,7 +33,11 @@ export function authEndpoints(sessions: Sessions, cookie: RefreshCookie): Endpoi
       },
       async ({ body, context, client, note }) => {
         note.user = body.username;
-        const { accessToken, refreshToken } = await sessions.logIn(body.username, body.password);
+        const { accessToken, refreshToken } = await sessions.logIn(
+          body.username,
+          body.password,
+          logInOrigin(client, context),
+        );
         note.by = 'PASSWORD';
         cookie.set(context, client, refreshToken);
         return context.json({ accessToken });
