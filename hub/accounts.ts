@@ -69,11 +69,8 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
       refreshTokenLifetimeMs: refreshTokenLifetime,
     });
     const personalTokens = new PersonalTokens({ store: sqlitePersonalTokens(db, log), secrets, runtime });
-    const isOwnUser = async (username: string) => (await users.find(username)) !== undefined;
     const guard = async () =>
-      guardWith(
-        new Callers([sessions, personalTokens, ...(await signOnKinds(config, isOwnUser, runtime, log))]),
-      );
+      guardWith(new Callers([sessions, personalTokens, ...(await signOnKinds(config, users, runtime, log))]));
     return {
       sessions,
       personalTokens,
