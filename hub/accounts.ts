@@ -61,7 +61,7 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
       passwords: enabled
         ? watched(await passwordCheck({ users, passwords, clock }), options.metrics)
         : anyPassword(NOBODY),
-      tokens: accessTokens({ keys, lifetimeMs, clock }),
+      tokens: accessTokens({ keys, lifetimeMs, clock, newId: () => runtime.newId() }),
       secrets,
       clock,
       newId: () => runtime.newId(),
@@ -69,11 +69,8 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
       refreshTokenLifetimeMs: refreshTokenLifetime,
     });
     const personalTokens = new PersonalTokens({ store: sqlitePersonalTokens(db, log), secrets, runtime });
-    const isOwnUser = async (username: string) => (await users.find(username)) !== undefined;
     const guard = async () =>
-      guardWith(
-        new Callers([sessions, personalTokens, ...(await signOnKinds(config, isOwnUser, runtime, log))]),
-      );
+      guardWith(new Callers([sessions, personalTokens, ...(await signOnKinds(config, users, runtime, log))]));
     return {
       sessions,
       personalTokens,

@@ -12,8 +12,8 @@ import { AgentDoor } from './agent-link/agent-door.js';
 import { serveAgents } from './agent-link/endpoint.js';
 import { enrolmentHandler } from './agent-link/enrolment.js';
 import { transferHandler } from './agent-link/transfer.js';
-import { openAuditFile } from './audit/audit-file.js';
 import { auditFolderOf } from './audit/audit-folder.js';
+import { openAuditLog } from './audit/audit-log.js';
 import { auditReader } from './audit/audit-reader.js';
 import { sparing } from './audit/sparing.js';
 import { accountsFileOf, type HubConfig, logFileOf, tasksFileOf } from './config.js';
@@ -311,13 +311,13 @@ export function createHub(
   const openAudit = async () => {
     const { maxFileSize, keepFiles } = config.audit;
     const folder = auditFolderOf(config.dataDir);
-    const file = await openAuditFile({ folder, maxFileBytes: maxFileSize, keepFiles, runtime, log });
-    const trail = sparing(file, runtime);
+    const auditLog = await openAuditLog({ folder, maxFileBytes: maxFileSize, keepFiles, runtime, log });
+    const trail = sparing(auditLog, runtime);
     return {
       trail,
       close: () => {
         trail.flush();
-        return file.close();
+        return auditLog.close();
       },
     };
   };

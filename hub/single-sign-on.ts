@@ -2,6 +2,7 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConfig } from './config.js';
+import type { UserStore } from './core/ports/accounts.js';
 import type { TokenKind } from './engine/accounts/callers.js';
 import { signOn } from './security/sign-on.js';
 import { trustedCertificates } from './security/trusted-certificates.js';
@@ -9,12 +10,14 @@ import { trustedCertificates } from './security/trusted-certificates.js';
 /** The kind of tokens that the sign-on gives, or none where none is configured. */
 export async function signOnKinds(
   { security }: HubConfig,
-  isOwnUser: (username: string) => Promise<boolean>,
+  users: Pick<UserStore, 'find' | 'all'>,
   runtime: Runtime,
   log: Logger,
 ): Promise<TokenKind[]> {
   if (!security.oidc) return [];
   const { clockTolerance: clockToleranceMs, ca: caFile, ...settings } = security.oidc;
   const ca = caFile === null ? null : await trustedCertificates(caFile, 'security.oidc.ca');
-  return [signOn({ ...settings, clockToleranceMs, ca, isOwnUser, runtime, log })];
+  const isOwnUser = async (username: string) => (await users.find(username)) !== undefined;
+  const ownUsers = async () => (await users.all()).map(({ username }) => username);
+  return [signOn({ ...settings, clockToleranceMs, ca, isOwnUser, ownUsers, runtime, log })];
 }

@@ -341,9 +341,9 @@ describe.each(ways)('a tree that a job made, on $system', ({ open }) => {
     expect(await once(digger, 'exit')).toEqual([0, null]);
   }
 
-  test.skipIf(open !== LinuxDirectory.open)(
-    'is removed however deep it is, and collected as deep as names go',
-    async () => {
+  // A path has a maximum length where directories have no handles.
+  if (open === LinuxDirectory.open) {
+    test('is removed however deep it is, and collected as deep as names go', async () => {
       await dig(1500);
       const before = (await readdir('/proc/self/fd')).length;
       const contents = await collect();
@@ -352,8 +352,8 @@ describe.each(ways)('a tree that a job made, on $system', ({ open }) => {
       await work.discard();
       expect(await readdir(join(directory, 'work'))).toEqual(['aside']);
       expect((await readdir('/proc/self/fd')).length).toBeLessThanOrEqual(before);
-    },
-  );
+    });
+  }
 
   test('is gone with all that is in it, though its folders are closed', async () => {
     await fill(inFiles('in'), 'x');

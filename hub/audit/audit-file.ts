@@ -1,7 +1,7 @@
 /**
- * Writes the audit log: lines of JSON, appended to a file that only this user may read, in a new file when one is full.
- * What comes in one turn of the event loop is one write. Commands append to the same file from processes of their own, so
- * before each write the file is looked at.
+ * Writes one series of the audit log: lines of JSON, appended to a file that only this user may read, in a new file when one
+ * is full. What comes in one turn of the event loop is one write. Commands append to a file of the hub from processes of
+ * their own, so before each write it is looked at.
  *
  * Whoever is recorded never waits for the disk, nor notices that it is full: entries wait until they can be written. Only
  * when too many wait, or the hub stops, they are lost, which the hub's log tells at once and the audit log as soon as it
@@ -9,13 +9,15 @@
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import type { AuditEntry, AuditTrail } from '../core/ports/audit.js';
+import type { AuditEntry } from '../core/ports/audit.js';
+import type { AuditSeries } from './audit-folder.js';
 import { lineOf } from './audit-line.js';
 import { CurrentFile } from './current-file.js';
 
 export interface AuditFileOptions {
   readonly folder: string;
-  /** A file that has this size is full. */
+  readonly series: AuditSeries;
+  /** No file becomes larger, unless a single line is. */
   readonly maxFileBytes: number;
   /** How many full files are kept. */
   readonly keepFiles: number;
@@ -23,21 +25,34 @@ export interface AuditFileOptions {
   readonly log: Logger;
 }
 
-export interface AuditFile extends AuditTrail {
+export interface AuditFile {
+  /** Takes an entry; never throws and holds nobody up. */
+  record(entry: AuditEntry): void;
   /** Writes what waits; resolves when all of it is synced, or given up. What is recorded after that is dropped. */
   close(): Promise<void>;
 }
 
 /** More than this does not wait while writing is impossible. */
-const MAX_WAITING_BYTES = 16 * 1024 ** 2;
+const MAX_WAITING_BYTES = 4 * 1024 ** 2;
 
 /** After a failure, writing is tried again after this pause. */
 const RETRY_AFTER_MS = 1000;
 
-/** Opens the log for writing. Rejects as `mkdir` and `open` do. */
+/** What is removed sooner after it was written is told to the operator. */
+const SHORT_MS = 7 * 86_400_000;
+
+/** Opens the series for writing. Rejects as `mkdir` and `open` do. */
 export async function openAuditFile(options: AuditFileOptions): Promise<AuditFile> {
-  const { folder, runtime, log } = options;
-  const file = new CurrentFile(options);
+  const { folder, series, runtime, log } = options;
+  const removed = (path: string, writtenAtMs: number) => {
+    if (writtenAtMs + SHORT_MS < runtime.clock.nowMs()) return;
+    log.warn(
+      { path, writtenAt: new Date(writtenAtMs).toISOString() },
+      'entries of the audit log that are less than a week old have made room for newer ones: raise audit.keepFiles, ' +
+        'and look who writes so many',
+    );
+  };
+  const file = new CurrentFile({ ...options, removed });
   await file.open();
 
   let waiting: Buffer[] = [];
@@ -72,7 +87,7 @@ export async function openAuditFile(options: AuditFileOptions): Promise<AuditFil
       }
       if (failing) log.warn({ folder }, 'the audit log can be written again');
       failing = false;
-      if (lost > 0) waiting.unshift(Buffer.from(lineOf(entryOfLoss(runtime.clock.nowMs(), lost))));
+      if (lost > 0) waiting.unshift(Buffer.from(lineOf(entryOfLoss(runtime.clock.nowMs(), series, lost))));
       lost = 0;
     }
     return true;
@@ -120,26 +135,14 @@ export async function openAuditFile(options: AuditFileOptions): Promise<AuditFil
   };
 }
 
-/** Appends one entry from a process of its own, beside a hub that runs or does not. Resolves when it is synced. */
-export async function appendToAudit(folder: string, entry: AuditEntry): Promise<void> {
-  const file = new CurrentFile({ folder, maxFileBytes: null, keepFiles: 0 });
-  try {
-    const { error } = await file.append([Buffer.from(lineOf(entry))]);
-    if (error !== undefined) throw error;
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-}
-
-function entryOfLoss(atMs: number, entries: number): AuditEntry {
+function entryOfLoss(atMs: number, series: AuditSeries, entries: number): AuditEntry {
   return {
     atMs,
     user: null,
     by: null,
     address: null,
     action: 'ENTRIES_LOST',
-    resource: 'audit.log',
+    resource: `${series}.log`,
     outcome: 'FAILED',
     status: null,
     detail: `${entries} entries before this one could not be written`,

@@ -1,17 +1,22 @@
 /** One entry as a line of JSON, and back. */
 import type { AuditEntry } from '../core/ports/audit.js';
 
-/** What comes from outside is cut to this length: a line must stay one that is easily read. */
-const MAX_TEXT_LENGTH = 1000;
+/** How long the texts of an entry are at most, in bytes of the line. What comes from outside is cut, visibly: a line must stay
+ *  one that is easily read, and small, whatever a client sends. A name that was proven is long enough for any. */
+const MAX_BYTES = { provenUser: 1100, claimedUser: 256, address: 64, resource: 512, detail: 512 };
+
+/** Longer ones are not written: the texts above and what stands between them. */
+export const MAX_LINE_BYTES = 3 * 1024;
 
 /** With its line end. JSON escapes every line break within. */
 export function lineOf({ atMs, ...entry }: AuditEntry): string {
   const line = {
     at: new Date(atMs).toISOString(),
     ...entry,
-    user: cut(entry.user),
-    resource: cut(entry.resource),
-    detail: cut(entry.detail),
+    user: cut(entry.user, entry.by === null ? MAX_BYTES.claimedUser : MAX_BYTES.provenUser),
+    address: cut(entry.address, MAX_BYTES.address),
+    resource: cut(entry.resource, MAX_BYTES.resource),
+    detail: cut(entry.detail, MAX_BYTES.detail),
   };
   return `${JSON.stringify(line)}\n`;
 }
@@ -27,6 +32,19 @@ export function entryOf(line: string): AuditEntry | undefined {
   }
 }
 
-function cut<Text extends string | null>(text: Text): Text | string {
-  return text !== null && text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;
+function cut(text: string | null, maxBytes: number): string | null {
+  if (text === null || (text.length <= maxBytes && bytesOf(text) <= maxBytes)) return text;
+  let bytes = 0;
+  let kept = '';
+  for (const character of text) {
+    bytes += bytesOf(character);
+    if (bytes > maxBytes) break;
+    kept += character;
+  }
+  return `${kept}…`;
+}
+
+/** Within a line. */
+function bytesOf(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text)) - 2;
 }

@@ -48,6 +48,33 @@ describe('reading the audit log', () => {
     expect(await allPages({ limit })).toEqual([...wide].reverse());
   });
 
+  it.each([1, 3, 1000])('merges the series by time, %i at a time', async (limit) => {
+    const names = ['audit', 'administration', 'refusals', 'bulk'];
+    const all = range(0, 2000).map((n) => entry(n, { user: `user ${n}` }));
+    for (const [at, name] of names.entries()) {
+      const own = all.filter((_, n) => (n * 7 + (n >> 3)) % 4 === at);
+      write(`${name}-000003.log`, own.slice(0, 200));
+      write(`${name}.log`, own.slice(200));
+    }
+    const recent = limit === 1 ? { fromMs: BEGIN_MS + 1_900_000 } : {};
+    const expected = [...all].reverse().slice(0, limit === 1 ? 100 : 2000);
+    expect(await allPages({ limit, ...recent })).toEqual(expected);
+  });
+
+  it('shows on later pages nothing that was written since the first, in any series', async () => {
+    write('audit.log', [entry(1), entry(3)]);
+    const first = await read({ limit: 1 });
+    write('refusals.log', [entry(5), entry(6)]);
+    appendFileSync(join(folder.path, 'audit.log'), lineOf(entry(7)));
+    expect(await read({ before: first.next ?? '' })).toEqual({ entries: [entry(1)], next: null });
+  });
+
+  it('keeps the order of a series in which the clock was set back', async () => {
+    write('audit.log', [entry(10), entry(2), entry(3)]);
+    write('refusals.log', [entry(1), entry(5), entry(11)]);
+    expect(await allPages({ limit: 1 })).toEqual([11, 5, 3, 2, 10, 1].map((n) => entry(n)));
+  });
+
   it('goes on where it was when entries come and files become full between the pages', async () => {
     write('audit-000001.log', [entry(1), entry(2)]);
     write('audit.log', [entry(3), entry(4), entry(5)]);
@@ -118,12 +145,20 @@ describe('reading the audit log', () => {
     });
   });
 
-  it.each(['', '1', '1.', '-1.0', '1.2.3', '../audit', '1.99999999999999999999'])(
-    'refuses %j as a place to go on',
-    async (before) => {
-      await expect(read({ before })).rejects.toThrow('before: must be the "next" of an earlier answer');
-    },
-  );
+  it.each([
+    '',
+    '1',
+    '1.',
+    '-1.0',
+    '1.2.3',
+    '../audit',
+    '1.99999999999999999999',
+    '1.5-1.5-1.5',
+    '1.5-1.5-1.5-1.5-1.5',
+    '1.5-1.5-x-1.5-1.5',
+  ])('refuses %j as a place to go on', async (before) => {
+    await expect(read({ before })).rejects.toThrow('before: must be the "next" of an earlier answer');
+  });
 
   it('holds no more than pieces of a large log, and lets others have their turn', async () => {
     const line = lineOf(entry(1));

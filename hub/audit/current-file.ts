@@ -1,13 +1,16 @@
-/** The file of the audit log that is being written. */
-import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
-import { currentFileOf, currentNumber, fullFileOf, fullFilesIn } from './audit-folder.js';
+/** The file of a series of the audit log that is being written. */
+import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { type AuditSeries, currentFileOf, currentNumber, fullFileOf, fullFilesIn } from './audit-folder.js';
 
 export interface CurrentFileOptions {
   readonly folder: string;
-  /** A file that has this size is full; null: whoever else writes it sees to that. */
+  readonly series: AuditSeries;
+  /** A file that has no room for another line below this size is full; null: whoever else writes it sees to that. */
   readonly maxFileBytes: number | null;
   /** How many full files are kept. */
   readonly keepFiles: number;
+  /** Hears of a file that makes room for newer ones, and when it was last written. */
+  readonly removed?: (path: string, writtenAtMs: number) => void;
 }
 
 /** How far an append came. */
@@ -33,33 +36,28 @@ export class CurrentFile {
   /** Makes what is not there, readable by this user only. */
   async open(): Promise<FileHandle> {
     if (this.#handle === undefined) {
-      const { folder } = this.#options;
+      const { folder, series } = this.#options;
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      this.#handle = await open(currentFileOf(folder), 'a+', 0o600);
+      this.#handle = await open(currentFileOf(folder, series), 'a+', 0o600);
     }
     return this.#handle;
   }
 
   /** Each line has its end. A last line that was cut short, by a crash or a full disk, is ended first. */
   async append(lines: readonly Buffer[]): Promise<Appended> {
-    let lineEnds = 0;
-    let written = 0;
+    let whole = 0;
     try {
-      const { handle, sizeBytes } = await this.#openWithRoom();
-      const isMidLine =
-        sizeBytes > 0 && sizeBytes !== this.#sizeBytes && (await lastByteOf(handle, sizeBytes)) !== NEW_LINE;
-      this.#sizeBytes = -1;
-      if (isMidLine) await handle.write('\n');
-      const bytes = Buffer.concat(lines);
-      while (written < bytes.length) written += (await handle.write(bytes, written)).bytesWritten;
-      this.#sizeBytes = sizeBytes + (isMidLine ? 1 : 0) + bytes.length;
-      return { lines: lines.length, error: undefined };
+      while (whole < lines.length) {
+        const [first, ...others] = lines.slice(whole) as [Buffer, ...Buffer[]];
+        const { handle, sizeBytes } = await this.#openWithRoom(first.length);
+        const fitting = [first, ...this.#fittingInto(sizeBytes + first.length, others)];
+        const written = await this.#write(handle, sizeBytes, fitting);
+        whole += written.lines;
+        if (written.error !== undefined) return { lines: whole, error: written.error };
+      }
+      return { lines: whole, error: undefined };
     } catch (error) {
-      const whole = lines.filter(({ length }) => {
-        lineEnds += length;
-        return lineEnds <= written;
-      });
-      return { lines: whole.length, error };
+      return { lines: whole, error };
     }
   }
 
@@ -73,24 +71,62 @@ export class CurrentFile {
     await handle?.close();
   }
 
-  async #openWithRoom(): Promise<{ handle: FileHandle; sizeBytes: number }> {
+  #fittingInto(sizeBytes: number, lines: readonly Buffer[]): readonly Buffer[] {
+    const { maxFileBytes } = this.#options;
+    if (maxFileBytes === null) return lines;
+    let room = maxFileBytes - sizeBytes - 1;
+    const tooMany = lines.findIndex(({ length }) => {
+      room -= length;
+      return room < 0;
+    });
+    return tooMany === -1 ? lines : lines.slice(0, tooMany);
+  }
+
+  async #write(handle: FileHandle, sizeBytes: number, lines: readonly Buffer[]): Promise<Appended> {
+    let written = 0;
+    try {
+      const isMidLine =
+        sizeBytes > 0 && sizeBytes !== this.#sizeBytes && (await lastByteOf(handle, sizeBytes)) !== NEW_LINE;
+      this.#sizeBytes = -1;
+      if (isMidLine) await handle.write('\n');
+      const bytes = Buffer.concat(lines);
+      while (written < bytes.length) written += (await handle.write(bytes, written)).bytesWritten;
+      this.#sizeBytes = sizeBytes + (isMidLine ? 1 : 0) + bytes.length;
+      return { lines: lines.length, error: undefined };
+    } catch (error) {
+      let lineEnds = 0;
+      const whole = lines.filter(({ length }) => {
+        lineEnds += length;
+        return lineEnds <= written;
+      });
+      return { lines: whole.length, error };
+    }
+  }
+
+  async #openWithRoom(lineBytes: number): Promise<{ handle: FileHandle; sizeBytes: number }> {
     const handle = await this.open();
     const { size, nlink } = await handle.stat();
     const { maxFileBytes } = this.#options;
     const isRemoved = nlink === 0;
-    if (!isRemoved && (maxFileBytes === null || size < maxFileBytes)) return { handle, sizeBytes: size };
+    // One byte more may have to end a line that was cut short.
+    const hasRoom = maxFileBytes === null || size === 0 || size + lineBytes + 1 <= maxFileBytes;
+    if (!isRemoved && hasRoom) return { handle, sizeBytes: size };
     if (!isRemoved) await this.#putFullFileAway();
     await this.close();
-    return this.#openWithRoom();
+    return this.#openWithRoom(lineBytes);
   }
 
   async #putFullFileAway(): Promise<void> {
-    const { folder, keepFiles } = this.#options;
-    const full = await fullFilesIn(folder);
+    const { folder, series, keepFiles, removed } = this.#options;
+    const full = await fullFilesIn(folder, series);
     await this.sync();
-    await rename(currentFileOf(folder), fullFileOf(folder, currentNumber(full)).path);
+    await rename(currentFileOf(folder, series), fullFileOf(folder, series, currentNumber(full)).path);
     const tooMany = Math.max(full.length + 1 - keepFiles, 0);
-    for (const { path } of full.slice(0, tooMany)) await rm(path, { force: true });
+    for (const { path } of full.slice(0, tooMany)) {
+      const { mtimeMs } = await stat(path);
+      await rm(path, { force: true });
+      removed?.(path, mtimeMs);
+    }
   }
 }
 

@@ -1,8 +1,8 @@
 /** Changes by commands are told to the audit log like those by requests, also while the hub does not run. */
 import { userInfo } from 'node:os';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
-import { appendToAudit } from '../audit/audit-file.js';
 import { auditFolderOf } from '../audit/audit-folder.js';
+import { appendToAudit } from '../audit/audit-log.js';
 import type { HubConfig } from '../config.js';
 
 /** Runs a command that changes something and records it: `command` is what was typed, without any secret. Rejects as

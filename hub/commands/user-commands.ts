@@ -4,7 +4,8 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { Argument, type Command, Option } from 'commander';
 import { accountsFileOf, type HubConfig } from '../config.js';
 import { ROLES, type Role } from '../core/access.js';
-import { passwordFault } from '../core/accounts.js';
+import { isUsername, passwordFault } from '../core/accounts.js';
+import { escapedName } from '../core/names.js';
 import { fromConfiguration, Users } from '../engine/accounts/users.js';
 import { scryptPasswords } from '../security/passwords.js';
 import { openAccountsDatabase } from '../store/sqlite/accounts/accounts-database.js';
@@ -49,7 +50,7 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
     .description('Adds a user. Reads the password from standard input, or asks for it.')
     .addOption(roleOption())
     .action((name: string, { role }: { role: Role[] }) =>
-      changeUsers(`user add ${name} --role ${distinct(role).join(' ')}`, async (users, config) => {
+      changeUsers(`user add ${typed(name)} --role ${distinct(role).join(' ')}`, async (users, config) => {
         if (config.security.users.some(({ username }) => username === name)) throw fromConfiguration(name);
         await users.refuseNew(name);
         await users.add(name, await askPassword(), distinct(role));
@@ -64,7 +65,7 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
     .command('passwd <name>')
     .description('Gives a user another password, which ends the sessions of this user.')
     .action((name: string) =>
-      changeUsers(`user passwd ${name}`, async (users) => {
+      changeUsers(`user passwd ${typed(name)}`, async (users) => {
         await users.changeable(name);
         await users.setPassword(name, await askPassword());
         console.log(`${name} has another password, and has to log in with it.`);
@@ -76,7 +77,7 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
     .description('Gives a user other roles, from the next request on.')
     .addArgument(roleArgument())
     .action((name: string, roles: Role[]) =>
-      changeUsers(`user roles ${name} ${distinct(roles).join(' ')}`, async (users) => {
+      changeUsers(`user roles ${typed(name)} ${distinct(roles).join(' ')}`, async (users) => {
         await users.setRoles(name, distinct(roles));
         console.log(`${name} is ${distinct(roles).join(', ')} from now on.`);
       }),
@@ -86,7 +87,7 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
     .command('disable <name>')
     .description('Shuts a user out, and ends the sessions of this user at once.')
     .action((name: string) =>
-      changeUsers(`user disable ${name}`, async (users) => {
+      changeUsers(`user disable ${typed(name)}`, async (users) => {
         await users.setDisabled(name, true);
         console.log(`${name} is disabled: the sessions have ended, and nobody can log in by this name.`);
       }),
@@ -96,7 +97,7 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
     .command('enable <name>')
     .description('Lets a user in again that was disabled.')
     .action((name: string) =>
-      changeUsers(`user enable ${name}`, async (users) => {
+      changeUsers(`user enable ${typed(name)}`, async (users) => {
         await users.setDisabled(name, false);
         console.log(`${name} can log in.`);
       }),
@@ -106,7 +107,7 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
     .command('remove <name>')
     .description('Removes a user, and ends the sessions of this user. The tasks stay.')
     .action((name: string) =>
-      changeUsers(`user remove ${name}`, async (users) => {
+      changeUsers(`user remove ${typed(name)}`, async (users) => {
         await users.remove(name);
         console.log(`${name} is removed.`);
       }),
@@ -138,6 +139,11 @@ async function onUsers(
   } finally {
     db.close();
   }
+}
+
+/** For the audit log: a name that is none shows what it is made of. */
+function typed(name: string): string {
+  return isUsername(name) ? name : escapedName(name);
 }
 
 function roleOption(): Option {

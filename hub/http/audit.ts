@@ -3,7 +3,7 @@
  * endpoint changes nothing and refuses nobody, and is not told.
  */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
-import type { Caller } from '../core/access.js';
+import { type Caller, holdsRole } from '../core/access.js';
 import { HubError } from '../core/errors.js';
 import type { AuditMeans, AuditOutcome, AuditTrail } from '../core/ports/audit.js';
 import { statusOf } from './errors.js';
@@ -52,7 +52,7 @@ export function auditOf(
     if (!isChange && !request.note.isChange && outcome !== 'REFUSED') return;
     const { note, caller, address, path: resource } = request;
     const known = caller === null || caller.by === 'OPEN_HUB' ? null : caller;
-    trail.record({
+    const entry = {
       atMs: clock.nowMs(),
       user: known?.username ?? note.user ?? null,
       by: known?.by ?? note.by ?? null,
@@ -62,7 +62,8 @@ export function auditOf(
       outcome,
       status,
       detail: note.detail ?? detail,
-    });
+    };
+    trail.record(entry, known !== null && holdsRole(known, 'ADMIN'));
   };
   return {
     answered: (request, status) => record(request, status, null),

@@ -24,9 +24,10 @@ export interface AccessTokensOptions {
   readonly keys: SigningKeys;
   readonly lifetimeMs: number;
   readonly clock: Clock;
+  readonly newId: () => string;
 }
 
-export function accessTokens({ keys, lifetimeMs, clock }: AccessTokensOptions): AccessTokens {
+export function accessTokens({ keys, lifetimeMs, clock, newId }: AccessTokensOptions): AccessTokens {
   const remembered = new Map<string, Verified>();
   const recall = (token: string): Verified | undefined => {
     const verified = remembered.get(token);
@@ -44,14 +45,18 @@ export function accessTokens({ keys, lifetimeMs, clock }: AccessTokensOptions): 
     issue: async ({ sessionId, username }) => {
       const { kid, secret } = await keys.newest();
       const nowMs = clock.nowMs();
-      return new SignJWT({ sid: sessionId })
-        .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
-        .setIssuer(HUB)
-        .setAudience(HUB)
-        .setSubject(username)
-        .setIssuedAt(Math.floor(nowMs / 1000))
-        .setExpirationTime(Math.ceil((nowMs + lifetimeMs) / 1000))
-        .sign(secret);
+      return (
+        new SignJWT({ sid: sessionId })
+          .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
+          .setIssuer(HUB)
+          .setAudience(HUB)
+          .setSubject(username)
+          // The other claims are the same for all tokens that a session gets within a second.
+          .setJti(newId())
+          .setIssuedAt(Math.floor(nowMs / 1000))
+          .setExpirationTime(Math.ceil((nowMs + lifetimeMs) / 1000))
+          .sign(secret)
+      );
     },
     isOwn: (token) => remembered.has(token) || issuerOf(token) === HUB,
     verify: async (token) => {

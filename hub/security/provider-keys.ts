@@ -26,6 +26,15 @@ interface Fetched extends KeySet {
   readonly atMs: number;
 }
 
+/** So long before they are too old, and while the provider is away, the keys are asked for beside the requests, so that none
+ *  has to wait. */
+const ASK_AHEAD_MS = 60_000;
+/** A request that could go on with the last keys waits no longer for newer ones. */
+const MAX_HOLD_MS = 1000;
+/** More requests than these do not wait for the provider: with tokens that nobody signed, a stranger could otherwise take all
+ *  places of the hub while the provider hangs. */
+const MAX_WAITING = 100;
+
 /** A key that the provider withdraws counts for so long at most, as long as the provider can be reached. */
 const FRESH_MS = 5 * 60_000;
 /** While the provider cannot be reached, its last keys count until they are so old. */
@@ -42,6 +51,7 @@ export class ProviderKeys {
   #fetching: Promise<Fetched> | undefined;
   #triedAtMs = Number.NEGATIVE_INFINITY;
   #isFailing = false;
+  #waiting = 0;
 
   constructor(options: ProviderKeysOptions) {
     this.#options = options;
@@ -50,14 +60,15 @@ export class ProviderKeys {
   /** The keys that count. Rejects with SIGN_ON_UNAVAILABLE when there are none and the provider cannot be asked. */
   async current(): Promise<KeySet> {
     const nowMs = this.#nowMs();
-    if (this.#last && nowMs < this.#last.freshUntilMs) return this.#last;
-    try {
-      return await this.#fetchAgain();
-    } catch (error) {
-      if (!this.#last || nowMs >= this.#last.atMs + USABLE_MS) throw error;
-      this.#last = { ...this.#last, freshUntilMs: nowMs + PAUSE_MS };
-      return this.#last;
+    const last = this.#last;
+    if (!last || nowMs >= last.atMs + USABLE_MS) return this.#waitFor(this.#fetchAgain());
+    if (nowMs < last.freshUntilMs) {
+      if (nowMs >= last.freshUntilMs - ASK_AHEAD_MS && this.#waitMs() <= 0) this.#fetchBeside();
+      return last;
     }
+    const isSlow = this.#fetching !== undefined && nowMs >= this.#triedAtMs + MAX_HOLD_MS;
+    if (!isSlow) await this.#hold(this.#fetchAgain());
+    return this.#last ?? last;
   }
 
   /** The keys as they are now at the provider, for a token whose key is not in `known`; undefined when those are as new as
@@ -65,7 +76,38 @@ export class ProviderKeys {
   async newerThan(known: KeySet): Promise<KeySet | undefined> {
     if (this.#last && this.#last.keyOf !== known.keyOf) return this.#last;
     if (!this.#fetching && !this.#isFailing && this.#waitMs() > 0) return undefined;
-    return this.#fetchAgain();
+    return this.#waitFor(this.#fetchAgain());
+  }
+
+  /** Rejects with SIGN_ON_UNAVAILABLE at once when too many wait already. */
+  async #waitFor(fetched: Promise<Fetched>): Promise<Fetched> {
+    if (this.#waiting >= MAX_WAITING) {
+      fetched.catch(() => undefined);
+      throw this.#unavailable();
+    }
+    this.#waiting++;
+    try {
+      return await fetched;
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  /** Resolves when the keys are fetched, or cannot be, or that takes too long. */
+  #hold(fetched: Promise<Fetched>): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#options.runtime.timers.after(MAX_HOLD_MS, resolve);
+      const end = () => {
+        timer.cancel();
+        resolve();
+      };
+      fetched.then(end, end);
+    });
+  }
+
+  /** A failure is logged there; who needs the keys asks again. */
+  #fetchBeside(): void {
+    this.#fetchAgain().catch(() => undefined);
   }
 
   /** One try at a time, for all who wait for it. */
@@ -89,6 +131,8 @@ export class ProviderKeys {
       return this.#last;
     } catch (error) {
       this.#isFailing = true;
+      // Until the next try, nobody whose token the last keys verify waits for the provider.
+      if (this.#last) this.#last = { ...this.#last, freshUntilMs: this.#nowMs() + PAUSE_MS };
       log.warn(
         { issuer, reason: (error as Error).message },
         'the keys of the sign-on cannot be fetched: who comes with its tokens may be refused; check security.oidc',

@@ -4,9 +4,10 @@ import { decodeJwt, errors, type JWTPayload, type JWTVerifyResult, jwtVerify } f
 import type { Caller } from '../core/access.js';
 import { ROLES } from '../core/access.js';
 import { HubError } from '../core/errors.js';
+import { escapedName, likenessFault, likenessOf } from '../core/names.js';
 import type { TokenKind } from '../engine/accounts/callers.js';
 import { type KeySet, ProviderKeys, type ProviderKeysOptions } from './provider-keys.js';
-import { type RoleValues, rolesIn, usernameIn } from './sign-on-claims.js';
+import { type RoleValues, rolesIn, shownClaim, usernameIn } from './sign-on-claims.js';
 
 export interface SignOnOptions extends ProviderKeysOptions {
   /** Whom the tokens are for: this hub, by the name that the provider has for it. */
@@ -18,6 +19,8 @@ export interface SignOnOptions extends ProviderKeysOptions {
   readonly clockToleranceMs: number;
   /** Whether this hub has a user of its own by that name. */
   readonly isOwnUser: (username: string) => Promise<boolean>;
+  /** The names of all users of this hub's own. */
+  readonly ownUsers: () => Promise<readonly string[]>;
 }
 
 /** Signatures that the provider alone can make. With a shared secret, whoever checks could forge. */
@@ -25,6 +28,9 @@ const ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];
+
+/** Refused names of which the log of the hub is told. */
+const MAX_TOLD_NAMES = 1000;
 
 /** Verified tokens that are remembered. */
 const MAX_REMEMBERED = 10_000;
@@ -38,7 +44,7 @@ interface Remembered {
 }
 
 export function signOn(options: SignOnOptions): TokenKind {
-  const { issuer, runtime, isOwnUser } = options;
+  const { issuer, runtime, isOwnUser, ownUsers, log } = options;
   const { clock } = runtime;
   const keys = new ProviderKeys(options);
   const remembered = new Map<string, Remembered>();
@@ -51,9 +57,34 @@ export function signOn(options: SignOnOptions): TokenKind {
     return undefined;
   };
 
+  const told = new Set<string>();
+  /** The administrator reads of each name once, in a form that shows what it is made of. */
+  const refuseName = (name: string, fault: string): HubError => {
+    const shown = escapedName(name);
+    if (!told.has(name) && told.size < MAX_TOLD_NAMES) {
+      told.add(name);
+      log.warn(
+        { name: shown, fault },
+        'a name of the sign-on was refused: correct it there, or take another claim',
+      );
+    }
+    return new HubError(
+      'FORBIDDEN',
+      `the name ${shown} that the sign-on gives could be taken for another one; ask whoever keeps the names there`,
+    );
+  };
+
+  const lookAlike = async (name: string): Promise<string | undefined> => {
+    const likeness = likenessOf(name);
+    return (await ownUsers()).find((own) => own !== name && likenessOf(own) === likeness);
+  };
+
   const verify = async (token: string): Promise<Caller> => {
     const { payload, keySet } = await verified(token, keys, options);
-    const caller = callerOf(payload, options);
+    const caller = callerOf(payload, options, refuseName);
+    const like = await lookAlike(caller.username);
+    if (like !== undefined)
+      throw refuseName(caller.username, `it looks like ${like}, a user of this hub's own`);
     const oldest = remembered.keys().next().value;
     if (remembered.size >= MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
     remembered.set(token, {
@@ -170,11 +201,21 @@ function faultOf(error: unknown, audience: string): string {
 }
 
 /** Throws FORBIDDEN for someone who has no name or no role here. */
-function callerOf(claims: JWTPayload, { usernameClaim, rolesClaim, roles: valuesOf }: SignOnOptions): Caller {
+function callerOf(
+  claims: JWTPayload,
+  { usernameClaim, rolesClaim, roles: valuesOf }: SignOnOptions,
+  refuseName: (name: string, fault: string) => HubError,
+): Caller {
   const username = usernameIn(claims, usernameClaim);
   if (username === undefined) {
-    throw new HubError('FORBIDDEN', `the token of the sign-on has no name in its claim ${usernameClaim}`);
+    const shown = shownClaim(claims, usernameClaim);
+    throw new HubError(
+      'FORBIDDEN',
+      `the token of the sign-on (${shown}) has no name in its claim ${usernameClaim}`,
+    );
   }
+  const fault = likenessFault(username);
+  if (fault !== undefined) throw refuseName(username, fault);
   const roles = rolesIn(claims, rolesClaim, valuesOf);
   if (roles.length === 0) {
     throw new HubError(

@@ -108,9 +108,11 @@ const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
   [
     `INSERT INTO user VALUES ('anna', 'hash', '["ADMIN"]', 0, 'COMMAND', 10)`,
     `INSERT INTO session VALUES ('s', 'anna', 10, 20)`,
-    `INSERT INTO refresh_token VALUES ('hash', 's', 0, 20)`,
+    `INSERT INTO session VALUES ('once', 'anna', 10, 20)`,
+    `INSERT INTO refresh_token VALUES ('hash', 's', 0, 20), ('another', 's', 1, 20)`,
   ],
   [`INSERT INTO personal_token VALUES ('t', 'hash', 'anna', 'ci', 'USER', 10, 20, NULL)`],
+  [`INSERT INTO session VALUES ('f', 'anna', 10, 20, 'family', 'current', 'spent', 11, 'salt')`],
 ];
 
 describe('the database of tasks', () => {
@@ -182,9 +184,21 @@ describe('the database of users, sessions and credentials', () => {
       makeDatabase(file, ACCOUNTS_MIGRATIONS.slice(0, version), ACCOUNTS_ROWS);
       const migrated = openAccountsDatabase(file);
       const fresh = openAccountsDatabase(join(folder, 'fresh.sqlite'));
-      const tables = ['agent_credential', 'user', 'session', 'refresh_token', 'personal_token'];
+      const tables = ['agent_credential', 'user', 'personal_token'];
       const kept = tables.map((table) => migrated.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
-      expect(kept).toEqual([1, version > 1, version > 1, version > 1, version > 2].map(Number));
+      expect(kept).toEqual([1, version > 1, version > 2].map(Number));
+      const sessions = migrated
+        .prepare('SELECT id, family_hash, current_hash FROM session ORDER BY id')
+        .raw();
+      expect(sessions.all()).toEqual([
+        ...(version > 3 ? [['f', 'family', 'current']] : []),
+        ...(version > 1
+          ? [
+              ['once', null, null],
+              ['s', 'hash', 'hash'],
+            ]
+          : []),
+      ]);
       expect(schemaOf(migrated)).toEqual(schemaOf(fresh));
       expectSound(migrated);
       migrated.close();
@@ -238,5 +252,10 @@ it('no migration has changed since it was released', () => {
     'f16ce6e12c32',
     '82484c7290aa',
   ]);
-  expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual(['3ac19432980a', '85f1e9eeac31', 'cd1bc72737cb']);
+  expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
+    '3ac19432980a',
+    '85f1e9eeac31',
+    'cd1bc72737cb',
+    '213cd10daf76',
+  ]);
 });

@@ -63,6 +63,7 @@ it('a token names its session and its user, and no role', async () => {
     aud: 'workbench-hub',
     sub: 'anna',
     sid: expect.any(String),
+    jti: expect.any(String),
     iat: expect.any(Number),
     exp: expect.any(Number),
   });

@@ -2,7 +2,7 @@
 import { readdir } from 'node:fs/promises';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { besideHub, enrolled } from '../support/agent-enrolment.js';
+import { askToEnroll, besideHub, enrolled, offerCode } from '../support/agent-enrolment.js';
 import { agentsAtOneHub, dataDir, dialStatus, hub, joined, refusals } from '../support/agents-at-one-hub.js';
 import { Api } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';
@@ -66,6 +66,15 @@ describe('a credential that is revoked', () => {
     await enrolled(hub, 'banned');
     besideHub(dataDir, (credentials) => credentials.revoke('banned'));
     const agent = await FakeAgent.connect(hub, { id: 'banned', instances: [] });
+    expect(await agent.hear('refused')).toMatchObject({ code: 'AGENT_ID_NOT_PROVEN' });
+  });
+
+  it('is revoked before it was fetched: neither the code nor the common token lets the agent in', async () => {
+    const code = offerCode(dataDir, 'unwanted');
+    besideHub(dataDir, (credentials) => credentials.revoke('unwanted'));
+    const body = JSON.stringify({ agentId: 'unwanted', code });
+    expect((await askToEnroll(hub.address, body)).status).toBe(401);
+    const agent = await FakeAgent.connect(hub, { id: 'unwanted', instances: [] });
     expect(await agent.hear('refused')).toMatchObject({ code: 'AGENT_ID_NOT_PROVEN' });
   });
 

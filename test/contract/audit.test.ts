@@ -265,6 +265,35 @@ describe('with security on', () => {
   });
 });
 
+it('is not flooded out by a VIEWER who is refused, nor by a USER who changes much', async () => {
+  const maxFileSize = 16 * 1024;
+  const hub = await startHub({ users: USERS, config: { audit: { maxFileSize, keepFiles: 2 } } });
+  onTestFinished(() => hub.stop());
+  const api = new Api(hub);
+  const anna = await api.asUser('anna');
+  for (const initiated of [true, false]) {
+    await anna.post('/api/2.0/admin/prepare-shutdown/change', { initiated });
+  }
+  const [vera, ulla] = [await api.asUser('vera'), await api.asUser('ulla')];
+  const path = `${TASKS}/${'long'.repeat(400)}`;
+  for (let round = 0; round < 10; round++) {
+    await Promise.all(Array.from({ length: 40 }, (_, at) => vera.delete(`${path}${at}/cancel`)));
+  }
+  for (let at = 0; at < 40; at++) await ulla.simulateWork();
+  const changes = await eventually(async () => {
+    const found = await entries(anna, '&user=ulla');
+    return found.length > 0 ? await entries(anna, '&user=anna') : undefined;
+  });
+  expect(changes.filter(({ action }) => action.endsWith('prepare-shutdown/change'))).toHaveLength(2);
+  expect((await entries(anna, '&user=vera&outcome=REFUSED')).length).toBeLessThan(20);
+  const folder = join(hub.config.dataDir, 'audit');
+  const sizes = await Promise.all(
+    (await readdir(folder)).map(async (name) => (await stat(join(folder, name))).size),
+  );
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(maxFileSize);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(3 * maxFileSize);
+});
+
 it('is kept across a restart, and told of by the next hub', async () => {
   const folder = await temporaryFolder();
   onTestFinished(folder.remove);

@@ -25,7 +25,7 @@ it('tells of commands that change something, and of those that fail', async () =
   expect(await command('agent', 'list').ended).toBe(0);
   expect(await command('user', 'list').ended).toBe(0);
 
-  const log = join(folder.path, 'hub', 'audit', 'audit.log');
+  const log = join(folder.path, 'hub', 'audit', 'administration.log');
   const text = readFileSync(log, 'utf8');
   const entries = text
     .trimEnd()

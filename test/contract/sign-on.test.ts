@@ -9,6 +9,7 @@ import {
   claims,
   expectRefused,
   foreignKey,
+  hub,
   LIST,
   oldKey,
   provider,
@@ -103,6 +104,44 @@ describe('where name and roles stand', () => {
     const created = await as(await token(['user', '4711']), 'POST', CREATE, { duration: 1 });
     const shown = await as(await token(['staff']), 'GET', `${TASKS}/${created.body['id']}`);
     expect(shown.body).toMatchObject({ creator: 'Anna Õ' });
+  });
+
+  it.each(['\uff50ipeline', '\u0440ipeline', 'pip\u3164eline'])(
+    'that could be taken for another is refused, and the administrator sees it: %j',
+    async (sub) => {
+      await useOtherHub({}, { anna: ['ADMIN'] });
+      const shown =
+        /^the name "[ -~]*\\u\{[0-9a-f]+\}[ -~]*" that the sign-on gives could be taken for another one/;
+      for (let at = 0; at < 3; at++) await expectRefused(await signed(claims({ sub })), 403, shown);
+      const warned = hub.log.filter(({ msg }) => msg.startsWith('a name of the sign-on was refused'));
+      expect(warned).toEqual([
+        expect.objectContaining({ level: 40, name: expect.stringMatching(/^"[ -~]+"$/) }),
+      ]);
+      const anna = await api.asUser('anna');
+      const { entries } = (await anna.get('/api/x/audit?outcome=REFUSED')).body as {
+        entries: { detail: string }[];
+      };
+      expect(entries[0]?.detail).toMatch(/^FORBIDDEN: the name "[ -~]+" that the sign-on gives/);
+    },
+  );
+
+  it.each(['Ulla', '\u0446ll\u0430', 'ull\u0430', 'uIla'])(
+    'that looks like a user of the hub’s own is refused: %j',
+    async (sub) => {
+      await useOtherHub({}, { ulla: ['USER'] });
+      await expectRefused(await signed(claims({ sub })), 403, /could be taken for another one/);
+      expect((await as(await signed(claims({ sub: 'ullrich' })), 'GET', LIST)).status).toBe(200);
+    },
+  );
+
+  it('is the same however its letters are composed', async () => {
+    const created = await as(await signed(claims({ sub: 'Jos\u0065\u0301' })), 'POST', CREATE, {
+      duration: 1,
+    });
+    const path = `${TASKS}/${created.body['id']}`;
+    expect((await as(await signed(claims({ sub: 'Jos\u00e9' })), 'DELETE', `${path}/cancel`)).status).toBe(
+      204,
+    );
   });
 
   it.each([undefined, '', 7, ['pipeline'], 'a\nb', ' a', 'a\u202eb', 'x'.repeat(256)])(

@@ -1,5 +1,6 @@
 /** What a backup holds, and under which names: those that it has in dataDir. */
 import { z } from 'zod';
+import { isAuditFile } from '../../audit/audit-folder.js';
 
 export const MANIFEST = 'manifest.json';
 export const TASKS_DATABASE = 'hub.sqlite';
@@ -43,12 +44,12 @@ export function parseManifest(text: string): Manifest | undefined {
 const ENTRY = new RegExp(
   [
     '^(?:hub\\.sqlite|accounts\\.sqlite|agent-token|storage-key|token-keys\\.json',
-    '|files/([0-9a-f]{2})/\\1[0-9a-f]{62}(?:\\.enc)?',
-    '|audit/audit(?:-\\d{6,15})?\\.log)$',
+    '|files/([0-9a-f]{2})/\\1[0-9a-f]{62}(?:\\.enc)?)$',
   ].join(''),
 );
 
 /** Whether a backup may hold an entry of this name. */
 export function isEntry(name: string): boolean {
-  return ENTRY.test(name);
+  const [folder, file] = [name.slice(0, AUDIT_FOLDER.length + 1), name.slice(AUDIT_FOLDER.length + 1)];
+  return ENTRY.test(name) || (folder === `${AUDIT_FOLDER}/` && isAuditFile(file));
 }

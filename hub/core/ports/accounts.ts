@@ -54,25 +54,50 @@ export interface SessionHolder {
   readonly roles: readonly Role[];
 }
 
-export type Turn =
-  | { readonly kind: 'TURNED'; readonly session: SessionRecord }
-  /** The token had been spent: whoever presents it, or whoever spent it, has stolen it. The session has ended. */
-  | { readonly kind: 'REUSED'; readonly session: SessionRecord }
-  | { readonly kind: 'UNKNOWN' };
+/** A session that can be refreshed, and what is known of its refresh tokens. Hashes are as {@link Secrets.hashOf} gives them. */
+export interface RefreshState {
+  readonly session: SessionRecord;
+  /** The token that is good now. */
+  readonly currentHash: string;
+  /** The token that was spent for it; null before the first refresh. */
+  readonly spent: SpentToken | null;
+}
+
+export interface SpentToken {
+  readonly hash: string;
+  readonly atMs: number;
+  /** Turns the spent token into the current one again, see {@link Secrets.derived}. */
+  readonly salt: string;
+}
+
+/** One refresh: the current token is spent, and another one takes its place. */
+export interface TurnOver {
+  readonly spent: SpentToken;
+  readonly familyHash: string;
+  readonly nextHash: string;
+  readonly expiresAtMs: number;
+}
+
+/** The hashes with which a session begins that can be refreshed. */
+export interface FirstToken {
+  readonly familyHash: string;
+  readonly tokenHash: string;
+}
 
 export interface SessionStore {
-  /** Opens a session; `refreshHash` is null for one that cannot be refreshed. When a user has very many sessions, the
-   *  oldest one ends. False, and nothing has happened, when the user is disabled or gone by now, or has another password
-   *  than the one that was checked (`passwordHash`). */
-  open(session: SessionRecord, refreshHash: string | null, passwordHash: string): Promise<boolean>;
+  /** Opens a session; `first` is null for one that cannot be refreshed. When a user has very many sessions, the oldest one
+   *  ends. False, and nothing has happened, when the user is disabled or gone by now, or has another password than the one
+   *  that was checked (`passwordHash`). */
+  open(session: SessionRecord, first: FirstToken | null, passwordHash: string): Promise<boolean>;
   /** Undefined when the session has ended or expired, and when its user is disabled or gone. */
   holder(sessionId: string, nowMs: number): Promise<SessionHolder | undefined>;
-  /** Spends a refresh token, puts the next one in its place, and has the session expire later. */
-  turn(refreshHash: string, nextHash: string, nowMs: number, expiresAtMs: number): Promise<Turn>;
-  /** Ends the session of this refresh token, spent or not; the session, or undefined when the token is unknown. `kind`
-   *  tells which it was. */
-  end(refreshHash: string, nowMs: number): Promise<Turn>;
-  /** Removes sessions and refresh tokens that have expired; how many sessions. */
+  /** The session of a family of refresh tokens; undefined as for {@link holder}. */
+  ofFamily(familyHash: string, nowMs: number): Promise<RefreshState | undefined>;
+  /** Turns the refresh token over and has the session expire later. False, and nothing has happened, when `spent` is not the
+   *  current token any more, or the session has ended. */
+  turnOver(sessionId: string, turn: TurnOver): Promise<boolean>;
+  end(sessionId: string): Promise<void>;
+  /** Removes sessions that have expired; how many. */
   sweep(nowMs: number): Promise<number>;
 }
 
@@ -100,6 +125,9 @@ export interface AccessTokens {
 
 /** Secrets that nobody guesses, of which the hub keeps the hash only. */
 export interface Secrets {
+  /** 256 bits as 43 letters, digits, `-` and `_`. */
   newSecret(): string;
   hashOf(secret: string): string;
+  /** Another secret, always the same for the same two; who knows only one of them cannot tell it. */
+  derived(secret: string, salt: string): string;
 }

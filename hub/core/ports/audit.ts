@@ -16,7 +16,8 @@ export const AUDIT_EVENTS = [
   'AGENT_REFUSED',
   /** A command of the hub's own machine changed something: `workbench-hub user add`. */
   'COMMAND',
-  /** Refusals of callers whom nobody knows, beyond those that have an entry of their own. */
+  /** Refusals and failures beyond those that have an entry of their own: of a known caller, with the action as resource, or of
+   *  all whom nobody knows. */
   'MORE_REFUSALS',
   /** Entries could not be written, and are lost. */
   'ENTRIES_LOST',
@@ -59,8 +60,9 @@ export interface AuditEntry {
 }
 
 export interface AuditTrail {
-  /** Takes an entry; never throws and holds nobody up. */
-  record(entry: AuditEntry): void;
+  /** Takes an entry; never throws and holds nobody up. `isAdministrators` tells that the caller has the role ADMIN: what others
+   *  do takes no room from that. */
+  record(entry: AuditEntry, isAdministrators?: boolean): void;
 }
 
 /** What to read, newest first. */

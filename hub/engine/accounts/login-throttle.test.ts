@@ -26,6 +26,17 @@ describe('the throttle of log-ins', () => {
     throttle.refuse('anna');
   });
 
+  it('keeps a name that is tried again when it forgets others', () => {
+    const throttle = new LoginThrottle(manualRuntime().clock);
+    for (const username of ['first', 'second']) for (let at = 0; at < 9; at++) throttle.begin(username);
+    throttle.begin('first');
+    for (let at = 0; at < 19_999; at++) throttle.begin(`name ${at}`);
+    // The one forgotten is `second`, which was tried longest ago, though `first` was the first to be tried.
+    expect(() => throttle.refuse('first')).toThrow();
+    throttle.begin('second');
+    throttle.refuse('second');
+  });
+
   it('forgets the name that was tried longest ago when there are very many', async () => {
     const { clock, advance } = manualRuntime();
     const throttle = new LoginThrottle(clock);

@@ -20,9 +20,16 @@ export class LoginThrottle {
 
   /** Counts an attempt as failed until {@link succeeded} says otherwise. Throws TOO_MANY_ATTEMPTS. */
   begin(username: string): void {
+    this.refuse(username);
+    this.note(username);
+  }
+
+  /** Counts as {@link begin} does an attempt that begins whether or not the name is closed. Those beyond the limit are not
+   *  counted, so that the name stays closed no longer for them. */
+  note(username: string): void {
     const nowMs = this.#clock.monotonicMs();
     const attempts = this.#recent(username, nowMs);
-    this.refuse(username);
+    if (attempts.length >= MAX_FAILURES) return;
     this.#attempts.delete(username);
     const [oldest] = this.#attempts.keys();
     if (this.#attempts.size >= MAX_NAMES && oldest !== undefined) this.#attempts.delete(oldest);

@@ -1,4 +1,4 @@
-import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { HubError } from '../../core/errors.js';
 import type { Passwords, UserRecord, UserStore } from '../../core/ports/accounts.js';
@@ -19,6 +19,7 @@ let goOn: (() => void)[];
 let isSlow: boolean;
 let passwords: Passwords;
 let check: PasswordCheck;
+let runtime: ManualRuntime;
 
 beforeEach(async () => {
   tried = [];
@@ -37,11 +38,17 @@ beforeEach(async () => {
     ['dora', { ...ANNA, username: 'dora', disabled: true }],
   ]);
   const users = { find: async (username: string) => known.get(username) } as UserStore;
-  check = await passwordCheck({ users, passwords, clock: manualRuntime().clock });
+  runtime = manualRuntime();
+  check = await passwordCheck({ users, passwords, clock: runtime.clock });
 });
 
-const outcomeOf = (username: string, password: string): Promise<string | HubError> =>
-  check.check(username, password).then(
+const outcomeOf = (
+  username: string,
+  password: string,
+  address = '192.0.2.1',
+  client = { aborted: false },
+): Promise<string | HubError> =>
+  check.check(username, password, { address, client }).then(
     ({ username }) => username,
     (error: HubError) => error,
   );
@@ -79,5 +86,64 @@ describe('the check of a password', () => {
     for (const error of await Promise.all(answers.slice(0, 52))) {
       expect(error).toMatchObject({ code: 'UNAUTHENTICATED' });
     }
+  });
+
+  it('of somebody who has gone away is not tried', async () => {
+    isSlow = true;
+    const client = { aborted: false };
+    const answers = [outcomeOf('name 1', 'wrong'), outcomeOf('name 2', 'wrong')];
+    const gone = outcomeOf('anna', 'right', '192.0.2.1', client);
+    while (goOn.length < 2) await new Promise(setImmediate);
+    client.aborted = true;
+    isSlow = false;
+    for (const resolve of goOn) resolve();
+    expect(await gone).toMatchObject({ code: 'TOO_MANY_ATTEMPTS' });
+    await Promise.all(answers);
+    expect(tried).toHaveLength(2);
+  });
+});
+
+describe('a name that others have closed', () => {
+  const ELSEWHERE = '198.51.100.7';
+  const closeFromElsewhere = async () => {
+    for (let at = 0; at < 10; at++) await outcomeOf('anna', 'wrong', ELSEWHERE);
+  };
+
+  it('is open to its user where that has logged in within twelve hours, and nowhere else', async () => {
+    expect(await outcomeOf('anna', 'right')).toBe('anna');
+    await runtime.advance(12 * 3_600_000 - 1);
+    await closeFromElsewhere();
+    for (const address of [ELSEWHERE, '192.0.2.2']) {
+      expect(await outcomeOf('anna', 'right', address)).toMatchObject({ code: 'TOO_MANY_ATTEMPTS' });
+    }
+    expect(await outcomeOf('anna', 'right')).toBe('anna');
+    await runtime.advance(12 * 3_600_000);
+    await closeFromElsewhere();
+    expect(await outcomeOf('anna', 'right')).toMatchObject({ code: 'TOO_MANY_ATTEMPTS' });
+  });
+
+  it('is closed there, too, after ten failures from there', async () => {
+    await outcomeOf('anna', 'right');
+    await closeFromElsewhere();
+    for (let at = 0; at < 10; at++) {
+      expect(await outcomeOf('anna', 'wrong')).toMatchObject({ code: 'UNAUTHENTICATED' });
+    }
+    expect(await outcomeOf('anna', 'right')).toMatchObject({ code: 'TOO_MANY_ATTEMPTS' });
+  });
+
+  it('is closed elsewhere by failures from there, and stays closed no longer for more of them', async () => {
+    await outcomeOf('anna', 'right');
+    for (let at = 0; at < 9; at++) await outcomeOf('anna', 'wrong');
+    expect(await outcomeOf('anna', 'wrong', ELSEWHERE)).toMatchObject({ code: 'UNAUTHENTICATED' });
+    expect(await outcomeOf('anna', 'right', ELSEWHERE)).toMatchObject({ retryAfterS: 300 });
+    await runtime.advance(60_000);
+    await outcomeOf('anna', 'wrong');
+    expect(await outcomeOf('anna', 'right', ELSEWHERE)).toMatchObject({ retryAfterS: 240 });
+  });
+
+  it('is not opened or closed by a name that looks like one together with its place', async () => {
+    await outcomeOf('anna', 'right');
+    for (let at = 0; at < 10; at++) await outcomeOf('192.0.2.1 anna', 'wrong');
+    expect(await outcomeOf('anna', 'right')).toBe('anna');
   });
 });

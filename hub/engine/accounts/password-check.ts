@@ -1,17 +1,26 @@
 /** Finds out whether somebody who logs in knows the password of a user, without telling more than that. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
-import pLimit from 'p-limit';
 import { HubError } from '../../core/errors.js';
 import type { Passwords, UserRecord, UserStore } from '../../core/ports/accounts.js';
 import type { LogInMetrics } from '../../core/ports/metrics.js';
+import { LogInPlaces, placeOf } from './log-in-places.js';
+import { LogInTurns } from './log-in-turns.js';
 import { LoginThrottle } from './login-throttle.js';
 
 /** Who logs in, with the password that was checked: by the time that this is known, it may be another. */
 export type CheckedUser = Pick<UserRecord, 'username' | 'passwordHash'>;
 
+/** From where somebody logs in. */
+export interface LogInOrigin {
+  /** IPv4 or IPv6, through the trusted proxies; empty when it is not known. */
+  readonly address: string;
+  /** Says that nobody waits for the answer any more. */
+  readonly client: { readonly aborted: boolean };
+}
+
 export interface PasswordCheck {
   /** Rejects with UNAUTHENTICATED and TOO_MANY_ATTEMPTS. */
-  check(username: string, password: string): Promise<CheckedUser>;
+  check(username: string, password: string, origin: LogInOrigin): Promise<CheckedUser>;
 }
 
 /** One answer for every reason, so that nobody learns which names there are. */
@@ -27,9 +36,9 @@ export function anyPassword(user: CheckedUser): PasswordCheck {
 /** The same check, which tells of the log-ins that fail. */
 export function watched(check: PasswordCheck, metrics: LogInMetrics): PasswordCheck {
   return {
-    check: async (username, password) => {
+    check: async (username, password, origin) => {
       try {
-        return await check.check(username, password);
+        return await check.check(username, password, origin);
       } catch (error) {
         const code = error instanceof HubError ? error.code : undefined;
         if (code === 'UNAUTHENTICATED') metrics.failed('REFUSED');
@@ -39,14 +48,6 @@ export function watched(check: PasswordCheck, metrics: LogInMetrics): PasswordCh
     },
   };
 }
-
-/** A check takes a tenth of a second of a core and 32 MiB; half of Node's threads stay free for files. */
-const AT_ONCE = 2;
-
-/** So many more may wait, some seconds. */
-const MAX_WAITING = 50;
-
-const BUSY_RETRY_AFTER_S = 1;
 
 export interface PasswordCheckOptions {
   readonly users: UserStore;
@@ -59,29 +60,38 @@ export async function passwordCheck({
   passwords,
   clock,
 }: PasswordCheckOptions): Promise<PasswordCheck> {
-  const throttle = new LoginThrottle(clock);
-  const limit = pLimit(AT_ONCE);
+  const names = new LoginThrottle(clock);
+  // Whoever closes a name from elsewhere does not shut out its user where that logged in lately, and a password that is
+  // guessed from there is counted there.
+  const knownPairs = new LoginThrottle(clock);
+  const places = new LogInPlaces(clock);
+  const turns = new LogInTurns(clock);
   // An unknown name costs the same work as a known one; nobody knows the password of this hash.
   const nobodysHash = await passwords.hash('the password of nobody');
 
-  const attempt = async (username: string, password: string): Promise<CheckedUser> => {
-    throttle.begin(username);
+  const verify = async (username: string, password: string): Promise<UserRecord> => {
     const user = await users.find(username);
     const fits = await passwords.verify(password, user?.passwordHash ?? nobodysHash);
     if (!user || !fits || user.disabled) throw wrongPassword();
-    throttle.succeeded(username);
     return user;
   };
 
   return {
-    check: async (username, password) => {
-      throttle.refuse(username);
-      if (limit.pendingCount >= MAX_WAITING) {
-        throw new HubError('TOO_MANY_ATTEMPTS', 'too many log in at this moment: try again in a second', {
-          retryAfterS: BUSY_RETRY_AFTER_S,
-        });
-      }
-      return limit(attempt, username, password);
+    check: async (username, password, { address, client }) => {
+      const place = placeOf(address);
+      const pair = `${place} ${username}`;
+      const isKnown = places.has(username, place);
+      const [throttle, key] = isKnown ? [knownPairs, pair] : [names, username];
+      throttle.refuse(key);
+      return turns.run({ username, place, isKnown, client }, async () => {
+        throttle.begin(key);
+        if (isKnown) names.note(username);
+        const user = await verify(username, password);
+        names.succeeded(username);
+        knownPairs.succeeded(pair);
+        places.add(username, place);
+        return user;
+      });
     },
   };
 }

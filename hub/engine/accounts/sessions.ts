@@ -2,9 +2,17 @@
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { Caller } from '../../core/access.js';
 import { HubError } from '../../core/errors.js';
-import type { AccessTokens, Secrets, SessionRecord, SessionStore, Turn } from '../../core/ports/accounts.js';
+import type {
+  AccessTokens,
+  FirstToken,
+  RefreshState,
+  Secrets,
+  SessionStore,
+} from '../../core/ports/accounts.js';
 import type { TokenKind } from './callers.js';
-import { type PasswordCheck, wrongPassword } from './password-check.js';
+import { type CheckedUser, type LogInOrigin, type PasswordCheck, wrongPassword } from './password-check.js';
+import { RefreshRate } from './refresh-rate.js';
+import { familyOf, isRefreshToken, nextToken, standingOf } from './refresh-tokens.js';
 
 export interface SessionsOptions {
   readonly store: SessionStore;
@@ -24,56 +32,80 @@ export interface Admission {
 }
 
 export interface RenewableAdmission extends Admission {
-  /** Good for one use, within the lifetime of refresh tokens. */
+  /** Good for one use and its repetition within seconds, within the lifetime of refresh tokens. */
   readonly refreshToken: string;
 }
 
-/** Longer ones are no refresh tokens of this hub. */
-const MAX_REFRESH_TOKEN_LENGTH = 200;
-
 export class Sessions implements TokenKind {
   readonly #options: SessionsOptions;
+  readonly #rate: RefreshRate;
 
   constructor(options: SessionsOptions) {
     this.#options = options;
+    this.#rate = new RefreshRate(options.clock);
   }
 
   /** Begins a session that refresh tokens carry on. Rejects with UNAUTHENTICATED and TOO_MANY_ATTEMPTS. */
-  async logIn(username: string, password: string): Promise<RenewableAdmission> {
+  async logIn(username: string, password: string, origin: LogInOrigin): Promise<RenewableAdmission> {
     const { secrets, refreshTokenLifetimeMs } = this.#options;
     const refreshToken = secrets.newSecret();
-    const refreshHash = secrets.hashOf(refreshToken);
-    return {
-      ...(await this.#begin(username, password, refreshTokenLifetimeMs, refreshHash)),
-      refreshToken,
+    const first = {
+      familyHash: secrets.hashOf(familyOf(refreshToken)),
+      tokenHash: secrets.hashOf(refreshToken),
     };
+    const checked = await this.#options.passwords.check(username, password, origin);
+    return { ...(await this.#begin(checked, refreshTokenLifetimeMs, first)), refreshToken };
   }
 
   /** Begins a session that ends with its access token. Rejects as {@link logIn}. */
-  logInOnce(username: string, password: string): Promise<Admission> {
-    return this.#begin(username, password, this.#options.accessTokenLifetimeMs, null);
+  async logInOnce(username: string, password: string, origin: LogInOrigin): Promise<Admission> {
+    const checked = await this.#options.passwords.check(username, password, origin);
+    return this.#begin(checked, this.#options.accessTokenLifetimeMs, null);
   }
 
-  /** Spends the refresh token for a new pair. Rejects with UNAUTHENTICATED; a token that had been spent ends its session.
-   *  `ofHolder` hears whose session it is, also when the token is refused. */
+  /** Spends the refresh token for a new pair. The token that was spent last gives, for some seconds, the same refresh token
+   *  again; any other one that was spent ends its session. Rejects with UNAUTHENTICATED and TOO_MANY_REFRESHES. `ofHolder`
+   *  hears whose session it is, also when the token is refused. */
   async refresh(
     refreshToken: string | undefined,
     ofHolder: (username: string) => void,
   ): Promise<RenewableAdmission> {
     const { store, tokens, secrets, clock, refreshTokenLifetimeMs } = this.#options;
-    const next = secrets.newSecret();
-    const nowMs = clock.nowMs();
-    const hash = this.#hashOf(refreshToken);
-    const turn = await store.turn(hash, secrets.hashOf(next), nowMs, nowMs + refreshTokenLifetimeMs);
-    const { id, username } = sessionOf(turn, ofHolder);
-    return { username, accessToken: await tokens.issue({ sessionId: id, username }), refreshToken: next };
+    const token = presented(refreshToken);
+    const hash = secrets.hashOf(token);
+    for (;;) {
+      const state = await this.#stateOf(token, ofHolder);
+      const { id, username } = state.session;
+      const nowMs = clock.nowMs();
+      const standing = standingOf(hash, state, nowMs);
+      if (standing === 'OLD') {
+        await store.end(id);
+        throw usedBefore();
+      }
+      this.#rate.count(id, standing);
+      const isRepeated = standing === 'JUST_SPENT' && state.spent !== null;
+      const salt = isRepeated ? state.spent.salt : secrets.newSecret();
+      const next = nextToken(token, salt, secrets);
+      if (!isRepeated) {
+        const spent = { hash, atMs: nowMs, salt };
+        const nextHash = secrets.hashOf(next);
+        const familyHash = secrets.hashOf(familyOf(token));
+        const expiresAtMs = nowMs + refreshTokenLifetimeMs;
+        // Another request may have spent the token at the same moment: then this one repeats that.
+        if (!(await store.turnOver(id, { spent, familyHash, nextHash, expiresAtMs }))) continue;
+      }
+      return { username, accessToken: await tokens.issue({ sessionId: id, username }), refreshToken: next };
+    }
   }
 
   /** Ends the session of the refresh token, with all its access tokens. Rejects with UNAUTHENTICATED; so it does for a
    *  token that had been spent, whose session has ended all the same. */
   async logOut(refreshToken: string | undefined, ofHolder: (username: string) => void): Promise<void> {
-    const { store, clock } = this.#options;
-    sessionOf(await store.end(this.#hashOf(refreshToken), clock.nowMs()), ofHolder);
+    const { store, secrets } = this.#options;
+    const token = presented(refreshToken);
+    const state = await this.#stateOf(token, ofHolder);
+    await store.end(state.session.id);
+    if (secrets.hashOf(token) !== state.currentHash) throw usedBefore();
   }
 
   claims(token: string): boolean {
@@ -97,38 +129,47 @@ export class Sessions implements TokenKind {
   }
 
   async #begin(
-    name: string,
-    password: string,
+    { username, passwordHash }: CheckedUser,
     lifetimeMs: number,
-    refreshHash: string | null,
+    first: FirstToken | null,
   ): Promise<Admission> {
-    const { store, passwords, tokens, clock, newId } = this.#options;
-    const { username, passwordHash } = await passwords.check(name, password);
+    const { store, tokens, clock, newId } = this.#options;
     const id = newId();
     const startedAtMs = clock.nowMs();
     const session = { id, username, startedAtMs, expiresAtMs: startedAtMs + lifetimeMs };
     // A check takes a while, and may have waited: whoever was disabled or got another password meanwhile stays outside.
-    if (!(await store.open(session, refreshHash, passwordHash))) throw wrongPassword();
+    if (!(await store.open(session, first, passwordHash))) throw wrongPassword();
     return { username, accessToken: await tokens.issue({ sessionId: id, username }) };
   }
 
-  #hashOf(refreshToken: string | undefined): string {
-    if (refreshToken === undefined || refreshToken === '') {
-      throw new HubError(
-        'UNAUTHENTICATED',
-        'the cookie refreshToken is required: log in at /api/2.0/auth/login',
-      );
-    }
-    if (refreshToken.length > MAX_REFRESH_TOKEN_LENGTH) throw notInForce();
-    return this.#options.secrets.hashOf(refreshToken);
+  /** What is known of the session of this token. Rejects with UNAUTHENTICATED when there is none. */
+  async #stateOf(token: string, ofHolder: (username: string) => void): Promise<RefreshState> {
+    const { store, secrets, clock } = this.#options;
+    const nowMs = clock.nowMs();
+    const state =
+      (await store.ofFamily(secrets.hashOf(familyOf(token)), nowMs)) ??
+      // The token of a session from before there were families, until it is refreshed.
+      (await store.ofFamily(secrets.hashOf(token), nowMs));
+    if (!state) throw notInForce();
+    ofHolder(state.session.username);
+    return state;
   }
 }
 
-function sessionOf(turn: Turn, ofHolder: (username: string) => void): SessionRecord {
-  if (turn.kind === 'UNKNOWN') throw notInForce();
-  ofHolder(turn.session.username);
-  if (turn.kind === 'TURNED') return turn.session;
-  throw new HubError(
+/** Throws UNAUTHENTICATED for what is no refresh token. */
+function presented(refreshToken: string | undefined): string {
+  if (refreshToken === undefined || refreshToken === '') {
+    throw new HubError(
+      'UNAUTHENTICATED',
+      'the cookie refreshToken is required: log in at /api/2.0/auth/login',
+    );
+  }
+  if (!isRefreshToken(refreshToken)) throw notInForce();
+  return refreshToken;
+}
+
+function usedBefore(): HubError {
+  return new HubError(
     'UNAUTHENTICATED',
     'this refresh token has been used before, so somebody else may hold it: the session has been ended, log in again',
   );

@@ -2,6 +2,7 @@
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { Role } from '../../core/access.js';
 import { isUsername, passwordFault, USERNAME_ALLOWED } from '../../core/accounts.js';
+import { escapedName } from '../../core/names.js';
 import type { Passwords, UserRecord, UserStore } from '../../core/ports/accounts.js';
 
 /** What an operator asked for cannot be done; the message says why and is shown as it is. */
@@ -45,7 +46,7 @@ export class Users {
   /** Whether a user of this name could be added. Rejects with {@link AccountRefused}; so do all that follow. */
   async refuseNew(username: string): Promise<void> {
     if (!isUsername(username)) {
-      throw new AccountRefused(`${JSON.stringify(username)} is no username: it takes ${USERNAME_ALLOWED}`);
+      throw new AccountRefused(`${escapedName(username)} is no username: it takes ${USERNAME_ALLOWED}`);
     }
     if (await this.#options.store.find(username)) throw nameTaken(username);
   }
@@ -70,7 +71,7 @@ export class Users {
     const user = await this.#options.store.find(username);
     if (!user) {
       throw new AccountRefused(
-        `there is no user ${JSON.stringify(username)}: "workbench-hub user list" names all`,
+        `there is no user ${escapedName(username)}: "workbench-hub user list" names all`,
       );
     }
     if (user.source === 'CONFIGURATION') throw fromConfiguration(username);

@@ -1,6 +1,7 @@
 /** Log-in in the 1.0 interface (contract 11.6), which knows no refresh. */
 import type { Sessions } from '../../engine/accounts/sessions.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
+import { logInOrigin } from '../log-in-origin.js';
 import { LOG_IN_FAULTS, logInRequest, logInResponse } from '../log-in-schemas.js';
 
 export function authEndpointsV1(sessions: Sessions): Endpoint[] {
@@ -15,9 +16,13 @@ export function authEndpointsV1(sessions: Sessions): Endpoint[] {
         body: logInRequest,
         responses: { 200: { description: 'The access token.', schema: logInResponse }, ...LOG_IN_FAULTS },
       },
-      async ({ body, context, note }) => {
+      async ({ body, context, client, note }) => {
         note.user = body.username;
-        const { accessToken } = await sessions.logInOnce(body.username, body.password);
+        const { accessToken } = await sessions.logInOnce(
+          body.username,
+          body.password,
+          logInOrigin(client, context),
+        );
         note.by = 'PASSWORD';
         return context.json({ accessToken });
       },

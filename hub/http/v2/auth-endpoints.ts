@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Sessions } from '../../engine/accounts/sessions.js';
 import type { AuditNote } from '../audit.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
+import { logInOrigin } from '../log-in-origin.js';
 import { LOG_IN_FAULTS, logInRequest, logInResponse } from '../log-in-schemas.js';
 import { REFRESH_COOKIE, type RefreshCookie } from '../refresh-cookie.js';
 
@@ -32,7 +33,11 @@ export function authEndpoints(sessions: Sessions, cookie: RefreshCookie): Endpoi
       },
       async ({ body, context, client, note }) => {
         note.user = body.username;
-        const { accessToken, refreshToken } = await sessions.logIn(body.username, body.password);
+        const { accessToken, refreshToken } = await sessions.logIn(
+          body.username,
+          body.password,
+          logInOrigin(client, context),
+        );
         note.by = 'PASSWORD';
         cookie.set(context, client, refreshToken);
         return context.json({ accessToken });
@@ -45,12 +50,17 @@ export function authEndpoints(sessions: Sessions, cookie: RefreshCookie): Endpoi
         tag: TAG,
         summary: 'Renew the access token',
         description:
-          'Sets a new cookie `refreshToken`: each is good for one use. A second use of one ends the session, since it ' +
-          'must have been stolen.',
+          'Sets a new cookie `refreshToken`: each is good for one use. A second use within 15 seconds, by another tab or ' +
+          'after a lost answer, sets the same new cookie again; a later one ends the session, since the cookie must have ' +
+          'been stolen.',
         cookies,
         responses: {
           200: { description: 'The new access token.', schema: logInResponse },
           401: NO_SESSION,
+          429: {
+            description:
+              'The session is refreshed too often; the header `Retry-After` says when to try again, in seconds.',
+          },
         },
       },
       async ({ context, client, note }) => {

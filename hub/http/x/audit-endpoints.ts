@@ -22,9 +22,10 @@ const auditQuery = z.object({
       example: DEFAULT_LIMIT,
       override: shownDefault(DEFAULT_LIMIT),
     }),
-  before: queryText()
-    .optional()
-    .meta({ description: 'The `next` of an earlier answer: goes on where that ended.', example: '1.52817' }),
+  before: queryText().optional().meta({
+    description: 'The `next` of an earlier answer: goes on where that ended.',
+    example: '1.52817-1.0-2.880-1.0',
+  }),
   user: queryText().optional().meta({ description: 'Of this user only.', example: 'anna' }),
   action: queryText()
     .optional()
@@ -79,7 +80,7 @@ const auditPage = z
     entries: z.array(auditEntry).meta({ description: 'Newest first.' }),
     next: z.string().optional().meta({
       description: 'To be sent as `before` for older ones; absent when there are none.',
-      example: '1.52817',
+      example: '1.52817-1.0-2.880-1.0',
     }),
   })
   .meta({ id: 'AuditPage' });

@@ -7,9 +7,15 @@ import { migrate, refusal, type SqliteDatabase } from '../database.js';
 import { agentCredentials } from './migrations/0001-agent-credentials.js';
 import { usersAndSessions } from './migrations/0002-users-and-sessions.js';
 import { personalTokens } from './migrations/0003-personal-tokens.js';
+import { refreshTokenFamilies } from './migrations/0004-refresh-token-families.js';
 
 /** In order; a released one never changes. */
-export const ACCOUNTS_MIGRATIONS: readonly string[] = [agentCredentials, usersAndSessions, personalTokens];
+export const ACCOUNTS_MIGRATIONS: readonly string[] = [
+  agentCredentials,
+  usersAndSessions,
+  personalTokens,
+  refreshTokenFamilies,
+];
 
 /** How long one process waits for the change of another. */
 const BUSY_TIMEOUT_MS = 5000;

@@ -1,0 +1,65 @@
+/** The audit log as the hub writes it: entries go to the series of those whose doing they are, each of which has a share of the
+ *  volume that is kept. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { AuditEntry, AuditTrail } from '../core/ports/audit.js';
+import { type AuditFile, openAuditFile } from './audit-file.js';
+import { type AuditSeries, SERIES_SHARES } from './audit-folder.js';
+import { lineOf } from './audit-line.js';
+import { CallerPace } from './caller-pace.js';
+import { CurrentFile } from './current-file.js';
+
+export interface AuditLogOptions {
+  readonly folder: string;
+  /** No file becomes larger, and all that is kept is no more than this, times one more than `keepFiles`. */
+  readonly maxFileBytes: number;
+  /** How many full files of each series are kept. */
+  readonly keepFiles: number;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+}
+
+export interface AuditLog extends AuditTrail {
+  /** Writes what waits; resolves when all of it is synced, or given up. What is recorded after that is dropped. */
+  close(): Promise<void>;
+}
+
+/** Opens the log for writing. Rejects as `mkdir` and `open` do. */
+export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> {
+  const sizedFor = (series: AuditSeries) => ({
+    ...options,
+    series,
+    maxFileBytes: Math.max(1, Math.floor(options.maxFileBytes * SERIES_SHARES[series])),
+  });
+  const files: Record<AuditSeries, AuditFile> = {
+    audit: await openAuditFile(sizedFor('audit')),
+    administration: await openAuditFile(sizedFor('administration')),
+    refusals: await openAuditFile(sizedFor('refusals')),
+    bulk: await openAuditFile(sizedFor('bulk')),
+  };
+  const pace = new CallerPace(options.runtime.clock);
+  const seriesOf = (entry: AuditEntry, isAdministrators: boolean) => {
+    if (entry.outcome !== 'ALLOWED') return isAdministrators ? 'administration' : 'refusals';
+    if (pace.isBeyond(entry)) return 'bulk';
+    return isAdministrators ? 'administration' : 'audit';
+  };
+
+  return {
+    record: (entry, isAdministrators = false) => files[seriesOf(entry, isAdministrators)].record(entry),
+    close: async () => {
+      for (const file of Object.values(files)) await file.close();
+    },
+  };
+}
+
+/** Appends one entry of a command from a process of its own, beside a hub that runs or does not. Resolves when it is synced. */
+export async function appendToAudit(folder: string, entry: AuditEntry): Promise<void> {
+  const file = new CurrentFile({ folder, series: 'administration', maxFileBytes: null, keepFiles: 0 });
+  try {
+    const { error } = await file.append([Buffer.from(lineOf(entry))]);
+    if (error !== undefined) throw error;
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

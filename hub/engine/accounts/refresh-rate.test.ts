@@ -1,0 +1,39 @@
+import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { describe, expect, it } from 'vitest';
+import { RefreshRate } from './refresh-rate.js';
+
+describe('the rate of refreshes', () => {
+  it('is a hundred at once and one a second from then on, for each session', async () => {
+    const { clock, advance } = manualRuntime();
+    const rate = new RefreshRate(clock);
+    for (let at = 0; at < 100; at++) rate.count('busy', 'CURRENT');
+    expect(() => rate.count('busy', 'CURRENT')).toThrow(/try again in 1 s$/);
+    rate.count('other', 'CURRENT');
+    await advance(2000);
+    for (let at = 0; at < 2; at++) rate.count('busy', 'CURRENT');
+    expect(() => rate.count('busy', 'CURRENT')).toThrow(expect.objectContaining({ retryAfterS: 1 }));
+    await advance(3_600_000);
+    for (let at = 0; at < 100; at++) rate.count('busy', 'CURRENT');
+    expect(() => rate.count('busy', 'CURRENT')).toThrow();
+  });
+
+  it('counts repetitions of the same refresh little, but counts them', () => {
+    const rate = new RefreshRate(manualRuntime().clock);
+    for (let reload = 0; reload < 50; reload++) {
+      rate.count('s', 'CURRENT');
+      for (let tab = 1; tab < 20; tab++) rate.count('s', 'JUST_SPENT');
+    }
+    expect(() => {
+      for (let at = 0; at < 2000; at++) rate.count('s', 'JUST_SPENT');
+    }).toThrow(/refreshed too often/);
+  });
+
+  it('forgets the session that was refreshed longest ago when there are very many', () => {
+    const rate = new RefreshRate(manualRuntime().clock);
+    for (const id of ['first', 'second']) for (let at = 0; at < 99; at++) rate.count(id, 'CURRENT');
+    rate.count('first', 'CURRENT');
+    for (let at = 0; at < 19_999; at++) rate.count(`session ${at}`, 'CURRENT');
+    expect(() => rate.count('first', 'CURRENT')).toThrow();
+    for (let at = 0; at < 2; at++) rate.count('second', 'CURRENT');
+  });
+});

@@ -1,0 +1,48 @@
+/** Bounds how often a session is refreshed: as many as 50 reloads of several tabs at once, and one a second from then on. */
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { HubError } from '../../core/errors.js';
+
+/** Refreshes that a session may be ahead of its pace. */
+const BURST = 100;
+const PER_SECOND = 1;
+
+/** A token that is used again costs the disk nothing. */
+const COST = { CURRENT: 1, JUST_SPENT: 0.05 } as const;
+
+/** More sessions than these are not remembered: the one that was refreshed longest ago is forgotten. */
+const MAX_SESSIONS = 20_000;
+
+interface Ahead {
+  readonly refreshes: number;
+  readonly atMs: number;
+}
+
+export class RefreshRate {
+  readonly #clock: Clock;
+  /** By session, the one refreshed longest ago first. */
+  readonly #ahead = new Map<string, Ahead>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Counts a refresh. Throws TOO_MANY_REFRESHES, and has counted nothing, when the session is too far ahead of its pace. */
+  count(sessionId: string, standing: keyof typeof COST): void {
+    const atMs = this.#clock.monotonicMs();
+    const before = this.#ahead.get(sessionId);
+    const passedS = before === undefined ? 0 : (atMs - before.atMs) / 1000;
+    const refreshes = Math.max(0, (before?.refreshes ?? 0) - passedS * PER_SECOND) + COST[standing];
+    if (refreshes > BURST) {
+      const retryAfterS = Math.ceil((refreshes - BURST) / PER_SECOND);
+      throw new HubError(
+        'TOO_MANY_REFRESHES',
+        `the session is refreshed too often: use the access token until it expires, and try again in ${retryAfterS} s`,
+        { retryAfterS },
+      );
+    }
+    this.#ahead.delete(sessionId);
+    const [oldest] = this.#ahead.keys();
+    if (this.#ahead.size >= MAX_SESSIONS && oldest !== undefined) this.#ahead.delete(oldest);
+    this.#ahead.set(sessionId, { refreshes, atMs });
+  }
+}
