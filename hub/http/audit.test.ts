@@ -96,7 +96,7 @@ async function call(method: string, target: string, { as, body }: { as?: string;
     'x-forwarded-for': '192.0.2.7',
     ...(as === undefined ? {} : { authorization: `Bearer ${as}` }),
   };
-  const incoming = { headers, socket: { remoteAddress: '10.0.0.1' } };
+  const incoming = { headers, socket: { remoteAddress: '10.0.0.1' }, url: target };
   const init = { method, headers, ...(body === undefined ? {} : { body }) };
   const { status } = await app.request(`http://hub${target}`, init, { incoming });
   return status;

@@ -6,26 +6,41 @@
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Departure } from '../engine/results.js';
+import { type AnswerRoom, roomOf } from './answer-memory.js';
 
 /** An answer that may take long. It must not hold the context of its request. */
 export class Later {
-  readonly answer: (client: Departure) => Promise<Response>;
+  /** Resolves with the maker of the answer when it can be given, or sooner when the client has gone away. */
+  readonly ready: (client: Departure) => Promise<(room: AnswerRoom) => Response | Promise<Response>>;
 
-  /** `answer` resolves sooner when the client has gone away; what it gives then is dropped. */
-  constructor(answer: (client: Departure) => Promise<Response>) {
-    this.answer = answer;
+  constructor(ready: Later['ready']) {
+    this.ready = ready;
   }
 }
 
-/** Writes the answer when it is there; `failed` makes one of an error, `answered` hears its status, null when the client has
- *  gone away before, and `over` that nobody waits any more. Gives what the handler returns meanwhile. */
+export interface LaterRequest {
+  /** Rejects when the caller may not have the answer any more. */
+  readonly lookAgain: () => unknown;
+  /** Makes an answer of an error. */
+  readonly failed: (error: unknown) => Response;
+  /** Hears the status of the answer, null when the client has gone away before. */
+  readonly answered: (status: number | null) => void;
+  /** Hears that nobody waits any more. */
+  readonly over: () => void;
+}
+
+/** Writes the answer when it is there. Gives what the handler returns meanwhile. */
 export function answerLater(
   later: Later,
   { incoming, outgoing }: HttpBindings,
-  failed: (error: unknown) => Response,
-  answered: (status: number | null) => void,
-  over: () => void,
+  { lookAgain, failed, answered, over }: LaterRequest,
 ): Response {
+  const answer = async (): Promise<Response> => {
+    const make = await later.ready(new Client(outgoing));
+    if (outgoing.destroyed) return NOBODY_HEARS;
+    await lookAgain();
+    return make(roomOf(outgoing));
+  };
   const write = (response: Response) => {
     over();
     if (outgoing.destroyed) {
@@ -35,9 +50,11 @@ export function answerLater(
     answered(response.status);
     return getRequestListener(() => response)(incoming, outgoing);
   };
-  void later.answer(new Client(outgoing)).catch(failed).then(write);
+  void answer().catch(failed).then(write);
   return RESPONSE_ALREADY_SENT;
 }
+
+const NOBODY_HEARS = new Response(null, { status: 204 });
 
 /** A client that can go away. */
 class Client implements Departure {

@@ -28,9 +28,9 @@ export interface AccessTokensOptions {
 
 export function accessTokens({ keys, lifetimeMs, clock }: AccessTokensOptions): AccessTokens {
   const remembered = new Map<string, Verified>();
-  const recall = (token: string): Verified | undefined => {
+  const recall = (token: string, atMs: number): Verified | undefined => {
     const verified = remembered.get(token);
-    if (!verified || verified.expiresAtMs > clock.nowMs()) return verified;
+    if (!verified || verified.expiresAtMs > atMs) return verified;
     remembered.delete(token);
     return undefined;
   };
@@ -54,17 +54,17 @@ export function accessTokens({ keys, lifetimeMs, clock }: AccessTokensOptions): 
         .sign(secret);
     },
     isOwn: (token) => remembered.has(token) || issuerOf(token) === HUB,
-    verify: async (token) => {
-      const known = recall(token);
+    verify: async (token, atMs) => {
+      const known = recall(token, atMs);
       if (known) return known;
-      const verified = await check(token, keys, clock);
+      const verified = await check(token, keys, atMs);
       if (verified) remember(token, verified);
       return verified;
     },
   };
 }
 
-async function check(token: string, keys: SigningKeys, clock: Clock): Promise<Verified | undefined> {
+async function check(token: string, keys: SigningKeys, atMs: number): Promise<Verified | undefined> {
   try {
     const { payload } = await jwtVerify(
       token,
@@ -79,7 +79,7 @@ async function check(token: string, keys: SigningKeys, clock: Clock): Promise<Ve
         issuer: HUB,
         audience: HUB,
         requiredClaims: ['sub', 'sid', 'iat', 'exp'],
-        currentDate: new Date(clock.nowMs()),
+        currentDate: new Date(atMs),
       },
     );
     const { sub, sid, exp } = payload;
