@@ -90,7 +90,6 @@ it('thousands of requests on a connection that is not read cost the memory of a 
   for (const socket of flood) ask(socket, path, PIPELINED);
   const floodedMs = await slowestAnswerMs(hub, 2500);
   const grownMib = mibOf(hub, 'VmHWM') - beforeMib;
-  console.log({ grownMib, aloneMs, floodedMs });
   expect(grownMib).toBeLessThan(150);
   expect(Math.max(aloneMs, floodedMs)).toBeLessThan(1000);
   expect(hub.lines.filter(({ msg }) => /agent .*(left|cut off)/.test(msg ?? ''))).toEqual([]);
@@ -108,4 +107,32 @@ it('thousands of requests on a connection that is not read cost the memory of a 
   await eventually(() => requestIds.length === READ, 60_000);
   expect(requestIds).toEqual(Array.from({ length: READ }, (_, at) => at));
   expect(wrong).toBe(0);
+}, 120_000);
+
+it('answers that are not read take limits.answersInMemory at most: beyond it large ones are refused, all else is served, and those who read nothing are cut off', async () => {
+  const { hub, path } = await hubWithResult({ limits: { answersInMemory: '8MiB' } });
+  const beforeMib = mibOf(hub, 'VmRSS');
+  const flood = await Promise.all(Array.from({ length: 40 }, () => unread(hub)));
+  // More than the sockets hold, so that the last answer of each stays with the hub.
+  for (const socket of flood) ask(socket, path, 30);
+
+  const refused = await eventually(async () => {
+    const answer = await fetch(`${hub.baseUrl}${path}`);
+    const { message } = (await answer.json()) as { message?: string };
+    return answer.status === 503 && { message, retryAfter: answer.headers.get('retry-after') };
+  });
+  expect(refused).toEqual({
+    message: expect.stringMatching(/\(limits\.answersInMemory\); try again later$/),
+    retryAfter: '1',
+  });
+  expect(await slowestAnswerMs(hub, 500)).toBeLessThan(1000);
+  const client = restClient(hub.baseUrl);
+  const id = await client.createSimulateWork({ duration: 0 });
+  await eventually(async () => {
+    const { json } = await client.call(`/api/2.0/workbench/task/${id}`);
+    return (json() as { status: string }).status === 'FINISHED';
+  });
+  expect(mibOf(hub, 'VmHWM') - beforeMib).toBeLessThan(150);
+
+  await eventually(async () => (await fetch(`${hub.baseUrl}${path}`)).status === 200, 30_000);
 }, 120_000);
