@@ -100,12 +100,18 @@ export async function readJson(context: Context, limit: BodyLimit, place: Held):
     return parse(body);
   }
   const pieces: Buffer[] = [];
-  const body = (context.req.raw.body ?? []) as AsyncIterable<Uint8Array>;
-  for await (const piece of counted(body, limit)) {
+  for await (const piece of counted(bodyOf(context), limit)) {
     place.hold(piece.length);
     pieces.push(piece);
   }
   return parse(Buffer.concat(pieces));
+}
+
+/** The body of a request as Node reads it, which gathers what has come: of a web stream each chunk of a chunked body would
+ *  be a piece of its own, and a chunk may have one byte. */
+function bodyOf(context: Context): AsyncIterable<Uint8Array> {
+  const { incoming } = context.env as HttpBindings;
+  return incoming.iterator({ destroyOnReturn: false });
 }
 
 /** The body, if all of it has come, as with a request that fits into one packet: it need not be streamed then. */

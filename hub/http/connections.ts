@@ -71,9 +71,13 @@ export class Connections {
 
   /** A connection was opened, or has offered another protocol in vain and comes a second time. */
   opened(socket: Socket): void {
-    const isKnown = this.#open.has(socket);
+    const known = this.#open.get(socket);
+    if (known) {
+      known.isAtWork = false;
+      return;
+    }
     this.#open.set(socket, { isAtWork: false, waiting: null });
-    if (!isKnown) socket.once('close', () => this.#closed(socket));
+    socket.once('close', () => this.#closed(socket));
   }
 
   /** A bare socket is known by the TLS socket over it from now on. */
