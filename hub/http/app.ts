@@ -4,21 +4,21 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Context, type Handler, Hono } from 'hono';
 import { TrieRouter } from 'hono/router/trie-router';
-import type { Caller } from '../core/access.js';
 import { HubError } from '../core/errors.js';
 import type { AuditTrail } from '../core/ports/audit.js';
-import type { RequestMetrics, RouteMetrics } from '../core/ports/metrics.js';
-import type { RequestTracing, Span } from '../core/ports/tracing.js';
-import { type Access, accessTo, isAlwaysServed } from './access-table.js';
+import type { RequestMetrics } from '../core/ports/metrics.js';
+import type { RequestTracing } from '../core/ports/tracing.js';
+import { accessTo, isAlwaysServed } from './access-table.js';
 import { type Admission, ALWAYS_ADMITTED, type Place } from './admission.js';
 import { roomOf } from './answer-memory.js';
-import { auditOf, type RequestAudit, type SeenRequest } from './audit.js';
+import { auditOf, type SeenRequest } from './audit.js';
 import { type BodyReader, readJson } from './body.js';
 import { Client, type TrustedProxies } from './client.js';
 import { serveDocs } from './docs.js';
 import type { Endpoint } from './endpoint.js';
-import { errorResponse, laterErrorResponse, pathOf, statusOf } from './errors.js';
+import { errorResponse, pathOf, statusOf } from './errors.js';
 import type { Guard } from './guard.js';
+import { LateCall, type UnderWay } from './late-call.js';
 import { answerLater, Later } from './later.js';
 import { refuseUnlessLoopback } from './loopback-only.js';
 import { OPENAPI_PATH } from './openapi.js';
@@ -55,23 +55,6 @@ const LATE_AFTER_MS = 1000;
 /** A log-in is much less. */
 const OPEN_BODY = { bytes: 16 * 1024, setBy: 'without a token' };
 
-/** An endpoint, as far as its late answers need it. */
-interface Route {
-  readonly access: Access;
-  readonly audit: RequestAudit | null;
-  readonly metric: RouteMetrics;
-}
-
-/** A request that was let in. */
-interface UnderWay {
-  readonly span: Span;
-  readonly place: Place;
-  /** By the monotonic clock. */
-  readonly startedMs: number;
-  /** By the wall clock. */
-  readonly admittedAtMs: number;
-}
-
 export function createApp(options: AppOptions): Hono {
   const { endpoints, openApiDocument, readBody, admission, origins, guard, trustedProxies, runtime } =
     options;
@@ -95,32 +78,6 @@ export function createApp(options: AppOptions): Hono {
     });
   };
 
-  const writeLater = (
-    context: Context,
-    later: Later,
-    { access, audit, metric }: Route,
-    { span, place, admittedAtMs }: UnderWay,
-  ): Response => {
-    const { method, url } = context.req;
-    const { incoming, outgoing } = context.env as HttpBindings;
-    const requestId = requestIdOf(incoming);
-    let caller: Caller | null = null;
-    place.rest();
-    const lookAgain = () =>
-      guard(access, incoming.headers.authorization, (identified) => (caller = identified), admittedAtMs);
-    const failed = (error: unknown) => {
-      const { address } = new Client(incoming, trustedProxies);
-      audit?.failed({ path: pathOf(url), address, note: {}, caller }, error);
-      return laterErrorResponse(error, { method, url, requestId }, runtime, log);
-    };
-    const answered = (status: number | null) => {
-      endSpan(span, status);
-      if (status !== null) metric.answered(status, null);
-    };
-    const over = () => place.leave();
-    return answerLater(later, { incoming, outgoing }, { lookAgain, failed, answered, over });
-  };
-
   for (const { spec, handle } of endpoints) {
     const path = spec.path.replaceAll(/\{(\w+)\}/g, ':$1');
     const method = spec.method.toUpperCase();
@@ -132,9 +89,16 @@ export function createApp(options: AppOptions): Hono {
     const isLarge = spec.isLarge === true && !isAlwaysServed(spec.path, access);
     const audit = auditOf(spec, options.audit, clock);
     const metric = metrics.ofRoute(method, spec.path);
+    const lateRoute = { method, access, guard, audit, metric, trustedProxies, runtime, log };
     const beginSpan = requestSpans(options.tracing, method, spec.path);
 
-    const answer = async (context: Context, client: Client, seen: SeenRequest, underWay: UnderWay) => {
+    const answer = async (
+      context: Context,
+      client: Client,
+      seen: SeenRequest,
+      underWay: UnderWay,
+      startedMs: number,
+    ) => {
       const { span, place } = underWay;
       const { incoming, outgoing } = context.env as HttpBindings;
       const room = roomOf(outgoing);
@@ -146,7 +110,7 @@ export function createApp(options: AppOptions): Hono {
         const { authorization } = incoming.headers;
         seen.caller = await guard(access, authorization, () => undefined, underWay.admittedAtMs);
       };
-      const isLate = () => clock.monotonicMs() - underWay.startedMs > LATE_AFTER_MS;
+      const isLate = () => clock.monotonicMs() - startedMs > LATE_AFTER_MS;
       const params = spec.params ? validated(spec.params, context.req.param()) : undefined;
       const query = spec.query ? validated(spec.query, queryOf(context)) : undefined;
       spec.admit?.();
@@ -194,10 +158,13 @@ export function createApp(options: AppOptions): Hono {
       let place: Place | undefined;
       try {
         place = enter();
-        const underWay = { span, place, startedMs, admittedAtMs: clock.nowMs() };
-        const answered = await answer(context, client, seen, underWay);
-        if (answered instanceof Later)
-          return writeLater(context, answered, { access, audit, metric }, underWay);
+        const underWay = { span, place, admittedAtMs: clock.nowMs() };
+        const answered = await answer(context, client, seen, underWay, startedMs);
+        if (answered instanceof Later) {
+          const { outgoing } = context.env as HttpBindings;
+          place.rest();
+          return answerLater(answered, { incoming, outgoing }, new LateCall(lateRoute, incoming, underWay));
+        }
         place.leave();
         endSpan(span, answered.status);
         metric.answered(answered.status, clock.monotonicMs() - startedMs);

@@ -5,52 +5,56 @@
  */
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { Task } from '../core/task.js';
 import type { Departure } from '../engine/results.js';
 import { type AnswerRoom, roomOf } from './answer-memory.js';
 
 /** An answer that may take long. It must not hold the context of its request. */
 export class Later {
-  /** Resolves with the maker of the answer when it can be given, or sooner when the client has gone away. */
-  readonly ready: (client: Departure) => Promise<(room: AnswerRoom) => Response | Promise<Response>>;
+  readonly wait: (client: Departure) => Promise<Task>;
+  readonly answer: (task: Task, room: AnswerRoom) => Response | Promise<Response>;
 
-  constructor(ready: Later['ready']) {
-    this.ready = ready;
+  /** `wait` resolves with the task when the answer can be given, or sooner when the client has gone away; `answer` makes it. */
+  constructor(wait: Later['wait'], answer: Later['answer']) {
+    this.wait = wait;
+    this.answer = answer;
   }
 }
 
-export interface LaterRequest {
-  /** Rejects when the caller may not have the answer any more. */
-  readonly lookAgain: () => unknown;
+/** The request for such an answer, as long as it waits. */
+export interface LateRequest {
+  /** Rejects or throws when the caller may not have the answer any more. */
+  lookAgain(): unknown;
   /** Makes an answer of an error. */
-  readonly failed: (error: unknown) => Response;
-  /** Hears the status of the answer, null when the client has gone away before. */
-  readonly answered: (status: number | null) => void;
-  /** Hears that nobody waits any more. */
-  readonly over: () => void;
+  failed(error: unknown): Response;
+  /** Hears that nobody waits any more, with the status of the answer; null when the client has gone away before. */
+  over(status: number | null): void;
 }
 
 /** Writes the answer when it is there. Gives what the handler returns meanwhile. */
 export function answerLater(
   later: Later,
   { incoming, outgoing }: HttpBindings,
-  { lookAgain, failed, answered, over }: LaterRequest,
+  request: LateRequest,
 ): Response {
-  const answer = async (): Promise<Response> => {
-    const make = await later.ready(new Client(outgoing));
+  const answer = async (task: Task): Promise<Response> => {
     if (outgoing.destroyed) return NOBODY_HEARS;
-    await lookAgain();
-    return make(roomOf(outgoing));
+    await request.lookAgain();
+    return later.answer(task, roomOf(outgoing));
   };
   const write = (response: Response) => {
-    over();
     if (outgoing.destroyed) {
-      answered(null);
+      request.over(null);
       return response.body?.cancel();
     }
-    answered(response.status);
+    request.over(response.status);
     return getRequestListener(() => response)(incoming, outgoing);
   };
-  void answer().catch(failed).then(write);
+  void later
+    .wait(new Client(outgoing))
+    .then(answer)
+    .catch((error: unknown) => request.failed(error))
+    .then(write);
   return RESPONSE_ALREADY_SENT;
 }
 

@@ -75,7 +75,7 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
   ) => {
     const task = (client: Departure) => tasks.awaitEnd(id, type, timeout * 1000, () => client);
     if (timeout === 0) return task(NOBODY_WAITS).then((found) => present(found, roomNow));
-    return new Later((client) => task(client).then((found) => (room) => present(found, room)));
+    return new Later(task, present);
   };
 
   return {
