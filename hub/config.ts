@@ -134,6 +134,8 @@ export const hubConfigSchema = z
       /** Open at once: also those that wait for a result, and those whose body is on its way. */
       openRequests: z.int().min(1).default(20_000),
       bodiesInMemory: size({ minBytes: 1024 ** 2 }).default(256 * 1024 ** 2),
+      /** Of answers that their clients have not taken yet. */
+      answersInMemory: size({ minBytes: 1024 ** 2 }).default(256 * 1024 ** 2),
       /** A second; 0: any pace will do. */
       minBodyRate: size({ minBytes: 0 }).default(1024),
       stalledAnswer: duration().default(60_000),

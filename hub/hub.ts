@@ -29,6 +29,7 @@ import { actuatorEndpoints } from './http/actuator/actuator-endpoints.js';
 import { logfileEndpoint } from './http/actuator/logfile-endpoint.js';
 import { prometheusEndpoint } from './http/actuator/prometheus-endpoint.js';
 import { Admission } from './http/admission.js';
+import { AnswerMemory } from './http/answer-memory.js';
 import { createApp } from './http/app.js';
 import { bodyReader } from './http/body.js';
 import { Client, trustedProxies } from './http/client.js';
@@ -263,6 +264,7 @@ export function createHub(
       clock: runtime.clock,
       newId: () => runtime.newId(),
       slowClients: config.limits,
+      answerMemory: new AnswerMemory(config.limits.answersInMemory),
       log,
       fetch: app.fetch,
       first: (request, response) => enrol(request, response) || transfer(request, response),

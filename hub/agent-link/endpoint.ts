@@ -35,6 +35,8 @@ export function serveAgents(server: Server, options: AgentEndpointOptions): void
     const onError = (error: Error) =>
       options.log.debug({ err: error }, 'a connection broke during its upgrade');
     socket.on('error', onError);
+    // The server has ended a connection on which requests are under way.
+    if (socket.destroyed) return;
     if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
       answerWithoutUpgrade(server, request, socket, head);
       // The server listens by itself again; on a connection of many such requests these would add up.

@@ -89,10 +89,7 @@ export function enrolmentHandler({ credentials, door, clock, timers, log, errorB
     serve(request, response).catch((error: unknown) => {
       if (request.destroyed && !request.complete) return;
       if (error instanceof BadBody) {
-        log.warn(
-          { remoteAddress: door.addressOf(request), reason: error.message },
-          'a request for enrolment was refused',
-        );
+        door.refused(request, { reason: error.message, status: error.status });
         return answer(response, error.status, error.message);
       }
       log.error({ err: error }, 'an enrolment failed');

@@ -6,17 +6,19 @@ import { type Context, type Handler, Hono } from 'hono';
 import { TrieRouter } from 'hono/router/trie-router';
 import { HubError } from '../core/errors.js';
 import type { AuditTrail } from '../core/ports/audit.js';
-import type { RequestMetrics, RouteMetrics } from '../core/ports/metrics.js';
-import type { RequestTracing, Span } from '../core/ports/tracing.js';
+import type { RequestMetrics } from '../core/ports/metrics.js';
+import type { RequestTracing } from '../core/ports/tracing.js';
 import { accessTo, isAlwaysServed } from './access-table.js';
 import { type Admission, ALWAYS_ADMITTED, type Place } from './admission.js';
+import { roomOf } from './answer-memory.js';
 import { auditOf, type SeenRequest } from './audit.js';
 import { type BodyReader, readJson } from './body.js';
 import { Client, type TrustedProxies } from './client.js';
 import { serveDocs } from './docs.js';
 import type { Endpoint } from './endpoint.js';
-import { errorResponse, laterErrorResponse, pathOf, statusOf } from './errors.js';
+import { errorResponse, pathOf, statusOf } from './errors.js';
 import type { Guard } from './guard.js';
+import { LateCall, type UnderWay } from './late-call.js';
 import { answerLater, Later } from './later.js';
 import { refuseUnlessLoopback } from './loopback-only.js';
 import { OPENAPI_PATH } from './openapi.js';
@@ -24,6 +26,7 @@ import { cors, isCookiePath, type Origins, refuseForeignOrigin } from './origins
 import { requestIdOf } from './request-id.js';
 import { endSpan, requestSpans } from './request-spans.js';
 import { StaticFirstRouter } from './static-first-router.js';
+import { isSpelledLike, targetPathOf } from './target-path.js';
 import { validated } from './validation.js';
 
 export interface AppOptions {
@@ -45,6 +48,10 @@ export interface AppOptions {
   readonly log: Logger;
 }
 
+/** A request that takes longer is looked at again before its body counts or its answer is given: the user may have been
+ *  disabled meanwhile, the session ended, the role lost. */
+const LATE_AFTER_MS = 1000;
+
 /** A log-in is much less. */
 const OPEN_BODY = { bytes: 16 * 1024, setBy: 'without a token' };
 
@@ -59,35 +66,16 @@ export function createApp(options: AppOptions): Hono {
   const refuse = (context: Context) => {
     if (options.loopbackOnly) refuseUnlessLoopback((context.env as HttpBindings).incoming);
   };
+  const isSpelled = (context: Context, path: string) =>
+    isSpelledLike(path, targetPathOf((context.env as HttpBindings).incoming), context.req.path);
   const allowed = new Map<string, string[]>();
   const route = (method: string, path: string, handler: Handler) => {
     allowed.set(path, [...(allowed.get(path) ?? []), method]);
     app.on(method, path, (context, next) => {
       refuse(context);
+      if (!isSpelled(context, path)) throw unknownPath();
       return handler(context, next);
     });
-  };
-
-  const writeLater = (
-    context: Context,
-    later: Later,
-    metric: RouteMetrics,
-    span: Span,
-    place: Place,
-  ): Response => {
-    const { method, url } = context.req;
-    const requestId = requestIdOf((context.env as HttpBindings).incoming);
-    place.rest();
-    return answerLater(
-      later,
-      context.env as HttpBindings,
-      (error) => laterErrorResponse(error, { method, url, requestId }, runtime, log),
-      (status) => {
-        endSpan(span, status);
-        if (status !== null) metric.answered(status, null);
-      },
-      () => place.leave(),
-    );
   };
 
   for (const { spec, handle } of endpoints) {
@@ -98,23 +86,40 @@ export function createApp(options: AppOptions): Hono {
     const read: BodyReader =
       access === 'OPEN' ? (context, _, place) => readJson(context, OPEN_BODY, place) : readBody;
     const enter = isAlwaysServed(spec.path, access) ? () => ALWAYS_ADMITTED : () => admission.enter();
+    const isLarge = spec.isLarge === true && !isAlwaysServed(spec.path, access);
     const audit = auditOf(spec, options.audit, clock);
     const metric = metrics.ofRoute(method, spec.path);
+    const lateRoute = { method, access, guard, audit, metric, trustedProxies, runtime, log };
     const beginSpan = requestSpans(options.tracing, method, spec.path);
 
-    const answer = async (context: Context, client: Client, seen: SeenRequest, span: Span, place: Place) => {
-      const { incoming } = context.env as HttpBindings;
+    const answer = async (
+      context: Context,
+      client: Client,
+      seen: SeenRequest,
+      underWay: UnderWay,
+      startedMs: number,
+    ) => {
+      const { span, place } = underWay;
+      const { incoming, outgoing } = context.env as HttpBindings;
+      const room = roomOf(outgoing);
       if (isCookiePath(spec.path)) refuseForeignOrigin(incoming, origins);
       const caller = await guard(access, incoming.headers.authorization, (identified) => {
         seen.caller = identified;
       });
+      const lookAgain = async () => {
+        const { authorization } = incoming.headers;
+        seen.caller = await guard(access, authorization, () => undefined, underWay.admittedAtMs);
+      };
+      const isLate = () => clock.monotonicMs() - startedMs > LATE_AFTER_MS;
       const params = spec.params ? validated(spec.params, context.req.param()) : undefined;
       const query = spec.query ? validated(spec.query, queryOf(context)) : undefined;
       spec.admit?.();
+      if (isLarge) room.hold(0);
       const body = spec.body ? validated(spec.body, await read(context, spec.contents, place)) : undefined;
+      if (spec.body && isLate()) await lookAgain();
       // A form is still on its way: the endpoint reads it itself.
       if (!spec.form) place.work();
-      return handle({
+      const answered = await handle({
         params,
         query,
         body,
@@ -123,15 +128,24 @@ export function createApp(options: AppOptions): Hono {
         client,
         requestId: requestIdOf(incoming),
         traceContext: span.context,
+        room,
+        lookAgain,
         note: seen.note,
       });
+      // What a request has changed is told in any case.
+      if (method === 'GET' && isLate() && !(answered instanceof Later)) {
+        await lookAgain().catch(async (refusal: unknown) => {
+          await answered.body?.cancel();
+          throw refusal;
+        });
+      }
+      return answered;
     };
 
     route(method, path, async (context) => {
       const startedMs = clock.monotonicMs();
       const { incoming } = context.env as HttpBindings;
       const client = new Client(incoming, trustedProxies);
-      const span = beginSpan(incoming);
       // Who has gone away by the end was here at the beginning.
       const address = audit ? client.address : '';
       const seen: SeenRequest = {
@@ -140,11 +154,17 @@ export function createApp(options: AppOptions): Hono {
         note: {},
         caller: null,
       };
+      const span = beginSpan(incoming);
       let place: Place | undefined;
       try {
         place = enter();
-        const answered = await answer(context, client, seen, span, place);
-        if (answered instanceof Later) return writeLater(context, answered, metric, span, place);
+        const underWay = { span, place, admittedAtMs: clock.nowMs() };
+        const answered = await answer(context, client, seen, underWay, startedMs);
+        if (answered instanceof Later) {
+          const { outgoing } = context.env as HttpBindings;
+          place.rest();
+          return answerLater(answered, { incoming, outgoing }, new LateCall(lateRoute, incoming, underWay));
+        }
         place.leave();
         endSpan(span, answered.status);
         metric.answered(answered.status, clock.monotonicMs() - startedMs);
@@ -160,26 +180,23 @@ export function createApp(options: AppOptions): Hono {
     });
   }
 
-  let document: string | undefined;
+  // One copy for all clients, also for those that do not take it.
+  let document: Buffer<ArrayBuffer> | undefined;
   route('GET', OPENAPI_PATH, (context) => {
-    document ??= JSON.stringify(openApiDocument());
+    document ??= Buffer.from(JSON.stringify(openApiDocument()));
     return context.body(document, 200, { 'content-type': 'application/json' });
   });
   serveDocs((path, handler) => route('GET', path, handler));
 
   const elsewhere = metrics.ofRoute('any', 'none');
-  const methodsOf = new TrieRouter<readonly string[]>();
-  for (const [path, methods] of allowed) methodsOf.add('ALL', path, methods);
+  const methodsOf = new TrieRouter<{ readonly path: string; readonly methods: readonly string[] }>();
+  for (const [path, methods] of allowed) methodsOf.add('ALL', path, { path, methods });
   const nothingHere = (context: Context): Response => {
-    const [[found]] = methodsOf.match('ALL', context.req.path);
+    const [[match]] = methodsOf.match('ALL', context.req.path);
+    const found = match && isSpelled(context, match[0].path) ? match[0] : undefined;
     elsewhere.answered(found ? 405 : 404, null);
-    if (!found) {
-      throw new HubError(
-        'UNKNOWN_PATH',
-        `there is nothing at this path; ${OPENAPI_PATH} tells what there is`,
-      );
-    }
-    const methods = found[0].join(', ');
+    if (!found) throw unknownPath();
+    const methods = found.methods.join(', ');
     context.header('Allow', methods);
     throw new HubError('METHOD_NOT_ALLOWED', `${context.req.method} is not allowed here, only ${methods}`);
   };
@@ -189,6 +206,10 @@ export function createApp(options: AppOptions): Hono {
   });
   app.onError((error, context) => errorResponse(error, context, runtime, log));
   return app;
+}
+
+function unknownPath(): HubError {
+  return new HubError('UNKNOWN_PATH', `there is nothing at this path; ${OPENAPI_PATH} tells what there is`);
 }
 
 /** Parameters that are given once as texts, others as lists. */

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -96,7 +97,11 @@ async function call(method: string, target: string, { as, body }: { as?: string;
     'x-forwarded-for': '192.0.2.7',
     ...(as === undefined ? {} : { authorization: `Bearer ${as}` }),
   };
-  const incoming = { headers, socket: { remoteAddress: '10.0.0.1' } };
+  const incoming = Object.assign(Readable.from(body === undefined ? [] : [Buffer.from(body)]), {
+    headers,
+    socket: { remoteAddress: '10.0.0.1' },
+    url: target,
+  });
   const init = { method, headers, ...(body === undefined ? {} : { body }) };
   const { status } = await app.request(`http://hub${target}`, init, { incoming });
   return status;

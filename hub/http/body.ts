@@ -7,6 +7,7 @@ import type { Context } from 'hono';
 import { HubError, invalidInput } from '../core/errors.js';
 import type { FileStore } from '../core/ports/files.js';
 import type { Place } from './admission.js';
+import { BodyPieces } from './body-pieces.js';
 import type { ContentPaths, FileLimits } from './content.js';
 import { IncomingContents } from './incoming-content.js';
 import { takeInJson } from './json-intake.js';
@@ -100,12 +101,17 @@ export async function readJson(context: Context, limit: BodyLimit, place: Held):
     return parse(body);
   }
   const pieces: Buffer[] = [];
-  const body = (context.req.raw.body ?? []) as AsyncIterable<Uint8Array>;
-  for await (const piece of counted(body, limit)) {
+  for await (const piece of counted(bodyOf(context), limit)) {
     place.hold(piece.length);
     pieces.push(piece);
   }
   return parse(Buffer.concat(pieces));
+}
+
+/** The body of a request as Node reads it, which costs less than a web stream over it. */
+function bodyOf(context: Context): AsyncIterable<Uint8Array> {
+  const { incoming } = context.env as HttpBindings;
+  return incoming.iterator({ destroyOnReturn: false });
 }
 
 /** The body, if all of it has come, as with a request that fits into one packet: it need not be streamed then. */
@@ -144,12 +150,15 @@ function announcedBytes(context: Context): number | undefined {
   return announced === undefined ? undefined : Number(announced);
 }
 
-/** The body, which fails as soon as it has given more than the limit. */
+/** The body, which fails as soon as it has given more than the limit, or too many short pieces. */
 async function* counted(body: AsyncIterable<Uint8Array>, limit: BodyLimit): AsyncGenerator<Buffer, void> {
+  const pieces = new BodyPieces();
   let length = 0;
   for await (const piece of body) {
     length += piece.length;
     if (length > limit.bytes) throw tooLarge(limit);
+    const fault = pieces.faultOf(piece.length);
+    if (fault) throw fault;
     yield Buffer.from(piece.buffer, piece.byteOffset, piece.length);
   }
 }

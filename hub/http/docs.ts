@@ -50,9 +50,14 @@ export function serveDocs(get: (path: string, handler: Handler) => void): void {
   get(DOCS_PATH, (context) => context.body(PAGE, 200, html));
   get(`${DOCS_PATH}/start.js`, (context) => context.body(START, 200, { 'content-type': 'text/javascript' }));
   for (const [name, type] of Object.entries(ASSETS)) {
+    // One copy for all clients, also for those that do not take it.
+    let content: Promise<Buffer<ArrayBuffer>> | undefined;
     get(`${DOCS_PATH}/${name}`, async (context) => {
-      const content = await readFile(join(VIEWER, name));
-      return context.body(content, 200, { 'content-type': type, 'cache-control': 'public, max-age=86400' });
+      content ??= readFile(join(VIEWER, name));
+      return context.body(await content, 200, {
+        'content-type': type,
+        'cache-control': 'public, max-age=86400',
+      });
     });
   }
 }

@@ -2,6 +2,7 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
 import type { Caller } from '../core/access.js';
+import type { AnswerRoom } from './answer-memory.js';
 import type { AuditNote } from './audit.js';
 import type { Client } from './client.js';
 import type { ContentPaths } from './content.js';
@@ -40,6 +41,8 @@ export interface EndpointSpec<Params extends z.ZodType, Query extends z.ZodType,
   readonly contents?: ContentPaths;
   /** Instead of a body: a form (multipart/form-data) with one file, which the endpoint reads itself. */
   readonly form?: FormSpec;
+  /** Its answer may be large: it is refused while answers that nobody takes fill the memory for them. */
+  readonly isLarge?: boolean;
   /** The answers that are particular to this endpoint; 400, 401, 403 and 500 are said of all. */
   readonly responses: Readonly<Record<number, ResponseSpec>>;
 }
@@ -57,6 +60,10 @@ export interface EndpointInput<Params, Query, Body> {
   readonly requestId: string | null;
   /** Names its span to what follows from it; null when its trace is not kept. */
   readonly traceContext: string | null;
+  /** Memory for an answer that is put together as a whole. */
+  readonly room: AnswerRoom;
+  /** Rejects with UNAUTHENTICATED and FORBIDDEN when the caller may not do this any more; for requests that take long. */
+  readonly lookAgain: () => Promise<void>;
   /** For what the audit log shall say of this request beyond what is seen from outside. */
   readonly note: AuditNote;
 }

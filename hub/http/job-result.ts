@@ -1,22 +1,28 @@
 /** The answer with a task's output files: JSON that is written while the files are read, so that a result of any size
  *  takes little memory. */
 import type { OutputFile } from '../engine/tasks.js';
+import type { AnswerRoom } from './answer-memory.js';
 
 /** Results up to this size are put together first: then a fault can still become an error answer. */
 const WHOLE_BYTES = 1024 * 1024;
 
+/** Memory per byte of the files: their Base64 (4 characters for 3 bytes), and its copy for the connection. */
+const MEMORY_PER_BYTE = (2 * 4) / 3;
+
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** `head` is the answer without its files; `outputs` is null before the end of the task. `onFault` hears why an answer that
- *  has begun is broken off. */
+ *  has begun is broken off. Throws OVERLOADED when there is no room for the answer. */
 export async function answerWithOutputs(
   head: object,
   outputs: readonly OutputFile[] | null,
+  room: AnswerRoom,
   onFault: (error: unknown) => void,
 ): Promise<Response> {
   if (outputs === null) return Response.json(head);
-  const pieces = jsonPieces(head, outputs);
   const totalBytes = outputs.reduce((total, { sizeBytes }) => total + sizeBytes, 0);
+  room.hold(totalBytes <= WHOLE_BYTES ? Math.ceil(totalBytes * MEMORY_PER_BYTE) : 0);
+  const pieces = jsonPieces(head, outputs);
   if (totalBytes <= WHOLE_BYTES) {
     let text = '';
     for await (const piece of pieces) text += piece;

@@ -6,7 +6,8 @@ export type JsonPath = readonly (string | number)[];
 
 /** Strings that are taken elsewhere instead of becoming part of the value. */
 export interface StringSink {
-  /** Says what stands in the value for the string at this path, if it is to be taken. */
+  /** Says what stands in the value for the string at this path, if it is to be taken. Is not asked for strings that lie
+   *  deeper than {@link MAX_TAKEN_DEPTH}. */
   begin(path: JsonPath): object | undefined;
   push(characters: Buffer): void;
   end(): void;
@@ -14,6 +15,9 @@ export interface StringSink {
 
 /** Deeper than anything that a request may hold. */
 const MAX_DEPTH = 1000;
+
+/** No content of a file lies deeper. The path of each string in a nest of a thousand lists would take seconds to make. */
+const MAX_TAKEN_DEPTH = 8;
 
 /** What the value may take, about in bytes. */
 const MAX_VALUE_BYTES = 16 * 1024 * 1024;
@@ -103,7 +107,7 @@ export class JsonTree {
 
   #beginString(): void {
     this.#begin();
-    const instead = this.#sink.begin(this.#path());
+    const instead = this.#stack.length > MAX_TAKEN_DEPTH ? undefined : this.#sink.begin(this.#path());
     this.#isTaken = instead !== undefined;
     if (instead) this.#add(instead);
   }

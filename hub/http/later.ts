@@ -5,39 +5,60 @@
  */
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { Task } from '../core/task.js';
 import type { Departure } from '../engine/results.js';
+import { type AnswerRoom, roomOf } from './answer-memory.js';
 
 /** An answer that may take long. It must not hold the context of its request. */
 export class Later {
-  readonly answer: (client: Departure) => Promise<Response>;
+  readonly wait: (client: Departure) => Promise<Task>;
+  readonly answer: (task: Task, room: AnswerRoom) => Response | Promise<Response>;
 
-  /** `answer` resolves sooner when the client has gone away; what it gives then is dropped. */
-  constructor(answer: (client: Departure) => Promise<Response>) {
+  /** `wait` resolves with the task when the answer can be given, or sooner when the client has gone away; `answer` makes it. */
+  constructor(wait: Later['wait'], answer: Later['answer']) {
+    this.wait = wait;
     this.answer = answer;
   }
 }
 
-/** Writes the answer when it is there; `failed` makes one of an error, `answered` hears its status, null when the client has
- *  gone away before, and `over` that nobody waits any more. Gives what the handler returns meanwhile. */
+/** The request for such an answer, as long as it waits. */
+export interface LateRequest {
+  /** Rejects or throws when the caller may not have the answer any more. */
+  lookAgain(): unknown;
+  /** Makes an answer of an error. */
+  failed(error: unknown): Response;
+  /** Hears that nobody waits any more, with the status of the answer; null when the client has gone away before. */
+  over(status: number | null): void;
+}
+
+/** Writes the answer when it is there. Gives what the handler returns meanwhile. */
 export function answerLater(
   later: Later,
   { incoming, outgoing }: HttpBindings,
-  failed: (error: unknown) => Response,
-  answered: (status: number | null) => void,
-  over: () => void,
+  request: LateRequest,
 ): Response {
+  const answer = async (task: Task): Promise<Response> => {
+    if (outgoing.destroyed) return NOBODY_HEARS;
+    await request.lookAgain();
+    return later.answer(task, roomOf(outgoing));
+  };
   const write = (response: Response) => {
-    over();
     if (outgoing.destroyed) {
-      answered(null);
+      request.over(null);
       return response.body?.cancel();
     }
-    answered(response.status);
+    request.over(response.status);
     return getRequestListener(() => response)(incoming, outgoing);
   };
-  void later.answer(new Client(outgoing)).catch(failed).then(write);
+  void later
+    .wait(new Client(outgoing))
+    .then(answer)
+    .catch((error: unknown) => request.failed(error))
+    .then(write);
   return RESPONSE_ALREADY_SENT;
 }
+
+const NOBODY_HEARS = new Response(null, { status: 204 });
 
 /** A client that can go away. */
 class Client implements Departure {

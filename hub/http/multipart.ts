@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
 import { type HubError, invalidInput } from '../core/errors.js';
+import { BodyPieces } from './body-pieces.js';
 
 /** Other parts are passed over, as unknown fields are; nobody sends so many. */
 const LIMITS = { parts: 100, fieldSize: 64 * 1024, headerSize: 16 * 1024 };
@@ -21,6 +22,8 @@ export async function receiveFile<T>(
   const parser = parserOf(request);
   let content: Readable | undefined;
   let taken: Promise<T> | undefined;
+  const pieces = new BodyPieces();
+  let onPiece: ((piece: Buffer) => void) | undefined;
   try {
     await new Promise<void>((resolve, reject) => {
       parser.on('file', (part, stream, fileName) => {
@@ -42,6 +45,11 @@ export async function receiveFile<T>(
       request.once('close', () => {
         if (!request.complete) reject(brokenOff());
       });
+      onPiece = (piece) => {
+        const tooShort = pieces.faultOf(piece.length);
+        if (tooShort) reject(tooShort);
+      };
+      request.on('data', onPiece);
       request.pipe(parser);
     });
     if (!taken) throw fault('is required: a part of that name, with a file name in its Content-Disposition');
@@ -52,6 +60,8 @@ export async function receiveFile<T>(
     content?.destroy(error as Error);
     await taken?.catch(() => undefined);
     throw error;
+  } finally {
+    if (onPiece) request.off('data', onPiece);
   }
 }
 

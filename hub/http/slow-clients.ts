@@ -18,6 +18,9 @@ export interface SlowClientsOptions {
   readonly limits: SlowClientLimits;
   readonly clock: Clock;
   readonly timers: Timers;
+  /** Whether answers that their clients have not taken fill more than half of the memory for them: then those that are not taken
+   *  are given up sooner. */
+  readonly isMemoryScarce: () => boolean;
   /** The body of a request comes too slowly: ends the connection. */
   readonly onSlowBody: (request: IncomingMessage, response: ServerResponse) => void;
 }
@@ -99,6 +102,10 @@ export class SlowClients {
 
   /** From here on Node watches: it alone sees how much of a large answer has left. A timer ends with the answer. */
   #lookAtAnswer(socket: Socket): void {
-    if (socket.writableLength > 0) socket.setTimeout(this.#options.limits.stalledAnswer);
+    if (socket.writableLength === 0) return;
+    const { limits, isMemoryScarce } = this.#options;
+    const timeoutMs = isMemoryScarce() ? Math.min(limits.stalledAnswer, LOOK_EVERY_MS) : limits.stalledAnswer;
+    // One that runs must not begin anew at each look.
+    if (socket.timeout !== timeoutMs) socket.setTimeout(timeoutMs);
   }
 }

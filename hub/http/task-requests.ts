@@ -9,6 +9,7 @@ import type { NamedSize, Task } from '../core/task.js';
 import type { Departure } from '../engine/results.js';
 import type { Storage } from '../engine/storage.js';
 import type { Tasks } from '../engine/tasks.js';
+import type { AnswerRoom } from './answer-memory.js';
 import { takeInBatchJob } from './batch-job-intake.js';
 import type { FileLimits } from './content.js';
 import { answerWithOutputs } from './job-result.js';
@@ -18,6 +19,7 @@ import type { ExecuteBatchJobRequest, resultQuery, SimulateWorkRequest } from '.
 interface ResultRequest {
   readonly params: { readonly id: string };
   readonly query: z.output<typeof resultQuery>;
+  readonly room: AnswerRoom;
 }
 
 interface CreationRequest<Body> {
@@ -67,13 +69,13 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
       traceContext,
     });
   const atTheEnd = (
-    { params: { id }, query: { timeout } }: ResultRequest,
+    { params: { id }, query: { timeout }, room: roomNow }: ResultRequest,
     type: Task['type'],
-    present: (task: Task) => Response | Promise<Response>,
+    present: (task: Task, room: AnswerRoom) => Response | Promise<Response>,
   ) => {
-    const answer = (client: Departure) =>
-      tasks.awaitEnd(id, type, timeout * 1000, () => client).then(present);
-    return timeout === 0 ? answer(NOBODY_WAITS) : new Later(answer);
+    const task = (client: Departure) => tasks.awaitEnd(id, type, timeout * 1000, () => client);
+    if (timeout === 0) return task(NOBODY_WAITS).then((found) => present(found, roomNow));
+    return new Later(task, present);
   };
 
   return {
@@ -88,12 +90,12 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
     },
     simulateWorkResult: (request, present) => atTheEnd(request, 'SIMULATE_WORK', present),
     batchJobResult: (request, present) =>
-      atTheEnd(request, 'EXECUTE_BATCH_JOB', async (task) => {
+      atTheEnd(request, 'EXECUTE_BATCH_JOB', async (task, room) => {
         const { id: taskId } = task;
         const isOver = hasEnded(task.status);
         const outputs = isOver ? await tasks.outputs(taskId) : null;
         const storedFiles = isOver ? await tasks.storedFiles(taskId) : [];
-        return answerWithOutputs(present(task, storedFiles), outputs, (error) =>
+        return answerWithOutputs(present(task, storedFiles), outputs, room, (error) =>
           log.error(
             { err: error, taskId },
             'an output file could not be read to its end; the answer was broken off',

@@ -21,7 +21,7 @@ export const MAX_HEADERS = 200;
 const MAX_TARGET_LENGTH = 8192;
 
 interface UnhandledFault {
-  readonly status: 414 | 431;
+  readonly status: 400 | 414 | 431;
   readonly message: string;
 }
 
@@ -34,7 +34,21 @@ export function unhandledFault({ url = '', rawHeaders }: IncomingMessage): Unhan
   if (rawHeaders.length > 2 * MAX_HEADERS) {
     return { status: 431, message: `a request may have at most ${MAX_HEADERS} headers` };
   }
+  // Node takes the first one, a proxy perhaps the last.
+  if (countOf('host', rawHeaders) > 1) {
+    return { status: 400, message: 'the request cannot be read: it has more than one Host header' };
+  }
   return undefined;
+}
+
+/** Names and values in turn. */
+function countOf(name: string, rawHeaders: readonly string[]): number {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const given = rawHeaders[at] as string;
+    if (given.length === name.length && given.toLowerCase() === name) count++;
+  }
+  return count;
 }
 
 /** Answers it; the connection ends, since who sends such a request is not listened to any further. */

@@ -2,9 +2,11 @@ import { connect, type Socket } from 'node:net';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AnswerMemory } from './answer-memory.js';
 import { type WebServer, webServer } from './web-server.js';
 
 let runtime: ManualRuntime;
+let answerMemory: AnswerMemory;
 let web: WebServer;
 let address: string;
 let answer: (request: Request) => Promise<Response>;
@@ -14,12 +16,14 @@ const sockets: Socket[] = [];
 beforeEach(async () => {
   runtime = manualRuntime();
   asked = 0;
+  answerMemory = new AnswerMemory(1024 ** 2);
   answer = async (request) => new Response(await request.text());
   web = webServer({
     host: '127.0.0.1',
     port: 0,
     tls: null,
     slowClients: { minBodyRate: 1024, stalledAnswer: 300 },
+    answerMemory,
     log: { info: () => undefined, debug: () => undefined } as unknown as Logger,
     timers: runtime.timers,
     clock: runtime.clock,
@@ -30,6 +34,8 @@ beforeEach(async () => {
     },
     first: () => false,
   });
+  opened = [];
+  web.server.on('connection', (socket) => opened.push(socket));
   address = await web.listen();
 });
 afterEach(async () => {
@@ -59,6 +65,13 @@ function talk(bytes: string): Connection {
     connection.ended = true;
   });
   return connection;
+}
+
+let opened: Socket[] = [];
+
+/** Those that the server has open. */
+function socketsOfServer(): Socket[] {
+  return opened.filter(({ destroyed }) => !destroyed);
 }
 
 const POST = (lengthBytes: number) =>
@@ -114,6 +127,19 @@ describe('a slow client', () => {
     await expect.poll(open, { timeout: 10_000 }).toBe(0);
   });
 
+  it('that takes nothing of its answer is given up, however often it is looked at meanwhile', async () => {
+    answer = async () => new Response('x'.repeat(64 * 1024 ** 2));
+    const client = talk('GET / HTTP/1.1\r\nHost: hub\r\n\r\n');
+    client.socket.pause();
+    await expect.poll(() => socketsOfServer()[0]?.writableLength).toBeGreaterThan(0);
+    // Each of these looks comes before the 300 ms are over.
+    for (let look = 0; look < 20 && socketsOfServer().length > 0; look++) {
+      await runtime.advance(5000);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(socketsOfServer()).toEqual([]);
+  });
+
   it('that takes its answer bit by bit gets all of it', async () => {
     const lengthBytes = 32 * 1024 ** 2;
     answer = async () => new Response('x'.repeat(lengthBytes));
@@ -130,6 +156,93 @@ describe('a slow client', () => {
   });
 });
 
+describe('requests on one connection', () => {
+  const GET = (path: string) => `GET ${path} HTTP/1.1\r\nHost: hub\r\n\r\n`;
+  const pathOf = ({ url }: Request) => new URL(url).pathname;
+
+  it('are worked on one after the other, in the order in which they came', async () => {
+    let atWork = 0;
+    let most = 0;
+    answer = async (request) => {
+      most = Math.max(most, ++atWork);
+      await new Promise((resolve) => setImmediate(resolve));
+      atWork--;
+      return new Response(`<${pathOf(request)}${await request.text()}>`);
+    };
+    const posted = 'POST /posted HTTP/1.1\r\nHost: hub\r\nContent-Length: 3\r\n\r\nabc';
+    const client = talk(GET('/1') + posted + GET('/2') + GET('/3').repeat(300) + GET('/last'));
+    await expect.poll(() => client.heard).toContain('</last>');
+    expect(client.heard.match(/<[^>]*>/g)).toEqual([
+      ...['</1>', '</postedabc>', '</2>'],
+      ...Array.from({ length: 300 }, () => '</3>'),
+      '</last>',
+    ]);
+    expect(most).toBe(1);
+  });
+
+  it('begin only when the answers before them have left, and no more of them is read meanwhile', async () => {
+    answer = async () => new Response('x'.repeat(16 * 1024 ** 2));
+    const client = talk(GET('/large').repeat(100_000));
+    client.socket.pause();
+    await expect.poll(() => asked).toBeGreaterThan(0);
+    const seen: [number, number][] = [];
+    for (let at = 0; at < 20; at++) {
+      const [socket] = socketsOfServer();
+      seen.push([asked, socket?.bytesRead ?? 0]);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    expect(seen.at(-1)).toEqual([1, expect.any(Number)]);
+    expect(seen.at(-1)?.[1]).toBeLessThan(1024 ** 2);
+  });
+
+  it('that wait are not begun when the connection ends after the answer before them', async () => {
+    answer = async () => new Response('', { headers: { connection: 'close' } });
+    const client = talk(GET('/1') + GET('/2'));
+    await expect.poll(() => client.ended).toBe(true);
+    expect(asked).toBe(1);
+  });
+
+  it('that wait are not begun when the client has gone', async () => {
+    let ready: (response: Response) => void = () => undefined;
+    answer = () => new Promise((resolve) => (ready = resolve));
+    const client = talk(GET('/1') + GET('/2'));
+    await expect.poll(() => asked).toBe(1);
+    const [socket] = socketsOfServer();
+    client.socket.resetAndDestroy();
+    ready(new Response('x'.repeat(1024 ** 2)));
+    await expect.poll(() => socket?.destroyed).toBe(true);
+    expect(asked).toBe(1);
+  });
+
+  it('that wait in all connections may take a bounded memory: the connection that exceeds it ends', async () => {
+    const ready: ((response: Response) => void)[] = [];
+    answer = () => new Promise((resolve) => ready.push(resolve));
+    // Each takes 8 KiB and each connection 64 KiB, of 64 MiB.
+    const clients = Array.from({ length: 6 }, () => talk(GET('/').repeat(1500)));
+    await expect.poll(() => clients.filter(({ ended }) => ended).length).toBeGreaterThan(0);
+    const left = clients.filter(({ ended }) => !ended);
+    expect(left.length).toBe(5);
+    // A client that has gone is noticed when its answer is written, since nothing of it is read before.
+    answer = async () => new Response('again');
+    for (const { socket } of left) socket.destroy();
+    for (const give of ready) give(new Response('x'.repeat(1024 ** 2)));
+    await expect.poll(() => socketsOfServer().length).toBe(0);
+    const another = talk(GET('/').repeat(1500));
+    await expect.poll(() => another.heard.match(/again/g)?.length, { timeout: 10_000 }).toBe(1500);
+  });
+
+  it('are not followed by a WebSocket: their answers would get among its frames', async () => {
+    answer = () => new Promise(() => undefined);
+    const upgraded: unknown[] = [];
+    web.server.on('upgrade', (_, socket) => upgraded.push(socket.destroyed));
+    const client = talk(
+      `${GET('/1')}GET /agent/connect HTTP/1.1\r\nHost: hub\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+    );
+    await expect.poll(() => client.ended).toBe(true);
+    expect(upgraded).toEqual([true]);
+  });
+});
+
 describe('a request that is out of bounds', () => {
   it.each([
     [
@@ -138,6 +251,20 @@ describe('a request that is out of bounds', () => {
       431,
       /at most 200 headers/,
       '/a',
+    ],
+    [
+      'two hosts',
+      'GET /h HTTP/1.1\r\nHost: hub\r\nX: y\r\nhOST: other\r\n\r\n',
+      400,
+      /^the request cannot be read: it has more than one Host header$/,
+      '/h',
+    ],
+    [
+      'the same host twice',
+      'GET /h HTTP/1.1\r\nHost: hub\r\nHost: hub\r\n\r\n',
+      400,
+      /more than one Host header/,
+      '/h',
     ],
     [
       'a long target',

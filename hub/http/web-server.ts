@@ -7,7 +7,8 @@ import { getRequestListener } from '@hono/node-server';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
-import { HardenedResponse } from './hardening.js';
+import { type AnswerMemory, countedResponse } from './answer-memory.js';
+import { Connections } from './connections.js';
 import { nameRequest } from './request-id.js';
 import { type SlowClientLimits, SlowClients } from './slow-clients.js';
 import {
@@ -26,6 +27,7 @@ export interface WebServerOptions {
    *  is required is said by those who serve a request. */
   readonly tls: SecureContextOptions | null;
   readonly slowClients: SlowClientLimits;
+  readonly answerMemory: AnswerMemory;
   readonly log: Logger;
   readonly fetch: (request: Request) => Response | Promise<Response>;
   readonly timers: Timers;
@@ -53,14 +55,11 @@ export function webServer(options: WebServerOptions): WebServer {
   const { host, port, tls, timers, clock, log, fetch, first } = options;
   // A probe that speaks HTTP/1.0 names no host.
   const hostname = host.includes(':') ? `[${host}]` : host;
-  // Node's own list of idle connections has none on which no request has come yet, such as browsers open in advance,
-  // and forgets those that became a WebSocket: both would be waited for. So each is kept here, with what is under way.
-  const underWay = new Map<Socket, number>();
-  let closing = false;
   const slow = new SlowClients({
     limits: options.slowClients,
     clock,
     timers,
+    isMemoryScarce: () => options.answerMemory.isScarce,
     onSlowBody: (request, response) => {
       log.info(
         { remoteAddress: request.socket.remoteAddress },
@@ -71,14 +70,7 @@ export function webServer(options: WebServerOptions): WebServer {
     },
   });
   const serve = (request: IncomingMessage, response: ServerResponse) => {
-    const { socket } = request;
     nameRequest(request, options.newId);
-    underWay.set(socket, (underWay.get(socket) ?? 0) + 1);
-    response.once('close', () => {
-      const left = (underWay.get(socket) ?? 1) - 1;
-      if (underWay.has(socket)) underWay.set(socket, left);
-      if (closing && left === 0) socket.destroySoon();
-    });
     slow.began(request, response);
     const fault = unhandledFault(request);
     if (fault) return refuseUnhandled(clock, request, response, fault);
@@ -86,24 +78,35 @@ export function webServer(options: WebServerOptions): WebServer {
     const errorHandler = (error: unknown) => refuseRequest(clock, request, error);
     void getRequestListener(fetch, { hostname, errorHandler })(request, response);
   };
+  const connections = new Connections({
+    serve,
+    onClosed: (socket) => slow.forget(socket),
+    onTooManyWaiting: ({ remoteAddress }) =>
+      log.info(
+        { remoteAddress },
+        'a connection was ended: too many requests wait for answers that are not read',
+      ),
+  });
+  const take = (request: IncomingMessage, response: ServerResponse) => connections.take(request, response);
+  const CountedResponse = countedResponse(options.answerMemory);
   const tlsServer =
     tls &&
     createTlsServer(
       {
         ...tls,
-        ServerResponse: HardenedResponse,
+        ServerResponse: CountedResponse,
         requestCert: tls.ca !== undefined,
         rejectUnauthorized: false,
         handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
       },
-      serve,
+      take,
     );
-  const server = (tlsServer ?? createServer({ ServerResponse: HardenedResponse }, serve)) as Server;
+  const server = (tlsServer ?? createServer({ ServerResponse: CountedResponse }, take)) as Server;
   // One more than is served: Node drops those beyond unnoticed.
   server.maxHeadersCount = MAX_HEADERS + 1;
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     continueWhenRead(request, response);
-    serve(request, response);
+    take(request, response);
   });
   // Uploads may take long; a client that does not even send its headers is not waited for.
   server.requestTimeout = 0;
@@ -111,46 +114,40 @@ export function webServer(options: WebServerOptions): WebServer {
   server.keepAliveTimeout = 65_000;
   // Idle, or not taking what it asked for. Whoever waits for an answer is neither.
   server.on('timeout', (socket) => {
-    if (!underWay.get(socket) || socket.writableLength > 0) socket.destroy();
+    if (!connections.isAtWork(socket) || socket.writableLength > 0) socket.destroy();
   });
-  const keep = (socket: Socket) => {
-    // One that offered another protocol in vain comes a second time.
-    const isKnown = underWay.has(socket);
-    underWay.set(socket, 0);
-    if (isKnown) return;
-    socket.once('close', () => {
-      underWay.delete(socket);
-      slow.forget(socket);
-    });
-  };
   if (tlsServer) {
     // Of a connection, first the bare socket is known, and after the handshake another one over it.
     const inHandshake = new Map<string, Socket>();
     tlsServer.on('connection', (socket: Socket) => {
       const peer = peerOf(socket);
       inHandshake.set(peer, socket);
-      keep(socket);
+      connections.opened(socket);
       socket.once('close', () => {
         if (inHandshake.get(peer) === socket) inHandshake.delete(peer);
       });
     });
     tlsServer.on('secureConnection', (socket: TLSSocket) => {
       const bare = inHandshake.get(peerOf(socket));
-      if (bare) underWay.delete(bare);
+      if (bare) connections.forget(bare);
       inHandshake.delete(peerOf(socket));
-      keep(socket);
+      connections.opened(socket);
     });
-  } else server.on('connection', keep);
-  server.on('clientError', (error, socket) => {
-    const requests = underWay.get(socket as Socket);
+  } else server.on('connection', (socket: Socket) => connections.opened(socket));
+  server.on('clientError', (error: NodeJS.ErrnoException, duplex) => {
+    const socket = duplex as Socket;
     // Nothing can be answered where there is no TLS: a client that speaks HTTP, one that trusts another authority.
-    if (tls && requests === undefined) {
+    if (tls && !connections.has(socket)) {
       log.debug({ err: error }, 'a TLS handshake failed');
       socket.destroy();
-    } else if (requests) socket.destroy();
+      return;
+    }
+    // Headers whose rest the hub itself does not read are not late.
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && connections.isHeld(socket)) return;
+    if (connections.isAtWork(socket)) socket.destroy();
     else refuseConnection(clock, socket, error);
   });
-  server.on('upgrade', ({ socket }: IncomingMessage) => underWay.set(socket, 1));
+  server.on('upgrade', ({ socket }: IncomingMessage) => connections.upgraded(socket));
 
   return {
     server,
@@ -159,7 +156,7 @@ export function webServer(options: WebServerOptions): WebServer {
       new Promise((resolve, reject) => {
         server.once('error', (error: NodeJS.ErrnoException) => reject(refusal(error, host, port)));
         server.listen(port, host, () => {
-          slow.start(() => underWay.keys());
+          slow.start(() => connections.sockets);
           const { address, family, port: bound } = server.address() as AddressInfo;
           resolve(`${tls ? 'https' : 'http'}://${family === 'IPv6' ? `[${address}]` : address}:${bound}`);
         });
@@ -167,16 +164,13 @@ export function webServer(options: WebServerOptions): WebServer {
     close: (graceMs) =>
       new Promise((resolve) => {
         if (!server.listening) return resolve();
-        closing = true;
-        const cutOff = timers.after(graceMs, () => {
-          for (const socket of underWay.keys()) socket.destroy();
-        });
+        const cutOff = timers.after(graceMs, () => connections.destroy());
         server.close(() => {
           slow.stop();
           cutOff.cancel();
           resolve();
         });
-        for (const [socket, requests] of underWay) if (requests === 0) socket.destroySoon();
+        connections.close();
       }),
   };
 }
@@ -185,15 +179,15 @@ function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** A client that asks first (`Expect: 100-continue`) is told to send its body when somebody begins to read it: whoever
- *  is refused before need not send it. */
+/** A client that asks first (`Expect: 100-continue`) is told to send its body when somebody begins to read it: whoever is
+ *  refused before need not send it. */
 function continueWhenRead(request: IncomingMessage, response: ServerResponse): void {
-  const read = request._read;
-  request._read = (size) => {
-    request._read = read;
+  const onListener = (event: string | symbol) => {
+    if (event !== 'data' && event !== 'readable') return;
+    request.off('newListener', onListener);
     if (!response.headersSent) response.writeContinue();
-    read.call(request, size);
   };
+  request.on('newListener', onListener);
 }
 
 function refusal(error: NodeJS.ErrnoException, host: string, port: number): Error {

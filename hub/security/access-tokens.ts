@@ -29,9 +29,9 @@ export interface AccessTokensOptions {
 
 export function accessTokens({ keys, lifetimeMs, clock, newId }: AccessTokensOptions): AccessTokens {
   const remembered = new Map<string, Verified>();
-  const recall = (token: string): Verified | undefined => {
+  const recall = (token: string, atMs: number): Verified | undefined => {
     const verified = remembered.get(token);
-    if (!verified || verified.expiresAtMs > clock.nowMs()) return verified;
+    if (!verified || verified.expiresAtMs > atMs) return verified;
     remembered.delete(token);
     return undefined;
   };
@@ -59,17 +59,17 @@ export function accessTokens({ keys, lifetimeMs, clock, newId }: AccessTokensOpt
       );
     },
     isOwn: (token) => remembered.has(token) || issuerOf(token) === HUB,
-    verify: async (token) => {
-      const known = recall(token);
+    verify: async (token, atMs) => {
+      const known = recall(token, atMs);
       if (known) return known;
-      const verified = await check(token, keys, clock);
+      const verified = await check(token, keys, atMs);
       if (verified) remember(token, verified);
       return verified;
     },
   };
 }
 
-async function check(token: string, keys: SigningKeys, clock: Clock): Promise<Verified | undefined> {
+async function check(token: string, keys: SigningKeys, atMs: number): Promise<Verified | undefined> {
   try {
     const { payload } = await jwtVerify(
       token,
@@ -84,7 +84,7 @@ async function check(token: string, keys: SigningKeys, clock: Clock): Promise<Ve
         issuer: HUB,
         audience: HUB,
         requiredClaims: ['sub', 'sid', 'iat', 'exp'],
-        currentDate: new Date(clock.nowMs()),
+        currentDate: new Date(atMs),
       },
     );
     const { sub, sid, exp } = payload;

@@ -49,10 +49,10 @@ export function signOn(options: SignOnOptions): TokenKind {
   const keys = new ProviderKeys(options);
   const remembered = new Map<string, Remembered>();
 
-  const recall = (token: string): Caller | undefined => {
+  const recall = (token: string, atMs: number): Caller | undefined => {
     const known = remembered.get(token);
     if (!known) return undefined;
-    if (clock.monotonicMs() < known.untilMs && clock.nowMs() < known.expiresAtMs) return known.caller;
+    if (clock.monotonicMs() < known.untilMs && atMs < known.expiresAtMs) return known.caller;
     remembered.delete(token);
     return undefined;
   };
@@ -79,8 +79,8 @@ export function signOn(options: SignOnOptions): TokenKind {
     return (await ownUsers()).find((own) => own !== name && likenessOf(own) === likeness);
   };
 
-  const verify = async (token: string): Promise<Caller> => {
-    const { payload, keySet } = await verified(token, keys, options);
+  const verify = async (token: string, atMs: number): Promise<Caller> => {
+    const { payload, keySet } = await verified(token, atMs, keys, options);
     const caller = callerOf(payload, options, refuseName);
     const like = await lookAlike(caller.username);
     if (like !== undefined)
@@ -97,8 +97,8 @@ export function signOn(options: SignOnOptions): TokenKind {
 
   return {
     claims: (token) => remembered.has(token) || issuerOf(token) === issuer,
-    identify: async (token) => {
-      const caller = recall(token) ?? (await verify(token));
+    identify: async (token, atMs = clock.nowMs()) => {
+      const caller = recall(token, atMs) ?? (await verify(token, atMs));
       if (await isOwnUser(caller.username)) {
         throw new HubError(
           'FORBIDDEN',
@@ -126,10 +126,15 @@ interface Verified {
 }
 
 /** Rejects with UNAUTHENTICATED and SIGN_ON_UNAVAILABLE. */
-async function verified(token: string, keys: ProviderKeys, options: SignOnOptions): Promise<Verified> {
+async function verified(
+  token: string,
+  atMs: number,
+  keys: ProviderKeys,
+  options: SignOnOptions,
+): Promise<Verified> {
   const known = await keys.current();
   try {
-    return { payload: await verifiedBy(token, known, options), keySet: known };
+    return { payload: await verifiedBy(token, atMs, known, options), keySet: known };
   } catch (error) {
     if (!(error instanceof errors.JWKSNoMatchingKey)) throw refused(error, options);
   }
@@ -137,29 +142,32 @@ async function verified(token: string, keys: ProviderKeys, options: SignOnOption
   const newer = await keys.newerThan(known);
   if (!newer) throw refused(new errors.JWKSNoMatchingKey(), options);
   try {
-    return { payload: await verifiedBy(token, newer, options), keySet: newer };
+    return { payload: await verifiedBy(token, atMs, newer, options), keySet: newer };
   } catch (error) {
     throw refused(error, options);
   }
 }
 
-async function verifiedBy(token: string, { keyOf }: KeySet, options: SignOnOptions): Promise<JWTPayload> {
-  const { issuer, audience, clockToleranceMs, runtime } = options;
-  const nowMs = runtime.clock.nowMs();
+async function verifiedBy(
+  token: string,
+  atMs: number,
+  { keyOf }: KeySet,
+  { issuer, audience, clockToleranceMs }: SignOnOptions,
+): Promise<JWTPayload> {
   const rules = {
     issuer,
     audience,
     algorithms: ALGORITHMS,
     requiredClaims: ['exp'],
     clockTolerance: clockToleranceMs / 1000,
-    currentDate: new Date(nowMs),
+    currentDate: new Date(atMs),
   };
   const { payload } = await jwtVerify(token, keyOf, rules).catch(async (error: unknown) => {
     if (error instanceof errors.JWKSMultipleMatchingKeys) return verifiedByAny(token, error, rules);
     throw error;
   });
   const { iat } = payload;
-  if (iat !== undefined && iat * 1000 > nowMs + clockToleranceMs) {
+  if (iat !== undefined && iat * 1000 > atMs + clockToleranceMs) {
     throw new errors.JWTClaimValidationFailed('issued in the future', payload, 'iat', 'check_failed');
   }
   return payload;

@@ -149,7 +149,7 @@ describe('a request for enrolment', () => {
     const before = hub.log.length;
     expect((await askToEnroll(hub.address, body)).status).toBe(status);
     const [line] = hub.log.slice(before).filter(({ level }) => level === LOG_LEVEL.WARN);
-    expect(line).toMatchObject({ msg: 'a request for enrolment was refused', remoteAddress: '127.0.0.1' });
+    expect(line).toMatchObject({ msg: 'an agent was refused', remoteAddress: '127.0.0.1' });
     expect(hub.log.every(({ level }) => level < LOG_LEVEL.ERROR)).toBe(true);
   });
 
@@ -219,3 +219,17 @@ function hastened(delayMs: number, insteadMs: number): Runtime {
     },
   };
 }
+
+it('requests for enrolment that cannot be read are logged a hundred times only', async () => {
+  const own = await startHub();
+  onTestFinished(own.stop);
+  for (let at = 0; at < 120; at++) {
+    const { status } = await fetch(`${own.address}/agent/enroll`, { method: 'POST', body: '{]' });
+    expect(status).toBe(400);
+  }
+  const warnings = own.log.filter(({ level }) => level === LOG_LEVEL.WARN);
+  expect(warnings.map(({ msg }) => msg)).toEqual([
+    ...Array.from({ length: 100 }, () => 'an agent was refused'),
+    'more refusals of this address are logged at debug only',
+  ]);
+});

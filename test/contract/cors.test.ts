@@ -82,6 +82,8 @@ describe('a hub with a configured origin', () => {
       expect([asked.status, corsHeaders(asked.headers)]).toEqual([405, {}]);
       const { headers } = await sender.send({ method: 'GET', target: LIST, headers: { origin } });
       expect(corsHeaders(headers)).toEqual({});
+      // A shared cache must not give it to a page that may read it, nor the other way round.
+      expect([asked.headers['vary'], headers['vary']]).toEqual(['Origin', 'Origin']);
     },
   );
 });

@@ -229,6 +229,35 @@ async function connection(): Promise<{ socket: Socket; heard: () => string; clos
 const headOf = (length: number, more = '') =>
   `POST ${PATH} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: ${length}\r\n${more}\r\n`;
 
+describe('a body that costs more than its size', () => {
+  it('in chunks of one byte is refused after a few thousand of them', async () => {
+    for (const [path, type] of [
+      [PATH, 'application/json'],
+      ['/api/2.0/workbench/task/simulate-work/create', 'application/json'],
+      ['/api/2.0/storage/input/upload', 'multipart/form-data; boundary=b'],
+    ]) {
+      const { socket, heard, closed } = await connection();
+      const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+      socket.write(head + '1\r\n \r\n'.repeat(20_000));
+      await eventually(() => heard().includes('comes in more than 5000 chunks of less than 16 bytes'));
+      expect(heard()).toMatch(/^HTTP\/1\.1 400 /);
+      await closed;
+    }
+  });
+
+  it('with many texts in a deep nest is read no slower than with flat ones', async () => {
+    const texts = Array.from({ length: 150_000 }, () => '""').join(',');
+    const durationOf = async (depth: number) => {
+      const began = performance.now();
+      const body = `{"x":${'['.repeat(depth)}${texts}${']'.repeat(depth)}}`;
+      expect((await api.call('POST', PATH, { raw: body })).status).toBe(400);
+      return performance.now() - began;
+    };
+    const flatMs = await durationOf(1);
+    expect(await durationOf(990)).toBeLessThan(5 * flatMs + 500);
+  });
+});
+
 describe('a connection', () => {
   const text = textOf(model(bytes(6 * MIB).toString('base64')));
 

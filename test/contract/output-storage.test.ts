@@ -1,7 +1,7 @@
 /** The output storage (contract 3.12, 4.5 and 7.6): what scripts leave in WORKBENCH_OUTPUT_STORAGE. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
@@ -185,6 +185,28 @@ describe('a download', () => {
   it('of an input is none: the two are apart', async () => {
     await api.call('POST', '/api/2.0/storage/input/upload', formWithFile('gear.wbpz', 'x'));
     expect((await api.get(`${OUTPUT}/gear.wbpz/download`)).status).toBe(404);
+  });
+
+  it('that its client breaks off leaves no file open', async () => {
+    const content = Buffer.alloc(40_000_000, 'more than the sockets between the two hold');
+    const path = pathOf(await taskThatLeft({ a: content }), 'a');
+    const digest = digestOf(content);
+    // The hub runs in this process.
+    const open = async () => {
+      const names = await readdir('/proc/self/fd');
+      const targets = await Promise.all(
+        names.map((name) => readlink(`/proc/self/fd/${name}`).catch(() => '')),
+      );
+      return targets.filter((target) => target.includes(digest)).length;
+    };
+    for (const headers of [{}, { range: 'bytes=1000-39999999' }]) {
+      const asked = get(hub.address + path, { headers });
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+      await once(answer, 'readable');
+      await eventually(async () => (await open()) === 1);
+      answer.destroy();
+      await eventually(async () => (await open()) === 0);
+    }
   });
 
   it('that has begun goes on to its end when the file expires meanwhile', async () => {

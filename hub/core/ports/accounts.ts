@@ -119,8 +119,8 @@ export interface AccessTokens {
   issue(claims: AccessClaims): Promise<string>;
   /** Whether the token says of itself that this hub made it; nothing is proven by that. */
   isOwn(token: string): boolean;
-  /** Undefined when the token is not one of this hub, or not any more. */
-  verify(token: string): Promise<AccessClaims | undefined>;
+  /** Undefined when the token is not one of this hub, or had expired at `atMs`. */
+  verify(token: string, atMs: number): Promise<AccessClaims | undefined>;
 }
 
 /** Secrets that nobody guesses, of which the hub keeps the hash only. */

@@ -6,8 +6,9 @@ import { HubError } from '../../core/errors.js';
 export interface TokenKind {
   /** Whether the token is of this kind, by its looks; nothing is proven by that. */
   claims(token: string): boolean;
-  /** Who holds the token. Rejects with UNAUTHENTICATED when it is not valid (any more). */
-  identify(token: string): Promise<Caller>;
+  /** Who holds the token. Rejects with UNAUTHENTICATED when it is not valid (any more). With `asOfMs`, a token counts that had
+   *  not expired at that moment, if nothing else has ended it by now. */
+  identify(token: string, asOfMs?: number): Promise<Caller>;
 }
 
 /** Longer ones are refused unread. */
@@ -20,8 +21,8 @@ export class Callers {
     this.#kinds = kinds;
   }
 
-  /** Of an `Authorization` header. Rejects with UNAUTHENTICATED. */
-  async identify(authorization: string | undefined): Promise<Caller> {
+  /** Of an `Authorization` header. Rejects with UNAUTHENTICATED. `asOfMs` as in {@link TokenKind.identify}. */
+  async identify(authorization: string | undefined, asOfMs?: number): Promise<Caller> {
     if (authorization === undefined) {
       throw new HubError(
         'UNAUTHENTICATED',
@@ -36,6 +37,6 @@ export class Callers {
     if (!kind || token === undefined) {
       throw new HubError('UNAUTHENTICATED', 'the Authorization header holds no bearer token of this hub');
     }
-    return kind.identify(token);
+    return kind.identify(token, asOfMs);
   }
 }

@@ -38,10 +38,9 @@ export class PersonalTokens implements TokenKind {
     return token.startsWith(PREFIX);
   }
 
-  async identify(token: string): Promise<Caller> {
+  async identify(token: string, asOfMs = this.#nowMs()): Promise<Caller> {
     const { store, secrets } = this.#options;
-    const nowMs = this.#nowMs();
-    const holder = await store.holder(secrets.hashOf(token), nowMs);
+    const holder = await store.holder(secrets.hashOf(token), asOfMs);
     if (!holder) {
       throw new HubError(
         'UNAUTHENTICATED',
@@ -49,7 +48,7 @@ export class PersonalTokens implements TokenKind {
       );
     }
     const { id, username, role } = holder.token;
-    this.#used.set(id, nowMs);
+    this.#used.set(id, this.#nowMs());
     return { username, roles: lesserOf(role, holder.userRoles), by: 'PERSONAL_TOKEN' };
   }
 

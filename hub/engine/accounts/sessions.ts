@@ -112,16 +112,16 @@ export class Sessions implements TokenKind {
     return this.#options.tokens.isOwn(token);
   }
 
-  async identify(token: string): Promise<Caller> {
-    const { store, tokens, clock } = this.#options;
-    const claimed = await tokens.verify(token);
+  async identify(token: string, asOfMs = this.#options.clock.nowMs()): Promise<Caller> {
+    const { store, tokens } = this.#options;
+    const claimed = await tokens.verify(token, asOfMs);
     if (!claimed) {
       throw new HubError(
         'UNAUTHENTICATED',
         'the access token is not valid, or has expired: refresh it at /api/2.0/auth/refresh, or log in again',
       );
     }
-    const holder = await store.holder(claimed.sessionId, clock.nowMs());
+    const holder = await store.holder(claimed.sessionId, asOfMs);
     if (!holder || holder.username !== claimed.username) {
       throw new HubError('UNAUTHENTICATED', 'the session of this access token has ended: log in again');
     }

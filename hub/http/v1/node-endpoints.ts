@@ -28,6 +28,7 @@ export function nodeEndpointsV1(
       {
         method: 'get',
         path: `${base}/instance/list`,
+        isLarge: true,
         tag: instanceTag,
         summary: 'List the workbench instances, by id',
         query: z.object(pageQuery),
@@ -53,6 +54,7 @@ export function nodeEndpointsV1(
       {
         method: 'get',
         path: `${base}/server/list`,
+        isLarge: true,
         tag: serverTag,
         summary: 'List the connected servers, by id',
         query: z.object(pageQuery),

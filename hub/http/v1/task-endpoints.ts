@@ -95,6 +95,7 @@ export function taskEndpointsV1(generation: Generation, tasks: Tasks, requests: 
       {
         method: 'get',
         path: `${base}/execute-batch-job/{id}/result`,
+        isLarge: true,
         tag,
         summary: 'Result of an execute-batch-job task',
         params: idParams,
@@ -108,6 +109,7 @@ export function taskEndpointsV1(generation: Generation, tasks: Tasks, requests: 
         {
           method: 'get',
           path: `${base}/${path}`,
+          isLarge: true,
           tag,
           summary,
           query: z.object(pageQuery),

@@ -36,6 +36,7 @@ export function instanceControlEndpoints(control: InstanceControl): Endpoint[] {
       {
         method: 'get',
         path: `${BASE}/log/{type}`,
+        isLarge: true,
         tag: 'Workbench instances',
         summary: 'The latest lines of a log of a workbench instance',
         params: logParams,

@@ -23,6 +23,7 @@ export function nodeEndpoints(instances: Instances): Endpoint[] {
       {
         method: 'get',
         path: `${BASE}/instance/list`,
+        isLarge: true,
         tag: 'Workbench instances',
         summary: 'List the workbench instances of all agents, by id',
         query: instanceListQuery,
@@ -60,6 +61,7 @@ export function nodeEndpoints(instances: Instances): Endpoint[] {
       {
         method: 'get',
         path: `${BASE}/agent/list`,
+        isLarge: true,
         tag: 'Agents',
         summary: 'List the agents, by id',
         query: agentListQuery,

@@ -83,7 +83,7 @@ export function storageEndpoints(storage: Storage, log: Logger): Endpoint[] {
           423: INPUT_OFF,
         },
       },
-      async ({ query, context, caller, note }) => {
+      async ({ query, context, caller, lookAgain, note }) => {
         storage.refuseWhileInputIsOff();
         const { incoming } = context.env as HttpBindings;
         const announced = Number(incoming.headers['content-length'] ?? 0);
@@ -94,6 +94,7 @@ export function storageEndpoints(storage: Storage, log: Logger): Endpoint[] {
           const upload = { name, owner: creatorOf(caller), ...query };
           return { upload, file: await storage.take(upload, content) };
         });
+        await lookAgain();
         await storage.name(upload, file);
         return context.body(null, 204);
       },
@@ -137,6 +138,7 @@ export function storageEndpoints(storage: Storage, log: Logger): Endpoint[] {
       {
         method: 'get',
         path: `${BASE}/output/{name}/download`,
+        isLarge: true,
         tag: 'Storage',
         summary: 'Download a file from the output storage',
         description:

@@ -79,6 +79,7 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger)
       {
         method: 'get',
         path: `${BASE}/execute-batch-job/{id}/result`,
+        isLarge: true,
         tag: 'Tasks',
         summary: 'Result of an execute-batch-job task',
         description:
@@ -96,6 +97,7 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger)
       {
         method: 'get',
         path: `${BASE}/list`,
+        isLarge: true,
         tag: 'Tasks',
         summary: 'List tasks, newest request first',
         query: taskListQuery,
@@ -124,6 +126,7 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger)
       {
         method: 'get',
         path: `${BASE}/{id}/log`,
+        isLarge: true,
         tag: 'Tasks',
         summary: 'What the scripts of a task printed',
         description: 'While the task runs, the latest of it; afterwards all of it.',
