@@ -6,7 +6,7 @@
  */
 import type { RefreshState, Secrets } from '../../core/ports/accounts.js';
 
-/** A second tab, or a client that lost the answer, may use the spent token again for so long (decisions 5). */
+/** A second tab, or a client that lost the answer, may use the spent token again for so long (contract 8.4). */
 const GRACE_MS = 15_000;
 
 const FORM = /^[\w-]{43}$/;
