@@ -165,7 +165,10 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     metrics,
     traces,
     onWaiting: (task) => scheduler.announce(task),
-    onWithdrawn: (requirementKey, taskId) => scheduler.withdrawn(requirementKey, taskId),
+    onWithdrawn: (requirementKey, taskId) => {
+      scheduler.withdrawn(requirementKey, taskId);
+      givenBack.forget(taskId);
+    },
     defaultVersion,
   });
   const sweeper = new Sweeper({
