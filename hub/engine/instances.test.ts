@@ -47,6 +47,16 @@ describe('idle are', () => {
     expect(idle()).toEqual(['i2 beside 0', 'i3 beside 0']);
   });
 
+  it('in the order in which they became idle: one that came up late comes last', () => {
+    const { instances, idle } = joined({ ...up('i1'), status: 'STARTING', upForMs: null }, up('i2'));
+    expect(idle()).toEqual(['i2 beside 0']);
+    instances.changed('a', up('i1'));
+    expect(idle()).toEqual(['i2 beside 0', 'i1 beside 0']);
+    // Told again, it is idle for no shorter time.
+    instances.changed('a', up('i2'));
+    expect(idle()).toEqual(['i2 beside 0', 'i1 beside 0']);
+  });
+
   it('not those that rest, until they are called', () => {
     const { instances, idle } = joined(up('i1'));
     instances.occupy(on('i1'), 'a');

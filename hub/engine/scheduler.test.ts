@@ -15,7 +15,12 @@ function waiting(sequence: number, priorityRank = 2, key = ANYTHING): WaitingTas
 }
 
 /** A scheduler over a queue in memory and as many idle instances as `setup.idle` says, which no task makes busy. */
-function schedulerOver({ known = true, idle = 1, waits = [] as WaitingTask[] } = {}) {
+function schedulerOver({
+  known = true,
+  idle = 1,
+  waits = [] as WaitingTask[],
+  heldBack = [] as string[],
+} = {}) {
   const setup = { idle, isFaulty: false, onLook: () => {} };
   let looks = 0;
   const given: string[] = [];
@@ -66,7 +71,11 @@ function schedulerOver({ known = true, idle = 1, waits = [] as WaitingTask[] } =
       occupy: () => true,
       vacate: () => () => {},
     },
-    givenBack: { areNone: true, countIn: () => 0, mayGet: () => true },
+    givenBack: {
+      areNone: heldBack.length === 0,
+      countIn: () => heldBack.length,
+      mayGet: (taskId) => !heldBack.includes(taskId),
+    },
     runtime: { ...systemRuntime, timers: { ...systemRuntime.timers, after: () => ({ cancel: () => {} }) } },
     log: { debug: () => {}, info: () => {}, error: () => {} } as unknown as Logger,
     headsOfGroup: 4,
@@ -176,6 +185,21 @@ describe('the scheduler looks at the queue', () => {
     for (let round = 0; round < 4; round++) await free(1);
     expect(await given()).toEqual(tasks.map(({ taskId }) => taskId));
     expect(await looks()).toBe(2);
+  });
+
+  it('for as many tasks as instances are idle, however few it reads at a time', async () => {
+    const tasks = Array.from({ length: 10 }, (_, at) => waiting(at));
+    const { scheduler, given } = schedulerOver({ waits: tasks, idle: 6 });
+    await scheduler.start();
+    expect(await given()).toEqual(['t0', 't1', 't2', 't3', 't4', 't5']);
+  });
+
+  it('beyond those that no idle instance may be given, however few it reads at a time', async () => {
+    const tasks = Array.from({ length: 7 }, (_, at) => waiting(at));
+    const heldBack = ['t0', 't1', 't2', 't3', 't4'];
+    const { scheduler, given } = schedulerOver({ waits: tasks, heldBack });
+    await scheduler.start();
+    expect(await given()).toEqual(['t5']);
   });
 
   it('anew when something was announced while it looked', async () => {

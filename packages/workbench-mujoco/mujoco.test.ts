@@ -116,6 +116,16 @@ describe('workbench-mujoco', () => {
     expect(await folder.names()).toEqual(['helper.cjs', 'in.txt', 'own.txt', 'plain.txt']);
   });
 
+  it('gives a variable the name that its owner chose, also when a global has it', async () => {
+    const { folder, result } = await run({
+      model: MODEL,
+      variables: { model: 'wing', readFile: 'a.txt', workingDirectory: 'here' },
+      scripts: ['println(model, readFile, workingDirectory, data.time)'],
+    });
+    expect(result).toEqual({ status: 'OK' });
+    expect(printedBy(folder)).toBe('wing a.txt here 0\n');
+  });
+
   it('keeps jobs apart: globals, changed prototypes and timers do not outlive their job', async () => {
     await run({
       variables: { secret: 'mine' },

@@ -1,5 +1,5 @@
 /** Agents that go away and come back, or do not: unreachable is not lost (decisions 3). */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   comeBack,
   create,
@@ -87,6 +87,19 @@ describe('an agent that is away', () => {
     expect(await other.end(other.latest.ref, 'OK')).toBe(true);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED', instance: { id: 'sim-2' } });
   });
+
+  it.each(['runningOn', 'release'] as const)(
+    'is lost a moment later when the store was at fault as its lease ended: %s',
+    async (call) => {
+      const { agent, id } = await runOne();
+      await agent.vanish();
+      vi.spyOn(engine.store.queue, call).mockRejectedValueOnce(new Error('disk I/O error'));
+      await engine.runtime.advance(LEASE_MS);
+      expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', losses: 0 });
+      await engine.runtime.advance(5000);
+      expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', losses: 1 });
+    },
+  );
 
   it.each(['running', 'spooled'] as const)(
     'is believed after its lease as long as no newer attempt has begun: %s',

@@ -11,6 +11,7 @@ import {
   restart,
   startAnew,
 } from '../support/engine-for-each-test.js';
+import { LEASE_MS } from '../support/running-engine.js';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -94,7 +95,7 @@ describe('contents', () => {
 });
 
 describe('an agent that is long gone', () => {
-  it('is forgotten with its instances, but not while it has a task, and not while it is there', async () => {
+  it('is forgotten with its instances, and not while it is there', async () => {
     await startAnew({ forgetAgentsAfterMs: 7 * DAY_MS });
     const gone = await join({ id: 'gone', instances: [{ id: 'old' }] });
     await join({
@@ -110,6 +111,22 @@ describe('an agent that is long gone', () => {
     expect(engine.instances.find('old')).toBeUndefined();
     await restart();
     expect(engine.instances.agents().map(({ id }) => id)).toEqual(['there']);
+  });
+
+  it('is not forgotten while it has a task: of a hub that was down for long its lease has only begun', async () => {
+    await startAnew({ forgetAgentsAfterMs: 7 * DAY_MS });
+    const agent = await join();
+    const id = await create();
+    await agent.vanish();
+    engine.runtime.skip(8 * DAY_MS);
+    await restart();
+    await engine.sweep();
+    expect(engine.instances.agents().map((known) => known.id)).toEqual(['agent-1']);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING' });
+    await engine.runtime.advance(LEASE_MS);
+    await engine.sweep();
+    expect(engine.instances.agents()).toEqual([]);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING' });
   });
 
   it('is measured from when it went, not from when it came', async () => {
