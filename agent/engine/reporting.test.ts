@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -63,6 +64,14 @@ describe('results for which the hub has no room', () => {
     tooLarge.clear();
     await runtime.advance(60_000);
     expect([...sent].sort()).toEqual([...large, 'small']);
+  });
+
+  test('do not add up at the signal of the connection, however many there are', async () => {
+    const { signal } = join();
+    const before = getEventListeners(signal, 'abort').length;
+    for (const taskId of large) reporting.add(withContent(taskId));
+    await runtime.advance(60_000);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(before);
   });
 
   test('go to the hub that is joined next, once each', async () => {
