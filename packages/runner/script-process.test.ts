@@ -50,9 +50,10 @@ describe.skipIf(process.platform === 'win32')('a script', () => {
       host,
     );
     let isOver = false;
-    running.finally(() => {
+    const over = () => {
       isOver = true;
-    });
+    };
+    void running.then(over, over);
     while (!isOver) {
       // The script has ended, and its log is not yet written: much longer than a stream may stay silent.
       if (vi.getTimerCount() > 0 && takers.length > 0) {
