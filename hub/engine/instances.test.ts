@@ -91,6 +91,16 @@ describe('idle are', () => {
     expect(instances.idle.size).toBe(0);
   });
 
+  it('beside as many as work now, not those that worked when their agent came before', () => {
+    const { instances, join, idle } = joined();
+    join('a', [up('i1'), up('i2')], ['i1']);
+    instances.ready('a');
+    expect(idle()).toEqual(['i2 beside 1']);
+    join('a', [up('i2')]);
+    instances.ready('a');
+    expect(idle()).toEqual(['i2 beside 0']);
+  });
+
   it('of as many kinds as there are versions and sets of labels', () => {
     const { instances, join } = joined(up('i1'), up('i2'), up('i3', '2'));
     expect(instances.kinds).toHaveLength(2);

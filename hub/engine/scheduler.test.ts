@@ -21,7 +21,11 @@ function schedulerOver({
   waits = [] as WaitingTask[],
   heldBack = [] as string[],
 } = {}) {
-  const setup = { idle, isFaulty: false, onLook: () => {} };
+  const setup = { idle, isFaulty: false, isGone: false, onLook: () => {}, claimed: Promise.resolve() };
+  /** What is to be done after a while. */
+  const later: (() => void)[] = [];
+  const vacated: string[] = [];
+  const putBack: string[] = [];
   let looks = 0;
   const given: string[] = [];
   const asked: string[] = [];
@@ -43,6 +47,7 @@ function schedulerOver({
     },
     claim: async (claims: readonly Claim[]) => {
       if (setup.isFaulty) throw new Error('the disk is full');
+      await setup.claimed;
       return claims.flatMap(({ taskId }) => {
         asked.push(taskId);
         const at = stored.findIndex((task) => task.taskId === taskId);
@@ -69,21 +74,34 @@ function schedulerOver({
         return new Map(setup.idle > 0 ? [[profile, ofKind]] : []);
       },
       occupy: () => true,
-      vacate: () => () => {},
+      vacate: (_agentId, { taskId }) => {
+        vacated.push(taskId);
+        return () => {};
+      },
     },
     givenBack: {
       areNone: heldBack.length === 0,
       countIn: () => heldBack.length,
       mayGet: (taskId) => !heldBack.includes(taskId),
     },
-    runtime: { ...systemRuntime, timers: { ...systemRuntime.timers, after: () => ({ cancel: () => {} }) } },
+    runtime: {
+      ...systemRuntime,
+      timers: {
+        ...systemRuntime.timers,
+        after: (_delayMs, action) => {
+          later.push(action);
+          return { cancel: () => {} };
+        },
+      },
+    },
     log: { debug: () => {}, info: () => {}, error: () => {} } as unknown as Logger,
     headsOfGroup: 4,
     assign: ({ ref }) => {
+      if (setup.isGone) return false;
       given.push(ref.taskId);
       return true;
     },
-    putBack: () => {},
+    putBack: ({ ref }) => void putBack.push(ref.taskId),
   });
   const settled = async () => {
     for (let turns = 0; turns < 10; turns++) await turn();
@@ -93,6 +111,9 @@ function schedulerOver({
     instances,
     profile,
     setup,
+    later,
+    vacated,
+    putBack,
     stored,
     asked,
     /** Puts a task into the queue, and says so. */
@@ -278,5 +299,56 @@ describe('the best task is given out first', () => {
     setup.isFaulty = false;
     await free(1);
     expect(await given()).toEqual(['t0']);
+  });
+});
+
+describe('a round', () => {
+  it('is tried again a while after the store was at fault', async () => {
+    const { scheduler, setup, later, given } = schedulerOver({ waits: [waiting(1)] });
+    setup.isFaulty = true;
+    await scheduler.start();
+    expect(await given()).toEqual([]);
+    setup.isFaulty = false;
+    expect(later).toHaveLength(1);
+    later[0]?.();
+    expect(await given()).toEqual(['t1']);
+  });
+
+  it('is followed by another one for what changes in the moment of its end', async () => {
+    for (let microtasks = 0; microtasks < 10; microtasks++) {
+      const { scheduler, setup, given } = schedulerOver({ waits: [waiting(1)], idle: 0 });
+      await scheduler.start();
+      for (let at = 0; at < microtasks; at++) await Promise.resolve();
+      setup.idle = 1;
+      scheduler.wake();
+      expect(await given(), `${microtasks} microtasks`).toEqual(['t1']);
+    }
+  });
+
+  it('that is under way is waited for by a stop', async () => {
+    const { scheduler, setup, given } = schedulerOver({ waits: [waiting(1)] });
+    let claim!: () => void;
+    setup.claimed = new Promise((resolve) => {
+      claim = resolve;
+    });
+    await scheduler.start();
+    expect(await given()).toEqual([]);
+    let isStopped = false;
+    const stopping = scheduler.stop().then(() => {
+      isStopped = true;
+    });
+    expect(await given()).toEqual([]);
+    expect(isStopped).toBe(false);
+    claim();
+    await stopping;
+    expect(await given()).toEqual(['t1']);
+  });
+
+  it('leaves the instance free, and the task waiting, when the agent is gone as it is handed over', async () => {
+    const { scheduler, setup, vacated, putBack, given } = schedulerOver({ waits: [waiting(1)] });
+    setup.isGone = true;
+    await scheduler.start();
+    expect(await given()).toEqual([]);
+    expect({ vacated, putBack }).toEqual({ vacated: ['t1'], putBack: ['t1'] });
   });
 });

@@ -47,6 +47,13 @@ describe('a host that has given a task back', () => {
     expect(tasksOf(small)).toEqual([id, next]);
   });
 
+  it('does not get it on another of its instances either', async () => {
+    const twin = await join({ id: 'twin', nodeId: 'twin', instances: [{ id: 'sim-t1' }, { id: 'sim-t2' }] });
+    expect(tasksOf(twin)).toEqual([id]);
+    await giveBack(twin);
+    expect(tasksOf(twin)).toEqual([id]);
+  });
+
   it('gets it again when the other one leaves', async () => {
     await large.vanish();
     await engine.runtime.settle();

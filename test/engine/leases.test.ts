@@ -101,6 +101,26 @@ describe('an agent that is away', () => {
     },
   );
 
+  it('keeps what it runs when it comes back in the moment in which its lease ends', async () => {
+    const { agent, id, ref } = await runOne();
+    await agent.vanish();
+    const { runningOn } = engine.store.queue;
+    let answer!: () => void;
+    vi.spyOn(engine.store.queue, 'runningOn').mockImplementationOnce(async (agentId) => {
+      const tasks = await runningOn(agentId);
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      return tasks;
+    });
+    await engine.runtime.advance(LEASE_MS);
+    const again = await comeBack(agent, { running: [ref] });
+    answer();
+    await engine.runtime.settle();
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', attempt: 1, losses: 0 });
+    expect(await again.end(ref, 'OK')).toBe(true);
+  });
+
   it.each(['running', 'spooled'] as const)(
     'is believed after its lease as long as no newer attempt has begun: %s',
     async (how) => {

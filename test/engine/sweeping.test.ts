@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { ANYBODY } from '@workbench-hub/hub/core/access';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   create,
   engine,
@@ -137,5 +137,52 @@ describe('an agent that is long gone', () => {
     await restart();
     await passAndSweep(DAY_MS);
     expect(engine.instances.agents()).toHaveLength(1);
+  });
+});
+
+describe('a sweep', () => {
+  const MINUTE_MS = 60_000;
+
+  it('removes all that is over its time, however much that is', async () => {
+    await startAnew({ keepEndedForMs: DAY_MS });
+    const request = { name: null, creator: null, classifiers: [], timeLimitS: null };
+    const job = { type: 'SIMULATE_WORK', durationS: 1 } as const;
+    const tasks = await Promise.all(
+      Array.from({ length: 1001 }, () => engine.tasks.create({ ...request, job })),
+    );
+    const ids = tasks.map(({ id }) => id);
+    await engine.store.queue.cancel(ids, ['WAITING'], engine.runtime.clock.nowMs());
+    await passAndSweep(DAY_MS + 1);
+    expect(await engine.tasks.list({ page: 0, size: 20, statuses: [] })).toMatchObject({ tasks: [] });
+  });
+
+  it('comes again after one that the store was at fault with', async () => {
+    await startAnew({ keepEndedForMs: DAY_MS });
+    const id = await create();
+    await engine.tasks.cancel(id, false, ANYBODY);
+    engine.runtime.skip(2 * DAY_MS);
+    vi.spyOn(engine.store.archive, 'endedBefore').mockRejectedValueOnce(new Error('disk I/O error'));
+    await engine.runtime.advance(0);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'CANCELED' });
+    await engine.runtime.advance(MINUTE_MS);
+    await expect(engine.tasks.get(id)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' });
+  });
+
+  it('that is under way is waited for before the hub closes its store', async () => {
+    let goOn!: () => void;
+    vi.spyOn(engine.files, 'sweep').mockReturnValueOnce(
+      new Promise((resolve) => {
+        goOn = () => resolve(0);
+      }),
+    );
+    await engine.runtime.advance(MINUTE_MS);
+    let isStopped = false;
+    const stopping = engine.stop().then(() => {
+      isStopped = true;
+    });
+    await engine.runtime.settle();
+    expect(isStopped).toBe(false);
+    goOn();
+    await stopping;
   });
 });
