@@ -472,6 +472,10 @@ export const BREAKAGES: readonly Breakage[] = [
     },
   },
   {
+    name: 'inputs that no job needs any more are held in the cache',
+    agent: ({ cache }) => ({ cache: { ...cache, unpin: () => undefined } }),
+  },
+  {
     name: 'a name in the input storage goes on standing for what it stood for',
     hub: ({ names }) => ({
       names: {

@@ -240,11 +240,24 @@ export class Invariants implements HubObserver {
     }
     for (const agent of agents) {
       if (agent.held > 0) this.#violated('everything ends', `${agent.id} still holds ${agent.held} attempts`);
+      this.#checkDisk(agent);
     }
     for (const { profile, working, status } of hub.engine?.instances.list() ?? []) {
       if (working && status !== 'UNKNOWN')
         this.#violated('everything ends', `the hub holds ${profile.id} for working, and nothing runs`);
     }
+  }
+
+  /** When nothing runs, and all reports are settled. */
+  #checkDisk({ id, disk, held }: SimulatedAgent): void {
+    const { pinned, directories, folders, reports } = disk;
+    const named = new Set([...reports.values()].map(({ folder }) => folder));
+    const left = [...folders.keys()].filter((folder) => !named.has(folder)).length;
+    if (held > 0 || pinned.size + directories + left === 0) return;
+    this.#violated(
+      'nothing is left on the disk of an agent',
+      `${id}: ${pinned.size} inputs held, ${directories} working directories, ${left} folders that no report names`,
+    );
   }
 
   async #checkResult(task: TaskState, hub: SimulatedHub): Promise<void> {
