@@ -78,4 +78,25 @@ describe.skipIf(process.platform === 'win32')('a script', () => {
       expect(watched).toEqual([expect.any(Number), undefined]);
     },
   );
+
+  it.each([
+    ['after it has ended', 'echo ready'],
+    ['while it runs', 'echo ready; sleep 1000'],
+  ])('is signalled no more once it is over, when it is canceled %s', async (when, script) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const running = runShell(script, async () => {
+      if (when === 'while it runs') abort.abort();
+    });
+    // So that what it prints is watched.
+    while (watched.length < 2) {
+      vi.advanceTimersByTime(1);
+      await new Promise(setImmediate);
+    }
+    await running;
+    const kill = vi.spyOn(process, 'kill');
+    abort.abort();
+    vi.advanceTimersByTime(60_000);
+    expect(kill).not.toHaveBeenCalled();
+    kill.mockRestore();
+  });
 });
