@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -105,7 +106,8 @@ describe('a session', () => {
   test('gives the next connection to who waits for one', async () => {
     session = newSession('ws://a');
     await session.start();
-    const waiting = session.connected(new AbortController().signal);
+    const { signal } = new AbortController();
+    const waiting = session.connected(signal);
     const impatient = new AbortController();
     const given = session.connected(impatient.signal);
     impatient.abort(new Error('enough'));
@@ -113,6 +115,7 @@ describe('a session', () => {
     outcome = () => 60_000;
     await runtime.advance(1000);
     expect(await waiting).toBe(session.connection);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
     await session.stop();
   });
 });

@@ -1,3 +1,5 @@
+import { getEventListeners } from 'node:events';
+import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { pino } from 'pino';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -12,11 +14,16 @@ let reporting: Reporting;
 /** Digests for which the hub has no room. */
 let tooLarge: Set<string>;
 let sent: string[];
+/** Uploads that go on when the test says so, if it holds them. */
+let uploads: (() => void)[];
+let areHeld: boolean;
 
 beforeEach(() => {
   runtime = manualRuntime();
   tooLarge = new Set();
   sent = [];
+  uploads = [];
+  areHeld = false;
   const spool = { leftOver: [], put: async () => undefined, read: async function* () {} } as unknown as Spool;
   reporting = new Reporting({ spool, runtime, log: pino({ level: 'silent' }), tracing: NO_TRACING });
 });
@@ -25,15 +32,18 @@ function join(): AbortController {
   const ended = new AbortController();
   const files = {
     look: () => Promise.resolve({ keptBytes: 0 }),
-    upload: ({ digest }: { digest: string }) =>
-      tooLarge.has(digest)
+    upload: ({ digest }: { digest: string }) => {
+      if (areHeld) return new Promise<void>((resolve) => uploads.push(resolve));
+      return tooLarge.has(digest)
         ? Promise.reject(new TransferFailed('REFUSED', 'the disk of the hub is full'))
-        : Promise.resolve(),
+        : Promise.resolve();
+    },
   };
   reporting.joined({
     ended: ended.signal,
     files,
-    sendEnded: ({ taskId }: { taskId: string }) => void sent.push(taskId),
+    sendEnded: ({ taskId, outcome }: AttemptReport) =>
+      void sent.push(outcome === 'OK' ? taskId : `${taskId} ${outcome}`),
   } as unknown as HubConnection);
   return ended;
 }
@@ -65,6 +75,14 @@ describe('results for which the hub has no room', () => {
     expect([...sent].sort()).toEqual([...large, 'small']);
   });
 
+  test('do not add up at the signal of the connection, however many there are', async () => {
+    const { signal } = join();
+    const before = getEventListeners(signal, 'abort').length;
+    for (const taskId of large) reporting.add(withContent(taskId));
+    await runtime.advance(60_000);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(before);
+  });
+
   test('go to the hub that is joined next, once each', async () => {
     const first = join();
     for (const taskId of large) reporting.add(withContent(taskId));
@@ -75,5 +93,45 @@ describe('results for which the hub has no room', () => {
     await runtime.advance(60_000);
     expect([...sent].sort()).toEqual(large);
     expect(runtime.pendingTimers).toBe(0);
+  });
+});
+
+describe('a result', () => {
+  test('goes to the hub that was joined last, also when the end of the former link is heard later', async () => {
+    const former = join();
+    join();
+    former.abort();
+    expect(reporting.isDelivered).toBe(true);
+    reporting.add(withContent('late'));
+    expect(reporting.isDelivered).toBe(false);
+    await runtime.advance(0);
+    expect(sent).toEqual(['late']);
+  });
+
+  test('that is canceled while it is uploaded is not sent, and what takes its place is', async () => {
+    join();
+    areHeld = true;
+    const result = withContent('unwanted');
+    reporting.add(result);
+    await runtime.advance(0);
+    reporting.cancel(result.report);
+    for (const goOn of uploads.splice(0)) goOn();
+    await runtime.advance(60_000);
+    expect(sent).toEqual(['unwanted CANCELED']);
+  });
+
+  test('waits for its turn: four at a time are uploaded, however many have been', async () => {
+    join();
+    areHeld = true;
+    for (let number = 0; number < 20; number++) reporting.add(withContent(`result-${number}`));
+    await runtime.advance(0);
+    for (let number = 0; number < 16; number++) {
+      expect(uploads).toHaveLength(4);
+      uploads.shift()?.();
+      await runtime.advance(0);
+    }
+    for (const goOn of uploads) goOn();
+    await runtime.advance(0);
+    expect(sent).toHaveLength(20);
   });
 });

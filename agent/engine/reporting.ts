@@ -6,7 +6,7 @@ import { backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import { type HubConnection, TransferFailed } from '../core/ports/hub.js';
+import { type FileTransfer, type HubConnection, TransferFailed } from '../core/ports/hub.js';
 import { ContentLost, type Spool, type SpooledReport } from '../core/ports/spool.js';
 import type { Span, Tracing } from '../core/ports/tracing.js';
 import { attemptKey, attemptReport, filesOfReport } from '../core/reports.js';
@@ -131,6 +131,8 @@ export class Reporting {
     const stillWanted = () =>
       !connection.ended.aborted && this.#outstanding.get(attemptKey(report)) === spooled;
     const pauses = backOff(FIRST_RETRY_MS, LONGEST_RETRY_MS, runtime.random);
+    // A signal of its own: any number of reports may wait for the end of one connection.
+    const ended = AbortSignal.any([connection.ended]);
     let span: Span | undefined;
     let lastReason = '';
     const once = async (): Promise<'DONE' | 'GIVEN_UP' | 'AGAIN'> => {
@@ -141,7 +143,7 @@ export class Reporting {
         'workbench.files': filesOfReport(report).length,
       });
       try {
-        await this.#upload(report, folder, connection);
+        await this.#upload(report, folder, connection.files, ended);
         return stillWanted() ? 'DONE' : 'GIVEN_UP';
       } catch (error) {
         if (!stillWanted()) return 'GIVEN_UP';
@@ -159,7 +161,7 @@ export class Reporting {
     let came = await this.#inTurn(once);
     while (came === 'AGAIN') {
       // Without its turn: a hub that has no room for large results may well have room for others.
-      await pause(runtime.timers, pauses.nextMs(), connection.ended).catch(() => undefined);
+      await pause(runtime.timers, pauses.nextMs(), ended).catch(() => undefined);
       came = await this.#inTurn(once);
     }
     span?.end(came === 'DONE' ? 'OK' : 'ERROR');
@@ -179,7 +181,12 @@ export class Reporting {
     }
   }
 
-  async #upload(report: AttemptReport, folder: string, { files, ended }: HubConnection): Promise<void> {
+  async #upload(
+    report: AttemptReport,
+    folder: string,
+    files: FileTransfer,
+    ended: AbortSignal,
+  ): Promise<void> {
     const { spool, runtime, log } = this.#needs;
     await eachOf(filesOfReport(report), CONTENTS_AT_A_TIME, async (file) => {
       const there = await files.look(file.digest, ended);

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,5 +33,28 @@ describe('the lock of a data directory', () => {
     expect(await readFile(join(directory, 'agent.lock'), 'utf8')).toBe(linux.identify(process.pid));
     expect(await readdir(directory)).toEqual(['agent.lock']);
     release();
+  });
+
+  test('is left alone by who had it, once it is that of another', async () => {
+    const release = lockDataDir(directory, linux);
+    await writeFile(join(directory, 'agent.lock'), 'another');
+    release();
+    expect(await readFile(join(directory, 'agent.lock'), 'utf8')).toBe('another');
+  });
+
+  test('stays with another agent that takes over a stale one in the same moment', async () => {
+    const lock = join(directory, 'agent.lock');
+    const another = linux.identify(process.ppid) ?? '';
+    await writeFile(lock, '4194305@x/1');
+    // Between the look at the stale lock and its removal.
+    const identify = (pid: number) => {
+      if (pid === 4194305) writeFileSync(lock, another);
+      return linux.identify(pid);
+    };
+    expect(() => lockDataDir(directory, { ...linux, identify })).toThrow(
+      `is in use by another agent (process ${process.ppid})`,
+    );
+    expect(await readdir(directory)).toEqual(['agent.lock']);
+    expect(await readFile(lock, 'utf8')).toBe(another);
   });
 });

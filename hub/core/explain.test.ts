@@ -120,6 +120,18 @@ describe('explain', () => {
     );
   });
 
+  it('counts idle instances, which others come first for, into the estimate', () => {
+    const labels = ['gears', 'linux'];
+    const candidates = [instance('9.1', labels), instance('9.2', labels, 'UP', true)];
+    const runTimes = { lowMs: 10_000, medianMs: 20_000, highMs: 40_000, count: 12 };
+    // One of the two ahead begins at once; the other and this one are the first round of both instances.
+    const explanation = explain(situation({ candidates, tasksAhead: 2, runTimes }));
+    expect(explanation).toMatchObject({
+      verdict: 'BUSY',
+      estimate: { earliestMs: NOW_MS, expectedMs: NOW_MS + 10_000, latestMs: NOW_MS + 40_000 },
+    });
+  });
+
   it('says PAUSED while a shutdown is being prepared', () => {
     const candidates = [instance('9.1', ['gears', 'linux'])];
     expect(explain(situation({ candidates, givingOut: false }))).toMatchObject({

@@ -157,12 +157,14 @@ it('counts the idle instances that fit', () => {
     idle('a', { version: '9.1.0' }),
     idle('b', { version: '8.4' }),
     idle('c', { version: '9.2' }),
+    idle('d', { version: '9.2', agentId: 'agent-2' }),
+    idle('e', { version: '9.2' }),
   ];
   const count = (version: string | null, labels: string[]) => {
     const known = new Set(instances.map(({ kind }) => kind));
     return countFitting(suitableKinds({ version, labels }, known), byKind(instances));
   };
-  expect(count('9.*', [])).toBe(2);
+  expect(count('9.*', [])).toBe(4);
   expect(count(null, ['gpu'])).toBe(0);
 });
 

@@ -20,8 +20,8 @@ describe('RunTimeBook', () => {
 
   it('forgets the kind that was not seen for longest once there are more than a thousand', () => {
     const book = new RunTimeBook();
-    for (let run = 0; run < 5; run++) book.add('old', 1);
     for (let run = 0; run < 5; run++) book.add('kept', 1);
+    for (let run = 0; run < 5; run++) book.add('old', 1);
     for (let kind = 0; kind < 998; kind++) book.add(`kind ${kind}`, 1);
     book.add('kept', 1);
     book.add('one more', 1);

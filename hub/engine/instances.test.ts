@@ -49,6 +49,16 @@ describe('idle are', () => {
     expect(idle()).toEqual(['i2 beside 0', 'i3 beside 0']);
   });
 
+  it('in the order in which they became idle: one that came up late comes last', () => {
+    const { instances, idle } = joined({ ...up('i1'), status: 'STARTING', upForMs: null }, up('i2'));
+    expect(idle()).toEqual(['i2 beside 0']);
+    instances.changed('a', up('i1'));
+    expect(idle()).toEqual(['i2 beside 0', 'i1 beside 0']);
+    // Told again, it is idle for no shorter time.
+    instances.changed('a', up('i2'));
+    expect(idle()).toEqual(['i2 beside 0', 'i1 beside 0']);
+  });
+
   it('not those that cool down, until that is over', async () => {
     const { instances, idle, coolDown } = joined(up('i1'));
     instances.reserve(on('i1'), 'a');
@@ -81,6 +91,16 @@ describe('idle are', () => {
     instances.ready('b');
     expect(idle()).toEqual([]);
     expect(instances.idle.size).toBe(0);
+  });
+
+  it('beside as many as work now, not those that worked when their agent came before', () => {
+    const { instances, join, idle } = joined();
+    join('a', [up('i1'), up('i2')], ['i1']);
+    instances.ready('a');
+    expect(idle()).toEqual(['i2 beside 1']);
+    join('a', [up('i2')]);
+    instances.ready('a');
+    expect(idle()).toEqual(['i2 beside 0']);
   });
 
   it('of as many kinds as there are versions and sets of labels', () => {

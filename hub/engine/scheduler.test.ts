@@ -20,8 +20,17 @@ function of(id: string): never {
 }
 
 /** A scheduler over a queue in memory and as many idle instances as `setup.idle` says, which no task makes busy. */
-function schedulerOver({ known = true, idle = 1, waits = [] as WaitingTask[] } = {}) {
-  const setup = { idle, isFaulty: false, onLook: () => {} };
+function schedulerOver({
+  known = true,
+  idle = 1,
+  waits = [] as WaitingTask[],
+  heldBack = [] as string[],
+} = {}) {
+  const setup = { idle, isFaulty: false, isGone: false, onLook: () => {}, claimed: Promise.resolve() };
+  /** What is to be done after a while. */
+  const later: (() => void)[] = [];
+  const released: string[] = [];
+  const putBack: string[] = [];
   let looks = 0;
   const given: string[] = [];
   const asked: string[] = [];
@@ -45,6 +54,7 @@ function schedulerOver({ known = true, idle = 1, waits = [] as WaitingTask[] } =
   const transitions = {
     claim: async (claims: readonly Claim[]) => {
       if (setup.isFaulty) throw new Error('the disk is full');
+      await setup.claimed;
       return claims.flatMap(({ taskId }) => {
         asked.push(taskId);
         const at = stored.findIndex((task) => task.taskId === taskId);
@@ -55,13 +65,14 @@ function schedulerOver({ known = true, idle = 1, waits = [] as WaitingTask[] } =
       });
     },
     started: () => {},
-    dispatchFailed: async () => {},
+    dispatchFailed: async ({ ref }: ClaimedTask) => void putBack.push(ref.taskId),
   };
   const scheduler = new Scheduler({
     queue: queue as TaskQueue,
     transitions,
     sessions: {
       assign: ({ ref }) => {
+        if (setup.isGone) return false;
         given.push(ref.taskId);
         return true;
       },
@@ -80,10 +91,23 @@ function schedulerOver({ known = true, idle = 1, waits = [] as WaitingTask[] } =
         return new Map(setup.idle > 0 ? [[profile, ofKind]] : []);
       },
       reserve: () => true,
-      release: () => {},
+      release: (_agentId, { taskId }) => void released.push(taskId),
     },
-    givenBack: { areNone: true, countIn: () => 0, mayGet: () => true },
-    runtime: { ...systemRuntime, timers: { ...systemRuntime.timers, after: () => ({ cancel: () => {} }) } },
+    givenBack: {
+      areNone: heldBack.length === 0,
+      countIn: () => heldBack.length,
+      mayGet: (taskId) => !heldBack.includes(taskId),
+    },
+    runtime: {
+      ...systemRuntime,
+      timers: {
+        ...systemRuntime.timers,
+        after: (_delayMs, action) => {
+          later.push(action);
+          return { cancel: () => {} };
+        },
+      },
+    },
     log: { debug: () => {}, info: () => {}, error: () => {} } as unknown as Logger,
     headsOfGroup: 4,
   });
@@ -95,6 +119,9 @@ function schedulerOver({ known = true, idle = 1, waits = [] as WaitingTask[] } =
     instances,
     profile,
     setup,
+    later,
+    released,
+    putBack,
     stored,
     asked,
     /** Puts a task into the queue, and says so. */
@@ -189,6 +216,21 @@ describe('the scheduler looks at the queue', () => {
     expect(await looks()).toBe(2);
   });
 
+  it('for as many tasks as instances are idle, however few it reads at a time', async () => {
+    const tasks = Array.from({ length: 10 }, (_, at) => waiting(at));
+    const { scheduler, given } = schedulerOver({ waits: tasks, idle: 6 });
+    await scheduler.start();
+    expect(await given()).toEqual(['t0', 't1', 't2', 't3', 't4', 't5']);
+  });
+
+  it('beyond those that no idle instance may be given, however few it reads at a time', async () => {
+    const tasks = Array.from({ length: 7 }, (_, at) => waiting(at));
+    const heldBack = ['t0', 't1', 't2', 't3', 't4'];
+    const { scheduler, given } = schedulerOver({ waits: tasks, heldBack });
+    await scheduler.start();
+    expect(await given()).toEqual(['t5']);
+  });
+
   it('anew when something was announced while it looked', async () => {
     const { scheduler, setup, add, looks, given } = schedulerOver({ waits: [waiting(1)] });
     setup.onLook = () => {
@@ -265,5 +307,56 @@ describe('the best task is given out first', () => {
     setup.isFaulty = false;
     await free(1);
     expect(await given()).toEqual(['t0']);
+  });
+});
+
+describe('a round', () => {
+  it('is tried again a while after the store was at fault', async () => {
+    const { scheduler, setup, later, given } = schedulerOver({ waits: [waiting(1)] });
+    setup.isFaulty = true;
+    await scheduler.start();
+    expect(await given()).toEqual([]);
+    setup.isFaulty = false;
+    expect(later).toHaveLength(1);
+    later[0]?.();
+    expect(await given()).toEqual(['t1']);
+  });
+
+  it('is followed by another one for what changes in the moment of its end', async () => {
+    for (let microtasks = 0; microtasks < 10; microtasks++) {
+      const { scheduler, setup, given } = schedulerOver({ waits: [waiting(1)], idle: 0 });
+      await scheduler.start();
+      for (let at = 0; at < microtasks; at++) await Promise.resolve();
+      setup.idle = 1;
+      scheduler.wake();
+      expect(await given(), `${microtasks} microtasks`).toEqual(['t1']);
+    }
+  });
+
+  it('that is under way is waited for by a stop', async () => {
+    const { scheduler, setup, given } = schedulerOver({ waits: [waiting(1)] });
+    let claim!: () => void;
+    setup.claimed = new Promise((resolve) => {
+      claim = resolve;
+    });
+    await scheduler.start();
+    expect(await given()).toEqual([]);
+    let isStopped = false;
+    const stopping = scheduler.stop().then(() => {
+      isStopped = true;
+    });
+    expect(await given()).toEqual([]);
+    expect(isStopped).toBe(false);
+    claim();
+    await stopping;
+    expect(await given()).toEqual(['t1']);
+  });
+
+  it('leaves the instance free, and the task waiting, when the agent is gone as it is handed over', async () => {
+    const { scheduler, setup, released, putBack, given } = schedulerOver({ waits: [waiting(1)] });
+    setup.isGone = true;
+    await scheduler.start();
+    expect(await given()).toEqual([]);
+    expect({ released, putBack }).toEqual({ released: ['t1'], putBack: ['t1'] });
   });
 });

@@ -105,6 +105,27 @@ describe('sending', () => {
 });
 
 describe('receiving', () => {
+  it('hands on nothing of a frame after the message with which its owner ended the link', () => {
+    const received: HubMessage[] = [];
+    const receiver: Link<HubMessage, AgentMessage> = new Link<HubMessage, AgentMessage>({
+      transport: {
+        send: () => undefined,
+        close: () => undefined,
+        terminate: () => undefined,
+        bufferedBytes: () => 0,
+      },
+      runtime: manualRuntime(),
+      read: readHubMessage,
+      onMessage: (message) => {
+        received.push(message);
+        receiver.close(CLOSE.GOING_AWAY, 'stopping');
+      },
+      onDown: () => undefined,
+    });
+    receiver.receive(JSON.stringify([CANCEL, CANCEL]));
+    expect(received).toEqual([CANCEL]);
+  });
+
   it('hands on each message of a frame, but no heartbeat', () => {
     const { link: receiver, received } = link(manualRuntime());
     receiver.receive(JSON.stringify([CANCEL, { type: 'heartbeat' }, CANCEL]));

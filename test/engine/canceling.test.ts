@@ -152,6 +152,25 @@ it('a cancel that comes between choosing a task and claiming it leaves the insta
   expect(outcomes).toContain('CANCELED');
 });
 
+it('a cancel by force that meets the claim reaches the agent that was given the task', async () => {
+  let handedOut = 0;
+  for (let microtasks = 0; microtasks < 30; microtasks++) {
+    const id = await create();
+    const joining = join();
+    for (let at = 0; at < microtasks; at++) await Promise.resolve();
+    await engine.tasks.cancel(id, true, ANYBODY);
+    const agent = await joining;
+    await engine.runtime.settle();
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'CANCELED' });
+    const refs = agent.assigned.map(({ ref }) => ref);
+    expect(canceled(agent), `${microtasks} microtasks`).toEqual(refs.map((ref) => ({ type: 'cancel', ref })));
+    for (const ref of refs) expect(await agent.end(ref, 'CANCELED')).toBe(false);
+    handedOut += refs.length;
+    await agent.vanish();
+  }
+  expect(handedOut).toBeGreaterThan(0);
+});
+
 describe('delete', () => {
   it('removes an ended task with all that belongs to it', async () => {
     const id = await create();

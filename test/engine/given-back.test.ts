@@ -1,4 +1,5 @@
 /** Tasks that a host gives back for a fault of its own, a disk that is too small for them say. */
+import { ANYBODY } from '@workbench-hub/hub/core/access';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { create, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';
@@ -46,6 +47,13 @@ describe('a host that has given a task back', () => {
     expect(tasksOf(small)).toEqual([id, next]);
   });
 
+  it('does not get it on another of its instances either', async () => {
+    const twin = await join({ id: 'twin', nodeId: 'twin', instances: [{ id: 'sim-t1' }, { id: 'sim-t2' }] });
+    expect(tasksOf(twin)).toEqual([id]);
+    await giveBack(twin);
+    expect(tasksOf(twin)).toEqual([id]);
+  });
+
   it('gets it again when the other one leaves', async () => {
     await large.vanish();
     await engine.runtime.settle();
@@ -63,6 +71,26 @@ describe('a host that has given a task back', () => {
     expect(tasksOf(small)).toEqual([id]);
     await engine.runtime.advance(1);
     expect(tasksOf(small)).toEqual([id, id]);
+  });
+
+  it('is not noted anew when it tells the same again, after that time', async () => {
+    const { ref } = small.latest;
+    await create();
+    expect(small.assigned).toHaveLength(2);
+    await engine.runtime.advance(TEN_MINUTES_MS);
+    await small.end(ref, 'RETURNED', { hostFault: true, message: REASON });
+    const { givenBack } = await engine.explanations.ofTask(await engine.tasks.get(id));
+    expect(givenBack).toEqual([]);
+  });
+
+  it.each(['ends', 'is canceled'])('leaves no note of a task that %s', async (how) => {
+    const notes = () => engine.runtime.pendingTimers;
+    const noted = notes();
+    if (how === 'ends') {
+      await large.end(other, 'OK');
+      await large.end(large.latest.ref, 'OK');
+    } else await engine.tasks.cancel(id, false, ANYBODY);
+    expect(notes()).toBe(noted - 1);
   });
 
   it('is named to who asks why the task waits, with its reason', async () => {

@@ -1,6 +1,6 @@
 /** From the queue to an instance, through the real engine and the real store. */
 import type { Classifier } from '@workbench-hub/shared/domain/classifier';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { create, engine, engineForEachTest, join, startAnew } from '../support/engine-for-each-test.js';
 
 engineForEachTest();
@@ -128,6 +128,26 @@ describe('giving out', () => {
     expect(agent.latest.ref.instanceId).toBe('sim-1');
     await agent.end(agent.latest.ref, 'RETURNED');
     expect(agent.latest.ref).toEqual({ taskId: id, attempt: 2, instanceId: 'sim-2' });
+  });
+
+  it('gives a task to another agent when its own goes away in the moment of the claim', async () => {
+    const { claim } = engine.store.queue;
+    let answer!: () => void;
+    vi.spyOn(engine.store.queue, 'claim').mockImplementationOnce(async (claims) => {
+      const claimed = await claim(claims);
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      return claimed;
+    });
+    const agent = await join();
+    const id = await create();
+    await agent.vanish();
+    answer();
+    await engine.runtime.settle();
+    expect(agent.assigned).toEqual([]);
+    const other = await join({ id: 'agent-2', instances: [{ id: 'sim-2' }] });
+    expect(other.latest.ref).toEqual({ taskId: id, attempt: 2, instanceId: 'sim-2' });
   });
 
   it('fills many instances of many agents from a long queue, each task once', async () => {

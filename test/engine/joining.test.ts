@@ -1,6 +1,6 @@
 /** How agents join: refused, replaced, reconciled; and what is asked of them. */
 import type { HubError } from '@workbench-hub/hub/core/errors';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { create, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
 import type { SocketlessAgent } from '../support/running-engine.js';
@@ -154,6 +154,24 @@ describe('an agent that joins', () => {
     expect(await third.end(third.latest.ref, 'OK')).toBe(true);
   });
 
+  it('gets work only when its newest connection is reconciled, not when an older one is', async () => {
+    const id = await create();
+    const { runningOn } = engine.store.queue;
+    const answers: (() => void)[] = [];
+    vi.spyOn(engine.store.queue, 'runningOn').mockImplementation(async (agentId) => {
+      await new Promise<void>((resolve) => answers.push(resolve));
+      return runningOn(agentId);
+    });
+    const first = join({ nodeId: NODE });
+    const second = join({ nodeId: NODE });
+    await engine.runtime.settle();
+    answers[0]?.();
+    await first;
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING' });
+    answers[1]?.();
+    expect((await second).latest.ref.taskId).toBe(id);
+  });
+
   it('gets work also when the hub cannot note that it was there', async () => {
     engine.store.agents.save = () => Promise.reject(new Error('database or disk is full'));
     const agent = await join();
@@ -225,16 +243,19 @@ describe('a request to an agent', () => {
 
   it('is answered with what the agent says', async () => {
     const agent = await join();
+    const { pendingTimers } = engine.runtime;
     const answer = ask();
     const { requestId, request } = asked(agent);
     expect(request).toEqual({ kind: 'instanceLog', instanceId: 'sim-1', logType: 'console' });
     await agent.say({ type: 'reply', requestId: 'of another one', error: null, text: 'x' });
     await agent.say({ type: 'reply', requestId, error: null, text: 'done' });
     expect(await answer).toEqual({ text: 'done' });
+    expect(engine.runtime.pendingTimers).toBe(pendingTimers);
   });
 
   it('fails with the fault that the agent names', async () => {
     const agent = await join();
+    const { pendingTimers } = engine.runtime;
     const answer = ask();
     await agent.say({
       type: 'reply',
@@ -243,6 +264,7 @@ describe('a request to an agent', () => {
       text: null,
     });
     expect(await answer).toEqual({ code: 'AGENT_UNAVAILABLE', message: 'instance sim-1: no such instance' });
+    expect(engine.runtime.pendingTimers).toBe(pendingTimers);
   });
 
   it('fails after 10 seconds without an answer', async () => {

@@ -1,5 +1,5 @@
 /** Agents that go away and come back, or do not: unreachable is not lost (contract 6.6). */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   comeBack,
   create,
@@ -86,6 +86,39 @@ describe('an agent that is away', () => {
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', attempt: 2 });
     expect(await other.end(other.latest.ref, 'OK')).toBe(true);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED', instance: { id: 'sim-2' } });
+  });
+
+  it.each(['runningOn', 'release'] as const)(
+    'is lost a moment later when the store was at fault as its lease ended: %s',
+    async (call) => {
+      const { agent, id } = await runOne();
+      await agent.vanish();
+      vi.spyOn(engine.store.queue, call).mockRejectedValueOnce(new Error('disk I/O error'));
+      await engine.runtime.advance(LEASE_MS);
+      expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', losses: 0 });
+      await engine.runtime.advance(5000);
+      expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', losses: 1 });
+    },
+  );
+
+  it('keeps what it runs when it comes back in the moment in which its lease ends', async () => {
+    const { agent, id, ref } = await runOne();
+    await agent.vanish();
+    const { runningOn } = engine.store.queue;
+    let answer!: () => void;
+    vi.spyOn(engine.store.queue, 'runningOn').mockImplementationOnce(async (agentId) => {
+      const tasks = await runningOn(agentId);
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      return tasks;
+    });
+    await engine.runtime.advance(LEASE_MS);
+    const again = await comeBack(agent, { running: [ref] });
+    answer();
+    await engine.runtime.settle();
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', attempt: 1, losses: 0 });
+    expect(await again.end(ref, 'OK')).toBe(true);
   });
 
   it.each(['running', 'spooled'] as const)(

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import { ANYBODY } from '@workbench-hub/hub/core/access';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import {
   create,
   engine,
@@ -11,6 +11,7 @@ import {
   restart,
   startAnew,
 } from '../support/engine-for-each-test.js';
+import { LEASE_MS } from '../support/running-engine.js';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -94,7 +95,7 @@ describe('contents', () => {
 });
 
 describe('an agent that is long gone', () => {
-  it('is forgotten with its instances, but not while it has a task, and not while it is there', async () => {
+  it('is forgotten with its instances, and not while it is there', async () => {
     await startAnew({ forgetAgentsAfterMs: 7 * DAY_MS });
     const gone = await join({ id: 'gone', instances: [{ id: 'old' }] });
     await join({
@@ -112,6 +113,22 @@ describe('an agent that is long gone', () => {
     expect(engine.instances.agents().map(({ id }) => id)).toEqual(['there']);
   });
 
+  it('is not forgotten while it has a task: of a hub that was down for long its lease has only begun', async () => {
+    await startAnew({ forgetAgentsAfterMs: 7 * DAY_MS });
+    const agent = await join();
+    const id = await create();
+    await agent.vanish();
+    engine.runtime.skip(8 * DAY_MS);
+    await restart();
+    await engine.sweep();
+    expect(engine.instances.agents().map((known) => known.id)).toEqual(['agent-1']);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING' });
+    await engine.runtime.advance(LEASE_MS);
+    await engine.sweep();
+    expect(engine.instances.agents()).toEqual([]);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING' });
+  });
+
   it('is measured from when it went, not from when it came', async () => {
     await startAnew({ forgetAgentsAfterMs: 7 * DAY_MS });
     const agent = await join();
@@ -120,5 +137,52 @@ describe('an agent that is long gone', () => {
     await restart();
     await passAndSweep(DAY_MS);
     expect(engine.instances.agents()).toHaveLength(1);
+  });
+});
+
+describe('a sweep', () => {
+  const MINUTE_MS = 60_000;
+
+  it('removes all that is over its time, however much that is', async () => {
+    await startAnew({ keepEndedForMs: DAY_MS });
+    const request = { name: null, creator: null, classifiers: [], timeLimitS: null };
+    const job = { type: 'SIMULATE_WORK', durationS: 1 } as const;
+    const tasks = await Promise.all(
+      Array.from({ length: 1001 }, () => engine.tasks.create({ ...request, job })),
+    );
+    const ids = tasks.map(({ id }) => id);
+    await engine.store.queue.cancel(ids, ['WAITING'], engine.runtime.clock.nowMs());
+    await passAndSweep(DAY_MS + 1);
+    expect(await engine.tasks.list({ page: 0, size: 20, statuses: [] })).toMatchObject({ tasks: [] });
+  });
+
+  it('comes again after one that the store was at fault with', async () => {
+    await startAnew({ keepEndedForMs: DAY_MS });
+    const id = await create();
+    await engine.tasks.cancel(id, false, ANYBODY);
+    engine.runtime.skip(2 * DAY_MS);
+    vi.spyOn(engine.store.archive, 'endedBefore').mockRejectedValueOnce(new Error('disk I/O error'));
+    await engine.runtime.advance(0);
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'CANCELED' });
+    await engine.runtime.advance(MINUTE_MS);
+    await expect(engine.tasks.get(id)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' });
+  });
+
+  it('that is under way is waited for before the hub closes its store', async () => {
+    let goOn!: () => void;
+    vi.spyOn(engine.files, 'sweep').mockReturnValueOnce(
+      new Promise((resolve) => {
+        goOn = () => resolve(0);
+      }),
+    );
+    await engine.runtime.advance(MINUTE_MS);
+    let isStopped = false;
+    const stopping = engine.stop().then(() => {
+      isStopped = true;
+    });
+    await engine.runtime.settle();
+    expect(isStopped).toBe(false);
+    goOn();
+    await stopping;
   });
 });

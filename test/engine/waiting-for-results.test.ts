@@ -1,4 +1,5 @@
 /** Clients that wait for the end of a task. */
+import { getEventListeners } from 'node:events';
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { describe, expect, it } from 'vitest';
 import { create, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';
@@ -89,6 +90,19 @@ describe('waiting for the end of a task', () => {
     expect(engine.results.waiting).toBe(0);
     expect(engine.runtime.pendingTimers).toBe(timers);
     expect(waiting.status).toBe('WAITING');
+  });
+
+  it('leaves nothing behind with the client, however it ends', async () => {
+    const agent = await join();
+    const id = await create();
+    const { signal } = new AbortController();
+    const { pendingTimers } = engine.runtime;
+    await_(id, 5000, signal);
+    await engine.runtime.advance(5000);
+    await_(id, 60_000, signal);
+    await agent.end(agent.latest.ref, 'OK');
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+    expect(engine.runtime.pendingTimers).toBe(pendingTimers);
   });
 
   it('does not begin for a client that is gone already', async () => {

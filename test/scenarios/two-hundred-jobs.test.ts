@@ -8,6 +8,8 @@ import { base64, outputsOf, restClient } from '../support/rest-client.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const JOBS = 200;
+/** Of a test. */
+const LIMIT_MS = 120_000;
 
 /** Writes a file whose bytes follow from the job's number, and a line into a ledger that all jobs share. */
 const SCRIPT = `
@@ -67,19 +69,20 @@ async function expectAllRight(hub: HubProgram, ids: readonly string[], ledger: s
 }
 
 describe('200 jobs at once on 4 instances of 2 agents', () => {
-  it('all finish, with the right bytes, none twice', { timeout: 120_000 }, async () => {
+  it('all finish, with the right bytes, none twice', { timeout: LIMIT_MS }, async () => {
     const hub = await startHub(folder.path);
     startAgents(folder.path, hub);
     const ledger = join(folder.path, 'ledger');
     await expectAllRight(hub, await handIn(hub, ledger), ledger);
   });
 
-  it('all finish, none twice, though the hub is killed in the middle', { timeout: 120_000 }, async () => {
+  it('all finish, none twice, though the hub is killed in the middle', { timeout: LIMIT_MS }, async () => {
     const hub = await startHub(folder.path);
     startAgents(folder.path, hub);
     const ledger = join(folder.path, 'ledger');
     const ids = await handIn(hub, ledger);
-    await eventually(() => readFileSync(ledger, 'utf8').split('\n').length > 40);
+    // However long a busy machine takes for a few of them: only the whole test has a limit.
+    await eventually(() => readFileSync(ledger, 'utf8').split('\n').length > 40, LIMIT_MS);
     await hub.kill();
     expect(readFileSync(ledger, 'utf8').split('\n').length).toBeLessThan(JOBS);
     const again = await startHub(folder.path, {}, Number(new URL(hub.baseUrl).port));

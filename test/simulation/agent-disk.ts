@@ -18,6 +18,10 @@ export class AgentDisk {
   readonly cache = new Map<string, Buffer>();
   /** What has come of contents that did not come whole. */
   readonly partials = new Map<string, Buffer>();
+  /** Contents of the cache that jobs of the process that runs need, each with how many do. */
+  readonly pinned = new Map<string, number>();
+  /** Working directories of the process that runs: a start removes those of the last one. */
+  directories = 0;
   /** It takes nothing: every write fails. */
   full = false;
   folderCount = 0;
@@ -118,12 +122,19 @@ function folderOf(
 }
 
 export function simulatedCache(disk: AgentDisk, process: Process): ContentCache {
+  disk.pinned.clear();
   return {
     pin: async ({ digest }) => {
       await process.wait(0);
-      return disk.cache.has(digest);
+      if (!disk.cache.has(digest)) return false;
+      disk.pinned.set(digest, (disk.pinned.get(digest) ?? 0) + 1);
+      return true;
     },
-    unpin: () => undefined,
+    unpin: (digest) => {
+      const left = (disk.pinned.get(digest) ?? 0) - 1;
+      if (left > 0) disk.pinned.set(digest, left);
+      else disk.pinned.delete(digest);
+    },
     expect: async () => refuseIfFull(disk),
     keptBytes: async (digest) => disk.partials.get(digest)?.length ?? 0,
     put: async ({ digest }, content, fromByte) => {
@@ -144,6 +155,7 @@ export function simulatedCache(disk: AgentDisk, process: Process): ContentCache 
  *  output storage. */
 export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace {
   const { world } = process;
+  disk.directories = 0;
   const read = (digest: string): void => {
     if (!disk.cache.has(digest))
       world.violated('inputs are whole', `${process.name} runs with a part of ${digest}`);
@@ -157,6 +169,7 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
   return {
     create: async (ref) => {
       await write(disk, process);
+      disk.directories++;
       const directory: WorkingDirectory = {
         files: `/jobs/${ref.taskId}`,
         outputStorage: '/storage',
@@ -186,7 +199,9 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
         },
         takesMore: async () => !disk.full,
         keep: async () => undefined,
-        discard: async () => undefined,
+        discard: async () => {
+          disk.directories--;
+        },
       };
       return directory;
     },

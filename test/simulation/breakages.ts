@@ -8,7 +8,7 @@ import type { SimulatedDisk, SimulatedStore } from '@workbench-hub/hub/store/sql
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { BrokenWire } from './network.js';
-import { DRAIN_TIMEOUTS_MS, LEASE_MS } from './settings.js';
+import { DRAIN_TIMEOUTS_MS, KEPT_SHORTLY_MS, LEASE_MS } from './settings.js';
 
 export type HubPorts = Pick<
   EngineOptions,
@@ -56,6 +56,66 @@ function drainOf(drainMs: number): NonNullable<Breakage['agent']> {
   const timeoutsMs = DRAIN_TIMEOUTS_MS.filter((timeoutMs) => timeoutMs > 0);
   return ({ runtime }) => ({ runtime: retimed(runtime, timeoutsMs, drainMs) });
 }
+
+/** A fault of the store that a lease meets at its end is the end of it: the task is tried no more. */
+const leaseWithoutRetry: NonNullable<Breakage['hub']> = ({ queue, runtime }) => {
+  let isLeaseEnd = false;
+  const givenUp = new Set<string>();
+  return {
+    runtime: {
+      ...runtime,
+      timers: {
+        ...runtime.timers,
+        after: (delayMs, action) =>
+          runtime.timers.after(delayMs, () => {
+            isLeaseEnd = delayMs === LEASE_MS;
+            action();
+            isLeaseEnd = false;
+          }),
+      },
+    },
+    queue: {
+      ...queue,
+      runningOn: async (agentId) => {
+        const mark = isLeaseEnd;
+        const tasks = await queue.runningOn(agentId);
+        if (mark) for (const { id } of tasks) givenUp.add(id);
+        return tasks;
+      },
+      release: (released) =>
+        queue.release(released).catch((error: unknown) => {
+          if (released.every(({ ref }) => givenUp.has(ref.taskId))) return released.map(() => false);
+          throw error;
+        }),
+    },
+  };
+};
+
+/** A fault of the store that a round of the scheduler meets is not followed by another round. */
+const roundsWithoutRetry: NonNullable<Breakage['hub']> = ({ queue, runtime }) => {
+  let hasFailed = false;
+  return {
+    runtime: {
+      ...runtime,
+      timers: {
+        ...runtime.timers,
+        after: (delayMs, action) => {
+          if (!hasFailed) return runtime.timers.after(delayMs, action);
+          hasFailed = false;
+          return { cancel: () => undefined };
+        },
+      },
+    },
+    queue: {
+      ...queue,
+      claim: (claims) =>
+        queue.claim(claims).catch((error: unknown) => {
+          hasFailed = true;
+          throw error;
+        }),
+    },
+  };
+};
 
 export const BREAKAGES: readonly Breakage[] = [
   {
@@ -359,10 +419,67 @@ export const BREAKAGES: readonly Breakage[] = [
     agent: ({ workspace }) => ({
       workspace: {
         ...workspace,
-        rooms: async () => [],
+        freeSpace: async () => [],
         create: async (ref) => ({ ...(await workspace.create(ref)), takesMore: async () => true }),
       },
     }),
+  },
+  {
+    name: 'a fault of the store as a lease ends is the end of it',
+    hub: leaseWithoutRetry,
+  },
+  {
+    name: 'a fault of the store as tasks are given out is not followed by another try',
+    hub: roundsWithoutRetry,
+  },
+  {
+    name: 'an attempt that was given back is believed when that is told again',
+    hub: ({ queue }, store) => ({
+      queue: {
+        ...queue,
+        release: async (released) => {
+          const done = await queue.release(released);
+          for (const [index, { ref }] of released.entries()) {
+            if (!done[index]) continue;
+            store.tamper(
+              `UPDATE task SET instance_id = ? WHERE id = ? AND attempt = ? AND status = 'WAITING'`,
+              ...[ref.instanceId, ref.taskId, ref.attempt],
+            );
+          }
+          return done;
+        },
+      },
+    }),
+  },
+  {
+    name: 'ended tasks are removed before their time',
+    hub: ({ archive }) => ({
+      archive: {
+        ...archive,
+        endedBefore: (timeMs, limit) => archive.endedBefore(timeMs + KEPT_SHORTLY_MS / 2, limit),
+      },
+    }),
+  },
+  {
+    name: 'sweeping ends with the first fault of the store',
+    hub: ({ archive }) => {
+      let isOver = false;
+      return {
+        archive: {
+          ...archive,
+          endedBefore: async (timeMs, limit) => (isOver ? [] : archive.endedBefore(timeMs, limit)),
+          remove: (taskIds) =>
+            archive.remove(taskIds).catch((error: unknown) => {
+              isOver = true;
+              throw error;
+            }),
+        },
+      };
+    },
+  },
+  {
+    name: 'inputs that no job needs any more are held in the cache',
+    agent: ({ cache }) => ({ cache: { ...cache, unpin: () => undefined } }),
   },
   {
     name: 'a name in the input storage goes on standing for what it stood for',

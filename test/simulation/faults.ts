@@ -2,7 +2,7 @@
  *  while; a seed has some kinds often and others not at all, so that they meet in ever other company. */
 import type { Network } from './network.js';
 import type { SimulatedAgent } from './simulated-agent.js';
-import type { SimulatedHub } from './simulated-hub.js';
+import { MOMENTS, type SimulatedHub } from './simulated-hub.js';
 import type { World } from './world.js';
 
 export interface Victims {
@@ -100,6 +100,21 @@ const FAULTS: readonly Fault[] = [
       };
     }),
   },
+  ...MOMENTS.map(
+    (moment): Fault => ({
+      kind: `hub disk failing as ${moment}`,
+      happen: ofHub((hub, { world }) => {
+        hub.atMoment.set(moment, () => {
+          if (!world.turbulent) return;
+          hub.refusal = 'SQLITE_IOERR';
+          world.after(world.between(1, 4000), () => {
+            hub.refusal = undefined;
+          });
+        });
+        return undefined;
+      }),
+    }),
+  ),
   {
     kind: 'hub disk slow',
     lastsMs: SHORT_MS,

@@ -33,6 +33,8 @@ export class Invariants implements HubObserver {
   readonly #told = new Map<string, string>();
   /** Reports that counted and ended their task, by task. */
   readonly #counted = new Map<string, string>();
+  /** Attempts that, as an agent was told, counted and did not end their task. */
+  readonly #cameToNothing = new Set<string>();
   /** Attempts that left a file for the output storage and, as an agent was told, counted. */
   readonly #stored = new Set<string>();
   /** Tasks of which the scheduler knows that they wait, with the attempt after which they do. */
@@ -45,6 +47,8 @@ export class Invariants implements HubObserver {
   readonly #givenBack = new Set<string>();
   #hubStartedAtMs = 0;
   #attempts = 0;
+  /** Tasks that ended before this time of the hub's clock may have been removed. */
+  #sweptBeforeMs = Number.NEGATIVE_INFINITY;
 
   constructor(world: World, agents: () => readonly SimulatedAgent[]) {
     this.#world = world;
@@ -99,6 +103,7 @@ export class Invariants implements HubObserver {
   }
 
   settled(report: AttemptReport, counted: boolean): void {
+    if (counted && !ENDING.has(report.outcome)) this.#cameToNothing.add(attemptKey(report));
     if (!counted || !ENDING.has(report.outcome)) return;
     if (report.storedFiles) this.#stored.add(attemptKey(report));
     const ref = `attempt ${report.attempt} on ${report.instanceId}`;
@@ -158,6 +163,20 @@ export class Invariants implements HubObserver {
 
   onGivenBack(taskId: string, agentId: string): void {
     this.#givenBack.add(`${taskId}/${agentId}`);
+  }
+
+  onSwept(endedBeforeMs: number): void {
+    this.#sweptBeforeMs = Math.max(this.#sweptBeforeMs, endedBeforeMs);
+  }
+
+  /** Since when the hub has not heard of the agent. */
+  awaySinceMs(agentId: string): number {
+    return this.#awaySinceMs.get(agentId) ?? this.#hubStartedAtMs;
+  }
+
+  /** Whether the scheduler knows that the task waits, and this agent may well be given it. */
+  mayBegin({ id, attempt }: TaskState, agentId: string): boolean {
+    return this.#known.get(id) === attempt && !this.#givenBack.has(`${id}/${agentId}`);
   }
 
   /** These tasks are about to be claimed: none of them before one that is better and fits, and that the host did not give
@@ -221,11 +240,24 @@ export class Invariants implements HubObserver {
     }
     for (const agent of agents) {
       if (agent.held > 0) this.#violated('everything ends', `${agent.id} still holds ${agent.held} attempts`);
+      this.#checkDisk(agent);
     }
     for (const { profile, working, status } of hub.engine?.instances.list() ?? []) {
       if (working && status !== 'UNKNOWN')
         this.#violated('everything ends', `the hub holds ${profile.id} for working, and nothing runs`);
     }
+  }
+
+  /** When nothing runs, and all reports are settled. */
+  #checkDisk({ id, disk, held }: SimulatedAgent): void {
+    const { pinned, directories, folders, reports } = disk;
+    const named = new Set([...reports.values()].map(({ folder }) => folder));
+    const left = [...folders.keys()].filter((folder) => !named.has(folder)).length;
+    if (held > 0 || pinned.size + directories + left === 0) return;
+    this.#violated(
+      'nothing is left on the disk of an agent',
+      `${id}: ${pinned.size} inputs held, ${directories} working directories, ${left} folders that no report names`,
+    );
   }
 
   async #checkResult(task: TaskState, hub: SimulatedHub): Promise<void> {
@@ -269,6 +301,9 @@ export class Invariants implements HubObserver {
     }
     const isBegun = before.status === 'WAITING' && after.status === 'RUNNING';
     if (isBegun) this.#attempts++;
+    if (isBegun && this.#cameToNothing.has(attemptKey(refOf(after)))) {
+      this.#violated('what came to nothing begins no more', `${id} begins attempt ${after.attempt} again`);
+    }
     if (isBegun && after.attempt === before.attempt && after.instance_id !== before.instance_id) {
       this.#violated('attempts are numbered', `${id} begins attempt ${after.attempt} for the second time`);
     }
@@ -314,7 +349,8 @@ export class Invariants implements HubObserver {
     );
   }
 
-  #gone({ id, status }: TaskState): void {
+  #gone({ id, status, ended_at: endedAtMs }: TaskState): void {
+    if (ENDED.has(status) && endedAtMs !== null && endedAtMs < this.#sweptBeforeMs) this.#removable.add(id);
     if (this.#removable.has(id) && ENDED.has(status)) return;
     this.#violated('nothing is lost', `${id} was ${status} and is gone`);
   }

@@ -1,6 +1,5 @@
 /** The simulated network between agents and hub: connections that deliver frames in order, late, or never, and requests
  *  beside them. Connections are dropped, known to one side only, held up and let go. */
-import { setMaxListeners } from 'node:events';
 import type { Transport } from '@workbench-hub/shared/agent-protocol/link';
 import type { Process } from './process.js';
 import type { World } from './world.js';
@@ -290,8 +289,6 @@ export class Network {
     broken.catch(() => undefined);
     if (sender.alive) sender.onEnd(fail);
     else fail();
-    // More than ten contents may be under way.
-    setMaxListeners(0, signal);
     signal.addEventListener('abort', fail, { once: true });
     const pieces = Symbol.asyncIterator in content ? content : allOf(content);
     const reading = pieces[Symbol.asyncIterator]();

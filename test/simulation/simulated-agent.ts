@@ -1,5 +1,5 @@
 /** An agent of the simulated world: the real engine and the real link to the hub over simulated ports. */
-import type { Assignment, Hub } from '@workbench-hub/agent/core/ports/hub';
+import type { Assignment, Hub, HubConnection } from '@workbench-hub/agent/core/ports/hub';
 import { type FileTransfer, TransferFailed } from '@workbench-hub/agent/core/ports/hub';
 import { ContentLost, type Spool } from '@workbench-hub/agent/core/ports/spool';
 import { attemptKey } from '@workbench-hub/agent/core/reports';
@@ -184,6 +184,17 @@ export class SimulatedAgent {
     };
   }
 
+  /** Sometimes, and late: it may have been settled long ago. Rather what leaves the task to be run again. */
+  #tellAgain(process: Process, { sendEnded }: HubConnection, report: AttemptReport): void {
+    const { world } = this.#around;
+    const leavesTask = report.outcome === 'RETURNED' || report.outcome === 'INSTANCE_LOST';
+    if (!world.turbulent || !world.happens(leavesTask ? 0.7 : 0.1)) return;
+    process.after(60_000 * world.chance.next() ** 3, () => {
+      world.fault('report told twice', this.id);
+      sendEnded(report);
+    });
+  }
+
   #reported(report: AttemptReport): void {
     const key = attemptKey(report);
     if (this.#reports.get(key) !== report)
@@ -237,6 +248,7 @@ export class SimulatedAgent {
               const sendEnded = (report: AttemptReport) => {
                 this.#reported(report);
                 connection.sendEnded(report);
+                this.#tellAgain(process, connection, report);
               };
               listener.onJoined({ ...connection, sendEnded });
             },

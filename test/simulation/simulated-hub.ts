@@ -19,21 +19,28 @@ import {
 } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { digestOf, piecesOf } from './agent-disk.js';
 import type { Breakage } from './breakages.js';
 import type { Network } from './network.js';
 import { Process, type WallClock } from './process.js';
-import { HEADS_OF_GROUP, LEASE_MS, LIMITS } from './settings.js';
+import { HEADS_OF_GROUP, KEPT_LONG_MS, KEPT_SHORTLY_MS, LEASE_MS, LIMITS } from './settings.js';
 import type { World } from './world.js';
 
 const HEARTBEAT_MS = 5000;
 const WEEK_MS = 7 * 86_400_000;
 const SILENCE_MS = 30_000;
 
+/** When a fault of the disk may do more harm than at other times. */
+export const MOMENTS = ['a lease ends', 'tasks are given out', 'tasks are removed'] as const;
+type Moment = (typeof MOMENTS)[number];
+
 /** What looks on. */
 export interface HubObserver {
   /** The hub starts on this store. After a loss of power `survived` is what the disk has. */
   onStart(store: SimulatedStore, lostPower: boolean): void;
+  /** Every task that ended before this time by the clock of the hub may be gone from now on. */
+  onSwept(endedBeforeMs: number): void;
   /** Everything that waits now is known to the scheduler. */
   onQueueKnown(waiting: readonly TaskState[]): void;
   onClaim(claims: readonly { taskId: string; instanceId: string }[]): void;
@@ -49,6 +56,10 @@ export class SimulatedHub {
   refusal: 'SQLITE_FULL' | 'SQLITE_IOERR' | undefined;
   slowSyncs = false;
   failingSync = false;
+  /** When the disk last refused a commit. */
+  refusedAtMs = Number.NEGATIVE_INFINITY;
+  /** Done once, just before it comes to that. */
+  readonly atMoment = new Map<Moment, () => void>();
   /** Done while the next sync is under way. */
   duringSync: (() => void) | undefined;
   /** Done once, when it has started the next time. */
@@ -72,6 +83,7 @@ export class SimulatedHub {
   #written: Buffer | null = null;
   /** What has come of contents that did not come whole. */
   readonly #partials = new Map<string, Buffer>();
+  readonly #keptForMs: number;
   #lostPower = false;
   #changed = false;
 
@@ -85,6 +97,11 @@ export class SimulatedHub {
     this.#network = network;
     this.#logFor = logFor;
     this.#breakage = breakage;
+    this.#keptForMs = world.happens(0.5) ? KEPT_SHORTLY_MS : KEPT_LONG_MS;
+  }
+
+  get keptForMs(): number {
+    return this.#keptForMs;
   }
 
   get alive(): boolean {
@@ -133,7 +150,10 @@ export class SimulatedHub {
     const log = this.#logFor(process);
     const disk: SimulatedDisk = {
       sync: () => this.#sync(process, store),
-      refusal: () => this.refusal,
+      refusal: () => {
+        if (this.refusal) this.refusedAtMs = world.nowMs;
+        return this.refusal;
+      },
       onCommit: () => {
         this.#changed = true;
       },
@@ -160,16 +180,17 @@ export class SimulatedHub {
       agentStore: store.agents,
       files: filesOver(store, process, this.#partials),
       names: store.storedNames,
-      runtime: process.runtime,
+      runtime: this.#watchingLeases(process.runtime),
     };
     const broken = { ...ports, ...this.#breakage?.hub?.(ports, store) };
     this.#files = broken.files;
-    const { queue } = broken;
+    const { queue, archive } = broken;
     const options: EngineOptions = {
       ...broken,
       queue: {
         ...queue,
         claim: (claims) => {
+          this.#comesTo('tasks are given out');
           this.observer.onClaim(claims.map(({ taskId, instance }) => ({ taskId, instanceId: instance.id })));
           return queue.claim(claims);
         },
@@ -180,15 +201,26 @@ export class SimulatedHub {
           return groups;
         },
       },
+      archive: {
+        ...archive,
+        endedBefore: (timeMs, limit) => {
+          this.observer.onSwept(timeMs);
+          return archive.endedBefore(timeMs, limit);
+        },
+        remove: (taskIds) => {
+          this.#comesTo('tasks are removed');
+          return archive.remove(taskIds);
+        },
+      },
       log,
       storage: {
         input: { enabled: true, expireAfterMs: WEEK_MS, maxFileBytes: 1e6, quotaPerUserBytes: null },
         output: { enabled: true, expireAfterMs: WEEK_MS },
       },
       leaseTimeoutMs: LEASE_MS,
-      forgetAgentsAfterMs: 30 * 86_400_000,
+      forgetAgentsAfterMs: this.#keptForMs,
       limits: LIMITS,
-      keepEndedForMs: 30 * 86_400_000,
+      keepEndedForMs: this.#keptForMs,
       defaultVersion: null,
       headsOfGroup: HEADS_OF_GROUP,
     };
@@ -207,6 +239,20 @@ export class SimulatedHub {
     this.onReady();
     this.whenReady?.();
     this.whenReady = undefined;
+  }
+
+  #comesTo(moment: Moment): void {
+    this.atMoment.get(moment)?.();
+    this.atMoment.delete(moment);
+  }
+
+  #watchingLeases(runtime: Runtime): Runtime {
+    const after = (delayMs: number, action: () => void) =>
+      runtime.timers.after(delayMs, () => {
+        if (delayMs === LEASE_MS) this.#comesTo('a lease ends');
+        action();
+      });
+    return { ...runtime, timers: { ...runtime.timers, after } };
   }
 
   #listen(process: Process, engine: Engine, { runtime, log }: EngineOptions): void {

@@ -6,6 +6,7 @@ import { fits } from '@workbench-hub/shared/domain/matching';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Breakage } from './breakages.js';
 import { Clients } from './clients.js';
+import { Delays } from './delays.js';
 import { Faults } from './faults.js';
 import { Invariants } from './invariants.js';
 import { Network } from './network.js';
@@ -78,6 +79,7 @@ class Simulation {
   readonly #limited = new Set<string>();
   readonly #faults: Faults;
   readonly #clients: Clients;
+  readonly #delays: Delays;
 
   constructor(world: World, breakage: Breakage | undefined) {
     this.#world = world;
@@ -107,6 +109,7 @@ class Simulation {
       this.#agents.push(agent);
     }
     this.#faults = new Faults({ world, network: this.#network, hub: this.#hub, agents: this.#agents });
+    this.#delays = new Delays(world, this.#hub, this.invariants);
     this.#clients = new Clients(world, this.#hub, this.invariants, requirementsOf(world));
   }
 
@@ -122,6 +125,7 @@ class Simulation {
     const turbulentMs = world.between(60_000, 900_000);
     this.#clients.start(world.between(3, 40), turbulentMs);
     this.#faults.start();
+    this.#delays.start();
     if (this.#agents.length > 1 && world.happens(0.3)) {
       world.after(world.between(0, turbulentMs), () => this.#retire(world.chance.of(this.#agents)));
     }

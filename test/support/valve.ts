@@ -6,14 +6,13 @@ export interface Watch {
   readonly to: 'agent' | 'hub';
   /** So much may still pass in this direction, on all connections together. */
   readonly afterBytes: number;
-  /** CUT ends the connection on which the last of it came; HOLD lets nothing more through on it, and all others flow. */
-  readonly action: 'CUT' | 'HOLD';
 }
 
 export class Valve {
   readonly #hubPort: number;
   readonly #sockets = new Set<Socket>();
   readonly #server = createServer((socket) => this.#join(socket));
+  #endHeld: () => void = () => undefined;
   #watch: { readonly watch: Watch; leftBytes: number; readonly reached: () => void } | undefined;
 
   private constructor(hubPort: number) {
@@ -32,11 +31,17 @@ export class Valve {
     return `ws://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Resolves when the bytes have passed and its action was taken. */
+  /** Resolves when the bytes have passed: nothing more comes through on the connection of the last of them, and all others
+   *  flow. */
   watch(watch: Watch): Promise<void> {
     return new Promise((reached) => {
       this.#watch = { watch, leftBytes: watch.afterBytes, reached };
     });
+  }
+
+  /** Ends the connection on which nothing more comes through. */
+  cut(): void {
+    this.#endHeld();
   }
 
   async close(): Promise<void> {
@@ -70,7 +75,7 @@ export class Valve {
         this.#watch = undefined;
         isHeld = true;
         into.write(bytes.subarray(0, watched.leftBytes), () => {
-          if (watched.watch.action === 'CUT') end();
+          this.#endHeld = end;
           watched.reached();
         });
         return;

@@ -2,6 +2,7 @@ import { mayTake } from '@workbench-hub/shared/domain/life';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe, expect, test } from 'vitest';
 import { ATTEMPT_LIFE, type AttemptPhase } from '../../core/attempt-life.js';
+import { ProgramLost } from '../../core/ports/programs.js';
 import type { Claim } from '../supervisor.js';
 import { AttemptRun } from './attempt-run.js';
 
@@ -35,5 +36,19 @@ describe('an attempt on its agent', () => {
     expect(run.phase).toBe(isAllowed ? 'ENDING' : phase);
     expect(run.endReason).toBe(isAllowed ? REASONS[step] : before);
     expect(run.signal.aborted).toBe(isAllowed || phase === 'ENDING');
+  });
+});
+
+test('an attempt whose program is lost tells its last words, which are known a moment later', async () => {
+  const lost = new AbortController();
+  const run = new AttemptRun(REF, { ...CLAIM, lost: lost.signal }, null);
+  const called = run
+    .call(systemRuntime, () => Promise.reject(new ProgramLost('the program has ended')))
+    .catch((error: unknown) => run.endingOf(error));
+  await new Promise(setImmediate);
+  lost.abort(new ProgramLost('it was ended by SIGSEGV; its last lines on standard error: out of memory'));
+  expect(await called).toEqual({
+    outcome: 'INSTANCE_LOST',
+    message: 'it was ended by SIGSEGV; its last lines on standard error: out of memory',
   });
 });

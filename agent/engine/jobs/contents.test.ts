@@ -163,4 +163,35 @@ describe('a content', () => {
     expect(downloads[0]?.signal.aborted).toBe(true);
     expect(downloads).toHaveLength(1);
   });
+
+  test('that one job no longer needs is fetched anew, and once, for those that come in that moment', async () => {
+    for (let microtasks = 0; microtasks < 20; microtasks++) {
+      cached.clear();
+      downloads = [];
+      const gone = new AbortController();
+      const first = contents.pin(FILE, gone.signal).catch(() => undefined);
+      await runtime.advance(0);
+      gone.abort(new Error('canceled'));
+      for (let at = 0; at < microtasks; at++) await Promise.resolve();
+      const second = contents.pin(FILE, NEVER);
+      await runtime.advance(0);
+      const third = contents.pin(FILE, NEVER);
+      await runtime.advance(0);
+      expect(downloads, `${microtasks} microtasks`).toHaveLength(2);
+      downloads[1]?.resolve();
+      await Promise.all([first, second, third]);
+    }
+  });
+
+  test('that comes no nearer to its end is given up, also when a part of it is kept', async () => {
+    keptBytes = 3;
+    const pinned = contents.pin(FILE, NEVER);
+    const rejected = expect(pinned).rejects.toThrow('could not be fetched from the hub: cut');
+    for (let times = 1; times <= 6; times++) {
+      await runtime.advance(10_000);
+      expect(downloads).toHaveLength(times);
+      downloads.at(-1)?.reject(broken);
+    }
+    await rejected;
+  });
 });

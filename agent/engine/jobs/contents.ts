@@ -56,7 +56,7 @@ export class Contents {
     let download = this.#downloads.get(file.digest);
     if (!download) {
       const abort = new AbortController();
-      const done = this.#download(file, abort.signal).finally(() => this.#downloads.delete(file.digest));
+      const done = this.#download(file, abort.signal).finally(() => this.#forget(file.digest, abort));
       download = { done, abort, users: 0 };
       this.#downloads.set(file.digest, download);
     }
@@ -68,10 +68,15 @@ export class Contents {
       if (download.users === 0) {
         download.abort.abort(new Error('no job needs it any more'));
         // A job that comes now begins anew instead of joining what ends.
-        if (this.#downloads.get(file.digest) === download) this.#downloads.delete(file.digest);
+        this.#forget(file.digest, download.abort);
         await download.done.catch(() => undefined);
       }
     }
+  }
+
+  /** Only this download: another one of the same content may have begun since. */
+  #forget(digest: string, abort: AbortController): void {
+    if (this.#downloads.get(digest)?.abort === abort) this.#downloads.delete(digest);
   }
 
   async #download(file: FileRef, signal: AbortSignal): Promise<void> {

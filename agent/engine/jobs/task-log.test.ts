@@ -15,6 +15,8 @@ let writerFault: Error | null;
 /** How often room can be made on the disk, after which it takes what is written. */
 let reserves: number;
 let hold: Promise<void>;
+/** How many pieces had been written when the log was abandoned. */
+let abandonedAfter: number[];
 
 beforeEach(() => {
   runtime = manualRuntime();
@@ -25,6 +27,7 @@ beforeEach(() => {
   writerFault = null;
   reserves = 0;
   hold = Promise.resolve();
+  abandonedAfter = [];
 });
 
 function taskLog(limitBytes = 1_000_000) {
@@ -35,7 +38,7 @@ function taskLog(limitBytes = 1_000_000) {
       written.push(Buffer.from(bytes));
     },
     finish: () => Promise.resolve({ digest: 'digest', sizeBytes: Buffer.concat(written).length }),
-    abandon: () => Promise.resolve(),
+    abandon: async () => void abandonedAfter.push(written.length),
   };
   const connection = {
     isCongested: () => congested,
@@ -115,6 +118,23 @@ describe("a task's log", () => {
     await held;
     expect(log.append('a little')).toBeUndefined();
     await log.finish();
+  });
+
+  test('is abandoned only when the write under way is over', async () => {
+    let release!: () => void;
+    hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    const log = taskLog();
+    void log.append('under way');
+    await runtime.advance(0);
+    const abandoning = log.abandon();
+    await runtime.advance(0);
+    expect(abandonedAfter).toEqual([]);
+    release();
+    await abandoning;
+    expect(abandonedAfter).toEqual([1]);
+    expect(runtime.pendingTimers).toBe(0);
   });
 
   test('that the disk does not take stops nobody, and says so at the end', async () => {

@@ -58,6 +58,19 @@ describe('tasks that are being ended', () => {
     expect(endings.size).toBe(0);
   });
 
+  it('are waited for until the later end is synced, though an earlier one has been', async () => {
+    const endings: Endings = new Map();
+    const [report, cancel] = [write(), write()];
+    void noteEndings(endings, ['a'], report.written);
+    void noteEndings(endings, ['a'], cancel.written);
+    report.sync();
+    await settled();
+    expect(await waits(endings, 'a')).toBe(true);
+    cancel.sync();
+    await settled();
+    expect(endings.size).toBe(0);
+  });
+
   it('are forgotten when their end could not be written', async () => {
     const endings: Endings = new Map();
     const end = write();

@@ -1,0 +1,80 @@
+/** What the endpoint keeps of connections, and for how long; what is said on them is tried in test/contract. */
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
+import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { pino } from 'pino';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { type AgentEndpointOptions, serveAgents } from './endpoint.js';
+
+let server: Server;
+let runtime: ManualRuntime;
+/** Rises with each change of the credentials. */
+let version: number;
+/** How often it was asked whether a credential is still good. */
+let looks: number;
+
+beforeEach(async () => {
+  runtime = manualRuntime();
+  version = 1;
+  looks = 0;
+  server = createServer();
+  serveAgents(server, {
+    agents: { leave: () => undefined },
+    door: { admit: () => ({ by: 'TOKEN' }), addressOf: () => null, record: () => undefined },
+    credentials: {
+      version: () => version,
+      endOf: () => {
+        looks++;
+        return undefined;
+      },
+    },
+    runtime,
+    log: pino({ level: 'silent' }),
+    heartbeatIntervalMs: 5000,
+    silenceLimitMs: 30_000,
+  } as unknown as AgentEndpointOptions);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+
+afterEach(() => server.close());
+
+async function connect(): Promise<WebSocket> {
+  const { port } = server.address() as AddressInfo;
+  const socket = new WebSocket(`ws://127.0.0.1:${port}${AGENT_PATHS.CONNECT}`);
+  await once(socket, 'open');
+  return socket;
+}
+
+/** Credentials have changed, and the endpoint has looked. */
+async function changeCredentials(): Promise<void> {
+  version++;
+  await runtime.advance(2000);
+}
+
+it('asks after each change whether the credentials of open connections are good, and of these only', async () => {
+  const sockets = [await connect(), await connect()];
+  await changeCredentials();
+  expect(looks).toBe(2);
+  await runtime.advance(2000);
+  expect(looks).toBe(2);
+  const [first, second] = sockets;
+  first?.close();
+  await once(first as WebSocket, 'close');
+  // The hub has heard of it before it closed its side.
+  await changeCredentials();
+  expect(looks).toBe(3);
+  second?.terminate();
+});
+
+it('leaves no timer when its server has closed', async () => {
+  const socket = await connect();
+  socket.close();
+  await once(socket, 'close');
+  server.close();
+  await once(server, 'close');
+  expect(runtime.pendingTimers).toBe(0);
+});

@@ -1,0 +1,106 @@
+/** What holds around one script, tried on the process itself; with a whole runner: runner.test.ts, processes.test.ts. */
+import { tmpdir } from 'node:os';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { GroupGuard } from './group-guard.js';
+import { ScriptPipes } from './script-pipes.js';
+import { runScriptProcess, type ScriptHost } from './script-process.js';
+
+/** All that was watched, in order. */
+let watched: (number | undefined)[];
+let abort: AbortController;
+const pipes = new ScriptPipes();
+const guard: GroupGuard = {
+  open: () => undefined,
+  watch: (leaderPid) => void watched.push(leaderPid),
+  close: () => undefined,
+};
+
+beforeEach(() => {
+  watched = [];
+  abort = new AbortController();
+});
+
+afterEach(() => vi.useRealTimers());
+
+function runShell(
+  script: string,
+  output: (text: string) => Promise<void> = () => Promise.resolve(),
+  host: ScriptHost = { guard, pipes },
+) {
+  return runScriptProcess(
+    { command: 'sh', args: ['-c', script], workingDirectory: tmpdir(), environment: process.env },
+    host,
+    { signal: abort.signal, output: (_, text) => output(text), log: () => undefined },
+  );
+}
+
+describe.skipIf(process.platform === 'win32')('a script', () => {
+  it.each([
+    ['its pipes', { guard, pipes }],
+    [
+      'those of spawn',
+      { guard, pipes: { open: () => Promise.resolve(undefined) } as unknown as ScriptPipes },
+    ],
+  ])('loses nothing of its last words by %s, however long they take to be written', async (_, host) => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const printed: string[] = [];
+    const takers: (() => void)[] = [];
+    const running = runShell(
+      "head -c 60000 /dev/zero | tr '\\0' x; sleep 0.1; head -c 60000 /dev/zero | tr '\\0' y; echo end",
+      (text) => {
+        printed.push(text);
+        return new Promise((resolve) => takers.push(resolve));
+      },
+      host,
+    );
+    let isOver = false;
+    const over = () => {
+      isOver = true;
+    };
+    void running.then(over, over);
+    while (!isOver) {
+      // The script has ended, and its log is not yet written: much longer than a stream may stay silent.
+      if (vi.getTimerCount() > 0 && takers.length > 0) {
+        vi.advanceTimersByTime(60_000);
+        takers.shift()?.();
+      }
+      await new Promise(setImmediate);
+    }
+    expect(await running).toEqual({ exitCode: 0, signal: null });
+    expect(printed.join('') === `${'x'.repeat(60_000)}${'y'.repeat(60_000)}end\n`).toBe(true);
+  });
+
+  it.each([
+    ['ends', 'exit 3'],
+    ['is canceled', 'echo ready; sleep 1000'],
+  ])(
+    'is not watched any more when it %s: its id may be that of another group by then',
+    async (how, script) => {
+      await runShell(script, async () => {
+        if (how === 'is canceled') abort.abort();
+      });
+      expect(watched).toEqual([expect.any(Number), undefined]);
+    },
+  );
+
+  it.each([
+    ['after it has ended', 'echo ready'],
+    ['while it runs', 'echo ready; sleep 1000'],
+  ])('is signalled no more once it is over, when it is canceled %s', async (when, script) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const running = runShell(script, async () => {
+      if (when === 'while it runs') abort.abort();
+    });
+    // So that what it prints is watched.
+    while (watched.length < 2) {
+      vi.advanceTimersByTime(1);
+      await new Promise(setImmediate);
+    }
+    await running;
+    const kill = vi.spyOn(process, 'kill');
+    abort.abort();
+    vi.advanceTimersByTime(60_000);
+    expect(kill).not.toHaveBeenCalled();
+    kill.mockRestore();
+  });
+});

@@ -1,0 +1,111 @@
+/** What may not last, as long as the hub runs and its disk takes what is written: what is to happen at some time, or again
+ *  after a fault, happens. */
+import type { Engine } from '@workbench-hub/hub/engine/engine';
+import type { TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
+import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
+import { fits } from '@workbench-hub/shared/domain/matching';
+import type { Invariants } from './invariants.js';
+import type { Process } from './process.js';
+import { LEASE_MS } from './settings.js';
+import type { SimulatedHub } from './simulated-hub.js';
+import type { World } from './world.js';
+
+const LOOK_EVERY_MS = 2000;
+/** Longer than any try after a fault takes to come, and what follows from it. */
+const PATIENCE_MS = 10_000;
+/** A sweep comes each minute. */
+const SWEPT_WITHIN_MS = 60_000 + PATIENCE_MS;
+
+interface Rule {
+  readonly invariant: string;
+  /** How long what it finds may last, after it began and after the disk last refused something. */
+  readonly limitMs: number;
+  /** What must not last: each in words that are the same at every look. */
+  find(engine: Engine, tasks: readonly TaskState[]): Iterable<string>;
+}
+
+export class Delays {
+  readonly #world: World;
+  readonly #hub: SimulatedHub;
+  readonly #rules: readonly Rule[];
+  /** Since when something lasts, in its words. */
+  #lasting = new Map<string, number>();
+  /** In which it was seen. */
+  #process: Process | undefined;
+
+  constructor(world: World, hub: SimulatedHub, invariants: Invariants) {
+    this.#world = world;
+    this.#hub = hub;
+    this.#rules = [
+      { invariant: 'none idles beside work', limitMs: PATIENCE_MS, find: idlingBesideWork(invariants) },
+      { invariant: 'a lease ends', limitMs: LEASE_MS + PATIENCE_MS, find: heldByNobody(invariants) },
+      { invariant: 'what is over its time goes', limitMs: SWEPT_WITHIN_MS, find: overdue(hub) },
+    ];
+  }
+
+  /** Looks again and again from now on. */
+  start(): void {
+    this.#world.after(LOOK_EVERY_MS, () => {
+      this.#look();
+      this.start();
+    });
+  }
+
+  #look(): void {
+    const { engine, store, refusedAtMs, slowSyncs } = this.#hub;
+    // With the process everything begins anew.
+    const before = this.#process === this.#hub.process ? this.#lasting : new Map<string, number>();
+    this.#process = this.#hub.process;
+    this.#lasting = new Map();
+    if (!engine || engine.shutdown.status.initiated) return;
+    const { nowMs } = this.#world;
+    const tasks = store.tasks();
+    for (const { invariant, limitMs, find } of this.#rules) {
+      for (const found of find(engine, tasks)) {
+        const words = `${invariant}: ${found}`;
+        const sinceMs = before.get(words) ?? nowMs;
+        this.#lasting.set(words, sinceMs);
+        if (slowSyncs || nowMs - Math.max(sinceMs, refusedAtMs) <= limitMs) continue;
+        this.#world.violated(invariant, `${found}, for ${Math.round(nowMs - sinceMs)} ms`);
+        this.#lasting.delete(words);
+      }
+    }
+  }
+}
+
+function idlingBesideWork(invariants: Invariants): Rule['find'] {
+  return function* ({ instances }, tasks) {
+    for (const { agents } of instances.idle.values()) {
+      for (const { agentId, instances: ofAgent } of agents) {
+        for (const { profile } of ofAgent) {
+          const left = tasks.find(
+            (task) =>
+              task.status === 'WAITING' &&
+              invariants.mayBegin(task, agentId) &&
+              fits(requirementOfKey(task.requirement), profile),
+          );
+          if (left) yield `${profile.id} is idle, and ${left.id} waits`;
+        }
+      }
+    }
+  };
+}
+
+function heldByNobody(invariants: Invariants): Rule['find'] {
+  return function* ({ instances }, tasks) {
+    for (const { id, status, attempt, agent_id: agentId } of tasks) {
+      if (status !== 'RUNNING' || agentId === null || instances.isConnected(agentId)) continue;
+      // A lease begins with each time that the agent goes away.
+      yield `${id} attempt ${attempt} is with ${agentId}, away since ${invariants.awaySinceMs(agentId)}`;
+    }
+  };
+}
+
+function overdue(hub: SimulatedHub): Rule['find'] {
+  return function* (_engine, tasks) {
+    const sinceMs = hub.process.runtime.clock.nowMs() - hub.keptForMs;
+    for (const { id, ended_at: endedAtMs } of tasks) {
+      if (endedAtMs !== null && endedAtMs < sinceMs) yield `${id} is kept though its time is over`;
+    }
+  };
+}
