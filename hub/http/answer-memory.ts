@@ -61,31 +61,29 @@ export class AnswerMemory {
 /** The class of a server's answers, those that may be large counted in `memory`. */
 export function countedResponse(memory: AnswerMemory): typeof HardenedResponse {
   return class CountedResponse extends HardenedResponse implements AnswerRoom {
-    #isCounted = false;
-    #heldBytes = 0;
+    /** Null as long as it is not counted. */
+    #heldBytes: number | null = null;
 
     hold(bytes: number): void {
       memory.take(bytes);
-      this.#heldBytes += bytes;
-      if (this.#isCounted) return;
-      this.#isCounted = true;
-      this.once('close', () => this.#count(0));
+      if (this.#heldBytes === null) this.once('close', () => this.#count(0));
+      this.#heldBytes = (this.#heldBytes ?? 0) + bytes;
     }
 
     override write(...written: unknown[]): boolean {
       const isTaken = (super.write as (...all: unknown[]) => boolean)(...written);
-      if (this.#isCounted) this.#count(this.writableLength);
+      if (this.#heldBytes !== null) this.#count(this.writableLength);
       return isTaken;
     }
 
     override end(...written: unknown[]): this {
       (super.end as (...all: unknown[]) => this)(...written);
-      if (this.#isCounted) this.#count(this.writableLength);
+      if (this.#heldBytes !== null) this.#count(this.writableLength);
       return this;
     }
 
     #count(bytes: number): void {
-      memory.change(bytes - this.#heldBytes);
+      memory.change(bytes - (this.#heldBytes ?? 0));
       this.#heldBytes = bytes;
     }
   };

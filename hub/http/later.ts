@@ -53,8 +53,7 @@ export function answerLater(
   void later
     .wait(new Client(outgoing))
     .then(answer)
-    .catch((error: unknown) => request.failed(error))
-    .then(write);
+    .then(write, (error: unknown) => write(request.failed(error)));
   return RESPONSE_ALREADY_SENT;
 }
 

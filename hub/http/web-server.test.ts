@@ -171,7 +171,7 @@ describe('requests on one connection', () => {
     };
     const posted = 'POST /posted HTTP/1.1\r\nHost: hub\r\nContent-Length: 3\r\n\r\nabc';
     const client = talk(GET('/1') + posted + GET('/2') + GET('/3').repeat(300) + GET('/last'));
-    await expect.poll(() => client.heard).toContain('</last>');
+    await expect.poll(() => client.heard, { timeout: 10_000 }).toContain('</last>');
     expect(client.heard.match(/<[^>]*>/g)).toEqual([
       ...['</1>', '</postedabc>', '</2>'],
       ...Array.from({ length: 300 }, () => '</3>'),
@@ -219,14 +219,16 @@ describe('requests on one connection', () => {
     answer = () => new Promise((resolve) => ready.push(resolve));
     // Each takes 8 KiB and each connection 64 KiB, of 64 MiB.
     const clients = Array.from({ length: 6 }, () => talk(GET('/').repeat(1500)));
-    await expect.poll(() => clients.filter(({ ended }) => ended).length).toBeGreaterThan(0);
+    await expect
+      .poll(() => clients.filter(({ ended }) => ended).length, { timeout: 10_000 })
+      .toBeGreaterThan(0);
     const left = clients.filter(({ ended }) => !ended);
     expect(left.length).toBe(5);
     // A client that has gone is noticed when its answer is written, since nothing of it is read before.
     answer = async () => new Response('again');
     for (const { socket } of left) socket.destroy();
     for (const give of ready) give(new Response('x'.repeat(1024 ** 2)));
-    await expect.poll(() => socketsOfServer().length).toBe(0);
+    await expect.poll(() => socketsOfServer().length, { timeout: 10_000 }).toBe(0);
     const another = talk(GET('/').repeat(1500));
     await expect.poll(() => another.heard.match(/again/g)?.length, { timeout: 10_000 }).toBe(1500);
   });
