@@ -77,20 +77,6 @@ until [ -e up ]; do sleep 0.01; done; echo first`,
     expect(await runner.host.executeBatchJob(next.params)).toEqual({ status: 'OK' });
   });
 
-  it('runs no further script after a cancel that the first one answers with exit code 0', async () => {
-    const folder = await layOut({
-      scripts: [
-        "#!/bin/sh\ntrap 'exit 0' TERM; echo obedient; while :; do sleep 0.01; done",
-        '#!/bin/sh\ntouch never',
-      ],
-    });
-    const running = runner.host.executeBatchJob(folder.params);
-    await runner.prints('obedient');
-    await runner.host.cancel(folder.params.taskId);
-    await expect(running).rejects.toMatchObject({ code: RPC_ERROR.CANCELED });
-    expect(await folder.names()).toEqual([]);
-  });
-
   it('kills a canceled script that ignores SIGTERM', async () => {
     const folder = await layOut({
       scripts: [

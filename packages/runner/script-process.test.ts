@@ -1,4 +1,5 @@
 /** What holds around one script, tried on the process itself; with a whole runner: runner.test.ts, processes.test.ts. */
+import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { GroupGuard } from './group-guard.js';
@@ -102,5 +103,25 @@ describe.skipIf(process.platform === 'win32')('a script', () => {
     vi.advanceTimersByTime(60_000);
     expect(kill).not.toHaveBeenCalled();
     kill.mockRestore();
+  });
+
+  it.skipIf(process.platform !== 'linux')('leaves no file open, whoever still holds its pipes', async () => {
+    const open = () => readdirSync('/proc/self/fd').length;
+    const daemon = 'setsid sleep 1000 & echo $!';
+    const runDaemon = async () => {
+      let pid = '';
+      await runShell(daemon, async (text) => {
+        pid += text;
+      });
+      process.kill(Number(pid), 'SIGKILL');
+    };
+    await runShell('echo first');
+    await runDaemon();
+    const before = open();
+    for (let run = 0; run < 3; run++) {
+      await runShell('echo next');
+      await runDaemon();
+    }
+    expect(open()).toBeLessThanOrEqual(before + 2);
   });
 });

@@ -32,6 +32,15 @@ describe('RpcPeer', () => {
     expect(await Promise.all([first, second])).toEqual(['one', 'two']);
   });
 
+  it('takes an answer once', async () => {
+    const peer = lonely();
+    const call = peer.request('x', {});
+    const answer = JSON.stringify({ jsonrpc: '2.0', id: 1, result: 'one' });
+    peer.receive(answer);
+    expect(await call).toBe('one');
+    expect(() => peer.receive(answer)).toThrow(new ProtocolViolation('an answer to no call of ours (id 1)'));
+  });
+
   it('answers nothing as null', async () => {
     expect(await pair(() => Promise.resolve(undefined)).left.request('x', {})).toBeNull();
   });

@@ -15,6 +15,7 @@ export class Process {
   readonly runtime: Runtime;
   #alive = true;
   #onEnd: (() => void)[] = [];
+  #pendingTimers = 0;
 
   constructor(name: string, world: World, wallClock: WallClock) {
     this.name = name;
@@ -26,7 +27,7 @@ export class Process {
         monotonicMs: () => world.nowMs - bornAtMs,
       },
       timers: {
-        after: (delayMs, action) => this.after(delayMs, action),
+        after: (delayMs, action) => this.#timer(delayMs, action),
         soon: (action) => void this.after(0, action),
       },
       random: () => world.chance.next(),
@@ -36,6 +37,30 @@ export class Process {
 
   get alive(): boolean {
     return this.#alive;
+  }
+
+  /** How many timers its program has set that have neither run nor been canceled. */
+  get pendingTimers(): number {
+    return this.#pendingTimers;
+  }
+
+  #timer(delayMs: number, action: () => void): { cancel(): void } {
+    let isPending = true;
+    const over = () => {
+      if (isPending) this.#pendingTimers--;
+      isPending = false;
+    };
+    this.#pendingTimers++;
+    const planned = this.after(delayMs, () => {
+      over();
+      action();
+    });
+    return {
+      cancel: () => {
+        over();
+        planned.cancel();
+      },
+    };
   }
 
   /** Does it then, if the process still lives. */

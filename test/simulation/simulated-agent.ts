@@ -148,7 +148,12 @@ export class SimulatedAgent {
     process.after(this.#drainTimeoutMs + STOP_LIMIT_MS, () =>
       world.violated('a stop ends', `${this.id} does not stop`),
     );
-    void this.#engine?.stop().then(() => process.end());
+    void this.#engine?.stop().then(() => {
+      if (process.alive && process.pendingTimers > 0) {
+        world.violated('a stop leaves nothing', `${this.id} has ${process.pendingTimers} timers left`);
+      }
+      process.end();
+    });
   }
 
   /** It gives back what it runs, whether or not a hub is there to hear of it. */
