@@ -15,7 +15,7 @@ import { type Caller, refuseForeignTask } from '../core/access.js';
 import { HubError, type InputFault, invalidInput } from '../core/errors.js';
 import type { FileStore, StoredFile } from '../core/ports/files.js';
 import type { TaskMetrics } from '../core/ports/metrics.js';
-import type { TaskArchive, TaskPage, TaskQuery, TaskQueue } from '../core/ports/task-store.js';
+import type { ListAsker, TaskArchive, TaskPage, TaskQuery, TaskQueue } from '../core/ports/task-store.js';
 import type { WaitingTask } from '../core/rank.js';
 import { type NamedSize, type NewTask, TASK_LIFE, type Task } from '../core/task.js';
 import type { Agents } from './agents.js';
@@ -137,8 +137,9 @@ export class Tasks {
     return task;
   }
 
-  list(query: TaskQuery): Promise<TaskPage> {
-    return this.#options.archive.list(query);
+  /** Rejects with OVERLOADED when too many lists wait for their answer. */
+  list(query: TaskQuery, asker?: ListAsker): Promise<TaskPage> {
+    return this.#options.archive.list(query, asker);
   }
 
   /** Waits up to `timeoutMs` for the end of a task of this type and gives what the task is then. */

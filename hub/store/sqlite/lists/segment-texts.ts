@@ -1,4 +1,5 @@
 /** The texts of the tasks of a segment, and which of its tasks a filter of texts lets through. */
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { ColumnPattern, SEGMENT_ROWS, type TextColumn, TextColumnBuilder } from './text-column.js';
 import type { Texts } from './texts.js';
 
@@ -97,6 +98,38 @@ export class TextSearch {
     }
     return bits;
   }
+}
+
+/** As many filters are kept ready for the next segments: to prepare the search for a pattern may take milliseconds. */
+const SEARCHES_KEPT = 16;
+
+/** Searches that were made ready lately, each by its filter. */
+export class TextSearches {
+  readonly #kept = new Map<string, TextSearch>();
+
+  by(filter: TextFilter): TextSearch {
+    const key = JSON.stringify([filter.id ?? null, filter.name ?? null, filter.creator ?? null]);
+    const search = this.#kept.get(key) ?? new TextSearch(filter);
+    this.#kept.delete(key);
+    this.#kept.set(key, search);
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > SEARCHES_KEPT && oldest !== undefined) this.#kept.delete(oldest);
+    return search;
+  }
+}
+
+/** How long a thread searches without looking for other work: much longer than it takes to turn to that. */
+const TURN_MS = 20;
+
+/** Searches one of these texts after the other until the turn is over, and in one at least. */
+export function searchForOneTurn(search: TextSearch, texts: Iterable<SegmentTexts>, clock: Clock): RowBits[] {
+  const began = clock.monotonicMs();
+  const found: RowBits[] = [];
+  for (const each of texts) {
+    found.push(search.in(each));
+    if (clock.monotonicMs() - began >= TURN_MS) break;
+  }
+  return found;
 }
 
 /** What is handed over with the texts to another thread, instead of being copied. */

@@ -8,9 +8,9 @@
  */
 import { PRIORITIES, priorityRank } from '@workbench-hub/shared/domain/priority';
 import { TASK_STATUSES, TASK_TYPES, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
-import { type RowBits, SegmentTextsBuilder, type TextFilter, TextSearch } from './segment-texts.js';
+import { type RowBits, SegmentTextsBuilder, TextSearch } from './segment-texts.js';
 import type { ColumnsFilter, SegmentCount, SegmentSource } from './selection.js';
-import type { SharedTexts } from './shared-texts.js';
+import type { FilterSearch, SharedTexts } from './shared-texts.js';
 import { SEGMENT_ROWS } from './text-column.js';
 
 /** What can change of a task that is in a list. */
@@ -51,6 +51,10 @@ export class TaskColumns implements SegmentSource {
   /** The segment to which tasks are added, and their texts. */
   #growing: Segment | undefined;
   readonly #growingTexts = new SegmentTextsBuilder();
+  /** The latest search in it, as long as no task has come since. */
+  #foundInGrowing:
+    | { readonly search: FilterSearch; readonly lastSeq: number; readonly bits: RowBits }
+    | undefined;
   #lastSeq = 0;
 
   constructor(texts: SharedTexts) {
@@ -91,18 +95,21 @@ export class TaskColumns implements SegmentSource {
     return true;
   }
 
+  /** Segments that a search must have been through before {@link counts} and {@link seqs} can tell. */
+  unsearched(filter: ColumnsFilter): number[] {
+    const { search } = filter;
+    if (!search) return [];
+    return this.#counted(filter).flatMap(({ segment }) =>
+      segment === this.#growing || search.found.has(segment.number) ? [] : [segment.number],
+    );
+  }
+
   counts(filter: ColumnsFilter): SegmentCount[] {
+    const { search } = filter;
     const wanted = wantedKinds(filter);
-    const counts = Array.from(this.#segments.values(), (segment) => ({
-      segment,
-      count: countOf(segment.counts, wanted),
-    })).filter(({ count }) => count > 0);
-    if (!hasTexts(filter)) return counts.map(({ segment: { number }, count }) => ({ number, count }));
-    const segments = counts.map(({ segment }) => segment);
-    const bits = this.#search(filter, segments);
-    return segments.map((segment, at) => ({
+    return this.#counted(filter).map(({ segment, count }) => ({
       number: segment.number,
-      count: countOfRows(segment.kinds, wanted, bits[at]),
+      count: search ? countOfRows(segment.kinds, wanted, this.#bitsOf(search, segment)) : count,
     }));
   }
 
@@ -110,7 +117,7 @@ export class TaskColumns implements SegmentSource {
     const segment = this.#segments.get(number);
     if (!segment) return [];
     const wanted = wantedKinds(filter);
-    const [bits] = hasTexts(filter) ? this.#search(filter, [segment]) : [];
+    const bits = filter.search && this.#bitsOf(filter.search, segment);
     const seqs: number[] = [];
     for (let at = 0; at < SEGMENT_ROWS; at++) {
       if (isWanted(segment.kinds, wanted, bits, at)) seqs.push(segment.firstSeq + at);
@@ -118,16 +125,27 @@ export class TaskColumns implements SegmentSource {
     return seqs;
   }
 
-  /** What fits in each of these segments. */
-  #search({ id, name, creator }: TextFilter, segments: readonly Segment[]): (RowBits | undefined)[] {
-    const filter = { id, name, creator };
-    const numbers = segments.filter((each) => each !== this.#growing).map(({ number }) => number);
-    const found = this.#texts.search(filter, numbers);
-    return segments.map((segment) =>
-      segment === this.#growing
-        ? new TextSearch(filter).in(this.#growingTexts.texts())
-        : found.get(segment.number),
-    );
+  /** The segments that have tasks of the kinds in question, with their number. */
+  #counted(filter: ColumnsFilter): { segment: Segment; count: number }[] {
+    const wanted = wantedKinds(filter);
+    return Array.from(this.#segments.values(), (segment) => ({
+      segment,
+      count: countOf(segment.counts, wanted),
+    })).filter(({ count }) => count > 0);
+  }
+
+  #bitsOf(search: FilterSearch, segment: Segment): RowBits {
+    const bits = segment === this.#growing ? this.#searchGrowing(search) : search.found.get(segment.number);
+    if (!bits) throw new Error(`segment ${segment.number} has not been searched`);
+    return bits;
+  }
+
+  #searchGrowing(search: FilterSearch): RowBits {
+    const latest = this.#foundInGrowing;
+    if (latest?.search === search && latest.lastSeq === this.#lastSeq) return latest.bits;
+    const bits = new TextSearch(search.filter).in(this.#growingTexts.texts());
+    this.#foundInGrowing = { search, lastSeq: this.#lastSeq, bits };
+    return bits;
   }
 
   #segmentFor(seq: number): Segment {
@@ -154,10 +172,6 @@ export class TaskColumns implements SegmentSource {
   }
 }
 
-function hasTexts({ id, name, creator }: TextFilter): boolean {
-  return id !== undefined || name !== undefined || creator !== undefined;
-}
-
 function countOf(counts: Uint16Array, wanted: Uint8Array): number {
   let count = 0;
   for (let code = 1; code < counts.length; code++) {
@@ -166,9 +180,9 @@ function countOf(counts: Uint16Array, wanted: Uint8Array): number {
   return count;
 }
 
-function countOfRows(kinds: Uint8Array, wanted: Uint8Array, bits: RowBits | undefined): number {
+function countOfRows(kinds: Uint8Array, wanted: Uint8Array, bits: RowBits): number {
   let count = 0;
-  for (let byte = 0; bits && byte < bits.length; byte++) {
+  for (let byte = 0; byte < bits.length; byte++) {
     for (let left = bits[byte] as number, at = byte * 8; left > 0; left >>= 1, at++) {
       count += left & 1 & (wanted[kinds[at] as number] as number);
     }
@@ -188,11 +202,7 @@ function codeOf({ type, status, priority }: TaskKind): number {
 }
 
 /** 1 for the code of each kind that fits. */
-function wantedKinds({
-  type,
-  priority,
-  statuses,
-}: Omit<ColumnsFilter, 'id' | 'name' | 'creator'>): Uint8Array {
+function wantedKinds({ type, priority, statuses }: Omit<ColumnsFilter, 'search'>): Uint8Array {
   const wanted = new Uint8Array(KINDS + 1);
   for (const eachType of type ? [type] : TASK_TYPES) {
     for (const status of statuses.length > 0 ? statuses : TASK_STATUSES) {
