@@ -88,7 +88,15 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   );
   const { defaultVersion } = options;
   const givenBack = new GivenBack({ instances, clock, timers, onExpired: () => scheduler.wake() });
-  const explanations = new Explanations({ queue, instances, shutdown, clock, defaultVersion, givenBack });
+  const explanations = new Explanations({
+    queue,
+    instances,
+    shutdown,
+    clock,
+    defaultVersion,
+    givenBack,
+    waitingGroupsFor: (kinds) => scheduler.groupsFor(kinds),
+  });
   const attempts = new Attempts({
     queue,
     archive,

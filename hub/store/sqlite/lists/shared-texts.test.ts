@@ -106,7 +106,7 @@ describe('texts that threads share', () => {
       return search.found.size;
     };
     expect(await searchedAtOnce(0)).toBe(12);
-    expect(await searchedAtOnce(5)).toBe(4);
+    expect(await searchedAtOnce(10)).toBe(4);
     expect(await searchedAtOnce(1000)).toBe(1);
   });
 

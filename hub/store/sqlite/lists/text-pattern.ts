@@ -171,6 +171,10 @@ function makeKeepEach(placeOf: PlaceOf): KeepEach {
     const headLength = head.length;
     const tailLength = tail.length;
     let kept = before;
+    if (from === count) return kept;
+    const characters =
+      (starts[(rows[count - 1] as number) + 1] as number) - (starts[rows[from] as number] as number);
+    let stepsLeft = TRIED_STEPS_PER_CHARACTER * characters;
     nextRow: for (let candidate = from; candidate < count; candidate++) {
       const row = rows[candidate] as number;
       if (lengths[row] === 0) continue;
@@ -184,7 +188,6 @@ function makeKeepEach(placeOf: PlaceOf): KeepEach {
       for (let i = 0; i < tailLength; i++) {
         if (tail[i] !== units[limit + i] && tail[i] !== ANY) continue nextRow;
       }
-      let stepsLeft = TRIED_STEPS_PER_CHARACTER * (limit - at);
       nextPiece: for (let piece = 0; piece < middles.length; ) {
         const length = middles[piece] as number;
         const last = limit - length;
