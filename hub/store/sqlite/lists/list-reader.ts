@@ -68,8 +68,8 @@ export class ListReader {
   async goOn(list: ListUnderWay): Promise<ListPage | undefined> {
     const { search } = list;
     const unsearched = this.#columns.unsearched(filterOf(list));
-    if (!search || unsearched.length === 0) return this.#page(list);
-    await this.#texts.goOn(search, unsearched);
+    if (search && unsearched.length > 0) await this.#texts.goOn(search, unsearched);
+    else if (!search || !this.#columns.searchGrowing(search)) return this.#page(list);
     return undefined;
   }
 

@@ -84,20 +84,36 @@ export class TextSearch {
 
   /** Rows of tasks that fit. What is said of rows without a task means nothing. */
   in(texts: Readonly<Record<Column, TextColumn | Texts>>): RowBits {
+    const bits = noRows();
+    this.addFrom(texts, { from: 0, to: SEGMENT_ROWS }, bits);
+    return bits;
+  }
+
+  /** Sets the bits of those that fit among the rows from one up to another, which is not included. */
+  addFrom(
+    texts: Readonly<Record<Column, TextColumn | Texts>>,
+    { from, to }: { readonly from: number; readonly to: number },
+    bits: RowBits,
+  ): void {
     const rows = this.#rows;
-    rows.set(ALL_ROWS);
-    let count: number = SEGMENT_ROWS;
+    rows.set(ALL_ROWS.subarray(from, to));
+    let count = to - from;
     for (const [column, pattern] of this.#patterns) {
       if (count > 0) count = pattern.keep(texts[column], rows, count);
     }
-    const bits = new Uint8Array(ROW_BITS_BYTES);
-    if (count === SEGMENT_ROWS) return bits.fill(0xff);
+    if (count === SEGMENT_ROWS) {
+      bits.fill(0xff);
+      return;
+    }
     for (let at = 0; at < count; at++) {
       const row = rows[at] as number;
       bits[row >> 3] = (bits[row >> 3] as number) | (1 << (row & 7));
     }
-    return bits;
   }
+}
+
+export function noRows(): RowBits {
+  return new Uint8Array(ROW_BITS_BYTES);
 }
 
 /** As many filters are kept ready for the next segments: to prepare the search for a pattern may take milliseconds. */

@@ -39,6 +39,8 @@ export interface SharedTextsOptions {
 export interface FilterSearch {
   readonly filter: TextFilter;
   readonly found: Map<number, RowBits>;
+  /** The same of the first rows of the segment that still grows. */
+  growing?: { readonly segment: number; readonly rows: number; readonly bits: RowBits };
 }
 
 export class SharedTexts {

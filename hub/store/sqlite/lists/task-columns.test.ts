@@ -154,4 +154,23 @@ describe('columns of tasks', () => {
     columns.update(4097, undefined);
     expect(forget.mock.calls).toEqual([[0], [1]]);
   });
+
+  it('search the segment that still grows piece by piece, and each of its rows once', async () => {
+    const columns = newColumns();
+    const search = columns.texts.searchBy({ name: '*7' });
+    const filter = { statuses: [], search };
+    for (let seq = 5000; seq < 7000; seq++) columns.add(row(seq, { name: `${seq}` }));
+    let pieces = 0;
+    while (columns.searchGrowing(search)) pieces++;
+    expect(pieces).toBe(5);
+    expect(select(columns, filter, ALL).count).toBe(200);
+    columns.add(row(7007, { name: '7007' }));
+    columns.add(row(7008, { name: '7008' }));
+    expect(columns.searchGrowing(search)).toBe(false);
+    expect(select(columns, filter, ALL)).toMatchObject({ count: 201 });
+    columns.add(row(8192, { name: '8197' }));
+    expect(columns.unsearched(filter)).toEqual([1]);
+    await columns.texts.goOn(search, [1]);
+    expect(select(columns, filter, ALL).count).toBe(202);
+  });
 });

@@ -8,7 +8,7 @@
  */
 import { PRIORITIES, priorityRank } from '@workbench-hub/shared/domain/priority';
 import { TASK_STATUSES, TASK_TYPES, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
-import { type RowBits, SegmentTextsBuilder, TextSearch } from './segment-texts.js';
+import { noRows, type RowBits, SegmentTextsBuilder, TextSearch } from './segment-texts.js';
 import type { ColumnsFilter, SegmentCount, SegmentSource } from './selection.js';
 import type { FilterSearch, SharedTexts } from './shared-texts.js';
 import { SEGMENT_ROWS } from './text-column.js';
@@ -32,6 +32,9 @@ function segmentOf(seq: number): number {
   return Math.floor(seq / SEGMENT_ROWS);
 }
 
+/** So many rows are searched in milliseconds, also when their names and the pattern are as long as they may be. */
+const GROWING_ROWS_AT_ONCE = 512;
+
 const NO_TASK = 0;
 const KINDS = TASK_TYPES.length * TASK_STATUSES.length * PRIORITIES.length;
 
@@ -51,10 +54,6 @@ export class TaskColumns implements SegmentSource {
   /** The segment to which tasks are added, and their texts. */
   #growing: Segment | undefined;
   readonly #growingTexts = new SegmentTextsBuilder();
-  /** The latest search in it, as long as no task has come since. */
-  #foundInGrowing:
-    | { readonly search: FilterSearch; readonly lastSeq: number; readonly bits: RowBits }
-    | undefined;
   #lastSeq = 0;
 
   constructor(texts: SharedTexts) {
@@ -104,6 +103,14 @@ export class TaskColumns implements SegmentSource {
     );
   }
 
+  /** Searches some more of the segment that still grows; false when hardly any of its rows are left to search. */
+  searchGrowing(search: FilterSearch): boolean {
+    const segment = this.#growing;
+    if (!segment || this.#unsearchedRows(search, segment) <= GROWING_ROWS_AT_ONCE) return false;
+    this.#searchRows(search, segment);
+    return true;
+  }
+
   counts(filter: ColumnsFilter): SegmentCount[] {
     const { search } = filter;
     const wanted = wantedKinds(filter);
@@ -135,17 +142,27 @@ export class TaskColumns implements SegmentSource {
   }
 
   #bitsOf(search: FilterSearch, segment: Segment): RowBits {
-    const bits = segment === this.#growing ? this.#searchGrowing(search) : search.found.get(segment.number);
+    const bits =
+      segment === this.#growing ? this.#bitsOfGrowing(search, segment) : search.found.get(segment.number);
     if (!bits) throw new Error(`segment ${segment.number} has not been searched`);
     return bits;
   }
 
-  #searchGrowing(search: FilterSearch): RowBits {
-    const latest = this.#foundInGrowing;
-    if (latest?.search === search && latest.lastSeq === this.#lastSeq) return latest.bits;
-    const bits = new TextSearch(search.filter).in(this.#growingTexts.texts());
-    this.#foundInGrowing = { search, lastSeq: this.#lastSeq, bits };
-    return bits;
+  #bitsOfGrowing(search: FilterSearch, segment: Segment): RowBits {
+    while (this.#unsearchedRows(search, segment) > 0) this.#searchRows(search, segment);
+    return search.growing?.bits ?? noRows();
+  }
+
+  #unsearchedRows({ growing }: FilterSearch, { number, firstSeq }: Segment): number {
+    return this.#lastSeq + 1 - firstSeq - (growing?.segment === number ? growing.rows : 0);
+  }
+
+  #searchRows(search: FilterSearch, { number, firstSeq }: Segment): void {
+    const known = search.growing?.segment === number ? search.growing : { rows: 0, bits: noRows() };
+    const from = known.rows;
+    const to = Math.min(from + GROWING_ROWS_AT_ONCE, this.#lastSeq + 1 - firstSeq);
+    new TextSearch(search.filter).addFrom(this.#growingTexts.texts(), { from, to }, known.bits);
+    search.growing = { segment: number, rows: to, bits: known.bits };
   }
 
   #segmentFor(seq: number): Segment {
