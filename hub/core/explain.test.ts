@@ -45,6 +45,25 @@ describe('explain', () => {
     );
   });
 
+  it('looks at each instance a few times, however much is asked for', () => {
+    let looks = 0;
+    const counted = (at: number): Candidate => {
+      const candidate = instance('9.1', [`label-${at}`]);
+      const profile = new Proxy(candidate.profile, {
+        get: (target, key) => {
+          looks++;
+          return Reflect.get(target, key);
+        },
+      });
+      return { ...candidate, profile };
+    };
+    const labels = Array.from({ length: 200 }, (_, at) => `label-${at}`);
+    const candidates = labels.map((_, at) => counted(at));
+    const { unsatisfied } = explain(situation({ requirement: { version: '9.*', labels }, candidates }));
+    expect(unsatisfied).toEqual([]);
+    expect(looks).toBeLessThan(5 * candidates.length);
+  });
+
   it('names the one criterion that keeps instances from fitting when each is offered somewhere', () => {
     const candidates = [
       instance('9.1', ['gears']),

@@ -1,7 +1,7 @@
 /** Why a task waits, or how one would fare if it were handed in now: in words and as data. Pure; the engine gathers. */
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
-import { fits } from '@workbench-hub/shared/domain/matching';
+import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 import type { RunTimes } from './run-times.js';
 
 /** An instance as far as it matters here. */
@@ -82,16 +82,15 @@ export interface Explanation {
 export function explain(situation: Situation): Explanation {
   const { requirement, candidates, tasksAhead, givingOut } = situation;
   const criteria = criteriaOf(requirement);
-  const fittingCandidates = candidates.filter(({ profile }) => fits(requirement, profile));
+  const lacking = lackedByEach(candidates, criteria);
+  const fittingCandidates = candidates.filter((_, at) => lacking[at]?.length === 0);
   const fitting = countStates(fittingCandidates);
   const verdict = verdictOf(fittingCandidates.length, fitting, tasksAhead, givingOut);
   const facts = {
-    unsatisfied: criteria.filter(
-      (criterion) => !candidates.some(({ profile }) => satisfies(profile, criterion)),
-    ),
+    unsatisfied: lackedByAll(criteria, lacking),
     knownInstances: candidates.length,
     satisfyingAll: fittingCandidates.length,
-    satisfyingAllButOne: allButOne(criteria, candidates),
+    satisfyingAllButOne: allButOne(criteria, lacking),
     fitting,
     tasksAhead,
     unfittingSinceMs: verdict === 'NEVER' ? situation.unfittingSinceMs : null,
@@ -110,22 +109,44 @@ function criteriaOf({ version, labels }: Requirement): Criterion[] {
   return version === null ? asked : [{ type: 'VERSION', value: version }, ...asked];
 }
 
-function satisfies(profile: InstanceProfile, { type, value }: Criterion): boolean {
-  return fits(
-    type === 'VERSION' ? { version: value, labels: [] } : { version: null, labels: [value] },
-    profile,
+/** The criteria that each instance does not satisfy. It is the same list for all that are alike, of which there may be thousands. */
+function lackedByEach(
+  candidates: readonly Candidate[],
+  criteria: readonly Criterion[],
+): (readonly Criterion[])[] {
+  const known = new Map<string, readonly Criterion[]>();
+  return candidates.map(({ profile: { version, labels } }) => {
+    const kind = JSON.stringify([version, labels]);
+    const lacked = known.get(kind) ?? lackedBy({ version, labels }, criteria);
+    known.set(kind, lacked);
+    return lacked;
+  });
+}
+
+function lackedBy(
+  { version, labels }: Pick<InstanceProfile, 'version' | 'labels'>,
+  criteria: readonly Criterion[],
+): Criterion[] {
+  const carried = new Set(labels.map((label) => label.toLowerCase()));
+  return criteria.filter(({ type, value }) =>
+    type === 'VERSION' ? !matchesWildcard(value, version) : !carried.has(value),
   );
 }
 
-function allButOne(criteria: readonly Criterion[], candidates: readonly Candidate[]) {
+function lackedByAll(criteria: readonly Criterion[], lacking: readonly (readonly Criterion[])[]) {
+  const offered = new Set<Criterion>();
+  for (const lacked of new Set(lacking)) {
+    const missing = new Set(lacked);
+    for (const criterion of criteria) if (!missing.has(criterion)) offered.add(criterion);
+  }
+  return criteria.filter((criterion) => !offered.has(criterion));
+}
+
+function allButOne(criteria: readonly Criterion[], lacking: readonly (readonly Criterion[])[]) {
   return criteria
     .map((missing) => ({
       missing,
-      instances: candidates.filter(
-        ({ profile }) =>
-          !satisfies(profile, missing) &&
-          criteria.every((other) => other === missing || satisfies(profile, other)),
-      ).length,
+      instances: lacking.filter(([only, another]) => only === missing && another === undefined).length,
     }))
     .filter(({ instances }) => instances > 0);
 }

@@ -88,7 +88,6 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const instances = new Instances({ clock, timers, log });
   instances.remember(await agentStore.all());
   const givenBack = new GivenBack({ instances, clock, timers });
-  const explanations = new Explanations({ queue, instances, shutdown, clock, defaultVersion, givenBack });
   const attempts = new Attempts({ transitions, archive, storage, limits, clock, log, givenBack });
   const { leaseTimeoutMs } = options;
   const leases = new Leases({ queue, attempts, instances, timers, log, leaseTimeoutMs });
@@ -118,6 +117,15 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     runtime,
     log,
     headsOfGroup,
+  });
+  const explanations = new Explanations({
+    queue,
+    instances,
+    shutdown,
+    clock,
+    defaultVersion,
+    givenBack,
+    waitingGroupsFor: (kinds) => scheduler.groupsFor(kinds),
   });
   const tasks = new Tasks({
     transitions,

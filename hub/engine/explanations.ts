@@ -4,13 +4,13 @@ import {
   classify,
   type Requirement,
   requirementKey,
-  requirementOfKey,
 } from '@workbench-hub/shared/domain/classifier';
 import { fits } from '@workbench-hub/shared/domain/matching';
 import { type Priority, priorityRank } from '@workbench-hub/shared/domain/priority';
 import type { TaskType } from '@workbench-hub/shared/domain/task';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { type Explanation, explain } from '../core/explain.js';
+import type { InstanceKind } from '../core/idle-instances.js';
 import type { TaskQueue } from '../core/ports/task-store.js';
 import { RunTimeBook } from '../core/run-times.js';
 import type { Task } from '../core/task.js';
@@ -26,6 +26,8 @@ export interface ExplanationsOptions {
   readonly clock: Clock;
   readonly defaultVersion: string | null;
   readonly givenBack: GivenBack;
+  /** The groups in which tasks may wait that one of these kinds of instances fits. */
+  readonly waitingGroupsFor: (kinds: readonly InstanceKind[]) => string[];
 }
 
 /** A task that has waited for so long says in its log why. */
@@ -79,16 +81,14 @@ export class Explanations {
     countAhead: (groups: string[]) => Promise<number>,
     taskId?: string,
   ): Promise<Explanation> {
-    const { queue, instances, shutdown, clock, givenBack } = this.#options;
+    const { instances, shutdown, clock, givenBack } = this.#options;
     const returns = taskId === undefined ? [] : givenBack.of(taskId);
     const isHeldBack = (agentId: string) =>
       returns.some((giveBack) => giveBack.agentId === agentId) && !givenBack.mayGet(taskId ?? '', agentId);
     const candidates = instances.list().map((view) => ({ ...view, heldBack: isHeldBack(view.agentId) }));
-    const fitting = candidates.filter(({ profile }) => fits(requirement, profile));
-    const competing = (await queue.waitingGroups()).filter((key) => {
-      const other = requirementOfKey(key);
-      return fitting.some(({ profile }) => fits(other, profile));
-    });
+    const competing = this.#options.waitingGroupsFor(
+      instances.kinds.filter((kind) => fits(requirement, kind)),
+    );
     return explain({
       requirement,
       candidates,

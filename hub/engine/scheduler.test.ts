@@ -243,6 +243,21 @@ describe('the scheduler looks at the queue', () => {
   });
 });
 
+it('the scheduler tells which groups an instance fits without a look at the queue', async () => {
+  const fitting = requirementKey({ version: '?', labels: [] });
+  const waits = [
+    waiting(1),
+    waiting(2, 2, fitting),
+    waiting(3, 2, requirementKey({ version: '2', labels: [] })),
+  ];
+  const { scheduler, instances, profile, looks } = schedulerOver({ idle: 0, waits });
+  await scheduler.start();
+  expect(scheduler.groupsFor(instances.kinds).sort()).toEqual([ANYTHING, fitting].sort());
+  expect(scheduler.groupsFor([])).toEqual([]);
+  expect(scheduler.groupsFor([{ ...profile, version: '2' }])).toEqual([]);
+  expect(await looks()).toBe(0);
+});
+
 describe('the best task is given out first', () => {
   const backlog = () => Array.from({ length: 20 }, (_, at) => waiting(at));
 

@@ -7,7 +7,7 @@
 import { type Requirement, requirementKey, requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import type { IdleInstances, SuitableKinds } from '../core/idle-instances.js';
+import type { IdleInstances, InstanceKind, SuitableKinds } from '../core/idle-instances.js';
 import type { ClaimedTask, TaskQueue } from '../core/ports/task-store.js';
 import { countFitting, type Pairing, pair, suitableKinds, type WaitingTask } from '../core/rank.js';
 import type { TaskSubscriber } from '../core/task-events.js';
@@ -116,6 +116,14 @@ export class Scheduler {
   /** A task that waited in this group does so no more. */
   #dequeued(key: string, taskId: string): void {
     this.#groups.get(key)?.heads.remove(taskId);
+  }
+
+  /** The groups in which tasks may wait that one of these kinds of instances fits. */
+  groupsFor(kinds: readonly InstanceKind[]): string[] {
+    this.#tellApart();
+    return [...this.#fitting]
+      .filter(({ suitable }) => kinds.some((kind) => suitable.has(kind)))
+      .map(({ key }) => key);
   }
 
   /** Something changed that may let a task begin: an instance is idle, an agent came. */

@@ -9,7 +9,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, refuseForeignTask } from '../core/access.js';
 import { HubError, type InputFault, invalidInput } from '../core/errors.js';
 import type { FileStore, StoredFile } from '../core/ports/files.js';
-import type { TaskArchive, TaskPage, TaskQuery } from '../core/ports/task-store.js';
+import type { ListAsker, TaskArchive, TaskPage, TaskQuery } from '../core/ports/task-store.js';
 import { type NamedSize, type NewTask, TASK_LIFE, type Task } from '../core/task.js';
 import type { Explanations } from './explanations.js';
 import type { Departure, Results } from './results.js';
@@ -120,8 +120,9 @@ export class Tasks {
     return task;
   }
 
-  list(query: TaskQuery): Promise<TaskPage> {
-    return this.#options.archive.list(query);
+  /** Rejects with OVERLOADED when too many lists wait for their answer. */
+  list(query: TaskQuery, asker?: ListAsker): Promise<TaskPage> {
+    return this.#options.archive.list(query, asker);
   }
 
   /** Waits up to `timeoutMs` for the end of a task of this type and gives what the task is then. */

@@ -1,5 +1,6 @@
 /** Building blocks of request schemas, and what a fault of a request reads like. */
 import { pathText } from '@workbench-hub/shared/config/faults';
+import { isPatternTooLong, MAX_PATTERN_LENGTH } from '@workbench-hub/shared/domain/wildcard';
 import { z } from 'zod';
 import { type InputFault, invalidInput } from '../core/errors.js';
 import { shown, shownDefault } from './shown.js';
@@ -78,6 +79,13 @@ export function queryInteger({ minimum, maximum }: { minimum: number; maximum?: 
 /** A text in a query, given once. */
 export function queryText() {
   return z.string({ error: 'must be given once' }).meta({ override: shown({ type: 'string' }) });
+}
+
+/** A text with the wildcards `*` and `?` in a query, given once. */
+export function queryPattern() {
+  return queryText().refine((pattern) => !isPatternTooLong(pattern), {
+    error: `with wildcards must have at most ${MAX_PATTERN_LENGTH} characters`,
+  });
 }
 
 /** A moment in a query; the value is in milliseconds since 1970. */

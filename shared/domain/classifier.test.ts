@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { classify, requirementKey, requirementOfKey } from './classifier.js';
+import { type Classifier, classify, requirementKey, requirementOfKey } from './classifier.js';
 
 describe('classifiers', () => {
   it('are nothing, the default version, normal priority', () => {
@@ -42,6 +42,32 @@ describe('classifiers', () => {
       [3, 'value'],
     ]);
     expect(faults[2]?.message).toContain('HIGHEST, HIGH, NORMAL, LOW, LOWEST');
+  });
+
+  it.each<[string, Classifier[]]>([
+    ['a version that is longer than any pattern may be', [{ type: 'VERSION', value: `*${'9'.repeat(256)}` }]],
+    ['a label that is longer than any', [{ type: 'LABLES', value: `gears,${'x'.repeat(201)}` }]],
+    [
+      'more labels than an instance may carry',
+      [150, 0].map((from) => ({
+        type: 'LABLES' as const,
+        value: Array.from({ length: 150 }, (_, at) => `label-${from + at}`).join(),
+      })),
+    ],
+  ])('are faulty when they ask for %s', (_, classifiers) => {
+    const { faults } = classify(classifiers, null);
+    expect(faults).toMatchObject([{ index: classifiers.length - 1, member: 'value' }]);
+    expect(faults[0]?.message).toMatch(/at most 256 characters|at most 200 characters|more than 200 labels/);
+  });
+
+  it('may ask for the longest version and label, and for as many labels as an instance may carry', () => {
+    const labels = Array.from({ length: 200 }, (_, at) => `${at}`.padEnd(200, 'x'));
+    const classifiers = [
+      { type: 'VERSION', value: '9'.repeat(256) },
+      { type: 'LABLES', value: labels.slice(0, 45).join() },
+      { type: 'LABLES', value: labels.join() },
+    ] as const;
+    expect(classify(classifiers, null).faults).toEqual([]);
   });
 
   it('of the same requirement have the same key, from which it can be read', () => {

@@ -1,4 +1,5 @@
 import { DEFAULT_PRIORITY, PRIORITIES, type Priority } from './priority.js';
+import { MAX_PATTERN_LENGTH } from './wildcard.js';
 
 /** The interface spells it LABLES; LABELS is understood on input (contract 1.6). */
 export const CLASSIFIER_TYPES = ['VERSION', 'PRIORITY', 'LABLES'] as const;
@@ -31,6 +32,10 @@ export interface Classification {
   readonly faults: readonly ClassifierFault[];
 }
 
+/** No instance carries more labels, or longer ones. */
+const MAX_LABELS = 200;
+const MAX_LABEL_LENGTH = 200;
+
 /** Reads a task's classifiers. Each type at most once, except that several LABLES add up (contract 2.2). */
 export function classify(classifiers: readonly Classifier[], defaultVersion: string | null): Classification {
   const faults: ClassifierFault[] = [];
@@ -45,8 +50,12 @@ export function classify(classifiers: readonly Classifier[], defaultVersion: str
     }
     seen.add(type);
     if (type === 'VERSION') {
-      if (value.trim() === '') faults.push({ index, member: 'value', message: 'must name a version' });
       version = value.trim();
+      if (version === '') faults.push({ index, member: 'value', message: 'must name a version' });
+      if (version.length > MAX_PATTERN_LENGTH) {
+        const message = `a version must have at most ${MAX_PATTERN_LENGTH} characters`;
+        faults.push({ index, member: 'value', message });
+      }
     } else if (type === 'PRIORITY') {
       const found = PRIORITIES.find((candidate) => candidate === value.trim().toUpperCase());
       if (found) priority = found;
@@ -55,7 +64,19 @@ export function classify(classifiers: readonly Classifier[], defaultVersion: str
       const asked = parseLabels(value);
       if (asked.length === 0)
         faults.push({ index, member: 'value', message: 'must name at least one label' });
+      if (asked.some((label) => label.length > MAX_LABEL_LENGTH)) {
+        const message = `a label must have at most ${MAX_LABEL_LENGTH} characters`;
+        faults.push({ index, member: 'value', message });
+      }
       for (const label of asked) labels.add(label);
+      if (labels.size > MAX_LABELS) {
+        faults.push({
+          index,
+          member: 'value',
+          message: `must not name more than ${MAX_LABELS} labels in all`,
+        });
+        break;
+      }
     }
   }
   return { requirement: { version, labels: [...labels].sort() }, priority, faults };

@@ -177,3 +177,16 @@ describe('a bad query', () => {
     expectError(await api.get(PATH + query), 400, PATH, message);
   });
 });
+
+describe('a filter with wildcards', () => {
+  it.each(['id', 'name', 'creator'])('has at most 256 characters: %s', async (field) => {
+    const longest = `*${'x'.repeat(255)}`;
+    expect((await list(`?${field}=${longest}`))['totalElements']).toBe(0);
+    const answer = await api.get(`${PATH}?${field}=${longest}x`);
+    expectError(answer, 400, PATH, new RegExp(`^${field}: with wildcards must have at most 256 characters$`));
+  });
+
+  it('may be longer without them', async () => {
+    expect((await list(`?name=${'x'.repeat(1000)}`))['totalElements']).toBe(0);
+  });
+});

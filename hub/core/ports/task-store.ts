@@ -95,6 +95,13 @@ export interface TaskQuery {
   readonly order?: TaskOrder;
 }
 
+/** Who asks for a list. Askers have equal shares of what lists cost. */
+export interface ListAsker {
+  readonly name: string;
+  /** Aborted when nobody waits for the list any more. */
+  readonly signal: AbortSignal;
+}
+
 export interface TaskPage {
   readonly tasks: readonly Task[];
   readonly totalElements: number;
@@ -104,7 +111,9 @@ export interface TaskPage {
 export interface TaskArchive {
   find(taskId: string): Promise<Task | undefined>;
   filesOf(taskId: string): Promise<TaskFiles>;
-  list(query: TaskQuery): Promise<TaskPage>;
+  /** Without an asker, for the hub itself. Rejects with OVERLOADED when too many lists of this asker, or of all, are not answered
+   *  yet, and with INVALID_INPUT when the asker has gone. */
+  list(query: TaskQuery, asker?: ListAsker): Promise<TaskPage>;
   /** Removes tasks that have ended, with all that belongs to them. */
   remove(taskIds: readonly string[]): Promise<boolean[]>;
   /** Tasks that ended before this moment, oldest first. */

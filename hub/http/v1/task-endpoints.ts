@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { TaskOrder } from '../../core/ports/task-store.js';
 import type { Tasks } from '../../engine/tasks.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
+import { listAsker } from '../list-asker.js';
 import { pageOf } from '../page.js';
 import {
   batchJobContents,
@@ -115,8 +116,10 @@ export function taskEndpointsV1(generation: Generation, tasks: Tasks, requests: 
           query: z.object(pageQuery),
           responses: { 200: { description: 'One page of tasks.', schema: schemas.taskPage } },
         },
-        async ({ query, context }) => {
-          const { tasks: found, totalElements } = await tasks.list({ ...query, statuses, order });
+        async (request) => {
+          const { query, context } = request;
+          const asked = tasks.list({ ...query, statuses, order }, listAsker(request));
+          const { tasks: found, totalElements } = await asked;
           return context.json(pageOf(found.map(presentTask), totalElements, query));
         },
       ),

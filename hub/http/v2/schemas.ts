@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { pageSchema } from '../page.js';
 import { base64 } from '../request-schemas.js';
 import { shown, shownDefault } from '../shown.js';
-import { enumeration, pageQuery, queryBoolean, queryList, queryText } from '../validation.js';
+import { enumeration, pageQuery, queryBoolean, queryList, queryPattern } from '../validation.js';
 
 const EXAMPLE_ID = '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77';
 
@@ -104,11 +104,13 @@ export const taskPage = pageSchema(taskSchema, 'TaskPage');
 
 export const taskListQuery = z.object({
   ...pageQuery,
-  id: queryText().optional().meta({ description: 'Whole identifier, with the wildcards * and ?.' }),
+  id: queryPattern().optional().meta({ description: 'Whole identifier, with the wildcards * and ?.' }),
   type: enumeration(TASK_TYPES).optional(),
-  name: queryText().optional().meta({ description: 'Whole name, with the wildcards * and ?, without case.' }),
+  name: queryPattern()
+    .optional()
+    .meta({ description: 'Whole name, with the wildcards * and ?, without case.' }),
   priority: enumeration(PRIORITIES).optional(),
-  creator: queryText().optional().meta({ description: 'Whole user name, with the wildcards * and ?.' }),
+  creator: queryPattern().optional().meta({ description: 'Whole user name, with the wildcards * and ?.' }),
   status: queryList(enumeration(TASK_STATUSES))
     .default([])
     .meta({
@@ -149,8 +151,8 @@ export const instancePage = pageSchema(instanceSchema, 'WorkbenchInstancePage');
 
 export const instanceListQuery = z.object({
   ...pageQuery,
-  id: queryText().optional().meta({ description: 'Whole identifier, with the wildcards * and ?.' }),
-  version: queryText()
+  id: queryPattern().optional().meta({ description: 'Whole identifier, with the wildcards * and ?.' }),
+  version: queryPattern()
     .optional()
     .meta({ description: 'Whole version, with the wildcards * and ?.', example: '9.*' }),
   labels: queryList(z.string())
@@ -182,8 +184,8 @@ export const agentPage = pageSchema(agentSchema, 'AgentPage');
 
 export const agentListQuery = z.object({
   ...pageQuery,
-  id: queryText().optional().meta({ description: 'Whole identifier, with the wildcards * and ?.' }),
-  version: queryText().optional().meta({ description: 'Whole version, with the wildcards * and ?.' }),
+  id: queryPattern().optional().meta({ description: 'Whole identifier, with the wildcards * and ?.' }),
+  version: queryPattern().optional().meta({ description: 'Whole version, with the wildcards * and ?.' }),
   status: queryList(enumeration(AGENT_STATUSES))
     .default([])
     .meta({ override: shown({ type: 'array', items: { type: 'string', enum: [...AGENT_STATUSES] } }) }),

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Tasks } from '../../engine/tasks.js';
 import { contentStream } from '../content-stream.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
+import { listAsker } from '../list-asker.js';
 import { pageOf } from '../page.js';
 import {
   batchJobContents,
@@ -103,11 +104,11 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger)
         query: taskListQuery,
         responses: { 200: { description: 'One page of tasks.', schema: taskPage } },
       },
-      async ({ query: { status, ...query }, context }) => {
-        const { tasks: found, totalElements } = await tasks.list({
-          ...query,
-          statuses: status,
-        });
+      async (request) => {
+        const { status, ...query } = request.query;
+        const { context } = request;
+        const asked = tasks.list({ ...query, statuses: status }, listAsker(request));
+        const { tasks: found, totalElements } = await asked;
         return context.json(pageOf(found.map(presentTask), totalElements, query));
       },
     ),

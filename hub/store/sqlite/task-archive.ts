@@ -71,7 +71,7 @@ export function sqliteTaskArchive(
         ...(storedFiles.length === 0 ? {} : { storedFiles }),
       };
     },
-    list: (query) => lists.list(query),
+    list: (query, asker) => lists.list(query, asker),
     remove: (taskIds) => commit.freeing(() => taskIds.map(removeOne)),
     endedBefore: async (timeMs, limit) => selectEnded.all(timeMs, limit).map(({ id }) => id),
   };

@@ -4,7 +4,8 @@ import type { TaskQuery } from '../../../core/ports/task-store.js';
 import type { SqliteDatabase } from '../database.js';
 import { TASK_COLUMNS } from '../task-row.js';
 import { SegmentRows } from './segment-rows.js';
-import { type Selection, select } from './selection.js';
+import { type ColumnsFilter, type Selection, select } from './selection.js';
+import type { FilterSearch, SharedTexts } from './shared-texts.js';
 import type { TaskColumns, TaskKind } from './task-columns.js';
 import type { ListPage } from './thread-messages.js';
 
@@ -25,17 +26,26 @@ export const LIST_STATEMENTS = {
 
 type Kind = [seq: number, type: TaskKind['type'], status: TaskKind['status'], priority: number];
 
+/** A list that is being made. */
+export interface ListUnderWay {
+  readonly query: TaskQuery;
+  /** Undefined when there is no text filter: then the list takes one turn. */
+  readonly search: FilterSearch | undefined;
+}
+
 export class ListReader {
   readonly #columns: TaskColumns;
+  readonly #texts: SharedTexts;
   readonly #db: SqliteDatabase;
   readonly #rows: SegmentRows;
   readonly #kinds;
   readonly #rowsOf;
   readonly #byStart;
 
-  constructor(db: SqliteDatabase, columns: TaskColumns) {
+  constructor(db: SqliteDatabase, columns: TaskColumns, texts: SharedTexts) {
     this.#db = db;
     this.#columns = columns;
+    this.#texts = texts;
     this.#rows = new SegmentRows(db);
     this.#kinds = db.prepare<[string], string>(LIST_STATEMENTS.kinds).pluck();
     this.#rowsOf = db.prepare<[string], string>(LIST_STATEMENTS.rows).pluck();
@@ -50,12 +60,26 @@ export class ListReader {
     for (const row of this.#rows.between(this.#columns.lastSeq, this.#rows.newest())) this.#columns.add(row);
   }
 
-  /** One page, all of it as the database is at one moment. */
-  list(query: TaskQuery): ListPage {
+  begin(query: TaskQuery): ListUnderWay {
+    return { query, search: hasTexts(query) ? this.#texts.searchBy(query) : undefined };
+  }
+
+  /** Works on a list for one turn; gives its page when nothing is left to search. */
+  async goOn(list: ListUnderWay): Promise<ListPage | undefined> {
+    const { search } = list;
+    const unsearched = this.#columns.unsearched(filterOf(list));
+    if (search && unsearched.length > 0) await this.#texts.goOn(search, unsearched);
+    else if (!search || !this.#columns.searchGrowing(search)) return this.#page(list);
+    return undefined;
+  }
+
+  /** One page, all of it as the database is at one moment; undefined when there is more to search by then. */
+  #page(list: ListUnderWay): ListPage | undefined {
+    const { query } = list;
     return this.#db.transaction(() => {
       this.keepUp(new Float64Array());
-      for (;;) {
-        const { count, seqs } = this.#select(query);
+      while (this.#columns.unsearched(filterOf(list)).length === 0) {
+        const { count, seqs } = this.#select(list);
         const kinds = this.#kindsOf(seqs);
         // A task may have changed since the hub's thread sent the query. What the page shows fits the filter.
         const late = seqs.filter((seq) => !isWanted(kinds.get(seq), query));
@@ -63,6 +87,7 @@ export class ListReader {
         if (late.length > 0) continue;
         return { rows: this.#rowsOf.get(JSON.stringify(seqs)) ?? '[]', totalElements: count };
       }
+      return undefined;
     })();
   }
 
@@ -74,12 +99,14 @@ export class ListReader {
     );
   }
 
-  #select(query: TaskQuery): Selection {
+  #select(list: ListUnderWay): Selection {
+    const { query } = list;
+    const filter = filterOf(list);
     const from = query.page * query.size;
     const to = from + query.size;
-    if (query.order === 'NEXT_TO_RUN_FIRST') return this.#nextToRun(query, from, to);
+    if (query.order === 'NEXT_TO_RUN_FIRST') return this.#nextToRun(filter, from, to);
     if (query.order === 'LONGEST_RUNNING_FIRST') {
-      const all = select(this.#columns, query, {
+      const all = select(this.#columns, filter, {
         order: 'OLDEST_FIRST',
         from: 0,
         to: Number.POSITIVE_INFINITY,
@@ -90,21 +117,29 @@ export class ListReader {
       ] as const;
       return { count: all.count, seqs: this.#byStart.all(JSON.stringify(all.seqs), ...places) };
     }
-    return select(this.#columns, query, { order: 'NEWEST_FIRST', from, to });
+    return select(this.#columns, filter, { order: 'NEWEST_FIRST', from, to });
   }
 
   /** One priority after the other, the highest first. */
-  #nextToRun(query: TaskQuery, from: number, to: number): Selection {
+  #nextToRun(filter: ColumnsFilter, from: number, to: number): Selection {
     const seqs: number[] = [];
     let count = 0;
-    for (const priority of query.priority ? [query.priority] : PRIORITIES) {
+    for (const priority of filter.priority ? [filter.priority] : PRIORITIES) {
       const places = { order: 'OLDEST_FIRST', from: from - count, to: to - count } as const;
-      const selection = select(this.#columns, { ...query, priority }, places);
+      const selection = select(this.#columns, { ...filter, priority }, places);
       seqs.push(...selection.seqs);
       count += selection.count;
     }
     return { count, seqs };
   }
+}
+
+function hasTexts({ id, name, creator }: TaskQuery): boolean {
+  return id !== undefined || name !== undefined || creator !== undefined;
+}
+
+function filterOf({ query: { type, priority, statuses }, search }: ListUnderWay): ColumnsFilter {
+  return { type, priority, statuses, search };
 }
 
 /** By what can change of a task. */

@@ -1,10 +1,12 @@
 /** A thread that holds the texts of some of the segments. */
 import { workerData } from 'node:worker_threads';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import type { FromSearchHelper, SearchHelperData, ToSearchHelper } from './search-helper.js';
-import { type SegmentTexts, TextSearch } from './segment-texts.js';
+import { type SegmentTexts, searchForOneTurn, TextSearches } from './segment-texts.js';
 
-const { port, answers } = workerData as SearchHelperData;
+const { port } = workerData as SearchHelperData;
 const held = new Map<number, SegmentTexts>();
+const searches = new TextSearches();
 
 port.on('message', (message: ToSearchHelper) => {
   switch (message.kind) {
@@ -15,15 +17,10 @@ port.on('message', (message: ToSearchHelper) => {
       held.delete(message.segment);
       return;
     case 'search': {
-      const search = new TextSearch(message.filter);
-      const found = message.segments.flatMap((segment) => {
-        const texts = held.get(segment);
-        return texts ? [search.in(texts)] : [];
-      });
+      const texts = message.segments.flatMap((segment) => held.get(segment) ?? []);
+      const found = searchForOneTurn(searches.by(message.filter), texts, systemRuntime.clock);
       const answer: FromSearchHelper = { call: message.call, found };
       port.postMessage(answer);
-      Atomics.add(answers, 0, 1);
-      Atomics.notify(answers, 0);
     }
   }
 });

@@ -1,5 +1,5 @@
 /** A thread that searches the texts of some of the segments, as the thread of the lists sees it. */
-import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { COLUMNS_THREAD_LIMITS } from './reader-database.js';
 import { buffersOf, type RowBits, type SegmentTexts, type TextFilter } from './segment-texts.js';
 import type { SearchHelper } from './shared-texts.js';
@@ -21,29 +21,34 @@ export interface FromSearchHelper {
 
 export interface SearchHelperData {
   readonly port: MessagePort;
-  /** Counts the answers; whoever waits for one is woken by it. */
-  readonly answers: Int32Array;
 }
-
-/** A helper that has not answered by then never will: it has ended. */
-const ANSWER_TIMEOUT_MS = 60_000;
 
 export class SearchThread implements SearchHelper {
   readonly #port: MessagePort;
-  readonly #answers = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  /** Those who wait, by call. */
+  readonly #waiting = new Map<number, (found: readonly RowBits[]) => void>();
   #latestCall = 0;
 
   constructor() {
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
-    const workerData: SearchHelperData = { port: port2, answers: this.#answers };
+    const workerData: SearchHelperData = { port: port2 };
     const url = new URL('./search-helper-main.js', import.meta.url);
-    new Worker(url, {
+    const thread = new Worker(url, {
       workerData,
       transferList: [port2],
       execArgv: [],
       resourceLimits: COLUMNS_THREAD_LIMITS,
-    }).unref();
+    });
+    thread.unref();
+    // Its texts are lost: the thread of the lists ends with it, and is started anew with the next list.
+    thread.on('error', (error) => {
+      throw error;
+    });
+    port1.on('message', ({ call, found }: FromSearchHelper) => {
+      this.#waiting.get(call)?.(found);
+      this.#waiting.delete(call);
+    });
     port1.unref();
   }
 
@@ -55,20 +60,10 @@ export class SearchThread implements SearchHelper {
     this.#send({ kind: 'forget', segment });
   }
 
-  search(filter: TextFilter, segments: readonly number[]): () => readonly RowBits[] {
+  search(filter: TextFilter, segments: readonly number[]): Promise<readonly RowBits[]> {
     const call = ++this.#latestCall;
     this.#send({ kind: 'search', call, filter, segments });
-    return () => {
-      for (;;) {
-        const seen = Atomics.load(this.#answers, 0);
-        const answer = receiveMessageOnPort(this.#port) as { message: FromSearchHelper } | undefined;
-        // Nobody waits any more for that of an earlier search.
-        if (answer?.message.call === call) return answer.message.found;
-        if (answer === undefined && Atomics.wait(this.#answers, 0, seen, ANSWER_TIMEOUT_MS) === 'timed-out') {
-          throw new Error('a thread that helps with lists has ended');
-        }
-      }
-    };
+    return new Promise((resolve) => this.#waiting.set(call, resolve));
   }
 
   #send(message: ToSearchHelper, transferred: ArrayBuffer[] = []): void {

@@ -1,4 +1,5 @@
 /** The texts of the tasks of a segment, and which of its tasks a filter of texts lets through. */
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { ColumnPattern, SEGMENT_ROWS, type TextColumn, TextColumnBuilder } from './text-column.js';
 import type { Texts } from './texts.js';
 
@@ -83,20 +84,68 @@ export class TextSearch {
 
   /** Rows of tasks that fit. What is said of rows without a task means nothing. */
   in(texts: Readonly<Record<Column, TextColumn | Texts>>): RowBits {
+    const bits = noRows();
+    this.addFrom(texts, { from: 0, to: SEGMENT_ROWS }, bits);
+    return bits;
+  }
+
+  /** Sets the bits of those that fit among the rows from one up to another, which is not included. */
+  addFrom(
+    texts: Readonly<Record<Column, TextColumn | Texts>>,
+    { from, to }: { readonly from: number; readonly to: number },
+    bits: RowBits,
+  ): void {
     const rows = this.#rows;
-    rows.set(ALL_ROWS);
-    let count: number = SEGMENT_ROWS;
+    rows.set(ALL_ROWS.subarray(from, to));
+    let count = to - from;
     for (const [column, pattern] of this.#patterns) {
       if (count > 0) count = pattern.keep(texts[column], rows, count);
     }
-    const bits = new Uint8Array(ROW_BITS_BYTES);
-    if (count === SEGMENT_ROWS) return bits.fill(0xff);
+    if (count === SEGMENT_ROWS) {
+      bits.fill(0xff);
+      return;
+    }
     for (let at = 0; at < count; at++) {
       const row = rows[at] as number;
       bits[row >> 3] = (bits[row >> 3] as number) | (1 << (row & 7));
     }
-    return bits;
   }
+}
+
+export function noRows(): RowBits {
+  return new Uint8Array(ROW_BITS_BYTES);
+}
+
+/** As many filters are kept ready for the next segments: to prepare the search for a pattern may take milliseconds. */
+const SEARCHES_KEPT = 16;
+
+/** Searches that were made ready lately, each by its filter. */
+export class TextSearches {
+  readonly #kept = new Map<string, TextSearch>();
+
+  by(filter: TextFilter): TextSearch {
+    const key = JSON.stringify([filter.id ?? null, filter.name ?? null, filter.creator ?? null]);
+    const search = this.#kept.get(key) ?? new TextSearch(filter);
+    this.#kept.delete(key);
+    this.#kept.set(key, search);
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size > SEARCHES_KEPT && oldest !== undefined) this.#kept.delete(oldest);
+    return search;
+  }
+}
+
+/** How long a thread searches without looking for other work: most searches in a million names are done by then. */
+const TURN_MS = 40;
+
+/** Searches one of these texts after the other until the turn is over, and in one at least. */
+export function searchForOneTurn(search: TextSearch, texts: Iterable<SegmentTexts>, clock: Clock): RowBits[] {
+  const began = clock.monotonicMs();
+  const found: RowBits[] = [];
+  for (const each of texts) {
+    found.push(search.in(each));
+    if (clock.monotonicMs() - began >= TURN_MS) break;
+  }
+  return found;
 }
 
 /** What is handed over with the texts to another thread, instead of being copied. */

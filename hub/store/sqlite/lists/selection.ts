@@ -1,9 +1,11 @@
 /** From how many tasks match in each segment to those in certain places of the whole. */
 import type { Priority } from '@workbench-hub/shared/domain/priority';
 import type { TaskStatus, TaskType } from '@workbench-hub/shared/domain/task';
-import type { TextFilter } from './segment-texts.js';
+import type { FilterSearch } from './shared-texts.js';
 
-export interface ColumnsFilter extends TextFilter {
+export interface ColumnsFilter {
+  /** Undefined when there is no text filter. */
+  readonly search?: FilterSearch | undefined;
   readonly type?: TaskType | undefined;
   readonly priority?: Priority | undefined;
   readonly statuses: readonly TaskStatus[];

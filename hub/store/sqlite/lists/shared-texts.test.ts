@@ -15,11 +15,10 @@ class NearbyHelper implements SearchHelper {
     this.held.delete(segment);
   }
 
-  search(filter: TextFilter, segments: readonly number[]) {
+  async search(filter: TextFilter, segments: readonly number[]) {
     this.searched.push([...segments]);
     const search = new TextSearch(filter);
-    const found = segments.map((segment) => search.in(this.held.get(segment) as SegmentTexts));
-    return () => found;
+    return segments.map((segment) => search.in(this.held.get(segment) as SegmentTexts));
   }
 }
 
@@ -30,9 +29,12 @@ function textsOf(segment: number): SegmentTexts {
   return builder.take();
 }
 
-function sharedTexts(segments: number) {
+/** @param readingMs So much time passes from one look at the clock to the next. */
+function sharedTexts(segments: number, readingMs = 0) {
   const helpers: NearbyHelper[] = [];
+  let timeMs = 0;
   const texts = new SharedTexts({
+    clock: { nowMs: () => 0, monotonicMs: () => (timeMs += readingMs) },
     helpers: 2,
     startHelper: () => {
       const helper = new NearbyHelper();
@@ -42,57 +44,79 @@ function sharedTexts(segments: number) {
   });
   const numbers = Array.from({ length: segments }, (_, segment) => segment);
   for (const segment of numbers) texts.hold(segment, textsOf(segment));
-  /** The segments in which something fits. */
-  const found = (filter: TextFilter, among = numbers) => {
-    const bits = texts.search(filter, among);
-    return among.filter((segment) => bits.get(segment)?.[0] === 1 << 5);
+  const isHeld = new Set(numbers);
+  const forget = (segment: number) => {
+    isHeld.delete(segment);
+    texts.forget(segment);
   };
-  return { texts, helpers, found };
+  /** The segments in which something fits. */
+  const found = async (filter: TextFilter, among = numbers) => {
+    const search = texts.searchBy(filter);
+    const unsearched = () => among.filter((segment) => isHeld.has(segment) && !search.found.has(segment));
+    while (unsearched().length > 0) await texts.goOn(search, unsearched());
+    return among.filter((segment) => search.found.get(segment)?.[0] === 1 << 5);
+  };
+  return { texts, forget, helpers, found };
 }
 
 describe('texts that threads share', () => {
-  it('are held by one thread in a small store, and by whoever has fewest in a larger one', () => {
+  it('are held by one thread in a small store, and by whoever has fewest in a larger one', async () => {
     expect(sharedTexts(12).helpers).toHaveLength(0);
     const { helpers, found } = sharedTexts(39);
     expect(helpers.map(({ held }) => held.size)).toEqual([13, 13]);
-    expect(found({ name: 'n 3*' })).toEqual([3, 30, 31, 32, 33, 34, 35, 36, 37, 38]);
-    expect(found({ id: '*7' }, [7, 8, 27])).toEqual([7, 27]);
+    expect(await found({ name: 'n 3*' })).toEqual([3, 30, 31, 32, 33, 34, 35, 36, 37, 38]);
+    expect(await found({ id: '*7' }, [7, 8, 27])).toEqual([7, 27]);
   });
 
-  it('are searched once for a filter that is asked for again', () => {
+  it('are searched once for a filter that is asked for again', async () => {
     const { helpers, found } = sharedTexts(30);
     const [helper] = helpers;
-    expect(found({ name: 'n 2*' }, [20, 21])).toEqual([20, 21]);
+    expect(await found({ name: 'n 2*' }, [20, 21])).toEqual([20, 21]);
     const asked = helper?.searched.length ?? 0;
-    expect(found({ name: 'N 2*' }, [21, 20])).toEqual([21, 20]);
+    expect(await found({ name: 'N 2*' }, [21, 20])).toEqual([21, 20]);
     expect(helper?.searched).toHaveLength(asked);
-    expect(found({ name: 'n 2*' })).toHaveLength(11);
+    expect(await found({ name: 'n 2*' })).toHaveLength(11);
     expect(helper?.searched.flat().filter((segment) => segment === 20)).toHaveLength(1);
     // Not the same filter.
-    expect(found({ id: 'n 2*' })).toEqual([]);
+    expect(await found({ id: 'n 2*' })).toEqual([]);
     expect(helper?.searched.length).toBeGreaterThan(asked + 1);
   });
 
-  it('are searched again for a filter that others have pushed out', () => {
+  it('are searched again for a filter that others have pushed out', async () => {
     const { helpers, found } = sharedTexts(30);
     const searches = () => helpers.flatMap(({ searched }) => searched).length;
-    found({ name: 'first' });
+    await found({ name: 'first' });
     const once = searches();
-    for (let other = 0; other < 31; other++) found({ name: `other ${other}` });
-    found({ name: 'first' });
+    for (let other = 0; other < 31; other++) await found({ name: `other ${other}` });
+    await found({ name: 'first' });
     expect(searches()).toBe(32 * once);
-    for (let other = 40; other < 72; other++) found({ name: `other ${other}` });
-    found({ name: 'first' });
+    for (let other = 40; other < 72; other++) await found({ name: `other ${other}` });
+    await found({ name: 'first' });
     expect(searches()).toBe(65 * once);
   });
 
-  it('are forgotten with their segment', () => {
-    const { texts, helpers, found } = sharedTexts(30);
-    expect(found({ name: 'n*' })).toHaveLength(30);
+  it('are searched for one turn at a time, each thread at least one segment', async () => {
+    const searchedAtOnce = async (readingMs: number) => {
+      const { texts } = sharedTexts(12, readingMs);
+      const search = texts.searchBy({ name: 'n*' });
+      await texts.goOn(
+        search,
+        Array.from({ length: 12 }, (_, segment) => segment),
+      );
+      return search.found.size;
+    };
+    expect(await searchedAtOnce(0)).toBe(12);
+    expect(await searchedAtOnce(10)).toBe(4);
+    expect(await searchedAtOnce(1000)).toBe(1);
+  });
+
+  it('are forgotten with their segment', async () => {
+    const { forget, helpers, found } = sharedTexts(30);
+    expect(await found({ name: 'n*' })).toHaveLength(30);
     const held = helpers[0]?.held.keys().next().value ?? -1;
-    texts.forget(held);
-    texts.forget(3);
+    forget(held);
+    forget(3);
     expect(helpers[0]?.held.has(held)).toBe(false);
-    expect(found({ name: 'n*' })).toHaveLength(28);
+    expect(await found({ name: 'n*' })).toHaveLength(28);
   });
 });

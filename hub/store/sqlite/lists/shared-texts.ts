@@ -1,8 +1,16 @@
 /**
  * The texts of all segments that grow no more, spread over several threads, which search theirs at the same time: a search is the
- * work of all cores. A small store is searched by this thread alone.
+ * work of all cores. A small store is searched by this thread alone. A search goes on by turns, so that others need not wait for
+ * its end.
  */
-import { type RowBits, type SegmentTexts, type TextFilter, TextSearch } from './segment-texts.js';
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import {
+  type RowBits,
+  type SegmentTexts,
+  searchForOneTurn,
+  type TextFilter,
+  TextSearches,
+} from './segment-texts.js';
 
 /** Up to so many segments one thread is enough. */
 const SEGMENTS_OF_ONE_THREAD = 12;
@@ -16,25 +24,33 @@ export interface SearchHelper {
   /** Hands the texts of a segment over to it. */
   hold(segment: number, texts: SegmentTexts): void;
   forget(segment: number): void;
-  /** Begins to search in these segments; what it gives waits for what fits in each. */
-  search(filter: TextFilter, segments: readonly number[]): () => readonly RowBits[];
+  /** Searches for one turn, one segment after the other; gives the rows that fit in each that was searched. */
+  search(filter: TextFilter, segments: readonly number[]): Promise<readonly RowBits[]>;
 }
 
 export interface SharedTextsOptions {
   /** How many threads may help. */
   readonly helpers: number;
   readonly startHelper: () => SearchHelper;
+  readonly clock: Clock;
 }
 
-type Found = Map<number, RowBits>;
+/** A text filter with the rows that fit, of each segment that has been searched so far. */
+export interface FilterSearch {
+  readonly filter: TextFilter;
+  readonly found: Map<number, RowBits>;
+  /** The same of the first rows of the segment that still grows. */
+  growing?: { readonly segment: number; readonly rows: number; readonly bits: RowBits };
+}
 
 export class SharedTexts {
   readonly #options: SharedTextsOptions;
   readonly #own = new Map<number, SegmentTexts>();
+  readonly #searches = new TextSearches();
   /** Each with the segments that it has. */
   readonly #helpers = new Map<SearchHelper, Set<number>>();
   /** By filter; the one that was asked for last comes last. */
-  readonly #found = new Map<string, Found>();
+  readonly #remembered = new Map<string, FilterSearch>();
 
   constructor(options: SharedTextsOptions) {
     this.#options = options;
@@ -54,36 +70,37 @@ export class SharedTexts {
   forget(segment: number): void {
     this.#own.delete(segment);
     for (const [helper, segments] of this.#helpers) if (segments.delete(segment)) helper.forget(segment);
-    for (const found of this.#found.values()) found.delete(segment);
+    for (const { found } of this.#remembered.values()) found.delete(segment);
   }
 
-  /** What fits in each of these segments that are held. */
-  search(filter: TextFilter, segments: readonly number[]): ReadonlyMap<number, RowBits> {
-    const found = this.#foundBy(filter);
-    const sought = segments.filter((segment) => !found.has(segment));
-    const asked = [...this.#helpers].flatMap(([helper, held]) => {
-      const theirs = sought.filter((segment) => held.has(segment));
-      return theirs.length === 0 ? [] : [{ theirs, answer: helper.search(filter, theirs) }];
-    });
-    const search = new TextSearch(filter);
-    for (const segment of sought) {
-      const texts = this.#own.get(segment);
-      if (texts) found.set(segment, search.in(texts));
-    }
-    for (const { theirs, answer } of asked) {
-      for (const [at, bits] of answer().entries()) found.set(theirs[at] as number, bits);
-    }
-    return found;
-  }
-
-  #foundBy({ id, name, creator }: TextFilter): Found {
+  /** The search by this filter: one that is remembered, or a new one. */
+  searchBy({ id, name, creator }: TextFilter): FilterSearch {
     const key = JSON.stringify([id ?? null, name?.toLowerCase() ?? null, creator ?? null]);
-    const found = this.#found.get(key) ?? new Map<number, RowBits>();
-    this.#found.delete(key);
-    this.#found.set(key, found);
-    const [oldest] = this.#found.keys();
-    if (this.#found.size > FILTERS_REMEMBERED && oldest !== undefined) this.#found.delete(oldest);
-    return found;
+    const search = this.#remembered.get(key) ?? { filter: { id, name, creator }, found: new Map() };
+    this.#remembered.delete(key);
+    this.#remembered.set(key, search);
+    const [oldest] = this.#remembered.keys();
+    if (this.#remembered.size > FILTERS_REMEMBERED && oldest !== undefined) this.#remembered.delete(oldest);
+    return search;
+  }
+
+  /** Goes on with a search for one turn, in the first of these segments, all of which are held. */
+  async goOn({ filter, found }: FilterSearch, segments: readonly number[]): Promise<void> {
+    const asked = [...this.#helpers].flatMap(([helper, held]) => {
+      const theirs = segments.filter((segment) => held.has(segment));
+      return theirs.length === 0 ? [] : [{ theirs, held, answer: helper.search(filter, theirs) }];
+    });
+    const own = segments.filter((segment) => this.#own.has(segment));
+    const texts = own.map((segment) => this.#own.get(segment) as SegmentTexts);
+    const ownBits = searchForOneTurn(this.#searches.by(filter), texts, this.#options.clock);
+    for (const [at, bits] of ownBits.entries()) found.set(own[at] as number, bits);
+    for (const { theirs, held, answer } of asked) {
+      for (const [at, bits] of (await answer).entries()) {
+        const segment = theirs[at] as number;
+        // It may have been forgotten meanwhile.
+        if (held.has(segment)) found.set(segment, bits);
+      }
+    }
   }
 
   /** Undefined stands for this thread. */

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import type { TextFilter } from './segment-texts.js';
 import { type ColumnsFilter, select } from './selection.js';
 import { SharedTexts } from './shared-texts.js';
 import { type ColumnsRow, TaskColumns } from './task-columns.js';
@@ -14,42 +15,66 @@ const row = (seq: number, rest: Partial<ColumnsRow> = {}): ColumnsRow => ({
   ...rest,
 });
 
-const newColumns = () =>
-  new TaskColumns(
-    new SharedTexts({
+class ColumnsUnderTest extends TaskColumns {
+  readonly texts: SharedTexts;
+
+  constructor() {
+    const texts = new SharedTexts({
+      clock: { nowMs: () => 0, monotonicMs: () => 0 },
       helpers: 0,
       startHelper: () => {
         throw new Error('nobody may help');
       },
-    }),
-  );
+    });
+    super(texts);
+    this.texts = texts;
+  }
+}
+
+const newColumns = () => new ColumnsUnderTest();
+
+/** What is asked for, when all has been searched. */
+async function searched(
+  columns: ColumnsUnderTest,
+  { id, name, creator, ...rest }: Partial<ColumnsFilter> & TextFilter,
+): Promise<ColumnsFilter> {
+  const hasTexts = [id, name, creator].some((pattern) => pattern !== undefined);
+  const search = hasTexts ? columns.texts.searchBy({ id, name, creator }) : undefined;
+  const filter = { statuses: [], ...rest, search };
+  const unsearched = () => columns.unsearched(filter);
+  while (search && unsearched().length > 0) await columns.texts.goOn(search, unsearched());
+  return filter;
+}
 
 const ALL = { order: 'OLDEST_FIRST', from: 0, to: 100 } as const;
 
-const seqsOf = (columns: TaskColumns, filter: Partial<ColumnsFilter> = {}): readonly number[] =>
-  select(columns, { statuses: [], ...filter }, ALL).seqs;
+const seqsOf = async (
+  columns: ColumnsUnderTest,
+  filter: Partial<ColumnsFilter> & TextFilter = {},
+): Promise<readonly number[]> => select(columns, await searched(columns, filter), ALL).seqs;
 
 describe('columns of tasks', () => {
-  it('know nothing at first', () => {
-    expect(seqsOf(newColumns())).toEqual([]);
+  it('know nothing at first', async () => {
+    expect(await seqsOf(newColumns())).toEqual([]);
     expect(newColumns().update(5, undefined)).toBe(false);
   });
 
-  it('hold tasks far apart, in order', () => {
+  it('hold tasks far apart, in order', async () => {
     const columns = newColumns();
     const seqs = [3, 16_383, 16_384, 70_000, 1e12];
     for (const seq of seqs) columns.add(row(seq, { name: `N ${seq}` }));
-    expect(seqsOf(columns)).toEqual(seqs);
-    expect(seqsOf(columns, { id: 'id-7*' })).toEqual([70_000]);
-    expect(seqsOf(columns, { name: 'n*3*' })).toEqual([3, 16_383, 16_384]);
+    expect(await seqsOf(columns)).toEqual(seqs);
+    expect(await seqsOf(columns, { id: 'id-7*' })).toEqual([70_000]);
+    expect(await seqsOf(columns, { name: 'n*3*' })).toEqual([3, 16_383, 16_384]);
     expect(columns.lastSeq).toBe(1e12);
   });
 
-  it('name those from one place to another, in either order, and count all', () => {
+  it('name those from one place to another, in either order, and count all', async () => {
     const columns = newColumns();
     for (const seq of [5, 4095, 4096, 9000, 9001]) columns.add(row(seq, { name: seq === 9000 ? 'b' : 'a' }));
+    const filter = await searched(columns, { name: 'a' });
     const selected = (order: 'OLDEST_FIRST' | 'NEWEST_FIRST', from: number, to: number) =>
-      select(columns, { statuses: [], name: 'a' }, { order, from, to });
+      select(columns, filter, { order, from, to });
     expect(selected('OLDEST_FIRST', 1, 3)).toEqual({ count: 4, seqs: [4095, 4096] });
     expect(selected('NEWEST_FIRST', 0, 3)).toEqual({ count: 4, seqs: [9001, 4096, 4095] });
     expect(selected('NEWEST_FIRST', 3, 9)).toEqual({ count: 4, seqs: [5] });
@@ -57,17 +82,19 @@ describe('columns of tasks', () => {
     expect(selected('OLDEST_FIRST', -7, -2)).toEqual({ count: 4, seqs: [] });
   });
 
-  it('filter by everything at once', () => {
+  it('filter by everything at once', async () => {
     const columns = newColumns();
     columns.add(row(1, { name: 'Gear', creator: 'anna' }));
     columns.add(row(2, { name: 'gear', creator: 'Anna' }));
     columns.add(row(3, { name: 'gear', creator: 'anna', status: 'FAILED', priority: 0 }));
     columns.add(row(4, { creator: 'anna', type: 'EXECUTE_BATCH_JOB' }));
-    expect(seqsOf(columns, { name: 'GEAR' })).toEqual([1, 2, 3]);
-    expect(seqsOf(columns, { name: 'gear', creator: 'anna' })).toEqual([1, 3]);
-    expect(seqsOf(columns, { name: 'gear', creator: 'anna', statuses: ['FAILED', 'RUNNING'] })).toEqual([3]);
-    expect(seqsOf(columns, { priority: 'HIGHEST' })).toEqual([3]);
-    expect(seqsOf(columns, { type: 'EXECUTE_BATCH_JOB', id: '*4', creator: 'a*' })).toEqual([4]);
+    expect(await seqsOf(columns, { name: 'GEAR' })).toEqual([1, 2, 3]);
+    expect(await seqsOf(columns, { name: 'gear', creator: 'anna' })).toEqual([1, 3]);
+    expect(await seqsOf(columns, { name: 'gear', creator: 'anna', statuses: ['FAILED', 'RUNNING'] })).toEqual(
+      [3],
+    );
+    expect(await seqsOf(columns, { priority: 'HIGHEST' })).toEqual([3]);
+    expect(await seqsOf(columns, { type: 'EXECUTE_BATCH_JOB', id: '*4', creator: 'a*' })).toEqual([4]);
   });
 
   it.each([
@@ -77,35 +104,73 @@ describe('columns of tasks', () => {
     ['ΤΑΣ', 'τασ', true],
     ['τάσεις', 'ΤΆΣΕΙΣ', true],
     ['dΣ/dt', 'DΣ*', true],
-  ])('have names without regard to case: %j, %j', (name, pattern, fits) => {
+  ])('have names without regard to case: %j, %j', async (name, pattern, fits) => {
     const columns = newColumns();
     columns.add(row(1, { name }));
-    const inGrowing = seqsOf(columns, { name: pattern });
+    const inGrowing = await seqsOf(columns, { name: pattern });
     columns.add(row(20_000));
-    expect([inGrowing, seqsOf(columns, { name: pattern })]).toEqual(fits ? [[1], [1]] : [[], []]);
+    expect([inGrowing, await seqsOf(columns, { name: pattern })]).toEqual(fits ? [[1], [1]] : [[], []]);
   });
 
-  it('follow what becomes of a task, and say whether it was news', () => {
+  it('follow what becomes of a task, and say whether it was news', async () => {
     const columns = newColumns();
     for (const seq of [1, 2, 3]) columns.add(row(seq, { name: `n${seq}` }));
     const running = { type: 'SIMULATE_WORK', status: 'RUNNING', priority: 2 } as const;
     expect(columns.update(2, running)).toBe(true);
     expect(columns.update(2, running)).toBe(false);
-    expect(seqsOf(columns, { statuses: ['RUNNING'] })).toEqual([2]);
+    expect(await seqsOf(columns, { statuses: ['RUNNING'] })).toEqual([2]);
     expect(columns.update(3, undefined)).toBe(true);
     expect(columns.update(3, undefined)).toBe(false);
-    expect(seqsOf(columns, { name: 'n*' })).toEqual([1, 2]);
+    expect(await seqsOf(columns, { name: 'n*' })).toEqual([1, 2]);
   });
 
-  it('forget a whole segment and go on after it', () => {
+  it('forget a whole segment and go on after it', async () => {
     const columns = newColumns();
     columns.add(row(1, { name: 'old' }));
     columns.update(1, undefined);
-    expect(seqsOf(columns)).toEqual([]);
+    expect(await seqsOf(columns)).toEqual([]);
     columns.add(row(2, { name: 'new' }));
-    expect(seqsOf(columns, { name: '*' })).toEqual([2]);
+    expect(await seqsOf(columns, { name: '*' })).toEqual([2]);
     columns.add(row(20_000, { name: 'newer' }));
     columns.update(2, undefined);
-    expect(seqsOf(columns, { name: 'new*' })).toEqual([20_000]);
+    expect(await seqsOf(columns, { name: 'new*' })).toEqual([20_000]);
+  });
+
+  it('let go of the texts of a segment with its last task, before and after the segment is full', () => {
+    const columns = newColumns();
+    const forget = vi.spyOn(columns.texts, 'forget');
+    columns.add(row(1));
+    columns.add(row(2));
+    columns.update(1, undefined);
+    columns.update(2, undefined);
+    // It may still grow.
+    expect(forget.mock.calls).toEqual([]);
+    columns.add(row(4096));
+    columns.add(row(4097));
+    expect(forget.mock.calls).toEqual([[0]]);
+    columns.add(row(8192));
+    columns.update(4096, undefined);
+    expect(forget.mock.calls).toEqual([[0]]);
+    columns.update(4097, undefined);
+    expect(forget.mock.calls).toEqual([[0], [1]]);
+  });
+
+  it('search the segment that still grows piece by piece, and each of its rows once', async () => {
+    const columns = newColumns();
+    const search = columns.texts.searchBy({ name: '*7' });
+    const filter = { statuses: [], search };
+    for (let seq = 5000; seq < 7000; seq++) columns.add(row(seq, { name: `${seq}` }));
+    let pieces = 0;
+    while (columns.searchGrowing(search)) pieces++;
+    expect(pieces).toBe(5);
+    expect(select(columns, filter, ALL).count).toBe(200);
+    columns.add(row(7007, { name: '7007' }));
+    columns.add(row(7008, { name: '7008' }));
+    expect(columns.searchGrowing(search)).toBe(false);
+    expect(select(columns, filter, ALL)).toMatchObject({ count: 201 });
+    columns.add(row(8192, { name: '8197' }));
+    expect(columns.unsearched(filter)).toEqual([1]);
+    await columns.texts.goOn(search, [1]);
+    expect(select(columns, filter, ALL).count).toBe(202);
   });
 });

@@ -8,9 +8,9 @@
  */
 import { PRIORITIES, priorityRank } from '@workbench-hub/shared/domain/priority';
 import { TASK_STATUSES, TASK_TYPES, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
-import { type RowBits, SegmentTextsBuilder, type TextFilter, TextSearch } from './segment-texts.js';
+import { noRows, type RowBits, SegmentTextsBuilder, TextSearch } from './segment-texts.js';
 import type { ColumnsFilter, SegmentCount, SegmentSource } from './selection.js';
-import type { SharedTexts } from './shared-texts.js';
+import type { FilterSearch, SharedTexts } from './shared-texts.js';
 import { SEGMENT_ROWS } from './text-column.js';
 
 /** What can change of a task that is in a list. */
@@ -31,6 +31,9 @@ export interface ColumnsRow extends TaskKind {
 function segmentOf(seq: number): number {
   return Math.floor(seq / SEGMENT_ROWS);
 }
+
+/** So many rows are searched in milliseconds, also when their names and the pattern are as long as they may be. */
+const GROWING_ROWS_AT_ONCE = 512;
 
 const NO_TASK = 0;
 const KINDS = TASK_TYPES.length * TASK_STATUSES.length * PRIORITIES.length;
@@ -91,18 +94,29 @@ export class TaskColumns implements SegmentSource {
     return true;
   }
 
+  /** Segments that a search must have been through before {@link counts} and {@link seqs} can tell. */
+  unsearched(filter: ColumnsFilter): number[] {
+    const { search } = filter;
+    if (!search) return [];
+    return this.#counted(filter).flatMap(({ segment }) =>
+      segment === this.#growing || search.found.has(segment.number) ? [] : [segment.number],
+    );
+  }
+
+  /** Searches some more of the segment that still grows; false when hardly any of its rows are left to search. */
+  searchGrowing(search: FilterSearch): boolean {
+    const segment = this.#growing;
+    if (!segment || this.#unsearchedRows(search, segment) <= GROWING_ROWS_AT_ONCE) return false;
+    this.#searchRows(search, segment);
+    return true;
+  }
+
   counts(filter: ColumnsFilter): SegmentCount[] {
+    const { search } = filter;
     const wanted = wantedKinds(filter);
-    const counts = Array.from(this.#segments.values(), (segment) => ({
-      segment,
-      count: countOf(segment.counts, wanted),
-    })).filter(({ count }) => count > 0);
-    if (!hasTexts(filter)) return counts.map(({ segment: { number }, count }) => ({ number, count }));
-    const segments = counts.map(({ segment }) => segment);
-    const bits = this.#search(filter, segments);
-    return segments.map((segment, at) => ({
+    return this.#counted(filter).map(({ segment, count }) => ({
       number: segment.number,
-      count: countOfRows(segment.kinds, wanted, bits[at]),
+      count: search ? countOfRows(segment.kinds, wanted, this.#bitsOf(search, segment)) : count,
     }));
   }
 
@@ -110,7 +124,7 @@ export class TaskColumns implements SegmentSource {
     const segment = this.#segments.get(number);
     if (!segment) return [];
     const wanted = wantedKinds(filter);
-    const [bits] = hasTexts(filter) ? this.#search(filter, [segment]) : [];
+    const bits = filter.search && this.#bitsOf(filter.search, segment);
     const seqs: number[] = [];
     for (let at = 0; at < SEGMENT_ROWS; at++) {
       if (isWanted(segment.kinds, wanted, bits, at)) seqs.push(segment.firstSeq + at);
@@ -118,16 +132,37 @@ export class TaskColumns implements SegmentSource {
     return seqs;
   }
 
-  /** What fits in each of these segments. */
-  #search({ id, name, creator }: TextFilter, segments: readonly Segment[]): (RowBits | undefined)[] {
-    const filter = { id, name, creator };
-    const numbers = segments.filter((each) => each !== this.#growing).map(({ number }) => number);
-    const found = this.#texts.search(filter, numbers);
-    return segments.map((segment) =>
-      segment === this.#growing
-        ? new TextSearch(filter).in(this.#growingTexts.texts())
-        : found.get(segment.number),
-    );
+  /** The segments that have tasks of the kinds in question, with their number. */
+  #counted(filter: ColumnsFilter): { segment: Segment; count: number }[] {
+    const wanted = wantedKinds(filter);
+    return Array.from(this.#segments.values(), (segment) => ({
+      segment,
+      count: countOf(segment.counts, wanted),
+    })).filter(({ count }) => count > 0);
+  }
+
+  #bitsOf(search: FilterSearch, segment: Segment): RowBits {
+    const bits =
+      segment === this.#growing ? this.#bitsOfGrowing(search, segment) : search.found.get(segment.number);
+    if (!bits) throw new Error(`segment ${segment.number} has not been searched`);
+    return bits;
+  }
+
+  #bitsOfGrowing(search: FilterSearch, segment: Segment): RowBits {
+    while (this.#unsearchedRows(search, segment) > 0) this.#searchRows(search, segment);
+    return search.growing?.bits ?? noRows();
+  }
+
+  #unsearchedRows({ growing }: FilterSearch, { number, firstSeq }: Segment): number {
+    return this.#lastSeq + 1 - firstSeq - (growing?.segment === number ? growing.rows : 0);
+  }
+
+  #searchRows(search: FilterSearch, { number, firstSeq }: Segment): void {
+    const known = search.growing?.segment === number ? search.growing : { rows: 0, bits: noRows() };
+    const from = known.rows;
+    const to = Math.min(from + GROWING_ROWS_AT_ONCE, this.#lastSeq + 1 - firstSeq);
+    new TextSearch(search.filter).addFrom(this.#growingTexts.texts(), { from, to }, known.bits);
+    search.growing = { segment: number, rows: to, bits: known.bits };
   }
 
   #segmentFor(seq: number): Segment {
@@ -154,10 +189,6 @@ export class TaskColumns implements SegmentSource {
   }
 }
 
-function hasTexts({ id, name, creator }: TextFilter): boolean {
-  return id !== undefined || name !== undefined || creator !== undefined;
-}
-
 function countOf(counts: Uint16Array, wanted: Uint8Array): number {
   let count = 0;
   for (let code = 1; code < counts.length; code++) {
@@ -166,9 +197,9 @@ function countOf(counts: Uint16Array, wanted: Uint8Array): number {
   return count;
 }
 
-function countOfRows(kinds: Uint8Array, wanted: Uint8Array, bits: RowBits | undefined): number {
+function countOfRows(kinds: Uint8Array, wanted: Uint8Array, bits: RowBits): number {
   let count = 0;
-  for (let byte = 0; bits && byte < bits.length; byte++) {
+  for (let byte = 0; byte < bits.length; byte++) {
     for (let left = bits[byte] as number, at = byte * 8; left > 0; left >>= 1, at++) {
       count += left & 1 & (wanted[kinds[at] as number] as number);
     }
@@ -188,11 +219,7 @@ function codeOf({ type, status, priority }: TaskKind): number {
 }
 
 /** 1 for the code of each kind that fits. */
-function wantedKinds({
-  type,
-  priority,
-  statuses,
-}: Omit<ColumnsFilter, 'id' | 'name' | 'creator'>): Uint8Array {
+function wantedKinds({ type, priority, statuses }: Omit<ColumnsFilter, 'search'>): Uint8Array {
   const wanted = new Uint8Array(KINDS + 1);
   for (const eachType of type ? [type] : TASK_TYPES) {
     for (const status of statuses.length > 0 ? statuses : TASK_STATUSES) {

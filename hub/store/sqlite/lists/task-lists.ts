@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../../core/errors.js';
-import type { TaskPage, TaskQuery } from '../../../core/ports/task-store.js';
+import type { ListAsker, TaskPage, TaskQuery } from '../../../core/ports/task-store.js';
 import { type TaskRow, taskOfRow } from '../task-row.js';
 import { COLUMNS_THREAD_LIMITS } from './reader-database.js';
 import type { FromListThread, ListPage, ListThreadData, ToListThread } from './thread-messages.js';
@@ -19,6 +19,16 @@ const SMALL_STORE_TASKS = 50_000;
 /** After so many changes the thread is told, list or no list, so that a list never finds much to catch up with. */
 const CHANGES_AT_ONCE = 4096;
 
+/** Lists of one asker, and of all, that may wait at a time. */
+const MAX_LISTS_OF_ASKER = 64;
+const MAX_LISTS = 512;
+
+/** Most of the lists that wait are there by then. */
+const RETRY_AFTER_S = 1;
+
+/** Counts what the hub asks for itself, which is never refused. */
+const HUB = '';
+
 export interface TaskListsOptions {
   readonly file: string;
   readonly timers: Timers;
@@ -26,6 +36,7 @@ export interface TaskListsOptions {
 }
 
 interface Call {
+  readonly asker: string;
   resolve(page: TaskPage): void;
   reject(error: unknown): void;
 }
@@ -57,12 +68,23 @@ export class TaskLists {
     this.#count();
   }
 
-  list(query: TaskQuery): Promise<TaskPage> {
+  list(query: TaskQuery, asker?: ListAsker): Promise<TaskPage> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(new HubError('STORE_UNAVAILABLE', 'the hub stops'));
+      if (asker?.signal.aborted) return reject(brokenOff());
+      if (asker) this.#refuseTooMany(asker.name);
       const call = ++this.#latestCall;
-      this.#calls.set(call, { resolve, reject });
-      this.#send({ kind: 'list', call, query, changed: this.#takeChanged() });
+      const abandon = () => this.#abandon(call);
+      const settle =
+        <Value>(settled: (value: Value) => void) =>
+        (value: Value) => {
+          asker?.signal.removeEventListener('abort', abandon);
+          settled(value);
+        };
+      asker?.signal.addEventListener('abort', abandon, { once: true });
+      const name = asker?.name ?? HUB;
+      this.#calls.set(call, { asker: name, resolve: settle(resolve), reject: settle(reject) });
+      this.#send({ kind: 'list', call, asker: name, query, changed: this.#takeChanged() });
     });
   }
 
@@ -71,6 +93,22 @@ export class TaskLists {
     const thread = this.#thread;
     this.#forget(new HubError('STORE_UNAVAILABLE', 'the hub stops'));
     await thread?.terminate();
+  }
+
+  /** Throws OVERLOADED. */
+  #refuseTooMany(asker: string): void {
+    const askers = [...this.#calls.values()].map((call) => call.asker).filter((name) => name !== HUB);
+    if (askers.filter((name) => name === asker).length >= MAX_LISTS_OF_ASKER) {
+      throw overloaded(`${MAX_LISTS_OF_ASKER} lists that you asked for are not answered yet`);
+    }
+    if (askers.length >= MAX_LISTS) throw overloaded(`${MAX_LISTS} lists are not answered yet`);
+  }
+
+  #abandon(call: number): void {
+    const abandoned = this.#calls.get(call);
+    this.#calls.delete(call);
+    abandoned?.reject(brokenOff());
+    this.#thread?.postMessage({ kind: 'abandon', call } satisfies ToListThread);
   }
 
   #count(): void {
@@ -91,7 +129,7 @@ export class TaskLists {
     return changed;
   }
 
-  #send(message: ToListThread): void {
+  #send(message: Exclude<ToListThread, { kind: 'abandon' }>): void {
     this.#thread ??= this.#start();
     this.#thread.postMessage(message, [message.changed.buffer]);
   }
@@ -112,9 +150,10 @@ export class TaskLists {
 
   #settle(message: FromListThread): void {
     const call = this.#calls.get(message.call);
+    if (!call) return;
     this.#calls.delete(message.call);
-    if (message.kind === 'page') call?.resolve(pageOf(message.page));
-    else call?.reject(this.#unavailable(message.error));
+    if (message.kind === 'page') call.resolve(pageOf(message.page));
+    else call.reject(this.#unavailable(message.error));
   }
 
   /** The next list starts another one, which reads everything anew. */
@@ -133,6 +172,16 @@ export class TaskLists {
     this.#options.log.error({ err: cause }, 'the list of tasks could not be read');
     return new HubError('STORE_UNAVAILABLE', 'the hub cannot read its list of tasks', { cause });
   }
+}
+
+function brokenOff(): HubError {
+  return new HubError('INVALID_INPUT', 'the request was broken off');
+}
+
+function overloaded(why: string): HubError {
+  return new HubError('OVERLOADED', `the hub has more to do than it can: ${why}; try again later`, {
+    retryAfterS: RETRY_AFTER_S,
+  });
 }
 
 function pageOf({ rows, totalElements }: ListPage): TaskPage {

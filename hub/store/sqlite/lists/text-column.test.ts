@@ -123,6 +123,57 @@ describe('the rows that match a pattern', () => {
   });
 });
 
+/** The same texts, which count how often one of their characters is read. */
+function counted(texts: Texts): { texts: Texts; reads: () => number } {
+  let reads = 0;
+  const units = new Proxy(texts.units, {
+    get(target, key) {
+      if (typeof key === 'string' && /^\d+$/.test(key)) reads++;
+      return Reflect.get(target, key, target);
+    },
+  });
+  return { texts: { ...texts, units }, reads: () => reads };
+}
+
+describe('a pattern that is made to take long', () => {
+  const PATTERNS = [
+    ['a long piece', `*${'a'.repeat(120)}b*`],
+    ['a long piece behind *?', `*?${'a'.repeat(120)}b*`],
+    ['a?, sixty times', `*${'a?'.repeat(60)}b*`],
+    ['?a, sixty times', `*${'?a'.repeat(60)}?b*`],
+    ['*a, a hundred times', `${'*a'.repeat(100)}b`],
+    ['?, two hundred times', `*${'?'.repeat(200)}b*`],
+    ['another width of characters', `*${'a'.repeat(120)}\u4e18*`],
+  ] as const;
+  const LENGTH = 1000;
+
+  it.each([
+    ['a', 'a byte'],
+    ['\u4e16', 'two bytes'],
+  ])('is compared in few steps for each character, of %s', (letter) => {
+    const builder = new TextColumnBuilder({ ofEveryTask: false });
+    for (let row = 0; row < 20; row++) builder.append(row, letter.repeat(LENGTH));
+    const { texts, reads } = counted(builder.texts());
+    for (const [name, pattern] of PATTERNS) {
+      const before = reads();
+      const ofLetter = pattern.replaceAll('a', letter).replaceAll('b', '\u4e17');
+      expect(kept(texts, ofLetter, Array(20).fill('')), name).toEqual([]);
+      expect(reads() - before, name).toBeLessThan(20 * LENGTH * 12);
+    }
+  });
+
+  it('finds what it stands for', () => {
+    const texts = Array.from(
+      { length: 300 },
+      (_, row) => `${'a'.repeat(700)}${row % 7 === 0 ? 'b' : ''}${'a'.repeat(row)}`,
+    );
+    for (const [, pattern] of PATTERNS) {
+      expect(rowsOf(pattern, texts)).toEqual(expectedOf(pattern, texts));
+    }
+    expect(rowsOf(`*${'a?'.repeat(60)}b*`, texts)).toHaveLength(43);
+  });
+});
+
 describe('a column takes the form that needs least memory', () => {
   const uuids = Array.from(
     { length: 600 },

@@ -2,6 +2,7 @@
  * Which of many texts match a text with wildcards. Millions of characters are looked through in milliseconds: by the native
  * search for a part of the pattern that few texts have, and where there is none, in one pass over the characters.
  */
+import { TRIED_STEPS_PER_CHARACTER, WildcardAutomaton } from '@workbench-hub/shared/domain/wildcard';
 import type { Texts } from './texts.js';
 
 const ANY = -1;
@@ -11,6 +12,10 @@ const RUNS_TRIED = 4;
 
 /** A native search that finds something in more than one of so many texts is slower than looking at each. */
 const ROWS_PER_FIND = 64;
+
+/** Length of a run up to which the native search takes time in proportion to the texts: it prepares itself for 250 characters, and
+ *  beyond them may compare the whole run at each place. */
+const LONGEST_RUN = 240;
 
 /** Fewer are looked at one by one. */
 const ROWS_TO_SEARCH = 1024;
@@ -25,6 +30,8 @@ interface Compared {
   readonly middles: Int32Array;
   /** Without a `*` the head is all there is. */
   readonly exact: boolean;
+  /** For texts that one place after the other would be tried in for too long; made when the first one comes. */
+  readonly automaton: () => WildcardAutomaton;
 }
 
 export class TextPattern {
@@ -39,15 +46,21 @@ export class TextPattern {
     const pieces = pattern.split('*').map(codesOf);
     const exact = pieces.length === 1;
     const middles = pieces.slice(1, -1).filter(({ length }) => length > 0);
+    let automaton: WildcardAutomaton | undefined;
     this.#compared = {
       head: Int32Array.from(pieces[0] ?? []),
       tail: Int32Array.from((!exact && pieces.at(-1)) || []),
       middles: Int32Array.from(middles.flatMap((piece) => [piece.length, ...piece])),
       exact,
+      automaton: () => {
+        automaton ??= new WildcardAutomaton(pattern);
+        return automaton;
+      },
     };
     // A text that has to be the whole pattern is told apart by its length or its first characters.
     this.#runs = (exact ? '' : pattern)
       .split(/[*?]/)
+      .map((run) => run.slice(0, LONGEST_RUN))
       .filter((run) => run !== '' && LATIN_1_ONLY.test(run))
       .sort((a, b) => b.length - a.length)
       .slice(0, RUNS_TRIED)
@@ -149,7 +162,7 @@ const keepEachWide = makeKeepEach((code, units, _view, from, last) => {
 
 function makeKeepEach(placeOf: PlaceOf): KeepEach {
   return (
-    { head, tail, middles, exact },
+    { head, tail, middles, exact, automaton },
     { units, starts, lengths },
     view,
     rows,
@@ -158,6 +171,10 @@ function makeKeepEach(placeOf: PlaceOf): KeepEach {
     const headLength = head.length;
     const tailLength = tail.length;
     let kept = before;
+    if (from === count) return kept;
+    const characters =
+      (starts[(rows[count - 1] as number) + 1] as number) - (starts[rows[from] as number] as number);
+    let stepsLeft = TRIED_STEPS_PER_CHARACTER * characters;
     nextRow: for (let candidate = from; candidate < count; candidate++) {
       const row = rows[candidate] as number;
       if (lengths[row] === 0) continue;
@@ -171,7 +188,7 @@ function makeKeepEach(placeOf: PlaceOf): KeepEach {
       for (let i = 0; i < tailLength; i++) {
         if (tail[i] !== units[limit + i] && tail[i] !== ANY) continue nextRow;
       }
-      for (let piece = 0; piece < middles.length; ) {
+      nextPiece: for (let piece = 0; piece < middles.length; ) {
         const length = middles[piece] as number;
         const last = limit - length;
         const first = middles[piece + 1] as number;
@@ -180,7 +197,11 @@ function makeKeepEach(placeOf: PlaceOf): KeepEach {
           if (at > last) continue nextRow;
           for (let i = 1; i < length; i++) {
             const code = middles[piece + 1 + i];
-            if (code !== units[at + i] && code !== ANY) continue nextPlace;
+            if (code === units[at + i] || code === ANY) continue;
+            stepsLeft -= i;
+            if (stepsLeft >= 0) continue nextPlace;
+            if (automaton().matches(units, start, limit + tailLength)) break nextPiece;
+            continue nextRow;
           }
           break;
         }

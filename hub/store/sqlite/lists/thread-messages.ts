@@ -14,7 +14,14 @@ interface Changes {
 
 export type ToListThread =
   | ({ readonly kind: 'keep up' } & Changes)
-  | ({ readonly kind: 'list'; readonly call: number; readonly query: TaskQuery } & Changes);
+  | ({
+      readonly kind: 'list';
+      readonly call: number;
+      readonly asker: string;
+      readonly query: TaskQuery;
+    } & Changes)
+  /** Nobody waits for the answer to this call any more. */
+  | { readonly kind: 'abandon'; readonly call: number };
 
 export interface ListPage {
   /** The rows of the tasks, a JSON text. */

@@ -1,5 +1,5 @@
 /** Identifiers as the hub makes them, in 16 bytes each, and the search in them. */
-import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
+import { WildcardAutomaton } from '@workbench-hub/shared/domain/wildcard';
 
 export const UUID_BYTES = 16;
 const UUID_LENGTH = 36;
@@ -35,21 +35,26 @@ export function packUuid(
   return true;
 }
 
-/** As {@link packUuid} was given it. */
-function unpackUuid(bytes: Buffer, at: number): string {
-  const hex = (from: number, to: number) => bytes.toString('hex', at + from, at + to);
-  return [hex(0, 4), hex(4, 6), hex(6, 8), hex(8, 10), hex(10, UUID_BYTES)].join('-');
-}
-
 /** What can follow in an identifier: sixteen digits, by their value, and a dash. */
 const SYMBOLS = '0123456789abcdef-';
+const CODES = Uint8Array.from(SYMBOLS, (symbol) => symbol.charCodeAt(0));
+
+/** Writes the characters that {@link packUuid} was given; those of the dashes are there already. */
+function unpackUuid(bytes: Uint8Array, at: number, codes: Uint8Array): void {
+  for (let byte = 0; byte < UUID_BYTES; byte++) {
+    const value = bytes[at + byte] as number;
+    const place = PLACES[byte] as number;
+    codes[place] = CODES[value >> 4] as number;
+    codes[place + 1] = CODES[value & 15] as number;
+  }
+}
 const DASH_SYMBOL = 16;
 
 /** States in which nothing that comes makes a difference. Each state stands for where its 256 places in the table begin. */
 const NEVER = 0;
 const ALWAYS = 256;
 
-/** A pattern that needs more, such as one with a dozen `?` behind what is found often, is compared text by text. */
+/** A pattern that needs more, such as one with a dozen `?` behind what is found often, is compared identifier by identifier. */
 const MAX_STATES = 1024;
 
 /**
@@ -79,7 +84,7 @@ export class UuidPattern {
   /** Of the first `count` of these rows, keeps those whose identifier matches, at the front; gives how many they are. */
   keep(bytes: Uint8Array, rows: Uint16Array, count: number): number {
     const next = this.#next;
-    if (!next) return this.#keepByText(bytes, rows, count);
+    if (!next) return this.#keepOneByOne(bytes, rows, count);
     const dash = this.#afterDash;
     const matches = this.#matches;
     const start = this.#start;
@@ -114,12 +119,14 @@ export class UuidPattern {
     return kept;
   }
 
-  #keepByText(bytes: Uint8Array, rows: Uint16Array, count: number): number {
-    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  #keepOneByOne(bytes: Uint8Array, rows: Uint16Array, count: number): number {
+    const automaton = new WildcardAutomaton(this.#pattern);
+    const codes = new Uint8Array(UUID_LENGTH).fill(DASH);
     let kept = 0;
     for (let candidate = 0; candidate < count; candidate++) {
       const row = rows[candidate] as number;
-      if (matchesWildcard(this.#pattern, unpackUuid(buffer, row * UUID_BYTES))) rows[kept++] = row;
+      unpackUuid(bytes, row * UUID_BYTES, codes);
+      if (automaton.matches(codes, 0, UUID_LENGTH)) rows[kept++] = row;
     }
     return kept;
   }

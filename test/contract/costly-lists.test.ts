@@ -1,0 +1,67 @@
+/** Lists that one user makes as costly as they can be made, and what the others notice of it. */
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { fillStore } from '../bench/lists/fill-store.js';
+import { type Answer, Api, expectError } from '../support/api.js';
+import { eventually } from '../support/eventually.js';
+import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+const PATH = '/api/2.0/workbench/task/list';
+const TASKS = 8000;
+const MAX_LISTS_OF_USER = 64;
+
+let folder: TemporaryFolder;
+let hub: RunningHub;
+let mallory: Api;
+let vera: Api;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  const db = fillStore(join(folder.path, 'hub.sqlite'), { ended: TASKS, running: 0, waiting: 0 }, 1);
+  db.prepare('UPDATE task SET name = ?').run('a'.repeat(1000));
+  db.close();
+  hub = await startHub({ dataDir: folder.path, users: USERS });
+  mallory = await new Api(hub).asUser('udo');
+  vera = await new Api(hub).asUser('vera');
+});
+afterAll(async () => {
+  await hub.stop();
+  await folder.remove();
+});
+
+/** A filter that every place in every name nearly fits; no two are alike. */
+const costly = (number: number) => `${PATH}?name=*?${'a'.repeat(252 - number)}b*`;
+
+/** Asks for so many costly lists at once. */
+function askForMuch(lists: number, first: number) {
+  const client = new AbortController();
+  const answered: Answer[] = [];
+  const all = Array.from({ length: lists }, async (_, number) => {
+    answered.push(await mallory.call('GET', costly(first + number), { signal: client.signal }));
+  });
+  return { answered, client, ended: Promise.allSettled(all) };
+}
+
+it('answers a plain list of another user while costly ones are under way', async () => {
+  const { answered, ended } = askForMuch(8, 0);
+  await mallory.get('/api/2.0/user');
+  const plain = await vera.get(PATH);
+  expect(plain.body).toMatchObject({ totalElements: TASKS });
+  expect(answered.length).toBeLessThan(8);
+  await ended;
+  expect(answered.map(({ body }) => body['totalElements'])).toEqual(Array(8).fill(0));
+});
+
+it('lets nobody have more lists waiting than a share, and forgets those whose client has gone', async () => {
+  const { answered, client, ended } = askForMuch(MAX_LISTS_OF_USER + 8, 8);
+  const refused = await eventually(() => answered.find(({ status }) => status === 503));
+  expectError(refused, 503, PATH, /64 lists that you asked for are not answered yet; try again later$/);
+  expect(refused.headers.get('retry-after')).toBe('1');
+  expect((await vera.get(PATH)).status).toBe(200);
+  client.abort();
+  await ended;
+  const atOnce = () => Promise.all(Array.from({ length: MAX_LISTS_OF_USER }, () => mallory.get(PATH)));
+  await eventually(async () => (await atOnce()).every(({ status }) => status === 200));
+  expect(answered.filter(({ status }) => status === 200).length).toBeLessThan(MAX_LISTS_OF_USER);
+});
