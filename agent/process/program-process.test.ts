@@ -1,4 +1,4 @@
-import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { childProcessPrograms } from './programs.js';
@@ -16,7 +16,7 @@ test('a program that has ended is signalled no more: its group may be that of ot
         return thisPlatform.signalGroup(leaderPid, signal);
       },
     },
-    runtime: manualRuntime(),
+    runtime: systemRuntime,
     log: pino({ level: 'silent' }),
   });
   const instance = { id: 'sim', version: '1', revision: '', labels: [] };

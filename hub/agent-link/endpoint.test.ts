@@ -4,7 +4,6 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
-import { pino } from 'pino';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { type AgentEndpointOptions, serveAgents } from './endpoint.js';
@@ -32,7 +31,7 @@ beforeEach(async () => {
       },
     },
     runtime,
-    log: pino({ level: 'silent' }),
+    log: { debug: () => undefined, warn: () => undefined, error: () => undefined },
     heartbeatIntervalMs: 5000,
     silenceLimitMs: 30_000,
   } as unknown as AgentEndpointOptions);
