@@ -1,4 +1,4 @@
-import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { childProcessPrograms } from './programs.js';
@@ -21,7 +21,7 @@ test('a program that has ended is signalled no more: its group may be that of ot
     prepareDirectory: () => {
       throw new Error('this program has no sandbox');
     },
-    runtime: manualRuntime(),
+    runtime: systemRuntime,
     log: pino({ level: 'silent' }),
   });
   const instance = { id: 'sim', version: '1', revision: '', labels: [] };
