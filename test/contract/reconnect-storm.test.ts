@@ -55,7 +55,7 @@ it(`${AGENTS} agents that come back at once, each twice, go on with what they ra
 
   const { body } = await new Api(second).get('/api/2.0/workbench/task/list?status=FINISHED&size=1');
   expect(body).toMatchObject({ totalElements: AGENTS });
-  expect(second.log.filter(({ msg }) => /given out again|defect/.test(msg))).toEqual([]);
+  expect(second.log.filter(({ msg }) => /task requeued|defect/.test(msg))).toEqual([]);
   await Promise.all(after.map((agent) => agent.leave()));
   await second.stop();
 });

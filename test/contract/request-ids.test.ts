@@ -57,6 +57,6 @@ it('goes with a task to its agent, and is the same for each attempt', async () =
   const again = await agent.hear('assign');
   expect(again).toMatchObject({ ref: { attempt: 2 }, requestId: 'order-7' });
   expect(hub.log).toContainEqual(
-    expect.objectContaining({ msg: 'task is given out again', taskId: ref.taskId, requestId: 'order-7' }),
+    expect.objectContaining({ msg: 'task requeued', taskId: ref.taskId, requestId: 'order-7' }),
   );
 });

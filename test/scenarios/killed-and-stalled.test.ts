@@ -129,7 +129,7 @@ describe('a stall that is longer than agents.unreachableAfter, and shorter than 
       }
       expect(await client.batchJobResult(id)).toMatchObject({ status: 'FINISHED' });
       expect(lines()).toEqual([id]);
-      expect(hub.lines.filter(({ msg }) => /given out again/.test(String(msg)))).toEqual([]);
+      expect(hub.lines.filter(({ msg }) => /task requeued/.test(String(msg)))).toEqual([]);
     },
     60_000,
   );
