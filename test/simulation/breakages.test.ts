@@ -4,7 +4,7 @@ import { BREAKAGES } from './breakages.js';
 import { simulate } from './simulation.js';
 
 /** Within so many seeds each defect has to be found. */
-const SEEDS = 300;
+const SEEDS = 450;
 const TIME_LIMIT_MS = 300_000;
 
 describe('the simulated world finds out when', () => {
