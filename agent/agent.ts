@@ -125,7 +125,8 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
     const { groups, leftOver } = found;
     releaseLater(() => groups.close());
     log.info({ path: groups.path }, 'each instance program has a control group of its own');
-    if (leftOver > 0) log.warn({ processes: leftOver }, 'ended processes that an earlier run of this agent left');
+    if (leftOver > 0)
+      log.warn({ processes: leftOver }, 'ended processes that an earlier run of this agent left');
     return groups;
   };
 
