@@ -13,7 +13,7 @@ import { trySandboxes } from '../sandboxes.js';
 export interface HostCheck {
   /** Why a start would be refused, in sentences. */
   readonly faults: readonly string[];
-  /** What is good to know, in sentences. */
+  /** Remarks for the operator, in sentences. */
   readonly notes: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** What an instance's jobs may reach beside the system's programs and their own directory. */
+/** Access of an instance's jobs beyond the system's programs and their own directory. */
 export interface SandboxSettings {
   readonly network: boolean;
   /** True: all that the host has; a list: these devices, by absolute path. */

@@ -45,7 +45,7 @@ export class AttemptDirectory implements WorkingDirectory {
   readonly outputStorage: string;
   readonly variables: string;
   readonly #place: Place;
-  /** What the job found beside its working directory. */
+  /** Names of the files that lie beside the working directory. */
   readonly #beside: string[] = [];
   readonly #staged = new Map<string, FileState>();
   /** Whether anything lies in it before the job begins. */

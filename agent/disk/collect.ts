@@ -27,7 +27,7 @@ const CHUNK_BYTES = 1024 * 1024;
 /** What became of a file: neither digest nor fault when there is no regular file any more. */
 type Taken = FileRef | { readonly fault: string } | { readonly gone: true };
 
-/** What a job left; undefined for a folder that it removed, or in whose place it put something else. */
+/** Folders that a job left; undefined for one that it removed or replaced by something else. */
 export interface Folders {
   readonly files: Directory | undefined;
   readonly outputStorage: Directory | undefined;

@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto';
 import type { Dirent } from 'node:fs';
 import { codeOf, type Directory, type Name } from './directory.js';
 
-/** What lies deeper is moved to the top first: a handle is held for each level. */
+/** Depth from which a folder is moved to the top first, since a handle is held for each level. */
 const DEEPEST = 32;
-/** Of files that are removed at a time. */
+/** Maximum number of files that are removed at a time. */
 const FILES_AT_A_TIME = 16;
 /** How often a directory may have got something new by the time that it is removed. */
 const TRIES = 5;
@@ -95,7 +95,7 @@ class Removal {
     }
   }
 
-  /** What is changed meanwhile is met again by the next pass. */
+  /** Entries that change meanwhile are met again by the next pass. */
   #failed(error: unknown): void {
     if (!isOfAChange(error)) this.fault ??= error;
   }

@@ -18,7 +18,7 @@ export interface ProgramsNeeds {
   readonly platform: Platform;
   /** Null where this agent may make none. */
   readonly controlGroups: ControlGroups | null;
-  /** Of instances that are to have one; null when none is. */
+  /** Gives the sandbox for instances that have one; null when none has. */
   readonly sandbox: () => Sandbox | null;
   /** Makes the working directory of a program in a sandbox; throws the system's error. */
   readonly prepareDirectory: () => PreparedDirectory;

@@ -19,7 +19,7 @@ interface Mount {
 /** Links on a system with a merged /usr, folders on others. */
 const SYSTEM_FOLDERS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
 
-/** What programs need to find libraries, names of users and hosts, authorities and the time. Nothing with a key in it. */
+/** Files that programs need to find libraries, names of users and hosts, authorities and the time. None holds a key. */
 const SYSTEM_SETTINGS = [
   ...['alternatives', 'ca-certificates', 'fonts', 'gai.conf', 'group', 'host.conf', 'hosts', 'ld.so.cache'],
   ...['ld.so.conf', 'ld.so.conf.d', 'localtime', 'locale.alias', 'nsswitch.conf', 'passwd', 'protocols'],

@@ -1,4 +1,4 @@
-/** What the parts of this folder need to know of a sandbox; bubblewrap.ts implements it. */
+/** Sandbox, as the parts of this folder know it; bubblewrap.ts implements it. */
 import type { PreparedDirectory } from '../core/ports/workspace.js';
 import type { SandboxSettings } from '../core/sandbox.js';
 

@@ -36,7 +36,7 @@ const SETS = [
     ),
 );
 
-/** What is drawn as nothing, though it is a letter or mark. */
+/** Letters and marks that are drawn as nothing. */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 /** More marks than any language puts on a letter, or a mark on no letter. */

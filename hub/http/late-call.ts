@@ -15,7 +15,7 @@ import type { LateRequest } from './later.js';
 import { requestIdOf } from './request-id.js';
 import { endSpan } from './request-spans.js';
 
-/** What all calls of an endpoint have in common. */
+/** Properties that all calls of an endpoint share. */
 export interface LateRoute {
   readonly method: string;
   readonly access: Access;

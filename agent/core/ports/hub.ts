@@ -15,7 +15,7 @@ export interface InstanceState extends InstanceProfile {
   readonly upForMs: number | null;
 }
 
-/** What an agent says of itself when it joins. */
+/** Introduction of an agent that joins. */
 export interface Introduction {
   readonly instances: readonly InstanceState[];
   /** Attempts that run now. */

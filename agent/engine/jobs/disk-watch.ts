@@ -13,7 +13,7 @@ export interface DiskWatchNeeds {
   readonly log: Logger;
 }
 
-/** What was seen while one job ran. */
+/** Observations while one job ran. */
 export interface Watch {
   /** Which disk is full, or was since this began, in words; undefined when none was. */
   seen(): Promise<string | undefined>;

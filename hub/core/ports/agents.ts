@@ -3,7 +3,7 @@ import type { InstanceCommand, InstanceLogType, InstanceReport } from '@workbenc
 import type { Job } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 
-/** What an agent says of itself when it joins. */
+/** Introduction of an agent that joins. */
 export interface AgentIntroduction {
   readonly agent: {
     readonly id: string;
