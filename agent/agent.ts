@@ -2,11 +2,17 @@
 import { access, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import {
+  openToOthers,
+  openToOthersText,
+  PRIVATE_FOLDER_MODE,
+} from '@workbench-hub/shared/runtime/private-files';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Service } from '@workbench-hub/shared/runtime/service';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { type AgentConfig, credentialFileOf, hubAddresses, instanceSettings } from './config.js';
+import { thisHostsPathFault } from './core/host-names.js';
 import { inheritedEnvironment } from './core/job-environment.js';
 import { NO_TRACING, type Tracing } from './core/ports/tracing.js';
 import type { PreparedDirectory } from './core/ports/workspace.js';
@@ -38,15 +44,22 @@ export interface AgentOverrides {
   readonly configFile?: string | undefined;
   /** Makes no control groups, as where the system lets it make none. */
   readonly withoutControlGroups?: boolean;
+  /** Of another system, to be tried where that is not at hand. */
+  readonly hostPathFault?: (path: string) => string | undefined;
 }
 
 export function createAgent(config: AgentConfig, overrides: AgentOverrides): Service {
-  const { log, version, revision, runtime = systemRuntime } = overrides;
+  const { log, version, revision, runtime = systemRuntime, hostPathFault = thisHostsPathFault } = overrides;
   const dataDir = resolve(config.dataDir);
   let stop: () => Promise<void> = () => Promise.resolve();
 
   const start = async (releaseLater: (release: () => unknown) => void): Promise<void> => {
-    await mkdir(dataDir, { recursive: true });
+    await mkdir(dataDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+    const open = await openToOthers(dataDir);
+    if (open.length > 0) {
+      const { message, advice } = openToOthersText(dataDir, open);
+      log.warn(`${message}: ${advice}`);
+    }
     const secret = await secretOf(config);
     await readTlsFiles(config.tls).catch((error: Error) => {
       throw new StartRefused(error.message, { cause: error });
@@ -74,7 +87,9 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
       log.warn({ processes: leftOver }, 'ended processes that an earlier run of this agent left');
 
     const cache = await DiskCache.open(join(dataDir, 'cache'), config.limits.fileCache, runtime);
-    const workspace = await openWorkspace(join(dataDir, 'work'), cache);
+    const work = join(dataDir, 'work');
+    await mkdir(work, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+    const workspace = await openWorkspace(work, cache);
     const sandbox = await workingSandbox(environment, () => workspace.prepare());
     const spool = await openSpool(join(dataDir, 'spool'), runtime, log);
     releaseLater(() => spool.close());
@@ -99,6 +114,7 @@ export function createAgent(config: AgentConfig, overrides: AgentOverrides): Ser
         uncMounts: config.uncMounts,
         keepWorkingDirectories: config.keepWorkingDirectories,
         drainTimeoutMs: config.drainTimeout,
+        hostPathFault,
         outputLimits: {
           totalBytes: config.limits.taskOutputs,
           fileBytes: config.limits.outputFile,

@@ -1,6 +1,7 @@
 /** What a batch job gets, may do and gives back, through a whole agent. */
 import { mkdtemp, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { windowsPathFault } from '@workbench-hub/shared/domain/reserved-names';
 import { describe, expect, test } from 'vitest';
 import {
   agentForEachTest,
@@ -55,6 +56,20 @@ describe('batch jobs', () => {
     expect(result.logText).toContain('hello\n');
     expect(result.logText).toContain('trouble\n');
     expect(await readdir(join(directory, 'data', 'work'))).toEqual([]);
+  });
+
+  test('fail on a host that cannot have one of their files, and say which', async () => {
+    await startReadyAgent({ hostPathFault: windowsPathFault });
+    for (const path of ['data/nul.txt', 'out.']) {
+      const result = await run('true', { additionalFiles: [{ path, ...hub.store('x') }] });
+      expect(result.outcome).toBe('FAILED');
+      expect(result.message).toMatch(
+        /^the file "(data\/nul\.txt|out\.)" cannot be laid out on the agent's host: its name must not/,
+      );
+    }
+    const result = await run('true', { model: { kind: 'CONTENT', path: 'COM1', ...hub.store('x') } });
+    expect(result.message).toContain('"COM1" cannot be laid out');
+    expect((await run('true')).outcome).toBe('OK');
   });
 
   test('a script that fails leaves its outputs, and the later ones are not run', async () => {

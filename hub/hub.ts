@@ -4,6 +4,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import {
+  openToOthers,
+  openToOthersText,
+  PRIVATE_FOLDER_MODE,
+} from '@workbench-hub/shared/runtime/private-files';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Service } from '@workbench-hub/shared/runtime/service';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
@@ -19,10 +24,10 @@ import { sparing } from './audit/sparing.js';
 import { accountsFileOf, type HubConfig, logFileOf, tasksFileOf } from './config.js';
 import type { Passwords } from './core/ports/accounts.js';
 import { NO_TRACING, type Tracing } from './core/ports/tracing.js';
-import { refuseHalfRestored } from './data-folder.js';
+import { isBackupLinking, refuseHalfRestored } from './data-folder.js';
 import { AgentCredentials } from './engine/accounts/agent-credentials.js';
 import { createEngine } from './engine/engine.js';
-import type { StorageSettings } from './engine/storage.js';
+import type { StorageSettings } from './engine/storage-settings.js';
 import { openContentStore } from './files/content-store.js';
 import { diskSpace } from './files/disk-space.js';
 import { actuatorEndpoints } from './http/actuator/actuator-endpoints.js';
@@ -102,7 +107,12 @@ export function createHub(
   let address = '';
 
   const start = async (): Promise<void> => {
-    await mkdir(config.dataDir, { recursive: true });
+    await mkdir(config.dataDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+    const open = await openToOthers(config.dataDir);
+    if (open.length > 0) {
+      const { message, advice } = openToOthersText(config.dataDir, open);
+      log.warn(`${message}: ${advice}`);
+    }
     await refuseHalfRestored(config.dataDir);
     const joinToken = config.agents.enrolledOnly
       ? null
@@ -146,12 +156,14 @@ export function createHub(
     { store, accounts, credentials, tls, metrics, tracing }: Opened,
     undo: (() => unknown)[],
   ): Promise<void> => {
-    const contents = await openContentStore(
-      join(config.dataDir, 'files'),
-      store.smallFiles,
+    const contents = await openContentStore({
+      folder: join(config.dataDir, 'files'),
+      small: store.smallFiles,
       runtime,
-      await storageKey(config.storage.encryptionKey, config.dataDir),
-    );
+      log,
+      encryptionKey: await storageKey(config.storage.encryptionKey, config.dataDir),
+      isPostponed: () => isBackupLinking(config.dataDir, runtime.clock),
+    });
     const files = measuredFiles(contents, metrics.files);
     const silenceLimitMs = config.agents.unreachableAfter;
     const heartbeatIntervalMs = Math.min(
@@ -231,7 +243,7 @@ export function createHub(
     const app = createApp({
       endpoints,
       openApiDocument: () => openApiDocument(endpoints, buildInfo),
-      readBody: bodyReader({ maxBytes: config.limits.requestBody, files, limits, clock: runtime.clock }),
+      readBody: bodyReader({ maxBytes: config.limits.requestBody, files, limits }),
       admission: new Admission(config.limits),
       loopbackOnly: !config.security.enabled && !config.security.allowInsecure,
       guard: accounts.guard,
@@ -240,6 +252,7 @@ export function createHub(
       metrics: metrics.requests,
       tracing,
       trustedProxies: proxies,
+      hold: () => files.hold(),
       runtime,
       log,
     });
@@ -255,7 +268,13 @@ export function createHub(
       errorBody(runtime.clock, status, message, path);
     const { clock, timers } = runtime;
     const enrol = enrolmentHandler({ credentials, door, clock, timers, log, errorBody: ofError });
-    const transfer = transferHandler({ files, door, log, errorBody: ofError });
+    const transfer = transferHandler({
+      files,
+      sentContents: engine.sentContents,
+      door,
+      log,
+      errorBody: ofError,
+    });
     const web = webServer({
       host: config.server.host,
       port: config.server.port,

@@ -5,6 +5,7 @@ import { createReadStream, renameSync, statSync } from 'node:fs';
 import { chmod, mkdir, readdir, rename, rm, stat, statfs, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
+import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { ContentCache } from '../core/ports/content-cache.js';
 import { CONTENT_MODE, partialSize, writePartial } from './partial-content.js';
@@ -56,7 +57,7 @@ export class DiskCache implements ContentCache {
   }
 
   static async open(folder: string, limitBytes: number, runtime: Runtime): Promise<DiskCache> {
-    await mkdir(folder, { recursive: true });
+    await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER_MODE });
     const cache = new DiskCache(folder, limitBytes, runtime);
     const found: { digest: string; isPartial: boolean; sizeBytes: number; usedAtMs: number }[] = [];
     for (const name of await readdir(folder)) {
@@ -122,7 +123,7 @@ export class DiskCache implements ContentCache {
 
   async expect({ sizeBytes }: FileRef): Promise<void> {
     if (sizeBytes < WORTH_ASKING_BYTES) return;
-    await mkdir(this.#folder, { recursive: true }); // somebody may have taken it away
+    await mkdir(this.#folder, { recursive: true, mode: PRIVATE_FOLDER_MODE }); // somebody may have taken it away
     const { bsize, bavail } = await statfs(this.#folder);
     let roomBytes = bsize * bavail;
     for (const partialBytes of this.#partials.values()) roomBytes += partialBytes;
@@ -155,7 +156,7 @@ export class DiskCache implements ContentCache {
   async #receive(file: FileRef, content: AsyncIterable<Uint8Array>, fromByte: number): Promise<void> {
     const { digest } = file;
     const path = this.#partialPath(digest);
-    await mkdir(this.#folder, { recursive: true }); // somebody may have taken it away
+    await mkdir(this.#folder, { recursive: true, mode: PRIVATE_FOLDER_MODE }); // somebody may have taken it away
     this.#forgetPartial(digest);
     try {
       await writePartial(path, file, content, fromByte, () => this.makeRoom());

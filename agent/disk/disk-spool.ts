@@ -8,6 +8,7 @@ import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { hasNoRoom } from '../core/host-fault.js';
 import { ContentLost, type ReportFolder, type Spool, type SpooledReport } from '../core/ports/spool.js';
@@ -32,7 +33,7 @@ export interface OpenSpool extends Spool {
 /** Opens the spool in `root` and removes the contents that no report names. */
 export async function openSpool(root: string, runtime: Runtime, log: Logger): Promise<OpenSpool> {
   const filesRoot = join(root, 'files');
-  await mkdir(filesRoot, { recursive: true });
+  await mkdir(filesRoot, { recursive: true, mode: PRIVATE_FOLDER_MODE });
   const journalPath = join(root, 'journal.jsonl');
   const outstanding = readLines(await Journal.read(journalPath), log);
   const leftOver = [...outstanding.values()];

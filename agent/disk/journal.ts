@@ -3,6 +3,7 @@
 import { fstatSync, writeSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 
 /** Lines that go to disk in one write, and who waits for it. */
@@ -155,7 +156,7 @@ export class Journal {
     const lines = this.#snapshot();
     const text = lines.length === 0 ? '' : `${lines.join('\n')}\n`;
     const fresh = `${this.#path}.new`;
-    await mkdir(dirname(this.#path), { recursive: true });
+    await mkdir(dirname(this.#path), { recursive: true, mode: PRIVATE_FOLDER_MODE });
     const file = await open(fresh, 'w', 0o600);
     try {
       await file.appendFile(text);

@@ -1,5 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PRIVATE_FILE_MODE } from '@workbench-hub/shared/runtime/private-files';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -13,7 +14,7 @@ export async function nodeId(dataDir: string, newId: () => string): Promise<stri
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     const made = newId();
-    await writeFile(`${file}.new`, `${made}\n`);
+    await writeFile(`${file}.new`, `${made}\n`, { mode: PRIVATE_FILE_MODE });
     await rename(`${file}.new`, file);
     return made;
   }

@@ -2,6 +2,7 @@
  *  is taken over. */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PRIVATE_FILE_MODE } from '@workbench-hub/shared/runtime/private-files';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Platform } from './platform.js';
 
@@ -12,7 +13,7 @@ export function lockDataDir(dataDir: string, platform: Platform): () => void {
   const lock = join(dataDir, LOCK_FILE);
   const mine = platform.identify(process.pid) ?? `${process.pid}`;
   const proposal = `${lock}.${process.pid}`;
-  writeFileSync(proposal, mine);
+  writeFileSync(proposal, mine, { mode: PRIVATE_FILE_MODE });
   try {
     while (!link(proposal, lock)) takeAwayStale(lock, proposal, platform, dataDir);
   } finally {

@@ -7,10 +7,12 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { contentRange, rangeOf } from '../core/byte-range.js';
 import { HubError } from '../core/errors.js';
 import { ContentUnderWay, DigestMismatch, type FileStore, WrongOffset } from '../core/ports/files.js';
+import type { SentContents } from '../engine/sent-contents.js';
 import type { AgentDoor } from './agent-door.js';
 
 export interface TransferOptions {
   readonly files: FileStore;
+  readonly sentContents: SentContents;
   readonly door: AgentDoor;
   readonly log: Logger;
   /** The body of an answer that refuses. */
@@ -23,9 +25,16 @@ const UPLOAD_OFFSET = 'upload-offset';
 export type TransferHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 /** A handler that takes requests beneath `/agent/` and says false to all others. Bodies are streamed. */
-export function transferHandler({ files, door, log, errorBody }: TransferOptions): TransferHandler {
+export function transferHandler({
+  files,
+  sentContents,
+  door,
+  log,
+  errorBody,
+}: TransferOptions): TransferHandler {
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (!door.admit(request)) {
+    const identity = door.admit(request);
+    if (!identity) {
       const message = 'the token or credential of the agent is wrong';
       return answer(response, 401, message, { connection: 'close', 'www-authenticate': 'Bearer' });
     }
@@ -33,14 +42,22 @@ export function transferHandler({ files, door, log, errorBody }: TransferOptions
     if (!request.url?.startsWith(`${AGENT_PATHS.FILES}/`) || !digestSchema.safeParse(digest).success) {
       return answer(response, 404, 'no file has this path');
     }
-    if (request.method === 'PUT') return receive(request, response, digest);
+    const agentId = identity.by === 'CREDENTIAL' ? identity.agentId : null;
+    if (request.method === 'PUT') return receive(request, response, agentId, digest);
     if (request.method !== 'GET' && request.method !== 'HEAD')
       return answer(response, 405, 'GET, HEAD or PUT only');
-    return send(request, response, digest);
+    return send(request, response, agentId, digest);
   };
 
-  const send = async (request: IncomingMessage, response: ServerResponse, digest: string): Promise<void> => {
-    const file = await files.find(digest);
+  const send = async (
+    request: IncomingMessage,
+    response: ServerResponse,
+    agentId: string | null,
+    digest: string,
+  ): Promise<void> => {
+    // With HEAD an agent finds out what it need not send before it reports.
+    const isToBeReported = request.method === 'HEAD';
+    const file = await (isToBeReported ? sentContents.look(agentId, digest) : files.find(digest));
     if (!file) {
       const receivedBytes = await files.receivedBytes(digest);
       return answer(response, 404, 'there is no file with this digest', { [UPLOAD_OFFSET]: receivedBytes });
@@ -72,6 +89,7 @@ export function transferHandler({ files, door, log, errorBody }: TransferOptions
   const receive = async (
     request: IncomingMessage,
     response: ServerResponse,
+    agentId: string | null,
     digest: string,
   ): Promise<void> => {
     const lengthBytes = Number(request.headers['content-length']);
@@ -86,7 +104,7 @@ export function transferHandler({ files, door, log, errorBody }: TransferOptions
       );
     }
     try {
-      await files.receive({ digest, sizeBytes: part.sizeBytes }, request, part.start);
+      await sentContents.receive(agentId, { digest, sizeBytes: part.sizeBytes }, request, part.start);
       response.writeHead(204).end();
     } catch (error) {
       if (error instanceof DigestMismatch) return answer(response, 400, error.message);

@@ -6,7 +6,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentStore } from '../core/ports/agent-store.js';
 import type { AgentConnection, AgentIntroduction, JoinRefusal } from '../core/ports/agents.js';
-import type { FileStore } from '../core/ports/files.js';
+import type { FileStore, Hold } from '../core/ports/files.js';
 import type { TaskMetrics } from '../core/ports/metrics.js';
 import type { TaskQueue } from '../core/ports/task-store.js';
 import type { AgentSessions } from './agent-sessions.js';
@@ -15,6 +15,7 @@ import type { Instances } from './instances.js';
 import type { Leases } from './leases.js';
 import { reconcile } from './reconciliation.js';
 import { withStoredFiles } from './report-files.js';
+import type { SentContents } from './sent-contents.js';
 import type { TaskOutput } from './task-output.js';
 import type { TaskTransitions } from './task-transitions.js';
 
@@ -24,6 +25,7 @@ export interface AgentsOptions {
   readonly store: AgentStore;
   readonly files: FileStore;
   readonly sessions: AgentSessions;
+  readonly sentContents: SentContents;
   readonly instances: Instances;
   readonly attempts: Attempts;
   readonly leases: Leases;
@@ -105,10 +107,29 @@ export class Agents {
   /** The agent reports the end of an attempt; resolves when that is durable and the agent was told. Rejects as the store. */
   async reported(agentId: string, connection: AgentConnection, report: AttemptReport): Promise<void> {
     if (!this.#isCurrent(agentId, connection)) return;
+    const { files, sentContents } = this.#options;
+    const hold = files.hold();
+    try {
+      const counted = await this.#settle(agentId, connection, report, hold);
+      if (counted !== undefined) sentContents.reported(agentId, digestsOf(report), counted);
+    } finally {
+      hold.release();
+    }
+  }
+
+  /** Carries out a report, whose contents are held; says whether it counted, or undefined when the agent has to send it
+   *  again. */
+  async #settle(
+    agentId: string,
+    connection: AgentConnection,
+    report: AttemptReport,
+    hold: Hold,
+  ): Promise<boolean | undefined> {
     const { instances, attempts, files } = this.#options;
-    const stored = await withStoredFiles(report, files);
+    const stored = await withStoredFiles(report, files, hold);
     if ('missing' in stored) {
-      return connection.fail(`a report of task ${report.taskId} names ${stored.missing}, which was not sent`);
+      connection.fail(`a report of task ${report.taskId} names ${stored.missing}, which was not sent`);
+      return undefined;
     }
     // First of all: a task that the report takes back must not be dispatched anew, not even to the same instance.
     await attempts.believe(report, agentId);
@@ -118,6 +139,7 @@ export class Agents {
     const counted = await reported;
     const { taskId, attempt, instanceId } = report;
     connection.acknowledge({ taskId, attempt, instanceId }, counted);
+    return counted;
   }
 
   /** Never rejects: a disk that is full is no reason to do without an agent. */
@@ -157,4 +179,8 @@ export class Agents {
   #isCurrent(agentId: string, connection: AgentConnection): boolean {
     return this.#options.sessions.isCurrent(agentId, connection);
   }
+}
+
+function digestsOf({ outputFiles, storedFiles = [], log }: AttemptReport): string[] {
+  return [...outputFiles, ...storedFiles, ...(log ? [log] : [])].map(({ digest }) => digest);
 }

@@ -17,6 +17,7 @@ import { NO_TRACING, type TaskTracing } from '../core/ports/tracing.js';
 import { AgentSessions } from './agent-sessions.js';
 import { Agents } from './agents.js';
 import { Attempts } from './attempts.js';
+import { ClockWatch } from './clock-watch.js';
 import { Explanations } from './explanations.js';
 import { GivenBack } from './given-back.js';
 import { InstanceControl } from './instance-control.js';
@@ -24,8 +25,10 @@ import { Instances } from './instances.js';
 import { Leases } from './leases.js';
 import { Results } from './results.js';
 import { Scheduler } from './scheduler.js';
+import { SentContents } from './sent-contents.js';
 import { ShutdownPreparation } from './shutdown-preparation.js';
-import { Storage, type StorageSettings } from './storage.js';
+import { Storage } from './storage.js';
+import type { StorageSettings } from './storage-settings.js';
 import { Sweeper } from './sweeper.js';
 import { metricsSubscriber } from './task-metrics.js';
 import { TaskOutput } from './task-output.js';
@@ -64,6 +67,7 @@ export interface Engine {
   readonly explanations: Explanations;
   readonly results: Results;
   readonly storage: Storage;
+  readonly sentContents: SentContents;
   /** Takes up what the store holds: the leases of running tasks, then the queue. */
   start(): Promise<void>;
   /** Removes now what is no longer kept; it happens by itself every minute. */
@@ -83,7 +87,13 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const traces = new TaskTraces(tracing);
   const output = new TaskOutput();
   const results = new Results(timers);
-  const storage = new Storage({ names, files, clock, settings: options.storage });
+  const clockWatch = new ClockWatch(clock);
+  const mayExpire = () => {
+    clockWatch.look();
+    return clockWatch.isTrusted;
+  };
+  const storage = new Storage({ names, files, clock, settings: options.storage, mayExpire });
+  const sentContents = new SentContents(files, timers);
   const shutdown = new ShutdownPreparation(clock);
   const instances = new Instances({ clock, timers, log });
   instances.remember(await agentStore.all());
@@ -98,6 +108,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     store: agentStore,
     files,
     sessions,
+    sentContents,
     instances,
     attempts,
     leases,
@@ -151,6 +162,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     keepEndedForMs: options.keepEndedForMs,
     forgetAgentsAfterMs: options.forgetAgentsAfterMs,
     sweepAccounts: options.sweepAccounts ?? (async () => undefined),
+    clockWatch,
   });
 
   // Waiting clients come last: whoever is woken finds everything else up to date.
@@ -170,6 +182,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     explanations,
     results,
     storage,
+    sentContents,
     start: async () => {
       await leases.start();
       await scheduler.start();
@@ -184,6 +197,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     stop: async () => {
       leases.stop();
       givenBack.stop();
+      sentContents.stop();
       await sweeper.stop();
     },
   };

@@ -1,16 +1,17 @@
 /** Files of reports: an agent sends them before the report that names them. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { FileRef, NamedFileRef } from '@workbench-hub/shared/domain/job';
-import type { FileStore } from '../core/ports/files.js';
+import type { FileStore, Hold } from '../core/ports/files.js';
 
-/** The report with its files in the form in which the hub keeps them, or the digest of the first that the hub does not have. */
+/** Holds the report's files, and gives the report with them in the form in which the hub keeps them, or the digest of the first that the hub does not have. */
 export async function withStoredFiles(
   report: AttemptReport,
   files: Pick<FileStore, 'find'>,
+  hold: Hold,
 ): Promise<{ readonly report: AttemptReport } | { readonly missing: string }> {
   let missing: string | undefined;
   const storedAs = async <File extends FileRef>(file: File): Promise<File> => {
-    const found = missing === undefined ? await files.find(file.digest) : undefined;
+    const found = missing === undefined ? await files.find(file.digest, hold) : undefined;
     if (!found) missing ??= file.digest;
     return found?.isEncrypted ? { ...file, encrypted: true } : file;
   };

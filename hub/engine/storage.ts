@@ -2,35 +2,21 @@
 import type { FileRef, NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../core/errors.js';
-import { ContentTooLarge, type FileStore, type StoredFile } from '../core/ports/files.js';
+import type { FileStore, Hold, StoredFile } from '../core/ports/files.js';
 import type { StoredName, StoredNames } from '../core/ports/storage.js';
 import { outputName } from '../core/storage.js';
 import type { Task } from '../core/task.js';
-
-export interface StorageSettings {
-  readonly input: {
-    readonly enabled: boolean;
-    readonly expireAfterMs: number;
-    readonly maxFileBytes: number;
-    /** Null: as much as there is room. */
-    readonly quotaPerUserBytes: number | null;
-  };
-  readonly output: { readonly enabled: boolean; readonly expireAfterMs: number };
-}
+import { QuotaUse } from './quota-use.js';
+import type { StorageSettings } from './storage-settings.js';
+import { tooLarge, Upload } from './upload.js';
 
 export interface StorageOptions {
   readonly names: StoredNames;
   readonly files: FileStore;
   readonly clock: Clock;
   readonly settings: StorageSettings;
-}
-
-/** A file that is being uploaded. */
-export interface Upload {
-  readonly name: string;
-  readonly owner: string | null;
-  readonly overwrite: boolean;
-  readonly encrypt: boolean;
+  /** False while the clock cannot be trusted with what is past its time. */
+  readonly mayExpire: () => boolean;
 }
 
 export interface Download {
@@ -40,6 +26,7 @@ export interface Download {
 
 export class Storage {
   readonly #options: StorageOptions;
+  readonly #use = new QuotaUse();
 
   constructor(options: StorageOptions) {
     this.#options = options;
@@ -67,37 +54,26 @@ export class Storage {
     );
   }
 
-  /** Keeps a content that comes as a stream; it has no name yet. Whether it may have one is asked before anything of it is
-   *  read. Rejects with STORED_FILE_EXISTS, BODY_TOO_LARGE and QUOTA_EXCEEDED. */
-  async take({ name, owner, overwrite, encrypt }: Upload, content: AsyncIterable<Buffer>): Promise<FileRef> {
+  /** Begins the upload of one file, which has to be ended. */
+  beginUpload(owner: string | null): Upload {
     this.refuseWhileInputIsOff();
     const { names, files, clock, settings } = this.#options;
-    const nowMs = clock.nowMs();
-    if (!overwrite && (await names.find('INPUT', name, nowMs))) throw nameTaken(name);
-    const { maxFileBytes, quotaPerUserBytes } = settings.input;
-    const usedBytes = quotaPerUserBytes === null ? 0 : await names.usedBytes('INPUT', owner, name, nowMs);
-    const leftBytes = quotaPerUserBytes === null ? maxFileBytes : Math.max(quotaPerUserBytes - usedBytes, 0);
-    const limitBytes = Math.min(maxFileBytes, leftBytes);
-    try {
-      return await (encrypt ? files.storeEncrypted(content, limitBytes) : files.store(content, limitBytes));
-    } catch (error) {
-      if (!(error instanceof ContentTooLarge)) throw error;
-      throw leftBytes < maxFileBytes ? this.#overQuota(usedBytes) : this.tooLarge();
-    }
+    return new Upload({
+      owner,
+      names,
+      files,
+      use: this.#use.begin(owner),
+      nowMs: () => clock.nowMs(),
+      settings: settings.input,
+      reclaim: () => this.reclaim(),
+    });
   }
 
-  /** Gives an uploaded content its name; resolves when that is durable. Rejects as {@link take} does: what was so then may
-   *  have changed. */
-  async name({ name, owner, overwrite }: Upload, file: FileRef): Promise<void> {
-    const { names, clock, settings } = this.#options;
-    const { expireAfterMs, quotaPerUserBytes } = settings.input;
-    const storedAtMs = clock.nowMs();
-    const naming = await names.put(
-      { ...file, area: 'INPUT', name, owner, storedAtMs, expiresAtMs: storedAtMs + expireAfterMs },
-      { overwrite, quotaBytes: quotaPerUserBytes },
-    );
-    if (naming.kind === 'EXISTS') throw nameTaken(name);
-    if (naming.kind === 'OVER_QUOTA') throw this.#overQuota(naming.usedBytes);
+  /** Removes at once what has expired and what nothing refers to. */
+  async reclaim(): Promise<void> {
+    const { names, files, clock, mayExpire } = this.#options;
+    if (mayExpire()) await names.removeExpired(clock.nowMs());
+    await files.reclaim();
   }
 
   /** Whether there is an input of this name; with `renew` its time begins anew. */
@@ -109,21 +85,22 @@ export class Storage {
     return (await names.find('INPUT', name, nowMs)) !== undefined;
   }
 
-  /** The content that an input has now, safe from the sweep for as long as it takes to create a task with it. */
-  async input(name: string): Promise<FileRef | undefined> {
+  /** The content that an input has now, which is there as long as it is held, whatever becomes of the name. */
+  async input(name: string, hold: Hold): Promise<FileRef | undefined> {
     this.refuseWhileInputIsOff();
     const { names, files, clock } = this.#options;
     const stored = await names.find('INPUT', name, clock.nowMs());
     if (!stored) return undefined;
     const ref = refOf(stored);
-    if (!(await files.find(ref))) throw contentMissing(stored);
+    if (!(await files.find(ref, hold))) throw contentMissing(stored);
     return ref;
   }
 
   /** Does nothing when there is none of this name. */
   async removeInput(name: string): Promise<void> {
     this.refuseWhileInputIsOff();
-    await this.#options.names.remove('INPUT', name, this.#options.clock.nowMs());
+    await this.#options.names.remove('INPUT', name);
+    void this.#options.files.reclaim();
   }
 
   /** Rejects with OUTPUT_STORAGE_OFF and STORED_FILE_NOT_FOUND. */
@@ -162,29 +139,12 @@ export class Storage {
   }
 
   tooLarge(): HubError {
-    const limit = `${this.maxInputBytes} bytes (storage.input.maxFileSize)`;
-    return new HubError('BODY_TOO_LARGE', `file: may have at most ${limit}`);
-  }
-
-  #overQuota(usedBytes: number): HubError {
-    const { quotaPerUserBytes } = this.#options.settings.input;
-    return new HubError(
-      'QUOTA_EXCEEDED',
-      `file: your other files in the input storage have ${usedBytes} bytes, of ${quotaPerUserBytes} that you may have ` +
-        '(storage.input.quotaPerUser); delete some, or wait until they expire',
-    );
+    return tooLarge(this.maxInputBytes);
   }
 }
 
 function refOf({ digest, sizeBytes, encrypted }: StoredName): FileRef {
   return { digest, sizeBytes, ...(encrypted ? { encrypted } : {}) };
-}
-
-function nameTaken(name: string): HubError {
-  return new HubError(
-    'STORED_FILE_EXISTS',
-    `there is a file ${name} in the input storage already; give another name, or overwrite=true to replace it`,
-  );
 }
 
 function contentMissing({ area, name, digest }: StoredName): Error {

@@ -6,6 +6,7 @@ import type { AgentStore } from '../core/ports/agent-store.js';
 import type { FileStore } from '../core/ports/files.js';
 import type { StoredNames } from '../core/ports/storage.js';
 import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
+import type { ClockWatch } from './clock-watch.js';
 import type { Instances } from './instances.js';
 
 export interface SweeperOptions {
@@ -20,6 +21,7 @@ export interface SweeperOptions {
   readonly keepEndedForMs: number;
   readonly forgetAgentsAfterMs: number;
   readonly sweepAccounts: () => Promise<void>;
+  readonly clockWatch: ClockWatch;
 }
 
 const SWEEP_INTERVAL_MS = 60_000;
@@ -27,7 +29,8 @@ const SWEEP_INTERVAL_MS = 60_000;
 /** Tasks removed in one transaction. */
 const TASK_BATCH = 500;
 
-/** A content is stored shortly before the task that names it; within this age it is left alone. */
+/** What agents sent and have not reported may still be; within this age it is left alone. What loses its last name is removed
+ *  without regard to its age, see the file store. */
 const UNNAMED_CONTENT_AGE_MS = 3_600_000;
 
 export class Sweeper {
@@ -41,11 +44,17 @@ export class Sweeper {
   }
 
   start(): void {
+    // What a hub that was killed did not come to.
+    void this.#options.files.reclaim();
+    this.#startTimer();
+  }
+
+  #startTimer(): void {
     this.#timer = this.#options.runtime.timers.after(SWEEP_INTERVAL_MS, () => {
       this.#sweeping = this.sweep()
         .catch((error: unknown) => this.#options.log.error({ err: error }, 'sweeping failed'))
         .then(() => {
-          if (!this.#stopped) this.start();
+          if (!this.#stopped) this.#startTimer();
         });
     });
   }
@@ -56,8 +65,23 @@ export class Sweeper {
     await this.#sweeping;
   }
 
-  /** One sweep of everything. */
+  /** One sweep of everything. After a jump of the clock nothing is removed for its age: what a restored clock would have kept
+   *  must not be lost to a wrong one. */
   async sweep(): Promise<void> {
+    const { files, log, clockWatch } = this.#options;
+    const jumpedMs = clockWatch.look();
+    if (jumpedMs > 0) {
+      log.warn(
+        { jumpedMs },
+        'the clock of this machine has jumped ahead; for an hour nothing is removed for its age',
+      );
+    }
+    if (clockWatch.isTrusted) await this.#sweepByAge();
+    await this.#options.sweepAccounts();
+    await files.reclaim();
+  }
+
+  async #sweepByAge(): Promise<void> {
     const { archive, files, names, runtime, log, keepEndedForMs } = this.#options;
     let tasks = 0;
     while (!this.#stopped) {
@@ -66,7 +90,6 @@ export class Sweeper {
       await archive.remove(ids);
       tasks += ids.length;
     }
-    await this.#options.sweepAccounts();
     const agents = await this.#forgetAgents();
     const storedFiles = await names.removeExpired(runtime.clock.nowMs());
     const contents = await files.sweep(UNNAMED_CONTENT_AGE_MS);

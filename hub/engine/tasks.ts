@@ -8,7 +8,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, refuseForeignTask } from '../core/access.js';
 import { HubError, type InputFault, invalidInput } from '../core/errors.js';
-import type { FileStore, StoredFile } from '../core/ports/files.js';
+import type { FileStore, Hold, StoredFile } from '../core/ports/files.js';
 import type { ListAsker, TaskArchive, TaskPage, TaskQuery } from '../core/ports/task-store.js';
 import { type NamedSize, type NewTask, TASK_LIFE, type Task } from '../core/task.js';
 import type { Explanations } from './explanations.js';
@@ -35,6 +35,8 @@ export interface OutputFile {
   readonly sizeBytes: number;
   /** Opens the content for reading; rejects when it is lost. */
   open(): Promise<Readable>;
+  /** Keeps the content while the answer is written, also when the task is deleted meanwhile. */
+  keepBy(hold: Hold): void;
 }
 
 export type TaskLog =
@@ -143,6 +145,7 @@ export class Tasks {
   async outputs(id: string): Promise<OutputFile[]> {
     const { archive, files } = this.#options;
     const { outputFiles } = await archive.filesOf(id);
+    files.holdBriefly(outputFiles);
     return [...outputFiles].sort(byPath).map(({ path, ...ref }) => ({
       path,
       sizeBytes: ref.sizeBytes,
@@ -151,6 +154,7 @@ export class Tasks {
         if (!file) throw new Error(`content ${ref.digest} of ${path} of task ${id} is missing`);
         return file.open();
       },
+      keepBy: (hold) => hold.add(ref),
     }));
   }
 
@@ -196,8 +200,12 @@ export class Tasks {
   /** Removes an ended task with all its results. Rejects with FORBIDDEN and TASK_NOT_DELETABLE. */
   async remove(id: string, caller: Caller): Promise<void> {
     refuseForeignTask(caller, await this.get(id));
-    const [removed] = await this.#options.archive.remove([id]);
-    if (removed) return;
+    const { archive, files } = this.#options;
+    const [removed] = await archive.remove([id]);
+    if (removed) {
+      void files.reclaim();
+      return;
+    }
     const { status } = await this.get(id);
     this.#refused(id, 'remove', status);
     throw new HubError(

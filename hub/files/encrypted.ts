@@ -2,14 +2,15 @@
  * Contents that lie encrypted: AES-256-GCM in chunks that are authenticated one by one, so that a content of any size is
  * sealed, read and checked as it passes, and any part can be read without the rest.
  *
- *   header   magic (8 bytes), salt (32), SHA-256 of the clear content (32), its length (8, big-endian),
- *            HMAC-SHA-256 of all that (32)
+ *   header   magic (8 bytes), salt (32), keyed digest of the clear content (32, see content-name.ts), its length (8,
+ *            big-endian), HMAC-SHA-256 of all that (32)
  *   chunks   64 KiB of the content each, the last one shorter (and there also when the content is empty), with its tag (16)
  *
  * Each file has keys of its own, derived from the hub's key and the salt (HKDF-SHA-256), so that no nonce is ever used
  * twice with a key. The nonce of a chunk is its number (11 bytes) and whether it is the last (1 byte): chunks that are left
  * out, repeated, put in another order or taken from another file fail the tag, and so does an end that is cut off or
- * lengthened. The header binds the content to its digest, and so to its name.
+ * lengthened. The header binds the content to its digest, and so to its name. In files of the former format, whose magic ends
+ * with 1, the digest is the plain SHA-256.
  */
 import {
   createCipheriv,
@@ -19,11 +20,13 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto';
-import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { ByteRange } from '../core/ports/files.js';
+import { absent, type ContentDisk, type ContentFile, systemDisk } from './content-disk.js';
+import { SealedNames } from './content-name.js';
 
-const MAGIC = Buffer.from('WBHENC\x00\x01', 'latin1');
+const MAGIC = Buffer.from('WBHENC\x00\x02', 'latin1');
+const FORMER_MAGIC = Buffer.from('WBHENC\x00\x01', 'latin1');
 const SALT_BYTES = 32;
 const DIGEST_BYTES = 32;
 const MAC_BYTES = 32;
@@ -62,6 +65,7 @@ function nonceOf(chunk: number, isLast: boolean): Buffer {
 /** Seals one content. What it gives is written in order; the header at last, at the beginning. */
 export class Sealing {
   readonly #salt = randomBytes(SALT_BYTES);
+  readonly #names: SealedNames;
   readonly #keys: Keys;
   #chunk = 0;
   /** What is not sealed yet: at most one chunk, since the last one has to be known for the last. */
@@ -69,6 +73,7 @@ export class Sealing {
   #restBytes = 0;
 
   constructor(key: Buffer) {
+    this.#names = new SealedNames(key);
     this.#keys = keysOf(key, this.#salt);
   }
 
@@ -98,7 +103,7 @@ export class Sealing {
     const header = Buffer.alloc(HEADER_BYTES);
     MAGIC.copy(header);
     this.#salt.copy(header, MAGIC.length);
-    header.write(digest, MAGIC.length + SALT_BYTES, 'hex');
+    this.#names.idOf(digest).copy(header, MAGIC.length + SALT_BYTES);
     header.writeBigUInt64BE(BigInt(sizeBytes), LENGTH_AT);
     macOf(header, this.#keys).copy(header, MAC_AT);
     return header;
@@ -125,39 +130,70 @@ export interface SealedFile {
 
 /** Reads the header of a file that should hold the content with this digest. Undefined when there is no such file; rejects
  *  with {@link EncryptedFileUnreadable} when the header does not fit the key, the digest, or the length of the file. */
-export async function findSealed(path: string, digest: string, key: Buffer): Promise<SealedFile | undefined> {
-  let handle: FileHandle;
-  try {
-    handle = await open(path, 'r');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
+export async function findSealed(
+  path: string,
+  digest: string,
+  key: Buffer,
+  disk: ContentDisk = systemDisk,
+): Promise<SealedFile | undefined> {
+  const handle = await disk.open(path, 'r').catch(absent(undefined));
+  if (!handle) return undefined;
   try {
     const { sizeBytes } = await readHeader(handle, path, digest, key);
     return {
       sizeBytes,
-      open: (range) => Readable.from(unsealed(path, digest, key, range), { objectMode: false }),
+      open: (range) => Readable.from(unsealed(disk, path, digest, key, range), { objectMode: false }),
     };
   } finally {
     await handle.close();
   }
 }
 
-async function readHeader(handle: FileHandle, path: string, digest: string, key: Buffer) {
+/** Whether a file was encrypted with this key, whatever it holds; also false for what is no encrypted file. */
+export async function isSealedWith(key: Buffer, path: string, disk: ContentDisk): Promise<boolean> {
+  const handle = await disk.open(path, 'r').catch(absent(undefined));
+  if (!handle) return false;
+  try {
+    await headerOf(handle, path, key);
+    return true;
+  } catch (error) {
+    if (error instanceof EncryptedFileUnreadable) return false;
+    throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The header, and that it was written with this key. */
+async function headerOf(
+  handle: ContentFile,
+  path: string,
+  key: Buffer,
+): Promise<{ readonly header: Buffer; readonly keys: Keys; readonly isFormer: boolean }> {
   const header = Buffer.alloc(HEADER_BYTES);
   const { bytesRead } = await handle.read(header, 0, HEADER_BYTES, 0);
-  if (bytesRead < HEADER_BYTES || !header.subarray(0, MAGIC.length).equals(MAGIC)) {
+  const magic = header.subarray(0, MAGIC.length);
+  const isFormer = magic.equals(FORMER_MAGIC);
+  if (bytesRead < HEADER_BYTES || !(isFormer || magic.equals(MAGIC))) {
     throw new EncryptedFileUnreadable(`${path} is no encrypted file of a hub: it is damaged`);
   }
   const keys = keysOf(key, header.subarray(MAGIC.length, MAGIC.length + SALT_BYTES));
-  if (!timingSafeEqual(macOf(header, keys), header.subarray(MAC_AT))) {
-    throw new EncryptedFileUnreadable(
-      `${path} was encrypted with another key than storage.encryptionKey (or storage-key), or is damaged`,
-    );
-  }
-  const held = header.toString('hex', MAGIC.length + SALT_BYTES, LENGTH_AT);
-  if (held !== digest) throw new EncryptedFileUnreadable(`${path} holds the content ${held}`);
+  if (!timingSafeEqual(macOf(header, keys), header.subarray(MAC_AT))) throw anotherKey(path);
+  return { header, keys, isFormer };
+}
+
+/** What a file that cannot be read with this key is, as far as anybody can tell. */
+export function anotherKey(path: string): EncryptedFileUnreadable {
+  return new EncryptedFileUnreadable(
+    `${path} was encrypted with another key than storage.encryptionKey (or storage-key), or is damaged`,
+  );
+}
+
+async function readHeader(handle: ContentFile, path: string, digest: string, key: Buffer) {
+  const { header, keys, isFormer } = await headerOf(handle, path, key);
+  const held = header.subarray(MAGIC.length + SALT_BYTES, LENGTH_AT);
+  const expected = isFormer ? Buffer.from(digest, 'hex') : new SealedNames(key).idOf(digest);
+  if (!held.equals(expected)) throw new EncryptedFileUnreadable(`${path} holds another content`);
   const sizeBytes = Number(header.readBigUInt64BE(LENGTH_AT));
   const { size } = await handle.stat();
   if (size !== sealedBytes(sizeBytes)) {
@@ -170,13 +206,14 @@ async function readHeader(handle: FileHandle, path: string, digest: string, key:
 
 /** Every chunk is checked before anything of it is given. */
 async function* unsealed(
+  disk: ContentDisk,
   path: string,
   digest: string,
   key: Buffer,
   range: ByteRange | undefined,
 ): AsyncGenerator<Buffer, void> {
   // The same handle to the end: another content may take the name meanwhile, encrypted with other keys.
-  const handle = await open(path, 'r');
+  const handle = await disk.open(path, 'r');
   try {
     const { keys, sizeBytes } = await readHeader(handle, path, digest, key);
     const { start, end } = range ?? { start: 0, end: sizeBytes };

@@ -1,14 +1,13 @@
 /** Contents of which only the beginning has come: `<digest>.partial` each, for senders that take up what broke off. */
 import { createHash, type Hash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { writeStream } from '@workbench-hub/shared/runtime/write-stream';
 import { ContentUnderWay, DigestMismatch, WrongOffset } from '../core/ports/files.js';
-import { diskSpace } from './disk-space.js';
+import { touchFile } from './clear-contents.js';
+import { absent, type ContentDisk, type ContentFile } from './content-disk.js';
 import { SYNC_EVERY_BYTES } from './sync-folder.js';
 
 const PARTIAL_NAME = /^[0-9a-f]{64}\.partial$/;
@@ -30,24 +29,26 @@ class NoRoom extends Error {
 
 export class PartialContents {
   readonly #folder: string;
+  readonly #disk: ContentDisk;
   readonly #runtime: Runtime;
   readonly #senders = new Map<string, Sender>();
 
-  private constructor(folder: string, runtime: Runtime) {
+  private constructor(folder: string, disk: ContentDisk, runtime: Runtime) {
     this.#folder = folder;
+    this.#disk = disk;
     this.#runtime = runtime;
   }
 
   /** Removes everything from the folder that is no partial content. */
-  static async open(folder: string, runtime: Runtime): Promise<PartialContents> {
-    for (const name of await readdir(folder)) {
-      if (!PARTIAL_NAME.test(name)) await rm(join(folder, name), { recursive: true, force: true });
+  static async open(folder: string, disk: ContentDisk, runtime: Runtime): Promise<PartialContents> {
+    for (const name of await disk.list(folder)) {
+      if (!PARTIAL_NAME.test(name)) await disk.remove(join(folder, name));
     }
-    return new PartialContents(folder, runtime);
+    return new PartialContents(folder, disk, runtime);
   }
 
   async sizeOf(digest: string): Promise<number> {
-    return stat(this.#pathOf(digest)).then(({ size }) => size, absent);
+    return this.#disk.stat(this.#pathOf(digest)).then(({ size }) => size, absent(0));
   }
 
   /** Receives a content from `fromByte` on. `keep` is given the path of what is whole, right and synced, and takes it
@@ -82,15 +83,33 @@ export class PartialContents {
   /** Removes what was begun before this moment and is not gone on with; gives how many. */
   async sweep(beforeMs: number): Promise<number> {
     let removed = 0;
-    for (const name of await readdir(this.#folder)) {
-      const digest = name.slice(0, 64);
-      if (!PARTIAL_NAME.test(name) || this.#senders.has(digest)) continue;
-      const mtimeMs = await stat(join(this.#folder, name)).then((info) => info.mtimeMs, absent);
-      if (mtimeMs >= beforeMs || this.#senders.has(digest)) continue;
-      await rm(join(this.#folder, name), { force: true });
+    for (const { name, mtimeMs } of await this.#idle()) {
+      if (mtimeMs >= beforeMs || this.#senders.has(digestOf(name))) continue;
+      await this.#disk.remove(join(this.#folder, name));
       removed++;
     }
     return removed;
+  }
+
+  /** What nobody sends at the moment, the oldest first. */
+  async #idle(): Promise<{ readonly name: string; readonly mtimeMs: number; readonly size: number }[]> {
+    const idle: { name: string; mtimeMs: number; size: number }[] = [];
+    for (const name of await this.#disk.list(this.#folder)) {
+      if (!PARTIAL_NAME.test(name) || this.#senders.has(digestOf(name))) continue;
+      const info = await this.#disk.stat(join(this.#folder, name)).catch(absent(undefined));
+      if (info) idle.push({ name, mtimeMs: info.mtimeMs, size: info.size });
+    }
+    return idle.sort((a, b) => a.mtimeMs - b.mtimeMs);
+  }
+
+  /** On a full disk, what broke off gives way to what comes; false when there is nothing left of that. */
+  async #makeRoom(): Promise<boolean> {
+    for (const { name } of await this.#idle()) {
+      if (this.#senders.has(digestOf(name))) continue;
+      await this.#disk.remove(join(this.#folder, name));
+      return true;
+    }
+    return false;
   }
 
   #pathOf(digest: string): string {
@@ -108,7 +127,7 @@ export class PartialContents {
   async #write(path: string, expected: FileRef, sender: Sender, fromByte: number): Promise<void> {
     const keptBytes = await this.sizeOf(expected.digest);
     if (fromByte > 0 && keptBytes !== fromByte) throw new WrongOffset(keptBytes);
-    const file = await open(path, 'a+', 0o600);
+    const file = await this.#disk.open(path, 'a+');
     let isWorthKeeping = false;
     try {
       const hash = await this.#takeUp(file, path, expected, fromByte);
@@ -126,20 +145,21 @@ export class PartialContents {
       };
       // Not destroyed when it is refused: its sender is still to be told why.
       const pieces = sender.content.iterator({ destroyOnReturn: false });
-      await writeStream(file, pieces, { onChunk, syncEveryBytes: SYNC_EVERY_BYTES });
+      const makeRoom = () => this.#makeRoom();
+      await writeStream(file, pieces, { onChunk, syncEveryBytes: SYNC_EVERY_BYTES, makeRoom });
       isWorthKeeping = false;
       const digest = hash.digest('hex');
       if (digest !== expected.digest || sizeBytes !== expected.sizeBytes) {
         throw mismatch(expected, `${digest} (${sizeBytes} bytes)`);
       }
-      await this.#touch(file);
+      await touchFile(file, this.#runtime.clock);
       await file.sync();
     } catch (error) {
       // Only a broken connection is gone on after. What did not fit would take the room that others need.
       const isOfTheDisk =
         (error as NodeJS.ErrnoException).syscall !== undefined && error !== sender.content.errored;
-      if (isWorthKeeping && !isOfTheDisk) await this.#touch(file).catch(() => undefined);
-      else await rm(path, { force: true });
+      if (isWorthKeeping && !isOfTheDisk) await touchFile(file, this.#runtime.clock).catch(() => undefined);
+      else await this.#disk.remove(path);
       throw error;
     } finally {
       await file.close();
@@ -147,21 +167,20 @@ export class PartialContents {
   }
 
   /** Makes the file end at `fromByte`, and gives the hash of what is before. */
-  async #takeUp(file: FileHandle, path: string, expected: FileRef, fromByte: number): Promise<Hash> {
+  async #takeUp(file: ContentFile, path: string, expected: FileRef, fromByte: number): Promise<Hash> {
     if (fromByte === 0) await file.truncate(0);
-    const { freeBytes } = await diskSpace(this.#folder);
-    if (expected.sizeBytes - fromByte > freeBytes) throw new NoRoom(`only ${freeBytes} bytes are free`);
+    const neededBytes = expected.sizeBytes - fromByte;
+    for (;;) {
+      const freeBytes = await this.#disk.freeBytes(this.#folder);
+      if (neededBytes <= freeBytes) break;
+      if (!(await this.#makeRoom())) throw new NoRoom(`only ${freeBytes} bytes are free`);
+    }
     const hash = createHash('sha256');
     if (fromByte > 0) {
-      const kept = createReadStream(path, { highWaterMark: 1024 * 1024, end: fromByte - 1 });
+      const kept = this.#disk.read(path, 0, fromByte);
       for await (const chunk of kept as AsyncIterable<Buffer>) hash.update(chunk);
     }
     return hash;
-  }
-
-  async #touch(file: FileHandle): Promise<void> {
-    const now = this.#runtime.clock.nowMs() / 1000;
-    await file.utimes(now, now);
   }
 }
 
@@ -169,7 +188,6 @@ function mismatch({ digest, sizeBytes }: FileRef, came: string): DigestMismatch 
   return new DigestMismatch(`announced ${digest} (${sizeBytes} bytes), came ${came}`);
 }
 
-function absent(error: unknown): 0 {
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 0;
-  throw error;
+function digestOf(partialName: string): string {
+  return partialName.slice(0, 64);
 }

@@ -1,86 +1,157 @@
-/** The encrypted contents of a content store: files `<first two digits>/<digest>.enc` beside the clear ones. A content that
- *  was stored encrypted has no clear byte on this disk, however small it is. */
+/** The encrypted contents of a content store, in files beside the clear ones whose names tell nothing of what they hold. A
+ *  content that was stored encrypted has no clear byte on this disk, however small it is. */
 import { createHash } from 'node:crypto';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
-import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { writeStream } from '@workbench-hub/shared/runtime/write-stream';
-import type { StoredFile } from '../core/ports/files.js';
-import { findSealed, Sealing } from './encrypted.js';
-import { SYNC_EVERY_BYTES, syncFolder } from './sync-folder.js';
+import type { Hold, StoredFile } from '../core/ports/files.js';
+import { type ContentPlace, giveName, pathOfName, touch, touchFile } from './clear-contents.js';
+import type { ContentDisk } from './content-disk.js';
+import { folderOfName, isFormerSealedName, isSealedName, SealedNames } from './content-name.js';
+import { anotherKey, findSealed, isSealedWith, Sealing } from './encrypted.js';
+import { SYNC_EVERY_BYTES } from './sync-folder.js';
 
-const SUFFIX = '.enc';
+/** So many files are tried with a key. */
+const SAMPLES = 20;
 
 export class SealedContents {
-  readonly #folder: string;
-  readonly #temporaryFolder: string;
+  readonly #place: ContentPlace;
   readonly #key: Buffer;
-  readonly #runtime: Runtime;
+  readonly #names: SealedNames;
 
   /** `key` has 32 bytes. */
-  constructor(folder: string, temporaryFolder: string, key: Buffer, runtime: Runtime) {
-    this.#folder = folder;
-    this.#temporaryFolder = temporaryFolder;
+  constructor(place: ContentPlace, key: Buffer) {
+    this.#place = place;
     this.#key = key;
-    this.#runtime = runtime;
+    this.#names = new SealedNames(key);
+  }
+
+  /** Gives files that are named by the digest of their content the names of now. */
+  async renameFormer(): Promise<void> {
+    const { folder, disk } = this.#place;
+    for (const prefix of await prefixesIn(folder, disk)) {
+      const former = (await disk.list(join(folder, prefix))).filter(isFormerSealedName);
+      for (const name of former) {
+        const path = join(folder, prefix, name);
+        // What this key cannot read keeps the name by which it is found and told of.
+        if (!(await isSealedWith(this.#key, path, disk))) continue;
+        await giveName(this.#place, path, this.#names.nameOf(name.slice(0, 64)));
+      }
+      if (former.length > 0) await disk.syncFolder(join(folder, prefix));
+    }
   }
 
   pathOf(digest: string): string {
-    return join(this.#folder, digest.slice(0, 2), digest + SUFFIX);
+    return pathOfName(this.#place, this.nameOf(digest));
   }
 
-  /** The digest of the content that a file of this name holds; undefined for a name of another kind. */
-  static digestOf(name: string): string | undefined {
-    return /^([0-9a-f]{64})\.enc$/.exec(name)?.[1];
+  nameOf(digest: string): string {
+    return this.#names.nameOf(digest);
   }
 
-  async store(content: AsyncIterable<Buffer>): Promise<FileRef> {
-    const temporary = join(this.#temporaryFolder, this.#runtime.newId());
+  async store(content: AsyncIterable<Buffer>, hold: Hold | undefined): Promise<FileRef> {
+    const { disk, runtime, temporaryFolder } = this.#place;
+    const temporary = join(temporaryFolder, runtime.newId());
     try {
       const ref = await this.#write(temporary, content);
-      const path = this.pathOf(ref.digest);
-      await mkdir(dirname(path), { recursive: true });
-      await rename(temporary, path);
-      await syncFolder(dirname(path));
-      await syncFolder(this.#folder);
+      hold?.add(ref);
+      await this.#locked(ref.digest, () => giveName(this.#place, temporary, this.nameOf(ref.digest)));
       return ref;
     } catch (error) {
-      await rm(temporary, { force: true });
+      await disk.remove(temporary);
       throw error;
     }
   }
 
-  async find(digest: string): Promise<StoredFile | undefined> {
-    const found = await findSealed(this.pathOf(digest), digest, this.#key);
-    return found && { ...found, isEncrypted: true };
+  find(digest: string): Promise<StoredFile | undefined> {
+    const { disk } = this.#place;
+    return this.#locked(digest, async () => {
+      const path = this.pathOf(digest);
+      if (!(await touch(this.#place, path))) return undefined;
+      const found = await findSealed(path, digest, this.#key, disk);
+      return found && { ...found, isEncrypted: true };
+    });
+  }
+
+  /** Removes a file that no content is known to have, if `isToGo` says so in the moment in which nobody stores or finds it;
+   *  false when it stays. What this key cannot read stays. */
+  async removeOrphan(name: string, isToGo: (path: string) => Promise<boolean>): Promise<boolean> {
+    const { disk, locks } = this.#place;
+    const path = pathOfName(this.#place, name);
+    return locks.lockedName(name, async () => {
+      if (!(await isToGo(path)) || !(await isSealedWith(this.#key, path, disk))) return false;
+      await disk.remove(path);
+      return true;
+    });
+  }
+
+  /** Removes the file of a content, whose lock the caller has. */
+  async remove(digest: string): Promise<void> {
+    const { disk, locks } = this.#place;
+    await locks.lockedName(this.nameOf(digest), () => disk.remove(this.pathOf(digest)));
+  }
+
+  /** Says why a content that should be there is not: its name is another one with another key. */
+  async explainAbsence(): Promise<void> {
+    const { folder, disk } = this.#place;
+    const foreign = await fileOfAnotherKey(folder, this.#key, disk);
+    if (foreign !== undefined) throw anotherKey(foreign);
+  }
+
+  /** Neither {@link remove} nor {@link removeOrphan} is at it meanwhile. */
+  #locked<T>(digest: string, step: () => Promise<T>): Promise<T> {
+    const { locks } = this.#place;
+    return locks.locked({ digest, encrypted: true }, () => locks.lockedName(this.nameOf(digest), step));
   }
 
   async #write(path: string, content: AsyncIterable<Buffer>): Promise<FileRef> {
+    const { disk, runtime } = this.#place;
     const hash = createHash('sha256');
     const sealing = new Sealing(this.#key);
     let sizeBytes = 0;
-    const handle = await open(path, 'wx', 0o600);
+    const file = await disk.open(path, 'wx');
     try {
       const onClear = (chunk: Buffer) => {
         hash.update(chunk);
         sizeBytes += chunk.length;
       };
-      await writeStream(handle, sealed(sealing, content, onClear), {
+      await writeStream(file, sealed(sealing, content, onClear), {
         onChunk: () => undefined,
         syncEveryBytes: SYNC_EVERY_BYTES,
       });
       const digest = hash.digest('hex');
       const header = sealing.header(digest, sizeBytes);
-      await handle.write(header, 0, header.length, 0);
-      const now = this.#runtime.clock.nowMs() / 1000;
-      await handle.utimes(now, now);
-      await handle.sync();
+      await file.write(header, 0, header.length, 0);
+      await touchFile(file, runtime.clock);
+      await file.sync();
       return { digest, sizeBytes, encrypted: true };
     } finally {
-      await handle.close();
+      await file.close();
     }
   }
+}
+
+/** The path of an encrypted file that this key cannot read; undefined when there is none among those that are tried. */
+export async function fileOfAnotherKey(
+  folder: string,
+  key: Buffer,
+  disk: ContentDisk,
+): Promise<string | undefined> {
+  let tried = 0;
+  for (const prefix of await prefixesIn(folder, disk)) {
+    for (const name of await disk.list(join(folder, prefix))) {
+      if (!isSealedName(name) && !isFormerSealedName(name)) continue;
+      const path = join(folder, folderOfName(name), name);
+      if (!(await isSealedWith(key, path, disk))) return path;
+      if (++tried >= SAMPLES) return undefined;
+    }
+  }
+  return undefined;
+}
+
+/** The folders in which contents lie. */
+export async function prefixesIn(folder: string, disk: ContentDisk): Promise<string[]> {
+  return (await disk.list(folder)).filter((name) => /^[0-9a-f]{2}$/.test(name));
 }
 
 /** The file from its beginning, with room for the header. */

@@ -6,6 +6,7 @@ import { type Context, type Handler, Hono } from 'hono';
 import { TrieRouter } from 'hono/router/trie-router';
 import { HubError } from '../core/errors.js';
 import type { AuditTrail } from '../core/ports/audit.js';
+import type { Hold } from '../core/ports/files.js';
 import type { RequestMetrics } from '../core/ports/metrics.js';
 import type { RequestTracing } from '../core/ports/tracing.js';
 import { accessTo, isAlwaysServed } from './access-table.js';
@@ -44,6 +45,8 @@ export interface AppOptions {
   readonly metrics: RequestMetrics;
   readonly tracing: RequestTracing;
   readonly trustedProxies: TrustedProxies;
+  /** Begins a hold on contents for a request that brings some. */
+  readonly hold: () => Hold;
   readonly runtime: Runtime;
   readonly log: Logger;
 }
@@ -54,6 +57,9 @@ const LATE_AFTER_MS = 1000;
 
 /** A log-in is much less. */
 const OPEN_BODY = { bytes: 16 * 1024, setBy: 'without a token' };
+
+/** Of a request that brings no contents. */
+const NO_HOLD: Hold = { add: () => undefined, release: () => undefined, abandon: () => undefined };
 
 export function createApp(options: AppOptions): Hono {
   const { endpoints, openApiDocument, readBody, admission, origins, guard, trustedProxies, runtime } =
@@ -97,6 +103,7 @@ export function createApp(options: AppOptions): Hono {
       client: Client,
       seen: SeenRequest,
       underWay: UnderWay,
+      hold: Hold,
       startedMs: number,
     ) => {
       const { span, place } = underWay;
@@ -115,7 +122,9 @@ export function createApp(options: AppOptions): Hono {
       const query = spec.query ? validated(spec.query, queryOf(context)) : undefined;
       spec.admit?.();
       if (isLarge) room.hold(0);
-      const body = spec.body ? validated(spec.body, await read(context, spec.contents, place)) : undefined;
+      const body = spec.body
+        ? validated(spec.body, await read(context, spec.contents, place, hold))
+        : undefined;
       if (spec.body && isLate()) await lookAgain();
       // A form is still on its way: the endpoint reads it itself.
       if (!spec.form) place.work();
@@ -131,6 +140,7 @@ export function createApp(options: AppOptions): Hono {
         room,
         lookAgain,
         note: seen.note,
+        hold,
       });
       // What a request has changed is told in any case.
       if (method === 'GET' && isLate() && !(answered instanceof Later)) {
@@ -155,11 +165,13 @@ export function createApp(options: AppOptions): Hono {
         caller: null,
       };
       const span = beginSpan(incoming);
+      const hold = spec.contents ? options.hold() : NO_HOLD;
       let place: Place | undefined;
       try {
         place = enter();
         const underWay = { span, place, admittedAtMs: clock.nowMs() };
-        const answered = await answer(context, client, seen, underWay, startedMs);
+        const answered = await answer(context, client, seen, underWay, hold, startedMs);
+        hold.release();
         if (answered instanceof Later) {
           const { outgoing } = context.env as HttpBindings;
           place.rest();
@@ -171,6 +183,7 @@ export function createApp(options: AppOptions): Hono {
         audit?.answered(seen, answered.status);
         return answered;
       } catch (error) {
+        hold.abandon();
         place?.leave();
         endSpan(span, statusOf(error));
         metric.answered(statusOf(error), clock.monotonicMs() - startedMs);

@@ -87,6 +87,7 @@ beforeEach(() => {
     tracing: NO_TRACING,
     audit: { record: (taken) => recorded.push(taken) },
     trustedProxies: trustedProxies(['10.0.0.1']),
+    hold: () => ({ add: () => undefined, release: () => undefined, abandon: () => undefined }),
     runtime: manualRuntime(),
     log: { error: () => undefined } as unknown as Logger,
   });

@@ -4,7 +4,7 @@ import { isAbsolute, win32 } from 'node:path';
 import type { FileRef, Job, ModelSource } from '@workbench-hub/shared/domain/job';
 import { additionalFileFaults, jobSizeFaults, modelFileName, variableFaults } from '../core/batch-job.js';
 import { type HubError, type InputFault, invalidInput } from '../core/errors.js';
-import type { FileStore } from '../core/ports/files.js';
+import type { FileStore, Hold } from '../core/ports/files.js';
 import type { Storage } from '../engine/storage.js';
 import { decodeBase64 } from './base64.js';
 import { type FileLimits, fileTooLarge, NOT_BASE64, StoredContent, tooManyFiles } from './content.js';
@@ -12,18 +12,19 @@ import type { ExecuteBatchJobRequest } from './request-schemas.js';
 import { NO_FILE, StoredInputs } from './stored-inputs.js';
 
 /** Everything is checked before anything is stored that is not stored yet. Throws INVALID_INPUT with every fault,
- *  BODY_TOO_LARGE, INPUT_STORAGE_OFF. */
+ *  BODY_TOO_LARGE, INPUT_STORAGE_OFF. The contents are held by `hold`. */
 export async function takeInBatchJob(
   request: ExecuteBatchJobRequest,
   faults: readonly InputFault[],
   files: FileStore,
   storage: Storage,
   { maxFileBytes, maxFiles }: FileLimits,
+  hold: Hold,
 ): Promise<Job> {
   const additional = request.additionalFiles ?? [];
   const variables = request.variablesToInject ?? [];
   const reference = request.inputModelReference ?? null;
-  const inputs = new StoredInputs(storage);
+  const inputs = new StoredInputs(storage, hold);
   const found: InputFault[] = [...faults];
 
   let tooLarge: HubError | undefined;
@@ -35,7 +36,7 @@ export async function takeInBatchJob(
     return content ?? Buffer.alloc(0);
   };
   const keep = (content: Buffer | StoredContent): Promise<FileRef> =>
-    content instanceof StoredContent ? content.ref : files.put(content);
+    content instanceof StoredContent ? content.ref : files.put(content, hold);
   if (request.inputModel && reference) {
     found.push({ where: 'inputModelReference', what: 'and inputModel exclude each other' });
   }

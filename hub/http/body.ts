@@ -2,14 +2,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { pathText } from '@workbench-hub/shared/config/faults';
-import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { Context } from 'hono';
 import { HubError, invalidInput } from '../core/errors.js';
-import type { FileStore } from '../core/ports/files.js';
+import type { FileStore, Hold } from '../core/ports/files.js';
 import type { Place } from './admission.js';
 import { BodyPieces } from './body-pieces.js';
 import type { ContentPaths, FileLimits } from './content.js';
-import { IncomingContents } from './incoming-content.js';
+import { IncomingContents, type IncomingContentsOptions } from './incoming-content.js';
 import { takeInJson } from './json-intake.js';
 import type { JsonPath } from './json-tree.js';
 
@@ -21,11 +20,13 @@ export interface BodyLimit {
 
 /** Gives the value of the body. Where `contents` says so, a large body holds a StoredContent in place of the Base64.
  *  Throws BODY_TOO_LARGE as soon as too much is announced or has come, OVERLOADED when there is no room to hold it,
- *  INVALID_INPUT, and what the file store rejects with; then nothing of the body is half-written. */
+ *  INVALID_INPUT, and what the file store rejects with; then nothing of the body is half-written. What is stored is held by
+ *  `hold`. */
 export type BodyReader = (
   context: Context,
   contents: ContentPaths | undefined,
   place: Held,
+  hold: Hold,
 ) => Promise<unknown>;
 
 /** Told of every byte of a body that is held in memory. */
@@ -35,7 +36,6 @@ export interface BodyReaderOptions {
   readonly maxBytes: number;
   readonly files: FileStore;
   readonly limits: FileLimits;
-  readonly clock: Clock;
 }
 
 /** A body up to this size is held and parsed at once. */
@@ -49,7 +49,7 @@ const TINY_BYTES = 16 * 1024;
 const HELD: BodyLimit = { bytes: 1024 * 1024, setBy: 'the limit of bodies without files' };
 
 export function bodyReader({ maxBytes, ...options }: BodyReaderOptions): BodyReader {
-  return async (context, contents, place) => {
+  return async (context, contents, place, hold) => {
     const limit = { bytes: maxBytes, setBy: 'limits.requestBody' };
     if (!contents) return readJson(context, maxBytes < HELD.bytes ? limit : HELD, place);
     const announced = announcedBytes(context);
@@ -60,7 +60,7 @@ export function bodyReader({ maxBytes, ...options }: BodyReaderOptions): BodyRea
     try {
       const start = await readStart(body, place);
       if (start.isWhole) return parse(start.bytes);
-      return await takeIn(rejoined(start.bytes, body), contents, options);
+      return await takeIn(rejoined(start.bytes, body), contents, { ...options, hold });
     } catch (error) {
       throw isBrokenOff(incoming, error)
         ? new HubError('INVALID_INPUT', 'the request was broken off')
@@ -72,7 +72,7 @@ export function bodyReader({ maxBytes, ...options }: BodyReaderOptions): BodyRea
 async function takeIn(
   body: AsyncIterable<Buffer>,
   isContent: ContentPaths,
-  options: Omit<BodyReaderOptions, 'maxBytes'>,
+  options: IncomingContentsOptions,
 ): Promise<unknown> {
   const contents = new IncomingContents(options);
   const sink = {

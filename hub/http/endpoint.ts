@@ -2,6 +2,7 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
 import type { Caller } from '../core/access.js';
+import type { Hold } from '../core/ports/files.js';
 import type { AnswerRoom } from './answer-memory.js';
 import type { AuditNote } from './audit.js';
 import type { Client } from './client.js';
@@ -66,6 +67,8 @@ export interface EndpointInput<Params, Query, Body> {
   readonly lookAgain: () => Promise<void>;
   /** For what the audit log shall say of this request beyond what is seen from outside. */
   readonly note: AuditNote;
+  /** Of the contents in its body, until it is answered; those that nothing names are removed when it is refused. */
+  readonly hold: Hold;
 }
 
 export type Answer = Response | Later;

@@ -1,9 +1,7 @@
 /** Contents that come as Base64 in a JSON body which is too large to be held: each goes into the file store while it
  *  comes, and a {@link StoredContent} stands in its place. */
-import type { FileRef } from '@workbench-hub/shared/domain/job';
-import type { Clock } from '@workbench-hub/shared/runtime/runtime';
-import { HubError, invalidInput } from '../core/errors.js';
-import { ContentTooLarge, type FileStore } from '../core/ports/files.js';
+import { invalidInput } from '../core/errors.js';
+import { ContentTooLarge, type FileStore, type Hold } from '../core/ports/files.js';
 import { Base64Decoder } from './base64.js';
 import { type FileLimits, fileTooLarge, NOT_BASE64, StoredContent, tooManyFiles } from './content.js';
 
@@ -13,22 +11,18 @@ const PIECE_BYTES = 512 * 1024;
 /** So many contents may be on their way to the disk at once. */
 const MAX_UNDER_WAY = 16;
 
-/** Long before the sweep takes what no task names yet. */
-const RENEWAL_MS = 20 * 60_000;
-
 export interface IncomingContentsOptions {
   readonly files: FileStore;
-  readonly clock: Clock;
   readonly limits: FileLimits;
+  /** Keeps what is stored, however long the body takes to come. */
+  readonly hold: Hold;
 }
 
 /** The contents of one body, one after the other: `begin`, `push`, `end`. */
 export class IncomingContents {
   readonly #options: IncomingContentsOptions;
   readonly #underWay = new Set<Promise<unknown>>();
-  readonly #stored: FileRef[] = [];
   #count = 0;
-  #renewedAtMs: number;
   #current:
     | { readonly where: string; readonly decoder: Base64Decoder; readonly queue: PieceQueue }
     | undefined;
@@ -36,7 +30,6 @@ export class IncomingContents {
 
   constructor(options: IncomingContentsOptions) {
     this.#options = options;
-    this.#renewedAtMs = options.clock.nowMs();
   }
 
   /** Whether a content has begun and not ended. */
@@ -46,22 +39,19 @@ export class IncomingContents {
 
   /** `where` is the field, for messages. Throws INVALID_INPUT. */
   begin(where: string): StoredContent {
-    const { files, limits } = this.#options;
+    const { files, limits, hold } = this.#options;
     const { maxFileBytes, maxFiles } = limits;
     this.#count++;
     if (this.#count > maxFiles) throw invalidInput([tooManyFiles('inputScripts, additionalFiles', maxFiles)]);
     const queue = new PieceQueue();
     this.#current = { where, decoder: new Base64Decoder(), queue };
-    const ref = files.store(queue, maxFileBytes).catch((error: unknown) => {
+    const ref = files.store(queue, maxFileBytes, hold).catch((error: unknown) => {
       throw error instanceof ContentTooLarge ? fileTooLarge(where, maxFileBytes) : error;
     });
     const done = ref
-      .then(
-        (stored) => this.#stored.push(stored),
-        (error: unknown) => {
-          this.#failure ??= { error };
-        },
-      )
+      .catch((error: unknown) => {
+        this.#failure ??= { error };
+      })
       .finally(() => this.#underWay.delete(done));
     this.#underWay.add(done);
     return new StoredContent(ref);
@@ -88,18 +78,16 @@ export class IncomingContents {
     await this.#current?.queue.taken();
     while (this.#underWay.size > MAX_UNDER_WAY) await Promise.race(this.#underWay);
     this.#throwFailure();
-    await this.#renew();
   }
 
   /** Resolves when all contents are stored. Rejects as `keepUp`. */
   async finish(): Promise<void> {
     await Promise.all(this.#underWay);
     this.#throwFailure();
-    await this.#renew();
   }
 
-  /** The body is not to be had: resolves when nothing half-written is left. What was stored whole goes with the sweep,
-   *  unless a task names it. */
+  /** The body is not to be had: resolves when nothing half-written is left. What was stored whole goes with its hold, unless
+   *  something names it. */
   async abandon(): Promise<void> {
     this.#current?.queue.fail(new Error('the body was given up'));
     await Promise.all(this.#underWay);
@@ -112,17 +100,6 @@ export class IncomingContents {
 
   #throwFailure(): void {
     if (this.#failure) throw this.#failure.error;
-  }
-
-  /** A body may take longer to come than contents stay that no task names. */
-  async #renew(): Promise<void> {
-    const { files, clock } = this.#options;
-    if (clock.nowMs() - this.#renewedAtMs < RENEWAL_MS) return;
-    for (const { digest } of this.#stored) {
-      if (await files.renew(digest)) continue;
-      throw new HubError('STORE_UNAVAILABLE', 'the request took too long to come; hand it in again');
-    }
-    this.#renewedAtMs = clock.nowMs();
   }
 }
 

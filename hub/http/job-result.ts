@@ -1,5 +1,6 @@
 /** The answer with a task's output files: JSON that is written while the files are read, so that a result of any size
  *  takes little memory. */
+import type { Hold } from '../core/ports/files.js';
 import type { OutputFile } from '../engine/tasks.js';
 import type { AnswerRoom } from './answer-memory.js';
 
@@ -12,11 +13,12 @@ const MEMORY_PER_BYTE = (2 * 4) / 3;
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 /** `head` is the answer without its files; `outputs` is null before the end of the task. `onFault` hears why an answer that
- *  has begun is broken off. Throws OVERLOADED when there is no room for the answer. */
+ *  has begun is broken off; `beginHold` is called when the answer begins to be written. Throws OVERLOADED when there is no room for the answer. */
 export async function answerWithOutputs(
   head: object,
   outputs: readonly OutputFile[] | null,
   room: AnswerRoom,
+  beginHold: () => Hold,
   onFault: (error: unknown) => void,
 ): Promise<Response> {
   if (outputs === null) return Response.json(head);
@@ -28,19 +30,29 @@ export async function answerWithOutputs(
     for await (const piece of pieces) text += piece;
     return new Response(text, { headers: JSON_TYPE });
   }
+  let hold: Hold | undefined;
   const body = new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
+        if (!hold) {
+          hold = beginHold();
+          for (const output of outputs) output.keepBy(hold);
+        }
         try {
           const piece = await pieces.next();
-          if (piece.done) controller.close();
-          else controller.enqueue(Buffer.from(piece.value));
+          if (!piece.done) return controller.enqueue(Buffer.from(piece.value));
+          hold.release();
+          controller.close();
         } catch (error) {
+          hold.release();
           onFault(error);
           throw error;
         }
       },
-      cancel: async () => void (await pieces.return(undefined)),
+      cancel: async () => {
+        hold?.release();
+        await pieces.return(undefined);
+      },
     },
     { highWaterMark: 0 },
   );

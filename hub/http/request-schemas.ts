@@ -1,7 +1,7 @@
 /** What requests for tasks carry, in every generation of the interface. */
 import { CLASSIFIER_TYPES } from '@workbench-hub/shared/domain/classifier';
 import { z } from 'zod';
-import { INPUT_NAME, INPUT_NAME_ALLOWED } from '../core/storage.js';
+import { INPUT_NAME, INPUT_NAME_ALLOWED, inputNameFault } from '../core/storage.js';
 import { type ContentPaths, StoredContent } from './content.js';
 import { shown, shownDefault, shownWithoutNull } from './shown.js';
 import { enumeration, queryInteger } from './validation.js';
@@ -97,6 +97,12 @@ export const inputNameSchema = z
   .string({ error: INPUT_NAME_ALLOWED })
   .regex(INPUT_NAME, { error: INPUT_NAME_ALLOWED })
   .meta({ description: 'Name of the file, 3 to 64 characters.', example: 'gearbox-7.wbpz' });
+
+/** The same for a new file; what is there by another name can still be deleted. */
+export const newInputNameSchema = inputNameSchema.check(({ value, issues }) => {
+  const message = inputNameFault(value);
+  if (message !== undefined) issues.push({ code: 'custom', input: value, message });
+});
 
 const modelReferenceSchema = z.object({
   type: enumeration(['LOCAL_FILESYSTEM', 'INPUT_STORAGE']),

@@ -1,6 +1,7 @@
 /** Files of the input storage that a request names. Each name is looked up once: it may be overwritten meanwhile. */
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { InputFault } from '../core/errors.js';
+import type { Hold } from '../core/ports/files.js';
 import { INPUT_NAME, INPUT_NAME_ALLOWED } from '../core/storage.js';
 import type { Storage } from '../engine/storage.js';
 
@@ -9,10 +10,12 @@ export const NO_FILE: FileRef = { digest: '', sizeBytes: 0 };
 
 export class StoredInputs {
   readonly #storage: Storage;
+  readonly #hold: Hold;
   readonly #found = new Map<string, Promise<FileRef | undefined>>();
 
-  constructor(storage: Storage) {
+  constructor(storage: Storage, hold: Hold) {
     this.#storage = storage;
+    this.#hold = hold;
   }
 
   /** Throws INPUT_STORAGE_OFF. */
@@ -27,7 +30,7 @@ export class StoredInputs {
       faults.push({ where, what: INPUT_NAME_ALLOWED });
       return NO_FILE;
     }
-    const looked = this.#found.get(name) ?? this.#storage.input(name);
+    const looked = this.#found.get(name) ?? this.#storage.input(name, this.#hold);
     this.#found.set(name, looked);
     const file = await looked;
     if (file) return file;

@@ -4,7 +4,7 @@ import { hasEnded } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { z } from 'zod';
 import { type Caller, creatorOf } from '../core/access.js';
-import type { FileStore } from '../core/ports/files.js';
+import type { FileStore, Hold } from '../core/ports/files.js';
 import type { NamedSize, Task } from '../core/task.js';
 import type { Departure } from '../engine/results.js';
 import type { Storage } from '../engine/storage.js';
@@ -27,6 +27,7 @@ interface CreationRequest<Body> {
   readonly caller: Caller;
   readonly requestId: string | null;
   readonly traceContext: string | null;
+  readonly hold: Hold;
 }
 
 export interface TaskRequests {
@@ -83,9 +84,9 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
     createSimulateWork: (request) =>
       create(request, { type: 'SIMULATE_WORK', durationS: request.body.duration }),
     createBatchJob: async (request) => {
-      const { body } = request;
+      const { body, hold } = request;
       const faults = tasks.classifierFaults(body.classifiers ?? []);
-      const job = await takeInBatchJob(body, faults, files, storage, limits);
+      const job = await takeInBatchJob(body, faults, files, storage, limits, hold);
       return create(request, job);
     },
     simulateWorkResult: (request, present) => atTheEnd(request, 'SIMULATE_WORK', present),
@@ -95,12 +96,12 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
         const isOver = hasEnded(task.status);
         const outputs = isOver ? await tasks.outputs(taskId) : null;
         const storedFiles = isOver ? await tasks.storedFiles(taskId) : [];
-        return answerWithOutputs(present(task, storedFiles), outputs, room, (error) =>
+        const onFault = (error: unknown) =>
           log.error(
             { err: error, taskId },
             'an output file could not be read to its end; the answer was broken off',
-          ),
-        );
+          );
+        return answerWithOutputs(present(task, storedFiles), outputs, room, () => files.hold(), onFault);
       }),
   };
 }

@@ -16,17 +16,22 @@ export function measuredFiles(files: FileStore, metrics: FileMetrics): FileStore
     },
   });
   return {
-    ...files,
-    put: async (content) => counted(await files.put(content)),
-    store: async (content, maxBytes) => counted(await files.store(content, maxBytes)),
-    storeEncrypted: async (content, maxBytes) => counted(await files.storeEncrypted(content, maxBytes)),
-    receive: async (expected, content, fromByte) => {
-      await files.receive(expected, content, fromByte);
+    hold: () => files.hold(),
+    holdBriefly: (contents) => files.holdBriefly(contents),
+    put: async (content, hold) => counted(await files.put(content, hold)),
+    store: async (content, maxBytes, hold) => counted(await files.store(content, maxBytes, hold)),
+    storeEncrypted: async (content, maxBytes, hold) =>
+      counted(await files.storeEncrypted(content, maxBytes, hold)),
+    receive: async (expected, content, fromByte, hold) => {
+      await files.receive(expected, content, fromByte, hold);
       counted(expected);
     },
-    find: async (content) => {
-      const file = await files.find(content);
+    receivedBytes: (digest) => files.receivedBytes(digest),
+    find: async (content, hold) => {
+      const file = await files.find(content, hold);
       return file && opened(file);
     },
+    reclaim: () => files.reclaim(),
+    sweep: (ageMs) => files.sweep(ageMs),
   };
 }

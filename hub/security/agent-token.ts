@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 
 const FILE_NAME = 'agent-token';
@@ -10,7 +11,7 @@ const FILE_NAME = 'agent-token';
 export async function agentToken(configured: string | null, dataDir: string): Promise<string> {
   if (configured !== null) return configured;
   const path = join(dataDir, FILE_NAME);
-  await mkdir(dataDir, { recursive: true });
+  await mkdir(dataDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
   try {
     const handle = await open(path, 'wx', 0o600);
     try {

@@ -8,6 +8,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { z } from 'zod';
@@ -139,7 +140,7 @@ function newKey() {
 
 /** Of several that start at once, the first to be there is the one for all. */
 async function makeFirst(path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
+  await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER_MODE });
   if (await isThere(path)) return;
   const fresh = await writeBeside(path, { keys: [newKey()] });
   try {

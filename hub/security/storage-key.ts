@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, open, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 
 const FILE_NAME = 'storage-key';
@@ -13,7 +14,7 @@ const KEY_BYTES = 32;
 export async function storageKey(configured: string | null, dataDir: string): Promise<Buffer> {
   if (configured !== null) return Buffer.from(configured, 'base64');
   const path = join(dataDir, FILE_NAME);
-  await mkdir(dataDir, { recursive: true });
+  await mkdir(dataDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
   if (!(await isThere(path))) await make(path);
   const { mode } = await stat(path);
   if (process.platform !== 'win32' && (mode & 0o077) !== 0) {

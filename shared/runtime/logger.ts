@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { type DestinationStream, type Logger, pino, type StreamEntry } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import { type LogSink, logSink } from './log-sink.js';
+import { PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE } from './private-files.js';
 import { StartRefused } from './run-program.js';
 
 export type { Logger } from 'pino';
@@ -49,8 +50,8 @@ const STDOUT = 1;
 
 function openLogFile(file: string): number {
   try {
-    mkdirSync(dirname(file), { recursive: true });
-    return openSync(file, 'a');
+    mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
+    return openSync(file, 'a', PRIVATE_FILE_MODE);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? String(error);
     throw new StartRefused(

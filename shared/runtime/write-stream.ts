@@ -1,4 +1,8 @@
-import type { FileHandle } from 'node:fs/promises';
+/** A file that is open for writing. */
+export interface WritableFile {
+  writev(pieces: readonly Uint8Array[]): Promise<{ readonly bytesWritten: number }>;
+  datasync(): Promise<void>;
+}
 
 /** So much may wait for the disk while the stream goes on. */
 const WAITING_BYTES = 1024 * 1024;
@@ -15,7 +19,7 @@ export interface WriteStreamOptions {
 /** Writes a stream at the end of an open file. What comes while a write is under way is gathered for the next: pieces cost
  *  more to hand over than to write. When the stream breaks, what came before is written. */
 export async function writeStream(
-  file: FileHandle,
+  file: WritableFile,
   content: AsyncIterable<Uint8Array>,
   { onChunk, syncEveryBytes = Number.POSITIVE_INFINITY, makeRoom }: WriteStreamOptions,
 ): Promise<void> {
@@ -65,7 +69,7 @@ export async function writeStream(
 }
 
 async function writeAll(
-  file: FileHandle,
+  file: WritableFile,
   pieces: readonly Uint8Array[],
   sizeBytes: number,
   makeRoom: WriteStreamOptions['makeRoom'],

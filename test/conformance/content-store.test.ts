@@ -10,6 +10,7 @@ import {
   type FileStore,
   WrongOffset,
 } from '@workbench-hub/hub/core/ports/files';
+import { type ContentDisk, type ContentFile, systemDisk } from '@workbench-hub/hub/files/content-disk';
 import { MAX_SMALL_BYTES, openContentStore } from '@workbench-hub/hub/files/content-store';
 import { openSqliteStore, type Store } from '@workbench-hub/hub/store/sqlite/store';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -40,7 +41,15 @@ afterEach(async () => {
 });
 
 const root = () => join(folder.path, 'files');
-const open = (): Promise<FileStore> => openContentStore(root(), store.smallFiles, runtime, KEY);
+const open = (disk: ContentDisk = systemDisk): Promise<FileStore> =>
+  openContentStore({
+    disk,
+    folder: root(),
+    small: store.smallFiles,
+    runtime,
+    log: memoryLog().log,
+    encryptionKey: KEY,
+  });
 const refOf = (content: Buffer) => ({
   digest: createHash('sha256').update(content).digest('hex'),
   sizeBytes: content.length,
@@ -177,6 +186,21 @@ describe('a content that is not the one announced', () => {
   });
 });
 
+/** The members of an open file, whose methods are those of its class. */
+function within(file: ContentFile): ContentFile {
+  return {
+    read: (...where) => file.read(...where),
+    write: (...data) => file.write(...data),
+    writev: (pieces) => file.writev(pieces),
+    truncate: (sizeBytes) => file.truncate(sizeBytes),
+    utimes: (accessedS, modifiedS) => file.utimes(accessedS, modifiedS),
+    stat: () => file.stat(),
+    datasync: () => file.datasync(),
+    sync: () => file.sync(),
+    close: () => file.close(),
+  };
+}
+
 /** A stream that gives this and breaks. */
 function broken(bytes: Buffer): Readable {
   return Readable.from(
@@ -283,6 +307,299 @@ describe('a content whose stream breaks', () => {
     runtime.skip(1);
     expect(await files.sweep(HOUR_MS)).toBe(1);
     expect(await onDisk()).toEqual([]);
+  });
+});
+
+describe('the disk', () => {
+  const content = contentOf(100_000);
+
+  /** A disk that tells of what has to come in this order. */
+  function telling(): { readonly disk: ContentDisk; readonly told: string[] } {
+    const told: string[] = [];
+    const nameOf = (path: string) => path.slice(root().length + 1).replace(/\/.*/, '/…');
+    const folderOf = (path: string) => nameOf(path).replace(/^[0-9a-f]{2}$/, '…') || 'files';
+    const disk: ContentDisk = {
+      ...systemDisk,
+      open: async (path, flags) => {
+        const file = await systemDisk.open(path, flags);
+        if (flags === 'r') return file;
+        return {
+          ...within(file),
+          writev: (pieces) => {
+            told.push('write');
+            return file.writev(pieces);
+          },
+          write: (...data) => {
+            told.push('write');
+            return file.write(...data);
+          },
+          sync: () => {
+            told.push('sync');
+            return file.sync();
+          },
+        };
+      },
+      rename: (from, to) => {
+        told.push(`rename to ${nameOf(to).replace(/^../, 'xx')}`);
+        return systemDisk.rename(from, to);
+      },
+      syncFolder: (path) => {
+        told.push(`sync ${folderOf(path)}`);
+        return systemDisk.syncFolder(path);
+      },
+    };
+    return { disk, told };
+  }
+
+  it.each<[string, (files: FileStore) => Promise<unknown>]>([
+    ['put', (files) => files.put(content)],
+    ['stored', (files) => files.store(Readable.from([content]), 1e6)],
+    ['stored encrypted', (files) => files.storeEncrypted(Readable.from([content]), 1e6)],
+    ['received', (files) => files.receive(refOf(content), Readable.from([content]))],
+  ])(
+    'has a content whole before its name, and the name before the answer, when it is %s',
+    async (_, keep) => {
+      const { disk, told } = telling();
+      files = await open(disk);
+      told.splice(0);
+      await keep(files);
+      const distinct = told.filter((step, at) => step !== told[at - 1]);
+      expect(distinct).toEqual(['write', 'sync', 'rename to xx/…', 'sync …', 'sync files']);
+    },
+  );
+
+  it('has the names that a killed hub gave before anybody finds a content', async () => {
+    await files.put(content);
+    const { disk, told } = telling();
+    files = await open(disk);
+    expect(told.slice(0, 2)).toEqual(['sync …', 'sync files']);
+  });
+
+  it('that is full keeps nothing of what did not fit', async () => {
+    const full: ContentDisk = {
+      ...systemDisk,
+      open: async (path, flags) => {
+        const file = await systemDisk.open(path, flags);
+        let writes = 0;
+        const writev: ContentFile['writev'] = (pieces) => {
+          if (++writes === 1) return file.writev(pieces);
+          return Promise.reject(Object.assign(new Error('ENOSPC'), { code: 'ENOSPC', syscall: 'write' }));
+        };
+        return flags === 'r' ? file : { ...within(file), writev };
+      },
+    };
+    files = await open(full);
+    const large = contentOf(5_000_000);
+    const pieces = () => Readable.from([1, 2, 3, 4, 5].map((at) => large.subarray((at - 1) * 1e6, at * 1e6)));
+    for (const keep of [
+      () => files.receive(refOf(large), pieces()),
+      () => files.store(pieces(), 1e7),
+      () => files.storeEncrypted(pieces(), 1e7),
+    ]) {
+      await expect(keep()).rejects.toMatchObject({ code: 'STORAGE_FULL' });
+      expect(await onDisk()).toEqual([]);
+    }
+  });
+
+  it('that is full gets room from what broke off, the oldest first', async () => {
+    const old = [contentOf(100_001), contentOf(100_002), contentOf(100_003)];
+    for (const each of old) {
+      await expect(files.receive(refOf(each), broken(each.subarray(0, 50_000)))).rejects.toThrow('broke');
+      runtime.skip(1000);
+    }
+    const small: ContentDisk = {
+      ...systemDisk,
+      freeBytes: async () =>
+        220_000 - 50_000 * (await onDisk()).filter((name) => name.endsWith('.partial')).length,
+    };
+    files = await open(small);
+    await files.receive(refOf(content), Readable.from([content]));
+    const kept = await Promise.all(old.map((each) => files.receivedBytes(refOf(each).digest)));
+    expect(kept).toEqual([0, 0, 50_000]);
+    await expect(files.receive(refOf(contentOf(200_000)), Readable.from([]))).rejects.toMatchObject({
+      code: 'STORAGE_FULL',
+    });
+  });
+});
+
+describe('a content that is held', () => {
+  const content = contentOf(100_000);
+  const small = contentOf(100);
+
+  /** Gives both a name and takes it from them. */
+  async function drop(): Promise<void> {
+    for (const [name, ref] of [['a', refOf(content)] as const, ['b', refOf(small)] as const]) {
+      await store.storedNames.put(
+        { area: 'INPUT', name, ...ref, owner: null, storedAtMs: 0, expiresAtMs: Number.MAX_SAFE_INTEGER },
+        { overwrite: false, quotaBytes: null, maxFiles: 10 },
+      );
+      await store.storedNames.remove('INPUT', name);
+    }
+  }
+  const there = async () => [
+    (await onDisk()).length === 1,
+    (await store.smallFiles.find(refOf(small).digest)) !== undefined,
+  ];
+
+  it('stays when it loses its last name, and goes when it is released', async () => {
+    const hold = files.hold();
+    for (const each of [content, small]) await files.put(each, hold);
+    await drop();
+    await files.reclaim();
+    expect(await there()).toEqual([true, true]);
+    runtime.skip(2 * HOUR_MS);
+    expect(await files.sweep(HOUR_MS)).toBe(0);
+    hold.release();
+    await runtime.advance(1000);
+    await files.reclaim();
+    expect(await there()).toEqual([false, false]);
+    expect(await store.smallFiles.dropped(0, 10)).toEqual([]);
+  });
+
+  it('is held also by a second one', async () => {
+    const [first, second] = [files.hold(), files.hold()];
+    await files.put(content, first);
+    await files.find(refOf(content), second);
+    await files.put(small, second);
+    await drop();
+    first.abandon();
+    await files.reclaim();
+    expect(await there()).toEqual([true, true]);
+    second.abandon();
+    await files.reclaim();
+    expect(await there()).toEqual([false, false]);
+  });
+
+  it('and abandoned goes at once, unless something names it', async () => {
+    const hold = files.hold();
+    for (const each of [content, small]) await files.put(each, hold);
+    await store.storedNames.put(
+      { area: 'INPUT', name: 'a', ...refOf(content), owner: null, storedAtMs: 0, expiresAtMs: 1 },
+      { overwrite: false, quotaBytes: null, maxFiles: 10 },
+    );
+    hold.abandon();
+    await files.reclaim();
+    expect(await there()).toEqual([true, false]);
+  });
+
+  it('is there for some seconds after somebody found it, so that it can be opened', async () => {
+    for (const each of [content, small]) await files.put(each);
+    const file = await files.find(refOf(content));
+    await drop();
+    await files.reclaim();
+    expect((await file?.open().toArray())?.length).toBeGreaterThan(0);
+    runtime.skip(5000);
+    await files.reclaim();
+    expect(await there()).toEqual([false, false]);
+  });
+
+  it('is found again or stored again whenever it is removed at the same moment', async () => {
+    for (let round = 0; round < 20; round++) {
+      for (const each of [content, small]) await files.put(each);
+      await drop();
+      const hold = files.hold();
+      const [, ...refs] = await Promise.all([
+        files.reclaim(),
+        files.put(content, hold),
+        files.store(Readable.from([content]), 1e6, hold),
+        files.receive(refOf(content), Readable.from([content]), 0, hold),
+        files.put(small, hold),
+      ]);
+      expect(refs[0]).toEqual(refOf(content));
+      await files.reclaim();
+      expect(await there()).toEqual([true, true]);
+      hold.abandon();
+      await files.reclaim();
+    }
+  });
+
+  it('is removed after a restart when the hub was killed before', async () => {
+    for (const each of [content, small]) await files.put(each);
+    await drop();
+    await store.close();
+    store = openSqliteStore(join(folder.path, 'hub.sqlite'), runtime.timers, memoryLog().log);
+    files = await open();
+    await files.reclaim();
+    expect(await there()).toEqual([false, false]);
+  });
+});
+
+describe('the name of an encrypted content', () => {
+  const content = Buffer.from('a content of before names were keyed');
+  const ref = { ...refOf(content), encrypted: true } as const;
+  const FORMER =
+    'V0JIRU5DAAFc7lPw12svhtYWZQcmFO/ScJmnhGgiHKC/NNrruxjvzGktav9pFCUzyUvKu9/TtXPhnWTYqPX09T5NIlD7JeVUAAAAAAAAACQqbwuRHTY3' +
+    'CVfQswGSM68OgEPfNXuDlL2wFkom+7KXhAfp1iasN7q9KQdYGrc+HVOJFL+MceUSo9i634yQX3T2gAGZYXE1jgTJgzWVbEirO4Hy2xM=';
+  const formerName = () => join(ref.digest.slice(0, 2), `${ref.digest}.enc`);
+  const openWith = (key: Buffer) =>
+    openContentStore({
+      folder: root(),
+      small: store.smallFiles,
+      runtime,
+      log: memoryLog().log,
+      encryptionKey: key,
+    });
+  beforeEach(async () => {
+    await mkdir(join(root(), ref.digest.slice(0, 2)), { recursive: true });
+    await writeFile(join(root(), formerName()), Buffer.from(FORMER, 'base64'));
+  });
+
+  it('is changed at the next start where it tells of the content, which can be read as before', async () => {
+    files = await openWith(Buffer.alloc(32, 'a key'));
+    const [only = '', ...others] = await onDisk();
+    expect([only, others]).toEqual([expect.stringMatching(/^(..).\1.{62}\.sealed$/), []]);
+    expect(only).not.toContain(ref.digest);
+    const found = await files.find(ref);
+    expect(Buffer.concat((await found?.open().toArray()) as Buffer[]).equals(content)).toBe(true);
+  });
+
+  it('stays with a key that cannot read it, and the answer names the file', async () => {
+    files = await openWith(Buffer.alloc(32, 'another key'));
+    expect(await onDisk()).toEqual([formerName()]);
+    await expect(files.find(ref)).rejects.toThrow(
+      `${join(root(), formerName())} was encrypted with another key than storage.encryptionKey`,
+    );
+  });
+
+  it('is another one with another key, which sweeps nothing of the first and says why it is not there', async () => {
+    files = await openWith(Buffer.alloc(32, 'a key'));
+    const [path = ''] = await onDisk();
+    files = await openWith(Buffer.alloc(32, 'another key'));
+    await expect(files.find(ref)).rejects.toThrow(`${join(root(), path)} was encrypted with another key`);
+    runtime.skip(30 * 24 * HOUR_MS);
+    await files.sweep(HOUR_MS);
+    expect(await onDisk()).toEqual([path]);
+    files = await openWith(Buffer.alloc(32, 'a key'));
+    expect(await files.find(ref)).toBeDefined();
+  });
+
+  it('is swept by age when nothing names the content and nobody holds it', async () => {
+    await writeFile(join(root(), formerName()), '');
+    const stored = await files.storeEncrypted(Readable.from([content]), 1000);
+    const named = await files.storeEncrypted(Readable.from(['named']), 1000);
+    await store.storedNames.put(
+      { area: 'INPUT', name: 'a', ...named, owner: null, storedAtMs: 0, expiresAtMs: 1 },
+      { overwrite: false, quotaBytes: null, maxFiles: 10 },
+    );
+    const hold = files.hold();
+    await files.find(stored, hold);
+    runtime.skip(HOUR_MS + 10_000);
+    expect(await files.sweep(HOUR_MS)).toBe(0);
+    hold.release();
+    expect(await files.sweep(HOUR_MS)).toBe(1);
+    expect((await onDisk()).filter((name) => name.endsWith('.sealed'))).toHaveLength(1);
+    expect(await files.find(named)).toBeDefined();
+  });
+});
+
+describe('a clock that was ahead for a while', () => {
+  it('keeps nothing for as long', async () => {
+    runtime.skip(1000 * HOUR_MS);
+    for (const content of [contentOf(100_000), contentOf(10)]) await files.put(content);
+    runtime.skip(-1000 * HOUR_MS);
+    await files.sweep(HOUR_MS);
+    runtime.skip(HOUR_MS + 1);
+    expect(await files.sweep(HOUR_MS)).toBe(2);
   });
 });
 

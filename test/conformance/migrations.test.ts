@@ -101,6 +101,7 @@ const ROWS: readonly (readonly string[])[] = [
   [`UPDATE task SET request_id = 'request-7' WHERE id = 'waiting'`],
   ['UPDATE commit_count SET commits = 7'],
   [`UPDATE task SET trace_context = '00-trace-span-01' WHERE id = 'waiting'`],
+  [`INSERT INTO dropped_content (digest, encrypted, size_bytes) VALUES ('${DIGEST}', 0, 3)`],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
@@ -251,6 +252,7 @@ it('no migration has changed since it was released', () => {
     'c80d0e514e08',
     'f16ce6e12c32',
     '82484c7290aa',
+    '82d627e2394b',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

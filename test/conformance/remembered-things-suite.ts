@@ -74,8 +74,8 @@ export function describeRememberedThings(open: OpenStore): void {
           },
         }),
       ]);
-      expect(await store.smallFiles.sweep(10)).toBe(0);
-      expect(await store.smallFiles.sweep(20)).toBe(1);
+      expect(await store.smallFiles.sweep(10, 1000, () => false)).toBe(0);
+      expect(await store.smallFiles.sweep(20, 1000, () => false)).toBe(1);
       expect(await text('old')).toBeUndefined();
       expect([await text('old and named'), await text('young'), await text('used again')]).toEqual([
         'old and named',
@@ -86,7 +86,7 @@ export function describeRememberedThings(open: OpenStore): void {
 
     it('are swept however many they are', async () => {
       await Promise.all(Array.from({ length: 1201 }, (_, at) => put(`n${at}`)));
-      expect(await store.smallFiles.sweep(6)).toBe(1201);
+      expect(await store.smallFiles.sweep(6, 1000, () => false)).toBe(1201);
       expect(await text('n0')).toBeUndefined();
     });
 

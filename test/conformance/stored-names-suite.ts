@@ -5,7 +5,7 @@ import { fileOf, newTask, type OpenStore, type StoreUnderTest, startTask, WELL }
 
 const NOW = 1_795_000_000_000;
 const LATER = NOW + 1000;
-const ONCE = { overwrite: false, quotaBytes: null };
+const ONCE = { overwrite: false, quotaBytes: null, maxFiles: 100 };
 
 function stored(name: string, rest: Partial<StoredName> = {}): StoredName {
   const file = fileOf(name);
@@ -62,8 +62,8 @@ export function describeStoredNames(open: OpenStore): void {
       expect(await store.storedNames.renew('INPUT', 'a', NOW, LATER + 5)).toBe(true);
       expect(await find('a', LATER)).toMatchObject({ expiresAtMs: LATER + 5 });
       expect(await store.storedNames.renew('INPUT', 'b', NOW, LATER)).toBe(false);
-      await store.storedNames.remove('INPUT', 'a', NOW);
-      await store.storedNames.remove('INPUT', 'a', NOW);
+      await store.storedNames.remove('INPUT', 'a');
+      await store.storedNames.remove('INPUT', 'a');
       expect(await find('a')).toBeUndefined();
     });
 
@@ -76,12 +76,12 @@ export function describeStoredNames(open: OpenStore): void {
   });
 
   describe('a quota', () => {
-    const terms = { overwrite: true, quotaBytes: 10 };
+    const terms = { overwrite: true, quotaBytes: 10, maxFiles: 100 };
+    const use = (owner: string | null, except = '') => store.storedNames.useOf('INPUT', owner, except);
     const ofSize = (name: string, sizeBytes: number, rest: Partial<StoredName> = {}) =>
       stored(name, { sizeBytes, ...rest });
 
-    it('counts the names of an owner that have not expired, without the one that is replaced', async () => {
-      await put(ofSize('gone', 100, { expiresAtMs: NOW }));
+    it('counts the names of an owner, without the one that is replaced', async () => {
       await put(ofSize('others', 100, { owner: 'bert' }));
       await put(ofSize('nobodys', 100, { owner: null }));
       await put(ofSize('out', 100, { area: 'OUTPUT' }));
@@ -90,9 +90,43 @@ export function describeStoredNames(open: OpenStore): void {
       expect(await find('b')).toBeUndefined();
       expect(await put(ofSize('b', 4), terms)).toEqual({ kind: 'NAMED' });
       expect(await put(ofSize('a', 5), terms)).toEqual({ kind: 'NAMED' });
-      expect(await store.storedNames.usedBytes('INPUT', 'anna', 'none', NOW)).toBe(9);
-      expect(await store.storedNames.usedBytes('INPUT', 'anna', 'a', NOW)).toBe(4);
-      expect(await store.storedNames.usedBytes('INPUT', null, '', NOW)).toBe(100);
+      expect(await use('anna')).toEqual({ files: 2, bytes: 9 });
+      expect(await use('anna', 'a')).toEqual({ files: 1, bytes: 4 });
+      expect(await use(null)).toEqual({ files: 1, bytes: 100 });
+    });
+
+    it('counts what a name stood for until it is known that it is gone, and what has expired until it is removed', async () => {
+      await put(ofSize('a', 6), terms);
+      await put(ofSize('a', 3, fileOf('b')), { ...terms, quotaBytes: null });
+      expect(await use('anna')).toEqual({ files: 1, bytes: 7 });
+      await put(ofSize('gone', 1, { expiresAtMs: NOW }), terms);
+      expect(await use('anna')).toEqual({ files: 2, bytes: 8 });
+      await store.storedNames.removeExpired(NOW);
+      const dropped = await store.smallFiles.dropped(0, 10);
+      expect(dropped.map(({ digest }) => digest)).toEqual([fileOf('a').digest, fileOf('gone').digest]);
+      await store.smallFiles.forgetDropped(dropped.map(({ id }) => id));
+      expect(await use('anna')).toEqual({ files: 1, bytes: 1 });
+    });
+
+    it('does not count a content twice that has lost one of two names', async () => {
+      await put(ofSize('a', 6), terms);
+      await put(ofSize('b', 6, fileOf('a')), { ...terms, quotaBytes: 12 });
+      await store.storedNames.remove('INPUT', 'b');
+      expect(await use('anna')).toEqual({ files: 1, bytes: 6 });
+    });
+
+    it('goes to whoever uploaded last when another one overwrites', async () => {
+      await put(ofSize('a', 6), terms);
+      await put(ofSize('a', 4, { ...fileOf('b'), sizeBytes: 4, owner: 'bert' }), terms);
+      expect([(await use('anna')).bytes, (await use('bert')).bytes]).toEqual([6, 4]);
+    });
+
+    it('has a number of files, too', async () => {
+      const few = { ...terms, maxFiles: 2 };
+      await put(ofSize('a', 1), few);
+      await put(ofSize('b', 1), few);
+      expect(await put(ofSize('c', 1), few)).toEqual({ kind: 'TOO_MANY_FILES', files: 2 });
+      expect(await put(ofSize('b', 2), few)).toEqual({ kind: 'NAMED' });
     });
 
     it('holds for uploads that end at the same time', async () => {
@@ -108,7 +142,7 @@ export function describeStoredNames(open: OpenStore): void {
       const digests = [fileOf('clear').digest, fileOf('secret').digest];
       expect(await store.smallFiles.named(digests, false)).toEqual(new Set([digests[0]]));
       expect(await store.smallFiles.named(digests, true)).toEqual(new Set([digests[1]]));
-      await store.storedNames.remove('INPUT', 'clear', NOW);
+      await store.storedNames.remove('INPUT', 'clear');
       expect(await store.smallFiles.named(digests, false)).toEqual(new Set());
     });
 
@@ -122,20 +156,41 @@ export function describeStoredNames(open: OpenStore): void {
     });
 
     it.each<[string, () => Promise<unknown>]>([
-      ['removed', () => store.storedNames.remove('INPUT', 'a', LATER)],
-      [
-        'overwritten',
-        () => put(stored('a', { ...fileOf('b'), storedAtMs: LATER }), { ...ONCE, overwrite: true }),
-      ],
+      ['removed', () => store.storedNames.remove('INPUT', 'a')],
+      ['overwritten', () => put(stored('a', fileOf('b')), { ...ONCE, overwrite: true })],
       ['swept', () => store.storedNames.removeExpired(LATER)],
-    ])('whose name was %s stays as long as one that has just come', async (_, lose) => {
+    ])('whose name was %s is noted, and removed unless it is held', async (_, lose) => {
       const { digest } = fileOf('a');
+      const content = { digest, encrypted: false };
       await store.smallFiles.put(digest, Buffer.from('a'), NOW);
       await put(stored('a'));
-      expect(await store.smallFiles.sweep(LATER)).toBe(0);
+      const remove = (isHeld: boolean) => store.smallFiles.removeUnnamed([content], () => isHeld);
+      expect(await remove(false)).toEqual({ unnamed: [], held: [] });
       await lose();
-      expect(await store.smallFiles.sweep(LATER)).toBe(0);
-      expect(await store.smallFiles.sweep(LATER + 1)).toBe(1);
+      store = await store.reopen();
+      expect(await store.smallFiles.dropped(0, 10)).toEqual([{ id: 1, ...content }]);
+      expect(await remove(true)).toEqual({ unnamed: [], held: [content] });
+      expect(await store.smallFiles.find(digest)).toBeDefined();
+      expect(await remove(false)).toEqual({ unnamed: [content], held: [] });
+      expect(await store.smallFiles.find(digest)).toBeUndefined();
+    });
+
+    it('that a removed task referred to is noted', async () => {
+      const ref = await startTask(store);
+      const files = { outputFiles: [{ path: 'out', ...fileOf('out') }], log: fileOf('log') };
+      await store.queue.end([{ ref, ending: { ...WELL, files }, endedAtMs: NOW, storedFiles: [] }]);
+      await store.archive.remove([ref.taskId]);
+      const dropped = await store.smallFiles.dropped(0, 10);
+      expect(dropped.map(({ digest }) => digest).sort()).toEqual(
+        [fileOf('out').digest, fileOf('log').digest].sort(),
+      );
+      expect(await store.smallFiles.dropped(2, 10)).toEqual([]);
+    });
+
+    it('that lies encrypted is among those that are named so', async () => {
+      await put(stored('secret', { encrypted: true }));
+      await put(stored('clear'));
+      expect(await store.smallFiles.namedEncrypted()).toEqual([fileOf('secret').digest]);
     });
   });
 

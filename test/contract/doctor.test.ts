@@ -118,7 +118,9 @@ describe('the doctor', () => {
     });
     expect(told(await doctor(config, true))).toEqual([]);
     writeFileSync(join(dataDir, 'storage-key'), `${randomBytes(32).toString('base64')}\n`);
-    expect(told(await doctor(config, true)).join()).toMatch(/contents: 1 .* cannot be read: .*\.enc/);
+    expect(told(await doctor(config, true)).join()).toMatch(
+      /contents: 1 .* cannot be read: .*\.sealed was encrypted with another key/,
+    );
     rmSync(join(dataDir, 'storage-key'));
     expect(told(await doctor(config, true))).toEqual(['WARNING storage key: there is none']);
   });

@@ -1,8 +1,9 @@
 /** The input storage (contract 7.1 to 7.5). */
 
+import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Api, expectError } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
@@ -31,10 +32,14 @@ const upload = (name: string, content: string | Buffer, query = '') =>
   send(formWithFile(name, content), query);
 const exists = async (name: string) => (await api.get(`${INPUT}/${name}`)).body['exists'];
 
+async function pathsOnDisk(): Promise<string[]> {
+  const entries = await readdir(join(hub.config.dataDir, 'files'), { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+}
+
 /** The contents that lie as files, by their names. */
 async function contentsOnDisk(): Promise<string[]> {
-  const entries = await readdir(join(hub.config.dataDir, 'files'), { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
+  return (await pathsOnDisk()).map((path) => basename(path));
 }
 
 it('says that it is enabled', async () => {
@@ -126,7 +131,12 @@ describe('an encrypted file', () => {
   ])('that is %s lies nowhere in clear', async (_, content) => {
     expect((await upload('secret.wbpz', content, '?encrypt=true')).status).toBe(204);
     const [only, ...others] = await contentsOnDisk();
-    expect([only, others]).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.enc$/), []]);
+    expect([only, others]).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.sealed$/), []]);
+    // Neither the name nor the file tells whether it is a content that somebody guesses.
+    const digest = createHash('sha256').update(content).digest();
+    expect(only).not.toContain(digest.toString('hex'));
+    const [path = ''] = await pathsOnDisk();
+    expect((await readFile(path)).includes(digest)).toBe(false);
     const entries = await readdir(hub.config.dataDir, { recursive: true, withFileTypes: true });
     for (const entry of entries.filter((each) => each.isFile())) {
       const bytes = await readFile(join(entry.parentPath, entry.name));
@@ -175,6 +185,22 @@ describe('a name', () => {
       UPLOAD,
       /^file: must have 3 to 64 characters, of which the first is a letter or digit/,
     );
+  });
+
+  it.each([
+    ['CON', 'the name of a device'],
+    ['nul.txt', 'the name of a device'],
+    ['Com1.tar.gz', 'the name of a device'],
+    ['LPT9', 'the name of a device'],
+    ['aux', 'the name of a device'],
+    ['gearbox.', 'end with a dot'],
+  ])('that no host with Windows can have is refused: %s', async (name, why) => {
+    const answer = await upload(name, 'x');
+    expectError(answer, 400, UPLOAD, new RegExp(`^file: must not (be )?${why}`));
+    expect(await exists(name)).toBe(false);
+    expect((await upload(`x${name.replace(/\.$/, '')}`, 'x')).status).toBe(204);
+    // One of an earlier version can be deleted.
+    expect((await api.delete(`${INPUT}/${name}/delete`)).status).toBe(204);
   });
 
   it.each([

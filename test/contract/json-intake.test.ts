@@ -9,7 +9,6 @@ import { IncomingContents } from '@workbench-hub/hub/http/incoming-content';
 import { takeInJson } from '@workbench-hub/hub/http/json-intake';
 import { batchJobContents } from '@workbench-hub/hub/http/request-schemas';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
-import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
@@ -19,7 +18,7 @@ const numRuns = Number(process.env['WORKBENCH_TEST_RUNS'] ?? 40) * 50;
 /** Keeps contents in memory. */
 function memoryFiles() {
   const kept = new Map<string, Buffer>();
-  const files: Pick<FileStore, 'store' | 'renew'> = {
+  const files: Pick<FileStore, 'store'> = {
     store: async (content, maxBytes): Promise<FileRef> => {
       const pieces: Buffer[] = [];
       for await (const piece of content) pieces.push(piece);
@@ -29,10 +28,11 @@ function memoryFiles() {
       kept.set(digest, bytes);
       return { digest, sizeBytes: bytes.length };
     },
-    renew: async (digest) => kept.has(digest),
   };
   return { files: files as FileStore, kept };
 }
+
+const NO_HOLD = { add: () => undefined, release: () => undefined, abandon: () => undefined };
 
 const LIMITS = { maxFileBytes: 1000, maxFiles: 20 };
 
@@ -41,7 +41,7 @@ type Outcome = { readonly value: unknown } | { readonly refused: string };
 
 async function readAsItComes(pieces: readonly Buffer[], limits = LIMITS): Promise<Outcome> {
   const { files, kept } = memoryFiles();
-  const contents = new IncomingContents({ files, clock: systemRuntime.clock, limits });
+  const contents = new IncomingContents({ files, limits, hold: NO_HOLD });
   const sink = {
     begin: (path: readonly (string | number)[]) =>
       batchJobContents(path) ? contents.begin(path.join('.')) : undefined,

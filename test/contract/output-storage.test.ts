@@ -275,7 +275,7 @@ describe('what a task left', () => {
     await api.call('POST', '/api/2.0/storage/input/upload?encrypt=true', formWithFile('same', LARGE));
     const file = { digest: digestOf(LARGE), sizeBytes: LARGE.length };
     const path = pathOf(await taskThatLeft({ a: file }), 'a');
-    expect(await contentsOnDisk()).toEqual([expect.stringMatching(/[0-9a-f]{64}\.enc$/)]);
+    expect(await contentsOnDisk()).toEqual([expect.stringMatching(/[0-9a-f]{64}\.sealed$/)]);
     expect((await download(path)).bytes.equals(LARGE)).toBe(true);
     const { status, bytes } = await download(path, { range: 'bytes=131000-262200' });
     expect([status, bytes.equals(LARGE.subarray(131_000, 262_201))]).toEqual([206, true]);

@@ -1,7 +1,11 @@
 /** What is no longer kept goes: ended tasks, contents that nobody names, agents long gone. */
 
 import { createHash } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join as joinPath } from 'node:path';
+import { Readable } from 'node:stream';
 import { ANYBODY } from '@workbench-hub/hub/core/access';
+import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { describe, expect, it, vi } from 'vitest';
 import {
   create,
@@ -83,14 +87,87 @@ describe('contents', () => {
     await engine.files.put(largeOrphan);
     const named = Buffer.alloc(60_000, 'named');
     await createBatchJob(named);
-    await passAndSweep(HOUR_MS - 1);
+    await passAndSweep(HOUR_MS);
     expect([await isThere(orphan), await isThere(named)]).toEqual([true, true]);
-    await passAndSweep(2);
+    // Whoever looks has some seconds to open what there is.
+    await passAndSweep(5000);
     expect([await isThere(orphan), await isThere(largeOrphan), await isThere(named)]).toEqual([
       false,
       false,
       true,
     ]);
+  });
+});
+
+describe('an input of the storage', () => {
+  const content = Buffer.alloc(100_000, 'the model');
+  const upload = async () => {
+    const upload = engine.storage.beginUpload(null);
+    await upload.take({ name: 'model', overwrite: true, encrypt: false }, Readable.from([content]));
+    await upload.name();
+    await upload.end();
+  };
+
+  it('that expires while a task is created with it is there for the task', async () => {
+    await upload();
+    const hold = engine.files.hold();
+    const script = await engine.storage.input('model', hold);
+    expect(script).toBeDefined();
+    await passAndSweep(8 * DAY_MS);
+    expect(await engine.storage.input('model', hold)).toBeUndefined();
+    const id = await create({
+      job: {
+        type: 'EXECUTE_BATCH_JOB',
+        model: null,
+        scripts: [script as FileRef],
+        additionalFiles: [],
+        variables: [],
+      },
+    });
+    hold.release();
+    await passAndSweep(2 * HOUR_MS);
+    expect(await isThere(content)).toBe(true);
+    await engine.tasks.cancel(id, false, ANYBODY);
+    await engine.tasks.remove(id, ANYBODY);
+    engine.runtime.skip(6000);
+    await engine.files.reclaim();
+    expect(await isThere(content)).toBe(false);
+  });
+
+  it('whose content is lost is never given to a task', async () => {
+    await upload();
+    const hold = engine.files.hold();
+    await rm(joinPath(engine.folder, 'files'), { recursive: true });
+    await expect(engine.storage.input('model', hold)).rejects.toThrow(
+      /of "model" in the INPUT storage is missing/,
+    );
+    hold.release();
+  });
+
+  it('that seems to have expired since the clock jumped ahead comes back when the clock is set right', async () => {
+    await upload();
+    const { runtime } = engine;
+    runtime.setClock(30 * DAY_MS);
+    await engine.sweep();
+    const hold = engine.files.hold();
+    expect(await engine.storage.input('model', hold)).toBeUndefined();
+    expect(
+      engine.log.filter(({ msg }) => msg.startsWith('the clock of this machine has jumped')),
+    ).toHaveLength(1);
+    runtime.setClock(-30 * DAY_MS);
+    await engine.sweep();
+    expect(await engine.storage.input('model', hold)).toBeDefined();
+    hold.release();
+  });
+
+  it('that has expired when the clock was right after all goes an hour later', async () => {
+    await upload();
+    engine.runtime.setClock(30 * DAY_MS);
+    await engine.sweep();
+    engine.runtime.skip(HOUR_MS);
+    await engine.sweep();
+    await engine.files.reclaim();
+    expect(await isThere(content)).toBe(false);
   });
 });
 

@@ -1,9 +1,13 @@
 /** Defects, put into the simulated parts on purpose: each must be found, or the simulation proves nothing. */
+import { Readable } from 'node:stream';
 import type { EnginePorts } from '@workbench-hub/agent/engine/agent-engine';
 import type { EngineForAgents } from '@workbench-hub/hub/agent-link/agent-session';
+import type { ContentForm, FileStore } from '@workbench-hub/hub/core/ports/files';
 import { outputName } from '@workbench-hub/hub/core/storage';
 import type { Task } from '@workbench-hub/hub/core/task';
 import type { EngineOptions } from '@workbench-hub/hub/engine/engine';
+import type { ContentDisk } from '@workbench-hub/hub/files/content-disk';
+import type { ContentStoreOptions } from '@workbench-hub/hub/files/content-store';
 import type { SimulatedDisk, SimulatedStore } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
@@ -21,6 +25,8 @@ export interface Breakage {
   readonly hub?: (ports: HubPorts, store: SimulatedStore) => Partial<HubPorts>;
   /** Of the hub's disk. */
   readonly disk?: (disk: SimulatedDisk) => SimulatedDisk;
+  /** Of its contents. */
+  readonly contents?: (options: ContentStoreOptions) => ContentStoreOptions;
   /** Of what the hub does with connections of agents. */
   readonly agents?: (agents: EngineForAgents) => EngineForAgents;
   readonly wire?: BrokenWire;
@@ -141,6 +147,62 @@ export const BREAKAGES: readonly Breakage[] = [
         },
       },
     }),
+  },
+  {
+    name: 'a large content has its name before it is synced',
+    contents: (options) =>
+      onDisk(options, (disk) => ({
+        ...disk,
+        open: async (path, flags) => ({ ...(await disk.open(path, flags)), sync: () => Promise.resolve() }),
+      })),
+  },
+  {
+    name: 'the name of a large content is not synced',
+    contents: (options) => onDisk(options, (disk) => ({ ...disk, syncFolder: () => Promise.resolve() })),
+  },
+  {
+    name: 'a content is removed before it is durable that nothing names it',
+    hub: ({ names, files, runtime }) => {
+      const soon = () => runtime.timers.after(1, () => void files.reclaim());
+      return {
+        names: {
+          ...names,
+          put: (stored, terms) => {
+            soon();
+            return names.put(stored, terms);
+          },
+          remove: (area, name) => {
+            soon();
+            return names.remove(area, name);
+          },
+        },
+      };
+    },
+    contents: (options) => ({
+      ...options,
+      small: {
+        ...options.small,
+        removeUnnamed: async (contents, isHeld) => {
+          const held = contents.filter(isHeld);
+          const unnamed: ContentForm[] = [];
+          for (const content of contents) {
+            const named = await options.small.named([content.digest], content.encrypted);
+            if (named.size === 0 && !held.includes(content)) unnamed.push(content);
+          }
+          // The small ones go with the next transaction, as they should.
+          options.small.removeUnnamed(contents, isHeld).catch(() => undefined);
+          return { held, unnamed };
+        },
+      },
+    }),
+  },
+  {
+    name: 'a content is removed while a task is being created with it',
+    hub: ({ files }) => ({ files: withoutHolds(files) }),
+  },
+  {
+    name: 'what lost its last name stays',
+    hub: ({ files }) => ({ files: broken(files, { reclaim: () => Promise.resolve() }) }),
   },
   { name: 'a sync to disk is left out', disk: (disk) => ({ ...disk, sync: () => Promise.resolve() }) },
   {
@@ -345,14 +407,13 @@ export const BREAKAGES: readonly Breakage[] = [
     hub: ({ files }) => {
       const lost = new Set<string>();
       return {
-        files: {
-          ...files,
+        files: broken(files, {
           find: async (wanted) => {
             const digest = typeof wanted === 'string' ? wanted : wanted.digest;
             lost.add(digest);
-            return { sizeBytes: 0, isEncrypted: false, open: () => Promise.reject() as never };
+            return { sizeBytes: 0, isEncrypted: false, open: () => Readable.from([]) };
           },
-        },
+        }),
       };
     },
   },
@@ -388,8 +449,7 @@ export const BREAKAGES: readonly Breakage[] = [
     hub: ({ files }, { smallFiles }) => {
       const kept = new Map<string, Buffer>();
       return {
-        files: {
-          ...files,
+        files: broken(files, {
           receivedBytes: async (digest) => kept.get(digest)?.length ?? 0,
           receive: async ({ digest }, content: AsyncIterable<Buffer>, fromByte = 0) => {
             const before = fromByte === 0 ? undefined : kept.get(digest);
@@ -400,7 +460,7 @@ export const BREAKAGES: readonly Breakage[] = [
             }
             await smallFiles.put(digest, whole, 0);
           },
-        },
+        }),
       };
     },
   },
@@ -518,13 +578,30 @@ function namesBeforeItCounts(): Breakage {
               storedAtMs: 0,
               expiresAtMs: Number.MAX_SAFE_INTEGER,
             },
-            { overwrite: true, quotaBytes: null },
+            { overwrite: true, quotaBytes: null, maxFiles: 10 },
           );
         }
         return agents.reported(agentId, connection, report);
       },
     }),
   };
+}
+
+function onDisk(
+  options: ContentStoreOptions,
+  change: (disk: ContentDisk) => ContentDisk,
+): ContentStoreOptions {
+  return { ...options, disk: change(options.disk as ContentDisk) };
+}
+
+function withoutHolds(files: FileStore): FileStore {
+  const hold = () => ({ add: () => undefined, release: () => undefined, abandon: () => undefined });
+  return broken(files, { hold });
+}
+
+/** The store, in which these take the place of its own methods. */
+function broken(files: FileStore, methods: Partial<FileStore>): FileStore {
+  return Object.assign(files, methods);
 }
 
 /** The archive as it would be if a task were taken for running as long as anybody reports of it. */

@@ -45,6 +45,11 @@ export class Clients {
     }
   }
 
+  /** Every content that an input has stood for at some time. */
+  get inputContents(): string[] {
+    return this.#inputs.flatMap(({ named }) => [...named]);
+  }
+
   /** Those whom a hub that ended left without an answer ask again. */
   comeBack(): void {
     const world = this.#world;
@@ -70,23 +75,37 @@ export class Clients {
     const durationS = world.happens(0.2) ? world.between(60, 300) : world.between(0, 20);
     const inputs = isBatch ? this.#inputs.filter(() => world.happens(0.3)) : [];
     const script = Buffer.from(`script ${world.chance.below(SCRIPTS)}`);
+    // What else a request brings takes a while to come.
+    const takesMs = world.happens(0.3) ? world.between(1, 100) : 0;
+    for (const input of inputs) {
+      if (takesMs > 0 && world.happens(0.5)) world.after(world.between(0, takesMs), () => input.change());
+    }
     this.#hub.request(
       async ({ tasks, storage }, files) => {
+        const hold = files.hold();
         const additionalFiles: NamedFileRef[] = [];
-        for (const input of inputs) {
-          const file = await input.find(storage);
-          if (file) additionalFiles.push({ path: input.name, ...file });
+        try {
+          for (const input of inputs) {
+            const file = await input.find(storage, hold);
+            if (file) additionalFiles.push({ path: input.name, ...file });
+          }
+          if (takesMs > 0) await this.#hub.process.wait(takesMs);
+          const job: TaskRequest['job'] = isBatch
+            ? {
+                type: 'EXECUTE_BATCH_JOB',
+                model: null,
+                scripts: [await files.put(script, hold)],
+                additionalFiles,
+                variables: [],
+              }
+            : { type: 'SIMULATE_WORK', durationS };
+          const task = await tasks.create({ name: null, creator: null, classifiers, timeLimitS, job });
+          hold.release();
+          return task;
+        } catch (error) {
+          hold.abandon();
+          throw error;
         }
-        const job: TaskRequest['job'] = isBatch
-          ? {
-              type: 'EXECUTE_BATCH_JOB',
-              model: null,
-              scripts: [await files.put(script)],
-              additionalFiles,
-              variables: [],
-            }
-          : { type: 'SIMULATE_WORK', durationS };
-        return tasks.create({ name: null, creator: null, classifiers, timeLimitS, job });
       },
       ({ id }) => {
         world.tell('client', `is told that ${id} was created`);

@@ -101,8 +101,11 @@ function heldByNobody(invariants: Invariants): Rule['find'] {
   };
 }
 
+/** After its clock was set, a hub may keep everything for an hour more (decision 0035): such worlds do not count. */
 function overdue(hub: SimulatedHub): Rule['find'] {
+  const firstOffsetMs = hub.wallClock.offsetMs;
   return function* (_engine, tasks) {
+    if (hub.wallClock.offsetMs !== firstOffsetMs) return;
     const sinceMs = hub.process.runtime.clock.nowMs() - hub.keptForMs;
     for (const { id, ended_at: endedAtMs } of tasks) {
       if (endedAtMs !== null && endedAtMs < sinceMs) yield `${id} is kept though its time is over`;

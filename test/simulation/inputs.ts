@@ -1,19 +1,37 @@
 /** Files of the input storage, as clients of the simulated world see them: uploaded, overwritten, named by tasks, removed. */
+import type { Hold } from '@workbench-hub/hub/core/ports/files';
+import type { Storage } from '@workbench-hub/hub/engine/storage';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { digestOf } from './agent-disk.js';
+import type { Process } from './process.js';
 import type { SimulatedHub } from './simulated-hub.js';
 import type { World } from './world.js';
 
 const CHANGE_EVERY_MS = 60_000;
 const LENGTHS = [50, 250, 450];
 
-/** One name. What it may stand for: what was answered last, and what was asked for since and got no answer. */
+/** One upload or removal. Its effect comes at some moment between its beginning and its end. */
+interface Change {
+  digest: string | null;
+  begun: number;
+  /** Infinity while it is under way. */
+  ended: number;
+  /** True if it is known to have had its effect. */
+  answered: boolean;
+  hub: Process;
+}
+
+/** One name, with every change of it that was asked for. */
 export class Input {
   readonly name: string;
   readonly #world: World;
   readonly #hub: SimulatedHub;
-  #possible = new Set<string | null>([null]);
+  readonly #changes: Change[] = [];
+  /** Counts beginnings and ends, in their order. */
+  #moment = 0;
   #uploads = 0;
+  /** Digests of all contents that it has stood for at some time. */
+  readonly named = new Set<string>();
 
   constructor(name: string, world: World, hub: SimulatedHub) {
     this.name = name;
@@ -26,18 +44,23 @@ export class Input {
     const world = this.#world;
     world.after(world.between(0, CHANGE_EVERY_MS), () => {
       if (!world.turbulent) return;
-      if (world.happens(0.2)) this.#remove();
-      else this.#upload();
+      this.change();
       this.start();
     });
   }
 
+  /** Somebody uploads or removes it. */
+  change(): void {
+    if (this.#world.happens(0.2)) this.#remove();
+    else this.#upload();
+  }
+
   /** What it stands for now, given the storage of the hub. */
-  async find(storage: { input(name: string): Promise<FileRef | undefined> }): Promise<FileRef | undefined> {
-    const before = this.#possible;
-    const found = await storage.input(this.name);
+  async find(storage: Pick<Storage, 'input'>, hold: Hold): Promise<FileRef | undefined> {
+    const begun = ++this.#moment;
+    const found = await storage.input(this.name, hold);
     const digest = found?.digest ?? null;
-    if (!before.has(digest) && !this.#possible.has(digest))
+    if (!this.#possible(begun).has(digest))
       this.#world.violated('a name stands for what it was given', `${this.name} is ${digest}`);
     return found;
   }
@@ -47,29 +70,68 @@ export class Input {
     const text = `${this.name} upload ${++this.#uploads} `;
     const content = Buffer.from(text.padEnd(world.chance.of(LENGTHS), '.'));
     const digest = digestOf(content);
-    const upload = { name: this.name, owner: null, overwrite: true, encrypt: false };
-    this.#asked(digest);
+    const file = { name: this.name, overwrite: true, encrypt: world.happens(0.3) };
+    const change = this.#begin(digest);
     this.#hub.request(
-      async ({ storage }) => storage.name(upload, await storage.take(upload, once(content))),
-      () => this.#answered(digest),
+      async ({ storage }) => {
+        const upload = storage.beginUpload(null);
+        try {
+          await upload.take(file, once(content));
+          await upload.name();
+        } finally {
+          await upload.end();
+        }
+      },
+      () => {
+        this.named.add(digest);
+        this.#answered(change);
+      },
+      () => this.#end(change),
     );
   }
 
   #remove(): void {
-    this.#asked(null);
+    const change = this.#begin(null);
     this.#hub.request(
       ({ storage }) => storage.removeInput(this.name),
-      () => this.#answered(null),
+      () => this.#answered(change),
+      () => this.#end(change),
     );
   }
 
-  #asked(digest: string | null): void {
-    this.#possible = new Set([...this.#possible, digest]);
+  #begin(digest: string | null): Change {
+    const change = {
+      digest,
+      begun: ++this.#moment,
+      ended: Number.POSITIVE_INFINITY,
+      answered: false,
+      hub: this.#hub.process,
+    };
+    this.#changes.push(change);
+    return change;
   }
 
-  #answered(digest: string | null): void {
-    this.#world.tell('client', `is told that ${this.name} is ${digest}`);
-    this.#possible = new Set([digest]);
+  #end(change: Change): void {
+    change.ended = ++this.#moment;
+  }
+
+  #answered(change: Change): void {
+    this.#world.tell('client', `is told that ${this.name} is ${change.digest}`);
+    this.#end(change);
+    change.answered = true;
+  }
+
+  /** Digests that a read which began at `begun` and ends now may see: of each change that no later one has overwritten
+   *  for certain. */
+  #possible(begun: number): Set<string | null> {
+    for (const change of this.#changes) {
+      if (change.ended > this.#moment && !change.hub.alive) this.#end(change);
+    }
+    const done = this.#changes.filter(({ answered, ended }) => answered && ended < begun);
+    const possible = this.#changes.filter(({ ended }) => !done.some((later) => later.begun > ended));
+    const digests = new Set(possible.map(({ digest }) => digest));
+    if (done.length === 0) digests.add(null);
+    return digests;
   }
 }
 

@@ -228,7 +228,11 @@ export class Invariants implements HubObserver {
   }
 
   /** At the end, when everything has been well for long, and these agents are there. */
-  async finish(hub: SimulatedHub, agents: readonly SimulatedAgent[]): Promise<void> {
+  async finish(
+    hub: SimulatedHub,
+    agents: readonly SimulatedAgent[],
+    inputContents: readonly string[],
+  ): Promise<void> {
     for (const task of this.#tasks.values()) {
       if (!ENDED.has(task.status)) {
         this.#violated(
@@ -238,6 +242,7 @@ export class Invariants implements HubObserver {
       } else if (task.status === 'FINISHED') await this.#checkResult(task, hub);
       await this.#checkStored(task, hub);
     }
+    await this.#checkInputs(inputContents, hub);
     for (const agent of agents) {
       if (agent.held > 0) this.#violated('everything ends', `${agent.id} still holds ${agent.held} attempts`);
       this.#checkDisk(agent);
@@ -256,6 +261,18 @@ export class Invariants implements HubObserver {
       'nothing is left on the disk of an agent',
       `${id}: ${pinned.size} inputs held, ${directories} working directories`,
     );
+  }
+
+  /** What the storage has named once is there as long as something names it, and no longer. */
+  async #checkInputs(digests: readonly string[], hub: SimulatedHub): Promise<void> {
+    const { smallFiles } = hub.store;
+    const named = await smallFiles.named(digests, false);
+    const there = new Set(hub.contentDisk.files());
+    for (const digest of new Set(digests)) {
+      const isThere = there.has(digest) || (await smallFiles.find(digest)) !== undefined;
+      if (isThere !== named.has(digest))
+        this.#violated('what nothing names goes', `${digest} is ${isThere ? '' : 'not '}there`);
+    }
   }
 
   async #checkResult(task: TaskState, hub: SimulatedHub): Promise<void> {

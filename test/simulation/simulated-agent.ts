@@ -127,6 +127,7 @@ export class SimulatedAgent {
         fileRoots: [],
         uncMounts: {},
         keepWorkingDirectories: 'never',
+        hostPathFault: () => undefined,
         outputLimits: { totalBytes: 1e6, fileBytes: 1e6, files: 100 },
       },
       { ...broken, spool: this.#watched(broken.spool) },
@@ -294,7 +295,7 @@ export class SimulatedAgent {
     return {
       look: (digest, signal) =>
         request(async () => {
-          if (await hub.files.find(digest)) return 'WHOLE';
+          if (await hub.engine?.sentContents.look(this.id, digest)) return 'WHOLE';
           return { keptBytes: await hub.files.receivedBytes(digest) };
         }, signal),
       download: (digest, fromByte, signal) =>
@@ -310,7 +311,7 @@ export class SimulatedAgent {
         request(() => {
           const way = { sender: process, receiver: hub.process };
           const body = network.body(this.id, way, content, signal, unreachable);
-          return hub.receive(file, body, fromByte).catch((error: unknown) => {
+          return hub.receive(this.id, file, body, fromByte).catch((error: unknown) => {
             if (error instanceof TransferFailed || error instanceof ContentLost) throw error;
             const failure = error instanceof DigestMismatch ? 'MISMATCH' : 'REFUSED';
             throw new TransferFailed(failure, String(error));

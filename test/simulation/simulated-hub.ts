@@ -1,16 +1,12 @@
 /** The hub of the simulated world: the real engine, the real store on SQLite and the real connections of agents, over a
  *  disk and a network that are simulated. */
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { EngineForAgents } from '@workbench-hub/hub/agent-link/agent-session';
 import { serveConnection } from '@workbench-hub/hub/agent-link/connection';
 import { HubError } from '@workbench-hub/hub/core/errors';
-import {
-  ContentUnderWay,
-  DigestMismatch,
-  type FileStore,
-  WrongOffset,
-} from '@workbench-hub/hub/core/ports/files';
+import type { FileStore } from '@workbench-hub/hub/core/ports/files';
 import { createEngine, type Engine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
+import { openContentStore } from '@workbench-hub/hub/files/content-store';
 import {
   openSimulatedStore,
   type SimulatedDisk,
@@ -20,8 +16,8 @@ import {
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import { digestOf, piecesOf } from './agent-disk.js';
 import type { Breakage } from './breakages.js';
+import { SimulatedContentDisk } from './content-disk.js';
 import type { Network } from './network.js';
 import { Process, type WallClock } from './process.js';
 import { HEADS_OF_GROUP, KEPT_LONG_MS, KEPT_SHORTLY_MS, LEASE_MS, LIMITS } from './settings.js';
@@ -34,6 +30,10 @@ const SILENCE_MS = 30_000;
 /** When a fault of the disk may do more harm than at other times. */
 export const MOMENTS = ['a lease ends', 'tasks are given out', 'tasks are removed'] as const;
 type Moment = (typeof MOMENTS)[number];
+const FOLDER = '/files';
+const ENCRYPTION_KEY = Buffer.alloc(32, 'key');
+/** Some contents of this world are larger. */
+const MAX_SMALL_BYTES = 200;
 
 /** What looks on. */
 export interface HubObserver {
@@ -81,9 +81,8 @@ export class SimulatedHub {
   #durable: Buffer | null = null;
   /** What survives the end of the process. */
   #written: Buffer | null = null;
-  /** What has come of contents that did not come whole. */
-  readonly #partials = new Map<string, Buffer>();
   readonly #keptForMs: number;
+  readonly contentDisk: SimulatedContentDisk;
   #lostPower = false;
   #changed = false;
 
@@ -98,6 +97,8 @@ export class SimulatedHub {
     this.#logFor = logFor;
     this.#breakage = breakage;
     this.#keptForMs = world.happens(0.5) ? KEPT_SHORTLY_MS : KEPT_LONG_MS;
+    this.contentDisk = new SimulatedContentDisk(world);
+    this.contentDisk.isFull = () => this.refusal === 'SQLITE_FULL';
   }
 
   get keptForMs(): number {
@@ -119,16 +120,27 @@ export class SimulatedHub {
   }
 
   /** Takes in a body that an agent sends. */
-  receive(file: FileRef, body: AsyncIterable<Uint8Array>, fromByte: number): Promise<void> {
-    return this.files.receive(file, body as unknown as Readable, fromByte);
+  async receive(
+    agentId: string,
+    file: FileRef,
+    body: AsyncIterable<Uint8Array>,
+    fromByte: number,
+  ): Promise<void> {
+    const content = Readable.from(body);
+    // Told by whoever reads it.
+    content.on('error', () => undefined);
+    if (!this.engine) throw new Error('the hub is not ready');
+    await this.engine.sentContents.receive(agentId, file, content, fromByte);
   }
 
   get files(): FileStore {
     return this.#files as FileStore;
   }
 
-  contentOf(digest: string): Promise<Buffer | undefined> {
-    return (this.#store as SimulatedStore).smallFiles.find(digest);
+  /** Undefined when it is not there, and also when it is damaged. */
+  async contentOf(digest: string): Promise<Buffer | undefined> {
+    const file = await this.files.find(digest);
+    return file && Buffer.concat(await file.open().toArray());
   }
 
   get store(): SimulatedStore {
@@ -174,11 +186,28 @@ export class SimulatedHub {
     this.observer.onStart(store, this.#lostPower);
     this.#lostPower = false;
     this.#changed = true;
+    const contents = {
+      folder: FOLDER,
+      small: store.smallFiles,
+      runtime: process.runtime,
+      log,
+      encryptionKey: ENCRYPTION_KEY,
+      disk: this.contentDisk.of(process),
+      maxSmallBytes: MAX_SMALL_BYTES,
+    };
+    try {
+      await store.syncLeftOver();
+    } catch {
+      process.end(); // and the service manager starts it again
+      return;
+    }
+    const files = await openContentStore(this.#breakage?.contents?.(contents) ?? contents);
+    if (!process.alive) return;
     const ports = {
       queue: store.queue,
       archive: store.archive,
       agentStore: store.agents,
-      files: filesOver(store, process, this.#partials),
+      files,
       names: store.storedNames,
       runtime: this.#watchingLeases(process.runtime),
     };
@@ -224,12 +253,6 @@ export class SimulatedHub {
       defaultVersion: null,
       headsOfGroup: HEADS_OF_GROUP,
     };
-    try {
-      await store.syncLeftOver();
-    } catch {
-      process.end(); // and the service manager starts it again
-      return;
-    }
     const engine = await createEngine(options);
     if (!process.alive) return;
     this.#listen(process, engine, options);
@@ -298,15 +321,7 @@ export class SimulatedHub {
   losePower(): void {
     if (!this.alive) return;
     this.#lostPower = true;
-    for (const [digest, kept] of this.#partials) {
-      if (this.#world.happens(0.5)) this.#partials.delete(digest);
-      // Its length is on the disk, and what was in it is not.
-      else
-        this.#partials.set(
-          digest,
-          Buffer.concat(piecesOf(kept).map((piece, at) => (at === 0 ? piece : Buffer.alloc(piece.length)))),
-        );
-    }
+    this.contentDisk.losePower();
     for (const connection of this.#network.open) connection.losePower();
     this.kill();
   }
@@ -367,63 +382,5 @@ function sideOf({ agents }: Engine): EngineForAgents {
     printed: (...args) => agents.printed(...args),
     replied: (...args) => agents.replied(...args),
     reported: (...args) => agents.reported(...args),
-  };
-}
-
-/** Contents beside the tasks, in the real store. */
-function filesOver(
-  { smallFiles }: SimulatedStore,
-  process: Process,
-  partials: Map<string, Buffer>,
-): FileStore {
-  const { runtime } = process;
-  const underWay = new Set<string>();
-  const put = async (content: Buffer) => {
-    const digest = digestOf(content);
-    await smallFiles.put(digest, content, runtime.clock.nowMs());
-    return { digest, sizeBytes: content.length };
-  };
-  const unused = () => Promise.reject(new Error('nobody asks for this in the simulation'));
-  return {
-    put,
-    store: async (content) => {
-      const pieces: Buffer[] = [];
-      for await (const piece of content) pieces.push(piece);
-      return put(Buffer.concat(pieces));
-    },
-    storeEncrypted: unused,
-    renew: unused,
-    receive: async ({ digest }, content: AsyncIterable<Uint8Array>, fromByte = 0) => {
-      if (underWay.has(digest)) throw new ContentUnderWay();
-      const keptBytes = partials.get(digest)?.length ?? 0;
-      if (fromByte > 0 && fromByte !== keptBytes) throw new WrongOffset(keptBytes);
-      underWay.add(digest);
-      try {
-        let whole = (partials.get(digest) ?? Buffer.alloc(0)).subarray(0, fromByte);
-        for await (const piece of content) {
-          whole = Buffer.concat([whole, piece]);
-          partials.set(digest, whole);
-        }
-        partials.delete(digest);
-        if (digestOf(whole) !== digest) throw new DigestMismatch(`another content than ${digest}`);
-        await put(whole);
-      } finally {
-        underWay.delete(digest);
-      }
-    },
-    receivedBytes: async (digest) => partials.get(digest)?.length ?? 0,
-    find: async (wanted) => {
-      const content = await smallFiles.find(typeof wanted === 'string' ? wanted : wanted.digest);
-      return (
-        content && {
-          sizeBytes: content.length,
-          isEncrypted: false,
-          open: () => {
-            throw new Error('not read by streams here');
-          },
-        }
-      );
-    },
-    sweep: (ageMs) => smallFiles.sweep(runtime.clock.nowMs() - ageMs),
   };
 }

@@ -142,7 +142,8 @@ class Simulation {
         untilMs = world.nowMs + AFTERMATH_MS;
       }
     }
-    if (world.violations.length < ENOUGH_VIOLATIONS) await this.invariants.finish(this.#hub, this.#present);
+    if (world.violations.length < ENOUGH_VIOLATIONS)
+      await this.invariants.finish(this.#hub, this.#present, this.#clients.inputContents);
     this.#hub.onEnd = () => undefined;
     for (const agent of this.#agents) {
       agent.onEnd = () => undefined;

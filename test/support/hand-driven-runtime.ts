@@ -58,6 +58,11 @@ export class HandDrivenRuntime implements Runtime {
     this.#timeMs += byMs;
   }
 
+  /** Sets the machine's clock, by which people read the time. */
+  setClock(byMs: number): void {
+    this.#startMs += byMs;
+  }
+
   /** Forgets what waits, as the end of a process does. */
   dropTimers(): void {
     this.#timers.clear();

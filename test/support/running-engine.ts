@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { AgentSession } from '@workbench-hub/hub/agent-link/agent-session';
 import type { FileStore } from '@workbench-hub/hub/core/ports/files';
 import { createEngine, type Engine } from '@workbench-hub/hub/engine/engine';
-import type { StorageSettings } from '@workbench-hub/hub/engine/storage';
+import type { StorageSettings } from '@workbench-hub/hub/engine/storage-settings';
 import { openContentStore } from '@workbench-hub/hub/files/content-store';
 import { openSqliteStore, type Store } from '@workbench-hub/hub/store/sqlite/store';
 import type { AgentMessage, HelloMessage, HubMessage } from '@workbench-hub/shared/agent-protocol/messages';
@@ -40,6 +40,8 @@ export interface RunningEngine extends Engine {
   readonly files: FileStore;
   readonly log: readonly LogLine[];
   readonly logger: Logger;
+  /** Holds the database and the folder `files`. */
+  readonly folder: string;
   /** Ends this engine as a hub that is killed would: nobody is told. Gives a new one on the same files. */
   restart(): Promise<RunningEngine>;
   /** Ends it and removes its files. */
@@ -57,7 +59,13 @@ async function startOn(
 ): Promise<RunningEngine> {
   const { log, lines } = memoryLog();
   const store = openSqliteStore(join(folder.path, 'hub.sqlite'), runtime.timers, log);
-  const files = await openContentStore(join(folder.path, 'files'), store.smallFiles, runtime, ENCRYPTION_KEY);
+  const files = await openContentStore({
+    folder: join(folder.path, 'files'),
+    small: store.smallFiles,
+    runtime,
+    log,
+    encryptionKey: ENCRYPTION_KEY,
+  });
   const engine = await createEngine({
     queue: store.queue,
     archive: store.archive,
@@ -93,6 +101,7 @@ async function startOn(
     files,
     log: lines,
     logger: log,
+    folder: folder.path,
     restart: async () => {
       await end();
       return startOn(folder, runtime, setup);

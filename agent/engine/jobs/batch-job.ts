@@ -29,6 +29,8 @@ export interface BatchSettings {
   readonly uncMounts: Readonly<Record<string, string>>;
   readonly keepWorkingDirectories: KeepPolicy;
   readonly outputLimits: OutputLimits;
+  /** Says why this host cannot have a file at a path, as "must …"; undefined when it can. */
+  readonly hostPathFault: (path: string) => string | undefined;
 }
 
 export interface BatchNeeds {
@@ -154,6 +156,7 @@ export class BatchJobs {
   }
 
   async #stage(directory: WorkingDirectory, job: BatchJob, signal: AbortSignal) {
+    this.#refuseForeignNames(job);
     const local = job.model?.kind === 'LOCAL_FILESYSTEM' ? await this.#locate(job.model) : null;
     const scripts: string[] = [];
     let model: string | null = null;
@@ -189,6 +192,19 @@ export class BatchJobs {
     });
     signal.throwIfAborted();
     return { model, scripts };
+  }
+
+  /** The hub does not know which host a job comes to. Throws {@link JobFailed}. */
+  #refuseForeignNames({ model, additionalFiles }: BatchJob): void {
+    const paths = additionalFiles.map(({ path }) => path);
+    if (model?.kind === 'CONTENT') paths.unshift(model.path);
+    for (const path of paths) {
+      const fault = this.#settings.hostPathFault(path);
+      if (fault === undefined) continue;
+      throw new JobFailed(
+        `the file ${JSON.stringify(path)} cannot be laid out on the agent's host: its name ${fault}; give it another name`,
+      );
+    }
   }
 
   /** Has the contents in the cache while `use` copies them. */
@@ -243,7 +259,7 @@ export class BatchJobs {
   ): Promise<string> {
     const name = baseName(pathToFile);
     const conflict = pathConflict([...job.additionalFiles.map(({ path }) => path), name])?.fault;
-    const fault = relativePathFault(name) ?? conflict;
+    const fault = relativePathFault(name) ?? this.#settings.hostPathFault(name) ?? conflict;
     if (fault !== undefined) {
       throw new JobFailed(
         `the model cannot be copied into the working directory: its name ${JSON.stringify(name)} ${fault}`,

@@ -11,8 +11,10 @@ import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { type ArchiveWriter, createArchive } from '../../archive/archive-writer.js';
 import { auditFolderOf } from '../../audit/audit-folder.js';
 import { accountsFileOf, type HubConfig, tasksFileOf } from '../../config.js';
-import { contentName } from '../../files/content-name.js';
-import { openSnapshot } from '../../store/sqlite/snapshot.js';
+import { BACKUP_LINKS } from '../../data-folder.js';
+import { areSealedKnown, pathsOf, sealedFilesIn } from '../../files/content-files.js';
+import { type NamedFile, openSnapshot } from '../../store/sqlite/snapshot.js';
+import { existingStorageKey } from '../existing-storage-key.js';
 import {
   ACCOUNTS_DATABASE,
   AUDIT_FOLDER,
@@ -54,8 +56,6 @@ interface Pinned {
 /** A content that is not there may have been swept with its task after the look at the tasks: another look tells. */
 const LOOKS = 3;
 
-const PINS = 'backup-';
-
 /** Rejects with {@link StartRefused}, having left nothing behind, when it cannot be made. */
 export async function backUp(options: BackupOptions): Promise<MadeBackup> {
   const { config, overwrite } = options;
@@ -71,7 +71,7 @@ export async function backUp(options: BackupOptions): Promise<MadeBackup> {
   await removeOldPins(config.dataDir, options.clock);
   const temporary = join(dirname(file), `.${basename(file)}.${randomUUID()}`);
   const copies = `${temporary}.databases`;
-  const pins = await mkdtemp(join(config.dataDir, PINS));
+  const pins = await mkdtemp(join(config.dataDir, BACKUP_LINKS));
   try {
     await mkdir(copies, { mode: 0o700 });
     const { pinned, missing } = await copyAndPin({ ...options, copies, pins });
@@ -126,29 +126,39 @@ async function copyAndPin(options: BackupOptions & Places): Promise<{ pinned: Pi
   }
 }
 
+/** Links every named content, and all encrypted ones, since without their key nobody knows which of them are named. */
 async function pin(
-  named: readonly { digest: string; encrypted: boolean }[],
+  named: readonly NamedFile[],
   { config, pins }: BackupOptions & Places,
 ): Promise<{ pinned: Pinned[]; missing: string[] }> {
-  const pinned: Pinned[] = [];
-  const missing: string[] = [];
-  for (const content of named) {
-    const name = contentName(content);
+  const folder = join(config.dataDir, CONTENTS_FOLDER);
+  const pinned = new Map<string, Pinned>();
+  const pinOne = async (name: string): Promise<boolean> => {
+    if (pinned.has(name)) return true;
     const path = join(pins, name.replace('/', '-'));
     try {
-      await link(join(config.dataDir, CONTENTS_FOLDER, name), path);
+      await link(join(folder, name), path);
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      if (code === 'ENOENT') {
-        missing.push(name);
-        continue;
-      }
+      if (code === 'ENOENT') return false;
       // An earlier look has pinned it.
       if (code !== 'EEXIST') throw error;
     }
-    pinned.push({ name: `${CONTENTS_FOLDER}/${name}`, path, sizeBytes: (await stat(path)).size });
+    pinned.set(name, { name: `${CONTENTS_FOLDER}/${name}`, path, sizeBytes: (await stat(path)).size });
+    return true;
+  };
+
+  const encrypted = named.filter((content) => content.encrypted);
+  if (encrypted.length > 0) for (const name of await sealedFilesIn(folder)) await pinOne(name);
+  const key = encrypted.length > 0 ? await existingStorageKey(config, config.dataDir) : null;
+  const isTold = encrypted.length > 0 && (await areSealedKnown(folder, key));
+  const missing: string[] = [];
+  for (const content of named) {
+    let isThere = content.encrypted && !isTold;
+    for (const name of pathsOf(content, key)) isThere ||= await pinOne(name);
+    if (!isThere) missing.push(pathsOf(content, key)[0] as string);
   }
-  return { pinned, missing };
+  return { pinned: [...pinned.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), missing };
 }
 
 async function write(
@@ -211,14 +221,14 @@ async function existing<File extends { path: string }>(
   return found;
 }
 
-const OLD_PINS_MS = 7 * 86_400_000;
+const OLD_BACKUP_LINKS_MS = 7 * 86_400_000;
 
 /** A backup that was killed leaves links behind, which keep what is swept on the disk. */
 async function removeOldPins(dataDir: string, clock: Clock): Promise<void> {
   for (const name of await readdir(dataDir)) {
-    if (!name.startsWith(PINS)) continue;
+    if (!name.startsWith(BACKUP_LINKS)) continue;
     const path = join(dataDir, name);
-    if ((await stat(path)).mtimeMs < clock.nowMs() - OLD_PINS_MS) await rm(path, { recursive: true });
+    if ((await stat(path)).mtimeMs < clock.nowMs() - OLD_BACKUP_LINKS_MS) await rm(path, { recursive: true });
   }
 }
 

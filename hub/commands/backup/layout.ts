@@ -44,7 +44,7 @@ export function parseManifest(text: string): Manifest | undefined {
 const ENTRY = new RegExp(
   [
     '^(?:hub\\.sqlite|accounts\\.sqlite|agent-token|storage-key|token-keys\\.json',
-    '|files/([0-9a-f]{2})/\\1[0-9a-f]{62}(?:\\.enc)?)$',
+    '|files/([0-9a-f]{2})/\\1[0-9a-f]{62}(?:\\.enc|\\.sealed)?)$',
   ].join(''),
 );
 

@@ -4,16 +4,19 @@
  */
 import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { unpackArchive } from '../../archive/archive-reader.js';
 import { type HubConfig, tasksFileOf } from '../../config.js';
 import { RESTORE_UNDER_WAY } from '../../data-folder.js';
-import { clearDigestOfName, contentName } from '../../files/content-name.js';
+import { areSealedKnown, pathsOf } from '../../files/content-files.js';
+import { clearDigestOfPath } from '../../files/content-name.js';
 import { syncFolder } from '../../files/sync-folder.js';
 import { confirmationFileOf } from '../../store/sqlite/confirmations.js';
 import { lockDatabase } from '../../store/sqlite/database.js';
 import { inspectDatabase, namedFilesOf, tasksByStatus } from '../../store/sqlite/snapshot.js';
+import { existingStorageKey } from '../existing-storage-key.js';
 import {
   ACCOUNTS_DATABASE,
   CONTENTS_FOLDER,
@@ -51,7 +54,7 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
   const { size } = await stat(file).catch((error: NodeJS.ErrnoException) => {
     throw new StartRefused(`${file} cannot be read (${error.code})`);
   });
-  await mkdir(dataDir, { recursive: true });
+  await mkdir(dataDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
   const lock = lockDatabase(tasksFileOf(config));
   try {
     const there = await thereOf(dataDir);
@@ -80,7 +83,7 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
 async function unpackChecked(
   fresh: string,
   sizeBytes: number,
-  { file, clock, tell }: RestoreOptions,
+  { config, file, clock, tell }: RestoreOptions,
 ): Promise<Manifest> {
   const refuse = (why: string) => new StartRefused(`${file} cannot be restored: ${why}; nothing was changed`);
   const progress = new Progress(sizeBytes, clock, tell);
@@ -112,18 +115,33 @@ async function unpackChecked(
     }
   }
   for (const [name, digest] of digests) {
-    const promised = clearDigestOfName(name.slice(CONTENTS_FOLDER.length + 1));
+    const promised = clearDigestOfPath(name.slice(CONTENTS_FOLDER.length + 1));
     if (promised !== undefined && promised !== digest) throw refuse(`${name} in it is damaged`);
   }
-  const missing = new Set(manifest.missing);
-  for (const content of namedFilesOf(join(fresh, TASKS_DATABASE))) {
-    const name = contentName(content);
-    if (digests.has(`${CONTENTS_FOLDER}/${name}`) || missing.has(name)) continue;
-    throw refuse(`the content ${name}, which a task names, is not in it`);
-  }
+  const lacking = await lackingContent(fresh, config, new Set([...digests.keys(), ...manifest.missing]));
+  if (lacking !== undefined) throw refuse(`the content ${lacking}, which a task names, is not in it`);
   // What the look at the databases has left beside them.
   for (const name of await readdir(fresh)) if (/-(wal|shm)$/.test(name)) await rm(join(fresh, name));
   return manifest;
+}
+
+/** A content that the tasks name and that is not there; undefined when there is none, as far as can be told: without the key of
+ *  encrypted contents, nobody knows which files they are. */
+async function lackingContent(
+  fresh: string,
+  config: HubConfig,
+  there: ReadonlySet<string>,
+): Promise<string | undefined> {
+  const named = namedFilesOf(join(fresh, TASKS_DATABASE));
+  const hasEncrypted = named.some(({ encrypted }) => encrypted);
+  const key = hasEncrypted ? await existingStorageKey(config, fresh) : null;
+  const isTold = hasEncrypted && (await areSealedKnown(join(fresh, CONTENTS_FOLDER), key));
+  for (const content of named) {
+    if (content.encrypted && !isTold) continue;
+    const paths = pathsOf(content, key);
+    if (!paths.some((path) => there.has(`${CONTENTS_FOLDER}/${path}`) || there.has(path))) return paths[0];
+  }
+  return undefined;
 }
 
 /** Data of a hub that is in dataDir. */

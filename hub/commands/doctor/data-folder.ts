@@ -2,6 +2,7 @@
 import { constants } from 'node:fs';
 import { access, readdir, stat, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { openToOthers, openToOthersText } from '@workbench-hub/shared/runtime/private-files';
 import type { HubConfig } from '../../config.js';
 import { RESTORE_UNDER_WAY } from '../../data-folder.js';
 import { KEY_FILES } from '../backup/layout.js';
@@ -33,6 +34,7 @@ export async function lookAtDataFolder({ dataDir, health }: HubConfig): Promise<
     return findings;
   }
   findings.push(...(await ownersOf(dataDir)));
+  findings.push(await rightsOf(dataDir));
   findings.push(...(await roomIn(dataDir, health.diskSpaceThreshold)));
   findings.push(...(await keysIn(dataDir)));
   findings.push(...(await leftOversIn(dataDir)));
@@ -55,6 +57,13 @@ async function ownersOf(dataDir: string): Promise<Finding[]> {
       `run "chown -R $(stat -c %u:%g ${resolve(dataDir)}) ${resolve(dataDir)}", if the folder belongs to the user of the hub`,
     ),
   ];
+}
+
+async function rightsOf(dataDir: string): Promise<Finding> {
+  const open = await openToOthers(dataDir);
+  if (open.length === 0) return ok('rights', 'no other user may use what is in dataDir');
+  const { message, advice } = openToOthersText(resolve(dataDir), open);
+  return warning('rights', message, advice);
 }
 
 async function roomIn(dataDir: string, thresholdBytes: number): Promise<Finding[]> {

@@ -1,13 +1,14 @@
 /** What the hub keeps: both databases, and every content that they name. */
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { accountsFileOf, type HubConfig, tasksFileOf } from '../../config.js';
-import { contentName } from '../../files/content-name.js';
-import { findSealed, sealedSize } from '../../files/encrypted.js';
-import { storageKey } from '../../security/storage-key.js';
+import { systemDisk } from '../../files/content-disk.js';
+import { pathsOf } from '../../files/content-files.js';
+import { anotherKey, findSealed, sealedSize } from '../../files/encrypted.js';
+import { fileOfAnotherKey } from '../../files/sealed-contents.js';
 import {
   damagedSmallFiles,
   inspectDatabase,
@@ -17,6 +18,7 @@ import {
 } from '../../store/sqlite/snapshot.js';
 import { CONTENTS_FOLDER } from '../backup/layout.js';
 import { sizeText } from '../backup/progress.js';
+import { existingStorageKey } from '../existing-storage-key.js';
 import { type Finding, fault, ok } from './finding.js';
 
 const RESTORE = 'restore a backup ("workbench-hub restore FILE --replace")';
@@ -61,19 +63,20 @@ async function contentFinding(config: HubConfig, deep: boolean): Promise<Finding
     ? damagedSmallFiles(file).map((digest) => ({ digest, why: 'in the database is damaged' }))
     : [];
   const named = namedFilesOf(file);
-  const key = deep && named.some(({ encrypted }) => encrypted) ? await keyOf(config) : null;
+  const hasEncrypted = named.some(({ encrypted }) => encrypted);
+  const key = hasEncrypted ? await existingStorageKey(config, config.dataDir) : null;
+  const folder = join(config.dataDir, CONTENTS_FOLDER);
   let bytes = 0;
   for (const content of named) {
-    const why = await whatIsWrong(join(config.dataDir, CONTENTS_FOLDER, contentName(content)), content, {
-      deep,
-      key,
-    });
-    if (why !== undefined) wrong.push({ digest: content.digest, why });
     bytes += content.sizeBytes;
+    // Without the key nobody knows which file it is; the key has a finding of its own.
+    if (content.encrypted && key === null) continue;
+    const why = await whatIsWrong(folder, content, { deep, key });
+    if (why !== undefined) wrong.push({ digest: content.digest, why });
   }
   if (wrong.length === 0) {
-    const unread = deep && key === null && named.some(({ encrypted }) => encrypted);
-    const whole = unread ? '; without the key, encrypted ones were not read' : deep ? ' and whole' : '';
+    const unread = key === null && hasEncrypted;
+    const whole = unread ? '; without the key, encrypted ones were not looked for' : deep ? ' and whole' : '';
     return ok(check, `all ${named.length} files of ${sizeText(bytes)} are there${whole}`);
   }
   const told = wrong.slice(0, TOLD).map(({ digest, why }) => {
@@ -87,29 +90,22 @@ async function contentFinding(config: HubConfig, deep: boolean): Promise<Finding
   );
 }
 
-/** Null, and then encrypted contents are not read, when it cannot be used; that has a finding of its own. */
-async function keyOf(config: HubConfig): Promise<Buffer | null> {
-  // Asking for one that is not there would make it.
-  if (config.storage.encryptionKey === null && !existsSync(join(config.dataDir, 'storage-key'))) return null;
-  try {
-    return await storageKey(config.storage.encryptionKey, config.dataDir);
-  } catch (error) {
-    if (error instanceof StartRefused) return null;
-    throw error;
-  }
-}
-
 /** Undefined: nothing. */
 async function whatIsWrong(
-  path: string,
-  { digest, sizeBytes, encrypted }: NamedFile,
+  folder: string,
+  content: NamedFile,
   { deep, key }: { readonly deep: boolean; readonly key: Buffer | null },
 ): Promise<string | undefined> {
-  const info = await stat(path).catch(() => undefined);
-  if (!info) return 'is missing';
+  const { digest, sizeBytes, encrypted } = content;
+  const found = await fileOf(folder, content, key);
+  if (!found) {
+    const foreign = encrypted && key ? await fileOfAnotherKey(folder, key, systemDisk) : undefined;
+    return foreign === undefined ? 'is missing' : `cannot be read: ${anotherKey(foreign).message}`;
+  }
+  const { path, size } = found;
   const expected = encrypted ? sealedSize(sizeBytes) : sizeBytes;
-  if (info.size !== expected) return `has ${info.size} bytes instead of ${expected}`;
-  if (!deep || (encrypted && key === null)) return undefined;
+  if (size !== expected) return `has ${size} bytes instead of ${expected}`;
+  if (!deep) return undefined;
   const hash = createHash('sha256');
   try {
     const sealed = encrypted && key ? await findSealed(path, digest, key) : undefined;
@@ -119,4 +115,17 @@ async function whatIsWrong(
     return `cannot be read: ${(error as Error).message}`;
   }
   return hash.digest('hex') === digest ? undefined : 'is damaged';
+}
+
+async function fileOf(
+  folder: string,
+  content: NamedFile,
+  key: Buffer | null,
+): Promise<{ readonly path: string; readonly size: number } | undefined> {
+  for (const name of pathsOf(content, key)) {
+    const path = join(folder, name);
+    const info = await stat(path).catch(() => undefined);
+    if (info) return { path, size: info.size };
+  }
+  return undefined;
 }

@@ -21,12 +21,24 @@ export interface NamingTerms {
   readonly overwrite: boolean;
   /** How much all names of the owner in this area may hold together; null: as much as there is room. */
   readonly quotaBytes: number | null;
+  /** How many names the owner may have in this area. */
+  readonly maxFiles: number;
+}
+
+/** What an owner takes of an area. */
+export interface StorageUse {
+  /** Names. */
+  readonly files: number;
+  /** The names' contents, and former ones that are still there and that nothing refers to. */
+  readonly bytes: number;
 }
 
 export type Naming =
   | { readonly kind: 'NAMED' }
   | { readonly kind: 'EXISTS' }
-  /** `usedBytes`: by the owner's other names. */
+  /** `files`: the owner's other names. */
+  | { readonly kind: 'TOO_MANY_FILES'; readonly files: number }
+  /** `usedBytes`: by the owner's other names, and by what they stood for and is still there. */
   | { readonly kind: 'OVER_QUOTA'; readonly usedBytes: number };
 
 export interface StoredNames {
@@ -35,10 +47,9 @@ export interface StoredNames {
   put(stored: StoredName, terms: NamingTerms): Promise<Naming>;
   /** Moves the end of a name; false when it is not there. */
   renew(area: StorageArea, name: string, nowMs: number, expiresAtMs: number): Promise<boolean>;
-  /** What has lost its last name is kept for another hour, for tasks that are just being created with it. */
-  remove(area: StorageArea, name: string, nowMs: number): Promise<void>;
-  /** What the owner's names hold together, without the name `except`. */
-  usedBytes(area: StorageArea, owner: string | null, except: string, nowMs: number): Promise<number>;
+  remove(area: StorageArea, name: string): Promise<void>;
+  /** What the owner takes, without the name `except`. A name that has expired counts until it is removed. */
+  useOf(area: StorageArea, owner: string | null, except: string): Promise<StorageUse>;
   /** Removes names that have expired; gives how many. */
   removeExpired(nowMs: number): Promise<number>;
 }

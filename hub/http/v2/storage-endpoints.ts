@@ -7,7 +7,7 @@ import type { Storage } from '../../engine/storage.js';
 import { answerWithFile } from '../download.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
 import { receiveFile } from '../multipart.js';
-import { inputNameSchema } from '../request-schemas.js';
+import { inputNameSchema, newInputNameSchema } from '../request-schemas.js';
 import { shownDefault } from '../shown.js';
 import { queryBoolean, validated } from '../validation.js';
 
@@ -88,14 +88,18 @@ export function storageEndpoints(storage: Storage, log: Logger): Endpoint[] {
         const { incoming } = context.env as HttpBindings;
         const announced = Number(incoming.headers['content-length'] ?? 0);
         if (announced > storage.maxInputBytes + MULTIPART_BYTES) throw storage.tooLarge();
-        const { upload, file } = await receiveFile(incoming, async (fileName, content) => {
-          const name = validated(z.object({ file: inputNameSchema }), { file: fileName }).file;
-          note.detail = name;
-          const upload = { name, owner: creatorOf(caller), ...query };
-          return { upload, file: await storage.take(upload, content) };
-        });
-        await lookAgain();
-        await storage.name(upload, file);
+        const upload = storage.beginUpload(creatorOf(caller));
+        try {
+          await receiveFile(incoming, async (fileName, content) => {
+            const name = validated(z.object({ file: newInputNameSchema }), { file: fileName }).file;
+            note.detail = name;
+            await upload.take({ name, ...query }, content);
+          });
+          await lookAgain();
+          await upload.name();
+        } finally {
+          await upload.end();
+        }
         return context.body(null, 204);
       },
     ),

@@ -1,6 +1,7 @@
 /** Opens the database file and brings its schema up to date. */
-import { mkdirSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import Database from 'better-sqlite3';
 import { initial } from './migrations/0001-initial.js';
@@ -10,6 +11,7 @@ import { agentClock } from './migrations/0004-agent-clock.js';
 import { requestId } from './migrations/0005-request-id.js';
 import { commitCount } from './migrations/0006-commit-count.js';
 import { traceContext } from './migrations/0007-trace-context.js';
+import { droppedContents } from './migrations/0009-dropped-contents.js';
 import { refuseDamaged } from './soundness.js';
 
 export type SqliteDatabase = Database.Database;
@@ -23,6 +25,7 @@ export const MIGRATIONS: readonly string[] = [
   requestId,
   commitCount,
   traceContext,
+  droppedContents,
 ];
 
 /** How many pages of the write-ahead log are gathered before they are moved into the database file. */
@@ -31,7 +34,7 @@ const CHECKPOINT_PAGES = 4000;
 /** Opens or makes the database. Throws {@link StartRefused} when another hub has it open, when it was written by a
  *  newer version, or when it is damaged or no database. */
 export function openDatabase(file: string): SqliteDatabase {
-  mkdirSync(dirname(file), { recursive: true });
+  mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
   let db: SqliteDatabase | undefined;
   try {
     db = new OwnedDatabase(file);
@@ -59,6 +62,7 @@ export function schemaVersion(): number {
  *  as the lock is held or its process lives. */
 export function lockDatabase(file: string): { release(): void } {
   let db: SqliteDatabase | undefined;
+  makePrivateFile(`${file}-lock`);
   try {
     db = new Database(`${file}-lock`, { timeout: 0 });
     db.pragma('locking_mode = EXCLUSIVE');
@@ -71,6 +75,17 @@ export function lockDatabase(file: string): { release(): void } {
   }
 }
 
+/** Makes the file of a database if there is none: SQLite would let the umask decide who may read it. What SQLite puts beside it
+ *  has its mode. */
+export function makePrivateFile(file: string): void {
+  if (file === ':memory:' || existsSync(file)) return;
+  try {
+    closeSync(openSync(file, 'a', PRIVATE_FILE_MODE));
+  } catch {
+    // SQLite finds the same out in a moment, and says it in the words that operators know.
+  }
+}
+
 /** Has its lock as long as it is open. The lock is a connection of its own: in a database that is attached, it would take
  *  part in every transaction. */
 class OwnedDatabase extends Database {
@@ -79,6 +94,7 @@ class OwnedDatabase extends Database {
   constructor(file: string) {
     const lock = lockDatabase(file);
     try {
+      makePrivateFile(file);
       super(file, { timeout: 0 });
     } catch (error) {
       lock.release();

@@ -277,6 +277,27 @@ describe('durability', () => {
     expect([told, syncs.length]).toEqual([[], 1]);
   });
 
+  it('confirms the transactions that a sync covered, not those that were written while it was under way', async () => {
+    const confirmed: number[] = [];
+    let counted = 0;
+    const confirmations = { count: () => ++counted, confirm: (commits: number) => confirmed.push(commits) };
+    const sync = () => new Promise<void>((resolve, reject) => syncs.push({ end: resolve, fail: reject }));
+    const onSyncFailed = () => undefined;
+    const counting = new GroupCommit(db, { timers, log, sync, onSyncFailed, confirmations });
+    const first = counting.durable(add('a'));
+    write();
+    await settled();
+    const second = counting.durable(add('b'));
+    write();
+    syncs[0]?.end();
+    await first;
+    expect(confirmed).toEqual([1]);
+    await settled();
+    syncs[1]?.end();
+    await second;
+    expect(confirmed).toEqual([1, 2]);
+  });
+
   it('is reached for all that was written when somebody waits for it', async () => {
     durable('a');
     write();

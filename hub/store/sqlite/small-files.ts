@@ -1,36 +1,76 @@
-import type { SmallFiles } from '../../core/ports/files.js';
+import type { ContentForm, DroppedContent, SmallFiles } from '../../core/ports/files.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';
+import { isNamed } from './named-contents.js';
 
-/** Rows removed in one transaction, so that a sweep never holds up the hub for long. */
+/** Rows looked at in one transaction, so that a sweep never holds up the hub for long. */
 const SWEEP_BATCH = 500;
+
+interface DroppedRow {
+  id: number;
+  digest: string;
+  encrypted: number;
+}
 
 export function sqliteSmallFiles(db: SqliteDatabase, commit: GroupCommit): SmallFiles {
   const insert = db.prepare<[string, number, Buffer]>(`
     INSERT INTO small_file (digest, stored_at, content) VALUES (?, ?, ?)
     ON CONFLICT (digest) DO UPDATE SET stored_at = excluded.stored_at`);
   const select = db.prepare<[string], { content: Buffer }>('SELECT content FROM small_file WHERE digest = ?');
-  const remove = db.prepare<[number, number]>(`
-    DELETE FROM small_file WHERE digest IN (
+  const remove = db.prepare<[string]>('DELETE FROM small_file WHERE digest = ?');
+  const selectOld = db
+    .prepare<[string, number, number], string>(`
       SELECT digest FROM small_file
-      WHERE stored_at < ? AND NOT ${named('small_file.digest', '0')}
-      LIMIT ?)`);
+      WHERE digest > ? AND stored_at < ? AND NOT ${isNamed('small_file.digest', '0')}
+      ORDER BY digest LIMIT ?`)
+    .pluck();
+  const setBack = db.prepare<[number, number]>('UPDATE small_file SET stored_at = ? WHERE stored_at > ?');
   const selectNamed = db.prepare<[{ digests: string; encrypted: number }], { value: string }>(
-    `SELECT value FROM json_each(@digests) WHERE ${named('value', '@encrypted')}`,
+    `SELECT value FROM json_each(@digests) WHERE ${isNamed('value', '@encrypted')}`,
   );
+  const selectNamedEncrypted = db
+    .prepare<[], string>(
+      'SELECT digest FROM task_file WHERE encrypted = 1 UNION SELECT digest FROM stored_file WHERE encrypted = 1',
+    )
+    .pluck();
+  const selectIsNamed = db
+    .prepare<[{ digest: string; encrypted: number }], number>(
+      `SELECT ${isNamed('@digest', '@encrypted')} AS named`,
+    )
+    .pluck();
+  const selectDropped = db.prepare<[number, number], DroppedRow>(
+    'SELECT id, digest, encrypted FROM dropped_content WHERE id > ? ORDER BY id LIMIT ?',
+  );
+  const forget = db.prepare<[string]>(
+    'DELETE FROM dropped_content WHERE id IN (SELECT value FROM json_each(?))',
+  );
+
+  const removeOne = ({ digest, encrypted }: ContentForm): boolean => {
+    if (selectIsNamed.get({ digest, encrypted: encrypted ? 1 : 0 }) === 1) return false;
+    if (!encrypted) remove.run(digest);
+    return true;
+  };
 
   return {
     put: async (digest, content, storedAtMs) =>
       void (await commit.relaxed(() => insert.run(digest, storedAtMs, content))),
     find: async (digest) => select.get(digest)?.content,
-    sweep: async (storedBeforeMs) => {
+    sweep: async (storedBeforeMs, nowMs, isHeld) => {
       let removed = 0;
-      for (;;) {
-        const { changes } = await commit.freeing(() => remove.run(storedBeforeMs, SWEEP_BATCH), {
-          durable: false,
-        });
+      for (let after = ''; ; ) {
+        const { old, changes } = await commit.freeing(
+          () => {
+            // A clock that was ahead for a while must not keep anything for as long.
+            if (after === '') setBack.run(nowMs, nowMs);
+            const old = selectOld.all(after, storedBeforeMs, SWEEP_BATCH);
+            const free = old.filter((digest) => !isHeld(digest));
+            return { old, changes: free.reduce((sum, digest) => sum + remove.run(digest).changes, 0) };
+          },
+          { durable: false },
+        );
         removed += changes;
-        if (changes < SWEEP_BATCH) return removed;
+        if (old.length < SWEEP_BATCH) return removed;
+        after = old.at(-1) as string;
       }
     },
     named: async (digests, encrypted) =>
@@ -39,12 +79,17 @@ export function sqliteSmallFiles(db: SqliteDatabase, commit: GroupCommit): Small
           .all({ digests: JSON.stringify(digests), encrypted: encrypted ? 1 : 0 })
           .map(({ value }) => value),
       ),
+    namedEncrypted: async () => selectNamedEncrypted.all(),
+    removeUnnamed: (contents, isHeld) =>
+      commit.freeing(() => {
+        const held = contents.filter(isHeld);
+        return { held, unnamed: contents.filter((content) => !held.includes(content) && removeOne(content)) };
+      }),
+    dropped: async (afterId, limit) =>
+      selectDropped
+        .all(afterId, limit)
+        .map(({ id, digest, encrypted }): DroppedContent => ({ id, digest, encrypted: encrypted === 1 })),
+    forgetDropped: async (ids) =>
+      void (await commit.freeing(() => forget.run(JSON.stringify(ids)), { durable: false })),
   };
-}
-
-/** Whether a task or a name in the storage refers to this content, in the form that it lies in. */
-function named(digest: string, encrypted: string): string {
-  const refersTo = (table: string) =>
-    `EXISTS (SELECT 1 FROM ${table} WHERE ${table}.digest = ${digest} AND ${table}.encrypted = ${encrypted})`;
-  return `(${refersTo('task_file')} OR ${refersTo('stored_file')})`;
 }

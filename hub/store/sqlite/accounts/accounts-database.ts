@@ -2,8 +2,9 @@
  *  at once, the hub and its commands, which wait for each other for as long as a small change takes. */
 import { chmodSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import Database from 'better-sqlite3';
-import { migrate, refusal, type SqliteDatabase } from '../database.js';
+import { makePrivateFile, migrate, refusal, type SqliteDatabase } from '../database.js';
 import { agentCredentials } from './migrations/0001-agent-credentials.js';
 import { usersAndSessions } from './migrations/0002-users-and-sessions.js';
 import { personalTokens } from './migrations/0003-personal-tokens.js';
@@ -27,9 +28,10 @@ export function accountsSchemaVersion(): number {
 
 /** Opens or makes the database, readable by this user only; `:memory:` is one that ends with the process. */
 export function openAccountsDatabase(file: string): SqliteDatabase {
-  mkdirSync(dirname(file), { recursive: true });
+  mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
   let db: SqliteDatabase | undefined;
   try {
+    makePrivateFile(file);
     db = new Database(file, { timeout: BUSY_TIMEOUT_MS });
     if (file !== ':memory:') chmodSync(file, 0o600);
     db.pragma('journal_mode = WAL');

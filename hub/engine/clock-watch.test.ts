@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import { ClockWatch } from './clock-watch.js';
+
+const MINUTE_MS = 60_000;
+
+function watchedClock() {
+  let wallMs = 1_795_000_000_000;
+  let monotonicMs = 500;
+  const watch = new ClockWatch({ nowMs: () => wallMs, monotonicMs: () => monotonicMs });
+  return {
+    watch,
+    pass: (byMs: number) => {
+      wallMs += byMs;
+      monotonicMs += byMs;
+    },
+    set: (byMs: number) => {
+      wallMs += byMs;
+    },
+  };
+}
+
+it('trusts a clock that goes on, and one that is set by a little or back', () => {
+  const { watch, pass, set } = watchedClock();
+  for (const byMs of [0, 9 * MINUTE_MS, -9 * MINUTE_MS, -600 * MINUTE_MS]) {
+    pass(MINUTE_MS);
+    set(byMs);
+    expect(watch.look()).toBe(0);
+    expect(watch.isTrusted).toBe(true);
+  }
+});
+
+it('does not trust one that has jumped ahead for an hour', () => {
+  const { watch, pass, set } = watchedClock();
+  pass(MINUTE_MS);
+  set(1000 * MINUTE_MS);
+  expect(watch.look()).toBe(1000 * MINUTE_MS);
+  expect(watch.isTrusted).toBe(false);
+  pass(59 * MINUTE_MS);
+  expect([watch.look(), watch.isTrusted]).toEqual([0, false]);
+  pass(MINUTE_MS);
+  expect([watch.look(), watch.isTrusted]).toEqual([0, true]);
+});
+
+it('trusts it again as soon as it is set right', () => {
+  const { watch, pass, set } = watchedClock();
+  set(1000 * MINUTE_MS);
+  watch.look();
+  pass(MINUTE_MS);
+  set(-1000 * MINUTE_MS);
+  expect([watch.look(), watch.isTrusted]).toEqual([0, true]);
+});

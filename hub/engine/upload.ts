@@ -1,0 +1,161 @@
+/** One file on its way into the input storage: its content is kept as it comes, then it gets its name. */
+import type { FileRef } from '@workbench-hub/shared/domain/job';
+import { HubError } from '../core/errors.js';
+import { ContentTooLarge, type FileStore, type Hold } from '../core/ports/files.js';
+import type { StoredNames } from '../core/ports/storage.js';
+import { MAX_INPUT_FILES } from '../core/storage.js';
+import type { OwnerUse } from './quota-use.js';
+import type { StorageSettings } from './storage-settings.js';
+
+export interface UploadedFile {
+  readonly name: string;
+  readonly overwrite: boolean;
+  readonly encrypt: boolean;
+}
+
+export interface UploadNeeds {
+  readonly owner: string | null;
+  readonly names: StoredNames;
+  readonly files: FileStore;
+  /** Begun for this upload. */
+  readonly use: OwnerUse;
+  readonly nowMs: () => number;
+  readonly settings: StorageSettings['input'];
+  /** Removes at once what has expired and what nothing refers to. */
+  readonly reclaim: () => Promise<void>;
+}
+
+/** `take`, then `name`, and `end` in any case. */
+export class Upload {
+  readonly #needs: UploadNeeds;
+  readonly #hold: Hold;
+  #file: UploadedFile | undefined;
+  #content: FileRef | undefined;
+  #takenBytes = 0;
+  #isNamed = false;
+  /** What the store said of the owner's other files, and the version of that. */
+  #stored: { readonly bytes: number; readonly version: number } | undefined;
+
+  constructor(needs: UploadNeeds) {
+    this.#needs = needs;
+    this.#hold = needs.files.hold();
+  }
+
+  /** Keeps the content. Whether it may have its name is asked before anything of it is read, and what it takes of the quota
+   *  with every piece. Rejects with STORED_FILE_EXISTS, BODY_TOO_LARGE and QUOTA_EXCEEDED. */
+  async take(file: UploadedFile, content: AsyncIterable<Buffer>): Promise<void> {
+    const { names, files, settings, nowMs } = this.#needs;
+    this.#file = file;
+    if (!file.overwrite && (await names.find('INPUT', file.name, nowMs()))) throw nameTaken(file.name);
+    const pieces = this.#counted(file.name, content);
+    const { maxFileBytes } = settings;
+    try {
+      this.#content = await (file.encrypt
+        ? files.storeEncrypted(pieces, maxFileBytes, this.#hold)
+        : files.store(pieces, maxFileBytes, this.#hold));
+    } catch (error) {
+      throw error instanceof ContentTooLarge ? tooLarge(maxFileBytes) : error;
+    }
+  }
+
+  /** Gives what was taken its name; resolves when that is durable. Rejects as {@link take} does: what was so then may have
+   *  changed. */
+  async name(): Promise<void> {
+    const [file, content] = [this.#file, this.#content];
+    if (!file || !content) throw new Error('nothing was uploaded');
+    const { names, owner, settings, nowMs, use, reclaim } = this.#needs;
+    const put = () => {
+      const storedAtMs = nowMs();
+      const expiresAtMs = storedAtMs + settings.expireAfterMs;
+      return names.put(
+        { ...content, area: 'INPUT', name: file.name, owner, storedAtMs, expiresAtMs },
+        { overwrite: file.overwrite, quotaBytes: settings.quotaPerUserBytes, maxFiles: MAX_INPUT_FILES },
+      );
+    };
+    await use.whileNaming(async () => {
+      let naming = await put();
+      if (naming.kind === 'OVER_QUOTA' || naming.kind === 'TOO_MANY_FILES') {
+        await reclaim();
+        naming = await put();
+      }
+      if (naming.kind === 'EXISTS') throw nameTaken(file.name);
+      if (naming.kind === 'OVER_QUOTA') throw this.#overQuota(naming.usedBytes);
+      if (naming.kind === 'TOO_MANY_FILES') throw tooManyFiles(naming.files);
+      this.#isNamed = true;
+      this.#releaseBytes();
+    });
+  }
+
+  /** Whatever came of it: what got no name is gone when this resolves, and so is what was overwritten. */
+  async end(): Promise<void> {
+    const { files, use } = this.#needs;
+    try {
+      if (this.#isNamed) this.#hold.release();
+      else this.#hold.abandon();
+      await files.reclaim();
+    } finally {
+      this.#releaseBytes();
+      use.end();
+    }
+  }
+
+  async *#counted(name: string, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    const { use, settings, reclaim } = this.#needs;
+    const { quotaPerUserBytes: quotaBytes } = settings;
+    for await (const piece of content) {
+      this.#takenBytes += piece.length;
+      use.reserve(piece.length);
+      if (quotaBytes !== null && (await this.#usedBytes(name)) > quotaBytes) {
+        await reclaim();
+        await use.named();
+        this.#stored = undefined;
+        const usedBytes = await this.#usedBytes(name);
+        if (usedBytes > quotaBytes) throw this.#overQuota(usedBytes - this.#takenBytes);
+      }
+      yield piece;
+    }
+  }
+
+  /** What the owner takes in all, without what this upload may replace. */
+  async #usedBytes(name: string): Promise<number> {
+    const { names, owner, use } = this.#needs;
+    if (this.#stored?.version !== use.version) {
+      const { version } = use;
+      this.#stored = { bytes: (await names.useOf('INPUT', owner, name)).bytes, version };
+    }
+    return this.#stored.bytes + use.underWayBytes;
+  }
+
+  #releaseBytes(): void {
+    this.#needs.use.release(this.#takenBytes);
+    this.#takenBytes = 0;
+  }
+
+  #overQuota(usedBytes: number): HubError {
+    return new HubError(
+      'QUOTA_EXCEEDED',
+      `file: your other files in the input storage have ${usedBytes} bytes, of ${this.#needs.settings.quotaPerUserBytes} that ` +
+        'you may have (storage.input.quotaPerUser); delete some, or wait until they expire',
+    );
+  }
+}
+
+export function tooLarge(maxFileBytes: number): HubError {
+  const limit = `${maxFileBytes} bytes (storage.input.maxFileSize)`;
+  return new HubError('BODY_TOO_LARGE', `file: may have at most ${limit}`);
+}
+
+function tooManyFiles(files: number): HubError {
+  return new HubError(
+    'QUOTA_EXCEEDED',
+    `file: you have ${files} files in the input storage, of ${MAX_INPUT_FILES} that a user may have; delete some, or wait until ` +
+      'they expire',
+  );
+}
+
+function nameTaken(name: string): HubError {
+  return new HubError(
+    'STORED_FILE_EXISTS',
+    `there is a file ${name} in the input storage already; give another name, or overwrite=true to replace it`,
+  );
+}

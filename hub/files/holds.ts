@@ -1,0 +1,73 @@
+/** Contents that must not be removed at the moment, whether or not anything names them. */
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import type { ContentForm, Hold } from '../core/ports/files.js';
+import { contentKey, digestOfKey } from './content-locks.js';
+
+/** Between the look at a content and its opening for reading. */
+const BRIEF_MS = 5000;
+
+export class Holds {
+  readonly #clock: Clock;
+  readonly #onAbandoned: (contents: readonly ContentForm[]) => void;
+  readonly #counts = new Map<string, number>();
+  /** Until when, in monotonic time; in this order. */
+  readonly #brief = new Map<string, number>();
+
+  constructor(clock: Clock, onAbandoned: (contents: readonly ContentForm[]) => void) {
+    this.#clock = clock;
+    this.#onAbandoned = onAbandoned;
+  }
+
+  begin(): Hold {
+    const held = new Map<string, ContentForm>();
+    const end = (): readonly ContentForm[] => {
+      const contents = [...held.values()];
+      for (const key of held.keys()) this.#uncount(key);
+      held.clear();
+      return contents;
+    };
+    return {
+      add: ({ digest, encrypted = false }) => {
+        const key = contentKey({ digest, encrypted });
+        if (held.has(key)) return;
+        held.set(key, { digest, encrypted });
+        this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+      },
+      release: () => void end(),
+      abandon: () => {
+        const contents = end();
+        if (contents.length > 0) this.#onAbandoned(contents);
+      },
+    };
+  }
+
+  /** For some seconds. */
+  briefly(content: ContentForm): void {
+    const nowMs = this.#clock.monotonicMs();
+    for (const [key, untilMs] of this.#brief) {
+      if (untilMs > nowMs) break;
+      this.#brief.delete(key);
+    }
+    const key = contentKey(content);
+    this.#brief.delete(key);
+    this.#brief.set(key, nowMs + BRIEF_MS);
+  }
+
+  has(content: ContentForm): boolean {
+    const key = contentKey(content);
+    return this.#counts.has(key) || (this.#brief.get(key) ?? 0) > this.#clock.monotonicMs();
+  }
+
+  /** The digests of the encrypted contents that are held. */
+  encrypted(): string[] {
+    return [...this.#counts.keys(), ...this.#brief.keys()]
+      .filter((key) => key !== digestOfKey(key))
+      .map(digestOfKey);
+  }
+
+  #uncount(key: string): void {
+    const count = (this.#counts.get(key) ?? 0) - 1;
+    if (count > 0) this.#counts.set(key, count);
+    else this.#counts.delete(key);
+  }
+}

@@ -1,0 +1,89 @@
+/** The net below {@link Reclaiming}: removes contents that nothing names, nobody holds and that are old. A crash leaves such,
+ *  and agents that send contents and never report them. */
+import { join } from 'node:path';
+import type { SmallFiles } from '../core/ports/files.js';
+import { type ContentPlace, touch } from './clear-contents.js';
+import { absent } from './content-disk.js';
+import { isClearName, isSealedName } from './content-name.js';
+import type { Holds } from './holds.js';
+import type { Reclaiming } from './reclaiming.js';
+import { prefixesIn, type SealedContents } from './sealed-contents.js';
+
+export interface SweepingOptions {
+  readonly place: ContentPlace;
+  readonly sealed: SealedContents;
+  readonly small: SmallFiles;
+  readonly holds: Holds;
+  readonly reclaiming: Reclaiming;
+}
+
+/** Contents removed at a time. */
+const BATCH = 100;
+
+export class Sweeping {
+  readonly #options: SweepingOptions;
+
+  constructor(options: SweepingOptions) {
+    this.#options = options;
+  }
+
+  /** Gives how many were removed. */
+  async sweep(beforeMs: number): Promise<number> {
+    const { place, small, holds } = this.#options;
+    const isHeld = (digest: string) => holds.has({ digest, encrypted: false });
+    let removed = await small.sweep(beforeMs, place.runtime.clock.nowMs(), isHeld);
+    const sealed: string[] = [];
+    for (const prefix of await prefixesIn(place.folder, place.disk)) {
+      const names = await place.disk.list(join(place.folder, prefix));
+      removed += await this.#sweepClear(prefix, names.filter(isClearName), beforeMs);
+      for (const name of names.filter(isSealedName)) {
+        if (await this.#isOld(join(place.folder, prefix, name), beforeMs)) sealed.push(name);
+      }
+    }
+    return removed + (sealed.length > 0 ? await this.#sweepSealed(sealed, beforeMs) : 0);
+  }
+
+  async #sweepClear(prefix: string, digests: readonly string[], beforeMs: number): Promise<number> {
+    const { place, small, reclaiming } = this.#options;
+    const named = await small.named(digests, false);
+    const old: { digest: string; encrypted: boolean }[] = [];
+    for (const digest of digests) {
+      if (named.has(digest)) continue;
+      if (await this.#isOld(join(place.folder, prefix, digest), beforeMs))
+        old.push({ digest, encrypted: false });
+    }
+    let removed = 0;
+    for (let start = 0; start < old.length; start += BATCH) {
+      removed += (await reclaiming.remove(old.slice(start, start + BATCH))).removed;
+    }
+    return removed;
+  }
+
+  /** Nobody knows the digests of these: what is named is looked up by its name. */
+  async #sweepSealed(names: readonly string[], beforeMs: number): Promise<number> {
+    const { sealed, small, holds } = this.#options;
+    const inUse = new Set((await small.namedEncrypted()).map((digest) => sealed.nameOf(digest)));
+    const unnamed = names.filter((name) => !inUse.has(name));
+    if (unnamed.length === 0) return 0;
+    // What nothing names according to the look above, nothing names after a loss of power, either.
+    await small.removeUnnamed([], () => false);
+    let removed = 0;
+    for (const name of unnamed) {
+      const isHeld = () => holds.encrypted().some((digest) => sealed.nameOf(digest) === name);
+      if (await sealed.removeOrphan(name, async (path) => !isHeld() && (await this.#isOld(path, beforeMs)))) {
+        removed++;
+      }
+    }
+    return removed;
+  }
+
+  /** A file that seems to come from the future was written now: a clock that was ahead for a while must not keep anything for
+   *  as long. */
+  async #isOld(path: string, beforeMs: number): Promise<boolean> {
+    const { place } = this.#options;
+    const info = await place.disk.stat(path).catch(absent(undefined));
+    if (!info) return false;
+    if (info.mtimeMs > place.runtime.clock.nowMs()) await touch(place, path);
+    return info.mtimeMs < beforeMs;
+  }
+}

@@ -1,0 +1,24 @@
+/** Names that Windows cannot give to a file, though any other system can. */
+
+/** Devices, which are there in every folder, also with something after a dot. */
+const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])$/i;
+
+/** Whether a name stands for a device of Windows: `NUL`, `com1.txt`, `con .log`. */
+export function isDeviceName(name: string): boolean {
+  const [stem = ''] = name.split('.');
+  return DEVICE.test(stem.trimEnd());
+}
+
+/** Says why a host with Windows cannot have a file at this path, whose parts are separated by `/`, or undefined when it can. It
+ *  is written as "must …". */
+export function windowsPathFault(path: string): string | undefined {
+  for (const part of path.split('/')) {
+    if (isDeviceName(part))
+      return `must not have ${JSON.stringify(part)} as a part, which is a device on Windows`;
+    if (/[. ]$/.test(part))
+      return `must not have a part that ends with a dot or a space, as ${JSON.stringify(part)}`;
+    const [character] = /[<>:"|?*]/.exec(part) ?? [];
+    if (character !== undefined) return `must not contain ${character}, which Windows keeps for itself`;
+  }
+  return undefined;
+}

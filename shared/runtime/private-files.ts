@@ -1,0 +1,33 @@
+/** Files and folders that are nobody else's business, whatever the umask of the process is. */
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export const PRIVATE_FOLDER_MODE = 0o700;
+export const PRIVATE_FILE_MODE = 0o600;
+
+const GROUP_AND_OTHERS = 0o077;
+const MAY_ENTER = 0o011;
+
+/** Names of what lies in a folder that group or others may use; empty when they may not even enter the folder, and where
+ *  there are no such rights. */
+export async function openToOthers(folder: string): Promise<string[]> {
+  if (process.platform === 'win32') return [];
+  if (((await stat(folder)).mode & MAY_ENTER) === 0) return [];
+  const open: string[] = [];
+  for (const name of (await readdir(folder)).sort()) {
+    const info = await stat(join(folder, name)).catch(() => undefined);
+    if (info && (info.mode & GROUP_AND_OTHERS) !== 0) open.push(name);
+  }
+  return open;
+}
+
+/** What to say of them, and what to do. */
+export function openToOthersText(
+  folder: string,
+  open: readonly string[],
+): { message: string; advice: string } {
+  return {
+    message: `other users of this machine may use ${open.join(', ')} in ${folder}`,
+    advice: `run "chmod -R go= ${folder}"`,
+  };
+}

@@ -1,0 +1,213 @@
+/** What one user can take of the disk: the quota of the input storage holds for what lies there, not only for names. */
+import { createHash } from 'node:crypto';
+import { readdir, stat } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Api, base64 } from '../support/api.js';
+import { eventually } from '../support/eventually.js';
+import { FakeAgent } from '../support/fake-agent.js';
+import { type Form, formWithFile } from '../support/forms.js';
+import { type RunningHub, startHub } from '../support/running-hub.js';
+
+const INPUT = '/api/2.0/storage/input';
+const TASK = '/api/2.0/workbench/task';
+const KIB = 1024;
+/** A tenth of what was tried by hand. */
+const QUOTA_BYTES = 1024 * KIB;
+const FILE_BYTES = 300 * KIB;
+
+let hub: RunningHub;
+let api: Api;
+beforeEach(async () => {
+  hub = await startHub({ config: { storage: { input: { quotaPerUser: QUOTA_BYTES } } } });
+  api = new Api(hub);
+});
+afterEach(() => hub.stop());
+
+const contentOf = (number: number, bytes = FILE_BYTES) => Buffer.alloc(bytes, `content number ${number} `);
+const send = (form: Form, query = '') => api.call('POST', `${INPUT}/upload${query}`, form);
+const upload = (name: string, content: Buffer, query = '') => send(formWithFile(name, content), query);
+
+/** What contents take on the disk, also those that are under way. */
+async function bytesOnDisk(): Promise<number> {
+  const entries = await readdir(join(hub.config.dataDir, 'files'), { recursive: true, withFileTypes: true });
+  let bytes = 0;
+  for (const entry of entries) {
+    if (!entry.isFile()) continue;
+    bytes += await stat(join(entry.parentPath, entry.name)).then(
+      ({ size }) => size,
+      () => 0,
+    );
+  }
+  return bytes;
+}
+
+/** Sends the head and so many bytes of an upload over a connection of its own. */
+async function beginUpload(name: string, content: Buffer, bytes: number, query = '') {
+  const { raw, headers } = formWithFile(name, content);
+  const { hostname, port } = new URL(hub.address);
+  const socket: Socket = connect(Number(port), hostname);
+  let heard = '';
+  socket.on('data', (piece) => {
+    heard += piece.toString();
+  });
+  socket.on('error', () => undefined);
+  socket.write(
+    `POST ${INPUT}/upload${query} HTTP/1.1\r\nhost: ${hostname}\r\ncontent-length: ${raw.length}\r\n` +
+      `content-type: ${headers['content-type']}\r\n\r\n`,
+  );
+  socket.write(raw.subarray(0, bytes));
+  return {
+    /** Sends the rest; gives the status of the answer. */
+    finish: async (): Promise<number> => {
+      socket.write(raw.subarray(bytes));
+      await eventually(() => heard.includes('\r\n\r\n'));
+      socket.destroy();
+      return Number(heard.split(' ')[1]);
+    },
+    cut: () => socket.destroy(),
+  };
+}
+
+describe.each(['', '&encrypt=true'])('with the query "%s"', (encrypt) => {
+  it('overwriting one name 25 times leaves one content', async () => {
+    const most: number[] = [];
+    for (let number = 0; number < 25; number++) {
+      expect((await upload('model.bin', contentOf(number), `?overwrite=true${encrypt}`)).status).toBe(204);
+      most.push(await bytesOnDisk());
+    }
+    // A little more than the content itself is its encryption.
+    expect(Math.max(...most)).toBeLessThan(FILE_BYTES + KIB);
+  });
+
+  it('what is deleted is gone at once, and its room is free', async () => {
+    for (let round = 0; round < 3; round++) {
+      for (let number = 0; number < 3; number++) {
+        const content = contentOf(10 * round + number);
+        expect((await upload(`model-${number}`, content, `?overwrite=false${encrypt}`)).status).toBe(204);
+      }
+      expect((await upload('more', contentOf(99), `?overwrite=false${encrypt}`)).status).toBe(413);
+      for (let number = 0; number < 3; number++) await api.delete(`${INPUT}/model-${number}/delete`);
+    }
+    await eventually(async () => (await bytesOnDisk()) === 0);
+  });
+
+  it('uploads at the same time have the quota together, and what is refused leaves nothing', async () => {
+    const uploads = Array.from({ length: 8 }, (_, number) =>
+      upload(`model-${number}`, contentOf(number), `?overwrite=false${encrypt}`),
+    );
+    const statuses = (await Promise.all(uploads)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 204).length).toBeLessThanOrEqual(3);
+    expect(new Set(statuses)).toEqual(new Set([204, 413]));
+    const named = statuses.filter((status) => status === 204).length * FILE_BYTES;
+    await eventually(async () => (await bytesOnDisk()) < named + KIB);
+  });
+
+  it('what is under way counts for those that come, until it is there or broken off', async () => {
+    const content = contentOf(1, 900 * KIB);
+    const query = `?overwrite=false${encrypt}`;
+    const slow = await beginUpload('slow', content, 800 * KIB, query);
+    await eventually(async () => (await bytesOnDisk()) > 700 * KIB);
+    expect((await upload('other', contentOf(2), query)).status).toBe(413);
+    expect(await slow.finish()).toBe(204);
+    expect((await upload('other', contentOf(2, 100 * KIB), query)).status).toBe(204);
+
+    await api.delete(`${INPUT}/slow/delete`);
+    await eventually(async () => (await bytesOnDisk()) < 101 * KIB);
+    const broken = await beginUpload('broken', content, 800 * KIB, query);
+    await eventually(async () => (await bytesOnDisk()) > 800 * KIB);
+    expect((await upload('third', contentOf(3), query)).status).toBe(413);
+    broken.cut();
+    await eventually(async () => (await bytesOnDisk()) < 101 * KIB);
+    expect((await upload('third', contentOf(3), query)).status).toBe(204);
+  });
+
+  it('a content that has another name stays when it loses one', async () => {
+    const content = contentOf(1);
+    for (const name of ['one', 'two'])
+      await upload(name.padEnd(3, '-'), content, `?overwrite=false${encrypt}`);
+    await api.delete(`${INPUT}/one/delete`);
+    await upload('other', contentOf(2), `?overwrite=false${encrypt}`);
+    await eventually(async () => (await bytesOnDisk()) < 2 * FILE_BYTES + KIB);
+    await api.batchJob({
+      inputScripts: [{ content: base64('1') }],
+      inputModelReference: { type: 'INPUT_STORAGE', parameters: [{ key: 'name', value: 'two' }] },
+    });
+  });
+});
+
+describe('a task', () => {
+  it('that is deleted gives back the room of its outputs within seconds', async () => {
+    const agent = await FakeAgent.join(hub);
+    const id = await api.batchJob();
+    const { ref } = await agent.hear('assign');
+    const file = await agent.upload(contentOf(1));
+    await agent.end(ref, 'OK', { outputFiles: [{ path: 'a', ...file }] });
+    expect(await bytesOnDisk()).toBe(FILE_BYTES);
+    expect((await api.delete(`${TASK}/${id}/delete`)).status).toBe(204);
+    await eventually(async () => (await bytesOnDisk()) === 0);
+    await agent.leave();
+  });
+
+  it('whose report no longer counts leaves nothing of what it sent', async () => {
+    const agent = await FakeAgent.join(hub);
+    const id = await api.batchJob();
+    const { ref } = await agent.hear('assign');
+    const file = await agent.upload(contentOf(1));
+    expect((await api.delete(`${TASK}/${id}/cancel?force=true`)).status).toBe(204);
+    expect(await agent.end(ref, 'OK', { outputFiles: [{ path: 'a', ...file }] })).toBe(false);
+    await eventually(async () => (await bytesOnDisk()) === 0);
+    await agent.leave();
+  });
+
+  it('keeps what an agent has sent and not reported yet, whoever else loses the same content meanwhile', async () => {
+    const agent = await FakeAgent.join(hub);
+    const id = await api.batchJob();
+    const { ref } = await agent.hear('assign');
+    await upload('same', contentOf(1));
+    // The agent is told that the hub has it.
+    const digest = createHash('sha256').update(contentOf(1)).digest('hex');
+    expect((await agent.file(digest, { method: 'HEAD' })).status).toBe(200);
+    await api.delete(`${INPUT}/same/delete`);
+    await upload('another', contentOf(2));
+    const file = { digest, sizeBytes: FILE_BYTES };
+    expect(await agent.end(ref, 'OK', { outputFiles: [{ path: 'a', ...file }] })).toBe(true);
+    expect((await agent.file(digest)).status).toBe(200);
+    expect((await api.task(id))['status']).toBe('FINISHED');
+    await agent.leave();
+  });
+});
+
+it('a request that is refused leaves nothing of the contents that came with it', async () => {
+  const large = contentOf(1, 400 * KIB).toString('base64');
+  const body = {
+    inputScripts: [{ content: large }],
+    additionalFiles: [{ filename: '../out', content: large }],
+  };
+  expect((await api.post(`${TASK}/execute-batch-job/create`, body)).status).toBe(400);
+  await eventually(async () => (await bytesOnDisk()) === 0);
+});
+
+it('a download that has begun ends whole though its file is deleted', async () => {
+  const content = contentOf(1, 40_000 * KIB);
+  const agent = await FakeAgent.join(hub);
+  const id = await api.batchJob();
+  const { ref } = await agent.hear('assign');
+  const file = await agent.upload(content);
+  await agent.end(ref, 'OK', {
+    outputFiles: [
+      { path: 'a', ...file },
+      { path: 'b', ...file },
+    ],
+  });
+  const answer = await fetch(`${hub.address}${TASK}/execute-batch-job/${id}/result`);
+  expect((await api.delete(`${TASK}/${id}/delete`)).status).toBe(204);
+  const { outputFiles } = (await answer.json()) as { outputFiles: { content: string }[] };
+  expect(outputFiles.map(({ content }) => Buffer.from(content, 'base64').length)).toEqual([
+    content.length,
+    content.length,
+  ]);
+  await eventually(async () => (await bytesOnDisk()) === 0);
+  await agent.leave();
+}, 60_000);
