@@ -30,7 +30,7 @@ import { childProcessPrograms } from './process/programs.js';
 import type { Sandbox } from './process/sandbox.js';
 import { lockDataDir } from './process/single-instance.js';
 import { findControlGroups, thisPlatform } from './process/this-platform.js';
-import { trySandboxes } from './sandboxes.js';
+import { trySandboxes } from './sandbox-checks.js';
 
 export interface AgentOverrides {
   readonly log: Logger;

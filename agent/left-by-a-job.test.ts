@@ -10,7 +10,7 @@ import {
   SIM,
   startReadyAgent,
 } from './fixtures/agent-for-each-test.js';
-import { hasControlGroups } from './process/fixtures/walls.js';
+import { hasControlGroups } from './process/fixtures/isolation.js';
 import { linux } from './process/linux.js';
 
 agentForEachTest();

@@ -4,17 +4,17 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConfig } from './config.js';
 import { ANYBODY } from './core/access.js';
 import type { Passwords } from './core/ports/accounts.js';
-import type { LogInMetrics } from './core/ports/metrics.js';
-import { Callers } from './engine/accounts/callers.js';
-import { anyPassword, passwordCheck, watched } from './engine/accounts/password-check.js';
+import type { LoginMetrics } from './core/ports/metrics.js';
+import { AuthenticatorChain } from './engine/accounts/authenticator-chain.js';
+import { passwordCheck, skipPassword, watched } from './engine/accounts/password-check.js';
 import { PersonalTokens } from './engine/accounts/personal-tokens.js';
 import { Sessions } from './engine/accounts/sessions.js';
 import { Users } from './engine/accounts/users.js';
-import { type Guard, guardWith, openDoor } from './http/guard.js';
+import { agentAuthenticator, type Guard, guardWith } from './http/guard.js';
+import { oidcAuthenticators } from './oidc-sign-on.js';
 import { accessTokens } from './security/access-tokens.js';
 import { secrets } from './security/secrets.js';
-import { openSigningKeys, passingKey } from './security/signing-keys.js';
-import { signOnKinds } from './single-sign-on.js';
+import { ephemeralKey, openSigningKeys } from './security/signing-keys.js';
 import { openAccountsDatabase } from './store/sqlite/accounts/accounts-database.js';
 import { sqlitePersonalTokens } from './store/sqlite/accounts/personal-tokens.js';
 import { sqliteSessionStore } from './store/sqlite/accounts/session-store.js';
@@ -36,7 +36,7 @@ export interface AccountsOptions {
   readonly passwords: Passwords;
   readonly runtime: Runtime;
   readonly log: Logger;
-  readonly metrics: LogInMetrics;
+  readonly metrics: LoginMetrics;
 }
 
 /** Over the accounts database, which stays open when this is closed. While security is off everybody may do everything,
@@ -46,7 +46,7 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
   const { enabled, accessTokenLifetime: lifetimeMs, refreshTokenLifetime } = config.security;
   const { dataDir } = config;
   const { clock } = runtime;
-  const keys = enabled ? await openSigningKeys({ dataDir, lifetimeMs, clock, log }) : passingKey();
+  const keys = enabled ? await openSigningKeys({ dataDir, lifetimeMs, clock, log }) : ephemeralKey();
   const db = enabled ? kept : openAccountsDatabase(':memory:');
   const close = () => {
     if (db !== kept) db.close();
@@ -60,7 +60,7 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
       store: sessionStore,
       passwords: enabled
         ? watched(await passwordCheck({ users, passwords, clock }), options.metrics)
-        : anyPassword(NOBODY),
+        : skipPassword(NOBODY),
       tokens: accessTokens({ keys, lifetimeMs, clock, newId: () => runtime.newId() }),
       secrets,
       clock,
@@ -70,11 +70,17 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
     });
     const personalTokens = new PersonalTokens({ store: sqlitePersonalTokens(db, log), secrets, runtime });
     const guard = async () =>
-      guardWith(new Callers([sessions, personalTokens, ...(await signOnKinds(config, users, runtime, log))]));
+      guardWith(
+        new AuthenticatorChain([
+          sessions,
+          personalTokens,
+          ...(await oidcAuthenticators(config, users, runtime, log)),
+        ]),
+      );
     return {
       sessions,
       personalTokens,
-      guard: enabled ? await guard() : openDoor,
+      guard: enabled ? await guard() : agentAuthenticator,
       sweep: async () => {
         await sessionStore.sweep(clock.nowMs());
         await personalTokens.sweep();

@@ -13,14 +13,14 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Service } from '@workbench-hub/shared/runtime/service';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { type Accounts, openAccounts } from './accounts.js';
-import { AgentDoor } from './agent-link/agent-door.js';
+import { AgentAuthenticator } from './agent-link/agent-authenticator.js';
 import { serveAgents } from './agent-link/endpoint.js';
 import { enrolmentHandler } from './agent-link/enrolment.js';
 import { transferHandler } from './agent-link/transfer.js';
 import { auditFolderOf } from './audit/audit-folder.js';
 import { openAuditLog } from './audit/audit-log.js';
 import { auditReader } from './audit/audit-reader.js';
-import { sparing } from './audit/sparing.js';
+import { rateLimitedAudit } from './audit/rate-limited-audit.js';
 import { accountsFileOf, type HubConfig, logFileOf, tasksFileOf } from './config.js';
 import type { Passwords } from './core/ports/accounts.js';
 import { NO_TRACING, type Tracing } from './core/ports/tracing.js';
@@ -28,19 +28,19 @@ import { isBackupLinking, refuseHalfRestored } from './data-folder.js';
 import { AgentCredentials } from './engine/accounts/agent-credentials.js';
 import { createEngine } from './engine/engine.js';
 import type { StorageSettings } from './engine/storage-settings.js';
-import { openContentStore } from './files/content-store.js';
+import { openBlobStore } from './files/blob-store.js';
 import { diskSpace } from './files/disk-space.js';
 import { actuatorEndpoints } from './http/actuator/actuator-endpoints.js';
 import { logfileEndpoint } from './http/actuator/logfile-endpoint.js';
 import { prometheusEndpoint } from './http/actuator/prometheus-endpoint.js';
 import { Admission } from './http/admission.js';
-import { AnswerMemory } from './http/answer-memory.js';
 import { createApp } from './http/app.js';
 import { bodyReader } from './http/body.js';
 import { Client, trustedProxies } from './http/client.js';
 import { errorBody } from './http/errors.js';
 import { openApiDocument } from './http/openapi.js';
 import { refreshCookie } from './http/refresh-cookie.js';
+import { ResponseMemory } from './http/response-memory.js';
 import { taskRequests } from './http/task-requests.js';
 import { authEndpointsV1 } from './http/v1/auth-endpoints.js';
 import { nodeEndpointsV1 } from './http/v1/node-endpoints.js';
@@ -156,9 +156,9 @@ export function createHub(
     { store, accounts, credentials, tls, metrics, tracing }: Opened,
     undo: (() => unknown)[],
   ): Promise<void> => {
-    const contents = await openContentStore({
+    const contents = await openBlobStore({
       folder: join(config.dataDir, 'files'),
-      small: store.smallFiles,
+      small: store.inlineBlobs,
       runtime,
       log,
       encryptionKey: await storageKey(config.storage.encryptionKey, config.dataDir),
@@ -175,7 +175,7 @@ export function createHub(
       archive: store.archive,
       agentStore: store.agents,
       files,
-      names: store.storedNames,
+      names: store.namedObjects,
       storage: storageSettingsOf(config),
       runtime,
       log,
@@ -256,7 +256,7 @@ export function createHub(
       runtime,
       log,
     });
-    const door = new AgentDoor({
+    const authenticator = new AgentAuthenticator({
       credentials,
       wantsCertificate: tls?.content.ca !== undefined,
       addressOf: (request) => new Client(request, proxies).address || null,
@@ -267,11 +267,11 @@ export function createHub(
     const ofError = (status: number, message: string, path: string) =>
       errorBody(runtime.clock, status, message, path);
     const { clock, timers } = runtime;
-    const enrol = enrolmentHandler({ credentials, door, clock, timers, log, errorBody: ofError });
+    const enrol = enrolmentHandler({ credentials, authenticator, clock, timers, log, errorBody: ofError });
     const transfer = transferHandler({
       files,
-      sentContents: engine.sentContents,
-      door,
+      sentBlobs: engine.sentBlobs,
+      authenticator,
       log,
       errorBody: ofError,
     });
@@ -283,14 +283,14 @@ export function createHub(
       clock: runtime.clock,
       newId: () => runtime.newId(),
       slowClients: config.limits,
-      answerMemory: new AnswerMemory(config.limits.answersInMemory),
+      answerMemory: new ResponseMemory(config.limits.answersInMemory),
       log,
       fetch: app.fetch,
       first: (request, response) => enrol(request, response) || transfer(request, response),
     });
     serveAgents(web.server, {
       agents: engine.agents,
-      door,
+      authenticator,
       credentials,
       runtime,
       log,
@@ -333,7 +333,7 @@ export function createHub(
     const { maxFileSize, keepFiles } = config.audit;
     const folder = auditFolderOf(config.dataDir);
     const auditLog = await openAuditLog({ folder, maxFileBytes: maxFileSize, keepFiles, runtime, log });
-    const trail = sparing(auditLog, runtime);
+    const trail = rateLimitedAudit(auditLog, runtime);
     return {
       trail,
       close: () => {

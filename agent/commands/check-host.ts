@@ -8,7 +8,7 @@ import type { AgentConfig } from '../config.js';
 import { inheritedEnvironment } from '../core/job-environment.js';
 import { prepareDirectory } from '../disk/prepared-directory.js';
 import { findControlGroups } from '../process/this-platform.js';
-import { trySandboxes } from '../sandboxes.js';
+import { trySandboxes } from '../sandbox-checks.js';
 
 export interface HostCheck {
   /** Why a start would be refused, in sentences. */

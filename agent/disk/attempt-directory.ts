@@ -8,7 +8,7 @@ import type { WorkingDirectory } from '../core/ports/workspace.js';
 import { collect } from './collect.js';
 import { codeOf, type Directory, type OpenDirectory, systemError } from './directory.js';
 import type { DiskCache } from './disk-cache.js';
-import { filesOf, isGone } from './files-of.js';
+import { isGone, listFiles } from './list-files.js';
 import { openLocalFile } from './local-file.js';
 import { removeTree } from './remove-tree.js';
 
@@ -27,7 +27,7 @@ const PROBE_CONTENT = Buffer.alloc(64 * 1024, 'x');
 const FILE_MODE = 0o644;
 
 /** Place of the directory; its handles are held until it is kept or discarded. */
-export interface Place {
+export interface DirectoryLocation {
   readonly above: Directory;
   readonly name: string;
   readonly directory: Directory;
@@ -44,14 +44,14 @@ export class AttemptDirectory implements WorkingDirectory {
   readonly files: string;
   readonly outputStorage: string;
   readonly variables: string;
-  readonly #place: Place;
+  readonly #place: DirectoryLocation;
   /** Names of the files that lie beside the working directory. */
   readonly #beside: string[] = [];
   readonly #staged = new Map<string, FileState>();
   /** Whether anything lies in it before the job begins. */
   #isPlaced = false;
 
-  constructor(place: Place) {
+  constructor(place: DirectoryLocation) {
     this.#place = place;
     this.files = join(place.path, FILES);
     this.outputStorage = join(place.path, OUTPUT_STORAGE);
@@ -95,7 +95,7 @@ export class AttemptDirectory implements WorkingDirectory {
     const files = this.#folder(FILES);
     if (files === undefined) throw changed(FILES);
     try {
-      for await (const { path, state } of filesOf(files, () => undefined))
+      for await (const { path, state } of listFiles(files, () => undefined))
         this.#staged.set(path.toString('latin1'), state);
     } finally {
       files.close();

@@ -17,9 +17,9 @@ import {
 import { JobFailed } from '../core/ports/programs.js';
 import type { MovedFile, ReportFolder } from '../core/ports/spool.js';
 import type { Collected, CollectOptions } from '../core/ports/workspace.js';
-import { Descent } from './descent.js';
 import { codeOf, type Directory } from './directory.js';
-import { type FoundFile, filesOf, isGone, stateFrom } from './files-of.js';
+import { DirectoryWalk } from './directory-walk.js';
+import { isGone, type ListedFile, listFiles, stateFrom } from './list-files.js';
 
 const READS_OF_A_CHANGING_FILE = 3;
 const CHUNK_BYTES = 1024 * 1024;
@@ -54,18 +54,18 @@ export async function collect(
   if (fault !== undefined) throw new JobFailed(fault);
 
   if (outputs.files.length + stored.files.length === 0)
-    return { files: [], leftOut: outputs.leftOut, storedFiles: [], notStored: stored.leftOut };
+    return { files: [], skipped: outputs.skipped, storedFiles: [], notStored: stored.skipped };
   const into = await folder();
   const readAll = reader(limits.fileBytes, signal);
-  const takeAll = async (top: Directory | undefined, { files, leaveOut }: Findings) => {
+  const takeAll = async (top: Directory | undefined, { files, skip }: Findings) => {
     const taken: NamedFileRef[] = [];
     if (top === undefined) return taken;
-    const descent = new Descent(top);
+    const descent = new DirectoryWalk(top);
     try {
       for (const { found, path } of files) {
         signal.throwIfAborted();
         const file = await take(descent, found, into, stay, readAll);
-        if ('fault' in file) leaveOut(found.path, file.fault);
+        if ('fault' in file) skip(found.path, file.fault);
         else if ('digest' in file) taken.push({ path, ...file });
       }
     } finally {
@@ -75,9 +75,9 @@ export async function collect(
   };
   return {
     files: await takeAll(folders.files, outputs),
-    leftOut: outputs.leftOut,
+    skipped: outputs.skipped,
     storedFiles: await takeAll(folders.outputStorage, stored),
-    notStored: stored.leftOut,
+    notStored: stored.skipped,
   };
 }
 
@@ -87,9 +87,9 @@ const STORAGE_OFF =
 const NO_FILE = 'it is a link, or something else that is no file; only files are stored';
 
 interface Findings {
-  readonly files: readonly { found: FoundFile; path: string; sizeBytes: number }[];
-  readonly leftOut: readonly { name: string; why: string }[];
-  leaveOut(path: Buffer, why: string): void;
+  readonly files: readonly { found: ListedFile; path: string; sizeBytes: number }[];
+  readonly skipped: readonly { name: string; why: string }[];
+  skip(path: Buffer, why: string): void;
 }
 
 /** The files of a folder that `pathOf` gives a path; null: they are none of the job's. With `whyNoOther`, what is no file is
@@ -98,28 +98,28 @@ async function find(
   top: Directory | undefined,
   signal: AbortSignal,
   whyNoOther: string | null,
-  pathOf: (file: FoundFile) => ReturnType<typeof outputPath> | null,
+  pathOf: (file: ListedFile) => ReturnType<typeof outputPath> | null,
 ): Promise<Findings> {
   const files: Findings['files'][number][] = [];
-  const leftOut: Findings['leftOut'][number][] = [];
-  const leaveOut = (path: Buffer, why: string) => void leftOut.push({ name: path.toString(), why });
+  const skipped: Findings['skipped'][number][] = [];
+  const skip = (path: Buffer, why: string) => void skipped.push({ name: path.toString(), why });
   const onOther = (path: Buffer) => {
-    if (whyNoOther !== null) leaveOut(path, whyNoOther);
+    if (whyNoOther !== null) skip(path, whyNoOther);
   };
-  if (top === undefined) return { files, leftOut, leaveOut };
-  for await (const found of filesOf(top, leaveOut, onOther)) {
+  if (top === undefined) return { files, skipped, skip };
+  for await (const found of listFiles(top, skip, onOther)) {
     signal.throwIfAborted();
     const named = pathOf(found);
     if (!named) continue;
-    if ('fault' in named) leaveOut(found.path, named.fault);
+    if ('fault' in named) skip(found.path, named.fault);
     else files.push({ found, path: named.path, sizeBytes: Number(found.state.sizeBytes) });
   }
-  return { files, leftOut, leaveOut };
+  return { files, skipped, skip };
 }
 
 async function take(
-  descent: Descent,
-  { folder, name }: FoundFile,
+  descent: DirectoryWalk,
+  { folder, name }: ListedFile,
   into: ReportFolder,
   stay: boolean,
   readAll: ReadAll,

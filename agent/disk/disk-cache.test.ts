@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ContentMismatch } from '../core/ports/content-cache.js';
+import { BlobMismatch } from '../core/ports/blob-cache.js';
 import { DiskCache } from './disk-cache.js';
 
 let directory: string;
@@ -50,7 +50,7 @@ describe('what broke off on its way', () => {
   test('is thrown away when what follows does not belong to it', async () => {
     const cache = await open();
     await expect(cache.put(hello, cutAfter('hello'), 0)).rejects.toThrow('cut');
-    await expect(cache.put(hello, chunksOf(', HELLO'), 5)).rejects.toThrow(ContentMismatch);
+    await expect(cache.put(hello, chunksOf(', HELLO'), 5)).rejects.toThrow(BlobMismatch);
     expect(await cache.keptBytes(hello.digest)).toBe(0);
     expect(await readdir(directory)).toEqual([]);
   });
@@ -83,7 +83,7 @@ describe('a cache', () => {
     const cache = await open();
     const other = fileOf('other');
     await cache.put(other, chunksOf('other'), 0);
-    await expect(cache.put(fileOf('hello'), chunksOf('other'), 0)).rejects.toThrow(ContentMismatch);
+    await expect(cache.put(fileOf('hello'), chunksOf('other'), 0)).rejects.toThrow(BlobMismatch);
     await expect(cache.put(fileOf('hello'), chunksOf('hello and more'), 0)).rejects.toThrow('longer');
     const broken = (async function* () {
       yield Buffer.from('hel');

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import type { ContentCache } from '../core/ports/content-cache.js';
-import { CONTENT_MODE, partialSize, writePartial } from './partial-content.js';
+import type { BlobCache } from '../core/ports/blob-cache.js';
+import { CONTENT_MODE, partialSize, writePartial } from './partial-blob.js';
 
 /** Like a write that finds the disk full. */
 class NoRoom extends Error {
@@ -38,7 +38,7 @@ const WORTH_ASKING_BYTES = 1024 * 1024;
 /** `<digest>` or `<digest>.partial` */
 const NAME = /^([0-9a-f]{64})(\.partial)?$/;
 
-export class DiskCache implements ContentCache {
+export class DiskCache implements BlobCache {
   readonly #folder: string;
   readonly #limitBytes: number;
   readonly #runtime: Runtime;

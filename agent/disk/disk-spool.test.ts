@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ContentLost, type SpooledReport } from '../core/ports/spool.js';
+import { BlobLost, type SpooledReport } from '../core/ports/spool.js';
 import { attemptReport } from '../core/reports.js';
 import { openSpool } from './disk-spool.js';
 
@@ -32,12 +32,12 @@ describe('a spool', () => {
     const crashed = await open();
     const [first, second, third] = [report(1), report(2), report(3)];
     await Promise.all([crashed.put(first), crashed.put(second), crashed.put(third)]);
-    await crashed.settle(second);
+    await crashed.acknowledge(second);
     await appendFile(join(directory, 'journal.jsonl'), '{"put":{"rep');
     const next = await open();
     expect(next.leftOver).toEqual([first, third]);
-    await next.settle(first);
-    await next.settle(third);
+    await next.acknowledge(first);
+    await next.acknowledge(third);
     await next.close();
     expect(await readFile(join(directory, 'journal.jsonl'), 'utf8')).toBe('');
     await crashed.close();
@@ -71,7 +71,7 @@ describe('a spool', () => {
     await spool.verify(folder.name, file);
     const spooled = report(1, folder.name);
     await spool.put(spooled);
-    await spool.settle(spooled);
+    await spool.acknowledge(spooled);
     expect(await readdir(join(directory, 'files'))).toEqual([]);
     await spool.close();
   });
@@ -84,7 +84,7 @@ describe('a spool', () => {
     // Nothing can be written in place of the journal, as on a full disk.
     await rm(join(root, 'journal.jsonl'));
     await mkdir(join(root, 'journal.jsonl.new'));
-    await expect(spool.settle(report(1, folder.name))).rejects.toThrow('EISDIR');
+    await expect(spool.acknowledge(report(1, folder.name))).rejects.toThrow('EISDIR');
     expect(await readdir(join(root, 'files'))).toEqual([]);
     await spool.close();
   });
@@ -106,11 +106,11 @@ describe('a spool', () => {
     const read = async () => {
       for await (const _ of spool.read(folder.name, { digest: 'ab', sizeBytes: 3 }, 0));
     };
-    await expect(read()).rejects.toThrow(ContentLost);
+    await expect(read()).rejects.toThrow(BlobLost);
     await writeFile(join(directory, 'files', folder.name, 'ab'), 'too long');
     await expect(read()).rejects.toThrow('8 instead of 3 bytes');
     const damaged = spool.verify(folder.name, { digest: 'ab', sizeBytes: 8 });
-    await expect(damaged).rejects.toThrow(ContentLost);
+    await expect(damaged).rejects.toThrow(BlobLost);
     await expect(damaged).rejects.toThrow(/^the spooled content ab has the digest [0-9a-f]{64} now$/);
     await spool.close();
   });

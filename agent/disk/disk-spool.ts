@@ -11,15 +11,15 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { hasNoRoom } from '../core/host-fault.js';
-import { ContentLost, type ReportFolder, type Spool, type SpooledReport } from '../core/ports/spool.js';
+import { BlobLost, type ReportFolder, type Spool, type SpooledReport } from '../core/ports/spool.js';
 import { attemptKey } from '../core/reports.js';
-import { beginContent } from './content-writer.js';
+import { BallastFile } from './ballast-file.js';
+import { beginContent } from './blob-writer.js';
 import { codeOf, type Directory } from './directory.js';
 import { makeFreshDirectory } from './fresh-directory.js';
 import { Journal } from './journal.js';
 import { openDirectory } from './open-directory.js';
 import { removeTree } from './remove-tree.js';
-import { Reserve } from './reserve.js';
 
 /** Below it, the journal is not worth being written anew. */
 const COMPACT_AT_BYTES = 1024 * 1024;
@@ -47,7 +47,7 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
     [...outstanding.values()].map((put) => JSON.stringify({ put } satisfies JournalLine));
   const journal = new Journal(journalPath, runtime, snapshot, COMPACT_AT_BYTES);
   await journal.open();
-  const reserve = new Reserve(join(root, 'reserve'));
+  const reserve = new BallastFile(join(root, 'reserve'));
   await reserve.take();
 
   return {
@@ -59,18 +59,18 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
       try {
         await journal.append(line);
       } catch (error) {
-        if (!hasNoRoom(error) || !(await reserve.giveUp())) throw error;
+        if (!hasNoRoom(error) || !(await reserve.release())) throw error;
         await journal.append(line);
       }
     },
-    makeRoom: () => reserve.giveUp(),
-    settle: async ({ report, folder }) => {
+    makeRoom: () => reserve.release(),
+    acknowledge: async ({ report, folder }) => {
       const { taskId, attempt, instanceId } = report;
       outstanding.delete(attemptKey(report));
       void reserve.take();
       // If the line is lost the report is told twice, which the hub knows how to take.
       const line = JSON.stringify({ settled: { taskId, attempt, instanceId } } satisfies JournalLine);
-      if (folder === null) return journal.appendInTime(line);
+      if (folder === null) return journal.appendLazily(line);
       try {
         await journal.append(line);
       } finally {
@@ -85,7 +85,7 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
       for await (const chunk of readContent(path, file, 0)) hash.update(chunk);
       const digest = hash.digest('hex');
       if (digest !== file.digest) {
-        throw new ContentLost(`the spooled content ${file.digest} has the digest ${digest} now`);
+        throw new BlobLost(`the spooled content ${file.digest} has the digest ${digest} now`);
       }
     },
     close: async () => {
@@ -171,9 +171,9 @@ async function* readContent(
     }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new ContentLost(`the spooled content ${digest} cannot be read: ${why}`, { cause: error });
+    throw new BlobLost(`the spooled content ${digest} cannot be read: ${why}`, { cause: error });
   }
   if (position !== sizeBytes) {
-    throw new ContentLost(`the spooled content ${digest} has ${position} instead of ${sizeBytes} bytes`);
+    throw new BlobLost(`the spooled content ${digest} has ${position} instead of ${sizeBytes} bytes`);
   }
 }

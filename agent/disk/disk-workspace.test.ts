@@ -93,9 +93,9 @@ describe('outputs', () => {
     await unlink(inFiles('deleted'));
     await mkdir(inFiles('a/b'), { recursive: true });
     await writeFile(inFiles('a/b/new'), '');
-    const { contents, leftOut } = await collect();
+    const { contents, skipped } = await collect();
     expect(contents).toEqual({ 'a/b/new': '', appended: 'staged!', replaced: 'staged', touched: 'STAGED' });
-    expect(leftOut).toEqual([]);
+    expect(skipped).toEqual([]);
   });
 
   test('are no links, and nothing behind one', async () => {
@@ -108,9 +108,9 @@ describe('outputs', () => {
 
   test('whose names are no text are left out, with the reason', async () => {
     await writeFile(Buffer.concat([Buffer.from(inFiles('bad')), Buffer.from([0xff])]), 'x');
-    const { files, leftOut } = await collect();
+    const { files, skipped } = await collect();
     expect(files).toEqual([]);
-    expect(leftOut).toEqual([{ name: 'bad\ufffd', why: 'its name is not valid UTF-8' }]);
+    expect(skipped).toEqual([{ name: 'bad\ufffd', why: 'its name is not valid UTF-8' }]);
   });
 
   test('that change while they are read are whole and agree with their digest', async () => {
@@ -186,14 +186,14 @@ describe('what is in the folder for the output storage', () => {
     await writeFile(inStorage('both'), 'stored');
     await writeFile(inStorage('.workbench-a'), 'a');
     await writeFile(inStorage('größe.csv'), 'stored');
-    const { files, storedFiles, leftOut, notStored } = await collect();
+    const { files, storedFiles, skipped, notStored } = await collect();
     expect(files.map(({ path }) => path)).toEqual(['both']);
     expect(storedFiles.map(({ path, sizeBytes }) => [path, sizeBytes])).toEqual([
       ['.workbench-a', 1],
       ['both', 6],
       ['größe.csv', 6],
     ]);
-    expect([leftOut, notStored]).toEqual([[], []]);
+    expect([skipped, notStored]).toEqual([[], []]);
   });
 
   test('is left out, with the reason, when its name leaves no place for it', async () => {
@@ -202,8 +202,8 @@ describe('what is in the folder for the output storage', () => {
     await writeFile(inStorage('back\\slash'), 'x');
     await writeFile(Buffer.concat([Buffer.from(inStorage('bad')), Buffer.from([0xff])]), 'x');
     await symlink('/etc/passwd', inStorage('link'));
-    const { storedFiles, leftOut, notStored } = await collect();
-    expect([storedFiles, leftOut]).toEqual([[], []]);
+    const { storedFiles, skipped, notStored } = await collect();
+    expect([storedFiles, skipped]).toEqual([[], []]);
     expect(Object.fromEntries(notStored.map(({ name, why }) => [name, why]))).toEqual({
       'back\\slash': expect.stringMatching(/^its name must use "\/"/),
       'bad\ufffd': 'its name is not valid UTF-8',

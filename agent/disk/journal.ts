@@ -73,7 +73,7 @@ export class Journal {
   }
 
   /** The same for a line that may be lost with the process: it is written with the next one, or after a moment. */
-  appendInTime(line: string): Promise<void> {
+  appendLazily(line: string): Promise<void> {
     const appended = this.#queue(line);
     if (this.#writing === undefined) {
       this.#inTime ??= this.#runtime.timers.after(IN_TIME_MS, () => this.#writeSoon());

@@ -5,7 +5,7 @@ import { resolve, sep } from 'node:path';
 import { liesIn } from '../core/local-model.js';
 import { FileNotReadable } from '../core/ports/workspace.js';
 import type { OpenDirectory } from './directory.js';
-import { isGone } from './files-of.js';
+import { isGone } from './list-files.js';
 
 /** Opens a file in a folder from which the agent may read, and follows no link beneath that folder. */
 export async function openLocalFile(open: OpenDirectory, source: string, root: string): Promise<FileHandle> {

@@ -3,7 +3,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Service } from '@workbench-hub/shared/runtime/service';
-import type { ContentCache } from '../core/ports/content-cache.js';
+import type { BlobCache } from '../core/ports/blob-cache.js';
 import type { Hub, InstanceState } from '../core/ports/hub.js';
 import type { Programs } from '../core/ports/programs.js';
 import type { Spool } from '../core/ports/spool.js';
@@ -12,7 +12,7 @@ import type { Workspace } from '../core/ports/workspace.js';
 import { HubSession } from './hub-session.js';
 import { Instances } from './instances.js';
 import { BatchJobs, type BatchSettings } from './jobs/batch-job.js';
-import { Contents } from './jobs/contents.js';
+import { Blobs } from './jobs/blobs.js';
 import { Jobs } from './jobs/jobs.js';
 import { Reporting } from './reporting.js';
 import type { InstanceSettings } from './supervisor.js';
@@ -27,7 +27,7 @@ export interface EngineSettings extends BatchSettings {
 export interface EnginePorts {
   readonly hub: Hub;
   readonly programs: Programs;
-  readonly cache: ContentCache;
+  readonly cache: BlobCache;
   readonly workspace: Workspace;
   readonly spool: Spool;
   readonly runtime: Runtime;
@@ -49,12 +49,12 @@ export class AgentEngine implements Service {
     const { hub, programs, cache, workspace, spool, runtime, log, tracing = NO_TRACING } = ports;
     const instances = new Instances(settings.instances, { programs, runtime, log });
     const reporting = new Reporting({ spool, runtime, log, tracing });
-    const contents = new Contents({ cache, runtime, log, connected: (signal) => session.connected(signal) });
+    const blobs = new Blobs({ cache, runtime, log, connected: (signal) => session.connected(signal) });
     const jobs = new Jobs({
       instances,
       reporting,
       batchJobs: new BatchJobs(settings, {
-        contents,
+        blobs,
         workspace,
         runtime,
         log,
@@ -74,7 +74,7 @@ export class AgentEngine implements Service {
       {
         introduce: () => {
           told = instances.states();
-          return { instances: told, running: jobs.running(), spooled: reporting.outstanding() };
+          return { instances: told, running: jobs.running(), spooled: reporting.pending() };
         },
         onJoined: (connection) => {
           instances.joined(connection, told);
@@ -83,7 +83,7 @@ export class AgentEngine implements Service {
         },
         onAssign: (assignment) => jobs.assign(assignment),
         onCancel: (ref) => jobs.cancel(ref),
-        onSettled: (ref, counted) => reporting.settled(ref, counted),
+        onAcknowledged: (ref, counted) => reporting.acknowledged(ref, counted),
         onRequest: (request) => instances.answer(request),
       },
       { runtime, log },
@@ -106,7 +106,7 @@ export class AgentEngine implements Service {
    *  Reports that are not settled stay spooled. */
   async stop(): Promise<void> {
     await this.#drain();
-    this.#jobs.surrender();
+    this.#jobs.evict();
     await this.#instances.stop();
     await this.#jobs.ended();
     await this.#session.stop();

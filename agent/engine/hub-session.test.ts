@@ -17,7 +17,7 @@ const LISTENER: HubListener = {
   onJoined: () => undefined,
   onAssign: () => undefined,
   onCancel: () => undefined,
-  onSettled: () => undefined,
+  onAcknowledged: () => undefined,
   onRequest: () => ({ error: null, text: null }),
 };
 

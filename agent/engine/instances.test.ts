@@ -39,23 +39,23 @@ beforeEach(async () => {
 /** For how long no task is taken from now on. */
 async function restMs(): Promise<number> {
   const sinceMs = runtime.clock.monotonicMs();
-  instances.rest('the disk is full');
+  instances.coolDown('the disk is full');
   while (instances.states().some(({ status }) => status !== 'UP')) await runtime.advance(100);
   return runtime.clock.monotonicMs() - sinceMs;
 }
 
 describe('after a fault of the host', () => {
   test('no instance takes a task until the rest is over; what runs goes on', async () => {
-    const claim = instances.claim('a', { taskId: 'task' });
-    instances.rest('the disk is full');
+    const claim = instances.reserve('a', { taskId: 'task' });
+    instances.coolDown('the disk is full');
     expect(told).toEqual(['b STARTING']);
-    expect(instances.claim('b', { taskId: 'other' })).toBeUndefined();
+    expect(instances.reserve('b', { taskId: 'other' })).toBeUndefined();
     claim?.release(true);
     expect(told).toEqual(['b STARTING', 'a STARTING']);
-    expect(instances.claim('a', { taskId: 'other' })).toBeUndefined();
+    expect(instances.reserve('a', { taskId: 'other' })).toBeUndefined();
     await runtime.advance(2000);
     expect(told.slice(2)).toEqual(['a UP', 'b UP']);
-    expect(instances.claim('a', { taskId: 'other' })).toBeDefined();
+    expect(instances.reserve('a', { taskId: 'other' })).toBeDefined();
     expect(instances.answer({ kind: 'instanceLog', instanceId: 'b', logType: 'console' }).text).toMatch(
       /no task is taken for [12][.\d]* s: the disk is full/,
     );
@@ -68,19 +68,19 @@ describe('after a fault of the host', () => {
     expect(rests[0]).toBeLessThanOrEqual(2100);
     for (const each of rests.slice(-2)) expect(each).toBeGreaterThanOrEqual(30_000);
     expect(Math.max(...rests)).toBeLessThanOrEqual(60_100);
-    instances.hostIsWell();
+    instances.hostRecovered();
     expect(await restMs()).toBeLessThanOrEqual(2100);
   });
 
   test('faults of jobs that ran at the same time count once', async () => {
-    instances.rest('the disk is full');
-    instances.rest('the disk is full');
+    instances.coolDown('the disk is full');
+    instances.coolDown('the disk is full');
     await runtime.advance(2000);
     expect(instances.states().map(({ status }) => status)).toEqual(['UP', 'UP']);
   });
 
   test('a stop leaves no timer', async () => {
-    instances.rest('the disk is full');
+    instances.coolDown('the disk is full');
     await instances.stop();
     expect(runtime.pendingTimers).toBe(0);
   });

@@ -5,9 +5,9 @@ import type { HubConnection, HubRequest, InstanceState, Reply } from '../core/po
 import type { Programs } from '../core/ports/programs.js';
 import { seconds } from '../core/program-end.js';
 import type { TaskNames } from '../core/task-names.js';
-import { type Claim, type InstanceSettings, Supervisor } from './supervisor.js';
+import { type InstanceSettings, type Reservation, Supervisor } from './supervisor.js';
 
-export interface InstancesNeeds {
+export interface InstancesOptions {
   readonly programs: Programs;
   readonly runtime: Runtime;
   readonly log: Logger;
@@ -20,13 +20,13 @@ const LONGEST_REST_MS = 60_000;
 /** All instances of this agent: keeps them as they are wanted and the hub informed of each change. */
 export class Instances {
   readonly #supervisors: ReadonlyMap<string, Supervisor>;
-  readonly #needs: InstancesNeeds;
+  readonly #needs: InstancesOptions;
   readonly #rests: BackOff;
   #rest: Timer | null = null;
   #connection: HubConnection | null = null;
   #stopping = false;
 
-  constructor(settings: readonly InstanceSettings[], needs: InstancesNeeds) {
+  constructor(settings: readonly InstanceSettings[], needs: InstancesOptions) {
     this.#needs = needs;
     this.#rests = backOff(FIRST_REST_MS, LONGEST_REST_MS, needs.runtime.random);
     const onChange = (state: InstanceState) => this.#connection?.sendInstance(state);
@@ -68,27 +68,27 @@ export class Instances {
     }
   }
 
-  claim(instanceId: string, task: TaskNames): Claim | undefined {
-    return this.#supervisors.get(instanceId)?.claim(task);
+  reserve(instanceId: string, task: TaskNames): Reservation | undefined {
+    return this.#supervisors.get(instanceId)?.reserve(task);
   }
 
   /** After a fault of the host: no instance takes a task for a while, longer each time, so that this host does not draw
    *  in task after task only to give each back. The hub is told before this returns. */
-  rest(fault: string): void {
+  coolDown(fault: string): void {
     // Jobs that run at the same time meet the same fault: it counts once.
     if (this.#rest !== null || this.#stopping) return;
     const restMs = this.#rests.nextMs();
     const reason = `no task is taken for ${seconds(restMs)}: ${fault}`;
     this.#needs.log.error(reason);
-    for (const supervisor of this.#supervisors.values()) supervisor.rest(reason);
+    for (const supervisor of this.#supervisors.values()) supervisor.coolDown(reason);
     this.#rest = this.#needs.runtime.timers.after(restMs, () => {
       this.#rest = null;
-      for (const supervisor of this.#supervisors.values()) supervisor.restOver();
+      for (const supervisor of this.#supervisors.values()) supervisor.endCooldown();
     });
   }
 
   /** A job was run to its end: the host is in order, and the next rest is a short one again. */
-  hostIsWell(): void {
+  hostRecovered(): void {
     this.#rests.reset();
   }
 

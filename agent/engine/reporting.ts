@@ -7,12 +7,12 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type FileTransfer, type HubConnection, TransferFailed } from '../core/ports/hub.js';
-import { ContentLost, type Spool, type SpooledReport } from '../core/ports/spool.js';
+import { BlobLost, type Spool, type SpooledReport } from '../core/ports/spool.js';
 import type { Span, Tracing } from '../core/ports/tracing.js';
 import { attemptKey, attemptReport, filesOfReport } from '../core/reports.js';
 import { eachOf } from './jobs/each-of.js';
 
-export interface ReportingNeeds {
+export interface ReportingOptions {
   readonly spool: Spool;
   readonly runtime: Runtime;
   readonly log: Logger;
@@ -27,7 +27,7 @@ const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;
 
 export class Reporting {
-  readonly #needs: ReportingNeeds;
+  readonly #needs: ReportingOptions;
   /** In the order in which the attempts ended. */
   readonly #outstanding = new Map<string, SpooledReport>();
   #connection: HubConnection | null = null;
@@ -36,13 +36,13 @@ export class Reporting {
   #turns: (() => void)[] = [];
   #onDelivered: (() => void)[] = [];
 
-  constructor(needs: ReportingNeeds) {
+  constructor(needs: ReportingOptions) {
     this.#needs = needs;
     for (const spooled of needs.spool.leftOver) this.#outstanding.set(attemptKey(spooled.report), spooled);
   }
 
   /** The attempts whose report is not settled. */
-  outstanding(): AttemptRef[] {
+  pending(): AttemptRef[] {
     return [...this.#outstanding.values()].map(({ report: { taskId, attempt, instanceId } }) => ({
       taskId,
       attempt,
@@ -99,14 +99,14 @@ export class Reporting {
     this.add({ ...spooled, report });
   }
 
-  settled(ref: AttemptRef, counted: boolean): void {
+  acknowledged(ref: AttemptRef, counted: boolean): void {
     const key = attemptKey(ref);
     const spooled = this.#outstanding.get(key);
     if (!spooled) return;
     this.#outstanding.delete(key);
     this.#tellDelivered();
     if (!counted) this.#needs.log.info({ ref }, 'the hub no longer expected this result and dropped it');
-    this.#needs.spool.settle(spooled).catch((error: unknown) => {
+    this.#needs.spool.acknowledge(spooled).catch((error: unknown) => {
       this.#needs.log.error({ err: error }, 'a settled report could not be removed from the spool');
     });
   }
@@ -208,7 +208,7 @@ export class Reporting {
 
   /** The contents are damaged on this host: the run counts as lost, so that the task is run again. */
   #giveUpContents({ report, folder }: SpooledReport, error: unknown): void {
-    const why = error instanceof ContentLost || error instanceof Error ? error.message : String(error);
+    const why = error instanceof BlobLost || error instanceof Error ? error.message : String(error);
     this.#needs.log.error({ err: error, taskId: report.taskId }, 'a spooled result cannot be read any more');
     const message = `the result was lost on the agent's host before it was delivered: ${why}`;
     this.add({ report: attemptReport(report, { outcome: 'INSTANCE_LOST', message }), folder });

@@ -51,7 +51,7 @@ describe('a start', () => {
   test('is done when the program has answered', async () => {
     supervisor.command('start');
     expect(supervisor.state()).toMatchObject({ status: 'STARTING', upForMs: null });
-    expect(supervisor.claim({ taskId: 'task' })).toBeUndefined();
+    expect(supervisor.reserve({ taskId: 'task' })).toBeUndefined();
     programs.last.becomesReady();
     await runtime.advance(5000);
     expect(supervisor.state()).toMatchObject({ status: 'UP', upForMs: 5000 });
@@ -122,7 +122,7 @@ describe('an instance that has recovered', () => {
     }
     programs.last.becomesReady();
     await runtime.advance(0);
-    supervisor.claim({ taskId: 'task' })?.release(true);
+    supervisor.reserve({ taskId: 'task' })?.release(true);
     const started = programs.started.length;
     crash();
     await runtime.advance(500);
@@ -163,7 +163,7 @@ describe('an instance that was given up', () => {
       pausesMin.push(await minutesUntilTried());
       programs.last.becomesReady();
       await runtime.advance(0);
-      expect(supervisor.claim({ taskId: 'task' })).toBeDefined();
+      expect(supervisor.reserve({ taskId: 'task' })).toBeDefined();
       crash();
       await runtime.advance(0);
       expect(console()).toContain(`given up after ${further} failures in a row: tried again in`);
@@ -177,7 +177,7 @@ describe('an instance that was given up', () => {
     await minutesUntilTried();
     programs.last.becomesReady();
     await runtime.advance(0);
-    supervisor.claim({ taskId: 'task' })?.release(true);
+    supervisor.reserve({ taskId: 'task' })?.release(true);
     crash();
     await runtime.advance(0);
     expect(supervisor.state().status).toBe('STARTING');
@@ -226,7 +226,7 @@ describe('a stop', () => {
 
   test('of the agent does not wait for a task', async () => {
     await start();
-    supervisor.claim({ taskId: 'task' });
+    supervisor.reserve({ taskId: 'task' });
     const stopped = supervisor.stop();
     await runtime.advance(0);
     await stopped;
@@ -255,7 +255,7 @@ describe('an instance with a sandbox', () => {
   test('has another program after each job, without its claim being lost', async () => {
     await startShutIn();
     const [first] = programs.started;
-    const claim = supervisor.claim({ taskId: 'task' });
+    const claim = supervisor.reserve({ taskId: 'task' });
     await claim?.endJob('task', true);
     expect(first?.calls).toEqual(['initialize', 'kill']);
     expect(claim?.lost.aborted).toBe(false);
@@ -265,13 +265,13 @@ describe('an instance with a sandbox', () => {
     await runtime.advance(0);
     claim?.release(true);
     expect(statuses).toEqual(['STARTING', 'UP', 'STARTING', 'UP']);
-    expect(supervisor.claim({ taskId: 'next' })).toBeDefined();
+    expect(supervisor.reserve({ taskId: 'next' })).toBeDefined();
     expect(runtime.pendingTimers).toBe(0);
   });
 
   test('tells of the first start only, and of every failure', async () => {
     await startShutIn();
-    await supervisor.claim({ taskId: 'task' })?.endJob('task', true);
+    await supervisor.reserve({ taskId: 'task' })?.endJob('task', true);
     programs.last.becomesReady();
     await runtime.advance(0);
     expect(console().match(/up: fake 1/g)).toHaveLength(1);
@@ -285,7 +285,7 @@ describe('an instance with a sandbox', () => {
 
   test('that is to stop ends with its job', async () => {
     await startShutIn();
-    const claim = supervisor.claim({ taskId: 'task' });
+    const claim = supervisor.reserve({ taskId: 'task' });
     supervisor.command('stop');
     expect(supervisor.state().status).toBe('STOPPING');
     await claim?.endJob('task', true);
@@ -297,16 +297,16 @@ describe('an instance with a sandbox', () => {
 describe('a claim', () => {
   test('is for one at a time', async () => {
     await start();
-    const claim = supervisor.claim({ taskId: 'task' });
+    const claim = supervisor.reserve({ taskId: 'task' });
     expect(claim).toBeDefined();
-    expect(supervisor.claim({ taskId: 'other' })).toBeUndefined();
+    expect(supervisor.reserve({ taskId: 'other' })).toBeUndefined();
     claim?.release(true);
-    expect(supervisor.claim({ taskId: 'other' })).toBeDefined();
+    expect(supervisor.reserve({ taskId: 'other' })).toBeDefined();
   });
 
   test('without a sandbox leaves the program in its place when a job has ended', async () => {
     await start();
-    await supervisor.claim({ taskId: 'task' })?.endJob('task', true);
+    await supervisor.reserve({ taskId: 'task' })?.endJob('task', true);
     expect(programs.last.calls).toEqual(['initialize', 'endStrays task']);
     expect(programs.started).toHaveLength(1);
   });
@@ -314,7 +314,7 @@ describe('a claim', () => {
   test('hears what its scripts print, and nothing of others', async () => {
     await start();
     const heard: string[] = [];
-    supervisor.claim({ taskId: 'task' })?.listen((text) => void heard.push(text));
+    supervisor.reserve({ taskId: 'task' })?.listen((text) => void heard.push(text));
     await programs.last.listener.onOutput('task', 'stdout', 'mine');
     await programs.last.listener.onOutput('late', 'stdout', 'late');
     expect(heard).toEqual(['mine']);
@@ -323,7 +323,7 @@ describe('a claim', () => {
 
   test('is lost with the program, with its last words, and its release is nothing then', async () => {
     await start();
-    const claim = supervisor.claim({ taskId: 'task' });
+    const claim = supervisor.reserve({ taskId: 'task' });
     programs.last.listener.onStderr('out of memory\n');
     programs.last.ends({ kind: 'EXITED', exitCode: null, signal: 'SIGKILL' });
     await runtime.advance(0);
@@ -333,16 +333,16 @@ describe('a claim', () => {
     await runtime.advance(1000);
     programs.last.becomesReady();
     await runtime.advance(0);
-    const next = supervisor.claim({ taskId: 'next' });
+    const next = supervisor.reserve({ taskId: 'next' });
     claim?.release(true);
     expect(next).toBeDefined();
-    expect(supervisor.claim({ taskId: 'third' })).toBeUndefined();
+    expect(supervisor.reserve({ taskId: 'third' })).toBeUndefined();
   });
 
   test('has the program killed that is deaf to cancel, which counts as no failure', async () => {
     await start();
     programs.last.obeys = false;
-    supervisor.claim({ taskId: 'task' })?.cancel('task');
+    supervisor.reserve({ taskId: 'task' })?.cancel('task');
     await runtime.advance(9999);
     expect(programs.last.calls.at(-1)).toBe('cancel task');
     await runtime.advance(1);
@@ -353,9 +353,9 @@ describe('a claim', () => {
   test('is named in both logs, with its request, as long as it lasts', async () => {
     await start();
     const names = { taskId: 'task', requestId: 'build-4711' };
-    supervisor.claim(names)?.release(true);
+    supervisor.reserve(names)?.release(true);
     expect(console()).toMatch(/^\S+ \[agent\] task task, request build-4711 begins$/m);
-    supervisor.claim(names);
+    supervisor.reserve(names);
     crash();
     await runtime.advance(0);
     const end = 'the instance program exited with code 1';
@@ -366,10 +366,10 @@ describe('a claim', () => {
 
   test('that is released in time leaves no deadline', async () => {
     await start();
-    const claim = supervisor.claim({ taskId: 'task' });
+    const claim = supervisor.reserve({ taskId: 'task' });
     claim?.cancel('task');
     claim?.release(false);
-    expect(supervisor.claim({ taskId: 'next' })).toBeDefined();
+    expect(supervisor.reserve({ taskId: 'next' })).toBeDefined();
     await runtime.advance(60_000);
     expect(programs.last.calls).not.toContain('kill');
     // One that was killed would have been followed by another.

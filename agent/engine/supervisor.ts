@@ -1,18 +1,18 @@
 /** Keeps one instance as it is wanted: starts its program, watches it, starts it again, ends it. What happens when is
- *  the table in core/instance-life.ts; this file does it. */
+ *  the table in core/instance-instance.ts; this file does it. */
 import type { InstanceCommand, InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import { type BackOff, backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import {
   advance,
-  type InstanceLife,
+  crashLoopBackoffMs,
+  type InstanceLifecycle,
   isIdle,
-  type LifeEvent,
-  NEW_LIFE,
-  pauseWhenGivenUpMs,
+  type LifecycleEvent,
+  NEW_INSTANCE,
   statusOf,
-} from '../core/instance-life.js';
+} from '../core/instance-states.js';
 import type { InstanceState } from '../core/ports/hub.js';
 import { type Program, type ProgramEnd, ProgramLost, type Programs } from '../core/ports/programs.js';
 import { describeEnd, seconds } from '../core/program-end.js';
@@ -34,7 +34,7 @@ export interface InstanceSettings extends InstanceProfile {
   readonly cancelTimeoutMs: number;
 }
 
-export interface SupervisorNeeds {
+export interface SupervisorOptions {
   readonly programs: Programs;
   readonly runtime: Runtime;
   readonly log: Logger;
@@ -43,7 +43,7 @@ export interface SupervisorNeeds {
 }
 
 /** The right to use an instance for one attempt. */
-export interface Claim {
+export interface Reservation {
   readonly program: Program;
   /** Aborted with a {@link ProgramLost} when the program has ended. */
   readonly lost: AbortSignal;
@@ -83,10 +83,10 @@ interface Run {
 export class Supervisor {
   readonly settings: InstanceSettings;
   readonly output: InstanceLog;
-  readonly #needs: SupervisorNeeds;
+  readonly #needs: SupervisorOptions;
   readonly #log: Logger;
   readonly #pauses: BackOff;
-  #life: InstanceLife = NEW_LIFE;
+  #instance: InstanceLifecycle = NEW_INSTANCE;
   #run: Run | null = null;
   #pause: Timer | null = null;
   /** What it works on, for the logs. */
@@ -96,7 +96,7 @@ export class Supervisor {
   /** The program that starts follows one that was ended with its job: nobody need be told. */
   #isRoutine = false;
 
-  constructor(settings: InstanceSettings, needs: SupervisorNeeds) {
+  constructor(settings: InstanceSettings, needs: SupervisorOptions) {
     this.settings = settings;
     this.#needs = needs;
     this.#log = needs.log.child({ instance: settings.id });
@@ -106,8 +106,8 @@ export class Supervisor {
 
   state(): InstanceState {
     const { id, version, revision, labels } = this.settings;
-    const status = statusOf(this.#life);
-    const since = status === 'UP' || this.#life.phase === 'DRAINING' ? this.#run?.upSinceMs : null;
+    const status = statusOf(this.#instance);
+    const since = status === 'UP' || this.#instance.phase === 'DRAINING' ? this.#run?.upSinceMs : null;
     const upForMs = since === null || since === undefined ? null : this.#nowMs() - since;
     return { id, version, revision, labels, status, upForMs };
   }
@@ -118,9 +118,9 @@ export class Supervisor {
   }
 
   /** Takes the instance for an attempt; undefined when it is not up or works already. */
-  claim(task: TaskNames): Claim | undefined {
+  reserve(task: TaskNames): Reservation | undefined {
     const run = this.#run;
-    if (!run || !isIdle(this.#life)) return undefined;
+    if (!run || !isIdle(this.#instance)) return undefined;
     this.#task = task;
     // Only here: the agent's log tells of each attempt by itself.
     this.output.note(`${inWords(task)} begins`);
@@ -145,7 +145,7 @@ export class Supervisor {
         });
       },
       endJob: async (endedTaskId, well) => {
-        if (run.program.directory === null) return run.program.endStrays(endedTaskId);
+        if (run.program.directory === null) return run.program.endOrphans(endedTaskId);
         run.spent ??= { well };
         run.program.kill();
         await run.program.ended;
@@ -160,40 +160,40 @@ export class Supervisor {
     };
   }
 
-  /** Takes no task from now on, for the reason that is given, until {@link restOver}; one that it works on goes on. */
-  rest(reason: string): void {
+  /** Takes no task from now on, for the reason that is given, until {@link endCooldown}; one that it works on goes on. */
+  coolDown(reason: string): void {
     this.output.note(reason);
-    this.#handle({ type: 'REST' });
+    this.#handle({ type: 'COOLDOWN' });
   }
 
-  restOver(): void {
-    this.#handle({ type: 'REST_OVER' });
+  endCooldown(): void {
+    this.#handle({ type: 'COOLDOWN_OVER' });
   }
 
   /** Ends the instance for good, at once; resolves when nothing of it is left. */
   async stop(): Promise<void> {
     this.#handle({ type: 'COMMAND', command: 'stop' });
-    if (this.#life.phase === 'DRAINING') this.#handle({ type: 'RELEASED', well: false });
-    if (this.#life.phase !== 'ENDING') return;
+    if (this.#instance.phase === 'DRAINING') this.#handle({ type: 'RELEASED', well: false });
+    if (this.#instance.phase !== 'STOPPING') return;
     await new Promise<void>((resolve) => this.#whenDown.push(resolve));
   }
 
-  #handle(event: LifeEvent): void {
-    const before = this.#life;
-    const { life, step, known } = advance(before, event);
-    this.#life = life;
+  #handle(event: LifecycleEvent): void {
+    const before = this.#instance;
+    const { instance, action, known } = advance(before, event);
+    this.#instance = instance;
     if (!known)
-      this.#log.debug({ event, phase: before.phase }, 'a step that an instance cannot take was refused');
-    if (life.failuresInARow === 0) this.#pauses.reset();
-    if (life.phase !== before.phase) {
+      this.#log.debug({ event, phase: before.phase }, 'ignored an event that changes nothing in this phase');
+    if (instance.failuresInARow === 0) this.#pauses.reset();
+    if (instance.phase !== before.phase) {
       this.#pause?.cancel();
       this.#pause = null;
     }
-    if (step === 'LAUNCH') this.#launch();
-    else if (step === 'PAUSE') this.#pauseBeforeNextTry();
-    else if (step === 'END') this.#end();
-    if (statusOf(before) !== statusOf(life)) this.#needs.onChange(this.state());
-    if (life.phase === 'DOWN') {
+    if (action === 'START_PROGRAM') this.#launch();
+    else if (action === 'BACK_OFF') this.#pauseBeforeNextTry();
+    else if (action === 'STOP_PROGRAM') this.#end();
+    if (statusOf(before) !== statusOf(instance)) this.#needs.onChange(this.state());
+    if (instance.phase === 'DOWN') {
       for (const resolve of this.#whenDown.splice(0)) resolve();
     }
   }
@@ -249,7 +249,7 @@ export class Supervisor {
     run.program.initialize().then(
       ({ name, version }) => {
         deadline.cancel();
-        if (this.#run !== run || this.#life.phase !== 'LAUNCHED') return;
+        if (this.#run !== run || this.#instance.phase !== 'STARTING') return;
         run.upSinceMs = this.#nowMs();
         this.#note(this.#isRoutine ? 'debug' : 'info', `up: ${name} ${version}`);
         this.#isRoutine = false;
@@ -266,12 +266,12 @@ export class Supervisor {
 
   #onEnded(run: Run, end: ProgramEnd): void {
     for (const timer of run.timers) timer.cancel();
-    const { phase } = this.#life;
+    const { phase } = this.#instance;
     if (run.spent !== null) {
       this.#onSpent(run.spent);
       return;
     }
-    const wanted = phase === 'ENDING' || run.onPurpose;
+    const wanted = phase === 'STOPPING' || run.onPurpose;
     const reason = `the instance program ${run.fault === null ? describeEnd(end) : `was killed: ${run.fault}`}`;
     // The other ends say by themselves that it never came so far, or what it did wrong.
     const exited = end.kind === 'EXITED' && run.fault === null;
@@ -301,16 +301,16 @@ export class Supervisor {
   }
 
   #pauseBeforeNextTry(): void {
-    const isGivenUp = this.#life.phase === 'FAILED';
-    const pauseMs = isGivenUp ? pauseWhenGivenUpMs(this.#life) : this.#pauses.nextMs();
+    const isGivenUp = this.#instance.phase === 'FAILED';
+    const pauseMs = isGivenUp ? crashLoopBackoffMs(this.#instance) : this.#pauses.nextMs();
     if (isGivenUp) {
-      const failures = `${this.#life.failuresInARow} failures in a row`;
+      const failures = `${this.#instance.failuresInARow} failures in a row`;
       const next = `tried again in ${pauseMs / 60_000} min`;
       this.#note('error', `given up after ${failures}: ${next}, or start it by command`);
     } else {
       this.#note('info', `next start in ${seconds(pauseMs)}`);
     }
-    this.#pause = this.#needs.runtime.timers.after(pauseMs, () => this.#handle({ type: 'PAUSE_OVER' }));
+    this.#pause = this.#needs.runtime.timers.after(pauseMs, () => this.#handle({ type: 'BACKOFF_OVER' }));
   }
 
   #end(): void {

@@ -3,7 +3,7 @@ import { enrolmentAnswer } from '@workbench-hub/shared/agent-protocol/messages';
 import { type Dispatcher, request } from 'undici';
 import { JoinFailed } from '../core/ports/hub.js';
 import { enrolmentUrl } from './addresses.js';
-import { connectionFault } from './faults.js';
+import { connectionFault } from './connection-failures.js';
 
 export interface EnrolmentOptions {
   readonly agentId: string;

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Agent } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { FileTransfer } from '../core/ports/hub.js';
-import { ContentLost } from '../core/ports/spool.js';
+import { BlobLost } from '../core/ports/spool.js';
 import { httpFiles } from './http-files.js';
 
 const DIGEST = 'ab'.repeat(32);
@@ -122,9 +122,9 @@ describe('contents over HTTP', () => {
   test('fail by the network, or by the disk, in their own words', async () => {
     const lost = (async function* () {
       yield Buffer.from('fr');
-      throw new ContentLost('the spooled content is gone');
+      throw new BlobLost('the spooled content is gone');
     })();
-    await expect(files.upload({ digest: DIGEST, sizeBytes: 5 }, lost, 0, NEVER)).rejects.toThrow(ContentLost);
+    await expect(files.upload({ digest: DIGEST, sizeBytes: 5 }, lost, 0, NEVER)).rejects.toThrow(BlobLost);
     server.closeAllConnections();
     await new Promise<void>((resolve) => server.close(() => resolve()));
     await expect(download()).rejects.toMatchObject({ failure: 'UNREACHABLE' });

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import { type Dispatcher, request } from 'undici';
 import { type FileTransfer, TransferFailed, type TransferFailure } from '../core/ports/hub.js';
-import { ContentLost } from '../core/ports/spool.js';
+import { BlobLost } from '../core/ports/spool.js';
 import { fileUrl } from './addresses.js';
 
 export interface HttpFilesOptions {
@@ -124,7 +124,7 @@ async function messageOf(body: Dispatcher.ResponseData['body']): Promise<string>
 
 /** What the disk said of the source passes as it is; all else is the network's. */
 function transferError(error: unknown, method: string): Error {
-  if (error instanceof ContentLost || error instanceof TransferFailed) return error;
+  if (error instanceof BlobLost || error instanceof TransferFailed) return error;
   const why = error instanceof Error ? error.message : String(error);
   return new TransferFailed('UNREACHABLE', `${method} of a content from the hub broke off: ${why}`, {
     cause: error,

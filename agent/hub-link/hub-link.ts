@@ -6,7 +6,7 @@ import {
   type AgentMessage,
   type HubMessage,
 } from '@workbench-hub/shared/agent-protocol/messages';
-import { readHubMessage } from '@workbench-hub/shared/agent-protocol/reading';
+import { parseHubMessage } from '@workbench-hub/shared/agent-protocol/parse-message';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import {
@@ -19,7 +19,7 @@ import {
 } from '../core/ports/hub.js';
 import { abortable } from '../engine/abortable.js';
 import { connectUrl } from './addresses.js';
-import { connectionFault } from './faults.js';
+import { connectionFault } from './connection-failures.js';
 import type { AgentSecret } from './secret.js';
 
 export interface HubLinkOptions {
@@ -96,7 +96,7 @@ class Joining {
     const link = new Link<HubMessage, AgentMessage>({
       transport,
       runtime,
-      read: readHubMessage,
+      read: parseHubMessage,
       onMessage: (message) => this.#onMessage(message),
       onDown: (reason) => {
         this.#ended.abort(new Error(reason));
@@ -173,7 +173,7 @@ class Joining {
         this.#listener.onCancel(message.ref);
         return;
       case 'settled':
-        this.#listener.onSettled(message.ref, message.counted);
+        this.#listener.onAcknowledged(message.ref, message.counted);
         return;
       case 'request': {
         const reply = this.#listener.onRequest(message.request);

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ControlGroups, ProgramGroup } from './control-groups.js';
-import { hasControlGroups } from './fixtures/walls.js';
+import { hasControlGroups } from './fixtures/isolation.js';
 import { startTimeOf } from './linux.js';
 import { openControlGroups, ownGroup } from './linux-control-groups.js';
 

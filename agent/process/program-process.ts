@@ -28,7 +28,7 @@ import type { PreparedDirectory } from '../core/ports/workspace.js';
 import { describeEnd } from '../core/program-end.js';
 import type { SandboxSettings } from '../core/sandbox.js';
 import { liesOnPath } from './find-program.js';
-import { NameSpace } from './name-space.js';
+import { Namespaces } from './namespaces.js';
 import { COOKIE_VARIABLE, type Platform, type TaskProcesses } from './platform.js';
 import type { Sandbox } from './sandbox.js';
 
@@ -47,7 +47,7 @@ export interface GroupOfProgram {
   end(): Promise<void>;
 }
 
-export interface ProcessNeeds {
+export interface ProcessOptions {
   readonly environment: Readonly<Record<string, string>>;
   readonly cookie: string;
   readonly platform: Platform;
@@ -72,7 +72,7 @@ const LOCAL_DIRECTORY = dirname(fileURLToPath(import.meta.url));
 export function startProgram(
   settings: ProgramSettings,
   listener: ProgramListener,
-  needs: ProcessNeeds,
+  needs: ProcessOptions,
 ): Program {
   const { platform, runtime, group } = needs;
   const [file = '', ...parameters] = commandOf(settings, needs);
@@ -91,7 +91,7 @@ export function startProgram(
     localDir: LOCAL_DIRECTORY,
   });
   if (child.pid !== undefined) group?.takeIn(child.pid);
-  const nameSpace = needs.shutIn ? new NameSpace(child.stdio[3] as Readable, platform) : null;
+  const nameSpace = needs.shutIn ? new Namespaces(child.stdio[3] as Readable, platform) : null;
 
   let exited = false;
   let violation: string | undefined;
@@ -218,7 +218,7 @@ export function startProgram(
       );
       return { status, message: message ?? null };
     },
-    endStrays: async (taskId) => {
+    endOrphans: async (taskId) => {
       if (jobBegan) await group?.endJob();
       const isRecent = jobBegan && runtime.clock.monotonicMs() - jobBegan.atMs < IDS_LAST_MS;
       await needs.sweep({ taskId, afterPid: isRecent ? jobBegan?.newestPid : undefined });
@@ -234,7 +234,7 @@ export function startProgram(
   };
 }
 
-function commandOf({ command }: ProgramSettings, { shutIn }: ProcessNeeds): readonly string[] {
+function commandOf({ command }: ProgramSettings, { shutIn }: ProcessOptions): readonly string[] {
   return shutIn ? shutIn.sandbox.wrap(command, shutIn.directory, shutIn.settings) : command;
 }
 
@@ -245,7 +245,7 @@ function endInside(exitCode: number | null, signal: string | null) {
 }
 
 /** The agent's own Node comes last on the PATH: enough for a program that is a script of Node. */
-function environmentOf(settings: ProgramSettings, needs: ProcessNeeds): Record<string, string> {
+function environmentOf(settings: ProgramSettings, needs: ProcessOptions): Record<string, string> {
   const inherited = needs.shutIn?.sandbox.environment(needs.environment) ?? needs.environment;
   const environment: Record<string, string> = { ...inherited, ...settings.env };
   const path = environment['PATH'];

@@ -10,7 +10,7 @@ import type { Platform, TaskProcesses } from './platform.js';
 import { type GroupOfProgram, type SandboxOfProgram, startProgram } from './program-process.js';
 import type { Sandbox } from './sandbox.js';
 
-export interface ProgramsNeeds {
+export interface ProgramsOptions {
   /** Of this agent: programs of another one on the same host are left alone. */
   readonly nodeId: string;
   /** What programs inherit. */
@@ -35,7 +35,7 @@ export interface ChildProcessPrograms extends Programs {
   killAll(): void;
 }
 
-export function childProcessPrograms(needs: ProgramsNeeds): ChildProcessPrograms {
+export function childProcessPrograms(needs: ProgramsOptions): ChildProcessPrograms {
   const { nodeId, environment, platform, controlGroups, runtime, log } = needs;
   const running = new Set<Program>();
 
@@ -99,7 +99,7 @@ export function childProcessPrograms(needs: ProgramsNeeds): ChildProcessPrograms
   };
 }
 
-function shutInBy({ sandbox, prepareDirectory }: ProgramsNeeds, { sandbox: settings }: ProgramSettings) {
+function shutInBy({ sandbox, prepareDirectory }: ProgramsOptions, { sandbox: settings }: ProgramSettings) {
   if (settings === null) return null;
   const found = sandbox();
   // The start of the agent was refused without it.
@@ -120,7 +120,7 @@ function notStarted({ command: [file = ''] }: ProgramSettings, error: unknown): 
     initialize: lost,
     simulateWork: lost,
     executeBatchJob: lost,
-    endStrays: () => Promise.resolve(),
+    endOrphans: () => Promise.resolve(),
     cancel: lost,
     shutdown: nothing,
     terminate: nothing,

@@ -5,16 +5,16 @@ import {
   type AgentMessage,
   type HubMessage,
 } from '@workbench-hub/shared/agent-protocol/messages';
-import { readAgentMessage } from '@workbench-hub/shared/agent-protocol/reading';
+import { parseAgentMessage } from '@workbench-hub/shared/agent-protocol/parse-message';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentCredentials, AgentIdentity } from '../engine/accounts/agent-credentials.js';
-import type { AgentDoor, AgentEvent } from './agent-door.js';
+import type { AgentAuthenticator, AgentEvent } from './agent-authenticator.js';
 import { AgentSession, type EngineForAgents, type LinkTerms, type MessageLink } from './agent-session.js';
 import { FloodGuard } from './flood-guard.js';
 
 export interface ConnectionOptions extends LinkTerms {
-  readonly door: Pick<AgentDoor, 'record'>;
+  readonly authenticator: Pick<AgentAuthenticator, 'record'>;
   readonly agents: EngineForAgents;
   readonly credentials: Pick<AgentCredentials, 'faultOf' | 'joined' | 'endOf'>;
   readonly runtime: Runtime;
@@ -59,7 +59,7 @@ export function serveConnection(
   const link: Link<AgentMessage, HubMessage> = new Link<AgentMessage, HubMessage>({
     transport,
     runtime,
-    read: readAgentMessage,
+    read: parseAgentMessage,
     faultOfFrame: (messages, length) => told(flood.faultOf(messages, length)),
     onMessage: (message) => {
       handle(message).catch((error: unknown) => {
@@ -99,7 +99,7 @@ export function serveConnection(
   const session = new AgentSession({ agents, link: messages, terms, remoteAddress, log });
 
   const record = (action: AgentEvent['action'], id: string | null, detail?: string) =>
-    options.door.record({
+    options.authenticator.record({
       action,
       address: remoteAddress,
       identity,

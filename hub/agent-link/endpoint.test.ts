@@ -24,7 +24,7 @@ beforeEach(async () => {
   server = createServer();
   serveAgents(server, {
     agents: { leave: () => undefined },
-    door: { admit: () => ({ by: 'TOKEN' }), addressOf: () => null, record: () => undefined },
+    authenticator: { admit: () => ({ by: 'TOKEN' }), addressOf: () => null, record: () => undefined },
     credentials: {
       version: () => version,
       endOf: () => {

@@ -8,13 +8,13 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { WebSocketServer } from 'ws';
 import type { AgentCredentials } from '../engine/accounts/agent-credentials.js';
-import type { AgentDoor } from './agent-door.js';
+import type { AgentAuthenticator } from './agent-authenticator.js';
 import type { EngineForAgents, LinkTerms } from './agent-session.js';
 import { type EndIfRevoked, serveConnection, type TransportHandlers } from './connection.js';
 
 export interface AgentEndpointOptions extends LinkTerms {
   readonly agents: EngineForAgents;
-  readonly door: AgentDoor;
+  readonly authenticator: AgentAuthenticator;
   readonly credentials: AgentCredentials;
   readonly runtime: Runtime;
   readonly log: Logger;
@@ -44,9 +44,9 @@ export function serveAgents(server: Server, options: AgentEndpointOptions): void
       return;
     }
     if (request.url?.split('?')[0] !== AGENT_PATHS.CONNECT) return refuse(socket, 404, 'Not Found');
-    const identity = options.door.admit(request);
+    const identity = options.authenticator.admit(request);
     if (!identity) return refuse(socket, 401, 'Unauthorized', 'WWW-Authenticate: Bearer\r\n');
-    const remoteAddress = options.door.addressOf(request);
+    const remoteAddress = options.authenticator.addressOf(request);
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
       const carry = (handlers: TransportHandlers) => webSocketTransport(webSocket, handlers);
       const endIfRevoked = serveConnection(carry, { identity, remoteAddress }, options);

@@ -4,12 +4,12 @@ import { AGENT_PATHS, enrolmentRequest } from '@workbench-hub/shared/agent-proto
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentCredentials } from '../engine/accounts/agent-credentials.js';
-import type { AgentDoor } from './agent-door.js';
+import type { AgentAuthenticator } from './agent-authenticator.js';
 import { RefusalCount } from './refusal-count.js';
 
 export interface EnrolmentOptions {
   readonly credentials: AgentCredentials;
-  readonly door: AgentDoor;
+  readonly authenticator: AgentAuthenticator;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Logger;
@@ -39,21 +39,28 @@ class BadBody extends Error {
 }
 
 /** A handler that takes requests for the path of enrolment and says false to all others. */
-export function enrolmentHandler({ credentials, door, clock, timers, log, errorBody }: EnrolmentOptions) {
+export function enrolmentHandler({
+  credentials,
+  authenticator,
+  clock,
+  timers,
+  log,
+  errorBody,
+}: EnrolmentOptions) {
   const tries = new RefusalCount(clock, TRIES);
 
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    if (!door.admitsConnection(request)) {
+    if (!authenticator.admitsConnection(request)) {
       return answer(response, 401, 'a client certificate of an agent is required');
     }
     if (request.method !== 'POST') {
       response.setHeader('allow', 'POST');
       return answer(response, 405, 'POST only');
     }
-    const address = door.addressOf(request);
+    const address = authenticator.addressOf(request);
     const waitS = tries.waitS(address);
     if (waitS > 0) {
-      door.refused(request, { reason: 'too many codes were tried from this address', status: 429 });
+      authenticator.refused(request, { reason: 'too many codes were tried from this address', status: 429 });
       response.setHeader('retry-after', waitS);
       return answer(response, 429, `too many codes were tried from this address: try again in ${waitS} s`);
     }
@@ -62,11 +69,11 @@ export function enrolmentHandler({ credentials, door, clock, timers, log, errorB
     if ('refusal' in outcome) {
       tries.add(address);
       const reason = `enrolment of agent ${agentId}: ${outcome.refusal}`;
-      door.refused(request, { reason, agentId: outcome.agentId });
+      authenticator.refused(request, { reason, agentId: outcome.agentId });
       return answer(response, 401, REFUSED);
     }
     log.info({ agentId, remoteAddress: address }, 'an agent was enrolled: it has a new credential');
-    door.record({
+    authenticator.record({
       action: 'AGENT_ENROLLED',
       address,
       identity: null,
@@ -89,7 +96,7 @@ export function enrolmentHandler({ credentials, door, clock, timers, log, errorB
     serve(request, response).catch((error: unknown) => {
       if (request.destroyed && !request.complete) return;
       if (error instanceof BadBody) {
-        door.refused(request, { reason: error.message, status: error.status });
+        authenticator.refused(request, { reason: error.message, status: error.status });
         return answer(response, error.status, error.message);
       }
       log.error({ err: error }, 'an enrolment failed');

@@ -1,7 +1,7 @@
 /** Tells an agent that floods from one that is busy: what comes beyond a pace that no agent needs is counted as a flood. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 
-export interface Pace {
+export interface Rate {
   /** Of messages that no assignment of the hub calls for. */
   readonly messagesPerSecond: number;
   readonly bytesPerSecond: number;
@@ -11,7 +11,7 @@ export interface Pace {
 
 /** A hundred instances that all print as fast as they can stay below; and it is less than what the hub can take in, or else
  *  a flood would keep it busy without ever being one. */
-const AGENT_PACE: Pace = {
+const AGENT_PACE: Rate = {
   messagesPerSecond: 4000,
   bytesPerSecond: 64 * 1024 ** 2,
   aheadS: 5,
@@ -19,12 +19,12 @@ const AGENT_PACE: Pace = {
 
 export class FloodGuard {
   readonly #clock: Clock;
-  readonly #pace: Pace;
+  readonly #pace: Rate;
   #atMs: number;
   #messagesAhead = 0;
   #bytesAhead = 0;
 
-  constructor(clock: Clock, pace: Pace = AGENT_PACE) {
+  constructor(clock: Clock, pace: Rate = AGENT_PACE) {
     this.#clock = clock;
     this.#pace = pace;
     this.#atMs = clock.monotonicMs();

@@ -6,14 +6,14 @@ import { AGENT_PATHS, digestSchema } from '@workbench-hub/shared/agent-protocol/
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { contentRange, rangeOf } from '../core/byte-range.js';
 import { HubError } from '../core/errors.js';
-import { ContentUnderWay, DigestMismatch, type FileStore, WrongOffset } from '../core/ports/files.js';
-import type { SentContents } from '../engine/sent-contents.js';
-import type { AgentDoor } from './agent-door.js';
+import { DigestMismatch, type FileStore, TransferInProgress, WrongOffset } from '../core/ports/files.js';
+import type { SentBlobs } from '../engine/sent-blobs.js';
+import type { AgentAuthenticator } from './agent-authenticator.js';
 
 export interface TransferOptions {
   readonly files: FileStore;
-  readonly sentContents: SentContents;
-  readonly door: AgentDoor;
+  readonly sentBlobs: SentBlobs;
+  readonly authenticator: AgentAuthenticator;
   readonly log: Logger;
   /** The body of an answer that refuses. */
   readonly errorBody: (status: number, message: string, path: string) => object;
@@ -27,13 +27,13 @@ export type TransferHandler = (request: IncomingMessage, response: ServerRespons
 /** A handler that takes requests beneath `/agent/` and says false to all others. Bodies are streamed. */
 export function transferHandler({
   files,
-  sentContents,
-  door,
+  sentBlobs,
+  authenticator,
   log,
   errorBody,
 }: TransferOptions): TransferHandler {
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const identity = door.admit(request);
+    const identity = authenticator.admit(request);
     if (!identity) {
       const message = 'the token or credential of the agent is wrong';
       return answer(response, 401, message, { connection: 'close', 'www-authenticate': 'Bearer' });
@@ -57,7 +57,7 @@ export function transferHandler({
   ): Promise<void> => {
     // With HEAD an agent finds out what it need not send before it reports.
     const isToBeReported = request.method === 'HEAD';
-    const file = await (isToBeReported ? sentContents.look(agentId, digest) : files.find(digest));
+    const file = await (isToBeReported ? sentBlobs.look(agentId, digest) : files.find(digest));
     if (!file) {
       const receivedBytes = await files.receivedBytes(digest);
       return answer(response, 404, 'there is no file with this digest', { [UPLOAD_OFFSET]: receivedBytes });
@@ -104,13 +104,13 @@ export function transferHandler({
       );
     }
     try {
-      await sentContents.receive(agentId, { digest, sizeBytes: part.sizeBytes }, request, part.start);
+      await sentBlobs.receive(agentId, { digest, sizeBytes: part.sizeBytes }, request, part.start);
       response.writeHead(204).end();
     } catch (error) {
       if (error instanceof DigestMismatch) return answer(response, 400, error.message);
       if (error instanceof WrongOffset)
         return answer(response, 409, error.message, { [UPLOAD_OFFSET]: error.receivedBytes });
-      if (error instanceof ContentUnderWay) return answer(response, 409, error.message);
+      if (error instanceof TransferInProgress) return answer(response, 409, error.message);
       if (error instanceof HubError)
         return answer(response, error.code === 'STORAGE_FULL' ? 507 : 503, error.message);
       throw error;

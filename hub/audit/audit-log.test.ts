@@ -8,7 +8,7 @@ import { MAX_LINE_BYTES } from './audit-line.js';
 import { type AuditLog, appendToAudit, openAuditLog } from './audit-log.js';
 import { auditReader } from './audit-reader.js';
 import { BEGIN_MS, entry, newFolder } from './fixtures/entries.js';
-import { sparing } from './sparing.js';
+import { rateLimitedAudit } from './rate-limited-audit.js';
 
 const MAX_FILE_BYTES = 16 * 1024;
 const KEEP_FILES = 3;
@@ -40,7 +40,7 @@ async function read(): Promise<readonly AuditEntry[]> {
   return (await auditReader(folder.path).read({ limit: 100_000 }, { aborted: false })).entries;
 }
 
-const filesOf = (series: string) => readdirSync(folder.path).filter((name) => name.startsWith(series));
+const listFiles = (series: string) => readdirSync(folder.path).filter((name) => name.startsWith(series));
 const bytesOf = (name: string) => statSync(join(folder.path, name)).size;
 
 const ofAnna = entry(1, { user: 'anna' });
@@ -83,7 +83,7 @@ describe('the audit log', () => {
       for (let n = 3; n < 2000; n++) audit.record(entry(n, { user: 'vera', outcome }));
     }
     expect((await read()).slice(-2)).toEqual([ofUlla, ofAnna]);
-    expect(filesOf('refusals')).toHaveLength(KEEP_FILES + 1);
+    expect(listFiles('refusals')).toHaveLength(KEEP_FILES + 1);
   });
 
   it('keeps what others did when one changes something without end, and of that one what fits', async () => {
@@ -97,7 +97,7 @@ describe('the audit log', () => {
     expect(kept).toContainEqual(entry(2, { user: 'udo' }));
     expect(kept).toContainEqual(ofAnna);
     expect(kept.length).toBeGreaterThan(1000);
-    expect(filesOf('bulk').length).toBeGreaterThan(1);
+    expect(listFiles('bulk').length).toBeGreaterThan(1);
   });
 
   it('counts a caller anew each hour, and agents with the shared token as one', async () => {
@@ -132,12 +132,12 @@ describe('the audit log', () => {
   it('puts the file away that commands have filled beside it', async () => {
     audit.record(ofAnna, true);
     for (let n = 2; n < 40; n++) await appendToAudit(folder.path, entry(n, { by: 'COMMAND_LINE' }));
-    expect(filesOf('administration')).toEqual(['administration.log']);
+    expect(listFiles('administration')).toEqual(['administration.log']);
     audit.record(entry(40), true);
     expect((await read()).map(({ atMs }) => atMs)).toEqual(
       Array.from({ length: 40 }, (_, at) => entry(40 - at).atMs),
     );
-    expect(filesOf('administration')).toEqual(['administration-000001.log', 'administration.log']);
+    expect(listFiles('administration')).toEqual(['administration-000001.log', 'administration.log']);
     expect(bytesOf('administration-000001.log')).toBeLessThan(MAX_FILE_BYTES);
   });
 });
@@ -145,7 +145,7 @@ describe('the audit log', () => {
 it('a VIEWER who is refused 20,000 times takes few entries, and all of them are counted', async () => {
   await audit.close();
   await open(1024 ** 2);
-  const trail = sparing(audit, runtime);
+  const trail = rateLimitedAudit(audit, runtime);
   audit.record(ofAnna, true);
   for (let n = 3; n < 20_003; n++) {
     trail.record(entry(n, { user: 'vera', outcome: 'REFUSED', action: `DELETE /path/${n % 40}` }));

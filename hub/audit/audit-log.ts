@@ -6,7 +6,7 @@ import type { AuditEntry, AuditTrail } from '../core/ports/audit.js';
 import { type AuditFile, openAuditFile } from './audit-file.js';
 import { type AuditSeries, SERIES_SHARES } from './audit-folder.js';
 import { lineOf } from './audit-line.js';
-import { CallerPace } from './caller-pace.js';
+import { CallerRate } from './caller-rate.js';
 import { CurrentFile } from './current-file.js';
 
 export interface AuditLogOptions {
@@ -37,10 +37,10 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
     refusals: await openAuditFile(sizedFor('refusals')),
     bulk: await openAuditFile(sizedFor('bulk')),
   };
-  const pace = new CallerPace(options.runtime.clock);
+  const pace = new CallerRate(options.runtime.clock);
   const seriesOf = (entry: AuditEntry, isAdministrators: boolean) => {
     if (entry.outcome !== 'ALLOWED') return isAdministrators ? 'administration' : 'refusals';
-    if (pace.isBeyond(entry)) return 'bulk';
+    if (pace.isExceeded(entry)) return 'bulk';
     return isAdministrators ? 'administration' : 'audit';
   };
 

@@ -10,7 +10,7 @@ import {
   fullFilesIn,
 } from './audit-folder.js';
 import { entryOf } from './audit-line.js';
-import { linesBackwards } from './backwards.js';
+import { readLinesBackwards } from './reverse-line-reader.js';
 
 /** Where an entry begins: everything before it is older. */
 export interface Position {
@@ -27,7 +27,7 @@ export interface Passed {
 
 /** The end of a series as it is now. */
 export async function endOf(folder: string, series: AuditSeries): Promise<Position> {
-  for (const file of await filesOf(folder, series)) {
+  for (const file of await listFiles(folder, series)) {
     const handle = await openIfThere(folder, series, file);
     if (handle === undefined) continue;
     try {
@@ -51,7 +51,7 @@ export async function* readBackwards(
   client: { readonly aborted: boolean },
 ): AsyncGenerator<Passed> {
   const looksRight = glanceFor(query);
-  for (const file of await filesOf(folder, series)) {
+  for (const file of await listFiles(folder, series)) {
     if (file.number > before.number) continue;
     const handle = await openIfThere(folder, series, file);
     if (handle === undefined) continue;
@@ -60,7 +60,7 @@ export async function* readBackwards(
       // What was last written before the time in question holds nothing from it.
       if (query.fromMs !== undefined && mtimeMs + FILE_TIME_LAG_MS < query.fromMs) continue;
       const end = file.number === before.number ? Math.min(before.offset, size) : size;
-      for await (const lines of linesBackwards(handle, end)) {
+      for await (const lines of readLinesBackwards(handle, end)) {
         if (client.aborted) return;
         for (const { offset, text } of lines) {
           const entry = looksRight(text) ? entryOf(text) : undefined;
@@ -79,7 +79,7 @@ export async function* readBackwards(
 }
 
 /** Newest first. */
-async function filesOf(folder: string, series: AuditSeries): Promise<AuditFile[]> {
+async function listFiles(folder: string, series: AuditSeries): Promise<AuditFile[]> {
   try {
     const full = await fullFilesIn(folder, series);
     return [{ number: currentNumber(full), path: currentFileOf(folder, series) }, ...full.reverse()];

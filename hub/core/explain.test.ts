@@ -21,7 +21,7 @@ function situation(part: Partial<Situation>): Situation {
     runTimes: null,
     unfittingSinceMs: 500,
     nowMs: NOW_MS,
-    givingOut: true,
+    dispatching: true,
     ...part,
   };
 }
@@ -153,7 +153,7 @@ describe('explain', () => {
 
   it('says PAUSED while a shutdown is being prepared', () => {
     const candidates = [instance('9.1', ['gears', 'linux'])];
-    expect(explain(situation({ candidates, givingOut: false }))).toMatchObject({
+    expect(explain(situation({ candidates, dispatching: false }))).toMatchObject({
       verdict: 'PAUSED',
       estimate: null,
     });

@@ -14,7 +14,7 @@ export interface Candidate {
 }
 
 /** A host has given the task back for a fault of its own. */
-export interface GiveBack {
+export interface Exclusion {
   readonly agentId: string;
   readonly reason: string;
   readonly atMs: number;
@@ -37,9 +37,9 @@ export interface Situation {
   readonly unfittingSinceMs: number;
   readonly nowMs: number;
   /** False while the hub gives out no tasks, since a shutdown is being prepared. */
-  readonly givingOut: boolean;
+  readonly dispatching: boolean;
   /** Of late. */
-  readonly givenBack?: readonly GiveBack[];
+  readonly exclusions?: readonly Exclusion[];
 }
 
 /** NEVER: no known instance fits. NONE_UP: those that fit are all down or unreachable. BUSY: those that are up all work,
@@ -76,16 +76,16 @@ export interface Explanation {
   readonly unfittingSinceMs: number | null;
   /** When it may start, in milliseconds since 1970; null when too little is known. */
   readonly estimate: StartEstimate | null;
-  readonly givenBack: readonly GiveBack[];
+  readonly exclusions: readonly Exclusion[];
 }
 
 export function explain(situation: Situation): Explanation {
-  const { requirement, candidates, tasksAhead, givingOut } = situation;
+  const { requirement, candidates, tasksAhead, dispatching } = situation;
   const criteria = criteriaOf(requirement);
   const lacking = lackedByEach(candidates, criteria);
   const fittingCandidates = candidates.filter((_, at) => lacking[at]?.length === 0);
   const fitting = countStates(fittingCandidates);
-  const verdict = verdictOf(fittingCandidates.length, fitting, tasksAhead, givingOut);
+  const verdict = verdictOf(fittingCandidates.length, fitting, tasksAhead, dispatching);
   const facts = {
     unsatisfied: lackedByAll(criteria, lacking),
     knownInstances: candidates.length,
@@ -95,9 +95,9 @@ export function explain(situation: Situation): Explanation {
     tasksAhead,
     unfittingSinceMs: verdict === 'NEVER' ? situation.unfittingSinceMs : null,
     estimate: estimateOf(verdict, fitting, situation),
-    givenBack: situation.givenBack ?? [],
+    exclusions: situation.exclusions ?? [],
   };
-  const returns = facts.givenBack.map(
+  const returns = facts.exclusions.map(
     ({ agentId, reason, atMs }) =>
       ` Agent ${agentId} gave it back ${span(situation.nowMs - atMs)} ago: ${reason}.`,
   );

@@ -6,9 +6,9 @@
  * a task can start before its sync, and STARTED, since a claim is not synced by itself.
  */
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
-import type { LossKind } from './claims.js';
-import type { WaitingTask } from './rank.js';
-import type { Ending, Task } from './task.js';
+import type { WaitingTask } from './match-tasks.js';
+import type { LossKind } from './report-consequences.js';
+import type { Completion, Task } from './task.js';
 
 /** New tasks can be claimed from now on. */
 export interface TasksEnqueued {
@@ -55,7 +55,7 @@ export interface TaskEnded {
   readonly ref: AttemptRef;
   /** The task as it was while it ran. */
   readonly task: Task;
-  readonly ending: Ending;
+  readonly ending: Completion;
   /** How its last attempt was lost; null when it was not. */
   readonly loss: LossKind | null;
   readonly endedAtMs: number;

@@ -2,8 +2,8 @@
  *  the instance gave it back. */
 import type { Classifier, Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { FileRef, Job, NamedFileRef } from '@workbench-hub/shared/domain/job';
-import type { Life } from '@workbench-hub/shared/domain/life';
 import type { Priority } from '@workbench-hub/shared/domain/priority';
+import type { StateMachine } from '@workbench-hub/shared/domain/state-machine';
 import type {
   AttemptRef,
   BatchExecutionStatus,
@@ -68,8 +68,8 @@ export interface NamedSize {
 }
 
 /** How a task ends; written together, once. */
-export interface Ending {
-  readonly status: (typeof TASK_LIFE)['end']['to'][number];
+export interface Completion {
+  readonly status: (typeof TASK_TRANSITIONS)['end']['to'][number];
   readonly batchExecutionStatus: BatchExecutionStatus | null;
   readonly message: string | null;
   readonly files: TaskFiles;
@@ -77,27 +77,27 @@ export interface Ending {
 
 export const NO_FILES: TaskFiles = { outputFiles: [], log: null };
 
-/** The life of a task: who takes it from one status to another. The store's statements are made of it. */
-export const TASK_LIFE = {
+/** State machine of a task. The store derives its SQL statements from it. */
+export const TASK_TRANSITIONS = {
   create: { from: ['-'], to: ['WAITING'], by: 'client' },
   claim: { from: ['WAITING'], to: ['RUNNING'], by: 'scheduler, for an idle instance that fits' },
   adopt: { from: ['WAITING'], to: ['RUNNING'], by: 'agent that still holds the attempt' },
   end: {
     from: ['RUNNING'],
     to: ['FINISHED', 'FAILED'],
-    by: 'report of the attempt in force, or its last loss',
+    by: 'report of the active attempt, or its last permitted loss',
   },
-  release: { from: ['RUNNING'], to: ['WAITING'], by: 'loss or return of the attempt in force' },
+  requeue: { from: ['RUNNING'], to: ['WAITING'], by: 'loss or return of the active attempt' },
   cancel: { from: ['WAITING'], to: ['CANCELED'], by: 'client' },
   cancelByForce: { from: ['WAITING', 'RUNNING'], to: ['CANCELED'], by: 'client, with force=true' },
   remove: {
     from: ['FINISHED', 'FAILED', 'CANCELED'],
     to: ['-'],
-    by: 'client, or the end of its keeping time',
+    by: 'client, or the end of tasks.keepEndedFor',
   },
-} as const satisfies Life<TaskStatus | '-'>;
+} as const satisfies StateMachine<TaskStatus | '-'>;
 
-/** The attempt that a running task is in; undefined when it is in none. */
+/** Active attempt of a running task; otherwise undefined. */
 export function attemptOf(task: Task): AttemptRef | undefined {
   if (task.status !== 'RUNNING' || !task.instance) return undefined;
   return { taskId: task.id, attempt: task.attempt, instanceId: task.instance.id };

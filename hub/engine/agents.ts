@@ -15,7 +15,7 @@ import type { Instances } from './instances.js';
 import type { Leases } from './leases.js';
 import { reconcile } from './reconciliation.js';
 import { withStoredFiles } from './report-files.js';
-import type { SentContents } from './sent-contents.js';
+import type { SentBlobs } from './sent-blobs.js';
 import type { TaskOutput } from './task-output.js';
 import type { TaskTransitions } from './task-transitions.js';
 
@@ -25,7 +25,7 @@ export interface AgentsOptions {
   readonly store: AgentStore;
   readonly files: FileStore;
   readonly sessions: AgentSessions;
-  readonly sentContents: SentContents;
+  readonly sentBlobs: SentBlobs;
   readonly instances: Instances;
   readonly attempts: Attempts;
   readonly leases: Leases;
@@ -78,7 +78,7 @@ export class Agents {
     metrics.agentLeft();
     attempts.forgetAllOf(agentId);
     leases.begin(agentId);
-    instances.away(agentId);
+    instances.disconnected(agentId);
     log.warn({ agentId, reason }, 'agent is unreachable');
     void this.#remember(agentId);
   }
@@ -107,11 +107,11 @@ export class Agents {
   /** The agent reports the end of an attempt; resolves when that is durable and the agent was told. Rejects as the store. */
   async reported(agentId: string, connection: AgentConnection, report: AttemptReport): Promise<void> {
     if (!this.#isCurrent(agentId, connection)) return;
-    const { files, sentContents } = this.#options;
+    const { files, sentBlobs } = this.#options;
     const hold = files.hold();
     try {
       const counted = await this.#settle(agentId, connection, report, hold);
-      if (counted !== undefined) sentContents.reported(agentId, digestsOf(report), counted);
+      if (counted !== undefined) sentBlobs.reported(agentId, digestsOf(report), counted);
     } finally {
       hold.release();
     }

@@ -1,11 +1,12 @@
 /** Attempts that end: reports of agents, and losses. Each becomes one transition of its task. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
-import { mayTake } from '@workbench-hub/shared/domain/life';
+import { canTransition } from '@workbench-hub/shared/domain/state-machine';
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
-import { ATTEMPT_LIFE, type AttemptState, attemptStateOf } from '../core/attempt-life.js';
+import { ATTEMPT_TRANSITIONS, type AttemptState, attemptStateOf } from '../core/attempt-states.js';
+import type { TaskArchive } from '../core/ports/task-store.js';
 import {
   type Consequence,
   consequenceOf,
@@ -13,11 +14,10 @@ import {
   type LossKind,
   lossOf,
   type RetryLimits,
-} from '../core/claims.js';
-import type { TaskArchive } from '../core/ports/task-store.js';
-import { attemptOf, type Ending, type Task } from '../core/task.js';
+} from '../core/report-consequences.js';
+import { attemptOf, type Completion, type Task } from '../core/task.js';
 import type { TaskSubscriber } from '../core/task-events.js';
-import type { GivenBack } from './given-back.js';
+import type { AgentExclusions } from './agent-exclusions.js';
 import type { Storage } from './storage.js';
 import type { TaskTransitions } from './task-transitions.js';
 
@@ -28,7 +28,7 @@ export interface AttemptsOptions {
   readonly limits: RetryLimits;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly givenBack: GivenBack;
+  readonly exclusions: AgentExclusions;
 }
 
 export class Attempts {
@@ -60,12 +60,12 @@ export class Attempts {
     const ref = refOf(report);
     const task = this.#known(ref) ?? (await this.#options.archive.find(ref.taskId));
     const state = attemptStateOf(ref, task);
-    if (!task || !mayTake<AttemptState>(ATTEMPT_LIFE.report, state))
+    if (!task || !canTransition<AttemptState>(ATTEMPT_TRANSITIONS.report, state))
       return this.#refused('report', ref, state);
     if (!isOf(agentId, task)) return this.#foreign(ref, agentId);
     const consequence = consequenceOf(report, task, this.#options.limits);
     // Before it waits again.
-    if (lossOf(report) === 'HOST_FAULT') this.#options.givenBack.note(task, agentId, report.message ?? '');
+    if (lossOf(report) === 'HOST_FAULT') this.#options.exclusions.note(task, agentId, report.message ?? '');
     return this.#carryOut(task, ref, consequence, lossOf(report) ?? null, report.storedFiles);
   }
 
@@ -76,7 +76,11 @@ export class Attempts {
     const ref = refOf(held);
     if (this.#known(ref)) return;
     const task = await archive.find(ref.taskId);
-    if (!task?.instance || !mayTake<AttemptState>(ATTEMPT_LIFE.believe, attemptStateOf(ref, task))) return;
+    if (
+      !task?.instance ||
+      !canTransition<AttemptState>(ATTEMPT_TRANSITIONS.believe, attemptStateOf(ref, task))
+    )
+      return;
     if (!isOf(agentId, task)) return;
     await transitions.adopt([{ ref, instance: task.instance, startedAtMs: clock.nowMs() }]);
   }
@@ -95,7 +99,11 @@ export class Attempts {
   }
 
   /** What an attempt cannot do any more is not done, and the log tells. */
-  async #refused(step: keyof typeof ATTEMPT_LIFE, ref: AttemptRef, known?: AttemptState): Promise<false> {
+  async #refused(
+    step: keyof typeof ATTEMPT_TRANSITIONS,
+    ref: AttemptRef,
+    known?: AttemptState,
+  ): Promise<false> {
     const state = known ?? attemptStateOf(ref, await this.#options.archive.find(ref.taskId));
     this.#options.log.info(
       { ...ref, step, state },
@@ -130,7 +138,7 @@ export class Attempts {
   async #end(
     task: Task,
     ref: AttemptRef,
-    ending: Ending,
+    ending: Completion,
     loss: LossKind | null,
     stored: readonly NamedFileRef[],
   ): Promise<boolean> {

@@ -7,25 +7,25 @@
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import type { RetryLimits } from '../core/claims.js';
 import type { AgentStore } from '../core/ports/agent-store.js';
 import type { FileStore } from '../core/ports/files.js';
 import { NO_TASK_METRICS, type TaskMetrics } from '../core/ports/metrics.js';
-import type { StoredNames } from '../core/ports/storage.js';
+import type { NamedObjects } from '../core/ports/storage.js';
 import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
 import { NO_TRACING, type TaskTracing } from '../core/ports/tracing.js';
+import type { RetryLimits } from '../core/report-consequences.js';
+import { AgentExclusions } from './agent-exclusions.js';
 import { AgentSessions } from './agent-sessions.js';
 import { Agents } from './agents.js';
 import { Attempts } from './attempts.js';
 import { ClockWatch } from './clock-watch.js';
 import { Explanations } from './explanations.js';
-import { GivenBack } from './given-back.js';
 import { InstanceControl } from './instance-control.js';
 import { Instances } from './instances.js';
 import { Leases } from './leases.js';
-import { Results } from './results.js';
+import { ResultWaiters } from './result-waiters.js';
 import { Scheduler } from './scheduler.js';
-import { SentContents } from './sent-contents.js';
+import { SentBlobs } from './sent-blobs.js';
 import { ShutdownPreparation } from './shutdown-preparation.js';
 import { Storage } from './storage.js';
 import type { StorageSettings } from './storage-settings.js';
@@ -41,7 +41,7 @@ export interface EngineOptions {
   readonly archive: TaskArchive;
   readonly agentStore: AgentStore;
   readonly files: FileStore;
-  readonly names: StoredNames;
+  readonly names: NamedObjects;
   readonly storage: StorageSettings;
   readonly runtime: Runtime;
   readonly log: Logger;
@@ -65,9 +65,9 @@ export interface Engine {
   readonly control: InstanceControl;
   readonly shutdown: ShutdownPreparation;
   readonly explanations: Explanations;
-  readonly results: Results;
+  readonly resultWaiters: ResultWaiters;
   readonly storage: Storage;
-  readonly sentContents: SentContents;
+  readonly sentBlobs: SentBlobs;
   /** Takes up what the store holds: the leases of running tasks, then the queue. */
   start(): Promise<void>;
   /** Removes now what is no longer kept; it happens by itself every minute. */
@@ -86,19 +86,19 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const transitions = new TaskTransitions({ queue, archive, clock, log });
   const traces = new TaskTraces(tracing);
   const output = new TaskOutput();
-  const results = new Results(timers);
+  const resultWaiters = new ResultWaiters(timers);
   const clockWatch = new ClockWatch(clock);
   const mayExpire = () => {
     clockWatch.look();
     return clockWatch.isTrusted;
   };
   const storage = new Storage({ names, files, clock, settings: options.storage, mayExpire });
-  const sentContents = new SentContents(files, timers);
+  const sentBlobs = new SentBlobs(files, timers);
   const shutdown = new ShutdownPreparation(clock);
   const instances = new Instances({ clock, timers, log });
   instances.remember(await agentStore.all());
-  const givenBack = new GivenBack({ instances, clock, timers });
-  const attempts = new Attempts({ transitions, archive, storage, limits, clock, log, givenBack });
+  const exclusions = new AgentExclusions({ instances, clock, timers });
+  const attempts = new Attempts({ transitions, archive, storage, limits, clock, log, exclusions });
   const { leaseTimeoutMs } = options;
   const leases = new Leases({ queue, attempts, instances, timers, log, leaseTimeoutMs });
   const sessions = new AgentSessions({ runtime, log, traces });
@@ -108,7 +108,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     store: agentStore,
     files,
     sessions,
-    sentContents,
+    sentBlobs,
     instances,
     attempts,
     leases,
@@ -124,7 +124,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     transitions,
     sessions,
     instances,
-    givenBack,
+    exclusions,
     runtime,
     log,
     headsOfGroup,
@@ -135,14 +135,14 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     shutdown,
     clock,
     defaultVersion,
-    givenBack,
+    exclusions,
     waitingGroupsFor: (kinds) => scheduler.groupsFor(kinds),
   });
   const tasks = new Tasks({
     transitions,
     archive,
     files,
-    results,
+    resultWaiters,
     output,
     runtime,
     log,
@@ -166,11 +166,11 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   });
 
   // Waiting clients come last: whoever is woken finds everything else up to date.
-  const subscribers = [scheduler, attempts, sessions, output, traces, givenBack, explanations];
+  const subscribers = [scheduler, attempts, sessions, output, traces, exclusions, explanations];
   transitions.subscribe(metricsSubscriber(metrics));
-  for (const { onTask } of [...subscribers, results]) transitions.subscribe(onTask);
+  for (const { onTask } of [...subscribers, resultWaiters]) transitions.subscribe(onTask);
   instances.onCapacity(() => scheduler.wake());
-  givenBack.onExpired(() => scheduler.wake());
+  exclusions.onExpired(() => scheduler.wake());
   shutdown.subscribe((initiated) => (initiated ? scheduler.pause() : scheduler.resume()));
 
   return {
@@ -180,9 +180,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     control: new InstanceControl(instances, sessions),
     shutdown,
     explanations,
-    results,
+    resultWaiters,
     storage,
-    sentContents,
+    sentBlobs,
     start: async () => {
       await leases.start();
       await scheduler.start();
@@ -192,12 +192,12 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     quiesce: async () => {
       await scheduler.stop();
       sessions.closeAll('the hub stops');
-      results.releaseAll();
+      resultWaiters.releaseAll();
     },
     stop: async () => {
       leases.stop();
-      givenBack.stop();
-      sentContents.stop();
+      exclusions.stop();
+      sentBlobs.stop();
       await sweeper.stop();
     },
   };

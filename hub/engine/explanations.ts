@@ -10,12 +10,12 @@ import { type Priority, priorityRank } from '@workbench-hub/shared/domain/priori
 import type { TaskType } from '@workbench-hub/shared/domain/task';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { type Explanation, explain } from '../core/explain.js';
-import type { InstanceKind } from '../core/idle-instances.js';
+import type { InstanceClass } from '../core/idle-instances.js';
 import type { TaskQueue } from '../core/ports/task-store.js';
 import { RunTimeBook } from '../core/run-times.js';
 import type { Task } from '../core/task.js';
 import type { TaskSubscriber } from '../core/task-events.js';
-import type { GivenBack } from './given-back.js';
+import type { AgentExclusions } from './agent-exclusions.js';
 import type { Instances } from './instances.js';
 import type { ShutdownPreparation } from './shutdown-preparation.js';
 
@@ -25,9 +25,9 @@ export interface ExplanationsOptions {
   readonly shutdown: ShutdownPreparation;
   readonly clock: Clock;
   readonly defaultVersion: string | null;
-  readonly givenBack: GivenBack;
+  readonly exclusions: AgentExclusions;
   /** The groups in which tasks may wait that one of these kinds of instances fits. */
-  readonly waitingGroupsFor: (kinds: readonly InstanceKind[]) => string[];
+  readonly waitingGroupsFor: (kinds: readonly InstanceClass[]) => string[];
 }
 
 /** A task that has waited for so long says in its log why. */
@@ -81,13 +81,13 @@ export class Explanations {
     countAhead: (groups: string[]) => Promise<number>,
     taskId?: string,
   ): Promise<Explanation> {
-    const { instances, shutdown, clock, givenBack } = this.#options;
-    const returns = taskId === undefined ? [] : givenBack.of(taskId);
+    const { instances, shutdown, clock, exclusions } = this.#options;
+    const returns = taskId === undefined ? [] : exclusions.of(taskId);
     const isHeldBack = (agentId: string) =>
-      returns.some((giveBack) => giveBack.agentId === agentId) && !givenBack.mayGet(taskId ?? '', agentId);
+      returns.some((giveBack) => giveBack.agentId === agentId) && !exclusions.mayGet(taskId ?? '', agentId);
     const candidates = instances.list().map((view) => ({ ...view, heldBack: isHeldBack(view.agentId) }));
     const competing = this.#options.waitingGroupsFor(
-      instances.kinds.filter((kind) => fits(requirement, kind)),
+      instances.classes.filter((kind) => fits(requirement, kind)),
     );
     return explain({
       requirement,
@@ -98,8 +98,8 @@ export class Explanations {
         null,
       unfittingSinceMs: Math.max(requestedAtMs, instances.lastRemovalMs),
       nowMs: clock.nowMs(),
-      givingOut: !shutdown.status.initiated,
-      givenBack: returns,
+      dispatching: !shutdown.status.initiated,
+      exclusions: returns,
     });
   }
 }

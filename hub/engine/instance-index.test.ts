@@ -1,13 +1,13 @@
 /** Which instances are found by kind and agent, and in which order. */
 import { describe, expect, it } from 'vitest';
-import { comparePlaces } from '../core/idle-instances.js';
+import { compareLocations } from '../core/idle-instances.js';
 import { type IndexedInstance, InstanceIndex } from './instance-index.js';
 
 function indexed() {
   const index = new InstanceIndex();
   const instance = (id: string, agentId = 'a', idleSinceMs = 0, version = '1'): IndexedInstance => {
     const profile = { id, version, revision: '', labels: ['gears'] };
-    return { profile, kind: index.add(profile), agentId, idleSinceMs, availability: 'NONE' };
+    return { profile, instanceClass: index.add(profile), agentId, idleSinceMs, availability: 'NONE' };
   };
   const idle = (...instances: IndexedInstance[]) => {
     for (const each of instances) index.setAvailability(each, 'IDLE');
@@ -106,7 +106,7 @@ describe('of the agents, first comes', () => {
       if (change !== 0) index.changeBusy(agentId, change);
       index.setAvailability(one, isIdle ? 'UP' : 'IDLE');
       for (const { count, agents } of index.idle.values()) {
-        expect(agents).toEqual([...agents].sort(comparePlaces));
+        expect(agents).toEqual([...agents].sort(compareLocations));
         expect(agents.flatMap(({ instances }) => instances)).toHaveLength(count);
         for (const ofAgent of agents) {
           expect(ofAgent.busy).toBe(busy.get(ofAgent.agentId) ?? 0);
@@ -121,7 +121,7 @@ describe('the agents that have an instance of a kind up are found', () => {
   it('whether it is idle or not, until their last one is up no more', () => {
     const { index, instance, idle } = indexed();
     const [one, other, elsewhere] = [instance('i1'), instance('i2'), instance('i3', 'b')];
-    const agents = () => [...index.agentsUp(one.kind)];
+    const agents = () => [...index.agentsUp(one.instanceClass)];
     expect(agents()).toEqual([]);
     idle(one, other, elsewhere);
     index.setAvailability(one, 'UP');
@@ -139,16 +139,16 @@ describe('the agents that have an instance of a kind up are found', () => {
     const { index, instance, idle } = indexed();
     const [one, other] = [instance('i1'), instance('i2', 'b', 0, '2')];
     idle(one, other);
-    expect([...index.agentsUp(other.kind)]).toEqual(['b']);
+    expect([...index.agentsUp(other.instanceClass)]).toEqual(['b']);
   });
 });
 
 describe('a kind', () => {
   it('is the same object for all instances that are alike in version and labels', () => {
     const { index, instance } = indexed();
-    expect(instance('i1').kind).toBe(instance('i2', 'b').kind);
-    expect(instance('i3', 'a', 0, '2').kind).not.toBe(instance('i4').kind);
-    expect(index.kinds).toEqual([
+    expect(instance('i1').instanceClass).toBe(instance('i2', 'b').instanceClass);
+    expect(instance('i3', 'a', 0, '2').instanceClass).not.toBe(instance('i4').instanceClass);
+    expect(index.classes).toEqual([
       { version: '1', labels: ['gears'] },
       { version: '2', labels: ['gears'] },
     ]);
@@ -156,16 +156,16 @@ describe('a kind', () => {
 
   it('is known from its first instance to its last, and only these two raise the version', () => {
     const { index, instance } = indexed();
-    const before = index.kindsVersion;
-    const { kind } = instance('i1');
-    const known = index.kindsVersion;
+    const before = index.classesVersion;
+    const { instanceClass } = instance('i1');
+    const known = index.classesVersion;
     expect(known).toBeGreaterThan(before);
     instance('i2');
-    index.remove(kind);
-    expect(index.kindsVersion).toBe(known);
-    expect(index.kinds).toEqual([kind]);
-    index.remove(kind);
-    expect(index.kindsVersion).toBeGreaterThan(known);
-    expect(index.kinds).toEqual([]);
+    index.remove(instanceClass);
+    expect(index.classesVersion).toBe(known);
+    expect(index.classes).toEqual([instanceClass]);
+    index.remove(instanceClass);
+    expect(index.classesVersion).toBeGreaterThan(known);
+    expect(index.classes).toEqual([]);
   });
 });

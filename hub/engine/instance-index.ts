@@ -3,11 +3,11 @@
  * there are kinds and agents, however many instances there are.
  */
 import {
-  comparePlaces,
+  compareLocations,
   type IdleInstance,
   type IdleInstances,
   type IdleOfAgent,
-  type InstanceKind,
+  type InstanceClass,
 } from '../core/idle-instances.js';
 import { insertSorted, removeSorted } from '../core/sorted.js';
 
@@ -20,8 +20,8 @@ export interface IndexedInstance extends IdleInstance {
 /** IDLE: could begin a task now. UP: is up, but could not. NONE: is not up. */
 export type Availability = 'IDLE' | 'UP' | 'NONE';
 
-interface KnownKind {
-  readonly kind: InstanceKind;
+interface KnownClass {
+  readonly kind: InstanceClass;
   count: number;
 }
 
@@ -31,31 +31,31 @@ interface OfAgent extends IdleOfAgent {
   readonly instances: IndexedInstance[];
 }
 
-interface OfKind {
+interface OfClass {
   count: number;
   readonly agents: OfAgent[];
 }
 
 export class InstanceIndex {
   /** With how many instances there are of each, by version and labels. */
-  readonly #kinds = new Map<string, KnownKind>();
+  readonly #kinds = new Map<string, KnownClass>();
   #kindsVersion = 0;
-  readonly #idle = new Map<InstanceKind, OfKind>();
+  readonly #idle = new Map<InstanceClass, OfClass>();
   /** What stands there of each agent that has idle instances. */
-  readonly #idleOf = new Map<string, Map<InstanceKind, OfAgent>>();
+  readonly #idleOf = new Map<string, Map<InstanceClass, OfAgent>>();
   /** How many instances work, of each agent of which any do. */
   readonly #busy = new Map<string, number>();
   #latestNumber = 0;
   /** How many are up, idle or not, of each kind and agent of which any are. */
-  readonly #up = new Map<InstanceKind, Map<string, number>>();
+  readonly #up = new Map<InstanceClass, Map<string, number>>();
 
   /** Rises whenever the first instance of a kind becomes known, or the last one is forgotten. */
-  get kindsVersion(): number {
+  get classesVersion(): number {
     return this.#kindsVersion;
   }
 
   /** Of the known instances. */
-  get kinds(): InstanceKind[] {
+  get classes(): InstanceClass[] {
     return [...this.#kinds.values()].map(({ kind }) => kind);
   }
 
@@ -65,12 +65,12 @@ export class InstanceIndex {
   }
 
   /** The agents that have an instance of this kind up, idle or not. */
-  agentsUp(kind: InstanceKind): Iterable<string> {
+  agentsUp(kind: InstanceClass): Iterable<string> {
     return this.#up.get(kind)?.keys() ?? [];
   }
 
   /** Another instance is known. Gives its kind: the same object for all that are alike. */
-  add({ version, labels }: InstanceKind): InstanceKind {
+  add({ version, labels }: InstanceClass): InstanceClass {
     const key = keyOf({ version, labels });
     const known = this.#kinds.get(key);
     if (known) {
@@ -84,7 +84,7 @@ export class InstanceIndex {
   }
 
   /** An instance of this kind, whose availability is NONE, is not known any more. */
-  remove(kind: InstanceKind): void {
+  remove(kind: InstanceClass): void {
     const key = keyOf(kind);
     const known = this.#kinds.get(key);
     if (!known || --known.count > 0) return;
@@ -109,32 +109,32 @@ export class InstanceIndex {
     if (busy > 0) this.#busy.set(agentId, busy);
     else this.#busy.delete(agentId);
     for (const [kind, ofAgent] of this.#idleOf.get(agentId) ?? []) {
-      moveTo(this.#idle.get(kind) as OfKind, ofAgent, { busy });
+      moveTo(this.#idle.get(kind) as OfClass, ofAgent, { busy });
     }
   }
 
-  #countUp({ kind, agentId }: IndexedInstance, change: 1 | -1): void {
-    const ofKind = this.#up.get(kind) ?? new Map<string, number>();
+  #countUp({ instanceClass, agentId }: IndexedInstance, change: 1 | -1): void {
+    const ofKind = this.#up.get(instanceClass) ?? new Map<string, number>();
     const count = (ofKind.get(agentId) ?? 0) + change;
     if (count > 0) ofKind.set(agentId, count);
     else ofKind.delete(agentId);
-    if (ofKind.size > 0) this.#up.set(kind, ofKind);
-    else this.#up.delete(kind);
+    if (ofKind.size > 0) this.#up.set(instanceClass, ofKind);
+    else this.#up.delete(instanceClass);
   }
 
   #addIdle(instance: IndexedInstance): void {
-    const { kind, agentId, idleSinceMs } = instance;
-    const ofKind = this.#idle.get(kind) ?? { count: 0, agents: [] };
-    this.#idle.set(kind, ofKind);
+    const { instanceClass, agentId, idleSinceMs } = instance;
+    const ofKind = this.#idle.get(instanceClass) ?? { count: 0, agents: [] };
+    this.#idle.set(instanceClass, ofKind);
     ofKind.count++;
-    const byKind = this.#idleOf.get(agentId) ?? new Map<InstanceKind, OfAgent>();
+    const byKind = this.#idleOf.get(agentId) ?? new Map<InstanceClass, OfAgent>();
     this.#idleOf.set(agentId, byKind);
-    const known = byKind.get(kind);
+    const known = byKind.get(instanceClass);
     if (!known) {
       const busy = this.#busy.get(agentId) ?? 0;
       const ofAgent = { agentId, busy, idleSinceMs, instances: [instance], number: ++this.#latestNumber };
-      byKind.set(kind, ofAgent);
-      insertSorted(ofKind.agents, ofAgent, comparePlaces);
+      byKind.set(instanceClass, ofAgent);
+      insertSorted(ofKind.agents, ofAgent, compareLocations);
       return;
     }
     const { instances } = known;
@@ -145,13 +145,13 @@ export class InstanceIndex {
   }
 
   #removeIdle(instance: IndexedInstance): void {
-    const { kind, agentId } = instance;
-    const ofKind = this.#idle.get(kind);
+    const { instanceClass, agentId } = instance;
+    const ofKind = this.#idle.get(instanceClass);
     const byKind = this.#idleOf.get(agentId);
-    const ofAgent = byKind?.get(kind);
+    const ofAgent = byKind?.get(instanceClass);
     if (!ofKind || !byKind || !ofAgent) return;
     ofKind.count--;
-    if (ofKind.count === 0) this.#idle.delete(kind);
+    if (ofKind.count === 0) this.#idle.delete(instanceClass);
     const { instances } = ofAgent;
     instances.splice(instances.indexOf(instance), 1);
     const [first] = instances;
@@ -160,23 +160,23 @@ export class InstanceIndex {
         moveTo(ofKind, ofAgent, { idleSinceMs: first.idleSinceMs });
       return;
     }
-    removeSorted(ofKind.agents, ofAgent, comparePlaces);
-    byKind.delete(kind);
+    removeSorted(ofKind.agents, ofAgent, compareLocations);
+    byKind.delete(instanceClass);
     if (byKind.size === 0) this.#idleOf.delete(agentId);
   }
 }
 
 /** Nothing else decides about the place. */
 function moveTo(
-  ofKind: OfKind,
+  ofKind: OfClass,
   ofAgent: OfAgent,
   place: Partial<Pick<OfAgent, 'busy' | 'idleSinceMs'>>,
 ): void {
-  removeSorted(ofKind.agents, ofAgent, comparePlaces);
+  removeSorted(ofKind.agents, ofAgent, compareLocations);
   Object.assign(ofAgent, place);
-  insertSorted(ofKind.agents, ofAgent, comparePlaces);
+  insertSorted(ofKind.agents, ofAgent, compareLocations);
 }
 
-function keyOf({ version, labels }: InstanceKind): string {
+function keyOf({ version, labels }: InstanceClass): string {
   return JSON.stringify([version, labels]);
 }

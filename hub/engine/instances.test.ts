@@ -70,7 +70,7 @@ describe('idle are', () => {
 
   it('none of an agent that is away, or has not been reconciled', () => {
     const { instances, join, idle } = joined(up('i1'), up('i2'));
-    instances.away('a');
+    instances.disconnected('a');
     expect(idle()).toEqual([]);
     join('a', [up('i1'), up('i2')], ['i2']);
     expect(idle()).toEqual([]);
@@ -82,7 +82,7 @@ describe('idle are', () => {
     const { instances, join, idle, coolDown } = joined(up('i1'), up('i2'));
     instances.reserve(on('i1'), 'a');
     instances.release('a', on('i1'), { coolsDown: true });
-    instances.away('a');
+    instances.disconnected('a');
     join('b', [up('i1')]);
     instances.ready('b');
     await coolDown();
@@ -105,13 +105,13 @@ describe('idle are', () => {
 
   it('of as many kinds as there are versions and sets of labels', () => {
     const { instances, join } = joined(up('i1'), up('i2'), up('i3', '2'));
-    expect(instances.kinds).toHaveLength(2);
-    const { kindsVersion } = instances;
+    expect(instances.classes).toHaveLength(2);
+    const { classesVersion } = instances;
     join('b', [up('i4')]);
-    expect(instances.kindsVersion).toBe(kindsVersion);
+    expect(instances.classesVersion).toBe(classesVersion);
     join('a', [up('i1')]);
-    expect(instances.kinds).toHaveLength(1);
-    expect(instances.kindsVersion).toBeGreaterThan(kindsVersion);
+    expect(instances.classes).toHaveLength(1);
+    expect(instances.classesVersion).toBeGreaterThan(classesVersion);
   });
 });
 
@@ -128,7 +128,7 @@ it('a change that may let a waiting task start is told to subscribers', async ()
   expect(await timesTold(() => instances.release('a', on('i1'), { coolsDown: true }))).toBe(1);
   expect(await timesTold(coolDown)).toBe(1);
   expect(await timesTold(() => instances.changed('a', up('i1')))).toBe(1);
-  expect(await timesTold(() => instances.away('a'))).toBe(1);
+  expect(await timesTold(() => instances.disconnected('a'))).toBe(1);
   expect(await timesTold(() => join('a', [up('i1')]))).toBe(0);
   expect(await timesTold(() => instances.ready('a'))).toBe(1);
 });

@@ -5,12 +5,12 @@ import type {
   InstanceReport,
   InstanceStatus,
 } from '@workbench-hub/shared/domain/instance';
-import { mayTake, targetOf } from '@workbench-hub/shared/domain/life';
+import { canTransition, nextState } from '@workbench-hub/shared/domain/state-machine';
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
-import { AGENT_LIFE, type AgentState, type AgentStep } from '../core/agent-life.js';
-import type { IdleInstances, InstanceKind } from '../core/idle-instances.js';
+import { AGENT_TRANSITIONS, type AgentState, type AgentTransition } from '../core/agent-states.js';
+import type { IdleInstances, InstanceClass } from '../core/idle-instances.js';
 import type { AgentRecord } from '../core/ports/agent-store.js';
 import { type Availability, type IndexedInstance, InstanceIndex } from './instance-index.js';
 
@@ -100,13 +100,13 @@ export class Instances {
   }
 
   /** Rises whenever the first instance of a kind becomes known, or the last one is forgotten. */
-  get kindsVersion(): number {
-    return this.#index.kindsVersion;
+  get classesVersion(): number {
+    return this.#index.classesVersion;
   }
 
   /** Of the known instances, up or not. */
-  get kinds(): InstanceKind[] {
-    return this.#index.kinds;
+  get classes(): InstanceClass[] {
+    return this.#index.classes;
   }
 
   /** Takes what was remembered; those agents are away until they come. */
@@ -115,7 +115,7 @@ export class Instances {
       const agent: Agent = {
         ...record,
         address: null,
-        state: targetOf(AGENT_LIFE.remember),
+        state: nextState(AGENT_TRANSITIONS.remember),
         instances: new Map(),
       };
       this.#agents.set(agent.id, agent);
@@ -150,7 +150,7 @@ export class Instances {
       version,
       revision,
       address,
-      state: targetOf(AGENT_LIFE.join),
+      state: nextState(AGENT_TRANSITIONS.join),
       seenAtMs: this.#clock.nowMs(),
       clockOffsetMs,
       instances: new Map(),
@@ -178,7 +178,7 @@ export class Instances {
   ready(agentId: string): void {
     const agent = this.#taking('reconcile', agentId);
     if (!agent) return;
-    agent.state = targetOf(AGENT_LIFE.reconcile);
+    agent.state = nextState(AGENT_TRANSITIONS.reconcile);
     for (const instance of agent.instances.values()) this.#note(instance);
     this.#capacityChanged();
   }
@@ -186,13 +186,13 @@ export class Instances {
   /** The lease of the agent is over. */
   lost(agentId: string): void {
     const agent = this.#taking('lose', agentId);
-    if (agent) agent.state = targetOf(AGENT_LIFE.lose);
+    if (agent) agent.state = nextState(AGENT_TRANSITIONS.lose);
   }
 
-  away(agentId: string): void {
-    const agent = this.#taking('leave', agentId);
+  disconnected(agentId: string): void {
+    const agent = this.#taking('disconnect', agentId);
     if (!agent) return;
-    agent.state = targetOf(AGENT_LIFE.leave);
+    agent.state = nextState(AGENT_TRANSITIONS.disconnect);
     agent.seenAtMs = this.#clock.nowMs();
     for (const instance of agent.instances.values()) {
       instance.status = 'UNKNOWN';
@@ -253,7 +253,7 @@ export class Instances {
   }
 
   /** The agents that have an instance of this kind up, idle or not. */
-  agentsUp(kind: InstanceKind): Iterable<string> {
+  agentsUp(kind: InstanceClass): Iterable<string> {
     return this.#index.agentsUp(kind);
   }
 
@@ -278,9 +278,9 @@ export class Instances {
   }
 
   /** The agent, when it may take this step now; otherwise the step is refused, which the log tells. */
-  #taking(step: AgentStep, agentId: string): Agent | undefined {
+  #taking(step: AgentTransition, agentId: string): Agent | undefined {
     const agent = this.#agents.get(agentId);
-    if (agent && mayTake<AgentState>(AGENT_LIFE[step], agent.state)) return agent;
+    if (agent && canTransition<AgentState>(AGENT_TRANSITIONS[step], agent.state)) return agent;
     this.#log.warn(
       { agentId, step, state: agent?.state ?? '-' },
       'a step that an agent cannot take was refused',
@@ -293,7 +293,7 @@ export class Instances {
     if (former) this.#remove(former);
     const instance: Instance = {
       profile,
-      kind: this.#index.add(profile),
+      instanceClass: this.#index.add(profile),
       agent,
       agentId: agent.id,
       status,
@@ -325,7 +325,7 @@ export class Instances {
     instance.agent.instances.delete(id);
     this.#instances.delete(id);
     this.#note(instance);
-    this.#index.remove(instance.kind);
+    this.#index.remove(instance.instanceClass);
   }
 
   /** The instance works on this from now on. */
@@ -379,7 +379,7 @@ function agentViewOf({
     version,
     revision,
     address,
-    status: state === 'AWAY' || state === 'LOST' ? 'DOWN' : 'UP',
+    status: state === 'DISCONNECTED' || state === 'LOST' ? 'DOWN' : 'UP',
     seenAtMs,
     clockOffsetMs,
     instances: [...instances.values()].map(viewOf).sort(byId((view) => view.profile.id)),

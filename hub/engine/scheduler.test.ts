@@ -4,8 +4,8 @@ import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe, expect, it } from 'vitest';
+import { compareWaiting, type WaitingTask } from '../core/match-tasks.js';
 import type { Claim, ClaimedTask, TaskQueue } from '../core/ports/task-store.js';
-import { compareWaiting, type WaitingTask } from '../core/rank.js';
 import { Scheduler } from './scheduler.js';
 
 const ANYTHING = requirementKey({ version: null, labels: [] });
@@ -36,8 +36,8 @@ function schedulerOver({
   const asked: string[] = [];
   const stored = [...waits];
   const profile = { id: 'sim-1', version: '1', revision: '', labels: [] };
-  const instances = { kindsVersion: 1, kinds: known ? [profile] : [] };
-  const instance = { profile, kind: profile, agentId: 'a', idleSinceMs: 0 };
+  const instances = { kindsVersion: 1, classes: known ? [profile] : [] };
+  const instance = { profile, instanceClass: profile, agentId: 'a', idleSinceMs: 0 };
   const queue: Partial<TaskQueue> = {
     waitingGroups: async () => [...new Set(stored.map((task) => task.requirementKey))],
     heads: async (groups) => {
@@ -78,11 +78,11 @@ function schedulerOver({
       },
     },
     instances: {
-      get kindsVersion() {
+      get classesVersion() {
         return instances.kindsVersion;
       },
-      get kinds() {
-        return instances.kinds;
+      get classes() {
+        return instances.classes;
       },
       get idle() {
         const instances = Array.from({ length: setup.idle }, () => ({ ...instance }));
@@ -93,7 +93,7 @@ function schedulerOver({
       reserve: () => true,
       release: (_agentId, { taskId }) => void released.push(taskId),
     },
-    givenBack: {
+    exclusions: {
       areNone: heldBack.length === 0,
       countIn: () => heldBack.length,
       mayGet: (taskId) => !heldBack.includes(taskId),
@@ -171,7 +171,7 @@ describe('the scheduler looks at the queue', () => {
     expect(await looks()).toBe(0);
   });
 
-  it('not for groups that no known instance fits, until kinds of instances have changed', async () => {
+  it('not for groups that no known instance fits, until classes of instances have changed', async () => {
     const { scheduler, instances, profile, add, looks, given } = schedulerOver({
       known: false,
       waits: [waiting(1)],
@@ -179,7 +179,7 @@ describe('the scheduler looks at the queue', () => {
     await scheduler.start();
     add(waiting(2, 2, requirementKey({ version: '1', labels: [] })));
     expect(await looks()).toBe(0);
-    instances.kinds = [profile];
+    instances.classes = [profile];
     scheduler.wake();
     expect(await looks()).toBe(0);
     instances.kindsVersion++;
@@ -252,7 +252,7 @@ it('the scheduler tells which groups an instance fits without a look at the queu
   ];
   const { scheduler, instances, profile, looks } = schedulerOver({ idle: 0, waits });
   await scheduler.start();
-  expect(scheduler.groupsFor(instances.kinds).sort()).toEqual([ANYTHING, fitting].sort());
+  expect(scheduler.groupsFor(instances.classes).sort()).toEqual([ANYTHING, fitting].sort());
   expect(scheduler.groupsFor([])).toEqual([]);
   expect(scheduler.groupsFor([{ ...profile, version: '2' }])).toEqual([]);
   expect(await looks()).toBe(0);

@@ -7,22 +7,22 @@
 import { type Requirement, requirementKey, requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import type { IdleInstances, InstanceKind, SuitableKinds } from '../core/idle-instances.js';
+import type { FittingClasses, IdleInstances, InstanceClass } from '../core/idle-instances.js';
+import { countFitting, fittingClasses, type Pairing, pair, type WaitingTask } from '../core/match-tasks.js';
 import type { ClaimedTask, TaskQueue } from '../core/ports/task-store.js';
-import { countFitting, type Pairing, pair, suitableKinds, type WaitingTask } from '../core/rank.js';
 import type { TaskSubscriber } from '../core/task-events.js';
+import type { AgentExclusions } from './agent-exclusions.js';
 import type { AgentSessions } from './agent-sessions.js';
-import type { GivenBack } from './given-back.js';
-import { Heads } from './heads.js';
 import type { Instances } from './instances.js';
+import { QueueHeadCache } from './queue-head-cache.js';
 import type { TaskTransitions } from './task-transitions.js';
 
 export interface SchedulerOptions {
   readonly queue: Pick<TaskQueue, 'waitingGroups' | 'heads'>;
   readonly transitions: Pick<TaskTransitions, 'claim' | 'started' | 'dispatchFailed'>;
   readonly sessions: Pick<AgentSessions, 'assign'>;
-  readonly instances: Pick<Instances, 'idle' | 'kinds' | 'kindsVersion' | 'reserve' | 'release'>;
-  readonly givenBack: Pick<GivenBack, 'areNone' | 'countIn' | 'mayGet'>;
+  readonly instances: Pick<Instances, 'idle' | 'classes' | 'classesVersion' | 'reserve' | 'release'>;
+  readonly exclusions: Pick<AgentExclusions, 'areNone' | 'countIn' | 'mayGet'>;
   readonly runtime: Runtime;
   readonly log: Logger;
   /** How many first tasks of a group the store is asked for at a time. */
@@ -32,9 +32,9 @@ export interface SchedulerOptions {
 interface Group {
   readonly key: string;
   readonly requirement: Requirement;
-  readonly heads: Heads;
+  readonly heads: QueueHeadCache;
   /** Of the known instances. */
-  suitable: SuitableKinds;
+  suitable: FittingClasses;
 }
 
 const HEADS_OF_GROUP = 64;
@@ -119,7 +119,7 @@ export class Scheduler {
   }
 
   /** The groups in which tasks may wait that one of these kinds of instances fits. */
-  groupsFor(kinds: readonly InstanceKind[]): string[] {
+  groupsFor(kinds: readonly InstanceClass[]): string[] {
     this.#tellApart();
     return [...this.#fitting]
       .filter(({ suitable }) => kinds.some((kind) => suitable.has(kind)))
@@ -153,7 +153,7 @@ export class Scheduler {
 
   /** Gives out what can be given out now; true when another round may find more. */
   async #round(): Promise<boolean> {
-    const { instances, givenBack, runtime, log } = this.#options;
+    const { instances, exclusions, runtime, log } = this.#options;
     const { idle } = instances;
     if (idle.size === 0) return false;
 
@@ -162,7 +162,7 @@ export class Scheduler {
       await this.#look(unknown);
       return true;
     }
-    const mayGet = givenBack.areNone ? undefined : givenBack.mayGet;
+    const mayGet = exclusions.areNone ? undefined : exclusions.mayGet;
     const pairings = pair(groups, idle, mayGet);
     if (pairings.length === 0) return false;
     const startedAtMs = runtime.clock.nowMs();
@@ -175,9 +175,9 @@ export class Scheduler {
 
   /** The groups that some of these instances fit, and of which of them too few first tasks are known. */
   #groupsFor(idle: IdleInstances) {
-    const { givenBack } = this.#options;
+    const { exclusions } = this.#options;
     this.#tellApart();
-    const groups: { suitable: SuitableKinds; heads: readonly WaitingTask[] }[] = [];
+    const groups: { suitable: FittingClasses; heads: readonly WaitingTask[] }[] = [];
     const unknown: { group: Group; count: number }[] = [];
     for (const group of this.#fitting) {
       const { suitable, heads, key } = group;
@@ -189,7 +189,7 @@ export class Scheduler {
       const fitting = countFitting(suitable, idle);
       if (fitting === 0) continue;
       // Tasks that these instances may not get must not hide those behind them.
-      const count = givenBack.areNone ? fitting : fitting + givenBack.countIn(key);
+      const count = exclusions.areNone ? fitting : fitting + exclusions.countIn(key);
       if (heads.reaches(count)) groups.push({ suitable, heads: heads.known });
       else unknown.push({ group, count });
     }
@@ -244,7 +244,7 @@ export class Scheduler {
     this.#tellApart();
     const known = this.#groups.get(key);
     if (known) return known;
-    const heads = new Heads(this.#started);
+    const heads = new QueueHeadCache(this.#started);
     const group: Group = { key, requirement: requirementOfKey(key), heads, suitable: new Map() };
     this.#groups.set(key, group);
     this.#place(group);
@@ -253,15 +253,15 @@ export class Scheduler {
 
   /** Looks at all groups anew, but only when kinds of instances have come or gone. */
   #tellApart(): void {
-    const { kindsVersion } = this.#options.instances;
-    if (kindsVersion === this.#kindsVersion) return;
-    this.#kindsVersion = kindsVersion;
+    const { classesVersion } = this.#options.instances;
+    if (classesVersion === this.#kindsVersion) return;
+    this.#kindsVersion = classesVersion;
     this.#fitting.clear();
     for (const group of this.#groups.values()) this.#place(group);
   }
 
   #place(group: Group): void {
-    group.suitable = suitableKinds(group.requirement, this.#options.instances.kinds);
+    group.suitable = fittingClasses(group.requirement, this.#options.instances.classes);
     if (group.suitable.size > 0) this.#fitting.add(group);
     else group.heads.forget();
   }

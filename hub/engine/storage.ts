@@ -3,15 +3,15 @@ import type { FileRef, NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../core/errors.js';
 import type { FileStore, Hold, StoredFile } from '../core/ports/files.js';
-import type { StoredName, StoredNames } from '../core/ports/storage.js';
+import type { NamedObject, NamedObjects } from '../core/ports/storage.js';
 import { outputName } from '../core/storage.js';
 import type { Task } from '../core/task.js';
-import { QuotaUse } from './quota-use.js';
+import { QuotaUsage } from './quota-usage.js';
 import type { StorageSettings } from './storage-settings.js';
 import { tooLarge, Upload } from './upload.js';
 
 export interface StorageOptions {
-  readonly names: StoredNames;
+  readonly names: NamedObjects;
   readonly files: FileStore;
   readonly clock: Clock;
   readonly settings: StorageSettings;
@@ -26,7 +26,7 @@ export interface Download {
 
 export class Storage {
   readonly #options: StorageOptions;
-  readonly #use = new QuotaUse();
+  readonly #use = new QuotaUsage();
 
   constructor(options: StorageOptions) {
     this.#options = options;
@@ -125,7 +125,7 @@ export class Storage {
   }
 
   /** What a task that ends now leaves in the output storage, given the files that its scripts put there. */
-  outputsOf(task: Task, files: readonly NamedFileRef[], endedAtMs: number): StoredName[] {
+  outputsOf(task: Task, files: readonly NamedFileRef[], endedAtMs: number): NamedObject[] {
     if (!this.isOutputOn) return [];
     const expiresAtMs = endedAtMs + this.#options.settings.output.expireAfterMs;
     return files.map(({ path, ...ref }) => ({
@@ -143,10 +143,10 @@ export class Storage {
   }
 }
 
-function refOf({ digest, sizeBytes, encrypted }: StoredName): FileRef {
+function refOf({ digest, sizeBytes, encrypted }: NamedObject): FileRef {
   return { digest, sizeBytes, ...(encrypted ? { encrypted } : {}) };
 }
 
-function contentMissing({ area, name, digest }: StoredName): Error {
+function contentMissing({ area, name, digest }: NamedObject): Error {
   return new Error(`content ${digest} of ${JSON.stringify(name)} in the ${area} storage is missing`);
 }

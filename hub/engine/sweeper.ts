@@ -4,7 +4,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentStore } from '../core/ports/agent-store.js';
 import type { FileStore } from '../core/ports/files.js';
-import type { StoredNames } from '../core/ports/storage.js';
+import type { NamedObjects } from '../core/ports/storage.js';
 import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
 import type { ClockWatch } from './clock-watch.js';
 import type { Instances } from './instances.js';
@@ -13,7 +13,7 @@ export interface SweeperOptions {
   readonly queue: TaskQueue;
   readonly archive: TaskArchive;
   readonly files: FileStore;
-  readonly names: StoredNames;
+  readonly names: NamedObjects;
   readonly agentStore: AgentStore;
   readonly instances: Instances;
   readonly runtime: Runtime;

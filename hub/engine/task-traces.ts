@@ -1,14 +1,14 @@
 /** What traces tell of a task: how long it waited for each attempt, and each attempt. Both follow from the request that created
  *  it. Spans are told of when they are over, from what the store holds, so that a restart of the hub in between changes nothing. */
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
-import type { LossKind } from '../core/claims.js';
 import type { ClaimedTask } from '../core/ports/task-store.js';
 import type { TaskTracing } from '../core/ports/tracing.js';
-import type { Ending, Task } from '../core/task.js';
+import type { LossKind } from '../core/report-consequences.js';
+import type { Completion, Task } from '../core/task.js';
 import type { TaskSubscriber } from '../core/task-events.js';
 
 /** How an attempt ended: its task with it, or not. */
-export type AttemptEnd = Ending['status'] | 'CANCELED' | LossKind;
+export type AttemptEnd = Completion['status'] | 'CANCELED' | LossKind;
 
 export class TaskTraces {
   readonly #tracing: TaskTracing;

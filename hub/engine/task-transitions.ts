@@ -6,14 +6,14 @@
 import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
-import type { LossKind } from '../core/claims.js';
-import type { StoredName } from '../core/ports/storage.js';
+import type { NamedObject } from '../core/ports/storage.js';
 import type { Claim, ClaimedTask, HeldAttempt, TaskArchive, TaskQueue } from '../core/ports/task-store.js';
-import { type Ending, type NewTask, TASK_LIFE, type Task } from '../core/task.js';
+import type { LossKind } from '../core/report-consequences.js';
+import { type Completion, type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
 import type { TaskEvent, TaskSubscriber } from '../core/task-events.js';
 
 export interface TaskTransitionsOptions {
-  readonly queue: Pick<TaskQueue, 'insert' | 'claim' | 'adopt' | 'end' | 'release' | 'cancel'>;
+  readonly queue: Pick<TaskQueue, 'insert' | 'claim' | 'adopt' | 'end' | 'requeue' | 'cancel'>;
   readonly archive: Pick<TaskArchive, 'find'>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -24,11 +24,11 @@ export interface TaskEnd {
   /** The task as it was while it ran. */
   readonly task: Task;
   readonly ref: AttemptRef;
-  readonly ending: Ending;
+  readonly ending: Completion;
   /** How the attempt was lost; null when it was not. */
   readonly loss: LossKind | null;
   readonly endedAtMs: number;
-  readonly storedFiles: readonly StoredName[];
+  readonly storedFiles: readonly NamedObject[];
 }
 
 /** All methods reject as the store does; then nothing has happened. */
@@ -73,7 +73,7 @@ export class TaskTransitions {
 
   /** Requeues a claimed task that could not be handed to its agent. */
   async dispatchFailed({ ref, task }: ClaimedTask): Promise<void> {
-    const [released] = await this.#options.queue.release([{ ref, loss: 'RETURN' }]);
+    const [released] = await this.#options.queue.requeue([{ ref, loss: 'RETURN' }]);
     if (released) this.#publish({ type: 'DISPATCH_FAILED', ref, task });
   }
 
@@ -95,7 +95,7 @@ export class TaskTransitions {
   /** Requeues a task whose attempt came to nothing; false when the attempt is not in force any more. */
   async requeue(task: Task, ref: AttemptRef, loss: LossKind): Promise<boolean> {
     const { queue, clock, log } = this.#options;
-    const [released] = await queue.release([{ ref, loss }]);
+    const [released] = await queue.requeue([{ ref, loss }]);
     if (!released) return false;
     log.info({ ...ref, requestId: task.requestId, loss }, 'task requeued');
     this.#publish({ type: 'REQUEUED', ref, task, loss, requeuedAtMs: clock.nowMs() });
@@ -105,7 +105,8 @@ export class TaskTransitions {
   /** Cancels a task that waits or, by force, one that runs; false when it is in neither state. */
   async cancel(before: Task, force: boolean): Promise<boolean> {
     const { queue, clock } = this.#options;
-    const from: readonly TaskStatus[] = (force ? TASK_LIFE.cancelByForce : TASK_LIFE.cancel).from;
+    const from: readonly TaskStatus[] = (force ? TASK_TRANSITIONS.cancelByForce : TASK_TRANSITIONS.cancel)
+      .from;
     const canceledAtMs = clock.nowMs();
     const [canceled] = await queue.cancel([before.id], from, canceledAtMs);
     if (!canceled) return false;

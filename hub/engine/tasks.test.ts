@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Task } from '../core/task.js';
-import { Results } from './results.js';
+import { ResultWaiters } from './result-waiters.js';
 import { Tasks, type TasksOptions } from './tasks.js';
 
 const RUNNING: Task = {
@@ -29,17 +29,17 @@ const RUNNING: Task = {
 // A store over a network answers late; SQLite never leaves this gap.
 it('an end that comes while the store is asked is not missed', async () => {
   const looks: Task[] = [RUNNING, { ...RUNNING, status: 'FINISHED', endedAtMs: 3 }];
-  const results = new Results({
+  const resultWaiters = new ResultWaiters({
     after: () => ({ cancel: () => undefined }),
     soon: () => undefined,
   });
   const find = async () => {
     const found = looks.shift();
-    if (found === RUNNING) results.announce('t');
+    if (found === RUNNING) resultWaiters.notify('t');
     return found;
   };
-  const tasks = new Tasks({ archive: { find }, results } as unknown as TasksOptions);
+  const tasks = new Tasks({ archive: { find }, resultWaiters } as unknown as TasksOptions);
   const { status } = await tasks.awaitEnd('t', 'SIMULATE_WORK', 60_000, () => new AbortController().signal);
   expect(status).toBe('FINISHED');
-  expect(results.waiting).toBe(0);
+  expect(resultWaiters.waiting).toBe(0);
 });

@@ -2,17 +2,17 @@
 import type { Readable } from 'node:stream';
 import { type Classifier, type ClassifierFault, classify } from '@workbench-hub/shared/domain/classifier';
 import type { Job } from '@workbench-hub/shared/domain/job';
-import { targetOf } from '@workbench-hub/shared/domain/life';
+import { nextState } from '@workbench-hub/shared/domain/state-machine';
 import { hasEnded, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, refuseForeignTask } from '../core/access.js';
 import { HubError, type InputFault, invalidInput } from '../core/errors.js';
 import type { FileStore, Hold, StoredFile } from '../core/ports/files.js';
-import type { ListAsker, TaskArchive, TaskPage, TaskQuery } from '../core/ports/task-store.js';
-import { type NamedSize, type NewTask, TASK_LIFE, type Task } from '../core/task.js';
+import type { ListClient, TaskArchive, TaskPage, TaskQuery } from '../core/ports/task-store.js';
+import { type NamedSize, type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
 import type { Explanations } from './explanations.js';
-import type { Departure, Results } from './results.js';
+import type { Disconnect, ResultWaiters } from './result-waiters.js';
 import type { ShutdownPreparation } from './shutdown-preparation.js';
 import type { TaskOutput } from './task-output.js';
 import type { TaskTransitions } from './task-transitions.js';
@@ -48,7 +48,7 @@ export interface TasksOptions {
   readonly transitions: Pick<TaskTransitions, 'create' | 'cancel'>;
   readonly archive: TaskArchive;
   readonly files: FileStore;
-  readonly results: Results;
+  readonly resultWaiters: ResultWaiters;
   readonly output: TaskOutput;
   readonly runtime: Runtime;
   readonly shutdown: ShutdownPreparation;
@@ -98,7 +98,7 @@ export class Tasks {
       })),
       requirement,
       priority,
-      status: targetOf(TASK_LIFE.create),
+      status: nextState(TASK_TRANSITIONS.create),
       requestedAtMs: runtime.clock.nowMs(),
       startedAtMs: null,
       endedAtMs: null,
@@ -123,14 +123,14 @@ export class Tasks {
   }
 
   /** Rejects with OVERLOADED when too many lists wait for their answer. */
-  list(query: TaskQuery, asker?: ListAsker): Promise<TaskPage> {
+  list(query: TaskQuery, asker?: ListClient): Promise<TaskPage> {
     return this.#options.archive.list(query, asker);
   }
 
   /** Waits up to `timeoutMs` for the end of a task of this type and gives what the task is then. */
-  async awaitEnd(id: string, type: TaskType, timeoutMs: number, client: () => Departure): Promise<Task> {
+  async awaitEnd(id: string, type: TaskType, timeoutMs: number, client: () => Disconnect): Promise<Task> {
     if (timeoutMs === 0) return this.#ofType(id, type);
-    const { ended, giveUp } = this.#options.results.wait(id, timeoutMs, client());
+    const { ended, giveUp } = this.#options.resultWaiters.wait(id, timeoutMs, client());
     try {
       const latest = await this.#ofType(id, type);
       if (hasEnded(latest.status)) return latest;
@@ -187,7 +187,7 @@ export class Tasks {
     const before = await this.get(id);
     refuseForeignTask(caller, before);
     if (await this.#options.transitions.cancel(before, force)) return;
-    const { from } = force ? TASK_LIFE.cancelByForce : TASK_LIFE.cancel;
+    const { from } = force ? TASK_TRANSITIONS.cancelByForce : TASK_TRANSITIONS.cancel;
     const { status } = await this.get(id);
     this.#refused(id, force ? 'cancelByForce' : 'cancel', status);
     const hint = status === 'RUNNING' ? '; add ?force=true to end it on its workbench instance' : '';
@@ -210,11 +210,11 @@ export class Tasks {
     this.#refused(id, 'remove', status);
     throw new HubError(
       'TASK_NOT_DELETABLE',
-      `task ${id} is ${status}, only one that is ${TASK_LIFE.remove.from.join(', ')} can be deleted`,
+      `task ${id} is ${status}, only one that is ${TASK_TRANSITIONS.remove.from.join(', ')} can be deleted`,
     );
   }
 
-  #refused(taskId: string, step: keyof typeof TASK_LIFE, status: TaskStatus): void {
+  #refused(taskId: string, step: keyof typeof TASK_TRANSITIONS, status: TaskStatus): void {
     this.#options.log.info({ taskId, step, status }, 'a step that a task cannot take any more was refused');
   }
 

@@ -1,10 +1,10 @@
 /** One file on its way into the input storage: its content is kept as it comes, then it gets its name. */
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { HubError } from '../core/errors.js';
-import { ContentTooLarge, type FileStore, type Hold } from '../core/ports/files.js';
-import type { StoredNames } from '../core/ports/storage.js';
+import { BlobTooLarge, type FileStore, type Hold } from '../core/ports/files.js';
+import type { NamedObjects } from '../core/ports/storage.js';
 import { MAX_INPUT_FILES } from '../core/storage.js';
-import type { OwnerUse } from './quota-use.js';
+import type { OwnerUse } from './quota-usage.js';
 import type { StorageSettings } from './storage-settings.js';
 
 export interface UploadedFile {
@@ -13,9 +13,9 @@ export interface UploadedFile {
   readonly encrypt: boolean;
 }
 
-export interface UploadNeeds {
+export interface UploadOptions {
   readonly owner: string | null;
-  readonly names: StoredNames;
+  readonly names: NamedObjects;
   readonly files: FileStore;
   /** Begun for this upload. */
   readonly use: OwnerUse;
@@ -27,7 +27,7 @@ export interface UploadNeeds {
 
 /** `take`, then `name`, and `end` in any case. */
 export class Upload {
-  readonly #needs: UploadNeeds;
+  readonly #needs: UploadOptions;
   readonly #hold: Hold;
   #file: UploadedFile | undefined;
   #content: FileRef | undefined;
@@ -36,7 +36,7 @@ export class Upload {
   /** What the store said of the owner's other files, and the version of that. */
   #stored: { readonly bytes: number; readonly version: number } | undefined;
 
-  constructor(needs: UploadNeeds) {
+  constructor(needs: UploadOptions) {
     this.#needs = needs;
     this.#hold = needs.files.hold();
   }
@@ -54,7 +54,7 @@ export class Upload {
         ? files.storeEncrypted(pieces, maxFileBytes, this.#hold)
         : files.store(pieces, maxFileBytes, this.#hold));
     } catch (error) {
-      throw error instanceof ContentTooLarge ? tooLarge(maxFileBytes) : error;
+      throw error instanceof BlobTooLarge ? tooLarge(maxFileBytes) : error;
     }
   }
 

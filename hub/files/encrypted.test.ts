@@ -4,7 +4,13 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { CHUNK_BYTES, EncryptedFileUnreadable, findSealed, HEADER_BYTES, Sealing } from './encrypted.js';
+import {
+  BlobCipher,
+  CHUNK_BYTES,
+  EncryptedFileUnreadable,
+  findEncrypted,
+  HEADER_BYTES,
+} from './encrypted.js';
 
 const KEY = Buffer.alloc(32, 'a key');
 const SEALED_CHUNK = CHUNK_BYTES + 16;
@@ -22,7 +28,7 @@ const digestOf = (content: Buffer) => createHash('sha256').update(content).diges
 const contentOf = (bytes: number) => Buffer.from(Array.from({ length: bytes }, (_, at) => (at * 31) % 251));
 
 function sealed(content: Buffer, pieceBytes = 10_000): Buffer {
-  const sealing = new Sealing(KEY);
+  const sealing = new BlobCipher(KEY);
   const pieces: Buffer[] = [];
   for (let at = 0; at < content.length; at += pieceBytes) {
     pieces.push(...sealing.add(content.subarray(at, at + pieceBytes)));
@@ -32,7 +38,7 @@ function sealed(content: Buffer, pieceBytes = 10_000): Buffer {
 }
 
 async function opened(content: Buffer, range?: { start: number; end: number }, key = KEY): Promise<Buffer> {
-  const found = await findSealed(path, digestOf(content), key);
+  const found = await findEncrypted(path, digestOf(content), key);
   if (!found) throw new Error('there is no file');
   expect(found.sizeBytes).toBe(content.length);
   return Buffer.concat(await found.open(range).toArray());
@@ -67,7 +73,7 @@ describe('a content', () => {
   });
 
   test('that is not there is not found', async () => {
-    expect(await findSealed(path, digestOf(contentOf(1)), KEY)).toBeUndefined();
+    expect(await findEncrypted(path, digestOf(contentOf(1)), KEY)).toBeUndefined();
   });
 });
 
@@ -162,7 +168,7 @@ describe('a file is refused', () => {
 
   test('when it was replaced while it was found, not while it is read', async () => {
     await writeFile(path, sealed(content));
-    const found = await findSealed(path, digestOf(content), KEY);
+    const found = await findEncrypted(path, digestOf(content), KEY);
     await writeFile(path, sealed(another));
     await expect(found?.open().toArray()).rejects.toThrow(EncryptedFileUnreadable);
     expect((await readFile(path)).length).toBeGreaterThan(0);

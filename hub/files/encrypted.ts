@@ -22,8 +22,8 @@ import {
 } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { ByteRange } from '../core/ports/files.js';
-import { absent, type ContentDisk, type ContentFile, systemDisk } from './content-disk.js';
-import { SealedNames } from './content-name.js';
+import { absent, type BlobDisk, type BlobFile, systemDisk } from './blob-disk.js';
+import { KeyedNames } from './blob-names.js';
 
 const MAGIC = Buffer.from('WBHENC\x00\x02', 'latin1');
 const FORMER_MAGIC = Buffer.from('WBHENC\x00\x01', 'latin1');
@@ -63,9 +63,9 @@ function nonceOf(chunk: number, isLast: boolean): Buffer {
 }
 
 /** Seals one content. What it gives is written in order; the header at last, at the beginning. */
-export class Sealing {
+export class BlobCipher {
   readonly #salt = randomBytes(SALT_BYTES);
-  readonly #names: SealedNames;
+  readonly #names: KeyedNames;
   readonly #keys: Keys;
   #chunk = 0;
   /** What is not sealed yet: at most one chunk, since the last one has to be known for the last. */
@@ -73,7 +73,7 @@ export class Sealing {
   #restBytes = 0;
 
   constructor(key: Buffer) {
-    this.#names = new SealedNames(key);
+    this.#names = new KeyedNames(key);
     this.#keys = keysOf(key, this.#salt);
   }
 
@@ -118,24 +118,24 @@ export class Sealing {
 }
 
 /** How many bytes the file of a content takes that has so many. */
-export function sealedSize(sizeBytes: number): number {
+export function encryptedSize(sizeBytes: number): number {
   const chunks = Math.max(Math.ceil(sizeBytes / CHUNK_BYTES), 1);
   return HEADER_BYTES + sizeBytes + chunks * TAG_BYTES;
 }
 
-export interface SealedFile {
+export interface EncryptedFile {
   readonly sizeBytes: number;
   open(range?: ByteRange): Readable;
 }
 
 /** Reads the header of a file that should hold the content with this digest. Undefined when there is no such file; rejects
  *  with {@link EncryptedFileUnreadable} when the header does not fit the key, the digest, or the length of the file. */
-export async function findSealed(
+export async function findEncrypted(
   path: string,
   digest: string,
   key: Buffer,
-  disk: ContentDisk = systemDisk,
-): Promise<SealedFile | undefined> {
+  disk: BlobDisk = systemDisk,
+): Promise<EncryptedFile | undefined> {
   const handle = await disk.open(path, 'r').catch(absent(undefined));
   if (!handle) return undefined;
   try {
@@ -150,7 +150,7 @@ export async function findSealed(
 }
 
 /** Whether a file was encrypted with this key, whatever it holds; also false for what is no encrypted file. */
-export async function isSealedWith(key: Buffer, path: string, disk: ContentDisk): Promise<boolean> {
+export async function isEncryptedWith(key: Buffer, path: string, disk: BlobDisk): Promise<boolean> {
   const handle = await disk.open(path, 'r').catch(absent(undefined));
   if (!handle) return false;
   try {
@@ -166,7 +166,7 @@ export async function isSealedWith(key: Buffer, path: string, disk: ContentDisk)
 
 /** The header, and that it was written with this key. */
 async function headerOf(
-  handle: ContentFile,
+  handle: BlobFile,
   path: string,
   key: Buffer,
 ): Promise<{ readonly header: Buffer; readonly keys: Keys; readonly isFormer: boolean }> {
@@ -189,10 +189,10 @@ export function anotherKey(path: string): EncryptedFileUnreadable {
   );
 }
 
-async function readHeader(handle: ContentFile, path: string, digest: string, key: Buffer) {
+async function readHeader(handle: BlobFile, path: string, digest: string, key: Buffer) {
   const { header, keys, isFormer } = await headerOf(handle, path, key);
   const held = header.subarray(MAGIC.length + SALT_BYTES, LENGTH_AT);
-  const expected = isFormer ? Buffer.from(digest, 'hex') : new SealedNames(key).idOf(digest);
+  const expected = isFormer ? Buffer.from(digest, 'hex') : new KeyedNames(key).idOf(digest);
   if (!held.equals(expected)) throw new EncryptedFileUnreadable(`${path} holds another content`);
   const sizeBytes = Number(header.readBigUInt64BE(LENGTH_AT));
   const { size } = await handle.stat();
@@ -206,7 +206,7 @@ async function readHeader(handle: ContentFile, path: string, digest: string, key
 
 /** Every chunk is checked before anything of it is given. */
 async function* unsealed(
-  disk: ContentDisk,
+  disk: BlobDisk,
   path: string,
   digest: string,
   key: Buffer,

@@ -1,26 +1,26 @@
 /** Contents that must not be removed at the moment, whether or not anything names them. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
-import type { ContentForm, Hold } from '../core/ports/files.js';
-import { contentKey, digestOfKey } from './content-locks.js';
+import type { BlobForm, Hold } from '../core/ports/files.js';
+import { blobKey, digestOfKey } from './blob-locks.js';
 
 /** Between the look at a content and its opening for reading. */
 const BRIEF_MS = 5000;
 
 export class Holds {
   readonly #clock: Clock;
-  readonly #onAbandoned: (contents: readonly ContentForm[]) => void;
+  readonly #onAbandoned: (contents: readonly BlobForm[]) => void;
   readonly #counts = new Map<string, number>();
   /** Until when, in monotonic time; in this order. */
   readonly #brief = new Map<string, number>();
 
-  constructor(clock: Clock, onAbandoned: (contents: readonly ContentForm[]) => void) {
+  constructor(clock: Clock, onAbandoned: (contents: readonly BlobForm[]) => void) {
     this.#clock = clock;
     this.#onAbandoned = onAbandoned;
   }
 
   begin(): Hold {
-    const held = new Map<string, ContentForm>();
-    const end = (): readonly ContentForm[] => {
+    const held = new Map<string, BlobForm>();
+    const end = (): readonly BlobForm[] => {
       const contents = [...held.values()];
       for (const key of held.keys()) this.#uncount(key);
       held.clear();
@@ -28,7 +28,7 @@ export class Holds {
     };
     return {
       add: ({ digest, encrypted = false }) => {
-        const key = contentKey({ digest, encrypted });
+        const key = blobKey({ digest, encrypted });
         if (held.has(key)) return;
         held.set(key, { digest, encrypted });
         this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
@@ -42,19 +42,19 @@ export class Holds {
   }
 
   /** For some seconds. */
-  briefly(content: ContentForm): void {
+  briefly(content: BlobForm): void {
     const nowMs = this.#clock.monotonicMs();
     for (const [key, untilMs] of this.#brief) {
       if (untilMs > nowMs) break;
       this.#brief.delete(key);
     }
-    const key = contentKey(content);
+    const key = blobKey(content);
     this.#brief.delete(key);
     this.#brief.set(key, nowMs + BRIEF_MS);
   }
 
-  has(content: ContentForm): boolean {
-    const key = contentKey(content);
+  has(content: BlobForm): boolean {
+    const key = blobKey(content);
     return this.#counts.has(key) || (this.#brief.get(key) ?? 0) > this.#clock.monotonicMs();
   }
 

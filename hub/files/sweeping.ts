@@ -1,18 +1,18 @@
 /** The net below {@link Reclaiming}: removes contents that nothing names, nobody holds and that are old. A crash leaves such,
  *  and agents that send contents and never report them. */
 import { join } from 'node:path';
-import type { SmallFiles } from '../core/ports/files.js';
-import { type ContentPlace, touch } from './clear-contents.js';
-import { absent } from './content-disk.js';
-import { isClearName, isSealedName } from './content-name.js';
+import type { InlineBlobs } from '../core/ports/files.js';
+import { absent } from './blob-disk.js';
+import { isEncryptedName, isPlainName } from './blob-names.js';
+import type { Reclaiming } from './blob-removal.js';
+import { type EncryptedBlobs, prefixesIn } from './encrypted-blobs.js';
 import type { Holds } from './holds.js';
-import type { Reclaiming } from './reclaiming.js';
-import { prefixesIn, type SealedContents } from './sealed-contents.js';
+import { type BlobPlace, touch } from './plain-blobs.js';
 
 export interface SweepingOptions {
-  readonly place: ContentPlace;
-  readonly sealed: SealedContents;
-  readonly small: SmallFiles;
+  readonly place: BlobPlace;
+  readonly sealed: EncryptedBlobs;
+  readonly small: InlineBlobs;
   readonly holds: Holds;
   readonly reclaiming: Reclaiming;
 }
@@ -35,8 +35,8 @@ export class Sweeping {
     const sealed: string[] = [];
     for (const prefix of await prefixesIn(place.folder, place.disk)) {
       const names = await place.disk.list(join(place.folder, prefix));
-      removed += await this.#sweepClear(prefix, names.filter(isClearName), beforeMs);
-      for (const name of names.filter(isSealedName)) {
+      removed += await this.#sweepClear(prefix, names.filter(isPlainName), beforeMs);
+      for (const name of names.filter(isEncryptedName)) {
         if (await this.#isOld(join(place.folder, prefix, name), beforeMs)) sealed.push(name);
       }
     }

@@ -15,7 +15,7 @@ export interface AdmissionLimits {
 }
 
 /** What a request takes up. Each of its steps throws OVERLOADED when there is no room for it. */
-export interface Place {
+export interface RequestPermit {
   /** So many more bytes of its body are held until it is answered. */
   hold(bytes: number): void;
   /** The body is there, the work begins. */
@@ -30,7 +30,7 @@ export interface Place {
 const RETRY_AFTER_S = 1;
 
 /** Of what is always served. */
-export const ALWAYS_ADMITTED: Place = {
+export const ALWAYS_ADMITTED: RequestPermit = {
   hold: () => undefined,
   work: () => undefined,
   rest: () => undefined,
@@ -46,7 +46,7 @@ export class Admission {
   }
 
   /** Takes a request on. Throws OVERLOADED. */
-  enter(): Place {
+  enter(): RequestPermit {
     return new TakenPlace(this.#limits, this.#taken);
   }
 }
@@ -58,7 +58,7 @@ interface Taken {
   heldBytes: number;
 }
 
-class TakenPlace implements Place {
+class TakenPlace implements RequestPermit {
   readonly #limits: AdmissionLimits;
   readonly #taken: Taken;
   #heldBytes = 0;

@@ -10,22 +10,22 @@ import type { Hold } from '../core/ports/files.js';
 import type { RequestMetrics } from '../core/ports/metrics.js';
 import type { RequestTracing } from '../core/ports/tracing.js';
 import { accessTo, isAlwaysServed } from './access-table.js';
-import { type Admission, ALWAYS_ADMITTED, type Place } from './admission.js';
-import { roomOf } from './answer-memory.js';
+import { type Admission, ALWAYS_ADMITTED, type RequestPermit } from './admission.js';
 import { auditOf, type SeenRequest } from './audit.js';
 import { type BodyReader, readJson } from './body.js';
 import { Client, type TrustedProxies } from './client.js';
+import { DeferredCall, type UnderWay } from './deferred-call.js';
+import { DeferredResponse, deferResponse } from './deferred-response.js';
 import { serveDocs } from './docs.js';
 import type { Endpoint } from './endpoint.js';
 import { errorResponse, pathOf, statusOf } from './errors.js';
 import type { Guard } from './guard.js';
-import { LateCall, type UnderWay } from './late-call.js';
-import { answerLater, Later } from './later.js';
 import { refuseUnlessLoopback } from './loopback-only.js';
 import { OPENAPI_PATH } from './openapi.js';
 import { cors, isCookiePath, type Origins, refuseForeignOrigin } from './origins.js';
 import { requestIdOf } from './request-id.js';
 import { endSpan, requestSpans } from './request-spans.js';
+import { roomOf } from './response-memory.js';
 import { StaticFirstRouter } from './static-first-router.js';
 import { isSpelledLike, targetPathOf } from './target-path.js';
 import { validated } from './validation.js';
@@ -143,7 +143,7 @@ export function createApp(options: AppOptions): Hono {
         hold,
       });
       // What a request has changed is told in any case.
-      if (method === 'GET' && isLate() && !(answered instanceof Later)) {
+      if (method === 'GET' && isLate() && !(answered instanceof DeferredResponse)) {
         await lookAgain().catch(async (refusal: unknown) => {
           await answered.body?.cancel();
           throw refusal;
@@ -166,16 +166,20 @@ export function createApp(options: AppOptions): Hono {
       };
       const span = beginSpan(incoming);
       const hold = spec.contents ? options.hold() : NO_HOLD;
-      let place: Place | undefined;
+      let place: RequestPermit | undefined;
       try {
         place = enter();
         const underWay = { span, place, admittedAtMs: clock.nowMs() };
         const answered = await answer(context, client, seen, underWay, hold, startedMs);
         hold.release();
-        if (answered instanceof Later) {
+        if (answered instanceof DeferredResponse) {
           const { outgoing } = context.env as HttpBindings;
           place.rest();
-          return answerLater(answered, { incoming, outgoing }, new LateCall(lateRoute, incoming, underWay));
+          return deferResponse(
+            answered,
+            { incoming, outgoing },
+            new DeferredCall(lateRoute, incoming, underWay),
+          );
         }
         place.leave();
         endSpan(span, answered.status);

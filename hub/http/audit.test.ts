@@ -7,7 +7,7 @@ import type { Caller, Role } from '../core/access.js';
 import { HubError } from '../core/errors.js';
 import type { AuditEntry } from '../core/ports/audit.js';
 import { NO_TRACING } from '../core/ports/tracing.js';
-import { Callers } from '../engine/accounts/callers.js';
+import { AuthenticatorChain } from '../engine/accounts/authenticator-chain.js';
 import { Admission } from './admission.js';
 import { createApp } from './app.js';
 import { readJson } from './body.js';
@@ -61,9 +61,9 @@ const endpoints: Endpoint[] = [
 ];
 
 /** Whoever says so: `Bearer anna:USER`. */
-const callers = new Callers([
+const callers = new AuthenticatorChain([
   {
-    claims: (token) => token.includes('-'),
+    recognizes: (token) => token.includes('-'),
     identify: async (token): Promise<Caller> => {
       const [username = '', role] = token.split('-');
       return { username, roles: [role as Role], by: 'SESSION' };

@@ -1,15 +1,15 @@
 /** Reads the JSON body of a request: a small one at once, a large one with contents of files as it comes. */
 import type { IncomingMessage } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
-import { pathText } from '@workbench-hub/shared/config/faults';
+import { pathText } from '@workbench-hub/shared/config/validation-errors';
 import type { Context } from 'hono';
 import { HubError, invalidInput } from '../core/errors.js';
 import type { FileStore, Hold } from '../core/ports/files.js';
-import type { Place } from './admission.js';
-import { BodyPieces } from './body-pieces.js';
-import type { ContentPaths, FileLimits } from './content.js';
+import type { RequestPermit } from './admission.js';
+import { BodyChunks } from './body-chunks.js';
+import type { BlobPaths, FileLimits } from './content.js';
 import { IncomingContents, type IncomingContentsOptions } from './incoming-content.js';
-import { takeInJson } from './json-intake.js';
+import { parseJsonBody } from './json-parsing.js';
 import type { JsonPath } from './json-tree.js';
 
 export interface BodyLimit {
@@ -24,13 +24,13 @@ export interface BodyLimit {
  *  `hold`. */
 export type BodyReader = (
   context: Context,
-  contents: ContentPaths | undefined,
+  contents: BlobPaths | undefined,
   place: Held,
   hold: Hold,
 ) => Promise<unknown>;
 
 /** Told of every byte of a body that is held in memory. */
-type Held = Pick<Place, 'hold'>;
+type Held = Pick<RequestPermit, 'hold'>;
 
 export interface BodyReaderOptions {
   readonly maxBytes: number;
@@ -71,7 +71,7 @@ export function bodyReader({ maxBytes, ...options }: BodyReaderOptions): BodyRea
 
 async function takeIn(
   body: AsyncIterable<Buffer>,
-  isContent: ContentPaths,
+  isContent: BlobPaths,
   options: IncomingContentsOptions,
 ): Promise<unknown> {
   const contents = new IncomingContents(options);
@@ -81,7 +81,7 @@ async function takeIn(
     end: () => contents.end(),
   };
   try {
-    const value = await takeInJson(body, sink, () => contents.keepUp());
+    const value = await parseJsonBody(body, sink, () => contents.keepUp());
     await contents.finish();
     return value;
   } catch (error) {
@@ -152,7 +152,7 @@ function announcedBytes(context: Context): number | undefined {
 
 /** The body, which fails as soon as it has given more than the limit, or too many short pieces. */
 async function* counted(body: AsyncIterable<Uint8Array>, limit: BodyLimit): AsyncGenerator<Buffer, void> {
-  const pieces = new BodyPieces();
+  const pieces = new BodyChunks();
   let length = 0;
   for await (const piece of body) {
     length += piece.length;

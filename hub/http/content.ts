@@ -5,7 +5,7 @@ import { HubError, type InputFault } from '../core/errors.js';
 export const NOT_BASE64 = 'must be Base64 (RFC 4648 section 4) with padding';
 
 /** Stands in a body for a content that went into the file store while the body came. */
-export class StoredContent {
+export class StoredBlob {
   readonly ref: Promise<FileRef>;
 
   constructor(ref: Promise<FileRef>) {
@@ -14,7 +14,7 @@ export class StoredContent {
 }
 
 /** Whether the text at this path of a body is the content of a file, as Base64. */
-export type ContentPaths = (path: readonly (string | number)[]) => boolean;
+export type BlobPaths = (path: readonly (string | number)[]) => boolean;
 
 export interface FileLimits {
   readonly maxFileBytes: number;

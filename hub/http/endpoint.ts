@@ -3,11 +3,11 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import type { Caller } from '../core/access.js';
 import type { Hold } from '../core/ports/files.js';
-import type { AnswerRoom } from './answer-memory.js';
 import type { AuditNote } from './audit.js';
 import type { Client } from './client.js';
-import type { ContentPaths } from './content.js';
-import type { Later } from './later.js';
+import type { BlobPaths } from './content.js';
+import type { DeferredResponse } from './deferred-response.js';
+import type { ResponseRoom } from './response-memory.js';
 
 export type Method = 'get' | 'post' | 'patch' | 'put' | 'delete';
 
@@ -39,7 +39,7 @@ export interface EndpointSpec<Params extends z.ZodType, Query extends z.ZodType,
   /** Asked before anything of the body is read; throws to refuse the request. */
   readonly admit?: () => void;
   /** Which texts of the body are contents of files: a large body is not held, these go to the file store as it comes. */
-  readonly contents?: ContentPaths;
+  readonly contents?: BlobPaths;
   /** Instead of a body: a form (multipart/form-data) with one file, which the endpoint reads itself. */
   readonly form?: FormSpec;
   /** Its answer may be large: it is refused while answers that nobody takes fill the memory for them. */
@@ -62,7 +62,7 @@ export interface EndpointInput<Params, Query, Body> {
   /** Names its span to what follows from it; null when its trace is not kept. */
   readonly traceContext: string | null;
   /** Memory for an answer that is put together as a whole. */
-  readonly room: AnswerRoom;
+  readonly room: ResponseRoom;
   /** Rejects with UNAUTHENTICATED and FORBIDDEN when the caller may not do this any more; for requests that take long. */
   readonly lookAgain: () => Promise<void>;
   /** For what the audit log shall say of this request beyond what is seen from outside. */
@@ -71,7 +71,7 @@ export interface EndpointInput<Params, Query, Body> {
   readonly hold: Hold;
 }
 
-export type Answer = Response | Later;
+export type Answer = Response | DeferredResponse;
 
 export interface Endpoint {
   readonly spec: EndpointSpec<z.ZodType, z.ZodType, z.ZodType>;

@@ -65,7 +65,7 @@ export function errorResponse(error: unknown, context: Context, runtime: Runtime
 }
 
 /** The same for an answer that comes when the context of its request is gone. */
-export function laterErrorResponse(
+export function deferredErrorResponse(
   error: unknown,
   {
     method,

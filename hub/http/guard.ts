@@ -1,6 +1,6 @@
 /** At the door of every endpoint: who is it, and may they? */
 import { ANYBODY, type Caller, refuseWithoutRole } from '../core/access.js';
-import type { Callers } from '../engine/accounts/callers.js';
+import type { AuthenticatorChain } from '../engine/accounts/authenticator-chain.js';
 import type { Access } from './access-table.js';
 
 /** Gives who calls. Throws UNAUTHENTICATED and FORBIDDEN; `identified` hears who it is before that is told. With
@@ -14,9 +14,9 @@ export type Guard = (
 ) => Caller | Promise<Caller>;
 
 /** While security is off. */
-export const openDoor: Guard = () => ANYBODY;
+export const agentAuthenticator: Guard = () => ANYBODY;
 
-export function guardWith(callers: Callers): Guard {
+export function guardWith(callers: AuthenticatorChain): Guard {
   const admit = async (
     role: Exclude<Access, 'OPEN'>,
     authorization: string | undefined,

@@ -1,9 +1,9 @@
 /** Contents that come as Base64 in a JSON body which is too large to be held: each goes into the file store while it
- *  comes, and a {@link StoredContent} stands in its place. */
+ *  comes, and a {@link StoredBlob} stands in its place. */
 import { invalidInput } from '../core/errors.js';
-import { ContentTooLarge, type FileStore, type Hold } from '../core/ports/files.js';
+import { BlobTooLarge, type FileStore, type Hold } from '../core/ports/files.js';
 import { Base64Decoder } from './base64.js';
-import { type FileLimits, fileTooLarge, NOT_BASE64, StoredContent, tooManyFiles } from './content.js';
+import { type FileLimits, fileTooLarge, NOT_BASE64, StoredBlob, tooManyFiles } from './content.js';
 
 /** The disk is written in pieces of this size: smaller ones cost a trip to a thread each. */
 const PIECE_BYTES = 512 * 1024;
@@ -38,7 +38,7 @@ export class IncomingContents {
   }
 
   /** `where` is the field, for messages. Throws INVALID_INPUT. */
-  begin(where: string): StoredContent {
+  begin(where: string): StoredBlob {
     const { files, limits, hold } = this.#options;
     const { maxFileBytes, maxFiles } = limits;
     this.#count++;
@@ -46,7 +46,7 @@ export class IncomingContents {
     const queue = new PieceQueue();
     this.#current = { where, decoder: new Base64Decoder(), queue };
     const ref = files.store(queue, maxFileBytes, hold).catch((error: unknown) => {
-      throw error instanceof ContentTooLarge ? fileTooLarge(where, maxFileBytes) : error;
+      throw error instanceof BlobTooLarge ? fileTooLarge(where, maxFileBytes) : error;
     });
     const done = ref
       .catch((error: unknown) => {
@@ -54,7 +54,7 @@ export class IncomingContents {
       })
       .finally(() => this.#underWay.delete(done));
     this.#underWay.add(done);
-    return new StoredContent(ref);
+    return new StoredBlob(ref);
   }
 
   /** Characters of the content that is open, as bytes. Throws INVALID_INPUT. */

@@ -2,7 +2,7 @@
  *  takes little memory. */
 import type { Hold } from '../core/ports/files.js';
 import type { OutputFile } from '../engine/tasks.js';
-import type { AnswerRoom } from './answer-memory.js';
+import type { ResponseRoom } from './response-memory.js';
 
 /** Results up to this size are put together first: then a fault can still become an error answer. */
 const WHOLE_BYTES = 1024 * 1024;
@@ -17,7 +17,7 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 export async function answerWithOutputs(
   head: object,
   outputs: readonly OutputFile[] | null,
-  room: AnswerRoom,
+  room: ResponseRoom,
   beginHold: () => Hold,
   onFault: (error: unknown) => void,
 ): Promise<Response> {

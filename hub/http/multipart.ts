@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
 import { type HubError, invalidInput } from '../core/errors.js';
-import { BodyPieces } from './body-pieces.js';
+import { BodyChunks } from './body-chunks.js';
 
 /** Other parts are passed over, as unknown fields are; nobody sends so many. */
 const LIMITS = { parts: 100, fieldSize: 64 * 1024, headerSize: 16 * 1024 };
@@ -22,7 +22,7 @@ export async function receiveFile<T>(
   const parser = parserOf(request);
   let content: Readable | undefined;
   let taken: Promise<T> | undefined;
-  const pieces = new BodyPieces();
+  const pieces = new BodyChunks();
   let onPiece: ((piece: Buffer) => void) | undefined;
   try {
     await new Promise<void>((resolve, reject) => {

@@ -9,7 +9,7 @@ import {
 } from 'zod-openapi';
 import { accessTo, isAlwaysServed } from './access-table.js';
 import type { Endpoint, FormSpec, ResponseSpec } from './endpoint.js';
-import { withoutLanguageBounds } from './shown.js';
+import { withoutLanguageBounds } from './openapi-overrides.js';
 
 const errorSchema = z
   .object({

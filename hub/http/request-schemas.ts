@@ -2,8 +2,8 @@
 import { CLASSIFIER_TYPES } from '@workbench-hub/shared/domain/classifier';
 import { z } from 'zod';
 import { INPUT_NAME, INPUT_NAME_ALLOWED, inputNameFault } from '../core/storage.js';
-import { type ContentPaths, StoredContent } from './content.js';
-import { shown, shownDefault, shownWithoutNull } from './shown.js';
+import { type BlobPaths, StoredBlob } from './content.js';
+import { shown, shownDefault, shownWithoutNull } from './openapi-overrides.js';
 import { enumeration, queryInteger } from './validation.js';
 
 export const idParams = z.object({ id: z.string() });
@@ -62,18 +62,18 @@ const BASE64 = { format: 'byte', description: 'Base64 (RFC 4648 section 4, with 
 
 export const base64 = z.string().meta(BASE64);
 
-const isContent = (value: unknown): boolean => typeof value === 'string' || value instanceof StoredContent;
+const isContent = (value: unknown): boolean => typeof value === 'string' || value instanceof StoredBlob;
 
 /** Base64, or what stands in a large body for a content that is stored already. */
 const contentSchema = z
-  .custom<string | StoredContent>(isContent, {
+  .custom<string | StoredBlob>(isContent, {
     error: ({ input }) => (input === undefined ? 'is required' : 'must be a text'),
   })
   .meta({ override: shown({ type: 'string', ...BASE64 }) });
 
 /** The same, or null for none. */
 const contentOrNullSchema = z
-  .custom<string | StoredContent | null>((value) => value === null || isContent(value), {
+  .custom<string | StoredBlob | null>((value) => value === null || isContent(value), {
     error: 'must be a text',
   })
   .meta({ override: shown({ type: 'string', ...BASE64 }) });
@@ -149,7 +149,7 @@ export const executeBatchJobRequest = z
   })
   .meta({ id: 'ExecuteBatchJobRequest' });
 /** Where {@link executeBatchJobRequest} has contents of files. */
-export const batchJobContents: ContentPaths = ([member, at, last, ...rest]) => {
+export const batchJobContents: BlobPaths = ([member, at, last, ...rest]) => {
   if (member === 'inputModel') return at === 'content' && last === undefined;
   const isFile = member === 'inputScripts' || member === 'additionalFiles';
   return isFile && typeof at === 'number' && last === 'content' && rest.length === 0;

@@ -6,20 +6,20 @@ import type { z } from 'zod';
 import { type Caller, creatorOf } from '../core/access.js';
 import type { FileStore, Hold } from '../core/ports/files.js';
 import type { NamedSize, Task } from '../core/task.js';
-import type { Departure } from '../engine/results.js';
+import type { Disconnect } from '../engine/result-waiters.js';
 import type { Storage } from '../engine/storage.js';
 import type { Tasks } from '../engine/tasks.js';
-import type { AnswerRoom } from './answer-memory.js';
-import { takeInBatchJob } from './batch-job-intake.js';
+import { parseBatchJob } from './batch-job-parsing.js';
 import type { FileLimits } from './content.js';
+import { DeferredResponse } from './deferred-response.js';
 import { answerWithOutputs } from './job-result.js';
-import { Later } from './later.js';
 import type { ExecuteBatchJobRequest, resultQuery, SimulateWorkRequest } from './request-schemas.js';
+import type { ResponseRoom } from './response-memory.js';
 
 interface ResultRequest {
   readonly params: { readonly id: string };
   readonly query: z.output<typeof resultQuery>;
-  readonly room: AnswerRoom;
+  readonly room: ResponseRoom;
 }
 
 interface CreationRequest<Body> {
@@ -36,12 +36,15 @@ export interface TaskRequests {
   createSimulateWork(request: CreationRequest<SimulateWorkRequest>): Promise<Task>;
   createBatchJob(request: CreationRequest<ExecuteBatchJobRequest>): Promise<Task>;
   /** Waits for the end as the request says. */
-  simulateWorkResult(request: ResultRequest, present: (task: Task) => Response): Later | Promise<Response>;
+  simulateWorkResult(
+    request: ResultRequest,
+    present: (task: Task) => Response,
+  ): DeferredResponse | Promise<Response>;
   /** The same, with the files that the task has produced; `storedFiles` names what went to the output storage. */
   batchJobResult(
     request: ResultRequest,
     present: (task: Task, storedFiles: readonly NamedSize[]) => object,
-  ): Later | Promise<Response>;
+  ): DeferredResponse | Promise<Response>;
 }
 
 /** Whoever asks with a timeout of 0. */
@@ -72,11 +75,11 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
   const atTheEnd = (
     { params: { id }, query: { timeout }, room: roomNow }: ResultRequest,
     type: Task['type'],
-    present: (task: Task, room: AnswerRoom) => Response | Promise<Response>,
+    present: (task: Task, room: ResponseRoom) => Response | Promise<Response>,
   ) => {
-    const task = (client: Departure) => tasks.awaitEnd(id, type, timeout * 1000, () => client);
+    const task = (client: Disconnect) => tasks.awaitEnd(id, type, timeout * 1000, () => client);
     if (timeout === 0) return task(NOBODY_WAITS).then((found) => present(found, roomNow));
-    return new Later(task, present);
+    return new DeferredResponse(task, present);
   };
 
   return {
@@ -86,7 +89,7 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
     createBatchJob: async (request) => {
       const { body, hold } = request;
       const faults = tasks.classifierFaults(body.classifiers ?? []);
-      const job = await takeInBatchJob(body, faults, files, storage, limits, hold);
+      const job = await parseBatchJob(body, faults, files, storage, limits, hold);
       return create(request, job);
     },
     simulateWorkResult: (request, present) => atTheEnd(request, 'SIMULATE_WORK', present),

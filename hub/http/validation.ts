@@ -1,9 +1,9 @@
 /** Building blocks of request schemas, and what a fault of a request reads like. */
-import { pathText } from '@workbench-hub/shared/config/faults';
+import { pathText } from '@workbench-hub/shared/config/validation-errors';
 import { isPatternTooLong, MAX_PATTERN_LENGTH } from '@workbench-hub/shared/domain/wildcard';
 import { z } from 'zod';
 import { type InputFault, invalidInput } from '../core/errors.js';
-import { shown, shownDefault } from './shown.js';
+import { shown, shownDefault } from './openapi-overrides.js';
 
 /** Checks `input`; throws INVALID_INPUT that names each field and says what is allowed. */
 export function validated<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
@@ -89,7 +89,7 @@ export function queryPattern() {
 }
 
 /** A moment in a query; the value is in milliseconds since 1970. */
-export function queryMoment() {
+export function queryTimestamp() {
   const message =
     'must be a moment such as 2026-11-21T06:53:00Z or 2026-11-21T06:53:00.123+01:00, given once';
   return (

@@ -2,11 +2,11 @@ import { connect, type Socket } from 'node:net';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AnswerMemory } from './answer-memory.js';
+import { ResponseMemory } from './response-memory.js';
 import { type WebServer, webServer } from './web-server.js';
 
 let runtime: ManualRuntime;
-let answerMemory: AnswerMemory;
+let answerMemory: ResponseMemory;
 let web: WebServer;
 let address: string;
 let answer: (request: Request) => Promise<Response>;
@@ -16,7 +16,7 @@ const sockets: Socket[] = [];
 beforeEach(async () => {
   runtime = manualRuntime();
   asked = 0;
-  answerMemory = new AnswerMemory(1024 ** 2);
+  answerMemory = new ResponseMemory(1024 ** 2);
   answer = async (request) => new Response(await request.text());
   web = webServer({
     host: '127.0.0.1',

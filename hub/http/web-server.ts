@@ -7,10 +7,7 @@ import { getRequestListener } from '@hono/node-server';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
-import { type AnswerMemory, countedResponse } from './answer-memory.js';
 import { Connections } from './connections.js';
-import { nameRequest } from './request-id.js';
-import { type SlowClientLimits, SlowClients } from './slow-clients.js';
 import {
   MAX_HEADERS,
   refuseConnection,
@@ -18,7 +15,10 @@ import {
   refuseUnhandled,
   slowBody,
   unhandledFault,
-} from './unreadable.js';
+} from './malformed-requests.js';
+import { nameRequest } from './request-id.js';
+import { countedResponse, type ResponseMemory } from './response-memory.js';
+import { type SlowClientLimits, SlowClients } from './slow-clients.js';
 
 export interface WebServerOptions {
   readonly host: string;
@@ -27,7 +27,7 @@ export interface WebServerOptions {
    *  is required is said by those who serve a request. */
   readonly tls: SecureContextOptions | null;
   readonly slowClients: SlowClientLimits;
-  readonly answerMemory: AnswerMemory;
+  readonly answerMemory: ResponseMemory;
   readonly log: Logger;
   readonly fetch: (request: Request) => Response | Promise<Response>;
   readonly timers: Timers;

@@ -3,7 +3,7 @@ import type { BuildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type {
   FileMetrics,
-  LogInMetrics,
+  LoginMetrics,
   RequestMetrics,
   StoreMetrics,
   TaskMetrics,
@@ -15,7 +15,7 @@ export interface HubMetrics {
   readonly store: StoreMetrics;
   readonly files: FileMetrics;
   readonly requests: RequestMetrics;
-  readonly logIns: LogInMetrics;
+  readonly logIns: LoginMetrics;
   /** From now on `look` is asked for what there is, at each {@link text}. */
   observe(name: string, help: string, label: string | null, look: () => Observed | Promise<Observed>): void;
   /** Everything, in the text format of Prometheus. */

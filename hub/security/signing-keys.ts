@@ -96,7 +96,7 @@ export async function openSigningKeys(
 }
 
 /** The key of a hub that is open to everybody: gone with its process, so a token of it is worth nothing afterwards. */
-export function passingKey(): SigningKeys {
+export function ephemeralKey(): SigningKeys {
   const key = { kid: randomUUID(), secret: randomBytes(KEY_BYTES) };
   return { newest: async () => key, find: async (kid) => (kid === key.kid ? key : undefined) };
 }

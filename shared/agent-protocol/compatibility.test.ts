@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { manualRuntime } from '../runtime/manual-runtime.js';
 import { Link } from './link.js';
 import { AGENT_PROTOCOL_VERSIONS } from './messages.js';
-import { readAgentMessage, readHubMessage } from './reading.js';
+import { parseAgentMessage, parseHubMessage } from './parse-message.js';
 
 const TASK = '019c0000-0000-7000-8000-000000000001';
 const DIGEST = 'd'.repeat(64);
@@ -38,7 +38,7 @@ const HUB_SAID = [
 ];
 
 /** Takes a frame as the other side does; gives what ended the link, if something did. */
-function fault(read: typeof readAgentMessage | typeof readHubMessage, frame: string): string | undefined {
+function fault(read: typeof parseAgentMessage | typeof parseHubMessage, frame: string): string | undefined {
   let reason: string | undefined;
   const link = new Link<{ type: string }, { type: string }>({
     transport: {
@@ -63,11 +63,11 @@ const named = (messages: readonly string[]) => messages.map((message) => [typeOf
 
 describe.runIf(AGENT_PROTOCOL_VERSIONS.includes(1))('version 1', () => {
   it.each(named(AGENT_SAID))('an agent of the first release is understood: %s', (_, message) => {
-    expect(fault(readAgentMessage, `[${message}]`)).toBeUndefined();
+    expect(fault(parseAgentMessage, `[${message}]`)).toBeUndefined();
   });
 
   it.each(named(HUB_SAID))('a hub of the first release is understood: %s', (_, message) => {
-    expect(fault(readHubMessage, `[${message}]`)).toBeUndefined();
+    expect(fault(parseHubMessage, `[${message}]`)).toBeUndefined();
   });
 
   it('passes over fields of a later release, at any depth', () => {
@@ -78,8 +78,8 @@ describe.runIf(AGENT_PROTOCOL_VERSIONS.includes(1))('version 1', () => {
       return { ...Object.fromEntries(members), fieldOfTheFuture: { is: ['anything'] } };
     };
     for (const message of AGENT_SAID)
-      expect(fault(readAgentMessage, JSON.stringify([extended(JSON.parse(message))]))).toBeUndefined();
+      expect(fault(parseAgentMessage, JSON.stringify([extended(JSON.parse(message))]))).toBeUndefined();
     for (const message of HUB_SAID)
-      expect(fault(readHubMessage, JSON.stringify([extended(JSON.parse(message))]))).toBeUndefined();
+      expect(fault(parseHubMessage, JSON.stringify([extended(JSON.parse(message))]))).toBeUndefined();
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type ManualRuntime, manualRuntime } from '../runtime/manual-runtime.js';
 import { CLOSE, Link } from './link.js';
 import { type AgentMessage, type HubMessage, MAX_FRAME_BYTES } from './messages.js';
-import { readHubMessage } from './reading.js';
+import { parseHubMessage } from './parse-message.js';
 
 const HEARTBEAT = '[{"type":"heartbeat"}]';
 const CANCEL: HubMessage = {
@@ -26,7 +26,7 @@ function link(runtime: ManualRuntime) {
       bufferedBytes: () => 0,
     },
     runtime,
-    read: readHubMessage,
+    read: parseHubMessage,
     onMessage: (message) => void received.push(message),
     onDown: (reason) => void ends.push(reason),
   });
@@ -115,7 +115,7 @@ describe('receiving', () => {
         bufferedBytes: () => 0,
       },
       runtime: manualRuntime(),
-      read: readHubMessage,
+      read: parseHubMessage,
       onMessage: (message) => {
         received.push(message);
         receiver.close(CLOSE.GOING_AWAY, 'stopping');

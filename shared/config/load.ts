@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { parseDocument, parse as parseYaml } from 'yaml';
 import { z } from 'zod';
-import { describeIssue } from './faults.js';
+import { describeIssue } from './validation-errors.js';
 
 export interface ConfigSource<Schema extends z.ZodType> {
   readonly schema: Schema;

@@ -15,8 +15,8 @@ import {
   RpcError,
   type SimulateWorkParams,
 } from './messages.js';
+import { readAs } from './parse-message.js';
 import { RpcPeer } from './peer.js';
-import { readAs } from './reading.js';
 
 export interface InstanceHost {
   /** Each call rejects with {@link RpcError} (the program's own error), {@link ProtocolViolation} (an answer that is

@@ -20,8 +20,8 @@ import {
   RpcError,
   simulateWorkParams,
 } from './messages.js';
+import { readAs } from './parse-message.js';
 import { RpcPeer } from './peer.js';
-import { readAs } from './reading.js';
 import { readStandardInput, readStream } from './standard-input.js';
 
 /** What a program may use while it runs a job. */

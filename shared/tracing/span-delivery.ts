@@ -24,7 +24,7 @@ import type { Logger } from '../runtime/logger.js';
 import { pause } from '../runtime/pause.js';
 import type { Runtime } from '../runtime/runtime.js';
 import type { TracingConfig } from './config.js';
-import { PatientExporter } from './patient-exporter.js';
+import { RetryingExporter } from './retrying-exporter.js';
 import { parseTraceContext, spanIdOf, traceContextOf } from './trace-context.js';
 
 export interface SpanDeliveryOptions {
@@ -93,7 +93,7 @@ export class SpanDelivery {
       },
       spanProcessors: [
         new BatchSpanProcessor({
-          exporter: new PatientExporter(exporter, endpoint, runtime, log),
+          exporter: new RetryingExporter(exporter, endpoint, runtime, log),
           maxQueueSize: MAX_WAITING,
           maxExportBatchSize: MAX_DELIVERED_AT_ONCE,
           scheduledDelayMillis: DELIVERY_INTERVAL_MS,

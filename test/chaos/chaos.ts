@@ -1,8 +1,8 @@
 /** One run: a load on real processes while faults strike, then an audit of every task that was answered with 201. */
 import { join } from 'node:path';
-import { chanceOf } from '../support/chance.js';
 import { eventually } from '../support/eventually.js';
 import { endPrograms } from '../support/programs.js';
+import { chanceOf } from '../support/random.js';
 import { auditByRest, auditDatabase, openTasks, recordEnds } from './audit.js';
 import { Cluster } from './cluster.js';
 import { Faults } from './faults.js';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { type Program, startProgram } from '../support/programs.js';
+import { NetworkLink, SmallDisk } from './environment.js';
 import { FaultyProxy } from './faulty-proxy.js';
-import { NetworkLink, SmallDisk } from './surroundings.js';
 
 const CLOCK = fileURLToPath(new URL('jumping-clock.js', import.meta.url));
 

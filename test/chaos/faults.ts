@@ -1,9 +1,9 @@
 /** The faults of a run: what strikes whom, and for how long. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Chance } from '../support/chance.js';
+import type { Chance } from '../support/random.js';
 import { type Cluster, type Host, LONG_PAUSE_MS, signal } from './cluster.js';
+import type { SmallDisk } from './environment.js';
 import type { FaultyProxy } from './faulty-proxy.js';
-import type { SmallDisk } from './surroundings.js';
 
 interface Fault {
   readonly kind: string;

@@ -1,7 +1,7 @@
 /** Clients that hand in small jobs, wait for their ends, and remember what they were told. */
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Chance } from '../support/chance.js';
+import type { Chance } from '../support/random.js';
 import { base64, type JobResult, outputsOf } from '../support/rest-client.js';
 
 const TASK = '/api/2.0/workbench/task';

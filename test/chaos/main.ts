@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type ChaosOutcome, runChaos } from './chaos.js';
-import { runInside } from './surroundings.js';
+import { runInside } from './environment.js';
 
 const HELP = `npm run chaos -- [options]
 

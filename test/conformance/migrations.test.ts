@@ -153,7 +153,7 @@ describe('the database of tasks', () => {
 
         const instance = { id: 's', version: '9', revision: '1', agentId: 'a' };
         const ref = { taskId: 'running', attempt: 2, instanceId: 's' };
-        expect(await queue.release([{ ref, loss: 'LOSS' }])).toEqual([true]);
+        expect(await queue.requeue([{ ref, loss: 'LOSS' }])).toEqual([true]);
         expect(await queue.claim([{ taskId: 'waiting', instance, startedAtMs: 40 }])).toMatchObject([
           {
             ref: { taskId: 'waiting', attempt: 1 },

@@ -5,12 +5,12 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
-import { describeAttemptSteps } from './attempt-steps-suite.js';
-import { describeRememberedThings } from './remembered-things-suite.js';
+import { describeRememberedThings } from './agents-and-blobs-suite.js';
+import { describeAttemptSteps } from './attempt-transitions-suite.js';
+import { describeStoredNames } from './named-objects-suite.js';
 import type { StoreUnderTest } from './store-under-test.js';
-import { describeStoredNames } from './stored-names-suite.js';
 import { describeTaskArchive } from './task-archive-suite.js';
-import { describeTaskLife } from './task-life-suite.js';
+import { describeTaskLife } from './task-lifecycle-suite.js';
 import { describeTaskLists } from './task-lists-suite.js';
 import { describeTaskQueue } from './task-queue-suite.js';
 

@@ -1,7 +1,7 @@
 /** What every store has to be able to do, and records to do it with. A suite gets a function that opens an empty store. */
 import type { AgentStore } from '@workbench-hub/hub/core/ports/agent-store';
-import type { SmallFiles } from '@workbench-hub/hub/core/ports/files';
-import type { StoredNames } from '@workbench-hub/hub/core/ports/storage';
+import type { InlineBlobs } from '@workbench-hub/hub/core/ports/files';
+import type { NamedObjects } from '@workbench-hub/hub/core/ports/storage';
 import type { TaskArchive, TaskQueue } from '@workbench-hub/hub/core/ports/task-store';
 import type { NewTask } from '@workbench-hub/hub/core/task';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
@@ -12,8 +12,8 @@ export interface StoreUnderTest {
   readonly queue: TaskQueue;
   readonly archive: TaskArchive;
   readonly agents: AgentStore;
-  readonly smallFiles: SmallFiles;
-  readonly storedNames: StoredNames;
+  readonly inlineBlobs: InlineBlobs;
+  readonly namedObjects: NamedObjects;
   /** Closes the store and opens it anew on the same data. This one is of no use afterwards. */
   reopen(): Promise<StoreUnderTest>;
   /** Closes the store and removes its data. */

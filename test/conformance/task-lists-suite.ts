@@ -5,7 +5,7 @@ import { PRIORITIES, priorityRank } from '@workbench-hub/shared/domain/priority'
 import { TASK_STATUSES, TASK_TYPES } from '@workbench-hub/shared/domain/task';
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Chance, chanceOf } from '../support/chance.js';
+import { type Chance, chanceOf } from '../support/random.js';
 import {
   INSTANCE,
   newTask,
@@ -122,7 +122,7 @@ export function describeTaskLists(open: OpenStore): void {
       else await queue.claim([{ taskId: id, instance: INSTANCE, startedAtMs: at }]);
     } else if (status === 'RUNNING') {
       const what = chance.below(4);
-      if (what === 0) await queue.release([{ ref, loss: 'LOSS' }]);
+      if (what === 0) await queue.requeue([{ ref, loss: 'LOSS' }]);
       else if (what === 1) await queue.cancel([id], ['RUNNING'], at);
       else {
         const ending = chance.oneIn(3) ? ({ ...WELL, status: 'FAILED' } as const) : WELL;

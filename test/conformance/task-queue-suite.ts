@@ -169,7 +169,7 @@ export function describeTaskQueue(open: OpenStore): void {
       const ref = await startTask(store, task);
       const younger = newTask();
       await store.queue.insert([younger]);
-      await store.queue.release([{ ref, loss: 'CRASH' }]);
+      await store.queue.requeue([{ ref, loss: 'CRASH' }]);
       const heads = await store.queue.heads([{ requirementKey: ANYTHING, limit: 9 }]);
       expect(ids(heads)).toEqual([task.id, younger.id]);
     });
@@ -211,7 +211,7 @@ export function describeTaskQueue(open: OpenStore): void {
 
     it('counts attempts', async () => {
       const first = await startTask(store);
-      await store.queue.release([{ ref: first, loss: 'RETURN' }]);
+      await store.queue.requeue([{ ref: first, loss: 'RETURN' }]);
       expect(await claim(store, first.taskId, { ...INSTANCE, id: 'sim-2' })).toEqual({
         taskId: first.taskId,
         attempt: 2,

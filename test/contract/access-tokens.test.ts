@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api, expectError } from '../support/api.js';
-import { AUTH, logIn } from '../support/log-in.js';
+import { AUTH, logIn } from '../support/login.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
 import { rawSender } from '../support/raw-request.js';
 import { type RunningHub, startHub, USERS } from '../support/running-hub.js';

@@ -8,7 +8,7 @@ import { sqliteUserStore } from '@workbench-hub/hub/store/sqlite/accounts/user-s
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Api } from '../support/api.js';
-import { AUTH, type LoggedIn, logIn, statusFor } from '../support/log-in.js';
+import { AUTH, type LoggedIn, logIn, statusFor } from '../support/login.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
 import { passwordOf, quickPasswords, type RunningHub, startHub } from '../support/running-hub.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';

@@ -6,8 +6,8 @@ import { sqliteUserStore } from '@workbench-hub/hub/store/sqlite/accounts/user-s
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type Answer, Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { AUDIENCE, providerKey, startProvider } from '../support/oidc-provider.js';
 import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
-import { AUDIENCE, providerKey, startProvider } from '../support/sign-on-provider.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const TOKENS = '/api/x/tokens';

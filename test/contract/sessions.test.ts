@@ -9,7 +9,7 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Api, expectError } from '../support/api.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { AUTH, loggedInBy, logIn, logOut, refresh, statusFor } from '../support/log-in.js';
+import { AUTH, loggedInBy, logIn, logOut, refresh, statusFor } from '../support/login.js';
 import {
   type HubSetup,
   passwordOf,
@@ -22,8 +22,7 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 
 const WRONG = 'the username or the password is wrong, or the user is disabled';
 const NO_COOKIE = 'the cookie refreshToken is required: log in at /api/2.0/auth/login';
-const NOT_IN_FORCE =
-  'the cookie refreshToken names no session that is in force: log in at /api/2.0/auth/login';
+const NOT_VALID = 'the cookie refreshToken names no session that is in force: log in at /api/2.0/auth/login';
 const USED_BEFORE = /^this refresh token has been used before, so somebody else may hold it/;
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -130,8 +129,8 @@ describe('a refresh', () => {
     expectError(await refresh(api, owner.cookie), 401, AUTH.REFRESH, USED_BEFORE);
     for (const { accessToken, cookie } of [owner, thief, further]) {
       expectError(await api.as(accessToken).get(AUTH.USER), 401, AUTH.USER, ENDED);
-      expectError(await refresh(api, cookie), 401, AUTH.REFRESH, NOT_IN_FORCE);
-      expectError(await logOut(api, cookie), 401, AUTH.LOGOUT, NOT_IN_FORCE);
+      expectError(await refresh(api, cookie), 401, AUTH.REFRESH, NOT_VALID);
+      expectError(await logOut(api, cookie), 401, AUTH.LOGOUT, NOT_VALID);
     }
     expect(await statusFor(api, other.accessToken)).toBe(200);
     expect((await refresh(api, other.cookie)).status).toBe(200);
@@ -157,8 +156,8 @@ describe('a log-out', () => {
     for (const token of [accessToken, renewed.accessToken]) {
       expectError(await api.as(token).get(AUTH.USER), 401, AUTH.USER, ENDED);
     }
-    expectError(await refresh(api, renewed.cookie), 401, AUTH.REFRESH, NOT_IN_FORCE);
-    expectError(await logOut(api, renewed.cookie), 401, AUTH.LOGOUT, NOT_IN_FORCE);
+    expectError(await refresh(api, renewed.cookie), 401, AUTH.REFRESH, NOT_VALID);
+    expectError(await logOut(api, renewed.cookie), 401, AUTH.LOGOUT, NOT_VALID);
   });
 
   it('leaves the other sessions of the user alone', async () => {
@@ -183,10 +182,10 @@ describe.each([
     ['no cookie', '', NO_COOKIE],
     ['an empty one', 'refreshToken=', NO_COOKIE],
     ['one of another name', 'refreshtoken=x', NO_COOKIE],
-    ['one that nobody was given', `refreshToken=${'A'.repeat(43)}`, NOT_IN_FORCE],
-    ['a short one', 'refreshToken=x', NOT_IN_FORCE],
-    ['a very long one', `refreshToken=${'A'.repeat(8000)}`, NOT_IN_FORCE],
-    ['one with curious letters', 'refreshToken=%00%F0%9F%94%A7', NOT_IN_FORCE],
+    ['one that nobody was given', `refreshToken=${'A'.repeat(43)}`, NOT_VALID],
+    ['a short one', 'refreshToken=x', NOT_VALID],
+    ['a very long one', `refreshToken=${'A'.repeat(8000)}`, NOT_VALID],
+    ['one with curious letters', 'refreshToken=%00%F0%9F%94%A7', NOT_VALID],
   ])('is refused with %s', async (_case, cookie, message) => {
     const answer = await api.call('GET', path, cookie === '' ? {} : { headers: { cookie } });
     expectError(answer, 401, path, message);
@@ -268,7 +267,7 @@ describe('time', () => {
     time.skip(1);
     expectError(await refresh(own, cookie), 401, AUTH.REFRESH, USED_BEFORE);
     for (const { accessToken } of [renewed, repeated]) expect(await statusFor(own, accessToken)).toBe(401);
-    expectError(await refresh(own, renewed.cookie), 401, AUTH.REFRESH, NOT_IN_FORCE);
+    expectError(await refresh(own, renewed.cookie), 401, AUTH.REFRESH, NOT_VALID);
   });
 
   it('does not let a clock that is set back make those 15 seconds longer', async () => {
@@ -303,7 +302,7 @@ describe('time', () => {
       ({ cookie } = loggedInBy(await refresh(own, cookie)));
     }
     time.skip(10 * DAY_MS);
-    expectError(await refresh(own, cookie), 401, AUTH.REFRESH, NOT_IN_FORCE);
+    expectError(await refresh(own, cookie), 401, AUTH.REFRESH, NOT_VALID);
   });
 
   it('ends a session of 1.0, which knows no refresh, with its access token', async () => {

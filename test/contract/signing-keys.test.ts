@@ -7,7 +7,7 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Api } from '../support/api.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { loggedInBy, logIn, refresh, statusFor } from '../support/log-in.js';
+import { loggedInBy, logIn, refresh, statusFor } from '../support/login.js';
 import { LOG_LEVEL, memoryLog } from '../support/memory-log.js';
 import { startHub, USERS } from '../support/running-hub.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';

@@ -5,15 +5,15 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ANYBODY } from '@workbench-hub/hub/core/access';
+import { AgentExclusions } from '@workbench-hub/hub/engine/agent-exclusions';
 import { AgentSessions } from '@workbench-hub/hub/engine/agent-sessions';
 import { Agents } from '@workbench-hub/hub/engine/agents';
 import { Attempts } from '@workbench-hub/hub/engine/attempts';
 import { Explanations } from '@workbench-hub/hub/engine/explanations';
-import { GivenBack } from '@workbench-hub/hub/engine/given-back';
 import { InstanceControl } from '@workbench-hub/hub/engine/instance-control';
 import { Instances } from '@workbench-hub/hub/engine/instances';
 import { Leases } from '@workbench-hub/hub/engine/leases';
-import { Results } from '@workbench-hub/hub/engine/results';
+import { ResultWaiters } from '@workbench-hub/hub/engine/result-waiters';
 import { Scheduler } from '@workbench-hub/hub/engine/scheduler';
 import { ShutdownPreparation } from '@workbench-hub/hub/engine/shutdown-preparation';
 import { Storage } from '@workbench-hub/hub/engine/storage';
@@ -31,11 +31,11 @@ const PARTS = {
   Agents,
   Attempts,
   Explanations,
-  GivenBack,
+  AgentExclusions,
   InstanceControl,
   Instances,
   Leases,
-  Results,
+  ResultWaiters,
   Scheduler,
   ShutdownPreparation,
   Storage,

@@ -88,7 +88,7 @@ describe('an agent that is away', () => {
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED', instance: { id: 'sim-2' } });
   });
 
-  it.each(['runningOn', 'release'] as const)(
+  it.each(['runningOn', 'requeue'] as const)(
     'is lost a moment later when the store was at fault as its lease ended: %s',
     async (call) => {
       const { agent, id } = await runOne();
@@ -140,7 +140,7 @@ describe('an agent that is away', () => {
     const { agent, id, ref } = await runOne();
     await agent.vanish();
     const again = await comeBack(agent, { running: [ref] });
-    expect(await engine.store.queue.release([{ ref, loss: 'LOSS' }])).toEqual([true]);
+    expect(await engine.store.queue.requeue([{ ref, loss: 'LOSS' }])).toEqual([true]);
     expect(await again.end(ref, 'OK')).toBe(true);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED', attempt: 1 });
   });

@@ -29,10 +29,10 @@ describe('waiting for the end of a task', () => {
     const all = [await_(id, 60_000), await_(id, 60_000)];
     await engine.runtime.advance(59_999);
     expect(all.map(({ status }) => status)).toEqual([undefined, undefined]);
-    expect(engine.results.waiting).toBe(2);
+    expect(engine.resultWaiters.waiting).toBe(2);
     await agent.end(agent.latest.ref, 'OK');
     expect(all.map(({ status }) => status)).toEqual(['FINISHED', 'FINISHED']);
-    expect(engine.results.waiting).toBe(0);
+    expect(engine.resultWaiters.waiting).toBe(0);
   });
 
   it('ends when its time is over, with what the task is then', async () => {
@@ -43,7 +43,7 @@ describe('waiting for the end of a task', () => {
     expect(waiting.status).toBeUndefined();
     await engine.runtime.advance(1);
     expect(waiting.status).toBe('RUNNING');
-    expect(engine.results.waiting).toBe(0);
+    expect(engine.resultWaiters.waiting).toBe(0);
   });
 
   it('ends at once without a timeout, and with a task that has ended', async () => {
@@ -55,7 +55,7 @@ describe('waiting for the end of a task', () => {
     const ended = await_(id, 60_000);
     await engine.runtime.settle();
     expect(ended.status).toBe('CANCELED');
-    expect(engine.results.waiting).toBe(0);
+    expect(engine.resultWaiters.waiting).toBe(0);
   });
 
   it('goes on while a task is given out again', async () => {
@@ -84,10 +84,10 @@ describe('waiting for the end of a task', () => {
     const timers = engine.runtime.pendingTimers;
     const waiting = await_(id, 60_000, client.signal);
     await engine.runtime.settle();
-    expect(engine.results.waiting).toBe(1);
+    expect(engine.resultWaiters.waiting).toBe(1);
     client.abort();
     await engine.runtime.settle();
-    expect(engine.results.waiting).toBe(0);
+    expect(engine.resultWaiters.waiting).toBe(0);
     expect(engine.runtime.pendingTimers).toBe(timers);
     expect(waiting.status).toBe('WAITING');
   });
@@ -110,7 +110,7 @@ describe('waiting for the end of a task', () => {
     const waiting = await_(id, 60_000, AbortSignal.abort());
     await engine.runtime.settle();
     expect(waiting.status).toBe('WAITING');
-    expect(engine.results.waiting).toBe(0);
+    expect(engine.resultWaiters.waiting).toBe(0);
   });
 
   it('ends when the hub stops', async () => {

@@ -4,6 +4,7 @@ import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
+import { Valve } from '../support/gate.js';
 import {
   endPrograms,
   type HubProgram,
@@ -14,7 +15,6 @@ import {
 } from '../support/programs.js';
 import { base64, restClient } from '../support/rest-client.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
-import { Valve } from '../support/valve.js';
 
 const SIZE_BYTES = 8 * 1024 ** 2;
 /** Of a test, and of whatever is waited for in it. */

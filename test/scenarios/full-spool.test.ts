@@ -63,7 +63,7 @@ describe.skipIf(!hasSmallDisks())('the spool of an agent on a full disk', () => 
     expect(await spool.makeRoom()).toBe(false);
 
     await rm(join(root, 'filler'));
-    await spool.settle({
+    await spool.acknowledge({
       report: attemptReport(REF, { outcome: 'OK', message: null }),
       folder: contents.name,
     });

@@ -1,8 +1,8 @@
 /** What a simulated agent keeps on its disk: the spool and the cache survive the end of its process. */
 import { createHash } from 'node:crypto';
-import { type ContentCache, ContentMismatch } from '@workbench-hub/agent/core/ports/content-cache';
+import { type BlobCache, BlobMismatch } from '@workbench-hub/agent/core/ports/blob-cache';
 import {
-  ContentLost,
+  BlobLost,
   type ReportFolder,
   type Spool,
   type SpooledReport,
@@ -70,7 +70,7 @@ export function simulatedSpool(disk: AgentDisk, process: Process): Spool {
       disk.reports.set(attemptKey(spooled.report), spooled);
     },
     makeRoom: () => Promise.resolve(false),
-    settle: async ({ report, folder }) => {
+    acknowledge: async ({ report, folder }) => {
       await write(disk, process);
       disk.reports.delete(attemptKey(report));
       if (folder !== null) disk.folders.delete(folder);
@@ -78,13 +78,12 @@ export function simulatedSpool(disk: AgentDisk, process: Process): Spool {
     read: async function* (folder, { digest }, fromByte) {
       await process.wait(1);
       const content = disk.folders.get(folder)?.get(digest);
-      if (!content) throw new ContentLost(`the spooled content ${digest} is gone`);
+      if (!content) throw new BlobLost(`the spooled content ${digest} is gone`);
       yield* piecesOf(content.subarray(fromByte));
     },
     verify: async (folder, { digest }) => {
       await process.wait(1);
-      if (!disk.folders.get(folder)?.has(digest))
-        throw new ContentLost(`the spooled content ${digest} is gone`);
+      if (!disk.folders.get(folder)?.has(digest)) throw new BlobLost(`the spooled content ${digest} is gone`);
     },
   };
 }
@@ -121,7 +120,7 @@ function folderOf(
   };
 }
 
-export function simulatedCache(disk: AgentDisk, process: Process): ContentCache {
+export function simulatedCache(disk: AgentDisk, process: Process): BlobCache {
   disk.pinned.clear();
   return {
     pin: async ({ digest }) => {
@@ -145,7 +144,7 @@ export function simulatedCache(disk: AgentDisk, process: Process): ContentCache 
         disk.partials.set(digest, whole);
       }
       disk.partials.delete(digest);
-      if (digestOf(whole) !== digest) throw new ContentMismatch(`${digest} is another content`);
+      if (digestOf(whole) !== digest) throw new BlobMismatch(`${digest} is another content`);
       disk.cache.set(digest, whole);
     },
   };
@@ -195,7 +194,7 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
           if (isStored && world.happens(0.3)) {
             storedFiles.push({ path: STORED_PATH, ...(await writeResult(into, resultOf(ref))) });
           }
-          return { files: [{ path: 'result.txt', ...file }], storedFiles, leftOut: [], notStored: [] };
+          return { files: [{ path: 'result.txt', ...file }], storedFiles, skipped: [], notStored: [] };
         },
         takesMore: async () => !disk.full,
         keep: async () => undefined,

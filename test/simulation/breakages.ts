@@ -2,12 +2,12 @@
 import { Readable } from 'node:stream';
 import type { EnginePorts } from '@workbench-hub/agent/engine/agent-engine';
 import type { EngineForAgents } from '@workbench-hub/hub/agent-link/agent-session';
-import type { ContentForm, FileStore } from '@workbench-hub/hub/core/ports/files';
+import type { BlobForm, FileStore } from '@workbench-hub/hub/core/ports/files';
 import { outputName } from '@workbench-hub/hub/core/storage';
 import type { Task } from '@workbench-hub/hub/core/task';
 import type { EngineOptions } from '@workbench-hub/hub/engine/engine';
-import type { ContentDisk } from '@workbench-hub/hub/files/content-disk';
-import type { ContentStoreOptions } from '@workbench-hub/hub/files/content-store';
+import type { BlobDisk } from '@workbench-hub/hub/files/blob-disk';
+import type { BlobStoreOptions } from '@workbench-hub/hub/files/blob-store';
 import type { SimulatedDisk, SimulatedStore } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
@@ -26,7 +26,7 @@ export interface Breakage {
   /** Of the hub's disk. */
   readonly disk?: (disk: SimulatedDisk) => SimulatedDisk;
   /** Of its contents. */
-  readonly contents?: (options: ContentStoreOptions) => ContentStoreOptions;
+  readonly contents?: (options: BlobStoreOptions) => BlobStoreOptions;
   /** Of what the hub does with connections of agents. */
   readonly agents?: (agents: EngineForAgents) => EngineForAgents;
   readonly wire?: BrokenWire;
@@ -34,7 +34,7 @@ export interface Breakage {
   readonly agent?: (ports: EnginePorts) => Partial<EnginePorts>;
 }
 
-const IN_FORCE = 'id = ? AND attempt = ? AND instance_id = ?';
+const ACTIVE_ATTEMPT = 'id = ? AND attempt = ? AND instance_id = ?';
 
 function fence({ taskId, attempt, instanceId }: AttemptRef): unknown[] {
   return [taskId, attempt, instanceId];
@@ -88,8 +88,8 @@ const leaseWithoutRetry: NonNullable<Breakage['hub']> = ({ queue, runtime }) => 
         if (mark) for (const { id } of tasks) givenUp.add(id);
         return tasks;
       },
-      release: (released) =>
-        queue.release(released).catch((error: unknown) => {
+      requeue: (released) =>
+        queue.requeue(released).catch((error: unknown) => {
           if (released.every(({ ref }) => givenUp.has(ref.taskId))) return released.map(() => false);
           throw error;
         }),
@@ -184,7 +184,7 @@ export const BREAKAGES: readonly Breakage[] = [
         ...options.small,
         removeUnnamed: async (contents, isHeld) => {
           const held = contents.filter(isHeld);
-          const unnamed: ContentForm[] = [];
+          const unnamed: BlobForm[] = [];
           for (const content of contents) {
             const named = await options.small.named([content.digest], content.encrypted);
             if (named.size === 0 && !held.includes(content)) unnamed.push(content);
@@ -285,7 +285,7 @@ export const BREAKAGES: readonly Breakage[] = [
           (await queue.claim(claims)).map((claimed) => {
             const { ref } = claimed;
             if (ref.attempt === 1) return claimed;
-            store.tamper(`UPDATE task SET attempt = attempt - 1 WHERE ${IN_FORCE}`, ...fence(ref));
+            store.tamper(`UPDATE task SET attempt = attempt - 1 WHERE ${ACTIVE_ATTEMPT}`, ...fence(ref));
             return { ...claimed, ref: { ...ref, attempt: ref.attempt - 1 } };
           }),
       },
@@ -296,8 +296,8 @@ export const BREAKAGES: readonly Breakage[] = [
     hub: ({ queue }, store) => ({
       queue: {
         ...queue,
-        release: async (released) => {
-          const done = await queue.release(released);
+        requeue: async (released) => {
+          const done = await queue.requeue(released);
           for (const { ref } of released) {
             store.tamper(`UPDATE task SET attempt = 0 WHERE id = ? AND status = 'WAITING'`, ref.taskId);
           }
@@ -446,7 +446,7 @@ export const BREAKAGES: readonly Breakage[] = [
   namesBeforeItCounts(),
   {
     name: 'a transfer that is taken up leaves out a byte, and nobody compares the digest',
-    hub: ({ files }, { smallFiles }) => {
+    hub: ({ files }, { inlineBlobs }) => {
       const kept = new Map<string, Buffer>();
       return {
         files: broken(files, {
@@ -458,7 +458,7 @@ export const BREAKAGES: readonly Breakage[] = [
               whole = Buffer.concat([whole, piece]);
               kept.set(digest, whole);
             }
-            await smallFiles.put(digest, whole, 0);
+            await inlineBlobs.put(digest, whole, 0);
           },
         }),
       };
@@ -497,8 +497,8 @@ export const BREAKAGES: readonly Breakage[] = [
     hub: ({ queue }, store) => ({
       queue: {
         ...queue,
-        release: async (released) => {
-          const done = await queue.release(released);
+        requeue: async (released) => {
+          const done = await queue.requeue(released);
           for (const [index, { ref }] of released.entries()) {
             if (!done[index]) continue;
             store.tamper(
@@ -587,11 +587,8 @@ function namesBeforeItCounts(): Breakage {
   };
 }
 
-function onDisk(
-  options: ContentStoreOptions,
-  change: (disk: ContentDisk) => ContentDisk,
-): ContentStoreOptions {
-  return { ...options, disk: change(options.disk as ContentDisk) };
+function onDisk(options: BlobStoreOptions, change: (disk: BlobDisk) => BlobDisk): BlobStoreOptions {
+  return { ...options, disk: change(options.disk as BlobDisk) };
 }
 
 function withoutHolds(files: FileStore): FileStore {

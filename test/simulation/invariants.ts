@@ -44,7 +44,7 @@ export class Invariants implements HubObserver {
   /** Since when the hub has not heard of an agent, by its id. */
   readonly #awaySinceMs = new Map<string, number>();
   /** `<task>/<agent>`: the task may prefer another host. */
-  readonly #givenBack = new Set<string>();
+  readonly #exclusions = new Set<string>();
   #hubStartedAtMs = 0;
   #attempts = 0;
   /** Tasks that ended before this time of the hub's clock may have been removed. */
@@ -162,7 +162,7 @@ export class Invariants implements HubObserver {
   }
 
   onGivenBack(taskId: string, agentId: string): void {
-    this.#givenBack.add(`${taskId}/${agentId}`);
+    this.#exclusions.add(`${taskId}/${agentId}`);
   }
 
   onSwept(endedBeforeMs: number): void {
@@ -176,7 +176,7 @@ export class Invariants implements HubObserver {
 
   /** Whether the scheduler knows that the task waits, and this agent may well be given it. */
   mayBegin({ id, attempt }: TaskState, agentId: string): boolean {
-    return this.#known.get(id) === attempt && !this.#givenBack.has(`${id}/${agentId}`);
+    return this.#known.get(id) === attempt && !this.#exclusions.has(`${id}/${agentId}`);
   }
 
   /** These tasks are about to be claimed: none of them before one that is better and fits, and that the host did not give
@@ -193,7 +193,7 @@ export class Invariants implements HubObserver {
       const better = waiting.find(
         (other) =>
           !chosen.has(other.id) &&
-          !this.#givenBack.has(`${other.id}/${agentId}`) &&
+          !this.#exclusions.has(`${other.id}/${agentId}`) &&
           this.#known.get(other.id) === other.attempt &&
           (other.priority < task.priority || (other.priority === task.priority && other.seq < task.seq)) &&
           fits(requirementOfKey(other.requirement), profile),
@@ -265,11 +265,11 @@ export class Invariants implements HubObserver {
 
   /** What the storage has named once is there as long as something names it, and no longer. */
   async #checkInputs(digests: readonly string[], hub: SimulatedHub): Promise<void> {
-    const { smallFiles } = hub.store;
-    const named = await smallFiles.named(digests, false);
+    const { inlineBlobs } = hub.store;
+    const named = await inlineBlobs.named(digests, false);
     const there = new Set(hub.contentDisk.files());
     for (const digest of new Set(digests)) {
-      const isThere = there.has(digest) || (await smallFiles.find(digest)) !== undefined;
+      const isThere = there.has(digest) || (await inlineBlobs.find(digest)) !== undefined;
       if (isThere !== named.has(digest))
         this.#violated('what nothing names goes', `${digest} is ${isThere ? '' : 'not '}there`);
     }
@@ -286,7 +286,7 @@ export class Invariants implements HubObserver {
   /** The output storage has what the attempt that counted has put there, and nothing of any other. */
   async #checkStored(task: TaskState, hub: SimulatedHub): Promise<void> {
     const name = outputName(task.id, STORED_PATH);
-    const stored = await hub.store.storedNames.find('OUTPUT', name, 0);
+    const stored = await hub.store.namedObjects.find('OUTPUT', name, 0);
     if (stored) await this.#checkContent(task, stored.digest, hub);
     const mustBe = this.#stored.has(attemptKey(refOf(task)));
     const mayBe = task.status === 'FINISHED' || task.message?.includes(SCRIPT_FAILED) === true;

@@ -108,7 +108,7 @@ class SimulatedProgram implements Program {
     return { status: 'ERROR', message: verdict === 'NO_ROOM' ? FOUND_NO_ROOM : SCRIPT_FAILED };
   }
 
-  endStrays(): Promise<void> {
+  endOrphans(): Promise<void> {
     return this.#agent.wait(this.#world.between(0, 5));
   }
 

@@ -1,7 +1,7 @@
 /** An agent of the simulated world: the real engine and the real link to the hub over simulated ports. */
 import type { Assignment, Hub, HubConnection } from '@workbench-hub/agent/core/ports/hub';
 import { type FileTransfer, TransferFailed } from '@workbench-hub/agent/core/ports/hub';
-import { ContentLost, type Spool } from '@workbench-hub/agent/core/ports/spool';
+import { BlobLost, type Spool } from '@workbench-hub/agent/core/ports/spool';
 import { attemptKey } from '@workbench-hub/agent/core/reports';
 import { AgentEngine } from '@workbench-hub/agent/engine/agent-engine';
 import { hubLink } from '@workbench-hub/agent/hub-link/hub-link';
@@ -263,13 +263,13 @@ export class SimulatedAgent {
               if (this.#running.has(attemptKey(ref))) onCancel(ref);
               listener.onCancel(ref);
             },
-            onSettled: (ref, counted) => {
+            onAcknowledged: (ref, counted) => {
               const report = this.#reports.get(attemptKey(ref));
               world.tell(this.id, `is told ${attemptKey(ref)} is settled, counted ${counted}`);
               this.#unsettled.delete(attemptKey(ref));
               this.#kept.delete(attemptKey(ref));
               if (report) onSettled(report, counted);
-              listener.onSettled(ref, counted);
+              listener.onAcknowledged(ref, counted);
             },
           },
           signal,
@@ -295,7 +295,7 @@ export class SimulatedAgent {
     return {
       look: (digest, signal) =>
         request(async () => {
-          if (await hub.engine?.sentContents.look(this.id, digest)) return 'WHOLE';
+          if (await hub.engine?.sentBlobs.look(this.id, digest)) return 'WHOLE';
           return { keptBytes: await hub.files.receivedBytes(digest) };
         }, signal),
       download: (digest, fromByte, signal) =>
@@ -312,7 +312,7 @@ export class SimulatedAgent {
           const way = { sender: process, receiver: hub.process };
           const body = network.body(this.id, way, content, signal, unreachable);
           return hub.receive(this.id, file, body, fromByte).catch((error: unknown) => {
-            if (error instanceof TransferFailed || error instanceof ContentLost) throw error;
+            if (error instanceof TransferFailed || error instanceof BlobLost) throw error;
             const failure = error instanceof DigestMismatch ? 'MISMATCH' : 'REFUSED';
             throw new TransferFailed(failure, String(error));
           });

@@ -6,7 +6,7 @@ import { serveConnection } from '@workbench-hub/hub/agent-link/connection';
 import { HubError } from '@workbench-hub/hub/core/errors';
 import type { FileStore } from '@workbench-hub/hub/core/ports/files';
 import { createEngine, type Engine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
-import { openContentStore } from '@workbench-hub/hub/files/content-store';
+import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
 import {
   openSimulatedStore,
   type SimulatedDisk,
@@ -16,8 +16,8 @@ import {
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { SimulatedContentDisk } from './blob-disk.js';
 import type { Breakage } from './breakages.js';
-import { SimulatedContentDisk } from './content-disk.js';
 import type { Network } from './network.js';
 import { Process, type WallClock } from './process.js';
 import { HEADS_OF_GROUP, KEPT_LONG_MS, KEPT_SHORTLY_MS, LEASE_MS, LIMITS } from './settings.js';
@@ -33,7 +33,7 @@ type Moment = (typeof MOMENTS)[number];
 const FOLDER = '/files';
 const ENCRYPTION_KEY = Buffer.alloc(32, 'key');
 /** Some contents of this world are larger. */
-const MAX_SMALL_BYTES = 200;
+const MAX_INLINE_BYTES = 200;
 
 /** What looks on. */
 export interface HubObserver {
@@ -130,7 +130,7 @@ export class SimulatedHub {
     // Told by whoever reads it.
     content.on('error', () => undefined);
     if (!this.engine) throw new Error('the hub is not ready');
-    await this.engine.sentContents.receive(agentId, file, content, fromByte);
+    await this.engine.sentBlobs.receive(agentId, file, content, fromByte);
   }
 
   get files(): FileStore {
@@ -188,12 +188,12 @@ export class SimulatedHub {
     this.#changed = true;
     const contents = {
       folder: FOLDER,
-      small: store.smallFiles,
+      small: store.inlineBlobs,
       runtime: process.runtime,
       log,
       encryptionKey: ENCRYPTION_KEY,
       disk: this.contentDisk.of(process),
-      maxSmallBytes: MAX_SMALL_BYTES,
+      maxSmallBytes: MAX_INLINE_BYTES,
     };
     try {
       await store.syncLeftOver();
@@ -201,14 +201,14 @@ export class SimulatedHub {
       process.end(); // and the service manager starts it again
       return;
     }
-    const files = await openContentStore(this.#breakage?.contents?.(contents) ?? contents);
+    const files = await openBlobStore(this.#breakage?.contents?.(contents) ?? contents);
     if (!process.alive) return;
     const ports = {
       queue: store.queue,
       archive: store.archive,
       agentStore: store.agents,
       files,
-      names: store.storedNames,
+      names: store.namedObjects,
       runtime: this.#watchingLeases(process.runtime),
     };
     const broken = { ...ports, ...this.#breakage?.hub?.(ports, store) };
@@ -301,7 +301,7 @@ export class SimulatedHub {
               agents.leave(agentId, connection, reason);
             },
           },
-          door: { record: () => undefined },
+          authenticator: { record: () => undefined },
           credentials: { faultOf: () => undefined, endOf: () => undefined, joined: () => undefined },
           runtime,
           log,

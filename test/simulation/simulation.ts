@@ -6,7 +6,7 @@ import { fits } from '@workbench-hub/shared/domain/matching';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Breakage } from './breakages.js';
 import { Clients } from './clients.js';
-import { Delays } from './delays.js';
+import { Delays } from './deadlines.js';
 import { Faults } from './faults.js';
 import { Invariants } from './invariants.js';
 import { Network } from './network.js';

@@ -1,6 +1,6 @@
 /** The simulated world: one queue of events, one clock, one source of chance. What happens follows from the seed alone. */
 import { createHash } from 'node:crypto';
-import { type Chance, chanceOf } from '../support/chance.js';
+import { type Chance, chanceOf } from '../support/random.js';
 
 export interface Planned {
   cancel(): void;

@@ -11,7 +11,7 @@ import {
   type HelloMessage,
   type HubMessage,
 } from '@workbench-hub/shared/agent-protocol/messages';
-import { readHubMessage } from '@workbench-hub/shared/agent-protocol/reading';
+import { parseHubMessage } from '@workbench-hub/shared/agent-protocol/parse-message';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
@@ -72,7 +72,7 @@ export class FakeAgent {
     this.#link = new Link<HubMessage, AgentMessage>({
       transport,
       runtime: systemRuntime,
-      read: readHubMessage,
+      read: parseHubMessage,
       onMessage: (message) => {
         this.heard.push(message);
         onHeard?.call(this, message);

@@ -5,7 +5,7 @@ import { AgentSession } from '@workbench-hub/hub/agent-link/agent-session';
 import type { FileStore } from '@workbench-hub/hub/core/ports/files';
 import { createEngine, type Engine } from '@workbench-hub/hub/engine/engine';
 import type { StorageSettings } from '@workbench-hub/hub/engine/storage-settings';
-import { openContentStore } from '@workbench-hub/hub/files/content-store';
+import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
 import { openSqliteStore, type Store } from '@workbench-hub/hub/store/sqlite/store';
 import type { AgentMessage, HelloMessage, HubMessage } from '@workbench-hub/shared/agent-protocol/messages';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
@@ -59,9 +59,9 @@ async function startOn(
 ): Promise<RunningEngine> {
   const { log, lines } = memoryLog();
   const store = openSqliteStore(join(folder.path, 'hub.sqlite'), runtime.timers, log);
-  const files = await openContentStore({
+  const files = await openBlobStore({
     folder: join(folder.path, 'files'),
-    small: store.smallFiles,
+    small: store.inlineBlobs,
     runtime,
     log,
     encryptionKey: ENCRYPTION_KEY,
@@ -71,7 +71,7 @@ async function startOn(
     archive: store.archive,
     agentStore: store.agents,
     files,
-    names: store.storedNames,
+    names: store.namedObjects,
     storage: setup.storage ?? {
       input: { enabled: true, expireAfterMs: WEEK_MS, maxFileBytes: 1e9, quotaPerUserBytes: null },
       output: { enabled: true, expireAfterMs: WEEK_MS },

@@ -51,7 +51,7 @@ export interface HubListener {
   onAssign(assignment: Assignment): void;
   onCancel(ref: AttemptRef): void;
   /** The hub needs no more of this report. */
-  onSettled(ref: AttemptRef, counted: boolean): void;
+  onAcknowledged(ref: AttemptRef, counted: boolean): void;
   onRequest(request: HubRequest): Reply;
 }
 

@@ -55,7 +55,7 @@ export interface Program {
     run: BatchRun,
   ): Promise<{ readonly status: 'OK' | 'ERROR'; readonly message: string | null }>;
   /** Ends what the scripts of a task left running, also in sessions of their own. Never rejects. */
-  endStrays(taskId: string): Promise<void>;
+  endOrphans(taskId: string): Promise<void>;
   /** Asks it to end its job; the job's call then rejects with JobCanceled. */
   cancel(taskId: string): Promise<void>;
   /** Asks it to end: by message, and by the end of its standard input. */

@@ -4,7 +4,7 @@ import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 
 /** Writes one content and learns its digest meanwhile. */
-export interface ContentWriter {
+export interface BlobWriter {
   write(bytes: Uint8Array): Promise<void>;
   /** Closes it; it is kept under its digest. */
   finish(): Promise<FileRef>;
@@ -23,7 +23,7 @@ export interface MovedFile {
 /** The contents of one report. */
 export interface ReportFolder {
   readonly name: string;
-  begin(): Promise<ContentWriter>;
+  begin(): Promise<BlobWriter>;
   /** Moves a file here: `moveTo` puts it, or whatever has its name by then, at a path. Undefined when it cannot be moved. */
   move(moveTo: (path: string) => Promise<void>): Promise<MovedFile | undefined>;
   /** Removes it with all that is in it. */
@@ -47,14 +47,14 @@ export interface Spool {
   /** Gives up room that is held free, on a full disk, for what tells how an attempt ended; false when there is none. */
   makeRoom(): Promise<boolean>;
   /** Forgets the report and removes its contents. */
-  settle(spooled: SpooledReport): Promise<void>;
-  /** Reads a content from `fromByte` on; throws {@link ContentLost}, when it begins or later, if it is not there any
+  acknowledge(spooled: SpooledReport): Promise<void>;
+  /** Reads a content from `fromByte` on; throws {@link BlobLost}, when it begins or later, if it is not there any
    *  more. */
   read(folder: string, file: FileRef, fromByte: number): AsyncIterable<Uint8Array>;
-  /** Reads all of a content; rejects with {@link ContentLost} when it is another than its digest says. */
+  /** Reads all of a content; rejects with {@link BlobLost} when it is another than its digest says. */
   verify(folder: string, file: FileRef): Promise<void>;
 }
 
-export class ContentLost extends Error {
+export class BlobLost extends Error {
   override readonly name = 'ContentLost';
 }

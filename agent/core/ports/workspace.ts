@@ -46,13 +46,13 @@ export interface CollectOptions {
 
 export interface Collected {
   readonly files: readonly NamedFileRef[];
-  readonly leftOut: readonly LeftOut[];
+  readonly skipped: readonly SkippedOutput[];
   /** Files for the output storage; each path is a name. */
   readonly storedFiles: readonly NamedFileRef[];
-  readonly notStored: readonly LeftOut[];
+  readonly notStored: readonly SkippedOutput[];
 }
 
-export interface LeftOut {
+export interface SkippedOutput {
   readonly name: string;
   readonly why: string;
 }

@@ -1,9 +1,9 @@
-import { mayTake } from '@workbench-hub/shared/domain/life';
+import { canTransition } from '@workbench-hub/shared/domain/state-machine';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe, expect, test } from 'vitest';
-import { ATTEMPT_LIFE, type AttemptPhase } from '../../core/attempt-life.js';
+import { ATTEMPT_TRANSITIONS, type AttemptPhase } from '../../core/attempt-states.js';
 import { ProgramLost } from '../../core/ports/programs.js';
-import type { Claim } from '../supervisor.js';
+import type { Reservation } from '../supervisor.js';
 import { AttemptRun } from './attempt-run.js';
 
 const REF = { taskId: '019c0000-0000-7000-8000-000000000001', attempt: 1, instanceId: 'sim-1' };
@@ -12,30 +12,30 @@ const CLAIM = {
   program: {},
   lost: new AbortController().signal,
   cancel: () => undefined,
-} as unknown as Claim;
+} as unknown as Reservation;
 
 async function attemptThatIs(phase: AttemptPhase): Promise<AttemptRun> {
   const run = new AttemptRun(REF, CLAIM, null);
-  if (phase === 'WORKED') await run.call(systemRuntime, () => Promise.resolve());
-  if (phase === 'ENDING') run.end('TIME_LIMIT');
+  if (phase === 'COLLECTING') await run.call(systemRuntime, () => Promise.resolve());
+  if (phase === 'STOPPING') run.end('TIME_LIMIT');
   expect(run.phase).toBe(phase);
   return run;
 }
 
-const REASONS = { cancel: 'CANCEL', timeLimit: 'TIME_LIMIT', surrender: 'AGENT_STOPS' } as const;
-const pairs = (['WORKING', 'WORKED', 'ENDING'] as const).flatMap((phase) =>
-  (Object.keys(REASONS) as (keyof typeof REASONS)[]).map((step) => ({ phase, step })),
+const REASONS = { cancel: 'CANCEL', timeLimit: 'TIME_LIMIT', evict: 'AGENT_STOPS' } as const;
+const pairs = (['RUNNING', 'COLLECTING', 'STOPPING'] as const).flatMap((phase) =>
+  (Object.keys(REASONS) as (keyof typeof REASONS)[]).map((transition) => ({ phase, transition })),
 );
 
 describe('an attempt on its agent', () => {
-  test.each(pairs)('that is $phase: $step', async ({ phase, step }) => {
+  test.each(pairs)('that is $phase: $transition', async ({ phase, transition }) => {
     const run = await attemptThatIs(phase);
     const before = run.endReason;
-    const isAllowed = mayTake<AttemptPhase>(ATTEMPT_LIFE[step], phase);
-    expect(run.end(REASONS[step])).toBe(isAllowed);
-    expect(run.phase).toBe(isAllowed ? 'ENDING' : phase);
-    expect(run.endReason).toBe(isAllowed ? REASONS[step] : before);
-    expect(run.signal.aborted).toBe(isAllowed || phase === 'ENDING');
+    const isAllowed = canTransition<AttemptPhase>(ATTEMPT_TRANSITIONS[transition], phase);
+    expect(run.end(REASONS[transition])).toBe(isAllowed);
+    expect(run.phase).toBe(isAllowed ? 'STOPPING' : phase);
+    expect(run.endReason).toBe(isAllowed ? REASONS[transition] : before);
+    expect(run.signal.aborted).toBe(isAllowed || phase === 'STOPPING');
   });
 });
 

@@ -1,24 +1,24 @@
 /** One attempt while it runs: why it is to end, if it is, and the call to the program with its deadlines. */
-import { mayTake, targetOf } from '@workbench-hub/shared/domain/life';
+import { canTransition, nextState } from '@workbench-hub/shared/domain/state-machine';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import { ATTEMPT_LIFE, type AttemptPhase } from '../../core/attempt-life.js';
+import { ATTEMPT_TRANSITIONS, type AttemptPhase } from '../../core/attempt-states.js';
 import { HostFault } from '../../core/host-fault.js';
 import type { Assignment } from '../../core/ports/hub.js';
 import { JobCanceled, JobFailed, type Program, ProgramLost } from '../../core/ports/programs.js';
 import { seconds } from '../../core/program-end.js';
 import type { Ending } from '../../core/reports.js';
-import type { Claim } from '../supervisor.js';
+import type { Reservation } from '../supervisor.js';
 import type { TaskLog } from './task-log.js';
 
 /** Why an attempt is ended before its time. AGENT_STOPS: the task is to be given to another. */
 export type EndReason = 'CANCEL' | 'TIME_LIMIT' | 'AGENT_STOPS';
 
-const STEP_OF = { CANCEL: 'cancel', TIME_LIMIT: 'timeLimit', AGENT_STOPS: 'surrender' } as const;
+const STEP_OF = { CANCEL: 'cancel', TIME_LIMIT: 'timeLimit', AGENT_STOPS: 'evict' } as const;
 
 export class AttemptRun {
   readonly ref: AttemptRef;
-  readonly claim: Claim;
+  readonly claim: Reservation;
   readonly timeLimitMs: number | null;
   /** What its log lines carry: task, attempt, instance, and the request that created the task. */
   readonly names: AttemptRef & { readonly requestId?: string };
@@ -31,11 +31,11 @@ export class AttemptRun {
   /** Has the program end its job, while it works on it. */
   #cancelCall: (() => void) | null = null;
   #endReason: EndReason | null = null;
-  #phase: AttemptPhase = targetOf(ATTEMPT_LIFE.begin);
+  #phase: AttemptPhase = nextState(ATTEMPT_TRANSITIONS.begin);
 
   constructor(
     ref: AttemptRef,
-    claim: Claim,
+    claim: Reservation,
     timeLimitMs: number | null,
     { requestId, traceContext }: Pick<Assignment, 'requestId' | 'traceContext'> = {},
   ) {
@@ -73,9 +73,9 @@ export class AttemptRun {
     return true;
   }
 
-  #take(step: 'cancel' | 'timeLimit' | 'surrender' | 'worked'): boolean {
-    if (!mayTake<AttemptPhase>(ATTEMPT_LIFE[step], this.#phase)) return false;
-    this.#phase = targetOf(ATTEMPT_LIFE[step]);
+  #take(step: 'cancel' | 'timeLimit' | 'evict' | 'collect'): boolean {
+    if (!canTransition<AttemptPhase>(ATTEMPT_TRANSITIONS[step], this.#phase)) return false;
+    this.#phase = nextState(ATTEMPT_TRANSITIONS[step]);
     return true;
   }
 
@@ -87,7 +87,7 @@ export class AttemptRun {
       this.timeLimitMs === null ? null : runtime.timers.after(this.timeLimitMs, () => this.end('TIME_LIMIT'));
     try {
       const result = await start(this.claim.program);
-      this.#take('worked');
+      this.#take('collect');
       return result;
     } catch (error) {
       // Until nothing of the program is left, and its last words are known.

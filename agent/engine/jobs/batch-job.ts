@@ -14,7 +14,7 @@ import type { Tracing } from '../../core/ports/tracing.js';
 import { FileNotReadable, type WorkingDirectory, type Workspace } from '../../core/ports/workspace.js';
 import type { Ending } from '../../core/reports.js';
 import type { AttemptRun } from './attempt-run.js';
-import type { Contents } from './contents.js';
+import type { Blobs } from './blobs.js';
 import { DiskWatch, type Watch } from './disk-watch.js';
 import { eachOf } from './each-of.js';
 import { within } from './within.js';
@@ -33,8 +33,8 @@ export interface BatchSettings {
   readonly hostPathFault: (path: string) => string | undefined;
 }
 
-export interface BatchNeeds {
-  readonly contents: Contents;
+export interface BatchJobOptions {
+  readonly blobs: Blobs;
   readonly workspace: Workspace;
   readonly runtime: Runtime;
   readonly log: Logger;
@@ -61,10 +61,10 @@ const COPIES_AT_A_TIME = 4;
 
 export class BatchJobs {
   readonly #settings: BatchSettings;
-  readonly #needs: BatchNeeds;
+  readonly #needs: BatchJobOptions;
   readonly #disks: DiskWatch;
 
-  constructor(settings: BatchSettings, needs: BatchNeeds) {
+  constructor(settings: BatchSettings, needs: BatchJobOptions) {
     this.#settings = settings;
     this.#needs = needs;
     this.#disks = new DiskWatch(needs);
@@ -129,7 +129,7 @@ export class BatchJobs {
     const collected = await within(tracing, 'collect', run, () =>
       inOwnFolders('the outputs could not be kept', () => directory.collect(folder, options, run.signal)),
     );
-    for (const { name, why } of collected.leftOut) print(`${JSON.stringify(name)} is no output file: ${why}`);
+    for (const { name, why } of collected.skipped) print(`${JSON.stringify(name)} is no output file: ${why}`);
     for (const { name, why } of collected.notStored) {
       print(`${JSON.stringify(name)} in WORKBENCH_OUTPUT_STORAGE is not stored: ${why}`);
     }
@@ -213,16 +213,16 @@ export class BatchJobs {
     signal: AbortSignal,
     use: () => Promise<void>,
   ): Promise<void> {
-    const { contents } = this.#needs;
+    const { blobs } = this.#needs;
     const pinned: FileRef[] = [];
     try {
       await eachOf(files, TRANSFERS_AT_A_TIME, async (file) => {
-        await contents.pin(file, signal);
+        await blobs.pin(file, signal);
         pinned.push(file);
       });
       await use();
     } finally {
-      for (const file of pinned) contents.unpin(file);
+      for (const file of pinned) blobs.unpin(file);
     }
   }
 

@@ -7,7 +7,7 @@ import type { Workspace } from '../../core/ports/workspace.js';
 
 const LOOK_EVERY_MS = 1000;
 
-export interface DiskWatchNeeds {
+export interface DiskWatchOptions {
   readonly workspace: Pick<Workspace, 'freeSpace'>;
   readonly runtime: Runtime;
   readonly log: Logger;
@@ -21,12 +21,12 @@ export interface Watch {
 }
 
 export class DiskWatch {
-  readonly #needs: DiskWatchNeeds;
+  readonly #needs: DiskWatchOptions;
   /** With what each of them has seen. */
   readonly #watches = new Map<Watch, string | undefined>();
   #timer: Timer | null = null;
 
-  constructor(needs: DiskWatchNeeds) {
+  constructor(needs: DiskWatchOptions) {
     this.#needs = needs;
   }
 

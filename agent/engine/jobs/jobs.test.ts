@@ -8,7 +8,7 @@ import { HostFault } from '../../core/host-fault.js';
 import type { SpooledReport } from '../../core/ports/spool.js';
 import { NO_TRACING } from '../../core/ports/tracing.js';
 import type { AttemptRun } from './attempt-run.js';
-import { Jobs, type JobsNeeds } from './jobs.js';
+import { Jobs, type JobsOptions } from './jobs.js';
 
 const REF = { taskId: '019c0000-0000-7000-8000-000000000001', attempt: 1, instanceId: 'sim-1' };
 const JOB: BatchJob = {
@@ -19,18 +19,18 @@ const JOB: BatchJob = {
   variables: [],
 };
 
-test('an attempt that met a fault of the host leaves nothing in the spool, and its instance rests first', async () => {
+test('an attempt that met a fault of the host leaves nothing in the spool, and its instance cools down first', async () => {
   const steps: string[] = [];
   const reports: AttemptReport[] = [];
   const jobs = new Jobs({
     instances: {
-      claim: () => ({
+      reserve: () => ({
         program: {},
         lost: new AbortController().signal,
         listen: () => undefined,
         release: () => steps.push('released'),
       }),
-      rest: () => steps.push('rests'),
+      coolDown: () => steps.push('rests'),
     },
     reporting: {
       has: () => false,
@@ -53,7 +53,7 @@ test('an attempt that met a fault of the host leaves nothing in the spool, and i
     tracing: NO_TRACING,
     connection: () => null,
     taskLogLimitBytes: 1000,
-  } as unknown as JobsNeeds);
+  } as unknown as JobsOptions);
   jobs.assign({ ref: REF, job: JOB, timeLimitMs: null });
   await jobs.ended();
   expect(steps).toEqual(['discarded', 'rests', 'released', 'reported, folder null']);

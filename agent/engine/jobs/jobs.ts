@@ -1,11 +1,11 @@
 /** The attempts that run on this agent, from `assign` to the report. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { Job } from '@workbench-hub/shared/domain/job';
-import { mayTake } from '@workbench-hub/shared/domain/life';
+import { canTransition } from '@workbench-hub/shared/domain/state-machine';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import { ATTEMPT_LIFE, type AttemptPhase } from '../../core/attempt-life.js';
+import { ATTEMPT_TRANSITIONS, type AttemptPhase } from '../../core/attempt-states.js';
 import type { Assignment, HubConnection } from '../../core/ports/hub.js';
 import type { ReportFolder, Spool } from '../../core/ports/spool.js';
 import type { Tracing } from '../../core/ports/tracing.js';
@@ -17,7 +17,7 @@ import type { BatchEnd, BatchJobs } from './batch-job.js';
 import { TaskLog } from './task-log.js';
 import { within } from './within.js';
 
-export interface JobsNeeds {
+export interface JobsOptions {
   readonly instances: Instances;
   readonly reporting: Reporting;
   readonly batchJobs: BatchJobs;
@@ -31,11 +31,11 @@ export interface JobsNeeds {
 }
 
 export class Jobs {
-  readonly #needs: JobsNeeds;
+  readonly #needs: JobsOptions;
   readonly #running = new Map<string, { readonly run: AttemptRun; readonly ended: Promise<void> }>();
   #stopping = false;
 
-  constructor(needs: JobsNeeds) {
+  constructor(needs: JobsOptions) {
     this.#needs = needs;
   }
 
@@ -48,13 +48,13 @@ export class Jobs {
     const { ref, job, timeLimitMs, requestId } = assignment;
     const { instances, reporting, log } = this.#needs;
     const phase = this.#phaseOf(ref);
-    if (!mayTake<AttemptPhase>(ATTEMPT_LIFE.begin, phase)) {
+    if (!canTransition<AttemptPhase>(ATTEMPT_TRANSITIONS.begin, phase)) {
       log.warn({ ...ref, requestId, phase }, 'this attempt was assigned before; it is not begun twice');
       return;
     }
     const claim = this.#stopping
       ? undefined
-      : instances.claim(ref.instanceId, { taskId: ref.taskId, requestId });
+      : instances.reserve(ref.instanceId, { taskId: ref.taskId, requestId });
     if (!claim) {
       const message = this.#stopping ? 'the agent is stopping' : 'the instance is not ready for a task';
       reporting.add({ report: attemptReport(ref, { outcome: 'RETURNED', message }), folder: null });
@@ -79,7 +79,7 @@ export class Jobs {
   }
 
   /** From now on nothing is begun, and what runs is given back when its program has ended. */
-  surrender(): void {
+  evict(): void {
     this.#stopping = true;
     for (const { run } of this.#running.values()) this.#end(run, 'AGENT_STOPS');
   }
@@ -91,7 +91,7 @@ export class Jobs {
 
   #phaseOf(ref: AttemptRef): AttemptPhase {
     return (
-      this.#running.get(attemptKey(ref))?.run.phase ?? (this.#needs.reporting.has(ref) ? 'OUTSTANDING' : '-')
+      this.#running.get(attemptKey(ref))?.run.phase ?? (this.#needs.reporting.has(ref) ? 'PENDING_ACK' : '-')
     );
   }
 
@@ -118,7 +118,7 @@ export class Jobs {
       await this.#giveBack(run, ending, folder);
       return;
     }
-    if (job.type === 'EXECUTE_BATCH_JOB' && ending.outcome === 'OK') this.#needs.instances.hostIsWell();
+    if (job.type === 'EXECUTE_BATCH_JOB' && ending.outcome === 'OK') this.#needs.instances.hostRecovered();
     const log = await this.#finishLog(run);
     const report = attemptReport(run.ref, ending, { outputFiles, log, storedFiles });
     this.#needs.log.debug({ ...run.names, outcome: ending.outcome }, 'an attempt has ended');
@@ -193,7 +193,7 @@ export class Jobs {
       const reason = ending.message ?? '';
       this.#needs.log.error({ ...run.names, reason }, 'a task was given back: the host is at fault');
       // Before the report: what it frees must not look ready for the next task.
-      this.#needs.instances.rest(reason);
+      this.#needs.instances.coolDown(reason);
     }
     this.#running.delete(attemptKey(run.ref));
     run.claim.release(false);

@@ -1,7 +1,7 @@
 import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { HubConnection } from '../../core/ports/hub.js';
-import type { ContentWriter } from '../../core/ports/spool.js';
+import type { BlobWriter } from '../../core/ports/spool.js';
 import { TaskLog } from './task-log.js';
 
 const REF = { taskId: 'task', attempt: 1, instanceId: 'sim' };
@@ -31,7 +31,7 @@ beforeEach(() => {
 });
 
 function taskLog(limitBytes = 1_000_000) {
-  const writer: ContentWriter = {
+  const writer: BlobWriter = {
     async write(bytes) {
       await hold;
       if (writerFault) throw writerFault;

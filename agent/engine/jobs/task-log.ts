@@ -9,7 +9,7 @@ import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import { hasNoRoom } from '../../core/host-fault.js';
 import type { HubConnection } from '../../core/ports/hub.js';
-import type { ContentWriter } from '../../core/ports/spool.js';
+import type { BlobWriter } from '../../core/ports/spool.js';
 import { TailBuffer } from '../../core/tail-buffer.js';
 
 /** What is kept of the end beyond the limit, and sent again to a hub that was joined again, in UTF-16 units. */
@@ -20,11 +20,11 @@ const LIVE_INTERVAL_MS = 100;
 /** With so much unwritten, the script is held back. */
 const HELD_BACK_BYTES = 256 * 1024;
 
-export interface TaskLogNeeds {
+export interface TaskLogOptions {
   readonly runtime: Runtime;
   readonly limitBytes: number;
   /** Called with the first text, and once more when what was written then could not be kept. */
-  readonly openWriter: () => Promise<ContentWriter>;
+  readonly openWriter: () => Promise<BlobWriter>;
   /** Makes room on a full disk for the end of the log; false when there is none to be made. */
   readonly makeRoom: () => Promise<boolean>;
   readonly connection: () => HubConnection | null;
@@ -32,9 +32,9 @@ export interface TaskLogNeeds {
 
 export class TaskLog {
   readonly #ref: AttemptRef;
-  readonly #needs: TaskLogNeeds;
+  readonly #needs: TaskLogOptions;
   readonly #tail = new TailBuffer(TAIL_LENGTH);
-  #writer: Promise<ContentWriter> | null = null;
+  #writer: Promise<BlobWriter> | null = null;
   #roomBytes: number;
   /** Position of the first unit that is not in the beginning. */
   #headEnd: number | null = null;
@@ -46,7 +46,7 @@ export class TaskLog {
   #liveEnd = 0;
   #liveTimer: Timer | null = null;
 
-  constructor(ref: AttemptRef, needs: TaskLogNeeds) {
+  constructor(ref: AttemptRef, needs: TaskLogOptions) {
     this.#ref = ref;
     this.#needs = needs;
     this.#roomBytes = needs.limitBytes;
@@ -171,7 +171,7 @@ export class TaskLog {
     });
   }
 
-  async #writeQueue(opening: Promise<ContentWriter>): Promise<void> {
+  async #writeQueue(opening: Promise<BlobWriter>): Promise<void> {
     try {
       const writer = await opening;
       while (this.#queue.length > 0) {

@@ -12,7 +12,7 @@ import { type ArchiveWriter, createArchive } from '../../archive/archive-writer.
 import { auditFolderOf } from '../../audit/audit-folder.js';
 import { accountsFileOf, type HubConfig, tasksFileOf } from '../../config.js';
 import { BACKUP_LINKS } from '../../data-folder.js';
-import { areSealedKnown, pathsOf, sealedFilesIn } from '../../files/content-files.js';
+import { areEncryptedKnown, encryptedFilesIn, pathsOf } from '../../files/blob-files.js';
 import { type NamedFile, openSnapshot } from '../../store/sqlite/snapshot.js';
 import { existingStorageKey } from '../existing-storage-key.js';
 import {
@@ -149,9 +149,9 @@ async function pin(
   };
 
   const encrypted = named.filter((content) => content.encrypted);
-  if (encrypted.length > 0) for (const name of await sealedFilesIn(folder)) await pinOne(name);
+  if (encrypted.length > 0) for (const name of await encryptedFilesIn(folder)) await pinOne(name);
   const key = encrypted.length > 0 ? await existingStorageKey(config, config.dataDir) : null;
-  const isTold = encrypted.length > 0 && (await areSealedKnown(folder, key));
+  const isTold = encrypted.length > 0 && (await areEncryptedKnown(folder, key));
   const missing: string[] = [];
   for (const content of named) {
     let isThere = content.encrypted && !isTold;

@@ -10,10 +10,10 @@ import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { unpackArchive } from '../../archive/archive-reader.js';
 import { type HubConfig, tasksFileOf } from '../../config.js';
 import { RESTORE_UNDER_WAY } from '../../data-folder.js';
-import { areSealedKnown, pathsOf } from '../../files/content-files.js';
-import { clearDigestOfPath } from '../../files/content-name.js';
+import { areEncryptedKnown, pathsOf } from '../../files/blob-files.js';
+import { clearDigestOfPath } from '../../files/blob-names.js';
 import { syncFolder } from '../../files/sync-folder.js';
-import { confirmationFileOf } from '../../store/sqlite/confirmations.js';
+import { watermarkFileOf } from '../../store/sqlite/commit-watermark.js';
 import { lockDatabase } from '../../store/sqlite/database.js';
 import { inspectDatabase, namedFilesOf, tasksByStatus } from '../../store/sqlite/snapshot.js';
 import { existingStorageKey } from '../existing-storage-key.js';
@@ -135,7 +135,7 @@ async function lackingContent(
   const named = namedFilesOf(join(fresh, TASKS_DATABASE));
   const hasEncrypted = named.some(({ encrypted }) => encrypted);
   const key = hasEncrypted ? await existingStorageKey(config, fresh) : null;
-  const isTold = hasEncrypted && (await areSealedKnown(join(fresh, CONTENTS_FOLDER), key));
+  const isTold = hasEncrypted && (await areEncryptedKnown(join(fresh, CONTENTS_FOLDER), key));
   for (const content of named) {
     if (content.encrypted && !isTold) continue;
     const paths = pathsOf(content, key);
@@ -158,7 +158,7 @@ async function changePlaces(dataDir: string, fresh: string, nowMs: number): Prom
   await syncFolder(dataDir);
   const parts = await readdir(fresh);
   const leaving = new Set(
-    [...RESTORED, ...parts].flatMap((name) => [name, `${name}-wal`, `${name}-shm`, confirmationFileOf(name)]),
+    [...RESTORED, ...parts].flatMap((name) => [name, `${name}-wal`, `${name}-shm`, watermarkFileOf(name)]),
   );
   const there = (await readdir(dataDir)).filter((name) => leaving.has(name));
   const former = there.length === 0 ? null : join(dataDir, `replaced-${stampOf(nowMs)}`);

@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConfig } from '../../config.js';
-import { lookAtCertificate, lookAtClocks, lookAtHub, lookAtKeyOfStorage } from './around.js';
-import { lookAtDataFolder } from './data-folder.js';
+import { checkDataFolder } from './data-folder-check.js';
+import { checkCertificate, checkClocks, checkHub, checkStorageKey } from './environment-checks.js';
 import { type Finding, fault, ok } from './finding.js';
-import { lookAtWhatIsKept } from './kept.js';
+import { checkStorage } from './storage-checks.js';
 
 /** Looks at everything that has to do with the hub of this configuration, whether or not it runs. Changes nothing. */
 export async function examine(
@@ -12,7 +12,7 @@ export async function examine(
   { deep, clock }: { readonly deep: boolean; readonly clock: Clock },
 ): Promise<Finding[]> {
   const findings: Finding[] = [ok('configuration', 'valid')];
-  const folder = await lookAtDataFolder(config);
+  const folder = await checkDataFolder(config);
   if (folder === undefined) {
     findings.push(
       fault(
@@ -23,10 +23,10 @@ export async function examine(
     );
   } else {
     findings.push(...folder);
-    const kept = await lookAtWhatIsKept(config, deep);
-    findings.push(...kept, ...(await lookAtKeyOfStorage(config)));
-    if (kept[0]?.state === 'OK') findings.push(...lookAtClocks(config));
+    const kept = await checkStorage(config, deep);
+    findings.push(...kept, ...(await checkStorageKey(config)));
+    if (kept[0]?.state === 'OK') findings.push(...checkClocks(config));
   }
-  findings.push(...(await lookAtCertificate(config, clock)), ...(await lookAtHub(config)));
+  findings.push(...(await checkCertificate(config, clock)), ...(await checkHub(config)));
   return findings;
 }

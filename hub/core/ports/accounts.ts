@@ -71,7 +71,7 @@ export interface SpentToken {
 }
 
 /** One refresh: the current token is spent, and another one takes its place. */
-export interface TurnOver {
+export interface Rotation {
   readonly spent: SpentToken;
   readonly familyHash: string;
   readonly nextHash: string;
@@ -79,7 +79,7 @@ export interface TurnOver {
 }
 
 /** The hashes with which a session begins that can be refreshed. */
-export interface FirstToken {
+export interface InitialToken {
   readonly familyHash: string;
   readonly tokenHash: string;
 }
@@ -88,14 +88,14 @@ export interface SessionStore {
   /** Opens a session; `first` is null for one that cannot be refreshed. When a user has very many sessions, the oldest one
    *  ends. False, and nothing has happened, when the user is disabled or gone by now, or has another password than the one
    *  that was checked (`passwordHash`). */
-  open(session: SessionRecord, first: FirstToken | null, passwordHash: string): Promise<boolean>;
+  open(session: SessionRecord, first: InitialToken | null, passwordHash: string): Promise<boolean>;
   /** Undefined when the session has ended or expired, and when its user is disabled or gone. */
   holder(sessionId: string, nowMs: number): Promise<SessionHolder | undefined>;
   /** The session of a family of refresh tokens; undefined as for {@link holder}. */
   ofFamily(familyHash: string, nowMs: number): Promise<RefreshState | undefined>;
   /** Turns the refresh token over and has the session expire later. False, and nothing has happened, when `spent` is not the
    *  current token any more, or the session has ended. */
-  turnOver(sessionId: string, turn: TurnOver): Promise<boolean>;
+  rotate(sessionId: string, turn: Rotation): Promise<boolean>;
   end(sessionId: string): Promise<void>;
   /** Removes sessions that have expired; how many. */
   sweep(nowMs: number): Promise<number>;

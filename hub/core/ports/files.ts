@@ -8,7 +8,7 @@ export class DigestMismatch extends Error {
 }
 
 /** A content has more bytes than it may have. */
-export class ContentTooLarge extends Error {
+export class BlobTooLarge extends Error {
   override readonly name = 'ContentTooLarge';
   readonly maxBytes: number;
 
@@ -31,7 +31,7 @@ export class WrongOffset extends Error {
 }
 
 /** Somebody else sends the same content at the moment. */
-export class ContentUnderWay extends Error {
+export class TransferInProgress extends Error {
   override readonly name = 'ContentUnderWay';
 
   constructor() {
@@ -54,7 +54,7 @@ export interface StoredFile {
 }
 
 /** A content in one of the two forms in which it may lie. */
-export interface ContentForm {
+export interface BlobForm {
   readonly digest: string;
   readonly encrypted: boolean;
 }
@@ -77,14 +77,14 @@ export interface FileStore {
   /** Keeps a content. It is safe as soon as a task that names it is: a later durable commit of the task store covers
    *  it. A content that is neither named nor held is swept some time later. Rejects with HubError `STORAGE_FULL`. */
   put(content: Buffer, hold?: Hold): Promise<FileRef>;
-  /** The same for a stream, which never lies in memory as a whole. Rejects with {@link ContentTooLarge} as soon as more
+  /** The same for a stream, which never lies in memory as a whole. Rejects with {@link BlobTooLarge} as soon as more
    *  than `maxBytes` have come; what the stream rejects with, this rejects with. Then nothing is kept. */
   store(content: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef>;
   /** The same, and no clear byte of it reaches the disk. */
   storeEncrypted(content: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef>;
   /** The same for a stream whose digest was announced; rejects with {@link DigestMismatch} when it differs. What came
    *  before the stream broke is kept for a while, unless it is small: then `content` may hold the bytes from `fromByte`
-   *  on. Rejects with {@link WrongOffset} when they are not the next ones, with {@link ContentUnderWay} while they come
+   *  on. Rejects with {@link WrongOffset} when they are not the next ones, with {@link TransferInProgress} while they come
    *  from somebody else. */
   receive(expected: FileRef, content: Readable, fromByte?: number, hold?: Hold): Promise<void>;
   /** How many bytes are kept of a content that is not whole yet. */
@@ -102,14 +102,14 @@ export interface FileStore {
 }
 
 /** A reference that has gone. */
-export interface DroppedContent extends ContentForm {
+export interface DroppedBlob extends BlobForm {
   /** Grows with every one. */
   readonly id: number;
 }
 
 /** Small contents beside the tasks, and which contents are still named by a task or in the storage. Implemented by the
  *  task store's database. */
-export interface SmallFiles {
+export interface InlineBlobs {
   put(digest: string, content: Buffer, storedAtMs: number): Promise<void>;
   find(digest: string): Promise<Buffer | undefined>;
   /** Removes small contents stored before this moment that nothing names and nobody holds. One that seems to come from the
@@ -122,10 +122,10 @@ export interface SmallFiles {
   /** Gives those of these contents that nobody holds in the moment of the step and nothing names, once it is durable that
    *  nothing does; the small ones among them are removed in the same step. And those that are held. */
   removeUnnamed(
-    contents: readonly ContentForm[],
-    isHeld: (content: ContentForm) => boolean,
-  ): Promise<{ readonly unnamed: readonly ContentForm[]; readonly held: readonly ContentForm[] }>;
+    contents: readonly BlobForm[],
+    isHeld: (content: BlobForm) => boolean,
+  ): Promise<{ readonly unnamed: readonly BlobForm[]; readonly held: readonly BlobForm[] }>;
   /** The references that have gone and are not forgotten, in their order, after this one. */
-  dropped(afterId: number, limit: number): Promise<DroppedContent[]>;
+  dropped(afterId: number, limit: number): Promise<DroppedBlob[]>;
   forgetDropped(ids: readonly number[]): Promise<void>;
 }

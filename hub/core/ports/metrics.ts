@@ -1,7 +1,7 @@
 /** What the parts of the hub tell of their work, for whoever watches the hub. None of these waits, and none throws. */
 import type { Priority } from '@workbench-hub/shared/domain/priority';
 import type { TaskStatus, TaskType } from '@workbench-hub/shared/domain/task';
-import type { LossKind } from '../claims.js';
+import type { LossKind } from '../report-consequences.js';
 
 export interface TaskMetrics {
   created(type: TaskType): void;
@@ -38,7 +38,7 @@ export interface RouteMetrics {
   answered(status: number, durationMs: number | null): void;
 }
 
-export interface LogInMetrics {
+export interface LoginMetrics {
   /** A wrong name or password; THROTTLED: none was looked at, since there had been too many. */
   failed(reason: 'REFUSED' | 'THROTTLED'): void;
 }

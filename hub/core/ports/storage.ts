@@ -5,7 +5,7 @@ import type { FileRef } from '@workbench-hub/shared/domain/job';
 /** INPUT: what users have uploaded. OUTPUT: what scripts put into WORKBENCH_OUTPUT_STORAGE. */
 export type StorageArea = 'INPUT' | 'OUTPUT';
 
-export interface StoredName extends FileRef {
+export interface NamedObject extends FileRef {
   readonly area: StorageArea;
   readonly name: string;
   /** Who stored it; null while security is off. */
@@ -33,7 +33,7 @@ export interface StorageUse {
   readonly bytes: number;
 }
 
-export type Naming =
+export type NamingOutcome =
   | { readonly kind: 'NAMED' }
   | { readonly kind: 'EXISTS' }
   /** `files`: the owner's other names. */
@@ -41,10 +41,10 @@ export type Naming =
   /** `usedBytes`: by the owner's other names, and by what they stood for and is still there. */
   | { readonly kind: 'OVER_QUOTA'; readonly usedBytes: number };
 
-export interface StoredNames {
-  find(area: StorageArea, name: string, nowMs: number): Promise<StoredName | undefined>;
+export interface NamedObjects {
+  find(area: StorageArea, name: string, nowMs: number): Promise<NamedObject | undefined>;
   /** Gives a content its name, all at once, or changes nothing. */
-  put(stored: StoredName, terms: NamingTerms): Promise<Naming>;
+  put(stored: NamedObject, terms: NamingTerms): Promise<NamingOutcome>;
   /** Moves the end of a name; false when it is not there. */
   renew(area: StorageArea, name: string, nowMs: number, expiresAtMs: number): Promise<boolean>;
   remove(area: StorageArea, name: string): Promise<void>;

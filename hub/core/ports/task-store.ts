@@ -7,10 +7,10 @@
 import type { Job } from '@workbench-hub/shared/domain/job';
 import type { Priority } from '@workbench-hub/shared/domain/priority';
 import type { AttemptRef, TaskStatus, TaskType } from '@workbench-hub/shared/domain/task';
-import type { LossKind } from '../claims.js';
-import type { WaitingTask } from '../rank.js';
-import type { Ending, ExecutingInstance, NewTask, Task, TaskFiles } from '../task.js';
-import type { StoredName } from './storage.js';
+import type { WaitingTask } from '../match-tasks.js';
+import type { LossKind } from '../report-consequences.js';
+import type { Completion, ExecutingInstance, NewTask, Task, TaskFiles } from '../task.js';
+import type { NamedObject } from './storage.js';
 
 export interface Claim {
   readonly taskId: string;
@@ -34,13 +34,13 @@ export interface HeldAttempt {
 
 export interface EndedAttempt {
   readonly ref: AttemptRef;
-  readonly ending: Ending;
+  readonly ending: Completion;
   readonly endedAtMs: number;
   /** What goes to the output storage with it. */
-  readonly storedFiles?: readonly StoredName[];
+  readonly storedFiles?: readonly NamedObject[];
 }
 
-export interface ReleasedAttempt {
+export interface RequeuedAttempt {
   readonly ref: AttemptRef;
   readonly loss: LossKind;
 }
@@ -67,7 +67,7 @@ export interface TaskQueue {
   end(ended: readonly EndedAttempt[]): Promise<boolean[]>;
   /** RUNNING to WAITING, at its old place in the queue. Only an attempt that was taken for lost can be adopted
    *  afterwards: that of any other has had its say, and the task names no instance any more. */
-  release(released: readonly ReleasedAttempt[]): Promise<boolean[]>;
+  requeue(released: readonly RequeuedAttempt[]): Promise<boolean[]>;
   /** To CANCELED, from one of `from`. */
   cancel(taskIds: readonly string[], from: readonly TaskStatus[], endedAtMs: number): Promise<boolean[]>;
   /** The running tasks of an agent. */
@@ -96,7 +96,7 @@ export interface TaskQuery {
 }
 
 /** Who asks for a list. Askers have equal shares of what lists cost. */
-export interface ListAsker {
+export interface ListClient {
   readonly name: string;
   /** Aborted when nobody waits for the list any more. */
   readonly signal: AbortSignal;
@@ -113,7 +113,7 @@ export interface TaskArchive {
   filesOf(taskId: string): Promise<TaskFiles>;
   /** Without an asker, for the hub itself. Rejects with OVERLOADED when too many lists of this asker, or of all, are not answered
    *  yet, and with INVALID_INPUT when the asker has gone. */
-  list(query: TaskQuery, asker?: ListAsker): Promise<TaskPage>;
+  list(query: TaskQuery, asker?: ListClient): Promise<TaskPage>;
   /** Removes tasks that have ended, with all that belongs to them. */
   remove(taskIds: readonly string[]): Promise<boolean[]>;
   /** Tasks that ended before this moment, oldest first. */

@@ -2,16 +2,16 @@
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../core/errors.js';
 import type { Passwords, UserRecord, UserStore } from '../../core/ports/accounts.js';
-import type { LogInMetrics } from '../../core/ports/metrics.js';
-import { LogInPlaces, placeOf } from './log-in-places.js';
-import { LogInTurns } from './log-in-turns.js';
+import type { LoginMetrics } from '../../core/ports/metrics.js';
+import { LoginAddresses, placeOf } from './login-addresses.js';
+import { LoginQueue } from './login-queue.js';
 import { LoginThrottle } from './login-throttle.js';
 
 /** Who logs in, with the password that was checked: by the time that this is known, it may be another. */
 export type CheckedUser = Pick<UserRecord, 'username' | 'passwordHash'>;
 
 /** From where somebody logs in. */
-export interface LogInOrigin {
+export interface LoginOrigin {
   /** IPv4 or IPv6, through the trusted proxies; empty when it is not known. */
   readonly address: string;
   /** Says that nobody waits for the answer any more. */
@@ -20,7 +20,7 @@ export interface LogInOrigin {
 
 export interface PasswordCheck {
   /** Rejects with UNAUTHENTICATED and TOO_MANY_ATTEMPTS. */
-  check(username: string, password: string, origin: LogInOrigin): Promise<CheckedUser>;
+  check(username: string, password: string, origin: LoginOrigin): Promise<CheckedUser>;
 }
 
 /** One answer for every reason, so that nobody learns which names there are. */
@@ -29,12 +29,12 @@ export function wrongPassword(): HubError {
 }
 
 /** While security is off: everybody is the same user, whatever they say. */
-export function anyPassword(user: CheckedUser): PasswordCheck {
+export function skipPassword(user: CheckedUser): PasswordCheck {
   return { check: async () => user };
 }
 
 /** The same check, which tells of the log-ins that fail. */
-export function watched(check: PasswordCheck, metrics: LogInMetrics): PasswordCheck {
+export function watched(check: PasswordCheck, metrics: LoginMetrics): PasswordCheck {
   return {
     check: async (username, password, origin) => {
       try {
@@ -64,8 +64,8 @@ export async function passwordCheck({
   // Whoever closes a name from elsewhere does not shut out its user where that logged in lately, and a password that is
   // guessed from there is counted there.
   const knownPairs = new LoginThrottle(clock);
-  const places = new LogInPlaces(clock);
-  const turns = new LogInTurns(clock);
+  const places = new LoginAddresses(clock);
+  const turns = new LoginQueue(clock);
   // An unknown name costs the same work as a known one; nobody knows the password of this hash.
   const nobodysHash = await passwords.hash('the password of nobody');
 

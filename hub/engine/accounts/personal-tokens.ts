@@ -4,7 +4,7 @@ import { type Caller, holdsRole, ROLES, type Role } from '../../core/access.js';
 import { HubError } from '../../core/errors.js';
 import type { Secrets } from '../../core/ports/accounts.js';
 import type { PersonalTokenRecord, PersonalTokenStore } from '../../core/ports/personal-tokens.js';
-import type { TokenKind } from './callers.js';
+import type { Authenticator } from './authenticator-chain.js';
 
 export interface PersonalTokensOptions {
   readonly store: PersonalTokenStore;
@@ -25,7 +25,7 @@ const PREFIX = 'wbh_';
 const MAX_TOKENS_OF_USER = 100;
 const DAY_MS = 86_400_000;
 
-export class PersonalTokens implements TokenKind {
+export class PersonalTokens implements Authenticator {
   readonly #options: PersonalTokensOptions;
   /** When tokens were used last, as far as the store does not know it yet. */
   #used = new Map<string, number>();
@@ -34,7 +34,7 @@ export class PersonalTokens implements TokenKind {
     this.#options = options;
   }
 
-  claims(token: string): boolean {
+  recognizes(token: string): boolean {
     return token.startsWith(PREFIX);
   }
 

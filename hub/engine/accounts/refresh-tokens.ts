@@ -29,9 +29,13 @@ export function nextToken(refreshToken: string, salt: string, secrets: Secrets):
 
 /** How a token stands to its session. CURRENT: it is good. JUST_SPENT: it was good until a moment ago, and gives once more
  *  what it gave. OLD: somebody has a copy of it. */
-export type Standing = 'CURRENT' | 'JUST_SPENT' | 'OLD';
+export type TokenState = 'CURRENT' | 'JUST_SPENT' | 'OLD';
 
-export function standingOf(tokenHash: string, { currentHash, spent }: RefreshState, nowMs: number): Standing {
+export function tokenStateOf(
+  tokenHash: string,
+  { currentHash, spent }: RefreshState,
+  nowMs: number,
+): TokenState {
   if (tokenHash === currentHash) return 'CURRENT';
   // A clock that was set back must not make the grace longer.
   const isRecent = spent !== null && Math.abs(nowMs - spent.atMs) <= GRACE_MS;

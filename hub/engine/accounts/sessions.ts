@@ -4,15 +4,15 @@ import type { Caller } from '../../core/access.js';
 import { HubError } from '../../core/errors.js';
 import type {
   AccessTokens,
-  FirstToken,
+  InitialToken,
   RefreshState,
   Secrets,
   SessionStore,
 } from '../../core/ports/accounts.js';
-import type { TokenKind } from './callers.js';
-import { type CheckedUser, type LogInOrigin, type PasswordCheck, wrongPassword } from './password-check.js';
+import type { Authenticator } from './authenticator-chain.js';
+import { type CheckedUser, type LoginOrigin, type PasswordCheck, wrongPassword } from './password-check.js';
 import { RefreshRate } from './refresh-rate.js';
-import { familyOf, isRefreshToken, nextToken, standingOf } from './refresh-tokens.js';
+import { familyOf, isRefreshToken, nextToken, tokenStateOf } from './refresh-tokens.js';
 
 export interface SessionsOptions {
   readonly store: SessionStore;
@@ -36,7 +36,7 @@ export interface RenewableAdmission extends Admission {
   readonly refreshToken: string;
 }
 
-export class Sessions implements TokenKind {
+export class Sessions implements Authenticator {
   readonly #options: SessionsOptions;
   readonly #rate: RefreshRate;
 
@@ -46,7 +46,7 @@ export class Sessions implements TokenKind {
   }
 
   /** Begins a session that refresh tokens carry on. Rejects with UNAUTHENTICATED and TOO_MANY_ATTEMPTS. */
-  async logIn(username: string, password: string, origin: LogInOrigin): Promise<RenewableAdmission> {
+  async logIn(username: string, password: string, origin: LoginOrigin): Promise<RenewableAdmission> {
     const { secrets, refreshTokenLifetimeMs } = this.#options;
     const refreshToken = secrets.newSecret();
     const first = {
@@ -58,7 +58,7 @@ export class Sessions implements TokenKind {
   }
 
   /** Begins a session that ends with its access token. Rejects as {@link logIn}. */
-  async logInOnce(username: string, password: string, origin: LogInOrigin): Promise<Admission> {
+  async logInOnce(username: string, password: string, origin: LoginOrigin): Promise<Admission> {
     const checked = await this.#options.passwords.check(username, password, origin);
     return this.#begin(checked, this.#options.accessTokenLifetimeMs, null);
   }
@@ -77,7 +77,7 @@ export class Sessions implements TokenKind {
       const state = await this.#stateOf(token, ofHolder);
       const { id, username } = state.session;
       const nowMs = clock.nowMs();
-      const standing = standingOf(hash, state, nowMs);
+      const standing = tokenStateOf(hash, state, nowMs);
       if (standing === 'OLD') {
         await store.end(id);
         throw usedBefore();
@@ -92,7 +92,7 @@ export class Sessions implements TokenKind {
         const familyHash = secrets.hashOf(familyOf(token));
         const expiresAtMs = nowMs + refreshTokenLifetimeMs;
         // Another request may have spent the token at the same moment: then this one repeats that.
-        if (!(await store.turnOver(id, { spent, familyHash, nextHash, expiresAtMs }))) continue;
+        if (!(await store.rotate(id, { spent, familyHash, nextHash, expiresAtMs }))) continue;
       }
       return { username, accessToken: await tokens.issue({ sessionId: id, username }), refreshToken: next };
     }
@@ -108,7 +108,7 @@ export class Sessions implements TokenKind {
     if (secrets.hashOf(token) !== state.currentHash) throw usedBefore();
   }
 
-  claims(token: string): boolean {
+  recognizes(token: string): boolean {
     return this.#options.tokens.isOwn(token);
   }
 
@@ -131,7 +131,7 @@ export class Sessions implements TokenKind {
   async #begin(
     { username, passwordHash }: CheckedUser,
     lifetimeMs: number,
-    first: FirstToken | null,
+    first: InitialToken | null,
   ): Promise<Admission> {
     const { store, tokens, clock, newId } = this.#options;
     const id = newId();

@@ -18,7 +18,7 @@ export interface ConfiguredUser {
 }
 
 /** What the synchronisation with the configuration did, by username. */
-export interface Synchronised {
+export interface ImportedUsers {
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
@@ -102,7 +102,7 @@ export class Users {
 
   /** Makes the users of source CONFIGURATION those of the list. Sessions of one that is removed, or whose password is
    *  another, end. */
-  async synchronise(configured: readonly ConfiguredUser[]): Promise<Synchronised> {
+  async synchronise(configured: readonly ConfiguredUser[]): Promise<ImportedUsers> {
     const { store, clock } = this.#options;
     const done = {
       added: [] as string[],

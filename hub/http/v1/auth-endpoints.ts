@@ -1,8 +1,8 @@
 /** Log-in in the 1.0 interface (contract 11.6), which knows no refresh. */
 import type { Sessions } from '../../engine/accounts/sessions.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
-import { logInOrigin } from '../log-in-origin.js';
-import { LOG_IN_FAULTS, logInRequest, logInResponse } from '../log-in-schemas.js';
+import { loginOrigin } from '../login-origin.js';
+import { LOGIN_FAILURES, loginRequest, loginResponse } from '../login-schemas.js';
 
 export function authEndpointsV1(sessions: Sessions): Endpoint[] {
   return [
@@ -13,15 +13,15 @@ export function authEndpointsV1(sessions: Sessions): Endpoint[] {
         tag: 'Log-in (1.0)',
         summary: 'Log in',
         description: 'The session ends with its access token.',
-        body: logInRequest,
-        responses: { 200: { description: 'The access token.', schema: logInResponse }, ...LOG_IN_FAULTS },
+        body: loginRequest,
+        responses: { 200: { description: 'The access token.', schema: loginResponse }, ...LOGIN_FAILURES },
       },
       async ({ body, context, client, note }) => {
         note.user = body.username;
         const { accessToken } = await sessions.logInOnce(
           body.username,
           body.password,
-          logInOrigin(client, context),
+          loginOrigin(client, context),
         );
         note.by = 'PASSWORD';
         return context.json({ accessToken });

@@ -3,18 +3,18 @@ import { z } from 'zod';
 import type { InstanceControl } from '../../engine/instance-control.js';
 import type { Instances } from '../../engine/instances.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
-import { findAgent, findInstance } from '../found.js';
+import { findAgent, findInstance } from '../lookups.js';
 import { pageFrom } from '../page.js';
 import { idParams } from '../request-schemas.js';
 import { pageQuery } from '../validation.js';
-import { type Generation, presentInstance, presentServer } from './present.js';
+import { type ApiVersion, presentInstance, presentServer } from './present.js';
 import { schemasOf } from './schemas.js';
 
 const NO_INSTANCE = { description: 'There is no such instance.' };
 const NO_SERVER = { description: 'There is no such server.' };
 
 export function nodeEndpointsV1(
-  generation: Generation,
+  generation: ApiVersion,
   instances: Instances,
   control: InstanceControl,
 ): Endpoint[] {

@@ -5,7 +5,7 @@ import type { Task } from '../../core/task.js';
 import { describeState } from '../../core/task-message.js';
 import type { AgentView, InstanceView } from '../../engine/instances.js';
 
-export type Generation = '1.0' | '1.1';
+export type ApiVersion = '1.0' | '1.1';
 
 export function presentTask({ id, type, priority, requestedAtMs, startedAtMs, status }: Task) {
   return {
@@ -22,13 +22,13 @@ export function presentCreation({ status, id }: Task) {
   return { status, id };
 }
 
-export function presentSimulateWorkResult(task: Task, generation: Generation) {
+export function presentSimulateWorkResult(task: Task, generation: ApiVersion) {
   const { status, id } = task;
   return { status, id, message: describeState(task), ...presentExecutingWorkbench(task, generation) };
 }
 
 /** Without the output files, which are written into the answer as they are read. */
-export function presentBatchJobResult(task: Task, generation: Generation) {
+export function presentBatchJobResult(task: Task, generation: ApiVersion) {
   const { status, id, batchExecutionStatus } = task;
   return {
     status,
@@ -38,7 +38,7 @@ export function presentBatchJobResult(task: Task, generation: Generation) {
   };
 }
 
-export function presentInstance({ profile, agentId, status, working }: InstanceView, generation: Generation) {
+export function presentInstance({ profile, agentId, status, working }: InstanceView, generation: ApiVersion) {
   const { id, version, revision, labels } = profile;
   return {
     id,
@@ -54,7 +54,7 @@ export function presentInstance({ profile, agentId, status, working }: InstanceV
 /** A connected server is what 2.x calls an agent; its base address is that of its host, as far as it is known. */
 export function presentServer(
   { id, version, address, instances, status }: AgentView,
-  generation: Generation,
+  generation: ApiVersion,
 ) {
   return {
     id,
@@ -66,7 +66,7 @@ export function presentServer(
 }
 
 /** 1.1 shows version and revision of the instance, without its id. */
-function presentExecutingWorkbench({ instance, startedAtMs }: Task, generation: Generation) {
+function presentExecutingWorkbench({ instance, startedAtMs }: Task, generation: ApiVersion) {
   if (generation === '1.0' || !instance || startedAtMs === null) return {};
   return { executingWorkbench: { version: instance.version, revision: instance.revision } };
 }

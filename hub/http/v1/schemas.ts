@@ -3,10 +3,10 @@ import { AGENT_STATUSES, INSTANCE_STATUSES } from '@workbench-hub/shared/domain/
 import { z } from 'zod';
 import { pageSchema } from '../page.js';
 import { creationResponse, executeBatchJobResult, simulateWorkResult, taskSchema } from '../v2/schemas.js';
-import type { Generation } from './present.js';
+import type { ApiVersion } from './present.js';
 
 /** The schemas of one generation; each has a name of its own in the OpenAPI document. */
-export function schemasOf(generation: Generation) {
+export function schemasOf(generation: ApiVersion) {
   const suffix = generation === '1.0' ? 'V10' : 'V11';
   const executingWorkbench =
     generation === '1.0'

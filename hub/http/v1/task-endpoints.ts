@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { TaskOrder } from '../../core/ports/task-store.js';
 import type { Tasks } from '../../engine/tasks.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
-import { listAsker } from '../list-asker.js';
+import { listClient } from '../list-client.js';
 import { pageOf } from '../page.js';
 import {
   batchJobContents,
@@ -16,7 +16,7 @@ import {
 import type { TaskRequests } from '../task-requests.js';
 import { pageQuery } from '../validation.js';
 import {
-  type Generation,
+  type ApiVersion,
   presentBatchJobResult,
   presentCreation,
   presentSimulateWorkResult,
@@ -44,7 +44,7 @@ const LISTS: readonly { path: string; summary: string; statuses: readonly TaskSt
     },
   ];
 
-export function taskEndpointsV1(generation: Generation, tasks: Tasks, requests: TaskRequests): Endpoint[] {
+export function taskEndpointsV1(generation: ApiVersion, tasks: Tasks, requests: TaskRequests): Endpoint[] {
   const base = `/api/${generation}/workbench/task`;
   const tag = `Tasks (${generation})`;
   const schemas = schemasOf(generation);
@@ -118,7 +118,7 @@ export function taskEndpointsV1(generation: Generation, tasks: Tasks, requests: 
         },
         async (request) => {
           const { query, context } = request;
-          const asked = tasks.list({ ...query, statuses, order }, listAsker(request));
+          const asked = tasks.list({ ...query, statuses, order }, listClient(request));
           const { tasks: found, totalElements } = await asked;
           return context.json(pageOf(found.map(presentTask), totalElements, query));
         },

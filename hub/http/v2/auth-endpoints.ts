@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { Sessions } from '../../engine/accounts/sessions.js';
 import type { AuditNote } from '../audit.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
-import { logInOrigin } from '../log-in-origin.js';
-import { LOG_IN_FAULTS, logInRequest, logInResponse } from '../log-in-schemas.js';
+import { loginOrigin } from '../login-origin.js';
+import { LOGIN_FAILURES, loginRequest, loginResponse } from '../login-schemas.js';
 import { REFRESH_COOKIE, type RefreshCookie } from '../refresh-cookie.js';
 
 const TAG = 'Log-in';
@@ -28,15 +28,15 @@ export function authEndpoints(sessions: Sessions, cookie: RefreshCookie): Endpoi
         description:
           'Begins a session. Sets the cookie `refreshToken`, with which the access token is renewed. While security is ' +
           'off, any username and password will do.',
-        body: logInRequest,
-        responses: { 200: { description: 'The access token.', schema: logInResponse }, ...LOG_IN_FAULTS },
+        body: loginRequest,
+        responses: { 200: { description: 'The access token.', schema: loginResponse }, ...LOGIN_FAILURES },
       },
       async ({ body, context, client, note }) => {
         note.user = body.username;
         const { accessToken, refreshToken } = await sessions.logIn(
           body.username,
           body.password,
-          logInOrigin(client, context),
+          loginOrigin(client, context),
         );
         note.by = 'PASSWORD';
         cookie.set(context, client, refreshToken);
@@ -55,7 +55,7 @@ export function authEndpoints(sessions: Sessions, cookie: RefreshCookie): Endpoi
           'been stolen.',
         cookies,
         responses: {
-          200: { description: 'The new access token.', schema: logInResponse },
+          200: { description: 'The new access token.', schema: loginResponse },
           401: NO_SESSION,
           429: {
             description:

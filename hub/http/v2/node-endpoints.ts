@@ -2,7 +2,7 @@
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 import type { Instances } from '../../engine/instances.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
-import { findAgent, findInstance } from '../found.js';
+import { findAgent, findInstance } from '../lookups.js';
 import { pageFrom } from '../page.js';
 import { idParams } from '../request-schemas.js';
 import { presentAgent, presentInstance } from './present.js';

@@ -7,8 +7,8 @@ import type { Storage } from '../../engine/storage.js';
 import { answerWithFile } from '../download.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
 import { receiveFile } from '../multipart.js';
+import { shownDefault } from '../openapi-overrides.js';
 import { inputNameSchema, newInputNameSchema } from '../request-schemas.js';
-import { shownDefault } from '../shown.js';
 import { queryBoolean, validated } from '../validation.js';
 
 const BASE = '/api/2.0/storage';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Tasks } from '../../engine/tasks.js';
 import { contentStream } from '../content-stream.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
-import { listAsker } from '../list-asker.js';
+import { listClient } from '../list-client.js';
 import { pageOf } from '../page.js';
 import {
   batchJobContents,
@@ -107,7 +107,7 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger)
       async (request) => {
         const { status, ...query } = request.query;
         const { context } = request;
-        const asked = tasks.list({ ...query, statuses: status }, listAsker(request));
+        const asked = tasks.list({ ...query, statuses: status }, listClient(request));
         const { tasks: found, totalElements } = await asked;
         return context.json(pageOf(found.map(presentTask), totalElements, query));
       },

@@ -9,8 +9,8 @@ import {
   type AuditReader,
 } from '../../core/ports/audit.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
-import { shownDefault } from '../shown.js';
-import { enumeration, queryInteger, queryMoment, queryText } from '../validation.js';
+import { shownDefault } from '../openapi-overrides.js';
+import { enumeration, queryInteger, queryText, queryTimestamp } from '../validation.js';
 
 const DEFAULT_LIMIT = 100;
 
@@ -33,10 +33,10 @@ const auditQuery = z.object({
   outcome: enumeration(AUDIT_OUTCOMES)
     .optional()
     .meta({ description: 'With this outcome only.', example: 'REFUSED' }),
-  from: queryMoment()
+  from: queryTimestamp()
     .optional()
     .meta({ description: 'From this moment on.', example: '2026-11-21T06:00:00Z' }),
-  to: queryMoment()
+  to: queryTimestamp()
     .optional()
     .meta({ description: 'Up to this moment, which is not included.', example: '2026-11-21T07:00:00Z' }),
 });

@@ -43,7 +43,7 @@ const explanationFields = {
   tasksAhead: z
     .int()
     .meta({ description: 'Waiting tasks that come first and that the same instances could run.' }),
-  givenBack: z
+  exclusions: z
     .array(z.object({ agentId: z.string(), reason: z.string(), at: time('When.') }))
     .optional()
     .meta({ description: 'Agents that gave the task back of late, because of a full disk for instance.' }),
@@ -137,10 +137,10 @@ function present({ verdict, message: words, fitting, estimate, ...facts }: Expla
       ...fitting,
     },
     tasksAhead: facts.tasksAhead,
-    ...(facts.givenBack.length === 0
+    ...(facts.exclusions.length === 0
       ? {}
       : {
-          givenBack: facts.givenBack.map(({ agentId, reason, atMs }) => ({
+          exclusions: facts.exclusions.map(({ agentId, reason, atMs }) => ({
             agentId,
             reason,
             at: localTimestamp(atMs),

@@ -5,9 +5,9 @@ import { ROLES } from '../../core/access.js';
 import type { PersonalTokenRecord } from '../../core/ports/personal-tokens.js';
 import type { PersonalTokens } from '../../engine/accounts/personal-tokens.js';
 import { type Endpoint, endpoint } from '../endpoint.js';
+import { shownWithoutNull } from '../openapi-overrides.js';
 import { pageFrom, pageSchema } from '../page.js';
 import { idParams } from '../request-schemas.js';
-import { shownWithoutNull } from '../shown.js';
 import { enumeration, pageQuery, queryText } from '../validation.js';
 
 const PATH = '/api/x/tokens';

@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import Database from 'better-sqlite3';
+import { refuseDamaged } from './integrity-check.js';
 import { initial } from './migrations/0001-initial.js';
 import { nameOnce } from './migrations/0002-name-once.js';
 import { storage } from './migrations/0003-storage.js';
@@ -12,7 +13,6 @@ import { requestId } from './migrations/0005-request-id.js';
 import { commitCount } from './migrations/0006-commit-count.js';
 import { traceContext } from './migrations/0007-trace-context.js';
 import { droppedContents } from './migrations/0009-dropped-contents.js';
-import { refuseDamaged } from './soundness.js';
 
 export type SqliteDatabase = Database.Database;
 

@@ -170,10 +170,10 @@ describe('an operation that fails', () => {
     await expect(failed).rejects.toMatchObject({ name: 'HubError', code: translated, message });
   });
 
-  it('for want of room is tried again with the reserve, if it frees room, and nobody else gets that', async () => {
+  it('for want of room is tried again with the ballast, if it frees room, and nobody else gets that', async () => {
     const told: string[] = [];
     let hasRoom = false;
-    const reserve = {
+    const ballast = {
       release: () => {
         told.push('released');
         hasRoom = true;
@@ -188,7 +188,7 @@ describe('an operation that fails', () => {
       told.push(text);
     };
     const sync = () => Promise.resolve();
-    const kept = new GroupCommit(db, { timers, log, sync, reserve, onSyncFailed: () => undefined });
+    const kept = new GroupCommit(db, { timers, log, sync, ballast, onSyncFailed: () => undefined });
     const results = Promise.allSettled([
       kept.durable(needing('create')),
       kept.freeing(needing('delete')),
@@ -280,10 +280,10 @@ describe('durability', () => {
   it('confirms the transactions that a sync covered, not those that were written while it was under way', async () => {
     const confirmed: number[] = [];
     let counted = 0;
-    const confirmations = { count: () => ++counted, confirm: (commits: number) => confirmed.push(commits) };
+    const watermark = { count: () => ++counted, confirm: (commits: number) => confirmed.push(commits) };
     const sync = () => new Promise<void>((resolve, reject) => syncs.push({ end: resolve, fail: reject }));
     const onSyncFailed = () => undefined;
-    const counting = new GroupCommit(db, { timers, log, sync, onSyncFailed, confirmations });
+    const counting = new GroupCommit(db, { timers, log, sync, onSyncFailed, watermark });
     const first = counting.durable(add('a'));
     write();
     await settled();

@@ -6,14 +6,14 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { StoreMetrics } from '../../core/ports/metrics.js';
-import type { Confirmations } from './confirmations.js';
+import type { BallastFile } from './ballast-file.js';
+import type { CommitWatermark } from './commit-watermark.js';
 import type { SqliteDatabase } from './database.js';
-import type { Reserve } from './reserve.js';
 import { isFull, storeError } from './store-error.js';
 
 interface Operation {
   readonly durable: boolean;
-  /** On a full disk it may use the reserve. */
+  /** On a full disk it may use the ballast. */
   readonly frees: boolean;
   work(): unknown;
   written?: ((result: never) => void) | undefined;
@@ -27,9 +27,9 @@ export interface GroupCommitOptions {
   /** Makes what has been written until now safe against a loss of power. */
   readonly sync: () => Promise<void>;
   /** Nobody counts when left out. */
-  readonly confirmations?: Pick<Confirmations, 'count' | 'confirm'>;
+  readonly watermark?: Pick<CommitWatermark, 'count' | 'confirm'>;
   /** Nothing is kept when left out. */
-  readonly reserve?: Pick<Reserve, 'release' | 'take'>;
+  readonly ballast?: Pick<BallastFile, 'release' | 'take'>;
   /** The disk did not take what was written, so that nobody knows what is on it: the hub must not go on. */
   readonly onSyncFailed: (error: unknown) => void;
   /** Nobody watches when left out. */
@@ -76,7 +76,7 @@ export class GroupCommit {
   }
 
   /** One or the other, for what removes something, or comes before something can be removed: it is written also on a full
-   *  disk, as long as the reserve lasts. */
+   *  disk, as long as the ballast lasts. */
   freeing<T>(work: () => T, { durable }: { durable: boolean } = { durable: true }): Promise<T> {
     return this.#enqueue(work, { durable, frees: true });
   }
@@ -135,14 +135,14 @@ export class GroupCommit {
     try {
       return this.#transaction([operation])[0];
     } catch (error) {
-      const { reserve } = this.#options;
-      if (!reserve || !operation.frees || !isFull(error)) throw error;
+      const { ballast } = this.#options;
+      if (!ballast || !operation.frees || !isFull(error)) throw error;
       // Nobody else gets the room: it is taken back in the same turn.
-      reserve.release();
+      ballast.release();
       try {
         return this.#transaction([operation])[0];
       } finally {
-        reserve.take();
+        ballast.take();
       }
     }
   }
@@ -164,7 +164,7 @@ export class GroupCommit {
       const counted = this.#counted;
       try {
         await this.#sync();
-        this.#options.confirmations?.confirm(counted);
+        this.#options.watermark?.confirm(counted);
       } catch (error) {
         // Nobody is told anything: a restart reads what the disk has.
         this.#options.log.fatal({ err: error }, 'the database could not be synced to disk');
@@ -184,13 +184,13 @@ export class GroupCommit {
   }
 
   #transaction(group: readonly Operation[]): unknown[] {
-    const { watch, confirmations } = this.#options;
+    const { watch, watermark } = this.#options;
     const startedMs = watch?.clock.monotonicMs() ?? 0;
     this.#begin.run();
     try {
       const results = group.map((operation) => operation.work());
-      const isToBeTold = confirmations && group.some(({ durable }) => durable);
-      const counted = isToBeTold ? confirmations.count() : this.#counted;
+      const isToBeTold = watermark && group.some(({ durable }) => durable);
+      const counted = isToBeTold ? watermark.count() : this.#counted;
       this.#commit.run();
       this.#counted = counted;
       watch?.metrics.written(group.length, watch.clock.monotonicMs() - startedMs);

@@ -107,7 +107,7 @@ export function tasksByStatus(file: string): Record<string, number> {
 }
 
 /** The small contents in the database that are not what their names promise. */
-export function damagedSmallFiles(file: string): string[] {
+export function damagedInlineBlobs(file: string): string[] {
   return reading(file, (db) => {
     const damaged: string[] = [];
     const all = db.prepare<[], { digest: string; content: Buffer }>('SELECT digest, content FROM small_file');

@@ -2,18 +2,18 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentStore } from '../../core/ports/agent-store.js';
-import type { SmallFiles } from '../../core/ports/files.js';
-import type { StoredNames } from '../../core/ports/storage.js';
+import type { InlineBlobs } from '../../core/ports/files.js';
+import type { NamedObjects } from '../../core/ports/storage.js';
 import type { TaskArchive, TaskQueue } from '../../core/ports/task-store.js';
 import { sqliteAgentStore } from './agent-store.js';
-import { type Confirmations, openConfirmations } from './confirmations.js';
+import { openBallastFile } from './ballast-file.js';
+import { type CommitWatermark, openCommitWatermark } from './commit-watermark.js';
 import { openDatabase, type SqliteDatabase } from './database.js';
-import type { Endings } from './endings.js';
 import { GroupCommit, type StoreWatch } from './group-commit.js';
+import { sqliteInlineBlobs } from './inline-blobs.js';
 import { TaskLists } from './lists/task-lists.js';
-import { openReserve } from './reserve.js';
-import { sqliteSmallFiles } from './small-files.js';
-import { nameTable, sqliteStoredNames } from './stored-names.js';
+import { nameTable, sqliteNamedObjects } from './named-objects.js';
+import type { PendingCompletions } from './pending-completions.js';
 import { sqliteTaskArchive } from './task-archive.js';
 import { sqliteTaskQueue } from './task-queue.js';
 import { walSync } from './wal-sync.js';
@@ -22,8 +22,8 @@ export interface Store {
   readonly queue: TaskQueue;
   readonly archive: TaskArchive;
   readonly agents: AgentStore;
-  readonly smallFiles: SmallFiles;
-  readonly storedNames: StoredNames;
+  readonly inlineBlobs: InlineBlobs;
+  readonly namedObjects: NamedObjects;
   /** Syncs what an earlier process wrote and may not have lived to sync. Whoever reads the store before this has resolved
    *  may be shown what a loss of power takes back. */
   syncLeftOver(): Promise<void>;
@@ -34,15 +34,15 @@ export interface Store {
 /** Opens the store; see `openDatabase` for how it refuses. */
 export function openSqliteStore(file: string, timers: Timers, log: Logger, watch?: StoreWatch): Store {
   const db = openDatabase(file);
-  const confirmations = confirmationsOf(db, file, log);
+  const watermark = confirmationsOf(db, file, log);
   const wal = walSync(file);
-  const reserve = openReserve(file, log);
+  const ballast = openBallastFile(file, log);
   const commit = new GroupCommit(db, {
     timers,
     log,
     sync: wal.sync,
-    confirmations,
-    reserve,
+    watermark,
+    ballast,
     onSyncFailed: crash,
     watch,
   });
@@ -56,8 +56,8 @@ export function openSqliteStore(file: string, timers: Timers, log: Logger, watch
       await lists.close();
       await wal.close();
       db.close();
-      confirmations.close();
-      reserve.close();
+      watermark.close();
+      ballast.close();
     },
   };
 }
@@ -68,20 +68,20 @@ export function storeOver(
   commit: GroupCommit,
   lists: TaskLists,
 ): Omit<Store, 'syncLeftOver' | 'close'> {
-  const endings: Endings = new Map();
+  const endings: PendingCompletions = new Map();
   const names = nameTable(db);
   return {
     queue: sqliteTaskQueue(db, commit, lists, endings, names),
     archive: sqliteTaskArchive(db, commit, lists, endings),
     agents: sqliteAgentStore(db, commit),
-    smallFiles: sqliteSmallFiles(db, commit),
-    storedNames: sqliteStoredNames(db, commit, names),
+    inlineBlobs: sqliteInlineBlobs(db, commit),
+    namedObjects: sqliteNamedObjects(db, commit, names),
   };
 }
 
-function confirmationsOf(db: SqliteDatabase, file: string, log: Logger): Confirmations {
+function confirmationsOf(db: SqliteDatabase, file: string, log: Logger): CommitWatermark {
   try {
-    return openConfirmations(db, file, log);
+    return openCommitWatermark(db, file, log);
   } catch (error) {
     db.close();
     throw error;

@@ -1,10 +1,10 @@
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { TaskArchive } from '../../core/ports/task-store.js';
-import { TASK_LIFE, type TaskFiles } from '../../core/task.js';
+import { TASK_TRANSITIONS, type TaskFiles } from '../../core/task.js';
 import type { SqliteDatabase } from './database.js';
-import type { Endings } from './endings.js';
 import type { GroupCommit } from './group-commit.js';
 import type { TaskLists } from './lists/task-lists.js';
+import type { PendingCompletions } from './pending-completions.js';
 import { TASK_COLUMNS, TASK_TABLES, type TaskRow, taskOfRow } from './task-row.js';
 
 interface FileRow {
@@ -19,7 +19,7 @@ export function sqliteTaskArchive(
   db: SqliteDatabase,
   commit: GroupCommit,
   lists: TaskLists,
-  endings: Endings,
+  endings: PendingCompletions,
 ): TaskArchive {
   const selectTask = db
     .prepare<[string], TaskRow>(`SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE task.id = ?`)
@@ -39,7 +39,7 @@ export function sqliteTaskArchive(
   const selectEnded = db.prepare<[number, number], { id: string }>(
     'SELECT id FROM task WHERE ended_at < ? ORDER BY ended_at LIMIT ?',
   );
-  const removable = JSON.stringify(TASK_LIFE.remove.from);
+  const removable = JSON.stringify(TASK_TRANSITIONS.remove.from);
 
   const removeOne = (taskId: string): boolean => {
     const seq = deleteTask.get(taskId, removable);

@@ -1,23 +1,23 @@
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { type FileRef, filesOfJob, type Job } from '@workbench-hub/shared/domain/job';
-import { type Step, targetOf } from '@workbench-hub/shared/domain/life';
 import { priorityRank } from '@workbench-hub/shared/domain/priority';
+import { nextState, type Transition } from '@workbench-hub/shared/domain/state-machine';
 import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
+import type { WaitingTask } from '../../core/match-tasks.js';
 import type {
   Claim,
   ClaimedTask,
   EndedAttempt,
   HeldAttempt,
-  ReleasedAttempt,
+  RequeuedAttempt,
   TaskQueue,
 } from '../../core/ports/task-store.js';
-import type { WaitingTask } from '../../core/rank.js';
-import { type NewTask, TASK_LIFE } from '../../core/task.js';
+import { type NewTask, TASK_TRANSITIONS } from '../../core/task.js';
 import type { SqliteDatabase } from './database.js';
-import { type Endings, noteEndings } from './endings.js';
 import type { GroupCommit } from './group-commit.js';
 import type { TaskLists } from './lists/task-lists.js';
-import type { NameTable } from './stored-names.js';
+import type { NameTable } from './named-objects.js';
+import { type PendingCompletions, trackCompletions } from './pending-completions.js';
 import { RETURNED_TASK_COLUMNS, TASK_COLUMNS, TASK_TABLES, type TaskRow, taskOfRow } from './task-row.js';
 
 /** Requirements whose row is remembered; beyond, all are forgotten and looked up anew. */
@@ -31,20 +31,20 @@ interface HeadRow {
 
 type ClaimedRow = [seq: number, job: string, ...task: TaskRow];
 
-/** Names the attempt in force; binds the task's id, the attempt and the instance. */
-const IN_FORCE = 'id = ? AND attempt = ? AND instance_id = ?';
+/** Condition that selects the active attempt; binds task id, attempt and instance id. */
+const ACTIVE_ATTEMPT = 'id = ? AND attempt = ? AND instance_id = ?';
 
-/** The conditions and values of the life of a task, for statements. */
-const from = ({ from: statuses }: Step<TaskStatus | '-'>) =>
+/** SQL conditions and assignments of the task's transitions. */
+const from = ({ from: statuses }: Transition<TaskStatus | '-'>) =>
   `status IN (${statuses.map((status) => `'${status}'`).join(', ')})`;
-const to = (step: Step<TaskStatus | '-'>) => `status = '${targetOf(step)}'`;
-const { claim, adopt, end, release, cancel } = TASK_LIFE;
+const to = (transition: Transition<TaskStatus | '-'>) => `status = '${nextState(transition)}'`;
+const { claim, adopt, end, requeue, cancel } = TASK_TRANSITIONS;
 
 export function sqliteTaskQueue(
   db: SqliteDatabase,
   commit: GroupCommit,
   lists: TaskLists,
-  endings: Endings,
+  endings: PendingCompletions,
   names: NameTable,
 ): TaskQueue {
   /** A statement that changes one task and returns its `seq`. */
@@ -92,13 +92,13 @@ export function sqliteTaskQueue(
       AND (attempt = @attempt - 1 OR (attempt = @attempt AND instance_id = @instanceId AND agent_id = @agentId))
     RETURNING seq`);
   const selectInForce = db.prepare<[string, number, string, string]>(
-    `SELECT 1 FROM task WHERE ${IN_FORCE} AND agent_id = ? AND ${from(end)}`,
+    `SELECT 1 FROM task WHERE ${ACTIVE_ATTEMPT} AND agent_id = ? AND ${from(end)}`,
   );
   const endTask = seqOf<[string, string | null, string | null, number, string, number, string]>(`
-    UPDATE task SET status = ?, batch_status = ?, message = ?, ended_at = ? WHERE ${IN_FORCE} AND ${from(end)} RETURNING seq`);
+    UPDATE task SET status = ?, batch_status = ?, message = ?, ended_at = ? WHERE ${ACTIVE_ATTEMPT} AND ${from(end)} RETURNING seq`);
   const releaseTask = seqOf<[number, number, string | null, string, number, string]>(`
-    UPDATE task SET ${to(release)}, started_at = NULL, crashes = crashes + ?, losses = losses + ?, instance_id = ?
-    WHERE ${IN_FORCE} AND ${from(release)} RETURNING seq`);
+    UPDATE task SET ${to(requeue)}, started_at = NULL, crashes = crashes + ?, losses = losses + ?, instance_id = ?
+    WHERE ${ACTIVE_ATTEMPT} AND ${from(requeue)} RETURNING seq`);
   const cancelTask = seqOf<[number, string, string]>(`
     UPDATE task SET ${to(cancel)}, ended_at = ?
     WHERE id = ? AND status IN (SELECT value FROM json_each(?)) RETURNING seq`);
@@ -209,7 +209,7 @@ export function sqliteTaskQueue(
   };
 
   // An attempt whose end is known leaves no instance behind, so that its report, told twice, does not adopt it.
-  const releaseOne = ({ ref, loss }: ReleasedAttempt): boolean =>
+  const releaseOne = ({ ref, loss }: RequeuedAttempt): boolean =>
     noted(
       releaseTask.get(
         loss === 'CRASH' ? 1 : 0,
@@ -246,16 +246,16 @@ export function sqliteTaskQueue(
     claim: (claims) => commit.relaxed(() => claims.flatMap(claimOne)),
     adopt: (held) => commit.durable(() => held.map(adoptOne)),
     end: (ended) =>
-      noteEndings(
+      trackCompletions(
         endings,
         ended.map(({ ref }) => ref.taskId),
         commit.durable(() => ended.map(endOne)),
       ),
-    release: (released) => commit.durable(() => released.map(releaseOne)),
+    requeue: (released) => commit.durable(() => released.map(releaseOne)),
     cancel: (taskIds, statusesBefore, endedAtMs) => {
       const statuses = JSON.stringify(statusesBefore);
       const cancelOne = (id: string) => noted(cancelTask.get(endedAtMs, id, statuses));
-      return noteEndings(
+      return trackCompletions(
         endings,
         taskIds,
         commit.freeing(() => taskIds.map(cancelOne)),

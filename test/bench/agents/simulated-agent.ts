@@ -7,7 +7,7 @@ import {
   type AgentMessage,
   type HubMessage,
 } from '@workbench-hub/shared/agent-protocol/messages';
-import { readHubMessage } from '@workbench-hub/shared/agent-protocol/reading';
+import { parseHubMessage } from '@workbench-hub/shared/agent-protocol/parse-message';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import { type BackOff, backOff } from '@workbench-hub/shared/runtime/back-off';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
@@ -82,7 +82,7 @@ export class SimulatedAgent {
     const link = new Link<HubMessage, AgentMessage>({
       transport,
       runtime: systemRuntime,
-      read: readHubMessage,
+      read: parseHubMessage,
       onDown: (reason) => refuse(new Error(reason)),
       onMessage: (message) => {
         if (message.type === 'assign') this.#end(message, link);

@@ -6,7 +6,7 @@ import { openDatabase } from '@workbench-hub/hub/store/sqlite/database';
 import type { Classifier, Requirement } from '@workbench-hub/shared/domain/classifier';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { PRIORITIES, type Priority, priorityRank } from '@workbench-hub/shared/domain/priority';
-import { chanceOf } from '../../support/chance.js';
+import { chanceOf } from '../../support/random.js';
 import { idOf } from '../lists/fill-store.js';
 
 /** Every one of them fits the first agent, about half of them the second one too. */

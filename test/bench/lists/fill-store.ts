@@ -2,7 +2,7 @@
 import { openDatabase, type SqliteDatabase } from '@workbench-hub/hub/store/sqlite/database';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { priorityRank } from '@workbench-hub/shared/domain/priority';
-import { type Chance, chanceOf } from '../../support/chance.js';
+import { type Chance, chanceOf } from '../../support/random.js';
 
 export interface StoreSize {
   readonly ended: number;

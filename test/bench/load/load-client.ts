@@ -1,5 +1,5 @@
 /** Connections to what is measured, and what a load does over them. */
-import { type Chance, chanceOf } from '../../support/chance.js';
+import { type Chance, chanceOf } from '../../support/random.js';
 import { DIALECTS, type Dialect, type DialectName, type LoadTask } from './dialects.js';
 import { type HttpAnswer, HttpConnection, type HttpRequest } from './http-connection.js';
 

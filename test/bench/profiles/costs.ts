@@ -63,7 +63,7 @@ const STEPS: Readonly<Record<Where, readonly Step[]>> = {
       [ANY, /^agent\/disk\/(?:journal|disk-spool)/],
     ],
     ['send to the hub', [/^(?:flush|sendFrame|send)$/, LINK], [ANY, /^ws\/lib\/sender/]],
-    ['keep the instance', [ANY, /supervisor|instance-life/]],
+    ['keep the instance', [ANY, /supervisor|instance-states/]],
   ],
   instances: [
     [

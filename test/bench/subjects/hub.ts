@@ -11,14 +11,14 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/test[/
 const AGENTS = ['a', 'b'] as const;
 
 /** What an instance of the agent is. */
-export interface InstanceKind {
+export interface InstanceClass {
   readonly version: string;
   readonly labels: readonly string[];
 }
 
 export interface HubOptions {
   /** Of each agent; by default both have the same. */
-  readonly instances?: readonly InstanceKind[];
+  readonly instances?: readonly InstanceClass[];
 }
 
 export interface RunningHub extends RunningSubject {
@@ -31,7 +31,7 @@ export interface RunningHub extends RunningSubject {
 /** The usual one of 1 ms wakes each of twenty processes a thousand times a second. */
 const PROFILE_INTERVAL_US = 5000;
 
-const SAME: InstanceKind = { version: '1.0.0', labels: [] };
+const SAME: InstanceClass = { version: '1.0.0', labels: [] };
 
 export const hub: Subject = {
   name: 'hub',

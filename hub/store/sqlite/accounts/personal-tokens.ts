@@ -2,7 +2,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Role } from '../../../core/access.js';
 import type { PersonalTokenRecord, PersonalTokenStore } from '../../../core/ports/personal-tokens.js';
 import type { SqliteDatabase } from '../database.js';
-import { translatedWith } from './translated.js';
+import { translatedWith } from './translate-errors.js';
 import { rolesOf } from './user-store.js';
 
 interface Row {

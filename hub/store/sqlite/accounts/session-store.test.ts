@@ -52,7 +52,7 @@ describe('the sessions of a user beyond the limit', () => {
 
 describe('a session that is refreshed', () => {
   const turnOver = (from: number, expiresAtMs = 2000) =>
-    store.turnOver('s', {
+    store.rotate('s', {
       spent: { hash: `token ${from}`, atMs: from, salt: `salt ${from}` },
       familyHash: 'family of s',
       nextHash: `token ${from + 1}`,

@@ -1,7 +1,7 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { RefreshState, SessionStore } from '../../../core/ports/accounts.js';
 import type { SqliteDatabase } from '../database.js';
-import { translatedWith } from './translated.js';
+import { translatedWith } from './translate-errors.js';
 import { rolesOf } from './user-store.js';
 
 /** So that logging in without end fills no disk. */
@@ -83,7 +83,7 @@ export function sqliteSessionStore(
         const row = selectOfFamily.get(familyHash, nowMs);
         return row && stateOf(row);
       }),
-    turnOver: (id, { spent, familyHash, nextHash, expiresAtMs }) =>
+    rotate: (id, { spent, familyHash, nextHash, expiresAtMs }) =>
       translated(() => {
         const { hash: spentHash, atMs: spentAtMs, salt } = spent;
         return (

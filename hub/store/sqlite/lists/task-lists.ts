@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../../core/errors.js';
-import type { ListAsker, TaskPage, TaskQuery } from '../../../core/ports/task-store.js';
+import type { ListClient, TaskPage, TaskQuery } from '../../../core/ports/task-store.js';
 import { type TaskRow, taskOfRow } from '../task-row.js';
 import { COLUMNS_THREAD_LIMITS } from './reader-database.js';
 import type { FromListThread, ListPage, ListThreadData, ToListThread } from './thread-messages.js';
@@ -68,7 +68,7 @@ export class TaskLists {
     this.#count();
   }
 
-  list(query: TaskQuery, asker?: ListAsker): Promise<TaskPage> {
+  list(query: TaskQuery, asker?: ListClient): Promise<TaskPage> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(new HubError('STORE_UNAVAILABLE', 'the hub stops'));
       if (asker?.signal.aborted) return reject(brokenOff());

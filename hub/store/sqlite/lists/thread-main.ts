@@ -2,8 +2,8 @@
 import { availableParallelism } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { FairQueue, type WaitingList } from './fair-queue.js';
 import { ListReader } from './list-reader.js';
-import { ListTurns, type WaitingList } from './list-turns.js';
 import { openReader } from './reader-database.js';
 import { SearchThread } from './search-helper.js';
 import { SharedTexts } from './shared-texts.js';
@@ -24,7 +24,7 @@ reader.keepUp(new Float64Array());
 
 /** Resolves when the messages that have arrived were heard. */
 const messagesHeard = () => new Promise<void>((resolve) => systemRuntime.timers.soon(resolve));
-const turns = new ListTurns(messagesHeard);
+const turns = new FairQueue(messagesHeard);
 /** By call. */
 const waiting = new Map<number, WaitingList>();
 

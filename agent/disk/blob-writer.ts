@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import { open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BlobWriter } from '../core/ports/spool.js';
+
+/** Begins a content in `folder`: a temporary file first, then one that bears its digest as its name. */
+export async function beginContent(folder: string, temporaryName: string): Promise<BlobWriter> {
+  const temporary = join(folder, temporaryName);
+  const file = await open(temporary, 'wx', 0o600);
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  return {
+    async write(bytes) {
+      hash.update(bytes);
+      sizeBytes += bytes.length;
+      for (let done = 0; done < bytes.length; ) {
+        done += (await file.write(bytes, done, bytes.length - done)).bytesWritten;
+      }
+    },
+    async finish() {
+      await file.close();
+      const digest = hash.digest('hex');
+      await rename(temporary, join(folder, digest));
+      return { digest, sizeBytes };
+    },
+    async abandon() {
+      await file.close();
+      await rm(temporary, { force: true });
+    },
+  };
+}

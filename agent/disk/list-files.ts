@@ -1,0 +1,100 @@
+import type { BigIntStats } from 'node:fs';
+import { MAX_PATH_LENGTH } from '@workbench-hub/shared/domain/relative-path';
+import type { FileState } from '../core/outputs.js';
+import { codeOf, type Directory, type Listing } from './directory.js';
+import { DirectoryWalk } from './directory-walk.js';
+
+export interface ListedFile {
+  /** Beneath the directory, with `/`; bytes, because a name on disk need not be text. */
+  readonly path: Buffer;
+  /** The names of the folders in which it lies, from the top. */
+  readonly folder: readonly Buffer[];
+  readonly name: Buffer;
+  readonly state: FileState;
+}
+
+const SLASH = Buffer.from('/');
+
+/** No path that may be an output has more parts. */
+const DEEPEST = MAX_PATH_LENGTH / 2;
+
+/** The regular files beneath a directory, links not followed, in no order. Folders that a job closed are opened again.
+ *  `onFault` is told of what cannot be read all the same, `onOther` of links and whatever else is neither file nor folder;
+ *  what vanishes meanwhile is left out. */
+export async function* listFiles(
+  top: Directory,
+  onFault: (path: Buffer, why: string) => void,
+  onOther: (path: Buffer) => void = () => undefined,
+): AsyncGenerator<ListedFile> {
+  const descent = new DirectoryWalk(top);
+  const folders: (readonly Buffer[])[] = [[]];
+  try {
+    for (let folder = folders.pop(); folder; folder = folders.pop()) {
+      const at = joinBytes(folder);
+      const found = await listed(descent, folder, (why) => onFault(at, why));
+      if (!found) continue;
+      for (const entry of found.entries) {
+        const name: Buffer = entry.name;
+        const path = at.length === 0 ? name : joinBytes([at, name]);
+        if (entry.isDirectory()) {
+          if (folder.length < DEEPEST) folders.push([...folder, name]);
+          else onFault(path, `it lies more than ${DEEPEST} folders deep`);
+        } else if (entry.isFile()) {
+          const state = await stateOf(found, name);
+          if (state === 'NO_RIGHT') onFault(path, 'its folder may not be entered');
+          else if (state) yield { path, folder, name, state };
+        } else onOther(path);
+      }
+    }
+  } finally {
+    descent.close();
+  }
+}
+
+interface ListedFolder extends Listing {
+  readonly directory: Directory;
+}
+
+/** Undefined when it is no folder (any more): a job may have put a link in its place. */
+async function listed(
+  descent: DirectoryWalk,
+  folder: readonly Buffer[],
+  onFault: (why: string) => void,
+): Promise<ListedFolder | undefined> {
+  try {
+    const directory = descent.to(folder);
+    return { directory, ...(await directory.list()) };
+  } catch (error) {
+    if (!isGone(error)) onFault(`its folder cannot be read (${codeOf(error)})`);
+    return undefined;
+  }
+}
+
+async function stateOf(
+  { directory, isSmall }: ListedFolder,
+  name: Buffer,
+): Promise<FileState | 'NO_RIGHT' | undefined> {
+  try {
+    const found = isSmall ? directory.statNow(name) : await directory.stat(name);
+    return found.isFile() ? stateFrom(found) : undefined;
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    if (codeOf(error) === 'EACCES') return 'NO_RIGHT';
+    throw error;
+  }
+}
+
+/** Whether an error says that something is not there any more, or something else in its place. ENXIO is said of a socket. */
+export function isGone(error: unknown): boolean {
+  const code = codeOf(error);
+  return code !== undefined && ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE', 'ENXIO'].includes(code);
+}
+
+/** What is compared of a file. */
+export function stateFrom(stats: Pick<BigIntStats, 'size' | 'mtimeNs' | 'ctimeNs' | 'ino'>): FileState {
+  return { sizeBytes: stats.size, modifiedNs: stats.mtimeNs, changedNs: stats.ctimeNs, inode: stats.ino };
+}
+
+function joinBytes(parts: readonly Buffer[]): Buffer {
+  return Buffer.concat(parts.flatMap((part, index) => (index === 0 ? [part] : [SLASH, part])));
+}

@@ -1,0 +1,60 @@
+/** A file that becomes a content: its beginning may have come earlier. */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open, rm, stat } from 'node:fs/promises';
+import type { FileRef } from '@workbench-hub/shared/domain/job';
+import { writeStream } from '@workbench-hub/shared/runtime/write-stream';
+import { BlobMismatch } from '../core/ports/blob-cache.js';
+
+/** Scripts are copied with the rights of their contents, so that there is nothing to be done to the copy. */
+export const CONTENT_MODE = 0o700;
+
+/** Writes `content` behind the first `fromByte` bytes of the file. Resolves when the file is the content that was
+ *  expected; rejects with {@link BlobMismatch} when it is another, and with what the stream or the disk says. Only
+ *  when the stream broke is what came kept. */
+export async function writePartial(
+  path: string,
+  expected: FileRef,
+  content: AsyncIterable<Uint8Array>,
+  fromByte: number,
+  makeRoom: () => Promise<boolean>,
+): Promise<void> {
+  const file = await open(path, 'a+', CONTENT_MODE);
+  let isWorthKeeping = false;
+  try {
+    await file.truncate(fromByte);
+    const hash = createHash('sha256');
+    if (fromByte > 0) {
+      const kept = createReadStream(path, { highWaterMark: 1024 * 1024, end: fromByte - 1 });
+      for await (const chunk of kept as AsyncIterable<Buffer>) hash.update(chunk);
+    }
+    let sizeBytes = fromByte;
+    const onChunk = (chunk: Uint8Array) => {
+      sizeBytes += chunk.length;
+      if (sizeBytes > expected.sizeBytes) {
+        throw new BlobMismatch(`content ${expected.digest} is longer than it should be`);
+      }
+      hash.update(chunk);
+    };
+    isWorthKeeping = true;
+    await writeStream(file, content, { onChunk, makeRoom });
+    const digest = hash.digest('hex');
+    if (digest !== expected.digest) {
+      throw new BlobMismatch(`what came for content ${expected.digest} has the digest ${digest}`);
+    }
+  } catch (error) {
+    const isOfTheDisk = (error as NodeJS.ErrnoException).syscall !== undefined;
+    if (!isWorthKeeping || isOfTheDisk || error instanceof BlobMismatch) await rm(path, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
+}
+
+/** How much of it there is; 0 for none. */
+export async function partialSize(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  );
+}

@@ -1,0 +1,130 @@
+/** Gets contents that jobs need from the hub into the cache. Jobs that need the same content share one download. */
+import type { FileRef } from '@workbench-hub/shared/domain/job';
+import { backOff } from '@workbench-hub/shared/runtime/back-off';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { pause } from '@workbench-hub/shared/runtime/pause';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { hostFaultOf, inOwnFolders } from '../../core/host-fault.js';
+import { type BlobCache, BlobMismatch } from '../../core/ports/blob-cache.js';
+import { type HubConnection, TransferFailed } from '../../core/ports/hub.js';
+import { JobFailed } from '../../core/ports/programs.js';
+import { abortable } from '../abortable.js';
+
+export interface BlobsOptions {
+  readonly cache: BlobCache;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+  /** The hub that is joined, or the next that will be. */
+  readonly connected: (signal: AbortSignal) => Promise<HubConnection>;
+}
+
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 8000;
+/** So often a hub that is there may fail to deliver anything of a content. Tries that end with the link do not count. */
+const TRIES = 5;
+const NOT_STORED = 'an input file could not be stored';
+
+interface Download {
+  readonly done: Promise<void>;
+  readonly abort: AbortController;
+  users: number;
+}
+
+export class Blobs {
+  readonly #needs: BlobsOptions;
+  readonly #downloads = new Map<string, Download>();
+
+  constructor(needs: BlobsOptions) {
+    this.#needs = needs;
+  }
+
+  /** Resolves when the content is in the cache, where it stays until `unpin`; waits for a hub that is away. Rejects
+   *  with {@link JobFailed} when it cannot be had, with {@link HostFault} when this host cannot keep it, or with the
+   *  signal's reason. */
+  async pin(file: FileRef, signal: AbortSignal): Promise<void> {
+    while (!(await inOwnFolders(NOT_STORED, () => this.#needs.cache.pin(file)))) {
+      signal.throwIfAborted();
+      await this.#share(file, signal);
+    }
+  }
+
+  unpin(file: FileRef): void {
+    this.#needs.cache.unpin(file.digest);
+  }
+
+  async #share(file: FileRef, signal: AbortSignal): Promise<void> {
+    let download = this.#downloads.get(file.digest);
+    if (!download) {
+      const abort = new AbortController();
+      const done = this.#download(file, abort.signal).finally(() => this.#forget(file.digest, abort));
+      download = { done, abort, users: 0 };
+      this.#downloads.set(file.digest, download);
+    }
+    download.users++;
+    try {
+      await abortable(download.done, signal);
+    } finally {
+      download.users--;
+      if (download.users === 0) {
+        download.abort.abort(new Error('no job needs it any more'));
+        // A job that comes now begins anew instead of joining what ends.
+        this.#forget(file.digest, download.abort);
+        await download.done.catch(() => undefined);
+      }
+    }
+  }
+
+  /** Only this download: another one of the same content may have begun since. */
+  #forget(digest: string, abort: AbortController): void {
+    if (this.#downloads.get(digest)?.abort === abort) this.#downloads.delete(digest);
+  }
+
+  async #download(file: FileRef, signal: AbortSignal): Promise<void> {
+    const { cache, connected, runtime, log } = this.#needs;
+    const pauses = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, runtime.random);
+    let furthestBytes = 0;
+    for (let triesLeft = TRIES; ; ) {
+      const hub = await connected(signal);
+      try {
+        const either = AbortSignal.any([signal, hub.ended]);
+        await cache.expect(file);
+        const keptBytes = await cache.keptBytes(file.digest);
+        const beganMs = runtime.clock.monotonicMs();
+        const { fromByte, content } = await hub.files.download(file.digest, keptBytes, either);
+        await cache.put(file, content, fromByte);
+        const { digest, sizeBytes } = file;
+        const ms = Math.ceil(runtime.clock.monotonicMs() - beganMs);
+        log.debug({ digest, sizeBytes, fromByte, ms }, 'fetched a content from the hub');
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof TransferFailed || error instanceof BlobMismatch || hub.ended.aborted)) {
+          const why = error instanceof Error ? error.message : String(error);
+          throw (
+            hostFaultOf(NOT_STORED, error) ??
+            new JobFailed(`${NOT_STORED} on the agent's host: ${why}`, { cause: error })
+          );
+        }
+        if (error instanceof TransferFailed && error.failure === 'MISSING') {
+          throw new JobFailed(`the hub has no content ${file.digest} that the job needs`, { cause: error });
+        }
+        const keptBytes = await cache.keptBytes(file.digest);
+        if (keptBytes > furthestBytes) {
+          // It comes nearer to its end: a connection that breaks often is no reason to give up.
+          furthestBytes = keptBytes;
+          triesLeft = TRIES;
+          pauses.reset();
+        } else if (hub.ended.aborted) pauses.reset();
+        else triesLeft--;
+        const reason = error instanceof Error ? error.message : String(error);
+        if (triesLeft === 0) {
+          const what = 'an input file could not be fetched from the hub';
+          // A process that may open no more files reaches no hub either.
+          throw hostFaultOf(what, error) ?? new JobFailed(`${what}: ${reason}`, { cause: error });
+        }
+        log.warn({ digest: file.digest, reason }, 'fetching an input file failed; trying again');
+        await pause(runtime.timers, pauses.nextMs(), signal);
+      }
+    }
+  }
+}

@@ -1,0 +1,94 @@
+/** Which waiting task goes to which idle instance (contract 2.3). */
+import type { Requirement } from '@workbench-hub/shared/domain/classifier';
+import { fits, surplusLabels } from '@workbench-hub/shared/domain/matching';
+import {
+  type FittingClasses,
+  FreeInstances,
+  type IdleInstance,
+  type IdleInstances,
+  type InstanceClass,
+} from './idle-instances.js';
+
+/** A task at or near the head of its group. */
+export interface WaitingTask {
+  readonly taskId: string;
+  /** The group: the canonical requirement. */
+  readonly requirementKey: string;
+  readonly priorityRank: number;
+  /** Grows with the time of the request. */
+  readonly sequence: number;
+}
+
+/** Tasks that require the same. */
+export interface WaitingGroup {
+  readonly suitable: FittingClasses;
+  /** Its first tasks, in order: at least as many as {@link countFitting} says could begin, if so many wait. */
+  readonly heads: readonly WaitingTask[];
+}
+
+export interface Pairing {
+  readonly task: WaitingTask;
+  readonly instance: IdleInstance;
+}
+
+/** Negative when `a` comes first: by priority, then by time of the request. */
+export function compareWaiting(a: WaitingTask, b: WaitingTask): number {
+  return a.priorityRank - b.priorityRank || a.sequence - b.sequence;
+}
+
+export function fittingClasses(requirement: Requirement, kinds: Iterable<InstanceClass>): FittingClasses {
+  const suitable = new Map<InstanceClass, number>();
+  for (const kind of kinds) {
+    if (fits(requirement, kind)) suitable.set(kind, surplusLabels(requirement, kind));
+  }
+  return suitable;
+}
+
+/** How many of the idle instances are of these kinds. */
+export function countFitting(suitable: FittingClasses, idle: IdleInstances): number {
+  let count = 0;
+  for (const [kind, ofKind] of idle) if (suitable.has(kind)) count += ofKind.count;
+  return count;
+}
+
+/** Whether an agent may be given a task, which an instance of it suits. */
+export type MayGet = (taskId: string, agentId: string) => boolean;
+
+/**
+ * Gives each task, best first, the instance that suits it best, each instance at most once. Tasks for which no
+ * instance is left stay unpaired. Without `mayGet` every agent may be given every task.
+ */
+export function pair(groups: readonly WaitingGroup[], idle: IdleInstances, mayGet?: MayGet): Pairing[] {
+  const free = new FreeInstances(idle);
+  const pairings: Pairing[] = [];
+  const left = groups.map(({ suitable, heads }) => ({ suitable, heads, next: 0 }));
+
+  while (free.areAny) {
+    let best: { task: WaitingTask; of: (typeof left)[number] } | undefined;
+    for (const of of left) {
+      if (mayGet) passHeldBack(of, free, mayGet);
+      const task = of.heads[of.next];
+      if (!task || (best && compareWaiting(best.task, task) < 0)) continue;
+      if (free.areAnyOf(of.suitable)) best = { task, of };
+    }
+    if (!best) break;
+    const { task, of } = best;
+    of.next++;
+    const mayAgent = mayGet && ((agentId: string) => mayGet(task.taskId, agentId));
+    pairings.push({ task, instance: free.take(of.suitable, mayAgent) });
+  }
+  return pairings;
+}
+
+/** Goes on to the first task that some free instance may be given, as far as there are any that suit. */
+function passHeldBack(
+  group: { readonly suitable: FittingClasses; readonly heads: readonly WaitingTask[]; next: number },
+  free: FreeInstances,
+  mayGet: MayGet,
+): void {
+  if (!free.areAnyOf(group.suitable)) return;
+  for (; ; group.next++) {
+    const task = group.heads[group.next];
+    if (!task || free.areAnyOf(group.suitable, (agentId) => mayGet(task.taskId, agentId))) return;
+  }
+}

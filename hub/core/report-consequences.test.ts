@@ -1,0 +1,190 @@
+import { ATTEMPT_OUTCOMES, type AttemptReport } from '@workbench-hub/shared/domain/attempt';
+import type { TaskType } from '@workbench-hub/shared/domain/task';
+import { describe, expect, it } from 'vitest';
+import { consequenceOf, consequenceOfLoss, type LossKind } from './report-consequences.js';
+import type { Task } from './task.js';
+
+const ID = '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77';
+const LIMITS = { maxAttempts: 3, maxLosses: 10 };
+const outputFiles = [{ path: 'motion.csv', digest: 'a'.repeat(64), sizeBytes: 3 }];
+const log = { digest: 'b'.repeat(64), sizeBytes: 5 };
+const files = { outputFiles, log };
+
+function running(type: TaskType, rest: Partial<Task> = {}): Task {
+  return {
+    id: ID,
+    type,
+    name: null,
+    creator: null,
+    classifiers: [],
+    requirement: { version: null, labels: [] },
+    priority: 'NORMAL',
+    status: 'RUNNING',
+    requestedAtMs: 1,
+    startedAtMs: 2,
+    endedAtMs: null,
+    timeLimitS: null,
+    attempt: 1,
+    crashes: 0,
+    losses: 0,
+    requestId: null,
+    traceContext: null,
+    instance: { id: 'sim-1', version: '9', revision: '1', agentId: 'agent-1' },
+    batchExecutionStatus: null,
+    message: null,
+    ...rest,
+  };
+}
+
+const report = (outcome: AttemptReport['outcome'], message: string | null = null): AttemptReport => ({
+  taskId: ID,
+  attempt: 1,
+  instanceId: 'sim-1',
+  outcome,
+  message,
+  outputFiles,
+  log,
+});
+
+describe('what a report means', () => {
+  it.each([
+    ['OK', 'EXECUTE_BATCH_JOB', null, { status: 'FINISHED', batchExecutionStatus: 'OK', message: null }],
+    ['OK', 'SIMULATE_WORK', null, { status: 'FINISHED', batchExecutionStatus: null, message: null }],
+    ['OK', 'SIMULATE_WORK', 'chatter', { status: 'FINISHED', batchExecutionStatus: null, message: null }],
+    [
+      'ERROR',
+      'EXECUTE_BATCH_JOB',
+      'script 1 exited with 7',
+      { status: 'FAILED', batchExecutionStatus: 'ERROR', message: 'script 1 exited with 7' },
+    ],
+    [
+      'ERROR',
+      'EXECUTE_BATCH_JOB',
+      null,
+      { status: 'FAILED', batchExecutionStatus: 'ERROR', message: 'a script failed' },
+    ],
+    [
+      'ERROR',
+      'SIMULATE_WORK',
+      'it broke',
+      { status: 'FAILED', batchExecutionStatus: null, message: 'it broke' },
+    ],
+    [
+      'FAILED',
+      'EXECUTE_BATCH_JOB',
+      'the time limit is over',
+      { status: 'FAILED', batchExecutionStatus: null, message: 'the time limit is over' },
+    ],
+    [
+      'FAILED',
+      'EXECUTE_BATCH_JOB',
+      null,
+      { status: 'FAILED', batchExecutionStatus: null, message: 'the job could not be run' },
+    ],
+  ] as const)('%s of a %s task (%s) ends it, with what it left', (outcome, type, message, ending) => {
+    expect(consequenceOf(report(outcome, message), running(type), LIMITS)).toEqual({
+      kind: 'END',
+      ending: { ...ending, files },
+    });
+  });
+
+  it.each(['CANCELED', 'RETURNED'] as const)('%s gives the task out again at no cost', (outcome) => {
+    const often = running('EXECUTE_BATCH_JOB', { attempt: 50, crashes: 2, losses: 9 });
+    expect(consequenceOf(report(outcome), often, LIMITS)).toEqual({ kind: 'RELEASE', loss: 'RETURN' });
+  });
+
+  it('INSTANCE_LOST gives the task out again until it has run maxAttempts times, and keeps what it left then', () => {
+    const crashed = (crashes: number, maxAttempts: number) =>
+      consequenceOf(report('INSTANCE_LOST', 'exit code 139'), running('EXECUTE_BATCH_JOB', { crashes }), {
+        ...LIMITS,
+        maxAttempts,
+      });
+    expect(crashed(0, 3)).toEqual({ kind: 'RELEASE', loss: 'CRASH' });
+    expect(crashed(1, 3)).toEqual({ kind: 'RELEASE', loss: 'CRASH' });
+    expect(crashed(2, 3)).toEqual({
+      kind: 'END',
+      ending: {
+        status: 'FAILED',
+        batchExecutionStatus: null,
+        message:
+          'the workbench instance died 3 times while it ran this task (tasks.maxAttempts): exit code 139',
+        files,
+      },
+    });
+    expect(crashed(0, 1)).toMatchObject({
+      kind: 'END',
+      ending: {
+        message: 'the workbench instance died once while it ran this task (tasks.maxAttempts): exit code 139',
+      },
+    });
+  });
+
+  it('has a meaning for every outcome that an agent can report', () => {
+    for (const outcome of ATTEMPT_OUTCOMES) {
+      expect(consequenceOf(report(outcome), running('EXECUTE_BATCH_JOB'), LIMITS)?.kind).toMatch(
+        /^(END|RELEASE)$/,
+      );
+    }
+  });
+});
+
+describe('what a loss means', () => {
+  const lost = (loss: LossKind, task: Partial<Task>, limits: Partial<typeof LIMITS> = {}) =>
+    consequenceOfLoss(loss, running('SIMULATE_WORK', task), { ...LIMITS, ...limits }, null);
+
+  it('counts crashes and losses apart', () => {
+    expect(lost('CRASH', { crashes: 1, losses: 9 })).toEqual({ kind: 'RELEASE', loss: 'CRASH' });
+    expect(lost('LOSS', { crashes: 2, losses: 8 })).toEqual({ kind: 'RELEASE', loss: 'LOSS' });
+  });
+
+  it.each([
+    [
+      'CRASH',
+      { crashes: 2 },
+      {},
+      'the workbench instance died 3 times while it ran this task (tasks.maxAttempts)',
+    ],
+    ['LOSS', { losses: 9 }, {}, 'the agent was lost 10 times while it ran this task (tasks.maxLosses)'],
+    ['LOSS', {}, { maxLosses: 1 }, 'the agent was lost once while it ran this task (tasks.maxLosses)'],
+    [
+      'LOSS',
+      { losses: 4 },
+      { maxLosses: 2 },
+      'the agent was lost 2 times while it ran this task (tasks.maxLosses)',
+    ],
+  ] as const)('%s with %j and limits %j fails the task', (loss, task, limits, message) => {
+    expect(lost(loss, task, limits)).toEqual({
+      kind: 'END',
+      ending: {
+        status: 'FAILED',
+        batchExecutionStatus: null,
+        message,
+        files: { outputFiles: [], log: null },
+      },
+    });
+  });
+
+  it('counts what is given back for a fault of the host as losses, and says which at last', () => {
+    const fault = 'the outputs could not be kept: ENOSPC';
+    const given = (losses: number) =>
+      consequenceOf(
+        { ...report('RETURNED', fault), hostFault: true },
+        running('EXECUTE_BATCH_JOB', { losses }),
+        LIMITS,
+      );
+    expect(given(8)).toEqual({ kind: 'RELEASE', loss: 'HOST_FAULT' });
+    expect(given(9)).toMatchObject({
+      kind: 'END',
+      ending: {
+        status: 'FAILED',
+        batchExecutionStatus: null,
+        message: `agents gave this task back or were lost with it 10 times (tasks.maxLosses), at last agent agent-1: ${fault}`,
+        files: { outputFiles: [], log },
+      },
+    });
+  });
+
+  it('lets a task be returned as often as it takes', () => {
+    expect(lost('RETURN', { crashes: 99, losses: 99 })).toEqual({ kind: 'RELEASE', loss: 'RETURN' });
+  });
+});

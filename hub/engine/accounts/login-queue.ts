@@ -1,0 +1,188 @@
+/**
+ * Whose password is tried next. A try is so costly that a flood of log-ins always leaves more of them than can be tried, so
+ * turns are shared rather than taken in order:
+ *
+ * 1. those who logged in from the same place lately, the least busy of them first;
+ * 2. all others: first those of places, then of names, with the fewest failures lately; then who comes again after having been
+ *    turned away; then in order.
+ *
+ * Every fourth turn is one of the others, if they wait. Only so many wait; beyond that, whoever would be last is turned away.
+ */
+import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { HubError } from '../../core/errors.js';
+import { RecentCounts } from './recent-counts.js';
+
+/** A try takes a tenth of a second of a core and 32 MiB; half of Node's threads stay free for files. */
+const AT_ONCE = 2;
+
+/** So many more may wait, some seconds. */
+const MAX_WAITING = 50;
+
+/** Of these, so many may be those who logged in from the same place lately. */
+const MAX_KNOWN_WAITING = 40;
+
+/** Of so many turns one is for those who are not known, if there are any. */
+const TURNS_WITH_ONE_OF_OTHERS = 4;
+
+const BUSY_RETRY_AFTER_S = 1;
+
+export interface LoginAttempt {
+  readonly username: string;
+  readonly place: string;
+  /** Whether this user logged in from this place lately. */
+  readonly isKnown: boolean;
+  /** Says that nobody waits for the answer any more. */
+  readonly client: { readonly aborted: boolean };
+}
+
+interface Waiting {
+  readonly attempt: LoginAttempt;
+  readonly order: number;
+  readonly begin: () => void;
+  readonly turnAway: () => void;
+}
+
+/** Compared place by place; the smaller one goes first. */
+type Rank = readonly number[];
+
+export class LoginQueue {
+  readonly #failuresOfPlace: RecentCounts;
+  readonly #failuresOfName: RecentCounts;
+  readonly #triesOfKnown: RecentCounts;
+  readonly #turnedAway: RecentCounts;
+  readonly #running = new Set<LoginAttempt>();
+  #waiting: Waiting[] = [];
+  #order = 0;
+  #turnsOfKnown = 0;
+
+  constructor(clock: Clock) {
+    this.#failuresOfPlace = new RecentCounts(clock);
+    this.#failuresOfName = new RecentCounts(clock);
+    this.#triesOfKnown = new RecentCounts(clock);
+    this.#turnedAway = new RecentCounts(clock);
+  }
+
+  /** Calls `tryIt` when it is the attempt's turn, and gives what that gives: rejects as it does, which counts as a failure, and
+   *  with TOO_MANY_ATTEMPTS when there are too many attempts that go before. */
+  async run<T>(attempt: LoginAttempt, tryIt: () => Promise<T>): Promise<T> {
+    await this.#turnOf(attempt);
+    try {
+      if (attempt.isKnown) this.#triesOfKnown.add(pairOf(attempt));
+      this.#turnedAway.delete(pairOf(attempt));
+      return await tryIt();
+    } catch (error) {
+      this.#failuresOfPlace.add(attempt.place);
+      this.#failuresOfName.add(attempt.username);
+      throw error;
+    } finally {
+      this.#running.delete(attempt);
+      this.#beginNext();
+    }
+  }
+
+  #turnOf(attempt: LoginAttempt): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({
+        attempt,
+        order: this.#order++,
+        begin: resolve,
+        turnAway: () => {
+          this.#turnedAway.add(pairOf(attempt));
+          reject(
+            new HubError('TOO_MANY_ATTEMPTS', 'too many log in at this moment: try again in a second', {
+              retryAfterS: BUSY_RETRY_AFTER_S,
+            }),
+          );
+        },
+      });
+      this.#beginNext();
+      this.#turnAwaySurplus();
+    });
+  }
+
+  #beginNext(): void {
+    while (this.#running.size < AT_ONCE) {
+      const next = this.#takeNext();
+      if (!next) return;
+      this.#running.add(next.attempt);
+      next.begin();
+    }
+  }
+
+  #takeNext(): Waiting | undefined {
+    const gone = this.#waiting.filter(({ attempt }) => attempt.client.aborted);
+    for (const waiting of gone) this.#remove(waiting).turnAway();
+    const others = this.#waiting.filter(({ attempt }) => !attempt.isKnown);
+    const isTurnOfOthers = this.#turnsOfKnown >= TURNS_WITH_ONE_OF_OTHERS - 1 && others.length > 0;
+    const [next] = this.#ranked(isTurnOfOthers ? others : this.#waiting);
+    if (!next) return undefined;
+    this.#turnsOfKnown = next.attempt.isKnown ? this.#turnsOfKnown + 1 : 0;
+    return this.#remove(next);
+  }
+
+  #turnAwaySurplus(): void {
+    const known = this.#waiting.filter(({ attempt }) => attempt.isKnown);
+    if (known.length > MAX_KNOWN_WAITING) this.#turnAwayLast(known);
+    else if (this.#waiting.length > MAX_WAITING) this.#turnAwayLast(this.#waiting);
+  }
+
+  #turnAwayLast(candidates: readonly Waiting[]): void {
+    const last = this.#ranked(candidates).at(-1);
+    if (last) this.#remove(last).turnAway();
+  }
+
+  #remove(waiting: Waiting): Waiting {
+    this.#waiting = this.#waiting.filter((other) => other !== waiting);
+    return waiting;
+  }
+
+  /** In the order of their turns. Of those with the same key, each stands one further back than the one before. */
+  #ranked(candidates: readonly Waiting[]): Waiting[] {
+    const ahead = new Map<string, number>();
+    for (const attempt of this.#running) addOne(ahead, keyOf(attempt));
+    return candidates
+      .map((waiting) => ({ waiting, within: this.#rankWithinKey(waiting) }))
+      .sort((a, b) => compare(a.within, b.within))
+      .map(({ waiting, within }) => ({
+        waiting,
+        rank: [...this.#rankOfKey(waiting, addOne(ahead, keyOf(waiting.attempt))), ...within],
+      }))
+      .sort((a, b) => compare(a.rank, b.rank))
+      .map(({ waiting }) => waiting);
+  }
+
+  #rankOfKey({ attempt }: Waiting, aheadOfSameKey: number): Rank {
+    return attempt.isKnown
+      ? [0, this.#triesOfKnown.of(pairOf(attempt)) + aheadOfSameKey]
+      : [1, this.#failuresOfPlace.of(attempt.place) + aheadOfSameKey];
+  }
+
+  #rankWithinKey({ attempt, order }: Waiting): Rank {
+    const hasBeenTurnedAway = this.#turnedAway.of(pairOf(attempt)) > 0;
+    return [this.#failuresOfName.of(attempt.username), hasBeenTurnedAway ? 0 : 1, order];
+  }
+}
+
+function pairOf({ username, place }: LoginAttempt): string {
+  return `${place} ${username}`;
+}
+
+/** By which turns are shared. */
+function keyOf(attempt: LoginAttempt): string {
+  return attempt.isKnown ? `known ${pairOf(attempt)}` : `new ${attempt.place}`;
+}
+
+/** Gives what was counted before. */
+function addOne(counts: Map<string, number>, key: string): number {
+  const before = counts.get(key) ?? 0;
+  counts.set(key, before + 1);
+  return before;
+}
+
+function compare(a: Rank, b: Rank): number {
+  for (const [index, value] of a.entries()) {
+    const difference = value - (b[index] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}

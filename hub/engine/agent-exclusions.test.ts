@@ -1,0 +1,122 @@
+/** What the scheduler is told of tasks that were given back; how they go on is tried with the whole engine (test/engine). */
+import { requirementKey } from '@workbench-hub/shared/domain/classifier';
+import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
+import { describe, expect, it } from 'vitest';
+import type { Task } from '../core/task.js';
+import { AgentExclusions } from './agent-exclusions.js';
+import { type Availability, InstanceIndex } from './instance-index.js';
+
+const ANYTHING = { version: null, labels: [] };
+const VERSION_1 = { version: '1', labels: [] };
+const NO_DISK = 'its disk is full';
+const TEN_MINUTES_MS = 600_000;
+
+/** Tasks given back to a hub whose agents hold instances of version 1, and what is asked about these. */
+function givenBackAmong(agentIds: readonly string[], instancesOfAgent = 1) {
+  const index = new InstanceIndex();
+  const add = (agentId: string, version = '1', availability: Availability = 'UP') => {
+    const profile = { id: `${agentId}-sim`, version, revision: '', labels: [] };
+    const instanceClass = index.add(profile);
+    const instance = {
+      profile,
+      instanceClass,
+      agentId,
+      idleSinceMs: 0,
+      availability: 'NONE' as const,
+    };
+    index.setAvailability(instance, availability);
+    return instance;
+  };
+  const up = agentIds.flatMap((agentId) => Array.from({ length: instancesOfAgent }, () => add(agentId)));
+  const asked = { classes: 0, agents: 0 };
+  const runtime = manualRuntime();
+  const exclusions = new AgentExclusions({
+    instances: {
+      get classesVersion() {
+        return index.classesVersion;
+      },
+      get classes() {
+        asked.classes++;
+        return index.classes;
+      },
+      *agentsUp(instanceClass) {
+        for (const agentId of index.agentsUp(instanceClass)) {
+          asked.agents++;
+          yield agentId;
+        }
+      },
+    },
+    clock: runtime.clock,
+    timers: runtime.timers,
+  });
+  const giveBack = (taskId: string, agentId: string, requirement: Task['requirement'] = VERSION_1) =>
+    exclusions.note({ id: taskId, requirement } as Task, agentId, NO_DISK);
+  return { index, add, up, asked, runtime, exclusions, giveBack };
+}
+
+describe('a task that an agent gave back for want of disk', () => {
+  it('may be given to any other agent, and not to this one', () => {
+    const { exclusions, giveBack } = givenBackAmong(['small', 'large']);
+    giveBack('t1', 'small');
+    expect(exclusions.mayGet('t1', 'small')).toBe(false);
+    expect(exclusions.mayGet('t1', 'large')).toBe(true);
+    expect(exclusions.mayGet('t2', 'small')).toBe(true);
+  });
+
+  it('may be given to it again when no other agent has an instance up that it fits', () => {
+    const { index, add, up, exclusions, giveBack } = givenBackAmong(['small', 'large']);
+    giveBack('t1', 'small');
+    for (const instance of up) if (instance.agentId === 'large') index.setAvailability(instance, 'NONE');
+    expect(exclusions.mayGet('t1', 'small')).toBe(true);
+    add('large', '2');
+    expect(exclusions.mayGet('t1', 'small')).toBe(true);
+    add('large', '1', 'IDLE');
+    expect(exclusions.mayGet('t1', 'small')).toBe(false);
+  });
+
+  it('may go to an instance of a instanceClass that became known after it was given back', () => {
+    const { add, exclusions, giveBack } = givenBackAmong(['small']);
+    giveBack('t1', 'small', ANYTHING);
+    expect(exclusions.mayGet('t1', 'small')).toBe(true);
+    add('large', '2');
+    expect(exclusions.mayGet('t1', 'small')).toBe(false);
+  });
+});
+
+describe('the scheduler is told', () => {
+  it('of a few agents only, however many instances there are and however often it asks', () => {
+    const agentIds = Array.from({ length: 20 }, (_, at) => `agent-${at}`);
+    const { asked, exclusions, giveBack } = givenBackAmong(agentIds, 50);
+    giveBack('t1', 'agent-0');
+    giveBack('t1', 'agent-1');
+    expect(agentIds.map((agentId) => exclusions.mayGet('t1', agentId)).filter((may) => !may)).toHaveLength(2);
+    expect(exclusions.mayGet('t1', 'agent-0')).toBe(false);
+    // Two that gave it back and the first that did not, three times; classes once, since none came or went.
+    expect(asked).toEqual({ classes: 1, agents: 9 });
+  });
+
+  it('how many tasks of a group are held back from some agent, each once, until that is over', async () => {
+    const { runtime, exclusions, giveBack } = givenBackAmong(['a', 'b']);
+    const counts = () =>
+      [VERSION_1, ANYTHING].map((requirement) => exclusions.countIn(requirementKey(requirement)));
+    expect(exclusions.areNone).toBe(true);
+    giveBack('t1', 'a');
+    giveBack('t1', 'b');
+    giveBack('t2', 'a');
+    await runtime.advance(1);
+    giveBack('t1', 'b');
+    await runtime.advance(1);
+    giveBack('t3', 'a', ANYTHING);
+    expect(counts()).toEqual([2, 1]);
+    exclusions.forget('t2');
+    exclusions.forget('t2');
+    expect(counts()).toEqual([1, 1]);
+    await runtime.advance(TEN_MINUTES_MS - 2);
+    expect(counts()).toEqual([1, 1]);
+    await runtime.advance(1);
+    expect(counts()).toEqual([0, 1]);
+    exclusions.stop();
+    expect(counts()).toEqual([0, 0]);
+    expect(exclusions.areNone).toBe(true);
+  });
+});

@@ -1,0 +1,63 @@
+/** Wakes those who wait for the end of a task. */
+import type { Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { TaskSubscriber } from '../core/task-events.js';
+
+/** Whoever waits, and may go away. An AbortSignal is one. */
+export interface Disconnect {
+  readonly aborted: boolean;
+  addEventListener(type: 'abort', listener: () => void, options?: { once: boolean }): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+}
+
+export class ResultWaiters {
+  readonly #timers: Timers;
+  readonly #waiters = new Map<string, Set<() => void>>();
+
+  constructor(timers: Timers) {
+    this.#timers = timers;
+  }
+
+  /** How many wait now. */
+  get waiting(): number {
+    let count = 0;
+    for (const waiters of this.#waiters.values()) count += waiters.size;
+    return count;
+  }
+
+  /** Resolves when the task has ended, `timeoutMs` are over or the client has gone, whichever comes first; what the
+   *  task has become is for the caller to read. Call it before reading the task, lest an end in between be missed. */
+  wait(taskId: string, timeoutMs: number, client?: Disconnect): { ended: Promise<void>; giveUp: () => void } {
+    let giveUp!: () => void;
+    const ended = new Promise<void>((resolve) => {
+      const timer = this.#timers.after(timeoutMs, () => giveUp());
+      giveUp = () => {
+        timer.cancel();
+        client?.removeEventListener('abort', giveUp);
+        const waiters = this.#waiters.get(taskId);
+        if (waiters?.delete(giveUp) && waiters.size === 0) this.#waiters.delete(taskId);
+        resolve();
+      };
+      const waiters = this.#waiters.get(taskId);
+      if (waiters) waiters.add(giveUp);
+      else this.#waiters.set(taskId, new Set([giveUp]));
+      if (client?.aborted) giveUp();
+      else client?.addEventListener('abort', giveUp, { once: true });
+    });
+    return { ended, giveUp };
+  }
+
+  readonly onTask: TaskSubscriber = {
+    ENDED: ({ task }) => this.notify(task.id),
+    CANCELED: ({ task }) => this.notify(task.id),
+  };
+
+  /** The task has ended, durably. */
+  notify(taskId: string): void {
+    for (const wake of this.#waiters.get(taskId) ?? []) wake();
+  }
+
+  /** Lets everybody go, at the end of the hub. */
+  releaseAll(): void {
+    for (const taskId of [...this.#waiters.keys()]) this.notify(taskId);
+  }
+}

@@ -1,0 +1,95 @@
+/** Contents that agents have sent, or been told that the hub has, until they report the attempt that produced them: nothing
+ *  names them before. */
+import type { Readable } from 'node:stream';
+import type { FileRef } from '@workbench-hub/shared/domain/job';
+import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { FileStore, Hold, StoredFile } from '../core/ports/files.js';
+
+/** An agent that has not reported after so long may have to send them again. */
+const UNREPORTED_MS = 3_600_000;
+
+/** So many are held; then those that were held first go. */
+const MAX_HELD = 100_000;
+
+interface Held {
+  readonly hold: Hold;
+  readonly timer: Timer;
+}
+
+export class SentBlobs {
+  readonly #files: FileStore;
+  readonly #timers: Timers;
+  /** By agent and digest. */
+  readonly #held = new Map<string, Held>();
+
+  constructor(files: FileStore, timers: Timers) {
+    this.#files = files;
+    this.#timers = timers;
+  }
+
+  /** As the file store's, for the agent with this id; null when it has not shown which one it is. */
+  async receive(
+    agentId: string | null,
+    expected: FileRef,
+    content: Readable,
+    fromByte: number,
+  ): Promise<void> {
+    const receive = (hold: Hold) => this.#files.receive(expected, content, fromByte, hold).then(() => true);
+    await this.#holding(agentId, expected.digest, receive);
+  }
+
+  /** Looks for a content on behalf of an agent that wants to report it. */
+  look(agentId: string | null, digest: string): Promise<StoredFile | undefined> {
+    return this.#holding(agentId, digest, (hold) => this.#files.find(digest, hold));
+  }
+
+  /** The agent has reported an attempt that produced these, and whatever follows from that is durable. Of a report that did
+   *  not count, what nothing names is removed. */
+  reported(agentId: string, digests: Iterable<string>, counted: boolean): void {
+    const end = counted ? RELEASE : ABANDON;
+    for (const digest of digests) {
+      this.#end(keyOf(agentId, digest), end);
+      this.#end(keyOf(null, digest), end);
+    }
+  }
+
+  /** Ends all holds. */
+  stop(): void {
+    for (const key of [...this.#held.keys()]) this.#end(key, RELEASE);
+  }
+
+  async #holding<T>(agentId: string | null, digest: string, step: (hold: Hold) => Promise<T>): Promise<T> {
+    const hold = this.#files.hold();
+    let found: T | undefined;
+    try {
+      found = await step(hold);
+      return found;
+    } finally {
+      if (found) this.#keep(keyOf(agentId, digest), hold);
+      else hold.release();
+    }
+  }
+
+  #keep(key: string, hold: Hold): void {
+    this.#end(key, RELEASE);
+    const timer = this.#timers.after(UNREPORTED_MS, () => this.#end(key, RELEASE));
+    this.#held.set(key, { hold, timer });
+    const [first] = this.#held.keys();
+    if (this.#held.size > MAX_HELD && first !== undefined) this.#end(first, RELEASE);
+  }
+
+  #end(key: string, end: (hold: Hold) => void): void {
+    const held = this.#held.get(key);
+    if (!held) return;
+    this.#held.delete(key);
+    held.timer.cancel();
+    end(held.hold);
+  }
+}
+
+const RELEASE = (hold: Hold): void => hold.release();
+const ABANDON = (hold: Hold): void => hold.abandon();
+
+function keyOf(agentId: string | null, digest: string): string {
+  return `${digest} ${agentId ?? ''}`;
+}

@@ -1,0 +1,74 @@
+/** The part of the file system on which contents lie. Every path that gives a content its name goes through it, so that a
+ *  simulation can take the power away at any step. */
+import { createReadStream } from 'node:fs';
+import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { diskSpace } from './disk-space.js';
+
+/** An open file, as `FileHandle` of Node is one. */
+export interface BlobFile {
+  read(
+    into: Buffer,
+    offset: number,
+    length: number,
+    position: number,
+  ): Promise<{ readonly bytesRead: number }>;
+  write(bytes: Buffer, offset: number, length: number, position: number): Promise<unknown>;
+  writev(pieces: readonly Uint8Array[]): Promise<{ readonly bytesWritten: number }>;
+  truncate(sizeBytes: number): Promise<void>;
+  utimes(accessedS: number, modifiedS: number): Promise<void>;
+  stat(): Promise<{ readonly size: number }>;
+  datasync(): Promise<void>;
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface BlobDisk {
+  /** Makes a folder that only its owner may enter, and those above it; an existing one stays as it is. */
+  makeFolder(path: string): Promise<void>;
+  list(folder: string): Promise<string[]>;
+  /** A file that is made can be read by its owner only. */
+  open(path: string, flags: 'r' | 'wx' | 'a+'): Promise<BlobFile>;
+  stat(path: string): Promise<{ readonly size: number; readonly mtimeMs: number }>;
+  utimes(path: string, accessedS: number, modifiedS: number): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  /** Does nothing when there is no such file. */
+  remove(path: string): Promise<void>;
+  /** Makes the names in a folder safe against the loss of power. */
+  syncFolder(path: string): Promise<void>;
+  /** Reads from `start` up to `end`, which is not included; the file is opened soon afterwards. */
+  read(path: string, start: number, end: number): Readable;
+  freeBytes(folder: string): Promise<number>;
+}
+
+/** Read at a time. */
+const READ_BYTES = 256 * 1024;
+
+export const systemDisk: BlobDisk = {
+  makeFolder: async (path) => void (await mkdir(path, { recursive: true, mode: 0o700 })),
+  list: (folder) => readdir(folder),
+  open: (path, flags) => open(path, flags, 0o600),
+  stat: (path) => stat(path),
+  utimes: (path, accessedS, modifiedS) => utimes(path, accessedS, modifiedS),
+  rename: (from, to) => rename(from, to),
+  remove: (path) => rm(path, { recursive: true, force: true }),
+  syncFolder: async (path) => {
+    const handle = await open(path, 'r');
+    try {
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  },
+  read: (path, start, end) =>
+    createReadStream(path, { highWaterMark: READ_BYTES, start, end: Math.max(end - 1, start) }),
+  freeBytes: async (folder) => (await diskSpace(folder)).freeBytes,
+};
+
+/** Turns "there is no such file" into a value; everything else stays an error. */
+export function absent<T>(value: T): (error: unknown) => T {
+  return (error) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return value;
+    throw error;
+  };
+}

@@ -1,0 +1,53 @@
+/** What streams of contents pass through on their way to the store. */
+import { BlobTooLarge } from '../core/ports/files.js';
+
+/** Large buffers go to disk in pieces, so that hashing and writing never hold the event loop for long. */
+export async function* chunksOf(content: Buffer): AsyncGenerator<Buffer> {
+  const pieceBytes = 1024 * 1024;
+  for (let start = 0; start < content.length; start += pieceBytes) {
+    yield content.subarray(start, start + pieceBytes);
+  }
+}
+
+/** The stream, which fails as soon as it has given more than `maxBytes`. */
+export async function* limited(content: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
+  let sizeBytes = 0;
+  for await (const chunk of content) {
+    sizeBytes += chunk.length;
+    if (sizeBytes > maxBytes) throw new BlobTooLarge(maxBytes);
+    yield chunk;
+  }
+}
+
+/** Reads until more than `limitBytes` have come, or the end. */
+export async function readUpTo(
+  stream: AsyncGenerator<Buffer>,
+  limitBytes: number,
+): Promise<{ bytes: Buffer; isWhole: boolean }> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  while (length <= limitBytes) {
+    const { value, done } = await stream.next();
+    if (done) return { bytes: Buffer.concat(pieces), isWhole: true };
+    pieces.push(value);
+    length += value.length;
+  }
+  return { bytes: Buffer.concat(pieces), isWhole: false };
+}
+
+export async function* rejoined(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  yield* rest;
+}
+
+/** Reads a stream that should have `sizeBytes`; stops soon after when it has more. */
+export async function readAll(content: AsyncIterable<Buffer>, sizeBytes: number): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of content) {
+    pieces.push(piece);
+    length += piece.length;
+    if (length > sizeBytes) break;
+  }
+  return Buffer.concat(pieces);
+}

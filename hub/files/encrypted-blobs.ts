@@ -1,0 +1,169 @@
+/** The encrypted contents of a content store, in files beside the clear ones whose names tell nothing of what they hold. A
+ *  content that was stored encrypted has no clear byte on this disk, however small it is. */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { FileRef } from '@workbench-hub/shared/domain/job';
+import { writeStream } from '@workbench-hub/shared/runtime/write-stream';
+import type { Hold, StoredFile } from '../core/ports/files.js';
+import type { BlobDisk } from './blob-disk.js';
+import { folderOfName, isEncryptedName, isFormerEncryptedName, KeyedNames } from './blob-names.js';
+import { anotherKey, BlobCipher, findEncrypted, isEncryptedWith } from './encrypted.js';
+import { type BlobPlace, giveName, pathOfName, touch, touchFile } from './plain-blobs.js';
+import { SYNC_EVERY_BYTES } from './sync-folder.js';
+
+/** So many files are tried with a key. */
+const SAMPLES = 20;
+
+export class EncryptedBlobs {
+  readonly #place: BlobPlace;
+  readonly #key: Buffer;
+  readonly #names: KeyedNames;
+
+  /** `key` has 32 bytes. */
+  constructor(place: BlobPlace, key: Buffer) {
+    this.#place = place;
+    this.#key = key;
+    this.#names = new KeyedNames(key);
+  }
+
+  /** Gives files that are named by the digest of their content the names of now. */
+  async renameFormer(): Promise<void> {
+    const { folder, disk } = this.#place;
+    for (const prefix of await prefixesIn(folder, disk)) {
+      const former = (await disk.list(join(folder, prefix))).filter(isFormerEncryptedName);
+      for (const name of former) {
+        const path = join(folder, prefix, name);
+        // What this key cannot read keeps the name by which it is found and told of.
+        if (!(await isEncryptedWith(this.#key, path, disk))) continue;
+        await giveName(this.#place, path, this.#names.nameOf(name.slice(0, 64)));
+      }
+      if (former.length > 0) await disk.syncFolder(join(folder, prefix));
+    }
+  }
+
+  pathOf(digest: string): string {
+    return pathOfName(this.#place, this.nameOf(digest));
+  }
+
+  nameOf(digest: string): string {
+    return this.#names.nameOf(digest);
+  }
+
+  async store(content: AsyncIterable<Buffer>, hold: Hold | undefined): Promise<FileRef> {
+    const { disk, runtime, temporaryFolder } = this.#place;
+    const temporary = join(temporaryFolder, runtime.newId());
+    try {
+      const ref = await this.#write(temporary, content);
+      hold?.add(ref);
+      await this.#locked(ref.digest, () => giveName(this.#place, temporary, this.nameOf(ref.digest)));
+      return ref;
+    } catch (error) {
+      await disk.remove(temporary);
+      throw error;
+    }
+  }
+
+  find(digest: string): Promise<StoredFile | undefined> {
+    const { disk } = this.#place;
+    return this.#locked(digest, async () => {
+      const path = this.pathOf(digest);
+      if (!(await touch(this.#place, path))) return undefined;
+      const found = await findEncrypted(path, digest, this.#key, disk);
+      return found && { ...found, isEncrypted: true };
+    });
+  }
+
+  /** Removes a file that no content is known to have, if `isToGo` says so in the moment in which nobody stores or finds it;
+   *  false when it stays. What this key cannot read stays. */
+  async removeOrphan(name: string, isToGo: (path: string) => Promise<boolean>): Promise<boolean> {
+    const { disk, locks } = this.#place;
+    const path = pathOfName(this.#place, name);
+    return locks.lockedName(name, async () => {
+      if (!(await isToGo(path)) || !(await isEncryptedWith(this.#key, path, disk))) return false;
+      await disk.remove(path);
+      return true;
+    });
+  }
+
+  /** Removes the file of a content, whose lock the caller has. */
+  async remove(digest: string): Promise<void> {
+    const { disk, locks } = this.#place;
+    await locks.lockedName(this.nameOf(digest), () => disk.remove(this.pathOf(digest)));
+  }
+
+  /** Says why a content that should be there is not: its name is another one with another key. */
+  async explainAbsence(): Promise<void> {
+    const { folder, disk } = this.#place;
+    const foreign = await fileOfAnotherKey(folder, this.#key, disk);
+    if (foreign !== undefined) throw anotherKey(foreign);
+  }
+
+  /** Neither {@link remove} nor {@link removeOrphan} is at it meanwhile. */
+  #locked<T>(digest: string, step: () => Promise<T>): Promise<T> {
+    const { locks } = this.#place;
+    return locks.locked({ digest, encrypted: true }, () => locks.lockedName(this.nameOf(digest), step));
+  }
+
+  async #write(path: string, content: AsyncIterable<Buffer>): Promise<FileRef> {
+    const { disk, runtime } = this.#place;
+    const hash = createHash('sha256');
+    const sealing = new BlobCipher(this.#key);
+    let sizeBytes = 0;
+    const file = await disk.open(path, 'wx');
+    try {
+      const onClear = (chunk: Buffer) => {
+        hash.update(chunk);
+        sizeBytes += chunk.length;
+      };
+      await writeStream(file, sealed(sealing, content, onClear), {
+        onChunk: () => undefined,
+        syncEveryBytes: SYNC_EVERY_BYTES,
+      });
+      const digest = hash.digest('hex');
+      const header = sealing.header(digest, sizeBytes);
+      await file.write(header, 0, header.length, 0);
+      await touchFile(file, runtime.clock);
+      await file.sync();
+      return { digest, sizeBytes, encrypted: true };
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+/** The path of an encrypted file that this key cannot read; undefined when there is none among those that are tried. */
+export async function fileOfAnotherKey(
+  folder: string,
+  key: Buffer,
+  disk: BlobDisk,
+): Promise<string | undefined> {
+  let tried = 0;
+  for (const prefix of await prefixesIn(folder, disk)) {
+    for (const name of await disk.list(join(folder, prefix))) {
+      if (!isEncryptedName(name) && !isFormerEncryptedName(name)) continue;
+      const path = join(folder, folderOfName(name), name);
+      if (!(await isEncryptedWith(key, path, disk))) return path;
+      if (++tried >= SAMPLES) return undefined;
+    }
+  }
+  return undefined;
+}
+
+/** The folders in which contents lie. */
+export async function prefixesIn(folder: string, disk: BlobDisk): Promise<string[]> {
+  return (await disk.list(folder)).filter((name) => /^[0-9a-f]{2}$/.test(name));
+}
+
+/** The file from its beginning, with room for the header. */
+async function* sealed(
+  sealing: BlobCipher,
+  content: AsyncIterable<Buffer>,
+  onClear: (chunk: Buffer) => void,
+): AsyncGenerator<Buffer> {
+  yield BlobCipher.placeholder;
+  for await (const chunk of content) {
+    onClear(chunk);
+    yield* sealing.add(chunk);
+  }
+  yield* sealing.end();
+}

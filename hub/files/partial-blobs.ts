@@ -1,0 +1,193 @@
+/** Contents of which only the beginning has come: `<digest>.partial` each, for senders that take up what broke off. */
+import { createHash, type Hash } from 'node:crypto';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import type { FileRef } from '@workbench-hub/shared/domain/job';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { writeStream } from '@workbench-hub/shared/runtime/write-stream';
+import { DigestMismatch, TransferInProgress, WrongOffset } from '../core/ports/files.js';
+import { absent, type BlobDisk, type BlobFile } from './blob-disk.js';
+import { touchFile } from './plain-blobs.js';
+import { SYNC_EVERY_BYTES } from './sync-folder.js';
+
+const PARTIAL_NAME = /^[0-9a-f]{64}\.partial$/;
+
+/** A sender of which nothing has come for so long gives way to one that goes on: its connection may well be dead. */
+const SILENT_SENDER_MS = 10_000;
+
+interface Sender {
+  readonly content: Readable;
+  readonly done: Promise<void>;
+  /** Null while it is the hub that is not ready: it reads what is kept, which may take long. */
+  heardAtMs: number | null;
+}
+
+/** What the folder has no room for; like a write that finds it full. */
+class NoRoom extends Error {
+  readonly code = 'ENOSPC';
+}
+
+export class PartialBlobs {
+  readonly #folder: string;
+  readonly #disk: BlobDisk;
+  readonly #runtime: Runtime;
+  readonly #senders = new Map<string, Sender>();
+
+  private constructor(folder: string, disk: BlobDisk, runtime: Runtime) {
+    this.#folder = folder;
+    this.#disk = disk;
+    this.#runtime = runtime;
+  }
+
+  /** Removes everything from the folder that is no partial content. */
+  static async open(folder: string, disk: BlobDisk, runtime: Runtime): Promise<PartialBlobs> {
+    for (const name of await disk.list(folder)) {
+      if (!PARTIAL_NAME.test(name)) await disk.remove(join(folder, name));
+    }
+    return new PartialBlobs(folder, disk, runtime);
+  }
+
+  async sizeOf(digest: string): Promise<number> {
+    return this.#disk.stat(this.#pathOf(digest)).then(({ size }) => size, absent(0));
+  }
+
+  /** Receives a content from `fromByte` on. `keep` is given the path of what is whole, right and synced, and takes it
+   *  from there. Rejects as the port's `receive` does, and with what the disk says. */
+  async receive(
+    expected: FileRef,
+    content: Readable,
+    fromByte: number,
+    keep: (path: string) => Promise<void>,
+  ): Promise<void> {
+    const { digest } = expected;
+    // Whoever finds nobody takes the turn in the same moment: of several that waited for it one has it.
+    for (let before = this.#senders.get(digest); before; before = this.#senders.get(digest)) {
+      await this.#giveWay(before);
+    }
+    let settle: () => void = () => undefined;
+    const done = new Promise<void>((resolve) => {
+      settle = resolve;
+    });
+    const sender: Sender = { content, done, heardAtMs: null };
+    this.#senders.set(digest, sender);
+    try {
+      const path = this.#pathOf(digest);
+      await this.#write(path, expected, sender, fromByte);
+      await keep(path);
+    } finally {
+      this.#senders.delete(digest);
+      settle();
+    }
+  }
+
+  /** Removes what was begun before this moment and is not gone on with; gives how many. */
+  async sweep(beforeMs: number): Promise<number> {
+    let removed = 0;
+    for (const { name, mtimeMs } of await this.#idle()) {
+      if (mtimeMs >= beforeMs || this.#senders.has(digestOf(name))) continue;
+      await this.#disk.remove(join(this.#folder, name));
+      removed++;
+    }
+    return removed;
+  }
+
+  /** What nobody sends at the moment, the oldest first. */
+  async #idle(): Promise<{ readonly name: string; readonly mtimeMs: number; readonly size: number }[]> {
+    const idle: { name: string; mtimeMs: number; size: number }[] = [];
+    for (const name of await this.#disk.list(this.#folder)) {
+      if (!PARTIAL_NAME.test(name) || this.#senders.has(digestOf(name))) continue;
+      const info = await this.#disk.stat(join(this.#folder, name)).catch(absent(undefined));
+      if (info) idle.push({ name, mtimeMs: info.mtimeMs, size: info.size });
+    }
+    return idle.sort((a, b) => a.mtimeMs - b.mtimeMs);
+  }
+
+  /** On a full disk, what broke off gives way to what comes; false when there is nothing left of that. */
+  async #makeRoom(): Promise<boolean> {
+    for (const { name } of await this.#idle()) {
+      if (this.#senders.has(digestOf(name))) continue;
+      await this.#disk.remove(join(this.#folder, name));
+      return true;
+    }
+    return false;
+  }
+
+  #pathOf(digest: string): string {
+    return join(this.#folder, `${digest}.partial`);
+  }
+
+  async #giveWay({ content, done, heardAtMs }: Sender): Promise<void> {
+    if (heardAtMs === null || this.#runtime.clock.monotonicMs() - heardAtMs < SILENT_SENDER_MS) {
+      throw new TransferInProgress();
+    }
+    content.destroy(new Error('another connection goes on with this content'));
+    await done;
+  }
+
+  async #write(path: string, expected: FileRef, sender: Sender, fromByte: number): Promise<void> {
+    const keptBytes = await this.sizeOf(expected.digest);
+    if (fromByte > 0 && keptBytes !== fromByte) throw new WrongOffset(keptBytes);
+    const file = await this.#disk.open(path, 'a+');
+    let isWorthKeeping = false;
+    try {
+      const hash = await this.#takeUp(file, path, expected, fromByte);
+      isWorthKeeping = true;
+      sender.heardAtMs = this.#runtime.clock.monotonicMs();
+      let sizeBytes = fromByte;
+      const onChunk = (chunk: Uint8Array) => {
+        sender.heardAtMs = this.#runtime.clock.monotonicMs();
+        sizeBytes += chunk.length;
+        if (sizeBytes > expected.sizeBytes) {
+          isWorthKeeping = false;
+          throw mismatch(expected, `more than ${expected.sizeBytes} bytes`);
+        }
+        hash.update(chunk);
+      };
+      // Not destroyed when it is refused: its sender is still to be told why.
+      const pieces = sender.content.iterator({ destroyOnReturn: false });
+      const makeRoom = () => this.#makeRoom();
+      await writeStream(file, pieces, { onChunk, syncEveryBytes: SYNC_EVERY_BYTES, makeRoom });
+      isWorthKeeping = false;
+      const digest = hash.digest('hex');
+      if (digest !== expected.digest || sizeBytes !== expected.sizeBytes) {
+        throw mismatch(expected, `${digest} (${sizeBytes} bytes)`);
+      }
+      await touchFile(file, this.#runtime.clock);
+      await file.sync();
+    } catch (error) {
+      // Only a broken connection is gone on after. What did not fit would take the room that others need.
+      const isOfTheDisk =
+        (error as NodeJS.ErrnoException).syscall !== undefined && error !== sender.content.errored;
+      if (isWorthKeeping && !isOfTheDisk) await touchFile(file, this.#runtime.clock).catch(() => undefined);
+      else await this.#disk.remove(path);
+      throw error;
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Makes the file end at `fromByte`, and gives the hash of what is before. */
+  async #takeUp(file: BlobFile, path: string, expected: FileRef, fromByte: number): Promise<Hash> {
+    if (fromByte === 0) await file.truncate(0);
+    const neededBytes = expected.sizeBytes - fromByte;
+    for (;;) {
+      const freeBytes = await this.#disk.freeBytes(this.#folder);
+      if (neededBytes <= freeBytes) break;
+      if (!(await this.#makeRoom())) throw new NoRoom(`only ${freeBytes} bytes are free`);
+    }
+    const hash = createHash('sha256');
+    if (fromByte > 0) {
+      const kept = this.#disk.read(path, 0, fromByte);
+      for await (const chunk of kept as AsyncIterable<Buffer>) hash.update(chunk);
+    }
+    return hash;
+  }
+}
+
+function mismatch({ digest, sizeBytes }: FileRef, came: string): DigestMismatch {
+  return new DigestMismatch(`announced ${digest} (${sizeBytes} bytes), came ${came}`);
+}
+
+function digestOf(partialName: string): string {
+  return partialName.slice(0, 64);
+}

@@ -1,0 +1,126 @@
+/** The large contents of a content store: files `<first two digits>/<digest>`. A file has its name when it is whole and
+ *  synced: it is written under a temporary name, synced, renamed, and its folder synced. */
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { FileRef } from '@workbench-hub/shared/domain/job';
+import type { Clock, Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { writeStream } from '@workbench-hub/shared/runtime/write-stream';
+import type { Hold, StoredFile } from '../core/ports/files.js';
+import { absent, type BlobDisk } from './blob-disk.js';
+import type { BlobLocks } from './blob-locks.js';
+import { folderOfName, plainName } from './blob-names.js';
+import { SYNC_EVERY_BYTES } from './sync-folder.js';
+
+/** Where and by what contents are kept. */
+export interface BlobPlace {
+  readonly folder: string;
+  /** For what is under way. */
+  readonly temporaryFolder: string;
+  readonly disk: BlobDisk;
+  readonly locks: BlobLocks;
+  readonly runtime: Runtime;
+}
+
+export class PlainBlobs {
+  readonly #place: BlobPlace;
+
+  constructor(place: BlobPlace) {
+    this.#place = place;
+  }
+
+  /** Writes a content of unknown digest. */
+  async write(content: AsyncIterable<Buffer>, hold: Hold | undefined): Promise<FileRef> {
+    const { disk, runtime, temporaryFolder } = this.#place;
+    const temporary = join(temporaryFolder, runtime.newId());
+    const hash = createHash('sha256');
+    let sizeBytes = 0;
+    try {
+      const file = await disk.open(temporary, 'wx');
+      try {
+        const onChunk = (chunk: Uint8Array) => {
+          hash.update(chunk);
+          sizeBytes += chunk.length;
+        };
+        await writeStream(file, content, { onChunk, syncEveryBytes: SYNC_EVERY_BYTES });
+        await touchFile(file, runtime.clock);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+      const ref = { digest: hash.digest('hex'), sizeBytes };
+      hold?.add(ref);
+      await this.keep(temporary, ref.digest);
+      return ref;
+    } catch (error) {
+      await disk.remove(temporary);
+      throw error;
+    }
+  }
+
+  /** Gives a whole and synced file its name. */
+  async keep(path: string, digest: string): Promise<void> {
+    await this.#place.locks.locked({ digest, encrypted: false }, () =>
+      giveName(this.#place, path, plainName(digest)),
+    );
+  }
+
+  /** Whether the content is there; then a sweep takes it for new. */
+  renew(digest: string): Promise<boolean> {
+    return this.#place.locks.locked({ digest, encrypted: false }, () => this.#touch(digest));
+  }
+
+  /** Undefined when it is not there. */
+  find(digest: string): Promise<StoredFile | undefined> {
+    return this.#place.locks.locked({ digest, encrypted: false }, async () => {
+      const { disk } = this.#place;
+      const path = this.pathOf(digest);
+      const info = await disk.stat(path).catch(absent(undefined));
+      if (!info || !(await this.#touch(digest))) return undefined;
+      const sizeBytes = info.size;
+      return {
+        sizeBytes,
+        isEncrypted: false,
+        open: ({ start, end } = { start: 0, end: sizeBytes }) =>
+          start >= end ? Readable.from([]) : disk.read(path, start, end),
+      };
+    });
+  }
+
+  pathOf(digest: string): string {
+    return pathOfName(this.#place, plainName(digest));
+  }
+
+  #touch(digest: string): Promise<boolean> {
+    return touch(this.#place, this.pathOf(digest));
+  }
+}
+
+export function pathOfName({ folder }: BlobPlace, name: string): string {
+  return join(folder, folderOfName(name), name);
+}
+
+/** Gives a file that is whole and synced its name, so that it has it also after a loss of power. */
+export async function giveName(place: BlobPlace, path: string, name: string): Promise<void> {
+  const { folder, disk } = place;
+  const parent = join(folder, folderOfName(name));
+  await disk.makeFolder(parent);
+  await disk.rename(path, pathOfName(place, name));
+  await disk.syncFolder(parent);
+  await disk.syncFolder(folder);
+}
+
+/** False when there is no such file. */
+export async function touch({ disk, runtime }: BlobPlace, path: string): Promise<boolean> {
+  const nowS = runtime.clock.nowMs() / 1000;
+  return disk.utimes(path, nowS, nowS).then(() => true, absent(false));
+}
+
+/** The system's clock may be another than the runtime's. */
+export async function touchFile(
+  file: { utimes(accessedS: number, modifiedS: number): Promise<void> },
+  clock: Clock,
+): Promise<void> {
+  const nowS = clock.nowMs() / 1000;
+  await file.utimes(nowS, nowS);
+}

@@ -1,0 +1,113 @@
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { countedResponse, ResponseMemory, roomOf } from './response-memory.js';
+
+const MIB = 1024 ** 2;
+
+describe('the memory of answers', () => {
+  it('refuses what is more than there is room for, and says when to try again', () => {
+    const memory = new ResponseMemory(10 * MIB);
+    memory.take(6 * MIB);
+    const refused = () => memory.take(5 * MIB);
+    expect(refused).toThrow(/limits\.answersInMemory/);
+    expect(refused).toThrow(expect.objectContaining({ code: 'OVERLOADED', retryAfterS: 1 }));
+    expect(memory.heldBytes).toBe(6 * MIB);
+    memory.take(3 * MIB);
+    memory.change(-9 * MIB);
+    expect(memory.heldBytes).toBe(0);
+  });
+
+  it('gives a single answer that is larger than all of it', () => {
+    const memory = new ResponseMemory(MIB);
+    memory.take(2 * MIB);
+    expect(() => memory.take(0)).toThrow(/limits\.answersInMemory/);
+  });
+
+  it('is scarce beyond its half', () => {
+    const memory = new ResponseMemory(10);
+    memory.take(5);
+    expect(memory.isScarce).toBe(false);
+    memory.change(1);
+    expect(memory.isScarce).toBe(true);
+  });
+});
+
+describe('a counted answer', () => {
+  let memory: ResponseMemory;
+  let server: Server;
+  let socket: Socket;
+  beforeEach(async () => {
+    memory = new ResponseMemory(100 * MIB);
+    server = createServer({ ServerResponse: countedResponse(memory) }) as Server;
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  });
+  afterEach(async () => {
+    socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  /** Asks, and reads nothing of the answer. */
+  function ask(): void {
+    socket = connect((server.address() as AddressInfo).port, '127.0.0.1', () =>
+      socket.write('GET / HTTP/1.1\r\nHost: hub\r\n\r\n'),
+    );
+    socket.pause();
+    socket.on('error', () => undefined);
+  }
+
+  it('takes what it was said to take until it is handed over, then what its client has not taken', async () => {
+    const seen: number[] = [];
+    server.on('request', (_, response) => {
+      roomOf(response).hold(60 * MIB);
+      seen.push(memory.heldBytes);
+      response.end(Buffer.alloc(30 * MIB));
+      seen.push(memory.heldBytes);
+    });
+    ask();
+    await expect.poll(() => seen.length).toBe(2);
+    expect(seen[0]).toBe(60 * MIB);
+    expect(seen[1]).toBeGreaterThan(10 * MIB);
+    expect(seen[1]).toBeLessThan(31 * MIB);
+    socket.resume();
+    await expect.poll(() => memory.heldBytes, { timeout: 10_000 }).toBe(0);
+  });
+
+  it('that is streamed takes what is on its way, and nothing any more when its client leaves', async () => {
+    server.on('request', (_, response) => {
+      roomOf(response).hold(0);
+      for (let at = 0; at < 20; at++) response.write(Buffer.alloc(MIB));
+    });
+    ask();
+    await expect.poll(() => memory.heldBytes).toBeGreaterThan(10 * MIB);
+    socket.destroy();
+    await expect.poll(() => memory.heldBytes).toBe(0);
+  });
+
+  it('is counted only when it may be large', async () => {
+    let isWritten = false;
+    server.on('request', (_, response) => {
+      response.end(Buffer.alloc(30 * MIB));
+      isWritten = true;
+    });
+    ask();
+    await expect.poll(() => isWritten).toBe(true);
+    expect(memory.heldBytes).toBe(0);
+  });
+
+  it('is not begun when there is no room', async () => {
+    const refusals: unknown[] = [];
+    server.on('request', (_, response) => {
+      memory.change(100 * MIB);
+      try {
+        roomOf(response).hold(0);
+      } catch (error) {
+        refusals.push(error);
+      }
+      response.end();
+    });
+    ask();
+    await expect.poll(() => refusals).toEqual([expect.objectContaining({ code: 'OVERLOADED' })]);
+    expect(memory.heldBytes).toBe(100 * MIB);
+  });
+});

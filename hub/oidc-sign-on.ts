@@ -1,0 +1,23 @@
+/** The part of the composition root that is about the company's sign-on. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { HubConfig } from './config.js';
+import type { UserStore } from './core/ports/accounts.js';
+import type { Authenticator } from './engine/accounts/authenticator-chain.js';
+import { oidcAuthenticator } from './security/oidc.js';
+import { trustedCertificates } from './security/trusted-certificates.js';
+
+/** The kind of tokens that the sign-on gives, or none where none is configured. */
+export async function oidcAuthenticators(
+  { security }: HubConfig,
+  users: Pick<UserStore, 'find' | 'all'>,
+  runtime: Runtime,
+  log: Logger,
+): Promise<Authenticator[]> {
+  if (!security.oidc) return [];
+  const { clockTolerance: clockToleranceMs, ca: caFile, ...settings } = security.oidc;
+  const ca = caFile === null ? null : await trustedCertificates(caFile, 'security.oidc.ca');
+  const isOwnUser = async (username: string) => (await users.find(username)) !== undefined;
+  const ownUsers = async () => (await users.all()).map(({ username }) => username);
+  return [oidcAuthenticator({ ...settings, clockToleranceMs, ca, isOwnUser, ownUsers, runtime, log })];
+}

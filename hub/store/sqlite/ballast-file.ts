@@ -1,0 +1,58 @@
+/** Room on the disk that is kept for what frees room: on a full disk a task can still be canceled and deleted, and a sweep goes
+ *  on. It is a file beside the database, which gives way for as long as such a transaction is written. */
+import { randomFillSync } from 'node:crypto';
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, statfsSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+
+export interface BallastFile {
+  /** Gives the room free. */
+  release(): void;
+  /** Takes back what is left of what was released, and as much as it should have when there is plenty. Never throws. */
+  take(): void;
+  close(): void;
+}
+
+const RESERVE_BYTES = 8 * 1024 * 1024;
+/** It grows only where so many times as much is free. */
+const PLENTY = 4;
+const CHUNK_BYTES = 256 * 1024;
+
+export function openBallastFile(databaseFile: string, log: Logger): BallastFile {
+  const file = `${databaseFile}-reserve`;
+  const handle = openSync(file, constants.O_CREAT | constants.O_RDWR, 0o600);
+  let heldBytes = fstatSync(handle).size;
+  let releasedBytes = 0;
+
+  const isPlenty = (bytes: number): boolean => {
+    const { bsize, bavail } = statfsSync(dirname(file));
+    return bsize * bavail >= bytes * PLENTY;
+  };
+
+  const take = (): void => {
+    const ownBytes = heldBytes + releasedBytes;
+    releasedBytes = 0;
+    if (heldBytes >= RESERVE_BYTES) return;
+    try {
+      const wantedBytes = isPlenty(RESERVE_BYTES - heldBytes) ? RESERVE_BYTES : ownBytes;
+      // Nothing that a file system could compress.
+      const chunk = randomFillSync(Buffer.alloc(Math.min(CHUNK_BYTES, Math.max(wantedBytes - heldBytes, 0))));
+      while (heldBytes < wantedBytes) {
+        heldBytes += writeSync(handle, chunk, 0, Math.min(chunk.length, wantedBytes - heldBytes), heldBytes);
+      }
+    } catch (error) {
+      log.debug({ err: error, file, heldBytes }, 'less room is kept for deletions than there should be');
+    }
+  };
+
+  take();
+  return {
+    release: () => {
+      releasedBytes += heldBytes;
+      heldBytes = 0;
+      ftruncateSync(handle, 0);
+    },
+    take,
+    close: () => closeSync(handle),
+  };
+}

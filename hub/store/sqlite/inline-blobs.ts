@@ -1,0 +1,95 @@
+import type { BlobForm, DroppedBlob, InlineBlobs } from '../../core/ports/files.js';
+import { isNamed } from './blob-references.js';
+import type { SqliteDatabase } from './database.js';
+import type { GroupCommit } from './group-commit.js';
+
+/** Rows looked at in one transaction, so that a sweep never holds up the hub for long. */
+const SWEEP_BATCH = 500;
+
+interface DroppedRow {
+  id: number;
+  digest: string;
+  encrypted: number;
+}
+
+export function sqliteInlineBlobs(db: SqliteDatabase, commit: GroupCommit): InlineBlobs {
+  const insert = db.prepare<[string, number, Buffer]>(`
+    INSERT INTO small_file (digest, stored_at, content) VALUES (?, ?, ?)
+    ON CONFLICT (digest) DO UPDATE SET stored_at = excluded.stored_at`);
+  const select = db.prepare<[string], { content: Buffer }>('SELECT content FROM small_file WHERE digest = ?');
+  const remove = db.prepare<[string]>('DELETE FROM small_file WHERE digest = ?');
+  const selectOld = db
+    .prepare<[string, number, number], string>(`
+      SELECT digest FROM small_file
+      WHERE digest > ? AND stored_at < ? AND NOT ${isNamed('small_file.digest', '0')}
+      ORDER BY digest LIMIT ?`)
+    .pluck();
+  const setBack = db.prepare<[number, number]>('UPDATE small_file SET stored_at = ? WHERE stored_at > ?');
+  const selectNamed = db.prepare<[{ digests: string; encrypted: number }], { value: string }>(
+    `SELECT value FROM json_each(@digests) WHERE ${isNamed('value', '@encrypted')}`,
+  );
+  const selectNamedEncrypted = db
+    .prepare<[], string>(
+      'SELECT digest FROM task_file WHERE encrypted = 1 UNION SELECT digest FROM stored_file WHERE encrypted = 1',
+    )
+    .pluck();
+  const selectIsNamed = db
+    .prepare<[{ digest: string; encrypted: number }], number>(
+      `SELECT ${isNamed('@digest', '@encrypted')} AS named`,
+    )
+    .pluck();
+  const selectDropped = db.prepare<[number, number], DroppedRow>(
+    'SELECT id, digest, encrypted FROM dropped_content WHERE id > ? ORDER BY id LIMIT ?',
+  );
+  const forget = db.prepare<[string]>(
+    'DELETE FROM dropped_content WHERE id IN (SELECT value FROM json_each(?))',
+  );
+
+  const removeOne = ({ digest, encrypted }: BlobForm): boolean => {
+    if (selectIsNamed.get({ digest, encrypted: encrypted ? 1 : 0 }) === 1) return false;
+    if (!encrypted) remove.run(digest);
+    return true;
+  };
+
+  return {
+    put: async (digest, content, storedAtMs) =>
+      void (await commit.relaxed(() => insert.run(digest, storedAtMs, content))),
+    find: async (digest) => select.get(digest)?.content,
+    sweep: async (storedBeforeMs, nowMs, isHeld) => {
+      let removed = 0;
+      for (let after = ''; ; ) {
+        const { old, changes } = await commit.freeing(
+          () => {
+            // A clock that was ahead for a while must not keep anything for as long.
+            if (after === '') setBack.run(nowMs, nowMs);
+            const old = selectOld.all(after, storedBeforeMs, SWEEP_BATCH);
+            const free = old.filter((digest) => !isHeld(digest));
+            return { old, changes: free.reduce((sum, digest) => sum + remove.run(digest).changes, 0) };
+          },
+          { durable: false },
+        );
+        removed += changes;
+        if (old.length < SWEEP_BATCH) return removed;
+        after = old.at(-1) as string;
+      }
+    },
+    named: async (digests, encrypted) =>
+      new Set(
+        selectNamed
+          .all({ digests: JSON.stringify(digests), encrypted: encrypted ? 1 : 0 })
+          .map(({ value }) => value),
+      ),
+    namedEncrypted: async () => selectNamedEncrypted.all(),
+    removeUnnamed: (contents, isHeld) =>
+      commit.freeing(() => {
+        const held = contents.filter(isHeld);
+        return { held, unnamed: contents.filter((content) => !held.includes(content) && removeOne(content)) };
+      }),
+    dropped: async (afterId, limit) =>
+      selectDropped
+        .all(afterId, limit)
+        .map(({ id, digest, encrypted }): DroppedBlob => ({ id, digest, encrypted: encrypted === 1 })),
+    forgetDropped: async (ids) =>
+      void (await commit.freeing(() => forget.run(JSON.stringify(ids)), { durable: false })),
+  };
+}

@@ -1,0 +1,209 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  claim,
+  fileOf,
+  INSTANCE,
+  newTask,
+  type OpenStore,
+  type StoreUnderTest,
+  startTask,
+  WELL,
+} from './store-under-test.js';
+
+/** The steps of an attempt, each with its fence: the attempt in force, and no other. */
+export function describeAttemptSteps(open: OpenStore): void {
+  let store: StoreUnderTest;
+  beforeEach(async () => {
+    store = await open();
+  });
+  afterEach(() => store.close());
+
+  const now = async (taskId: string) => {
+    const task = await store.archive.find(taskId);
+    if (!task) throw new Error(`task ${taskId} is gone`);
+    return task;
+  };
+
+  /** Refs that are near the one in force and none of them is it. */
+  const others = (ref: { taskId: string; attempt: number; instanceId: string }) => [
+    { ...ref, taskId: '019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77' },
+    { ...ref, attempt: ref.attempt + 1 },
+    { ...ref, attempt: ref.attempt - 1 },
+    { ...ref, instanceId: 'sim-2' },
+  ];
+
+  describe('end', () => {
+    it('writes the ending with its files, once', async () => {
+      const ref = await startTask(store, newTask({ type: 'EXECUTE_BATCH_JOB' }));
+      const files = {
+        outputFiles: [
+          { path: 'b/z.txt', ...fileOf('z') },
+          { path: 'a.txt', ...fileOf('a') },
+        ],
+        log: fileOf('log'),
+      };
+      const ending = { status: 'FAILED', batchExecutionStatus: 'ERROR', message: 'no', files } as const;
+      expect(await store.queue.end([{ ref, ending, endedAtMs: 99 }])).toEqual([true]);
+      expect(await store.queue.end([{ ref, ending: WELL, endedAtMs: 100 }])).toEqual([false]);
+      expect(await now(ref.taskId)).toMatchObject({
+        status: 'FAILED',
+        batchExecutionStatus: 'ERROR',
+        message: 'no',
+        endedAtMs: 99,
+        instance: INSTANCE,
+        attempt: 1,
+      });
+      expect(await store.archive.filesOf(ref.taskId)).toEqual(files);
+    });
+
+    it('passes over what is not the attempt in force, also within one list', async () => {
+      const ref = await startTask(store);
+      const refs = [...others(ref), ref, ref];
+      const ended = await store.queue.end(refs.map((each) => ({ ref: each, ending: WELL, endedAtMs: 1 })));
+      expect(ended).toEqual([false, false, false, false, true, false]);
+      expect(await now(ref.taskId)).toMatchObject({ status: 'FINISHED' });
+    });
+
+    it('passes over a task that waits', async () => {
+      const task = newTask();
+      await store.queue.insert([task]);
+      const ref = { taskId: task.id, attempt: 0, instanceId: 'sim-1' };
+      expect(await store.queue.end([{ ref, ending: WELL, endedAtMs: 1 }])).toEqual([false]);
+    });
+  });
+
+  describe('release', () => {
+    it.each([
+      ['CRASH', { crashes: 1, losses: 0 }],
+      ['LOSS', { crashes: 0, losses: 1 }],
+      ['HOST_FAULT', { crashes: 0, losses: 1 }],
+      ['RETURN', { crashes: 0, losses: 0 }],
+    ] as const)('for a %s counts %j', async (loss, counted) => {
+      const ref = await startTask(store);
+      expect(await store.queue.requeue([{ ref, loss }])).toEqual([true]);
+      expect(await now(ref.taskId)).toMatchObject({
+        status: 'WAITING',
+        startedAtMs: null,
+        attempt: 1,
+        ...counted,
+      });
+      expect(await store.queue.requeue([{ ref, loss }])).toEqual([false]);
+      expect(await now(ref.taskId)).toMatchObject(counted);
+    });
+
+    it('passes over what is not the attempt in force', async () => {
+      const ref = await startTask(store);
+      const released = await store.queue.requeue(others(ref).map((each) => ({ ref: each, loss: 'LOSS' })));
+      expect(released).toEqual([false, false, false, false]);
+      expect(await now(ref.taskId)).toMatchObject({ status: 'RUNNING', losses: 0 });
+    });
+  });
+
+  describe('adopt', () => {
+    const held = (ref: { taskId: string; attempt: number; instanceId: string }) => ({
+      ref,
+      instance: { ...INSTANCE, id: ref.instanceId },
+      startedAtMs: 55,
+    });
+
+    it('confirms the attempt in force and changes nothing of it', async () => {
+      const ref = await startTask(store);
+      const before = await now(ref.taskId);
+      expect(await store.queue.adopt([held(ref)])).toEqual([true]);
+      expect(await now(ref.taskId)).toEqual(before);
+    });
+
+    it('takes over an attempt whose claim was lost', async () => {
+      const task = newTask();
+      await store.queue.insert([task]);
+      const ref = { taskId: task.id, attempt: 1, instanceId: 'sim-1' };
+      expect(await store.queue.adopt([held(ref)])).toEqual([true]);
+      expect(await now(task.id)).toMatchObject({
+        status: 'RUNNING',
+        attempt: 1,
+        startedAtMs: 55,
+        instance: { id: 'sim-1', agentId: 'agent-1' },
+      });
+      expect(await store.queue.end([{ ref, ending: WELL, endedAtMs: 1 }])).toEqual([true]);
+    });
+
+    it('takes over an attempt that was taken for lost, as long as no newer one has begun', async () => {
+      const ref = await startTask(store);
+      await store.queue.requeue([{ ref, loss: 'LOSS' }]);
+      expect(await store.queue.adopt([held(ref)])).toEqual([true]);
+      expect(await now(ref.taskId)).toMatchObject({ status: 'RUNNING', attempt: 1, losses: 1 });
+
+      await store.queue.requeue([{ ref, loss: 'LOSS' }]);
+      const newer = await claim(store, ref.taskId, { ...INSTANCE, id: 'sim-2' });
+      expect(await store.queue.adopt([held(ref)])).toEqual([false]);
+      await store.queue.requeue([{ ref: newer, loss: 'LOSS' }]);
+      expect(await store.queue.adopt([held(ref)])).toEqual([false]);
+      expect(await store.queue.adopt([held(newer)])).toEqual([true]);
+    });
+
+    it.each(['CRASH', 'HOST_FAULT', 'RETURN'] as const)(
+      'leaves an attempt alone whose end was heard: %s',
+      async (loss) => {
+        const ref = await startTask(store);
+        await store.queue.requeue([{ ref, loss }]);
+        expect(await store.queue.adopt([held(ref)])).toEqual([false]);
+        expect(await now(ref.taskId)).toMatchObject({ status: 'WAITING', attempt: 1 });
+      },
+    );
+
+    it('leaves alone what was given to another agent, whether it runs or waits', async () => {
+      const ref = await startTask(store);
+      const ofAnother = { ...held(ref), instance: { ...INSTANCE, agentId: 'agent-9' } };
+      expect(await store.queue.adopt([ofAnother])).toEqual([false]);
+      await store.queue.requeue([{ ref, loss: 'LOSS' }]);
+      expect(await store.queue.adopt([ofAnother])).toEqual([false]);
+      expect(await now(ref.taskId)).toMatchObject({ status: 'WAITING' });
+      expect(await store.queue.adopt([held(ref)])).toEqual([true]);
+    });
+
+    it('leaves alone what waits in another attempt or on another instance, or has ended', async () => {
+      const ref = await startTask(store);
+      await store.queue.requeue([{ ref, loss: 'LOSS' }]);
+      const strangers = [
+        { ...ref, instanceId: 'sim-2' },
+        { ...ref, attempt: 3 },
+        { ...ref, taskId: '019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77' },
+      ];
+      expect(await store.queue.adopt(strangers.map(held))).toEqual([false, false, false]);
+      const ended = await startTask(store);
+      await store.queue.end([{ ref: ended, ending: WELL, endedAtMs: 1 }]);
+      expect(await store.queue.adopt([held(ended)])).toEqual([false]);
+      expect(await now(ended.taskId)).toMatchObject({ status: 'FINISHED' });
+    });
+  });
+
+  describe('cancel', () => {
+    it('takes place from the statuses that are asked for', async () => {
+      const waiting = newTask();
+      await store.queue.insert([waiting]);
+      const running = (await startTask(store)).taskId;
+      const ended = await startTask(store);
+      await store.queue.end([{ ref: ended, ending: WELL, endedAtMs: 1 }]);
+      const all = [waiting.id, running, ended.taskId, 'nobody'];
+      expect(await store.queue.cancel(all, ['WAITING'], 77)).toEqual([true, false, false, false]);
+      expect(await now(waiting.id)).toMatchObject({ status: 'CANCELED', endedAtMs: 77, startedAtMs: null });
+      expect(await store.queue.cancel(all, ['WAITING', 'RUNNING'], 88)).toEqual([false, true, false, false]);
+      expect(await now(running)).toMatchObject({ status: 'CANCELED', endedAtMs: 88, instance: INSTANCE });
+      expect(await now(waiting.id)).toMatchObject({ endedAtMs: 77 });
+    });
+
+    it('against a claim at the same moment: one of the two takes place', async () => {
+      for (const cancelFirst of [true, false]) {
+        const { id } = newTask();
+        await store.queue.insert([newTask({ id })]);
+        const cancel = () => store.queue.cancel([id], ['WAITING'], 1);
+        const claimIt = () => store.queue.claim([{ taskId: id, instance: INSTANCE, startedAtMs: 1 }]);
+        const [canceled, claimed] = cancelFirst
+          ? await Promise.all([cancel(), claimIt()])
+          : await Promise.all([claimIt(), cancel()]).then(([a, b]) => [b, a] as const);
+        expect(canceled[0]).toBe(claimed.length === 0);
+        expect(await now(id)).toMatchObject({ status: canceled[0] ? 'CANCELED' : 'RUNNING' });
+      }
+    });
+  });
+}

@@ -1,0 +1,84 @@
+/** Every step of the life of a task against every status: what the table allows takes place, all else changes nothing. */
+import { TASK_TRANSITIONS } from '@workbench-hub/hub/core/task';
+import { canTransition } from '@workbench-hub/shared/domain/state-machine';
+import { type AttemptRef, TASK_STATUSES, type TaskStatus } from '@workbench-hub/shared/domain/task';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  INSTANCE,
+  newTask,
+  type OpenStore,
+  type StoreUnderTest,
+  startTask,
+  WELL,
+} from './store-under-test.js';
+
+type StepOfTask = keyof typeof TASK_TRANSITIONS;
+
+/** Creating is no step of a task that there is. */
+const STEPS = (Object.keys(TASK_TRANSITIONS) as StepOfTask[]).filter((step) => step !== 'create');
+
+export function describeTaskLife(open: OpenStore): void {
+  let store: StoreUnderTest;
+  beforeEach(async () => {
+    store = await open();
+  });
+  afterEach(() => store.close());
+
+  /** A task in this status, and the attempt that an agent may hold of it. */
+  async function taskThatIs(status: TaskStatus): Promise<AttemptRef> {
+    if (status === 'WAITING') {
+      const task = newTask();
+      await store.queue.insert([task]);
+      return { taskId: task.id, attempt: 1, instanceId: INSTANCE.id };
+    }
+    const ref = await startTask(store);
+    if (status === 'CANCELED') await store.queue.cancel([ref.taskId], TASK_TRANSITIONS.cancelByForce.from, 1);
+    if (status === 'FINISHED' || status === 'FAILED')
+      await store.queue.end([{ ref, ending: { ...WELL, status }, endedAtMs: 1 }]);
+    return ref;
+  }
+
+  async function take(step: StepOfTask, ref: AttemptRef): Promise<boolean> {
+    const { queue, archive } = store;
+    const tookPlace = async (results: Promise<boolean[]>) => (await results)[0] === true;
+    switch (step) {
+      case 'create':
+        throw new Error('a task is created once');
+      case 'claim':
+        return (await queue.claim([{ taskId: ref.taskId, instance: INSTANCE, startedAtMs: 2 }])).length === 1;
+      case 'adopt':
+        return tookPlace(queue.adopt([{ ref, instance: INSTANCE, startedAtMs: 2 }]));
+      case 'end':
+        return tookPlace(queue.end([{ ref, ending: WELL, endedAtMs: 2 }]));
+      case 'requeue':
+        return tookPlace(queue.requeue([{ ref, loss: 'LOSS' }]));
+      case 'cancel':
+      case 'cancelByForce':
+        return tookPlace(queue.cancel([ref.taskId], TASK_TRANSITIONS[step].from, 2));
+      case 'remove':
+        return tookPlace(archive.remove([ref.taskId]));
+    }
+  }
+
+  const pairs = STEPS.flatMap((step) => TASK_STATUSES.map((status) => ({ step, status })));
+
+  describe.each(pairs)('$step of a task that is $status', ({ step, status }) => {
+    const isAllowed = canTransition<TaskStatus | '-'>(TASK_TRANSITIONS[step], status);
+
+    it(isAllowed ? 'takes place' : 'changes nothing', async () => {
+      const ref = await taskThatIs(status);
+      const before = await store.archive.find(ref.taskId);
+      expect(before?.status).toBe(status);
+      const tookPlace = await take(step, ref);
+      const after = await store.archive.find(ref.taskId);
+      if (isAllowed) {
+        expect(TASK_TRANSITIONS[step].to).toContain(after?.status ?? '-');
+        expect(tookPlace).toBe(true);
+      } else {
+        expect(after).toEqual(before);
+        // An agent that holds the attempt in force is told that it may keep it.
+        expect(tookPlace).toBe(step === 'adopt' && status === 'RUNNING');
+      }
+    });
+  });
+}

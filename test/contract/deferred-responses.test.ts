@@ -1,0 +1,195 @@
+/** Requests that take long are looked at again: whoever was disabled, or lost session, token or role meanwhile gets nothing. */
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import type { UserChange } from '@workbench-hub/hub/core/ports/accounts';
+import { openAccountsDatabase } from '@workbench-hub/hub/store/sqlite/accounts/accounts-database';
+import { sqliteUserStore } from '@workbench-hub/hub/store/sqlite/accounts/user-store';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Answer, Api, expectError } from '../support/api.js';
+import { eventually } from '../support/eventually.js';
+import { FakeAgent } from '../support/fake-agent.js';
+import { formWithFile } from '../support/forms.js';
+import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { logIn, logOut } from '../support/login.js';
+import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
+
+const TASKS = '/api/2.0/workbench/task';
+const TOKENS = '/api/x/tokens';
+const CREATE = `${TASKS}/simulate-work/create`;
+const UPLOAD = '/api/2.0/storage/input/upload';
+const LONG_MS = 2000;
+
+let runtime: HandDrivenRuntime;
+let hub: RunningHub;
+let anonymous: Api;
+let anna: Api;
+beforeEach(async () => {
+  runtime = new HandDrivenRuntime();
+  hub = await startHub({ runtime, users: USERS });
+  anonymous = new Api(hub);
+  anna = await anonymous.asUser('anna');
+});
+afterEach(() => hub.stop());
+
+/** As a command of the operator does it, beside the running hub. */
+async function change(username: string, to: UserChange): Promise<void> {
+  const accounts = openAccountsDatabase(join(hub.config.dataDir, 'accounts.sqlite'));
+  expect(await sqliteUserStore(accounts, null).change(username, to)).toBe(true);
+  accounts.close();
+}
+
+const disable = (username: string) => change(username, { disabled: true, endSessions: true });
+
+const resultOf = (id: string) => `${TASKS}/simulate-work/${id}/result`;
+
+/** Waits for the end of a task of Anna's; `meanwhile` happens before that. */
+async function poll(
+  caller: Api,
+  meanwhile: () => Promise<unknown>,
+): Promise<{ answer: Answer; path: string }> {
+  const id = await anna.simulateWork();
+  const timers = runtime.pendingTimers;
+  const answer = caller.get(`${resultOf(id)}?timeout=86400`);
+  await eventually(() => runtime.pendingTimers > timers);
+  await meanwhile();
+  expect((await (await anonymous.asUser('anna')).delete(`${TASKS}/${id}/cancel`)).status).toBe(204);
+  return { answer: await answer, path: resultOf(id) };
+}
+
+const ENDED = 'the session of this access token has ended: log in again';
+
+describe('a long poll', () => {
+  it('is answered as ever when nothing has changed', async () => {
+    const { answer } = await poll(await anonymous.asUser('ulla'), async () => undefined);
+    expect(answer.body).toMatchObject({ status: 'CANCELED' });
+  });
+
+  it('is answered when the access token or the session has merely expired meanwhile', async () => {
+    const ofSession = await poll(await anonymous.asUser('ulla'), async () => runtime.skip(16 * 60_000));
+    expect(ofSession.answer.body).toMatchObject({ status: 'CANCELED' });
+    const login = { username: 'ulla', password: 'the password of ulla' };
+    const { body } = await anonymous.post('/api/1.0/auth/login', login);
+    const once = anonymous.as(body['accessToken'] as string);
+    anna = await anonymous.asUser('anna');
+    const ofLogInOnce = await poll(once, async () => runtime.skip(16 * 60_000));
+    expect(ofLogInOnce.answer.body).toMatchObject({ status: 'CANCELED' });
+  });
+
+  it('gives nothing to a user who has been disabled, and the audit log tells of it', async () => {
+    const { answer, path } = await poll(await anonymous.asUser('ulla'), () => disable('ulla'));
+    expectError(answer, 401, path, ENDED);
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+    await eventually(async () => {
+      const { body } = await anna.get('/api/x/audit?outcome=REFUSED');
+      return (body['entries'] as { resource: string; status: number }[]).some(
+        ({ resource, status }) => resource === path && status === 401,
+      );
+    });
+  });
+
+  it('gives nothing when the session has been ended', async () => {
+    const { accessToken, cookie } = await logIn(anonymous, 'ulla');
+    const { answer, path } = await poll(anonymous.as(accessToken), () => logOut(anonymous, cookie));
+    expectError(answer, 401, path, ENDED);
+  });
+
+  it('gives nothing to a user who has lost the role', async () => {
+    const { answer, path } = await poll(await anonymous.asUser('ulla'), () =>
+      change('ulla', { roles: [], endSessions: false }),
+    );
+    expectError(answer, 403, path, 'this takes the role VIEWER; ulla has no role');
+  });
+
+  it('gives nothing when the personal token has been revoked, or its user disabled', async () => {
+    const ulla = await anonymous.asUser('ulla');
+    const made = async () =>
+      (await ulla.post(TOKENS, { name: 'script' })).body as { id: string; token: string };
+    const revoked = await made();
+    const ofRevoked = await poll(anonymous.as(revoked.token), () => ulla.delete(`${TOKENS}/${revoked.id}`));
+    expectError(
+      ofRevoked.answer,
+      401,
+      ofRevoked.path,
+      /^the personal access token is unknown, revoked or expired/,
+    );
+    const { token } = await made();
+    const ofDisabled = await poll(anonymous.as(token), () => disable('ulla'));
+    expectError(
+      ofDisabled.answer,
+      401,
+      ofDisabled.path,
+      /^the personal access token is unknown, revoked or expired/,
+    );
+  });
+});
+
+it('an answer that an agent takes long for is not given to a user who was disabled meanwhile', async () => {
+  const agent = await FakeAgent.join(hub);
+  const path = '/api/2.0/workbench/node/instance/sim-1/log/console';
+  const answer = (await anonymous.asUser('ulla')).get(path);
+  const { requestId } = await agent.hear('request');
+  runtime.skip(LONG_MS);
+  await disable('ulla');
+  agent.say({ type: 'reply', requestId, error: null, text: 'what the instance printed' });
+  expectError(await answer, 401, path, ENDED);
+  await agent.leave();
+});
+
+/** Sends the second half of a body when the hub has asked for it and `meanwhile` has happened; gives the status. */
+async function sendInHalves(
+  { token = '' }: Api,
+  path: string,
+  { raw, contentType }: { raw: Buffer; contentType: string },
+  meanwhile: () => Promise<unknown>,
+): Promise<number> {
+  const { hostname, port } = new URL(hub.address);
+  let heard = '';
+  const socket = connect(Number(port), hostname);
+  socket.on('data', (piece) => (heard += piece.toString('latin1')));
+  socket.on('error', () => undefined);
+  try {
+    const head = [
+      `POST ${path} HTTP/1.1`,
+      'Host: localhost',
+      `Authorization: Bearer ${token}`,
+      `Content-Type: ${contentType}`,
+      `Content-Length: ${raw.length}`,
+      'Expect: 100-continue',
+    ];
+    socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    await eventually(() => heard === 'HTTP/1.1 100 Continue\r\n\r\n');
+    heard = '';
+    const half = Math.floor(raw.length / 2);
+    socket.write(raw.subarray(0, half));
+    await meanwhile();
+    socket.write(raw.subarray(half));
+    return Number((await eventually(() => /^HTTP\/1\.1 (\d+)/.exec(heard) ?? undefined))[1]);
+  } finally {
+    socket.destroy();
+  }
+}
+
+describe('a body that takes long', () => {
+  const json = { raw: Buffer.from('{"duration": 1}'), contentType: 'application/json' };
+  const late = async () => {
+    runtime.skip(LONG_MS);
+    await disable('ulla');
+  };
+
+  it('makes a task as ever when nothing has changed', async () => {
+    const ulla = await anonymous.asUser('ulla');
+    expect(await sendInHalves(ulla, CREATE, json, async () => runtime.skip(LONG_MS))).toBe(201);
+  });
+
+  it('makes no task when its user was disabled meanwhile', async () => {
+    expect(await sendInHalves(await anonymous.asUser('ulla'), CREATE, json, late)).toBe(401);
+    expect((await anna.get(`${TASKS}/list`)).body).toMatchObject({ totalElements: 0 });
+  });
+
+  it('puts no file into the storage when its user was disabled meanwhile', async () => {
+    const { raw, headers } = formWithFile('late.bin', 'x'.repeat(1000));
+    const form = { raw, contentType: headers['content-type'] };
+    expect(await sendInHalves(await anonymous.asUser('ulla'), UPLOAD, form, late)).toBe(401);
+    expect((await anna.get('/api/2.0/storage/input/late.bin')).body).toEqual({ exists: false });
+  });
+});

@@ -1,0 +1,135 @@
+/** Who tries passwords is slowed down (contract 8.2). */
+import type { Passwords } from '@workbench-hub/hub/core/ports/accounts';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { type Answer, Api, expectError } from '../support/api.js';
+import { eventually } from '../support/eventually.js';
+import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { AUTH } from '../support/login.js';
+import { passwordOf, startHub, USERS } from '../support/running-hub.js';
+
+const LOGIN_10 = '/api/1.0/auth/login';
+const MINUTE_MS = 60_000;
+
+let time: HandDrivenRuntime;
+let api: Api;
+beforeEach(async () => {
+  time = new HandDrivenRuntime();
+  const hub = await startHub({ users: USERS, runtime: { ...systemRuntime, clock: time.clock } });
+  onTestFinished(hub.stop);
+  api = new Api(hub);
+});
+
+const attempt = (username: string, password: string, path: string = AUTH.LOGIN) =>
+  api.post(path, { username, password });
+
+async function fail(times: number, username = 'anna', path: string = AUTH.LOGIN): Promise<void> {
+  for (let at = 0; at < times; at++) expect((await attempt(username, 'wrong', path)).status).toBe(401);
+}
+
+describe('after ten failures in a row for a name', () => {
+  it('log-in is 429 with Retry-After, also with the right password, and in every generation', async () => {
+    await fail(10);
+    for (const path of [AUTH.LOGIN, LOGIN_10]) {
+      for (const password of ['wrong', passwordOf('anna')]) {
+        const answer = await attempt('anna', password, path);
+        expectError(answer, 429, path, 'too many attempts to log in by this name: try again in 300 s');
+        expect(answer.headers.get('retry-after')).toBe('300');
+        expect(answer.headers.getSetCookie()).toEqual([]);
+      }
+    }
+  });
+
+  it('failures of 1.0 and 2.x count together', async () => {
+    await fail(5, 'anna', LOGIN_10);
+    await fail(5, 'anna', AUTH.LOGIN);
+    expect((await attempt('anna', passwordOf('anna'))).status).toBe(429);
+  });
+
+  it('other names are not concerned', async () => {
+    await fail(10);
+    expect((await attempt('vera', passwordOf('vera'))).status).toBe(200);
+  });
+
+  it('those who are logged in are not concerned', async () => {
+    const anna = await api.asUser('anna');
+    await fail(10);
+    expect((await anna.get(AUTH.USER)).status).toBe(200);
+  });
+
+  it('the right password does again when five minutes have passed since the first', async () => {
+    await fail(1);
+    time.skip(2 * MINUTE_MS);
+    await fail(9);
+    time.skip(3 * MINUTE_MS - 1);
+    const refused = await attempt('anna', passwordOf('anna'));
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+    time.skip(1);
+    expect((await attempt('anna', passwordOf('anna'))).status).toBe(200);
+  });
+
+  it('attempts that are refused do not prolong it', async () => {
+    await fail(10);
+    time.skip(4 * MINUTE_MS);
+    for (let at = 0; at < 20; at++) expect((await attempt('anna', 'wrong')).status).toBe(429);
+    time.skip(MINUTE_MS);
+    expect((await attempt('anna', passwordOf('anna'))).status).toBe(200);
+  });
+});
+
+it('an unknown name is treated as a known one', async () => {
+  await fail(10, 'nobody');
+  expect((await attempt('nobody', 'wrong')).status).toBe(429);
+});
+
+it('a success in between begins the count anew', async () => {
+  await fail(9);
+  expect((await attempt('anna', passwordOf('anna'))).status).toBe(200);
+  await fail(9);
+  expect((await attempt('anna', passwordOf('anna'))).status).toBe(200);
+});
+
+it('failures that come slowly do not add up', async () => {
+  for (let at = 0; at < 3; at++) {
+    await fail(9);
+    time.skip(5 * MINUTE_MS);
+  }
+  expect((await attempt('anna', passwordOf('anna'))).status).toBe(200);
+});
+
+it('attempts at the same moment are counted as those one after the other', async () => {
+  const answers = await Promise.all(Array.from({ length: 30 }, () => attempt('anna', 'wrong')));
+  expect(answers.filter(({ status }) => status === 401)).toHaveLength(10);
+  expect(answers.filter(({ status }) => status === 429)).toHaveLength(20);
+});
+
+it('a flood of log-ins is turned away but for fifty that wait, and the hub goes on meanwhile', async () => {
+  let begin: () => void = () => undefined;
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const slow: Passwords = {
+    hash: async () => 'a hash that nothing fits',
+    verify: async () => {
+      await begun;
+      return false;
+    },
+  };
+  const hub = await startHub({ users: USERS, passwords: slow });
+  onTestFinished(hub.stop);
+  const flooded = new Api(hub);
+  const answers = Array.from({ length: 120 }, (_, at) =>
+    flooded.post(AUTH.LOGIN, { username: `name-${at}`, password: 'wrong' }),
+  );
+  const refused: Answer[] = [];
+  for (const answer of answers) void answer.then((settled) => refused.push(settled));
+  await eventually(() => refused.length === 120 - 52);
+  for (const answer of refused) {
+    expectError(answer, 429, AUTH.LOGIN, 'too many log in at this moment: try again in a second');
+    expect(answer.headers.get('retry-after')).toBe('1');
+  }
+  expect((await flooded.get('/livez')).status).toBe(200);
+  begin();
+  const statuses = (await Promise.all(answers)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 401)).toHaveLength(52);
+});

@@ -1,0 +1,136 @@
+/** Troubles that stranded or doubled work in other systems, each by name. */
+import { ANYBODY } from '@workbench-hub/hub/core/access';
+import { Link, type Transport } from '@workbench-hub/shared/agent-protocol/link';
+import type { AgentMessage, HubMessage } from '@workbench-hub/shared/agent-protocol/messages';
+import { parseAgentMessage, parseHubMessage } from '@workbench-hub/shared/agent-protocol/parse-message';
+import { describe, expect, it } from 'vitest';
+import {
+  comeBack,
+  create,
+  engine,
+  engineForEachTest,
+  join,
+  restart,
+} from '../support/engine-for-each-test.js';
+import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { LEASE_MS } from '../support/running-engine.js';
+
+engineForEachTest();
+
+describe('an agent that is lost between the claim of a task and its first word of it', () => {
+  it('is given the task anew when it comes back without it', async () => {
+    const agent = await join();
+    const id = await create();
+    await agent.vanish(); // with the assignment still on its way
+    const again = await comeBack(agent);
+    expect(again.latest.ref).toMatchObject({ taskId: id, attempt: 2 });
+  });
+
+  it('has its lease, and no more, when it never comes back', async () => {
+    const agent = await join();
+    const id = await create();
+    await agent.vanish();
+    const other = await join({ id: 'agent-2', instances: [{ id: 'sim-2' }] });
+    await engine.runtime.advance(LEASE_MS - 1);
+    expect(other.assigned).toEqual([]);
+    await engine.runtime.advance(1);
+    expect(other.latest.ref).toMatchObject({ taskId: id, attempt: 2 });
+  });
+
+  it.each(['comes back', 'never comes back'])(
+    'and the hub with it: the claim is all there is of the attempt, and the agent %s',
+    async (how) => {
+      const id = await create();
+      const instance = { id: 'sim-1', version: '9.1.0', revision: '4711', agentId: 'agent-1' };
+      await engine.store.queue.claim([{ taskId: id, instance, startedAtMs: 1 }]);
+      await restart();
+      const other = how === 'never comes back' ? { id: 'agent-2', instances: [{ id: 'sim-2' }] } : {};
+      const agent = await join(other);
+      if (how === 'never comes back') {
+        await engine.runtime.advance(LEASE_MS - 1);
+        expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING' });
+        await engine.runtime.advance(1);
+      }
+      expect(agent.latest.ref).toMatchObject({ taskId: id, attempt: 2 });
+    },
+  );
+});
+
+describe('a cancel by force that races with the end', () => {
+  it.each([0, 1, 2, 3, 4, 5, 6, 8, 10])(
+    'one of the two wins, and all agree (%d microtasks)',
+    async (microtasks) => {
+      for (const cancelFirst of [true, false]) {
+        const agent = await join();
+        const id = await create();
+        const { ref } = agent.latest;
+        const cancel = () =>
+          engine.tasks.cancel(id, true, ANYBODY).then(
+            () => true,
+            (error: { code?: string }) => error.code !== 'TASK_NOT_CANCELABLE' && error,
+          );
+        const first = cancelFirst ? cancel() : agent.end(ref, 'OK');
+        for (let at = 0; at < microtasks; at++) await Promise.resolve();
+        const second = cancelFirst ? agent.end(ref, 'OK') : cancel();
+        const outcomes = await Promise.all([first, second]);
+        const [canceled, counted] = cancelFirst ? outcomes : outcomes.toReversed();
+        expect([canceled, counted]).toContain(true);
+        expect(canceled).not.toBe(counted);
+        expect(await engine.tasks.get(id)).toMatchObject({ status: canceled ? 'CANCELED' : 'FINISHED' });
+        expect(engine.instances.find('sim-1')).toMatchObject({ working: false });
+        await agent.vanish();
+      }
+    },
+  );
+});
+
+describe('a proxy that closes after 60 s of silence', () => {
+  const PROXY_LIMIT_MS = 60_000;
+
+  /** Two ends of a link; a proxy between them ends it when nothing has passed for a minute. */
+  function throughProxy(runtime: HandDrivenRuntime) {
+    const ends: string[] = [];
+    let passedAtMs = runtime.clock.monotonicMs();
+    const pass = (deliver: () => void) => {
+      if (runtime.clock.monotonicMs() - passedAtMs >= PROXY_LIMIT_MS) ends.push('closed by the proxy');
+      passedAtMs = runtime.clock.monotonicMs();
+      deliver();
+    };
+    const transport = (receive: (frame: string) => void): Transport => ({
+      send: (frame) => pass(() => receive(frame)),
+      close: () => undefined,
+      terminate: () => undefined,
+      bufferedBytes: () => 0,
+    });
+    const onDown = (reason: string) => void ends.push(reason);
+    const common = { runtime, onMessage: () => undefined, onDown };
+    const hub: Link<AgentMessage, HubMessage> = new Link<AgentMessage, HubMessage>({
+      ...common,
+      read: parseAgentMessage,
+      transport: transport((frame) => agent.receive(frame)),
+    });
+    const agent: Link<HubMessage, AgentMessage> = new Link<HubMessage, AgentMessage>({
+      ...common,
+      read: parseHubMessage,
+      transport: transport((frame) => hub.receive(frame)),
+    });
+    return { hub, agent, ends };
+  }
+
+  it('never sees one, however long the hub would wait for its agents', async () => {
+    const runtime = new HandDrivenRuntime();
+    const { hub, agent, ends } = throughProxy(runtime);
+    // As the hub tells them with agents.unreachableAfter of an hour: test/contract/agent-link.test.ts.
+    for (const end of [hub, agent]) end.watch(20_000, 3_600_000);
+    await runtime.advance(24 * 3_600_000);
+    expect(ends).toEqual([]);
+  });
+
+  it('would close a link with the heartbeats that an hour alone makes', async () => {
+    const runtime = new HandDrivenRuntime();
+    const { hub, agent, ends } = throughProxy(runtime);
+    for (const end of [hub, agent]) end.watch(600_000, 3_600_000);
+    await runtime.advance(3_600_000);
+    expect(ends).toContain('closed by the proxy');
+  });
+});
