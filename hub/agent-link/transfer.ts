@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { AGENT_PATHS, digestSchema } from '@workbench-hub/shared/agent-protocol/messages';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import { contentRange, rangeOf } from '../core/byte-range.js';
+import { contentRange, rangeOf } from '../http/parsing/byte-range.js';
 import { HubError } from '../core/errors.js';
 import { DigestMismatch, type FileStore, TransferInProgress, WrongOffset } from '../core/ports/files.js';
 import type { SentBlobs } from '../engine/sent-blobs.js';

@@ -2,7 +2,7 @@
 import type { BuildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { z } from 'zod';
 import type { Instances } from '../../engine/instances.js';
-import { type Endpoint, endpoint } from '../endpoint.js';
+import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
 export interface DiskSpace {
   readonly totalBytes: number;

@@ -1,6 +1,6 @@
 /** The metrics of the hub, to be scraped by Prometheus or whatever reads its text format. */
 import { z } from 'zod';
-import { type Endpoint, endpoint } from '../endpoint.js';
+import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
 export interface MetricsText {
   readonly contentType: string;

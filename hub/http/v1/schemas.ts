@@ -1,7 +1,7 @@
 /** Answers of the 1.x interfaces; their requests are those of 2.x. */
 import { AGENT_STATUSES, INSTANCE_STATUSES } from '@workbench-hub/shared/domain/instance';
 import { z } from 'zod';
-import { pageSchema } from '../page.js';
+import { pageSchema } from '../responses/page.js';
 import { creationResponse, executeBatchJobResult, simulateWorkResult, taskSchema } from '../v2/schemas.js';
 import type { ApiVersion } from './present.js';
 

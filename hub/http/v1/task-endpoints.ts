@@ -3,18 +3,18 @@ import type { TaskStatus } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';
 import type { TaskOrder } from '../../core/ports/task-store.js';
 import type { Tasks } from '../../engine/tasks.js';
-import { type Endpoint, endpoint } from '../endpoint.js';
-import { listClient } from '../list-client.js';
-import { pageOf } from '../page.js';
+import { type Endpoint, endpoint } from '../routing/endpoint.js';
+import { listClient } from '../common/list-client.js';
+import { pageOf } from '../responses/page.js';
 import {
   batchJobContents,
   executeBatchJobRequest,
   idParams,
   resultQuery,
   simulateWorkRequest,
-} from '../request-schemas.js';
-import type { TaskRequests } from '../task-requests.js';
-import { pageQuery } from '../validation.js';
+} from '../parsing/request-schemas.js';
+import type { TaskRequests } from '../common/task-requests.js';
+import { pageQuery } from '../parsing/validation.js';
 import {
   type ApiVersion,
   presentBatchJobResult,

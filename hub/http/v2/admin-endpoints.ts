@@ -2,7 +2,7 @@
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { z } from 'zod';
 import type { ShutdownPreparation, ShutdownStatus } from '../../engine/shutdown-preparation.js';
-import { type Endpoint, endpoint } from '../endpoint.js';
+import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
 const text = z.string();
 const bytes = z.int().meta({ description: 'Bytes.' });

@@ -4,12 +4,12 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { z } from 'zod';
 import { creatorOf, refuseWithoutRole } from '../../core/access.js';
 import type { Storage } from '../../engine/storage.js';
-import { answerWithFile } from '../download.js';
-import { type Endpoint, endpoint } from '../endpoint.js';
-import { receiveFile } from '../multipart.js';
-import { shownDefault } from '../openapi-overrides.js';
-import { inputNameSchema, newInputNameSchema } from '../request-schemas.js';
-import { queryBoolean, validated } from '../validation.js';
+import { answerWithFile } from '../responses/download.js';
+import { type Endpoint, endpoint } from '../routing/endpoint.js';
+import { receiveFile } from '../parsing/multipart.js';
+import { shownDefault } from '../openapi/openapi-overrides.js';
+import { inputNameSchema, newInputNameSchema } from '../parsing/request-schemas.js';
+import { queryBoolean, validated } from '../parsing/validation.js';
 
 const BASE = '/api/2.0/storage';
 const INPUT_OFF = { description: 'The input storage is not enabled by configuration.' };

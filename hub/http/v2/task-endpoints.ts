@@ -2,18 +2,18 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { z } from 'zod';
 import type { Tasks } from '../../engine/tasks.js';
-import { contentStream } from '../content-stream.js';
-import { type Endpoint, endpoint } from '../endpoint.js';
-import { listClient } from '../list-client.js';
-import { pageOf } from '../page.js';
+import { contentStream } from '../responses/blob-stream.js';
+import { type Endpoint, endpoint } from '../routing/endpoint.js';
+import { listClient } from '../common/list-client.js';
+import { pageOf } from '../responses/page.js';
 import {
   batchJobContents,
   executeBatchJobRequest,
   idParams,
   resultQuery,
   simulateWorkRequest,
-} from '../request-schemas.js';
-import type { TaskRequests } from '../task-requests.js';
+} from '../parsing/request-schemas.js';
+import type { TaskRequests } from '../common/task-requests.js';
 import { presentBatchJobResult, presentCreation, presentSimulateWorkResult, presentTask } from './present.js';
 import {
   cancelQuery,

@@ -1,0 +1,18 @@
+import type { Context } from 'hono';
+import type { Caller } from '../../core/access.js';
+import type { ListClient } from '../../core/ports/task-store.js';
+import type { Client } from '../middleware/client.js';
+
+/** Who asks for a list: the user, and while security is off the address. */
+export function listClient({
+  caller,
+  client,
+  context,
+}: {
+  readonly caller: Caller;
+  readonly client: Client;
+  readonly context: Context;
+}): ListClient {
+  const name = caller.by === 'OPEN_HUB' ? `address ${client.address}` : `user ${caller.username}`;
+  return { name, signal: context.req.raw.signal };
+}

@@ -1,0 +1,98 @@
+/**
+ * Who may call which endpoint (contract 8.7): everybody (OPEN), or whoever holds the role, or a greater one. What is not
+ * in this table cannot be served. Of tasks, USER cancels and deletes its own only (`refuseForeignTask`).
+ */
+import type { Role } from '../../core/access.js';
+
+export type Access = 'OPEN' | Role;
+
+const TABLE: Readonly<Record<string, Access>> = {
+  'GET /livez': 'OPEN',
+  'GET /readyz': 'OPEN',
+  'GET /actuator/health': 'OPEN',
+  'GET /actuator/info': 'OPEN',
+  'GET /actuator/logfile': 'ADMIN',
+  'GET /actuator/prometheus': 'ADMIN',
+
+  'POST /api/2.0/auth/login': 'OPEN',
+  'GET /api/2.0/auth/refresh': 'OPEN',
+  'GET /api/2.0/auth/logout': 'OPEN',
+  'GET /api/2.0/user': 'VIEWER',
+
+  'POST /api/2.0/workbench/task/simulate-work/create': 'USER',
+  'GET /api/2.0/workbench/task/simulate-work/{id}/result': 'VIEWER',
+  'POST /api/2.0/workbench/task/execute-batch-job/create': 'USER',
+  'GET /api/2.0/workbench/task/execute-batch-job/{id}/result': 'VIEWER',
+  'GET /api/2.0/workbench/task/list': 'VIEWER',
+  'GET /api/2.0/workbench/task/{id}': 'VIEWER',
+  'GET /api/2.0/workbench/task/{id}/log': 'VIEWER',
+  'DELETE /api/2.0/workbench/task/{id}/cancel': 'USER',
+  'DELETE /api/2.0/workbench/task/{id}/delete': 'USER',
+
+  'GET /api/2.0/workbench/node/instance/list': 'VIEWER',
+  'GET /api/2.0/workbench/node/instance/{id}': 'VIEWER',
+  'GET /api/2.0/workbench/node/instance/{id}/log/{type}': 'VIEWER',
+  'PATCH /api/2.0/workbench/node/instance/{id}/start': 'ADMIN',
+  'PATCH /api/2.0/workbench/node/instance/{id}/restart': 'ADMIN',
+  'PATCH /api/2.0/workbench/node/instance/{id}/stop': 'ADMIN',
+  'GET /api/2.0/workbench/node/agent/list': 'VIEWER',
+  'GET /api/2.0/workbench/node/agent/{id}': 'VIEWER',
+
+  'GET /api/2.1/storage/input/status': 'VIEWER',
+  'POST /api/2.0/storage/input/upload': 'USER',
+  // Renewing takes USER, which the endpoint asks for.
+  'GET /api/2.0/storage/input/{name}': 'VIEWER',
+  'DELETE /api/2.0/storage/input/{name}/delete': 'USER',
+  'GET /api/2.0/storage/output/{name}/download': 'VIEWER',
+
+  'GET /api/2.0/monitoring/server-info': 'ADMIN',
+  'GET /api/2.0/admin/prepare-shutdown': 'VIEWER',
+  'POST /api/2.0/admin/prepare-shutdown/change': 'ADMIN',
+
+  'GET /api/x/tasks/{id}/explain': 'VIEWER',
+  'POST /api/x/explain': 'VIEWER',
+  'GET /api/x/audit': 'ADMIN',
+
+  'POST /api/x/tokens': 'VIEWER',
+  'GET /api/x/tokens': 'VIEWER',
+  'DELETE /api/x/tokens/{id}': 'VIEWER',
+
+  'POST /api/1.0/auth/login': 'OPEN',
+  ...ofGeneration('1.0'),
+  'DELETE /api/1.0/workbench/task/{id}/cancel': 'USER',
+  'PATCH /api/1.0/workbench/node/instance/{id}/start': 'ADMIN',
+  'PATCH /api/1.0/workbench/node/instance/{id}/stop': 'ADMIN',
+
+  ...ofGeneration('1.1'),
+};
+
+/** What is served however much there is to do: whether the hub lives, and what an administrator does about it. */
+export function isAlwaysServed(path: string, access: Access): boolean {
+  return access === 'ADMIN' || /^\/(livez|readyz|actuator\/|api\/2\.0\/admin\/)/.test(path);
+}
+
+/** What 1.0 and 1.1 have in common. */
+function ofGeneration(generation: '1.0' | '1.1'): Record<string, Access> {
+  const base = `/api/${generation}/workbench`;
+  return {
+    [`POST ${base}/task/simulate-work/create`]: 'USER',
+    [`GET ${base}/task/simulate-work/{id}/result`]: 'VIEWER',
+    [`POST ${base}/task/execute-batch-job/create`]: 'USER',
+    [`GET ${base}/task/execute-batch-job/{id}/result`]: 'VIEWER',
+    [`GET ${base}/task/list`]: 'VIEWER',
+    [`GET ${base}/task/list/running`]: 'VIEWER',
+    [`GET ${base}/task/list/waiting`]: 'VIEWER',
+    [`GET ${base}/task/{id}`]: 'VIEWER',
+    [`GET ${base}/node/instance/list`]: 'VIEWER',
+    [`GET ${base}/node/instance/{id}`]: 'VIEWER',
+    [`GET ${base}/node/server/list`]: 'VIEWER',
+    [`GET ${base}/node/server/{id}`]: 'VIEWER',
+  };
+}
+
+/** Throws for an endpoint that is not in the table: a hub with such a defect does not start. */
+export function accessTo(method: string, path: string): Access {
+  const access = Object.hasOwn(TABLE, `${method} ${path}`) ? TABLE[`${method} ${path}`] : undefined;
+  if (!access) throw new Error(`who may call ${method} ${path} is not said in the access table`);
+  return access;
+}

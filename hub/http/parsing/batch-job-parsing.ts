@@ -1,0 +1,155 @@
+/** Turns the body of an execute-batch-job request into a job whose contents are in the file store. */
+
+import { isAbsolute, win32 } from 'node:path';
+import type { FileRef, Job, ModelSource } from '@workbench-hub/shared/domain/job';
+import { additionalFileFaults, jobSizeFaults, modelFileName, variableFaults } from '../../core/batch-job.js';
+import { type HubError, type InputFault, invalidInput } from '../../core/errors.js';
+import type { FileStore, Hold } from '../../core/ports/files.js';
+import type { Storage } from '../../engine/storage.js';
+import { decodeBase64 } from './base64.js';
+import { type FileLimits, fileTooLarge, NOT_BASE64, StoredBlob, tooManyFiles } from './body-blob.js';
+import type { ExecuteBatchJobRequest } from './request-schemas.js';
+import { NO_FILE, StoredInputs } from './stored-inputs.js';
+
+/** Everything is checked before anything is stored that is not stored yet. Throws INVALID_INPUT with every fault,
+ *  BODY_TOO_LARGE, INPUT_STORAGE_OFF. The contents are held by `hold`. */
+export async function parseBatchJob(
+  request: ExecuteBatchJobRequest,
+  faults: readonly InputFault[],
+  files: FileStore,
+  storage: Storage,
+  { maxFileBytes, maxFiles }: FileLimits,
+  hold: Hold,
+): Promise<Job> {
+  const additional = request.additionalFiles ?? [];
+  const variables = request.variablesToInject ?? [];
+  const reference = request.inputModelReference ?? null;
+  const inputs = new StoredInputs(storage, hold);
+  const found: InputFault[] = [...faults];
+
+  let tooLarge: HubError | undefined;
+  const decode = (where: string, text: string | StoredBlob): Buffer | StoredBlob => {
+    if (text instanceof StoredBlob) return text;
+    const content = decodeBase64(text);
+    if (!content) found.push({ where, what: NOT_BASE64 });
+    else if (content.length > maxFileBytes) tooLarge ??= fileTooLarge(where, maxFileBytes);
+    return content ?? Buffer.alloc(0);
+  };
+  const keep = (content: Buffer | StoredBlob): Promise<FileRef> =>
+    content instanceof StoredBlob ? content.ref : files.put(content, hold);
+  if (request.inputModel && reference) {
+    found.push({ where: 'inputModelReference', what: 'and inputModel exclude each other' });
+  }
+  const model = request.inputModel ? decode('inputModel.content', request.inputModel.content) : null;
+  const scripts = request.inputScripts.map(({ content }, at) =>
+    decode(`inputScripts[${at}].content`, content),
+  );
+  const contents: (Buffer | StoredBlob | FileRef)[] = [];
+  for (const [at, file] of additional.entries()) {
+    const where = `additionalFiles[${at}]`;
+    // Null is as good as nothing, as it is elsewhere.
+    const content = file.content ?? undefined;
+    const storageName = file.storageName ?? undefined;
+    if (content !== undefined && storageName !== undefined) {
+      found.push({ where: `${where}.storageName`, what: 'and content exclude each other' });
+    } else if (content !== undefined) contents.push(decode(`${where}.content`, content));
+    else if (storageName !== undefined) {
+      contents.push(await inputs.find(storageName, `${where}.storageName`, found));
+    } else found.push({ where: `${where}.content`, what: 'is required, or storageName in its place' });
+  }
+  const referenced = reference ? await referencedModel(reference, inputs, found) : null;
+  const modelPath = request.inputModel ? modelFileName(request.inputModel.type) : stagedName(referenced);
+  found.push(
+    ...additionalFileFaults(
+      additional.map(({ filename }) => filename),
+      modelPath,
+    ),
+  );
+  found.push(...variableFaults(variables));
+  const fileCount = (model || referenced?.kind === 'CONTENT' ? 1 : 0) + scripts.length + contents.length;
+  if (fileCount > maxFiles) found.push(tooManyFiles('inputScripts, additionalFiles', maxFiles));
+  if (found.length > 0) throw invalidInput(found);
+  if (tooLarge) throw tooLarge;
+
+  const job: Job = {
+    type: 'EXECUTE_BATCH_JOB',
+    model: model && modelPath ? { kind: 'CONTENT', path: modelPath, ...(await keep(model)) } : referenced,
+    scripts: await Promise.all(scripts.map((script) => keep(script))),
+    additionalFiles: await Promise.all(
+      contents.map(async (content, at) => ({
+        path: (additional[at] as { filename: string }).filename,
+        ...('digest' in content ? content : await keep(content)),
+      })),
+    ),
+    variables: variables.map(({ key, value }) => ({ key, value })),
+  };
+  const sizeFaults = jobSizeFaults(job);
+  if (sizeFaults.length > 0) throw invalidInput(sizeFaults);
+  return job;
+}
+
+type Reference = NonNullable<ExecuteBatchJobRequest['inputModelReference']>;
+
+const WHERE = 'inputModelReference.parameters';
+
+async function referencedModel(
+  { type, parameters }: Reference,
+  inputs: StoredInputs,
+  faults: InputFault[],
+): Promise<ModelSource> {
+  if (type === 'LOCAL_FILESYSTEM')
+    return localModelOf(parametersOf(parameters, LOCAL_PARAMETERS, faults), faults);
+  inputs.refuseWhileOff();
+  const name = parametersOf(parameters, STORAGE_PARAMETERS, faults).get('name');
+  if (name === undefined) faults.push({ where: WHERE, what: 'must hold the key name' });
+  const file = name === undefined ? NO_FILE : await inputs.find(name, `${WHERE}: name`, faults);
+  return { kind: 'CONTENT', path: name ?? '', ...file };
+}
+
+/** The values of these keys; any other, or one given twice, is a fault. */
+function parametersOf(
+  parameters: Reference['parameters'],
+  known: readonly string[],
+  faults: InputFault[],
+): Map<string, string> {
+  const values = new Map<string, string>();
+  for (const [at, { key, value }] of parameters.entries()) {
+    if (!known.includes(key)) {
+      faults.push({ where: `${WHERE}[${at}].key`, what: `must be one of ${known.join(', ')}` });
+    } else if (values.has(key)) {
+      faults.push({ where: `${WHERE}[${at}].key`, what: `${key} is given more than once` });
+    }
+    values.set(key, value);
+  }
+  return values;
+}
+
+function localModelOf(values: ReadonlyMap<string, string>, faults: InputFault[]): ModelSource {
+  const pathToFile = values.get('pathToFile');
+  const copy = (values.get('copyFileToWorkingDirectory') ?? 'false').toLowerCase();
+  if (pathToFile === undefined) faults.push({ where: WHERE, what: 'must hold the key pathToFile' });
+  else if (!isAbsolute(pathToFile) && !isAbsoluteOnWindows(pathToFile)) {
+    faults.push({ where: `${WHERE}: pathToFile`, what: 'must be an absolute path' });
+  } else if (pathToFile.includes('\0')) {
+    faults.push({ where: `${WHERE}: pathToFile`, what: 'must not contain control characters' });
+  }
+  if (copy !== 'true' && copy !== 'false') {
+    faults.push({ where: `${WHERE}: copyFileToWorkingDirectory`, what: 'must be true or false' });
+  }
+  return { kind: 'LOCAL_FILESYSTEM', pathToFile: pathToFile ?? '', copyToWorkingDirectory: copy === 'true' };
+}
+
+const LOCAL_PARAMETERS = ['pathToFile', 'copyFileToWorkingDirectory'];
+const STORAGE_PARAMETERS = ['name'];
+
+/** A drive letter or a UNC path; a single leading backslash is relative to a drive. */
+function isAbsoluteOnWindows(path: string): boolean {
+  return /^[A-Za-z]:[\\/]/.test(path) || /^\\\\[^\\]/.test(path);
+}
+
+/** What is in the working directory keeps its own name; what is read in place has none there. */
+function stagedName(model: ModelSource | null): string | null {
+  if (model?.kind === 'CONTENT') return model.path || null;
+  if (!model?.copyToWorkingDirectory) return null;
+  return win32.basename(model.pathToFile) || null;
+}

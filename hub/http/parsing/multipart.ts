@@ -1,0 +1,105 @@
+/** Reads the one file of a multipart/form-data body (RFC 7578) as it arrives. */
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
+import { type HubError, invalidInput } from '../../core/errors.js';
+import { BodyChunks } from './body-chunks.js';
+
+/** Other parts are passed over, as unknown fields are; nobody sends so many. */
+const LIMITS = { parts: 100, fieldSize: 64 * 1024, headerSize: 16 * 1024 };
+
+const PART = 'file';
+
+/**
+ * Hands the file of the part `file` to `take`, with its file name as it came. `take` has to read the content to its end or
+ * fail. Resolves with what it gave when the body has ended as it should: until then, what was taken must not count. Rejects
+ * with what `take` rejects with, or INVALID_INPUT; the rest of the body is then left unread.
+ */
+export async function receiveFile<T>(
+  request: IncomingMessage,
+  take: (fileName: string, content: Readable) => Promise<T>,
+): Promise<T> {
+  const parser = parserOf(request);
+  let content: Readable | undefined;
+  let taken: Promise<T> | undefined;
+  const pieces = new BodyChunks();
+  let onPiece: ((piece: Buffer) => void) | undefined;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      parser.on('file', (part, stream, fileName) => {
+        // Told by the parser, or by whoever reads it.
+        stream.on('error', () => undefined);
+        if (part !== PART) return reject(fault(`is required; the part ${JSON.stringify(part)} is not known`));
+        if (content) return reject(fault('must be given once'));
+        if (fileName === undefined) return reject(withoutName());
+        content = stream;
+        taken = take(fileName, stream);
+        taken.catch(reject);
+      });
+      parser.on('field', (part) => {
+        if (part === PART) reject(withoutName());
+      });
+      parser.once('partsLimit', () => reject(fault(`must be among the first ${LIMITS.parts} parts`)));
+      parser.once('error', (error) => reject(unreadable(error)));
+      parser.once('finish', resolve);
+      request.once('close', () => {
+        if (!request.complete) reject(brokenOff());
+      });
+      onPiece = (piece) => {
+        const tooShort = pieces.faultOf(piece.length);
+        if (tooShort) reject(tooShort);
+      };
+      request.on('data', onPiece);
+      request.pipe(parser);
+    });
+    if (!taken) throw fault('is required: a part of that name, with a file name in its Content-Disposition');
+    return await taken;
+  } catch (error) {
+    // The request stays open for the answer; nobody reads on.
+    request.unpipe(parser);
+    content?.destroy(error as Error);
+    await taken?.catch(() => undefined);
+    throw error;
+  } finally {
+    if (onPiece) request.off('data', onPiece);
+  }
+}
+
+function parserOf(request: IncomingMessage): BusboyInstance {
+  const { headers } = request;
+  if (!/^multipart\/form-data\s*;/i.test(headers['content-type'] ?? '')) {
+    throw invalidInput([
+      { where: 'body', what: `must be multipart/form-data with a boundary, and the part ${PART}` },
+    ]);
+  }
+  try {
+    return new Busboy({
+      headers: headers as BusboyHeaders,
+      // A name with a path in it is refused, not shortened to something that nobody has said.
+      preservePath: true,
+      fileHwm: 1024 * 1024,
+      limits: LIMITS,
+    });
+  } catch (error) {
+    throw unreadable(error);
+  }
+}
+
+function fault(what: string): HubError {
+  return invalidInput([{ where: PART, what }]);
+}
+
+function withoutName(): HubError {
+  return fault('must have a file name in its Content-Disposition');
+}
+
+function unreadable(error: unknown): HubError {
+  return invalidInput([
+    { where: 'body', what: `is no multipart/form-data: ${(error as Error).message.replace(/\.$/, '')}` },
+  ]);
+}
+
+/** Said to nobody. */
+function brokenOff(): HubError {
+  return invalidInput([{ where: 'body', what: 'was broken off' }]);
+}

@@ -1,0 +1,146 @@
+/** Building blocks of request schemas, and what a fault of a request reads like. */
+import { pathText } from '@workbench-hub/shared/config/validation-errors';
+import { isPatternTooLong, MAX_PATTERN_LENGTH } from '@workbench-hub/shared/domain/wildcard';
+import { z } from 'zod';
+import { type InputFault, invalidInput } from '../../core/errors.js';
+import { shown, shownDefault } from '../openapi/openapi-overrides.js';
+
+/** Checks `input`; throws INVALID_INPUT that names each field and says what is allowed. */
+export function validated<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
+  const result = schema.safeParse(input, { reportInput: true });
+  if (result.success) return result.data;
+  throw invalidInput(result.error.issues.map(faultOf));
+}
+
+function faultOf(issue: z.core.$ZodIssue): InputFault {
+  const where = pathText(issue.path) || 'body';
+  return {
+    where,
+    what: issue.input === undefined && issue.code === 'invalid_type' ? 'is required' : wording(issue),
+  };
+}
+
+function wording(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.message.startsWith('Invalid input')
+        ? `must be ${TYPE_NAMES[issue.expected] ?? issue.expected}`
+        : issue.message;
+    case 'too_small':
+      return issue.message.startsWith('Too small')
+        ? `must be at least ${issue.minimum}${unitOf(issue.origin)}`
+        : issue.message;
+    case 'too_big':
+      return issue.message.startsWith('Too big')
+        ? `must be at most ${issue.maximum}${unitOf(issue.origin)}`
+        : issue.message;
+    default:
+      return issue.message;
+  }
+}
+
+const TYPE_NAMES: Record<string, string> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+};
+
+function unitOf(origin: string): string {
+  if (origin === 'string') return ' characters long';
+  if (origin === 'array') return ' items long';
+  return '';
+}
+
+/** One of `values`, read without regard to case (contract 1.6). */
+export function enumeration<const Values extends readonly [string, ...string[]]>(values: Values) {
+  const message = `must be one of ${values.join(', ')}`;
+  return z
+    .string({ error: (issue) => (issue.input === undefined ? 'is required' : message) })
+    .transform((text) => text.trim().toUpperCase())
+    .pipe(z.enum(values, { error: message }))
+    .meta({ override: shown({ type: 'string', enum: [...values] }) });
+}
+
+/** A whole number in a query; `undefined` stays undefined. */
+export function queryInteger({ minimum, maximum }: { minimum: number; maximum?: number }) {
+  const range = maximum === undefined ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;
+  const message = `must be a whole number ${range}, given once`;
+  return z
+    .string({ error: message })
+    .regex(/^\d{1,15}$/, { error: message })
+    .transform(Number)
+    .refine((value) => value >= minimum && (maximum === undefined || value <= maximum), { error: message })
+    .meta({ override: shown({ type: 'integer', minimum, ...(maximum === undefined ? {} : { maximum }) }) });
+}
+
+/** A text in a query, given once. */
+export function queryText() {
+  return z.string({ error: 'must be given once' }).meta({ override: shown({ type: 'string' }) });
+}
+
+/** A text with the wildcards `*` and `?` in a query, given once. */
+export function queryPattern() {
+  return queryText().refine((pattern) => !isPatternTooLong(pattern), {
+    error: `with wildcards must have at most ${MAX_PATTERN_LENGTH} characters`,
+  });
+}
+
+/** A moment in a query; the value is in milliseconds since 1970. */
+export function queryTimestamp() {
+  const message =
+    'must be a moment such as 2026-11-21T06:53:00Z or 2026-11-21T06:53:00.123+01:00, given once';
+  return (
+    z
+      .string({ error: message })
+      // In a query, "+" is a space unless it was escaped.
+      .transform((text) => text.replace(' ', '+'))
+      .pipe(z.iso.datetime({ offset: true, error: message }))
+      .transform((text) => Date.parse(text))
+      .meta({ override: shown({ type: 'string', format: 'date-time' }) })
+  );
+}
+
+export function queryBoolean() {
+  const message = 'must be true or false, given once';
+  return z
+    .string({ error: message })
+    .transform((text) => text.toLowerCase())
+    .pipe(z.enum(['true', 'false'], { error: message }))
+    .transform((text) => text === 'true')
+    .meta({ override: shown({ type: 'boolean' }) });
+}
+
+/** A list in a query: repeated, comma-separated, or both (contract 5.4). */
+export function queryList<Item extends z.ZodType<unknown, string>>(item: Item) {
+  return z
+    .union([z.string(), z.array(z.string())])
+    .transform((value) =>
+      [value]
+        .flat()
+        .flatMap((text) => text.split(','))
+        .map((text) => text.trim())
+        .filter((text) => text !== ''),
+    )
+    .pipe(z.array(item));
+}
+
+/** Larger pages are cut to this size (contract 5.2). */
+const MAX_PAGE_SIZE = 2000;
+
+/** The page parameters of every list (contract 5.2). */
+export const pageQuery = {
+  page: queryInteger({ minimum: 0 })
+    .default(0)
+    .meta({ description: 'Which page, counted from 0.', example: 0, override: shownDefault(0) }),
+  size: queryInteger({ minimum: 1 })
+    .transform((size) => Math.min(size, MAX_PAGE_SIZE))
+    .default(20)
+    .meta({
+      description: 'How many items a page holds; more than 2000 are taken as 2000.',
+      example: 20,
+      override: shownDefault(20),
+    }),
+};

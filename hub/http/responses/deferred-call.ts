@@ -1,0 +1,77 @@
+/** A call of an endpoint whose answer comes later: as little of it as its answer needs, since ten thousand may wait. */
+import type { IncomingMessage } from 'node:http';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Caller } from '../../core/access.js';
+import type { RouteMetrics } from '../../core/ports/metrics.js';
+import type { Span } from '../../core/ports/tracing.js';
+import type { Access } from '../middleware/access-table.js';
+import type { RequestPermit } from '../middleware/admission.js';
+import type { RequestAudit } from '../middleware/audit.js';
+import { Client, type TrustedProxies } from '../middleware/client.js';
+import type { DeferredRequest } from './deferred-response.js';
+import { deferredErrorResponse, pathOf } from './errors.js';
+import type { Guard } from '../middleware/guard.js';
+import { requestIdOf } from '../middleware/request-id.js';
+import { endSpan } from '../middleware/request-spans.js';
+
+/** Properties that all calls of an endpoint share. */
+export interface DeferredRoute {
+  readonly method: string;
+  readonly access: Access;
+  readonly guard: Guard;
+  readonly audit: RequestAudit | null;
+  readonly metric: RouteMetrics;
+  readonly trustedProxies: TrustedProxies;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+}
+
+/** A request that was let in. */
+export interface UnderWay {
+  readonly span: Span;
+  readonly place: RequestPermit;
+  /** By the wall clock. */
+  readonly admittedAtMs: number;
+}
+
+export class DeferredCall implements DeferredRequest {
+  readonly #route: DeferredRoute;
+  readonly #incoming: IncomingMessage;
+  readonly #span: Span;
+  readonly #place: RequestPermit;
+  readonly #admittedAtMs: number;
+  #caller: Caller | null = null;
+
+  constructor(route: DeferredRoute, incoming: IncomingMessage, { span, place, admittedAtMs }: UnderWay) {
+    this.#route = route;
+    this.#incoming = incoming;
+    this.#span = span;
+    this.#place = place;
+    this.#admittedAtMs = admittedAtMs;
+  }
+
+  lookAgain(): unknown {
+    const { guard, access } = this.#route;
+    const { authorization } = this.#incoming.headers;
+    const identified = (caller: Caller) => {
+      this.#caller = caller;
+    };
+    return guard(access, authorization, identified, this.#admittedAtMs);
+  }
+
+  failed(error: unknown): Response {
+    const { method, audit, trustedProxies, runtime, log } = this.#route;
+    const url = new URL(this.#incoming.url ?? '', 'http://hub').href;
+    const { address } = new Client(this.#incoming, trustedProxies);
+    audit?.failed({ path: pathOf(url), address, note: {}, caller: this.#caller }, error);
+    const requestId = requestIdOf(this.#incoming);
+    return deferredErrorResponse(error, { method, url, requestId }, runtime, log);
+  }
+
+  over(status: number | null): void {
+    this.#place.leave();
+    endSpan(this.#span, status);
+    if (status !== null) this.#route.metric.answered(status, null);
+  }
+}
