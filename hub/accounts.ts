@@ -10,7 +10,7 @@ import { passwordCheck, skipPassword, watched } from './engine/accounts/password
 import { PersonalTokens } from './engine/accounts/personal-tokens.js';
 import { Sessions } from './engine/accounts/sessions.js';
 import { Users } from './engine/accounts/users.js';
-import { agentAuthenticator, type Guard, guardWith } from './http/middleware/guard.js';
+import { type Guard, guardWith, openGuard } from './http/middleware/guard.js';
 import { oidcAuthenticators } from './oidc-sign-on.js';
 import { accessTokens } from './security/access-tokens.js';
 import { secrets } from './security/secrets.js';
@@ -80,7 +80,7 @@ export async function openAccounts(options: AccountsOptions): Promise<Accounts> 
     return {
       sessions,
       personalTokens,
-      guard: enabled ? await guard() : agentAuthenticator,
+      guard: enabled ? await guard() : openGuard,
       sweep: async () => {
         await sessionStore.sweep(clock.nowMs());
         await personalTokens.sweep();

@@ -15,8 +15,6 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { type Accounts, openAccounts } from './accounts.js';
 import { AgentAuthenticator } from './agent-link/agent-authenticator.js';
 import { serveAgents } from './agent-link/endpoint.js';
-import { enrolmentHandler } from './agent-link/enrolment.js';
-import { transferHandler } from './agent-link/transfer.js';
 import { auditFolderOf } from './audit/audit-folder.js';
 import { openAuditLog } from './audit/audit-log.js';
 import { auditReader } from './audit/audit-reader.js';
@@ -33,15 +31,16 @@ import { diskSpace } from './files/disk-space.js';
 import { actuatorEndpoints } from './http/actuator/actuator-endpoints.js';
 import { logfileEndpoint } from './http/actuator/logfile-endpoint.js';
 import { prometheusEndpoint } from './http/actuator/prometheus-endpoint.js';
-import { Admission } from './http/middleware/admission.js';
-import { createApp } from './http/routing/app.js';
-import { bodyReader } from './http/parsing/body.js';
-import { Client, trustedProxies } from './http/middleware/client.js';
-import { errorBody } from './http/responses/errors.js';
-import { openApiDocument } from './http/openapi/openapi.js';
 import { refreshCookie } from './http/common/refresh-cookie.js';
-import { ResponseMemory } from './http/server/response-memory.js';
 import { taskRequests } from './http/common/task-requests.js';
+import { Admission } from './http/middleware/admission.js';
+import { Client, trustedProxies } from './http/middleware/client.js';
+import { openApiDocument } from './http/openapi/openapi.js';
+import { bodyReader } from './http/parsing/body.js';
+import { createApp } from './http/routing/app.js';
+import { upgradeRefuser } from './http/server/malformed-requests.js';
+import { ResponseMemory } from './http/server/response-memory.js';
+import { WebServer } from './http/server/web-server.js';
 import { authEndpointsV1 } from './http/v1/auth-endpoints.js';
 import { nodeEndpointsV1 } from './http/v1/node-endpoints.js';
 import { taskEndpointsV1 } from './http/v1/task-endpoints.js';
@@ -51,7 +50,6 @@ import { instanceControlEndpoints } from './http/v2/instance-control-endpoints.j
 import { nodeEndpoints } from './http/v2/node-endpoints.js';
 import { storageEndpoints } from './http/v2/storage-endpoints.js';
 import { taskEndpoints } from './http/v2/task-endpoints.js';
-import { webServer } from './http/server/web-server.js';
 import { auditEndpoints } from './http/x/audit-endpoints.js';
 import { explainEndpoints } from './http/x/explain-endpoints.js';
 import { tokenEndpoints } from './http/x/token-endpoints.js';
@@ -240,8 +238,18 @@ export function createHub(
       ]),
     ];
     const proxies = trustedProxies(config.server.trustedProxies);
+    const authenticator = new AgentAuthenticator({
+      credentials,
+      wantsCertificate: tls?.content.ca !== undefined,
+      addressOf: (request) => new Client(request, proxies).address || null,
+      audit: audit?.trail ?? null,
+      clock: runtime.clock,
+      log,
+    });
+    const { sentBlobs } = engine;
     const app = createApp({
       endpoints,
+      agents: { files, sentBlobs, credentials, guard: authenticator, timers: runtime.timers },
       openApiDocument: () => openApiDocument(endpoints, buildInfo),
       readBody: bodyReader({ maxBytes: config.limits.requestBody, files, limits }),
       admission: new Admission(config.limits),
@@ -256,26 +264,7 @@ export function createHub(
       runtime,
       log,
     });
-    const authenticator = new AgentAuthenticator({
-      credentials,
-      wantsCertificate: tls?.content.ca !== undefined,
-      addressOf: (request) => new Client(request, proxies).address || null,
-      audit: audit?.trail ?? null,
-      clock: runtime.clock,
-      log,
-    });
-    const ofError = (status: number, message: string, path: string) =>
-      errorBody(runtime.clock, status, message, path);
-    const { clock, timers } = runtime;
-    const enrol = enrolmentHandler({ credentials, authenticator, clock, timers, log, errorBody: ofError });
-    const transfer = transferHandler({
-      files,
-      sentBlobs: engine.sentBlobs,
-      authenticator,
-      log,
-      errorBody: ofError,
-    });
-    const web = webServer({
+    const web = new WebServer({
       host: config.server.host,
       port: config.server.port,
       tls: tls?.content ?? null,
@@ -286,12 +275,12 @@ export function createHub(
       answerMemory: new ResponseMemory(config.limits.answersInMemory),
       log,
       fetch: app.fetch,
-      first: (request, response) => enrol(request, response) || transfer(request, response),
     });
     serveAgents(web.server, {
       agents: engine.agents,
       authenticator,
       credentials,
+      refuse: upgradeRefuser(runtime.clock),
       runtime,
       log,
       hubVersion: buildInfo.version,

@@ -1,21 +1,21 @@
-/** At the authenticator of everything beneath `/agent/`: is it an agent of this hub, and which? One authenticator for the WebSocket, the
- *  files and the enrolment. */
+/** Authenticator of all requests beneath `/agent/`: the WebSocket, the transfers and the enrolment. */
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
+import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AuditMeans, AuditTrail } from '../core/ports/audit.js';
 import type { AgentCredentials, AgentIdentity } from '../engine/accounts/agent-credentials.js';
-import { RefusalCount } from './refusal-count.js';
+import { RefusalCount } from '../engine/accounts/refusal-count.js';
 
-/** Of what comes from one address, so much is told at the level `warn`, the rest at `debug`. */
+/** Refusals of one address that are logged as `warn`; further ones are logged as `debug`. */
 const LOGGED = { max: 100, withinMs: 5 * 60_000 };
 
 export interface AgentAuthenticatorOptions {
   readonly credentials: AgentCredentials;
   /** Whether agents have to show a certificate (server.tls.agentCa). */
   readonly wantsCertificate: boolean;
-  /** From where a request comes; null when that is not known. */
+  /** Address of the sender; null when it is unknown. */
   readonly addressOf: (request: IncomingMessage) => string | null;
   /** Null: nothing is recorded. */
   readonly audit: AuditTrail | null;
@@ -23,23 +23,23 @@ export interface AgentAuthenticatorOptions {
   readonly log: Logger;
 }
 
-/** What the audit log is told of an agent. */
+/** Event for the audit log. */
 export interface AgentEvent {
   readonly action: 'AGENT_ENROLLED' | 'AGENT_JOIN' | 'AGENT_LEFT' | 'AGENT_REFUSED';
   readonly address: string | null;
-  /** Who it is; null as long as it has not shown that. */
+  /** Null for an agent that is not identified. */
   readonly identity: AgentIdentity | null;
   readonly agentId: string | null;
   readonly resource: string;
-  /** HTTP status of the answer, where there was one. */
+  /** HTTP status of the response, where there was one. */
   readonly status?: number;
   readonly detail?: string;
 }
 
-/** A request that is answered with an error. */
+/** A request that is refused. */
 export interface AgentRefusal {
   readonly reason: string;
-  /** Whom its secret belongs to. */
+  /** Owner of the secret that was shown. */
   readonly agentId?: string | undefined;
   readonly status?: number;
 }
@@ -60,7 +60,7 @@ export class AgentAuthenticator {
     this.#logged = new RefusalCount(options.clock, LOGGED);
   }
 
-  /** Who asks; undefined when it is to be answered with 401, which the log tells by then. */
+  /** Identity of the agent; undefined for a request to be refused with 401, which is then recorded. */
   admit(request: IncomingMessage): AgentIdentity | undefined {
     if (!this.admitsConnection(request)) return undefined;
     const secret = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
@@ -73,15 +73,15 @@ export class AgentAuthenticator {
     return undefined;
   }
 
-  /** Whether the connection is one of an agent, whoever it is: it has shown a certificate where one is wanted. */
+  /** Whether the connection shows a certificate where one is required; a refusal is recorded. */
   admitsConnection(request: IncomingMessage): boolean {
     if (!this.#options.wantsCertificate) return true;
-    const fault = certificateFault(request);
-    if (fault !== undefined) this.refused(request, { reason: fault });
-    return fault === undefined;
+    const reason = certificateRefusal(request);
+    if (reason !== undefined) this.refused(request, { reason });
+    return reason === undefined;
   }
 
-  /** Tells both logs that a request was refused, with 401 unless it says otherwise. */
+  /** Records in both logs that a request was refused, with 401 by default. */
   refused(request: IncomingMessage, { reason, agentId, status = 401 }: AgentRefusal): void {
     const remoteAddress = this.addressOf(request);
     this.#warn({ remoteAddress, path: pathOf(request), ...(agentId ? { agentId } : {}), reason });
@@ -96,7 +96,16 @@ export class AgentAuthenticator {
     });
   }
 
-  /** Tells the audit log. */
+  /** Records an enrolment in both logs. */
+  enrolled(request: IncomingMessage, agentId: string): void {
+    const address = this.addressOf(request);
+    const message = 'an agent was enrolled: it has a new credential';
+    this.#options.log.info({ agentId, remoteAddress: address }, message);
+    const resource = AGENT_PATHS.ENROLL;
+    this.record({ action: 'AGENT_ENROLLED', address, identity: null, agentId, resource, status: 200 });
+  }
+
+  /** Records an event in the audit log. */
   record({ action, address, identity, agentId, resource, status, detail }: AgentEvent): void {
     this.#options.audit?.record({
       atMs: this.#options.clock.nowMs(),
@@ -131,8 +140,9 @@ export class AgentAuthenticator {
   }
 }
 
-/** A client without a certificate that resumes its session counts as authorized for Node, so there must be one, too. */
-function certificateFault({ socket }: IncomingMessage): string | undefined {
+/** Reason to refuse a connection. To Node, a client without a certificate that resumes its session is authorized: so there must
+ *  be a certificate, too. */
+function certificateRefusal({ socket }: IncomingMessage): string | undefined {
   if (!(socket instanceof TLSSocket)) return 'it shows no client certificate';
   const { raw } = socket.getPeerCertificate();
   if (raw === undefined) return 'it shows no client certificate (server.tls.agentCa wants one)';

@@ -3,11 +3,12 @@ import { CLOSE, Link, type Transport } from '@workbench-hub/shared/agent-protoco
 import {
   AGENT_PATHS,
   type AgentMessage,
+  type HelloMessage,
   type HubMessage,
 } from '@workbench-hub/shared/agent-protocol/messages';
 import { parseAgentMessage } from '@workbench-hub/shared/agent-protocol/parse-message';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentCredentials, AgentIdentity } from '../engine/accounts/agent-credentials.js';
 import type { AgentAuthenticator, AgentEvent } from './agent-authenticator.js';
 import { AgentSession, type EngineForAgents, type LinkTerms, type MessageLink } from './agent-session.js';
@@ -21,127 +22,179 @@ export interface ConnectionOptions extends LinkTerms {
   readonly log: Logger;
 }
 
-/** What the transport tells: each frame that comes, and once its end. */
+/** Listeners of a transport: for each frame, and once for its end. */
 export interface TransportHandlers {
   onFrame(frame: string): void;
   onClose(reason: string): void;
 }
 
-/** A connection that has not said hello by then is closed. */
+/** Identified peer of a connection. */
+interface Peer {
+  readonly identity: AgentIdentity;
+  readonly remoteAddress: string | null;
+}
+
+/** Time after which a connection without hello is closed. */
 const HELLO_TIMEOUT_MS = 10_000;
 
-/** Ends a connection whose agent is no longer who it was; does nothing while it is. */
+/** Ends a connection whose credential is no longer valid. */
 export type EndIfRevoked = () => void;
 
-/** Serves a connection that is open; `carry` gives its transport, which tells the handlers from then on. */
+/** Serves an open connection; `carry` returns its transport, which calls the handlers from then on. */
 export function serveConnection(
   carry: (handlers: TransportHandlers) => Transport,
-  { identity, remoteAddress }: { identity: AgentIdentity; remoteAddress: string | null },
+  peer: Peer,
   options: ConnectionOptions,
 ): EndIfRevoked {
-  const { agents, credentials, runtime, log } = options;
-  let agentId: string | undefined;
-  let isIn = false;
-  /** What an agent that may not join is told. */
-  let refusal: string | undefined;
-  /** Messages are taken one after the other: a report waits for the join that precedes it. */
-  let joined: Promise<boolean> | undefined;
+  const connection = new Connection(carry, peer, options);
+  return () => connection.endIfRevoked();
+}
 
-  const flood = new FloodGuard(runtime.clock);
-  const told = (fault: string | undefined) => {
-    if (fault !== undefined) log.warn({ agentId, remoteAddress, fault }, 'an agent was cut off');
+class Connection {
+  readonly #options: ConnectionOptions;
+  readonly #peer: Peer;
+  readonly #flood: FloodGuard;
+  readonly #link: Link<AgentMessage, HubMessage>;
+  readonly #session: AgentSession;
+  readonly #helloTimer: Timer;
+  #agentId: string | undefined;
+  /** Whether the join was recorded. */
+  #isIn = false;
+  /** Message to an agent that may not join. */
+  #refusal: string | undefined;
+  /** Messages are handled in order: a report waits for the join that precedes it. */
+  #joined: Promise<boolean> | undefined;
+
+  constructor(carry: (handlers: TransportHandlers) => Transport, peer: Peer, options: ConnectionOptions) {
+    this.#options = options;
+    this.#peer = peer;
+    const { agents, runtime, log, hubVersion, heartbeatIntervalMs, silenceLimitMs } = options;
+    this.#flood = new FloodGuard(runtime.clock);
+    const transport = carry({
+      onFrame: (frame) => this.#link.receive(frame),
+      onClose: (reason) => this.#link.down(reason),
+    });
+    this.#link = new Link<AgentMessage, HubMessage>({
+      transport,
+      runtime,
+      read: parseAgentMessage,
+      faultOfFrame: (messages, length) => this.#flooded(this.#flood.faultOf(messages, length)),
+      onMessage: (message) => this.#onMessage(message),
+      onDown: (reason) => this.#onDown(reason),
+    });
+    this.#helloTimer = runtime.timers.after(HELLO_TIMEOUT_MS, () => this.#link.fail('no hello in time'));
+    const terms = { hubVersion, heartbeatIntervalMs, silenceLimitMs };
+    const { remoteAddress } = peer;
+    this.#session = new AgentSession({ agents, link: this.#messages(), terms, remoteAddress, log });
+  }
+
+  endIfRevoked(): void {
+    const { credentials, log } = this.#options;
+    const { identity, remoteAddress } = this.#peer;
+    const agentId = this.#agentId;
+    const reason =
+      agentId === undefined ? credentials.endOf(identity) : credentials.faultOf(identity, agentId);
+    if (reason === undefined || this.#link.ended) return;
+    log.warn({ remoteAddress, agentId, reason }, 'the connection of an agent was ended');
+    if (agentId !== undefined) this.#record('AGENT_REFUSED', agentId, reason);
+    this.#link.close(CLOSE.REFUSED, reason);
+  }
+
+  #messages(): MessageLink {
+    const link = this.#link;
+    return {
+      send: (message) => {
+        if (message.type === 'refused') this.#refusal = message.message;
+        // An acknowledgement only frees a little space on the agent; nobody waits for it.
+        if (message.type === 'settled') link.sendInTime(message);
+        else link.send(message);
+        if (message.type !== 'settled' || message.counted || link.ended) return;
+        const fault = this.#flooded(this.#flood.uncounted());
+        if (fault !== undefined) link.fail(fault);
+      },
+      close: (reason) => link.close(CLOSE.GOING_AWAY, reason),
+      fail: (fault) => this.#violated(fault),
+    };
+  }
+
+  #onMessage(message: AgentMessage): void {
+    this.#handle(message).catch((error: unknown) => {
+      const fields = { err: error, agentId: this.#agentId, type: message.type };
+      this.#options.log.error(fields, 'a message of an agent could not be handled');
+      this.#link.close(CLOSE.GOING_AWAY, 'the hub could not handle a message; join again');
+    });
+  }
+
+  async #handle(message: AgentMessage): Promise<void> {
+    if (this.#joined !== undefined) {
+      if (await this.#joined) await this.#session.receive(message);
+    } else if (message.type === 'hello') await this.#onHello(message);
+    else this.#violated(`${message.type} before hello`);
+  }
+
+  async #onHello(hello: HelloMessage): Promise<void> {
+    const { credentials, heartbeatIntervalMs, silenceLimitMs } = this.#options;
+    const { identity } = this.#peer;
+    this.#helloTimer.cancel();
+    const refusal = credentials.faultOf(identity, hello.agent.id);
+    if (refusal !== undefined) return this.#refuseId(hello.agent.id, refusal);
+    const agentId = hello.agent.id;
+    this.#agentId = agentId;
+    this.#joined = this.#session.join(hello);
+    this.#link.watch(heartbeatIntervalMs, silenceLimitMs);
+    if (!(await this.#joined)) {
+      this.#record('AGENT_REFUSED', agentId, this.#refusal);
+      return this.#link.close(CLOSE.REFUSED, 'refused');
+    }
+    credentials.joined(identity);
+    this.#record('AGENT_JOIN', agentId);
+    if (this.#link.ended) this.#record('AGENT_LEFT', agentId, 'the connection ended while it joined');
+    else this.#isIn = true;
+  }
+
+  /** Refuses an agent whose id is not that of its credential. */
+  #refuseId(agentId: string, reason: string): void {
+    const { remoteAddress } = this.#peer;
+    this.#options.log.warn({ remoteAddress, agentId, reason }, 'an agent was refused');
+    this.#joined = Promise.resolve(false);
+    this.#record('AGENT_REFUSED', agentId, reason);
+    this.#link.send({ type: 'refused', code: 'AGENT_ID_NOT_PROVEN', message: reason });
+    this.#link.close(CLOSE.REFUSED, 'refused');
+  }
+
+  #onDown(reason: string): void {
+    const { identity, remoteAddress } = this.#peer;
+    this.#helloTimer.cancel();
+    this.#session.down(reason);
+    if (this.#isIn) this.#record('AGENT_LEFT', this.#agentId ?? null, reason);
+    if (this.#joined !== undefined) return;
+    this.#options.log.warn({ remoteAddress, reason }, 'a connection of an agent ended before it joined');
+    this.#record('AGENT_REFUSED', identity.by === 'CREDENTIAL' ? identity.agentId : null, reason);
+  }
+
+  /** Ends a connection whose agent broke the protocol. */
+  #violated(fault: string): void {
+    this.#options.log.warn({ agentId: this.#agentId, fault }, 'an agent broke the protocol');
+    this.#link.fail(fault);
+  }
+
+  /** Logs a flood, if it is one. */
+  #flooded(fault: string | undefined): string | undefined {
+    const [agentId, { remoteAddress }] = [this.#agentId, this.#peer];
+    if (fault !== undefined)
+      this.#options.log.warn({ agentId, remoteAddress, fault }, 'an agent was cut off');
     return fault;
-  };
-  const transport = carry({
-    onFrame: (frame) => link.receive(frame),
-    onClose: (reason) => link.down(reason),
-  });
-  const link: Link<AgentMessage, HubMessage> = new Link<AgentMessage, HubMessage>({
-    transport,
-    runtime,
-    read: parseAgentMessage,
-    faultOfFrame: (messages, length) => told(flood.faultOf(messages, length)),
-    onMessage: (message) => {
-      handle(message).catch((error: unknown) => {
-        log.error({ err: error, agentId, type: message.type }, 'a message of an agent could not be handled');
-        link.close(CLOSE.GOING_AWAY, 'the hub could not handle a message; join again');
-      });
-    },
-    onDown: (reason) => {
-      helloTimer.cancel();
-      session.down(reason);
-      if (isIn) record('AGENT_LEFT', agentId ?? null, reason);
-      if (joined !== undefined) return;
-      log.warn({ remoteAddress, reason }, 'a connection of an agent ended before it joined');
-      record('AGENT_REFUSED', identity.by === 'CREDENTIAL' ? identity.agentId : null, reason);
-    },
-  });
-  const helloTimer = runtime.timers.after(HELLO_TIMEOUT_MS, () => link.fail('no hello in time'));
-  const messages: MessageLink = {
-    send: (message) => {
-      if (message.type === 'refused') refusal = message.message;
-      // The agent frees a little space when it hears that a report is settled; nobody waits for that.
-      if (message.type === 'settled') link.sendInTime(message);
-      else link.send(message);
-      if (message.type !== 'settled' || message.counted || link.ended) return;
-      const fault = told(flood.uncounted());
-      if (fault !== undefined) link.fail(fault);
-    },
-    close: (reason) => link.close(CLOSE.GOING_AWAY, reason),
-    fail: (fault) => {
-      log.warn({ agentId, fault }, 'an agent broke the protocol');
-      link.fail(fault);
-    },
-  };
+  }
 
-  const { hubVersion, heartbeatIntervalMs, silenceLimitMs } = options;
-  const terms = { hubVersion, heartbeatIntervalMs, silenceLimitMs };
-  const session = new AgentSession({ agents, link: messages, terms, remoteAddress, log });
-
-  const record = (action: AgentEvent['action'], id: string | null, detail?: string) =>
-    options.authenticator.record({
+  #record(action: AgentEvent['action'], agentId: string | null, detail?: string): void {
+    const { identity, remoteAddress } = this.#peer;
+    this.#options.authenticator.record({
       action,
       address: remoteAddress,
       identity,
-      agentId: id,
+      agentId,
       resource: AGENT_PATHS.CONNECT,
       ...(detail === undefined ? {} : { detail }),
     });
-
-  const handle = async (message: AgentMessage): Promise<void> => {
-    if (!joined) {
-      if (message.type !== 'hello') return messages.fail(`${message.type} before hello`);
-      helloTimer.cancel();
-      const fault = credentials.faultOf(identity, message.agent.id);
-      if (fault !== undefined) {
-        log.warn({ remoteAddress, agentId: message.agent.id, reason: fault }, 'an agent was refused');
-        joined = Promise.resolve(false);
-        record('AGENT_REFUSED', message.agent.id, fault);
-        messages.send({ type: 'refused', code: 'AGENT_ID_NOT_PROVEN', message: fault });
-        return link.close(CLOSE.REFUSED, 'refused');
-      }
-      agentId = message.agent.id;
-      joined = session.join(message);
-      link.watch(options.heartbeatIntervalMs, options.silenceLimitMs);
-      if (await joined) {
-        credentials.joined(identity);
-        record('AGENT_JOIN', agentId);
-        if (link.ended) record('AGENT_LEFT', agentId, 'the connection ended while it joined');
-        else isIn = true;
-      } else {
-        record('AGENT_REFUSED', agentId, refusal);
-        link.close(CLOSE.REFUSED, 'refused');
-      }
-      return;
-    }
-    if (await joined) await session.receive(message);
-  };
-
-  return () => {
-    const end = agentId === undefined ? credentials.endOf(identity) : credentials.faultOf(identity, agentId);
-    if (end === undefined || link.ended) return;
-    log.warn({ remoteAddress, agentId, reason: end }, 'the connection of an agent was ended');
-    if (agentId !== undefined) record('AGENT_REFUSED', agentId, end);
-    link.close(CLOSE.REFUSED, end);
-  };
+  }
 }

@@ -1,4 +1,4 @@
-/** The WebSocket endpoint for agents: who they are first, then one connection each. */
+/** The WebSocket endpoint for agents: each agent is identified before its connection is served. */
 import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
@@ -16,37 +16,54 @@ export interface AgentEndpointOptions extends LinkTerms {
   readonly agents: EngineForAgents;
   readonly authenticator: AgentAuthenticator;
   readonly credentials: AgentCredentials;
+  /** Responds to an upgrade that is refused, and ends its connection. */
+  readonly refuse: (request: IncomingMessage, socket: Duplex, refusal: UpgradeRefusal) => void;
   readonly runtime: Runtime;
   readonly log: Logger;
 }
 
-/** How often the hub looks whether a credential was revoked, by a command for instance. */
-const LOOK_FOR_REVOKED_MS = 2000;
+interface UpgradeRefusal {
+  readonly status: number;
+  readonly message: string;
+  readonly headers?: readonly string[];
+}
+
+/** Interval of the checks for revoked credentials. */
+const CHECK_REVOKED_MS = 2000;
 
 /** Serves the upgrade requests of `server`. */
 export function serveAgents(server: Server, options: AgentEndpointOptions): void {
+  const { authenticator, refuse, log } = options;
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_FRAME_BYTES,
     perMessageDeflate: false,
   });
+  sockets.on('wsClientError', ({ message }, socket, request) => {
+    const headers = ['Sec-WebSocket-Version: 13'];
+    refuse(request, socket, { status: request.method === 'GET' ? 400 : 405, message, headers });
+  });
   const connections = new Set<EndIfRevoked>();
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const onError = (error: Error) =>
-      options.log.debug({ err: error }, 'a connection broke during its upgrade');
+    const onError = (error: Error) => log.debug({ err: error }, 'a connection broke during its upgrade');
     socket.on('error', onError);
-    // The server has ended a connection on which requests are under way.
+    // The server has ended a connection with pending requests.
     if (socket.destroyed) return;
     if (request.headers.upgrade?.toLowerCase() !== 'websocket') {
-      answerWithoutUpgrade(server, request, socket, head);
-      // The server listens by itself again; on a connection of many such requests these would add up.
+      serveWithoutUpgrade(server, request, socket, head);
+      // The server adds its own listener again; on a connection with many such requests these would pile up.
       socket.off('error', onError);
       return;
     }
-    if (request.url?.split('?')[0] !== AGENT_PATHS.CONNECT) return refuse(socket, 404, 'Not Found');
-    const identity = options.authenticator.admit(request);
-    if (!identity) return refuse(socket, 401, 'Unauthorized', 'WWW-Authenticate: Bearer\r\n');
-    const remoteAddress = options.authenticator.addressOf(request);
+    if (request.url?.split('?')[0] !== AGENT_PATHS.CONNECT) {
+      return refuse(request, socket, { status: 404, message: 'no WebSocket has this path' });
+    }
+    const identity = authenticator.admit(request);
+    if (!identity) {
+      const message = 'the token or credential of the agent is wrong';
+      return refuse(request, socket, { status: 401, message, headers: ['WWW-Authenticate: Bearer'] });
+    }
+    const remoteAddress = authenticator.addressOf(request);
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
       const carry = (handlers: TransportHandlers) => webSocketTransport(webSocket, handlers);
       const endIfRevoked = serveConnection(carry, { identity, remoteAddress }, options);
@@ -54,34 +71,33 @@ export function serveAgents(server: Server, options: AgentEndpointOptions): void
       webSocket.once('close', () => connections.delete(endIfRevoked));
     });
   });
-  const stopLooking = lookForRevoked(connections, options);
-  server.once('close', stopLooking);
+  server.once('close', checkRevoked(connections, options));
 }
 
-/** Connections end soon after their credential, whichever process revoked it. Gives what ends the looking. */
-function lookForRevoked(
+/** Ends connections soon after their credential was revoked, by whichever process. Returns a function that stops the checks. */
+function checkRevoked(
   connections: ReadonlySet<EndIfRevoked>,
   { credentials, runtime, log }: AgentEndpointOptions,
 ): () => void {
   let seen = credentials.version();
-  const look = () => {
+  const check = () => {
     try {
       const version = credentials.version();
       if (version !== seen) for (const endIfRevoked of [...connections]) endIfRevoked();
       seen = version;
     } catch (error) {
-      log.error({ err: error }, 'whether credentials of agents were revoked could not be read');
+      log.error({ err: error }, 'the check for revoked credentials of agents failed');
     }
-    timer = runtime.timers.after(LOOK_FOR_REVOKED_MS, look);
+    timer = runtime.timers.after(CHECK_REVOKED_MS, check);
   };
-  let timer = runtime.timers.after(LOOK_FOR_REVOKED_MS, look);
+  let timer = runtime.timers.after(CHECK_REVOKED_MS, check);
   return () => timer.cancel();
 }
 
-/** A client may offer another protocol with an ordinary request (the HTTP client of Java offers h2c), and a server may
- *  pass over the offer (RFC 9110, 7.8). Node hands every such request to the listener for upgrades, so the server gets
- *  it once more, without the offer. */
-function answerWithoutUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+/** Serves a request that offers another protocol as if it did not: a client may offer one with any request (the HTTP client of
+ *  Java offers h2c), and a server may ignore that (RFC 9110, 7.8). Node hands every such request to the listener for upgrades,
+ *  so the server receives it once more, without the offer. */
+function serveWithoutUpgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
   const lines = [`${request.method} ${request.url} HTTP/${request.httpVersion}`];
   for (let at = 0; at < request.rawHeaders.length; at += 2) {
     const name = request.rawHeaders[at] ?? '';
@@ -96,9 +112,3 @@ function answerWithoutUpgrade(server: Server, request: IncomingMessage, socket: 
 }
 
 const OFFER_HEADERS = new Set(['upgrade', 'http2-settings', 'connection']);
-
-/** Whatever else comes on the connection is not waited for. */
-function refuse(socket: Duplex, status: number, phrase: string, headers = ''): void {
-  const head = `HTTP/1.1 ${status} ${phrase}\r\n${headers}Connection: close\r\nContent-Length: 0\r\n\r\n`;
-  socket.end(head, () => socket.destroy());
-}

@@ -5,7 +5,7 @@ import { HubError } from '@workbench-hub/hub/core/errors';
 import { BlobTooLarge, type FileStore } from '@workbench-hub/hub/core/ports/files';
 import { decodeBase64 } from '@workbench-hub/hub/http/parsing/base64';
 import { StoredBlob } from '@workbench-hub/hub/http/parsing/body-blob';
-import { IncomingContents } from '@workbench-hub/hub/http/parsing/incoming-blobs';
+import { IncomingBlobs } from '@workbench-hub/hub/http/parsing/incoming-blobs';
 import { parseJsonBody } from '@workbench-hub/hub/http/parsing/json-parsing';
 import { batchJobContents } from '@workbench-hub/hub/http/parsing/request-schemas';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
@@ -41,7 +41,7 @@ type Outcome = { readonly value: unknown } | { readonly refused: string };
 
 async function readAsItComes(pieces: readonly Buffer[], limits = LIMITS): Promise<Outcome> {
   const { files, kept } = memoryFiles();
-  const contents = new IncomingContents({ files, limits, hold: NO_HOLD });
+  const contents = new IncomingBlobs({ files, limits, hold: NO_HOLD });
   const sink = {
     begin: (path: readonly (string | number)[]) =>
       batchJobContents(path) ? contents.begin(path.join('.')) : undefined,

@@ -97,12 +97,18 @@ describe('the metrics', () => {
     await api.get(`/api/2.0/workbench/task/${id}`);
     await api.get('/api/2.0/workbench/task/another');
     await fetch(`${hub.address}/nowhere/${id}`);
+    await fetch(`${hub.address}/agent/files/${id}`);
+    await fetch(`${hub.address}/agent/enroll`, { method: 'POST', body: '{}' });
     await fetch(`${hub.address}/livez`, { method: 'PUT' });
     const seen = await metrics();
     const task = 'route="/api/2.0/workbench/task/{id}"';
     expect(seen.get(`workbench_hub_http_requests_total{method="GET",${task},status="200"}`)).toBe(1);
     expect(seen.get(`workbench_hub_http_requests_total{method="GET",${task},status="404"}`)).toBe(1);
     expect(seen.get(`workbench_hub_http_request_duration_seconds_count{method="GET",${task}}`)).toBe(2);
+    const transfer = 'method="GET",route="/agent/files/{digest}",status="401"';
+    expect(seen.get(`workbench_hub_http_requests_total{${transfer}}`)).toBe(1);
+    const enrolment = 'method="POST",route="/agent/enroll",status="400"';
+    expect(seen.get(`workbench_hub_http_requests_total{${enrolment}}`)).toBe(1);
     for (const status of [404, 405]) {
       const none = `{method="any",route="none",status="${status}"}`;
       expect(seen.get(`workbench_hub_http_requests_total${none}`)).toBe(1);

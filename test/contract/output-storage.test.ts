@@ -295,7 +295,7 @@ describe('what a task left', () => {
 
     await damage(whole.length - 20);
     await expect(download(path)).rejects.toThrow();
-    const told = 'a stored file could not be read to its end; its download was broken off';
+    const told = 'download aborted: the stored file cannot be read to its end';
     expect(hub.log.find(({ msg }) => msg === told)).toMatchObject({ digest: digestOf(content) });
     const good = await download(path, { range: 'bytes=0-99' });
     expect([good.status, good.bytes.equals(content.subarray(0, 100))]).toEqual([206, true]);

@@ -1,4 +1,4 @@
-/** What browsers are told about every answer, whoever gives it. */
+/** Security headers of every response, whichever part of the hub writes it. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type RunningHub, startHub } from '../support/running-hub.js';
@@ -40,6 +40,8 @@ it.each([
   ['OPTIONS', '/api/2.0/workbench/task/list', 405],
   ['GET', '/nowhere', 404],
   ['GET', '/agent/files/x', 401],
+  ['POST', '/agent/enroll', 400],
+  ['GET', '/agent/enroll', 405],
 ])('%s %s: %i', async (method, path, status) => {
   const response = await fetch(hub.address + path, { method });
   await response.text();
@@ -50,7 +52,7 @@ it.each([
 });
 
 it.each(['/docs', '/docs/start.js', '/docs/swagger-ui.css'])(
-  'GET %s: a page that runs its own scripts only',
+  'GET %s: the documentation runs its own scripts only',
   async (path) => {
     const response = await fetch(hub.address + path);
     await response.text();
@@ -61,28 +63,52 @@ it.each(['/docs', '/docs/start.js', '/docs/swagger-ui.css'])(
   },
 );
 
-it('an answer that comes when the request is no longer handled', async () => {
+it('a deferred response', async () => {
   const created = await fetch(`${hub.address}/api/2.0/workbench/task/simulate-work/create`, {
     method: 'POST',
     body: '{"duration":0}',
   });
   const { id } = (await created.json()) as { id: string };
   expect(headersOf(created, DATA)).toEqual(DATA);
-  const later = await fetch(`${hub.address}/api/2.0/workbench/task/simulate-work/${id}/result?timeout=1`);
-  await later.text();
-  expect(headersOf(later, DATA)).toEqual(DATA);
+  const deferred = await fetch(`${hub.address}/api/2.0/workbench/task/simulate-work/${id}/result?timeout=1`);
+  await deferred.text();
+  expect(headersOf(deferred, DATA)).toEqual(DATA);
 });
 
-it('what is no HTTP', async () => {
+const UPGRADE = 'Host: hub\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n';
+const OPENING = `${UPGRADE}Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n`;
+
+it.each<[string, () => string, number]>([
+  ['bytes that are not HTTP', () => 'hello\r\n\r\n', 400],
+  ['a host that is not one', () => 'GET /livez HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n', 400],
+  ['too many headers', () => `GET / HTTP/1.1\r\nHost: hub\r\n${'X: y\r\n'.repeat(201)}\r\n`, 431],
+  ['too long headers', () => `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+  ['a too long target', () => `GET /${'a'.repeat(9000)} HTTP/1.1\r\nHost: hub\r\n\r\n`, 414],
+  ['an upgrade without a token', () => `GET /agent/connect HTTP/1.1\r\n${OPENING}\r\n`, 401],
+  ['an upgrade elsewhere', () => `GET /agent/elsewhere HTTP/1.1\r\n${OPENING}\r\n`, 404],
+  [
+    'an upgrade without a key',
+    () => `GET /agent/connect HTTP/1.1\r\n${UPGRADE}Authorization: Bearer ${hub.token}\r\n\r\n`,
+    400,
+  ],
+  [
+    'an upgrade by another method',
+    () => `POST /agent/connect HTTP/1.1\r\n${OPENING}Authorization: Bearer ${hub.token}\r\n\r\n`,
+    405,
+  ],
+])('%s, which the server itself refuses', async (_, bytes, status) => {
   const { hostname, port } = new URL(hub.address);
   const heard = await new Promise<string>((resolve) => {
     let text = '';
-    const socket = connect(Number(port), hostname, () => socket.write('hello\r\n\r\n'));
+    const socket = connect(Number(port), hostname, () => socket.write(bytes()));
     socket.on('data', (piece) => {
       text += piece.toString();
     });
     socket.once('close', () => resolve(text));
   });
+  const [head = '', body = ''] = heard.split('\r\n\r\n');
+  expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   for (const [name, value] of Object.entries(DATA))
-    expect(heard.toLowerCase()).toContain(`${name}: ${value.toLowerCase()}`);
+    expect(head.toLowerCase()).toContain(`${name}: ${value.toLowerCase()}`);
+  expect(JSON.parse(body)).toMatchObject({ status, message: expect.stringMatching(/./) });
 });

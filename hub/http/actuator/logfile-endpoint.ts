@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { contentRange, rangeOf } from '../parsing/byte-range.js';
 import { HubError } from '../../core/errors.js';
+import { contentRange, rangeOf } from '../parsing/byte-range.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
 const TEXT = { 'content-type': 'text/plain; charset=utf-8', 'accept-ranges': 'bytes' };

@@ -11,9 +11,9 @@ import type { Storage } from '../../engine/storage.js';
 import type { Tasks } from '../../engine/tasks.js';
 import { parseBatchJob } from '../parsing/batch-job-parsing.js';
 import type { FileLimits } from '../parsing/body-blob.js';
+import type { ExecuteBatchJobRequest, resultQuery, SimulateWorkRequest } from '../parsing/request-schemas.js';
 import { DeferredResponse } from '../responses/deferred-response.js';
 import { answerWithOutputs } from '../responses/job-result.js';
-import type { ExecuteBatchJobRequest, resultQuery, SimulateWorkRequest } from '../parsing/request-schemas.js';
 import type { ResponseRoom } from '../server/response-memory.js';
 
 interface ResultRequest {
@@ -100,10 +100,7 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
         const outputs = isOver ? await tasks.outputs(taskId) : null;
         const storedFiles = isOver ? await tasks.storedFiles(taskId) : [];
         const onFault = (error: unknown) =>
-          log.error(
-            { err: error, taskId },
-            'an output file could not be read to its end; the answer was broken off',
-          );
+          log.error({ err: error, taskId }, 'response aborted: an output file cannot be read to its end');
         return answerWithOutputs(present(task, storedFiles), outputs, room, () => files.hold(), onFault);
       }),
   };

@@ -7,25 +7,25 @@ describe('admission', () => {
   it('bounds the requests that are worked on, and has room again when one rests or leaves', () => {
     const admission = new Admission(LIMITS);
     const [first, second, third] = [admission.enter(), admission.enter(), admission.enter()];
-    first.work();
-    second.work();
-    expect(() => third.work()).toThrow(/works on 2 requests \(limits\.requests\)/);
-    first.rest();
-    third.work();
-    second.leave();
-    admission.enter().work();
+    first.startWork();
+    second.startWork();
+    expect(() => third.startWork()).toThrow(/works on 2 requests \(limits\.requests\)/);
+    first.suspend();
+    third.startWork();
+    second.release();
+    admission.enter().startWork();
   });
 
   it('bounds the requests that are open, those that rest among them', () => {
     const admission = new Admission(LIMITS);
-    const places = Array.from({ length: 4 }, () => admission.enter());
-    for (const place of places) {
-      place.work();
-      place.rest();
+    const permits = Array.from({ length: 4 }, () => admission.enter());
+    for (const permit of permits) {
+      permit.startWork();
+      permit.suspend();
     }
     expect(() => admission.enter()).toThrow(/4 requests are open \(limits\.openRequests\)/);
-    places[0]?.leave();
-    places[0]?.leave();
+    permits[0]?.release();
+    permits[0]?.release();
     admission.enter();
     expect(() => admission.enter()).toThrow(/open/);
   });
@@ -38,7 +38,7 @@ describe('admission', () => {
     const refused = () => second.hold(1);
     expect(refused).toThrow(/limits\.bodiesInMemory/);
     expect(refused).toThrow(expect.objectContaining({ code: 'OVERLOADED', retryAfterS: 1 }));
-    first.leave();
+    first.release();
     second.hold(600);
   });
 });

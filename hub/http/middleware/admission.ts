@@ -1,109 +1,109 @@
 /**
- * How much the hub takes on at once. Beyond its limits a request is refused with OVERLOADED at once, which costs next to
- * nothing, so that those that were taken are served in time and in the memory that there is. Agents have a link of their
- * own, and what an operator needs to see and to mend the hub is always served.
+ * Admission control: how much the hub takes on at once. Beyond its limits a request is refused with OVERLOADED immediately,
+ * which costs next to nothing, so that admitted requests are served in time and within memory. Agents are not limited here,
+ * and endpoints by which operators watch and repair the hub are always served.
  */
 import { HubError } from '../../core/errors.js';
 
 export interface AdmissionLimits {
-  /** Requests that are worked on, from the end of their body to their answer. */
+  /** Requests in processing, from the end of their body to their response. */
   readonly requests: number;
-  /** Requests that are open: also those whose body is on its way, and those that wait for the end of a task. */
+  /** Open requests, including those whose body is arriving and those that wait for the end of a task. */
   readonly openRequests: number;
-  /** Bytes of bodies that are held in memory, over all requests. */
+  /** Bytes of bodies held in memory, over all requests. */
   readonly bodiesInMemory: number;
 }
 
-/** What a request takes up. Each of its steps throws OVERLOADED when there is no room for it. */
+/** Share of the hub's capacity that a request holds. `hold` and `startWork` throw OVERLOADED at the limit. */
 export interface RequestPermit {
-  /** So many more bytes of its body are held until it is answered. */
+  /** Counts bytes of the body as held until the request suspends or ends. */
   hold(bytes: number): void;
-  /** The body is there, the work begins. */
-  work(): void;
-  /** The work rests: what the request waits for comes without the hub doing anything for it. */
-  rest(): void;
-  /** The answer is made. */
-  leave(): void;
+  /** Counts the request as in processing: its body has arrived. */
+  startWork(): void;
+  /** Counts the request as waiting only: its response is deferred. */
+  suspend(): void;
+  /** Ends the permit. */
+  release(): void;
 }
 
-/** Whoever is refused may try again so soon: what was taken on is done by then, as a rule. */
+/** Delay after which a refused client may retry: admitted requests have usually finished by then. */
 const RETRY_AFTER_S = 1;
 
-/** Of what is always served. */
+/** Permit of requests that are always served. */
 export const ALWAYS_ADMITTED: RequestPermit = {
   hold: () => undefined,
-  work: () => undefined,
-  rest: () => undefined,
-  leave: () => undefined,
+  startWork: () => undefined,
+  suspend: () => undefined,
+  release: () => undefined,
 };
 
 export class Admission {
   readonly #limits: AdmissionLimits;
-  readonly #taken: Taken = { open: 0, atWork: 0, heldBytes: 0 };
+  readonly #usage: Usage = { open: 0, working: 0, heldBytes: 0 };
 
   constructor(limits: AdmissionLimits) {
     this.#limits = limits;
   }
 
-  /** Takes a request on. Throws OVERLOADED. */
+  /** Throws OVERLOADED. */
   enter(): RequestPermit {
-    return new TakenPlace(this.#limits, this.#taken);
+    return new IssuedPermit(this.#limits, this.#usage);
   }
 }
 
-/** What all requests take up. */
-interface Taken {
+/** Capacity in use by all requests. */
+interface Usage {
   open: number;
-  atWork: number;
+  working: number;
   heldBytes: number;
 }
 
-class TakenPlace implements RequestPermit {
+class IssuedPermit implements RequestPermit {
   readonly #limits: AdmissionLimits;
-  readonly #taken: Taken;
+  readonly #usage: Usage;
   #heldBytes = 0;
-  #isAtWork = false;
-  #hasLeft = false;
+  #isWorking = false;
+  #isReleased = false;
 
-  constructor(limits: AdmissionLimits, taken: Taken) {
+  constructor(limits: AdmissionLimits, usage: Usage) {
     const { openRequests } = limits;
-    if (taken.open >= openRequests) {
+    if (usage.open >= openRequests) {
       throw overloaded(`${openRequests} requests are open (limits.openRequests)`);
     }
-    taken.open++;
+    usage.open++;
     this.#limits = limits;
-    this.#taken = taken;
+    this.#usage = usage;
   }
 
   hold(bytes: number): void {
-    if (this.#taken.heldBytes + bytes > this.#limits.bodiesInMemory) {
+    if (this.#usage.heldBytes + bytes > this.#limits.bodiesInMemory) {
       throw overloaded(`the bodies of requests fill the memory for them (limits.bodiesInMemory)`);
     }
-    this.#taken.heldBytes += bytes;
+    this.#usage.heldBytes += bytes;
     this.#heldBytes += bytes;
   }
 
-  work(): void {
+  startWork(): void {
     const { requests } = this.#limits;
-    if (this.#taken.atWork >= requests) {
+    if (this.#usage.working >= requests) {
       throw overloaded(`it works on ${requests} requests (limits.requests)`);
     }
-    this.#taken.atWork++;
-    this.#isAtWork = true;
+    this.#usage.working++;
+    this.#isWorking = true;
   }
 
-  rest(): void {
-    if (this.#isAtWork) this.#taken.atWork--;
-    this.#taken.heldBytes -= this.#heldBytes;
-    this.#isAtWork = false;
+  suspend(): void {
+    if (this.#isWorking) this.#usage.working--;
+    this.#usage.heldBytes -= this.#heldBytes;
+    this.#isWorking = false;
     this.#heldBytes = 0;
   }
 
-  leave(): void {
-    if (this.#hasLeft) return;
-    this.#hasLeft = true;
-    this.rest();
-    this.#taken.open--;
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.suspend();
+    this.#usage.open--;
   }
 }
 

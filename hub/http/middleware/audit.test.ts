@@ -8,11 +8,11 @@ import { HubError } from '../../core/errors.js';
 import type { AuditEntry } from '../../core/ports/audit.js';
 import { NO_TRACING } from '../../core/ports/tracing.js';
 import { AuthenticatorChain } from '../../engine/accounts/authenticator-chain.js';
-import { Admission } from './admission.js';
-import { createApp } from '../routing/app.js';
 import { readJson } from '../parsing/body.js';
-import { trustedProxies } from './client.js';
+import { type AppOptions, createApp } from '../routing/app.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
+import { Admission } from './admission.js';
+import { trustedProxies } from './client.js';
 import { guardWith } from './guard.js';
 
 const CANCEL = '/api/2.0/workbench/task/{id}/cancel';
@@ -60,8 +60,8 @@ const endpoints: Endpoint[] = [
   ),
 ];
 
-/** Whoever says so: `Bearer anna:USER`. */
-const callers = new AuthenticatorChain([
+/** Accepts any token such as `anna-USER`. */
+const authenticators = new AuthenticatorChain([
   {
     recognizes: (token) => token.includes('-'),
     identify: async (token): Promise<Caller> => {
@@ -78,11 +78,12 @@ beforeEach(() => {
   app = createApp({
     endpoints,
     openApiDocument: () => ({}),
-    readBody: (context, _, place) => readJson(context, { bytes: 100_000, setBy: 'the test' }, place),
+    agents: {} as AppOptions['agents'],
+    readBody: (context, _, permit) => readJson(context, { bytes: 100_000, setBy: 'the test' }, permit),
     admission: new Admission({ requests: 100, openRequests: 100, bodiesInMemory: 1_000_000 }),
     loopbackOnly: false,
     origins: { publicUrl: null, allowed: new Set() },
-    guard: guardWith(callers),
+    guard: guardWith(authenticators),
     metrics: { ofRoute: () => ({ answered: () => undefined }) },
     tracing: NO_TRACING,
     audit: { record: (taken) => recorded.push(taken) },

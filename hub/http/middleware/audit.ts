@@ -1,27 +1,24 @@
-/**
- * The one place that tells the audit log of requests: every change whatever became of it, and every refusal. What is no
- * endpoint changes nothing and refuses nobody, and is not told.
- */
+/** Audit of requests: every change, whatever its outcome, and every refusal. Unmatched paths are not audited. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, holdsRole } from '../../core/access.js';
 import { HubError } from '../../core/errors.js';
 import type { AuditMeans, AuditOutcome, AuditTrail } from '../../core/ports/audit.js';
 import { statusOf } from '../responses/errors.js';
 
-/** What an endpoint tells of a request beyond what is seen from outside. */
+/** Details of a request that only its endpoint knows. */
 export interface AuditNote {
-  /** Who it is, where the endpoint itself finds that out, or who it claims to be as long as `by` is not set. */
+  /** User that the endpoint has identified; while `by` is not set, only a claim. */
   user?: string;
-  /** How it showed that. */
+  /** Means of the identification. */
   by?: AuditMeans;
-  /** Of a request whose method only reads: that it changed something all the same. */
+  /** Whether a request with a reading method changed something. */
   isChange?: boolean;
   /** Never a secret. */
   detail?: string;
 }
 
-/** A request, as far as it has come. */
-export interface SeenRequest {
+/** A request, as far as it is known yet. */
+export interface AuditedRequest {
   /** Without the query. */
   readonly path: string;
   readonly address: string;
@@ -30,14 +27,14 @@ export interface SeenRequest {
 }
 
 export interface RequestAudit {
-  answered(request: SeenRequest, status: number): void;
-  failed(request: SeenRequest, error: unknown): void;
+  answered(request: AuditedRequest, status: number): void;
+  failed(request: AuditedRequest, error: unknown): void;
 }
 
-/** Reads by method, and changes by nature. */
+/** Endpoints that change something by GET. */
 const CHANGES_BY_GET = new Set(['/api/2.0/auth/refresh', '/api/2.0/auth/logout']);
 
-/** Of one endpoint; null when there is no audit. */
+/** Audit of one endpoint; null when nothing is audited. */
 export function auditOf(
   { method, path }: { readonly method: string; readonly path: string },
   trail: AuditTrail | null,
@@ -47,7 +44,7 @@ export function auditOf(
   const action = `${method.toUpperCase()} ${path}`;
   const isChange = method !== 'get' || CHANGES_BY_GET.has(path);
 
-  const record = (request: SeenRequest, status: number, detail: string | null) => {
+  const record = (request: AuditedRequest, status: number, detail: string | null) => {
     const outcome = outcomeOf(status);
     if (!isChange && !request.note.isChange && outcome !== 'REFUSED') return;
     const { note, caller, address, path: resource } = request;
@@ -68,7 +65,7 @@ export function auditOf(
   return {
     answered: (request, status) => record(request, status, null),
     failed: (request, error) => {
-      // Nothing was looked at; a record of each would only add to the load.
+      // Nothing was examined, and recording each would only add to the load.
       if (error instanceof HubError && error.code === 'OVERLOADED') return;
       record(request, statusOf(error), detailOf(error));
     },
@@ -80,7 +77,7 @@ function outcomeOf(status: number): AuditOutcome {
   return status < 400 ? 'ALLOWED' : 'FAILED';
 }
 
-/** What was wrong with an input may quote it, and with it a password that stood in the wrong place. */
+/** Without the message of a validation error: it may quote a password that was sent in the wrong field. */
 function detailOf(error: unknown): string {
   if (!(error instanceof HubError)) return 'an unexpected error; the log of the hub tells more';
   return error.code === 'INVALID_INPUT' ? error.code : `${error.code}: ${error.message}`;

@@ -1,11 +1,11 @@
-/** At the door of every endpoint: who is it, and may they? */
+/** Identification and authorization of the caller of an endpoint. */
 import { ANYBODY, type Caller, refuseWithoutRole } from '../../core/access.js';
 import type { AuthenticatorChain } from '../../engine/accounts/authenticator-chain.js';
 import type { Access } from './access-table.js';
 
-/** Gives who calls. Throws UNAUTHENTICATED and FORBIDDEN; `identified` hears who it is before that is told. With
- *  `admittedAtMs`, looks again at a caller who was let in then: whether the user, the session, the token and the role are
- *  still good. A token that has merely expired since then is. */
+/** Returns the caller. Throws UNAUTHENTICATED and FORBIDDEN; `identified` is called first, also for a caller whose role does
+ *  not suffice. With `admittedAtMs`, checks a caller who was admitted then again: user, session, token and role must still be
+ *  valid, but the token may have expired since. */
 export type Guard = (
   access: Access,
   authorization: string | undefined,
@@ -13,17 +13,17 @@ export type Guard = (
   admittedAtMs?: number,
 ) => Caller | Promise<Caller>;
 
-/** While security is off. */
-export const agentAuthenticator: Guard = () => ANYBODY;
+/** Guard while security is off. */
+export const openGuard: Guard = () => ANYBODY;
 
-export function guardWith(callers: AuthenticatorChain): Guard {
+export function guardWith(authenticators: AuthenticatorChain): Guard {
   const admit = async (
     role: Exclude<Access, 'OPEN'>,
     authorization: string | undefined,
     identified: (caller: Caller) => void,
     admittedAtMs: number | undefined,
   ) => {
-    const caller = await callers.identify(authorization, admittedAtMs);
+    const caller = await authenticators.identify(authorization, admittedAtMs);
     identified(caller);
     refuseWithoutRole(caller, role);
     return caller;

@@ -1,16 +1,14 @@
-/** Requests as the first spans of traces, or as part of one that the client has begun (W3C Trace Context). */
+/** Spans of requests: the first of a trace, or part of one that the client has begun (W3C Trace Context). */
 import type { IncomingMessage } from 'node:http';
 import { NO_TRACING, type RequestTracing, type Span } from '../../core/ports/tracing.js';
 
-/** What monitoring asks for every few seconds is no part of any trace. */
+/** Paths that monitoring requests every few seconds; they are not traced. */
 const PROBED = /^\/(?:actuator\/|livez$|readyz$)/;
 
-/** Begins the spans of requests to one endpoint, whose path is as in the description of the interface. */
-export function requestSpans(
-  tracing: RequestTracing,
-  method: string,
-  path: string,
-): (request: IncomingMessage) => Span {
+export type SpanOfRequest = (request: IncomingMessage) => Span;
+
+/** Begins the spans of requests to one endpoint; `path` is its template. */
+export function requestSpans(tracing: RequestTracing, method: string, path: string): SpanOfRequest {
   const kept = PROBED.test(path) ? NO_TRACING : tracing;
   const name = `${method} ${path}`;
   const attributes = { 'http.request.method': method, 'http.route': path };
@@ -18,7 +16,7 @@ export function requestSpans(
     kept.request(name, typeof traceparent === 'string' ? traceparent : null, attributes);
 }
 
-/** `status` is null when the client has gone away before the answer. */
+/** `status` is null when the client disconnected before the response. */
 export function endSpan(span: Span, status: number | null): void {
   if (status === null) span.end('ERROR', { 'error.type': 'client gone' });
   else span.end(status >= 500 ? 'ERROR' : 'OK', { 'http.response.status_code': status });

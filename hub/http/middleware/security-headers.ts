@@ -1,7 +1,7 @@
-/**
- * The headers that tell browsers what they may do with an answer of the hub, on every answer, whatever handler writes it.
- */
-import { type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
+/** Response headers that restrict what browsers do with a response. They are set on the response of Node before any handler runs:
+ *  hono/secure-headers would miss deferred responses and those that never reach the application. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { REQUEST_ID_HEADER, requestIdOf } from './request-id.js';
 
@@ -12,14 +12,14 @@ const EVERYWHERE = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-/** What the API answers is data: nothing of it may be run or shown in a frame, and nobody but the caller may keep it. */
+/** Headers of data, which is never to be run, shown in a frame, or cached. A handler may replace `cache-control`. */
 const OF_DATA = {
   ...EVERYWHERE,
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'cache-control': 'no-store',
 };
 
-/** The page for people runs its own scripts, asks this hub only, and has styles and icons written into its elements. */
+/** Headers of the API documentation: it runs its own scripts, calls this hub only, and has inline styles and icons. */
 const OF_DOCS = {
   ...EVERYWHERE,
   'content-security-policy':
@@ -27,49 +27,27 @@ const OF_DOCS = {
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 };
 
-const TLS_FROM_NOW_ON = { 'strict-transport-security': 'max-age=31536000' };
+const HSTS = ['strict-transport-security', 'max-age=31536000'] as const;
 
-/** Of the data that a hub without TLS answers with; written by hand where there is no answer of Node's. */
-export const HEADERS_OF_DATA: Readonly<Record<string, string>> = OF_DATA;
+const ENTRIES_OF_DATA = Object.entries(OF_DATA);
+const ENTRIES_OF_DOCS = Object.entries(OF_DOCS);
 
-const NO_STORE = block({ 'cache-control': OF_DATA['cache-control'] });
-const BLOCK_OF_DATA = block(OF_DATA);
-const BLOCK_OF_DOCS = block(OF_DOCS);
-const BLOCK_OF_TLS = block(TLS_FROM_NOW_ON);
+type Header = readonly [name: string, value: string];
 
-/** Where Node puts the head of an answer together. It is no part of its documented interface, and the only place where
- *  ready text can be added: by `setHeader` or `writeHead`, each header is checked anew for each answer, which costs three
- *  times as much as all of them here. A test sees every kind of answer carry them. */
-interface HeadOfAnswer {
-  _storeHeader(statusLine: string, headers: OutgoingHttpHeaders | undefined): void;
+function headersFor(socket: Duplex, request: IncomingMessage | undefined): Header[] {
+  const headers: Header[] = request?.url?.startsWith('/docs') ? [...ENTRIES_OF_DOCS] : [...ENTRIES_OF_DATA];
+  if ((socket as TLSSocket).encrypted) headers.push(HSTS);
+  const requestId = request ? requestIdOf(request) : null;
+  if (requestId !== null) headers.push([REQUEST_ID_HEADER, requestId]);
+  return headers;
 }
 
-const { _storeHeader: storeHead } = ServerResponse.prototype as unknown as HeadOfAnswer;
-
-export class SecureResponse extends ServerResponse<IncomingMessage> implements HeadOfAnswer {
-  _storeHeader(statusLine: string, headers: OutgoingHttpHeaders | undefined): void {
-    const { url = '', socket } = this.req;
-    const isDocs = url.startsWith('/docs');
-    let fixed = isDocs ? BLOCK_OF_DOCS : BLOCK_OF_DATA;
-    if (!isDocs && choosesCaching(headers)) fixed = fixed.replace(NO_STORE, '');
-    if ((socket as TLSSocket).encrypted) fixed += BLOCK_OF_TLS;
-    const requestId = requestIdOf(this.req);
-    if (requestId !== null) fixed += `${REQUEST_ID_HEADER}: ${requestId}\r\n`;
-    storeHead.call(this, statusLine + fixed, headers);
-  }
+/** Sets them on a response, with the request id. */
+export function setSecurityHeaders(request: IncomingMessage, response: ServerResponse): void {
+  for (const [name, value] of headersFor(request.socket, request)) response.setHeader(name, value);
 }
 
-function choosesCaching(headers: OutgoingHttpHeaders | undefined): boolean {
-  for (const name in headers) {
-    if (name.length === CACHE_CONTROL.length && name.toLowerCase() === CACHE_CONTROL) return true;
-  }
-  return false;
-}
-
-const CACHE_CONTROL = 'cache-control';
-
-function block(headers: Readonly<Record<string, string>>): string {
-  return Object.entries(headers)
-    .map(([name, value]) => `${name}: ${value}\r\n`)
-    .join('');
+/** The same as lines, for a response that is written to the bare socket. */
+export function securityHeaderLines(socket: Duplex, request: IncomingMessage | undefined): string[] {
+  return headersFor(socket, request).map(([name, value]) => `${name}: ${value}`);
 }

@@ -1,36 +1,35 @@
-/** Reads the JSON body of a request: a small one at once, a large one with contents of files as it comes. */
-import type { IncomingMessage } from 'node:http';
+/** Reading of JSON bodies: small ones at once, large ones with contents of files as they arrive. */
 import type { HttpBindings } from '@hono/node-server';
 import { pathText } from '@workbench-hub/shared/config/validation-errors';
 import type { Context } from 'hono';
 import { HubError, invalidInput } from '../../core/errors.js';
 import type { FileStore, Hold } from '../../core/ports/files.js';
 import type { RequestPermit } from '../middleware/admission.js';
-import { BodyChunks } from './body-chunks.js';
+import { isCutOff } from '../responses/errors.js';
 import type { BlobPaths, FileLimits } from './body-blob.js';
-import { IncomingContents, type IncomingContentsOptions } from './incoming-blobs.js';
+import { BodyChunks } from './body-chunks.js';
+import { IncomingBlobs, type IncomingBlobsOptions } from './incoming-blobs.js';
 import { parseJsonBody } from './json-parsing.js';
 import type { JsonPath } from './json-tree.js';
 
 export interface BodyLimit {
   readonly bytes: number;
-  /** Where the limit comes from, for whoever exceeds it. */
-  readonly setBy: string;
+  /** Origin of the limit, for the message; null for none. */
+  readonly setBy: string | null;
 }
 
-/** Gives the value of the body. Where `contents` says so, a large body holds a StoredContent in place of the Base64.
- *  Throws BODY_TOO_LARGE as soon as too much is announced or has come, OVERLOADED when there is no room to hold it,
- *  INVALID_INPUT, and what the file store rejects with; then nothing of the body is half-written. What is stored is held by
- *  `hold`. */
+/** Returns the value of the body. At the paths of `blobs`, a large body has a {@link StoredBlob} in place of the Base64. Throws
+ *  BODY_TOO_LARGE as soon as too much is announced or has arrived, OVERLOADED when there is no memory to hold it, INVALID_INPUT,
+ *  and the errors of the file store; then no blob of the body is half-written. Stored blobs are held by `hold`. */
 export type BodyReader = (
   context: Context,
-  contents: BlobPaths | undefined,
-  place: Held,
+  blobs: BlobPaths | undefined,
+  permit: BodyMemory,
   hold: Hold,
 ) => Promise<unknown>;
 
-/** Told of every byte of a body that is held in memory. */
-type Held = Pick<RequestPermit, 'hold'>;
+/** Counter of the bytes of a body that are held in memory. */
+type BodyMemory = Pick<RequestPermit, 'hold'>;
 
 export interface BodyReaderOptions {
   readonly maxBytes: number;
@@ -38,88 +37,93 @@ export interface BodyReaderOptions {
   readonly limits: FileLimits;
 }
 
-/** A body up to this size is held and parsed at once. */
+/** Largest body that is held and parsed at once. */
 const SMALL_BYTES = 256 * 1024;
 
-/** A body up to this size may come without its bytes being counted one by one: it is little, even while it is slow. */
+/** Largest body whose bytes are not counted as they arrive. */
 const TINY_BYTES = 16 * 1024;
 
-/** No body without contents needs as much. It is parsed in one go, for which everybody else waits: a larger one could hold
- *  a nest or a list that takes seconds. */
+/** Limit of a body without files. It is parsed in one step, for which all other requests wait: a larger one could hold a nest
+ *  or a list that takes seconds. */
 const HELD: BodyLimit = { bytes: 1024 * 1024, setBy: 'the limit of bodies without files' };
 
 export function bodyReader({ maxBytes, ...options }: BodyReaderOptions): BodyReader {
-  return async (context, contents, place, hold) => {
+  return async (context, blobs, permit, hold) => {
     const limit = { bytes: maxBytes, setBy: 'limits.requestBody' };
-    if (!contents) return readJson(context, maxBytes < HELD.bytes ? limit : HELD, place);
+    if (!blobs) return readJson(context, maxBytes < HELD.bytes ? limit : HELD, permit);
     const announced = announcedBytes(context);
-    if (announced !== undefined && announced <= SMALL_BYTES) return readJson(context, limit, place);
+    if (announced !== undefined && announced <= SMALL_BYTES) return readJson(context, limit, permit);
     if (announced !== undefined && announced > maxBytes) throw tooLarge(limit);
     const { incoming } = context.env as HttpBindings;
     const body = counted(incoming.iterator({ destroyOnReturn: false }), limit);
     try {
-      const start = await readStart(body, place);
+      const start = await readStart(body, permit);
       if (start.isWhole) return parse(start.bytes);
-      return await takeIn(rejoined(start.bytes, body), contents, { ...options, hold });
+      return await parseWithBlobs(rejoined(start.bytes, body), blobs, { ...options, hold });
     } catch (error) {
-      throw isBrokenOff(incoming, error)
+      throw !(error instanceof HubError) && isCutOff(context)
         ? new HubError('INVALID_INPUT', 'the request was broken off')
         : error;
     }
   };
 }
 
-async function takeIn(
+async function parseWithBlobs(
   body: AsyncIterable<Buffer>,
-  isContent: BlobPaths,
-  options: IncomingContentsOptions,
+  isBlob: BlobPaths,
+  options: IncomingBlobsOptions,
 ): Promise<unknown> {
-  const contents = new IncomingContents(options);
+  const blobs = new IncomingBlobs(options);
   const sink = {
-    begin: (path: JsonPath) => (isContent(path) ? contents.begin(pathText(path)) : undefined),
-    push: (characters: Buffer) => contents.push(characters),
-    end: () => contents.end(),
+    begin: (path: JsonPath) => (isBlob(path) ? blobs.begin(pathText(path)) : undefined),
+    push: (characters: Buffer) => blobs.push(characters),
+    end: () => blobs.end(),
   };
   try {
-    const value = await parseJsonBody(body, sink, () => contents.keepUp());
-    await contents.finish();
+    const value = await parseJsonBody(body, sink, () => blobs.keepUp());
+    await blobs.finish();
     return value;
   } catch (error) {
-    await contents.abandon();
+    await blobs.abandon();
     throw error;
   }
 }
 
-/** Reads a JSON body into memory, whatever its content type says. Throws BODY_TOO_LARGE as soon as more than the limit is
- *  announced or has come, and INVALID_INPUT for what is not JSON. */
-export async function readJson(context: Context, limit: BodyLimit, place: Held): Promise<unknown> {
+/** Reads a JSON body into memory, whatever its content type. Throws BODY_TOO_LARGE as soon as more than the limit is announced
+ *  or has arrived, and INVALID_INPUT for a body that is not JSON. */
+export async function readJson(context: Context, limit: BodyLimit, permit: BodyMemory): Promise<unknown> {
+  return parse(await readBytes(context, limit, permit));
+}
+
+/** Reads a body into memory. Throws as {@link readJson}. */
+export async function readBytes(context: Context, limit: BodyLimit, permit: BodyMemory): Promise<Buffer> {
   const announced = announcedBytes(context);
   if (announced !== undefined && announced > limit.bytes) throw tooLarge(limit);
   if (announced !== undefined && announced <= TINY_BYTES) {
-    const body = cameWhole(context, announced) ?? Buffer.from(await context.req.arrayBuffer());
-    place.hold(body.length);
-    return parse(body);
+    const body = completeBody(context, announced) ?? Buffer.from(await context.req.arrayBuffer());
+    permit.hold(body.length);
+    return body;
   }
-  const pieces: Buffer[] = [];
-  for await (const piece of counted(bodyOf(context), limit)) {
-    place.hold(piece.length);
-    pieces.push(piece);
+  const chunks: Buffer[] = [];
+  for await (const chunk of counted(bodyOf(context), limit)) {
+    permit.hold(chunk.length);
+    chunks.push(chunk);
   }
-  return parse(Buffer.concat(pieces));
+  return Buffer.concat(chunks);
 }
 
-/** The body of a request as Node reads it, which costs less than a web stream over it. */
+/** The body as a stream of Node, which costs less than a web stream over it. */
 function bodyOf(context: Context): AsyncIterable<Uint8Array> {
   const { incoming } = context.env as HttpBindings;
   return incoming.iterator({ destroyOnReturn: false });
 }
 
-/** The body, if all of it has come, as with a request that fits into one packet: it need not be streamed then. */
-function cameWhole(context: Context, announced: number): Buffer | undefined {
+/** The body if all of it has arrived, as that of a request in one packet: it need not be streamed then. */
+function completeBody(context: Context, announced: number): Buffer | undefined {
   const { incoming } = context.env as HttpBindings;
   if (announced === 0 || incoming.readableLength !== announced) return undefined;
   const body = incoming.read() as Buffer;
-  // Only its end is left to come.
+  // Only its end is left to arrive.
   incoming.resume();
   return body;
 }
@@ -136,7 +140,7 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
-/** JSON is UTF-8 (RFC 8259, 8.1); what is not is not guessed at. A byte order mark is passed over. */
+/** JSON is UTF-8 (RFC 8259, 8.1); other encodings are not guessed. A byte order mark is skipped. */
 function decode(bytes: Buffer): string {
   try {
     return UTF8.decode(bytes);
@@ -150,34 +154,34 @@ function announcedBytes(context: Context): number | undefined {
   return announced === undefined ? undefined : Number(announced);
 }
 
-/** The body, which fails as soon as it has given more than the limit, or too many short pieces. */
+/** The body, which fails as soon as it exceeds the limit or has too many short chunks. */
 async function* counted(body: AsyncIterable<Uint8Array>, limit: BodyLimit): AsyncGenerator<Buffer, void> {
-  const pieces = new BodyChunks();
+  const chunks = new BodyChunks();
   let length = 0;
-  for await (const piece of body) {
-    length += piece.length;
+  for await (const chunk of body) {
+    length += chunk.length;
     if (length > limit.bytes) throw tooLarge(limit);
-    const fault = pieces.faultOf(piece.length);
-    if (fault) throw fault;
-    yield Buffer.from(piece.buffer, piece.byteOffset, piece.length);
+    const error = chunks.errorOf(chunk.length);
+    if (error) throw error;
+    yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
   }
 }
 
-/** Reads until it is clear that the body is not small. */
+/** Reads until the body ends or proves to be large. */
 async function readStart(
   body: AsyncGenerator<Buffer, void>,
-  place: Held,
+  permit: BodyMemory,
 ): Promise<{ bytes: Buffer; isWhole: boolean }> {
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let length = 0;
   while (length <= SMALL_BYTES) {
     const { value, done } = await body.next();
-    if (done) return { bytes: Buffer.concat(pieces), isWhole: true };
-    place.hold(value.length);
-    pieces.push(value);
+    if (done) return { bytes: Buffer.concat(chunks), isWhole: true };
+    permit.hold(value.length);
+    chunks.push(value);
     length += value.length;
   }
-  return { bytes: Buffer.concat(pieces), isWhole: false };
+  return { bytes: Buffer.concat(chunks), isWhole: false };
 }
 
 async function* rejoined(start: Buffer, rest: AsyncGenerator<Buffer, void>): AsyncGenerator<Buffer, void> {
@@ -185,10 +189,7 @@ async function* rejoined(start: Buffer, rest: AsyncGenerator<Buffer, void>): Asy
   yield* rest;
 }
 
-function isBrokenOff(incoming: IncomingMessage, error: unknown): boolean {
-  return !(error instanceof HubError) && incoming.destroyed && !incoming.complete;
-}
-
 function tooLarge({ bytes, setBy }: BodyLimit): HubError {
-  return new HubError('BODY_TOO_LARGE', `the body may have at most ${bytes} bytes (${setBy})`);
+  const origin = setBy === null ? '' : ` (${setBy})`;
+  return new HubError('BODY_TOO_LARGE', `the body may have at most ${bytes} bytes${origin}`);
 }

@@ -1,7 +1,8 @@
-/** The `Range` of a request (RFC 9110, 14). */
+/** The `Range` of a request (RFC 9110 section 14). The package range-parser does not serve: it finds `bytes=-99` of ten bytes
+ *  unsatisfiable, which is all of them, and `bytes=5-4`, which is to be ignored. */
 import type { ByteRange } from '../../core/ports/files.js';
 
-/** One range in bytes; undefined for none, another unit, several, or what is none (14.2: it is passed over). */
+/** One range in bytes; undefined for none, another unit, several ranges, or a malformed one, all of which are ignored (14.2). */
 export function rangeOf(
   header: string | undefined,
   sizeBytes: number,
@@ -9,7 +10,7 @@ export function rangeOf(
   const [found, from, to = '', lastBytes] = ONE_RANGE.exec(header ?? '') ?? [];
   if (found === undefined) return undefined;
   if (from !== undefined && to !== '' && Number(to) < Number(from)) return undefined;
-  // More of the last bytes than there are is all of them (14.1.2).
+  // A suffix longer than the content is all of it (14.1.2).
   const start = from === undefined ? Math.max(sizeBytes - Number(lastBytes), 0) : Number(from);
   if (start >= sizeBytes) return 'UNSATISFIABLE';
   return { start, end: to === '' ? sizeBytes : Math.min(Number(to) + 1, sizeBytes) };
@@ -18,7 +19,7 @@ export function rangeOf(
 /** `bytes=5-9`, `bytes=5-`, `bytes=-5` */
 const ONE_RANGE = /^bytes=[ \t]*(?:(\d+)-(\d*)|-(\d+))[ \t]*$/i;
 
-/** What `Content-Range` says of a range: `bytes 5-9/20`. */
+/** Value of `Content-Range`: `bytes 5-9/20`. */
 export function contentRange({ start, end }: ByteRange, sizeBytes: number): string {
   return `bytes ${start}-${end - 1}/${sizeBytes}`;
 }

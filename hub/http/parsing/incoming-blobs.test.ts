@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { expect, it } from 'vitest';
 import type { FileStore, Hold } from '../../core/ports/files.js';
-import { IncomingContents } from './incoming-blobs.js';
+import { IncomingBlobs } from './incoming-blobs.js';
 
-it('stores each content of a body under the hold of its request, however long the body takes', async () => {
+it('each blob of a body is stored under the hold of its request, however long the body takes', async () => {
   const hold: Hold = { add: () => undefined, release: () => undefined, abandon: () => undefined };
   const held: { digest: string; hold: Hold | undefined }[] = [];
   const files = {
@@ -20,13 +20,13 @@ it('stores each content of a body under the hold of its request, however long th
       return { digest, sizeBytes };
     },
   } as unknown as FileStore;
-  const contents = new IncomingContents({ files, limits: { maxFileBytes: 1024, maxFiles: 10 }, hold });
-  const come = async (text: string): Promise<string> => {
-    const stored = contents.begin('inputScripts[0].content');
-    contents.push(Buffer.from(Buffer.from(text).toString('base64')));
-    contents.end();
+  const blobs = new IncomingBlobs({ files, limits: { maxFileBytes: 1024, maxFiles: 10 }, hold });
+  const receive = async (text: string): Promise<string> => {
+    const stored = blobs.begin('inputScripts[0].content');
+    blobs.push(Buffer.from(Buffer.from(text).toString('base64')));
+    blobs.end();
     return (await stored.ref).digest;
   };
-  const digests = [await come('first'), await come('second')];
+  const digests = [await receive('first'), await receive('second')];
   expect(held).toEqual(digests.map((digest) => ({ digest, hold })));
 });

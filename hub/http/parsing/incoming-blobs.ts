@@ -1,38 +1,38 @@
-/** Contents that come as Base64 in a JSON body which is too large to be held: each goes into the file store while it
- *  comes, and a {@link StoredBlob} stands in its place. */
+/** Blobs that arrive as Base64 in a JSON body too large to be held: each goes into the file store as it arrives, and a
+ *  {@link StoredBlob} takes its place. */
 import { invalidInput } from '../../core/errors.js';
 import { BlobTooLarge, type FileStore, type Hold } from '../../core/ports/files.js';
 import { Base64Decoder } from './base64.js';
 import { type FileLimits, fileTooLarge, NOT_BASE64, StoredBlob, tooManyFiles } from './body-blob.js';
 
-/** The disk is written in pieces of this size: smaller ones cost a trip to a thread each. */
-const PIECE_BYTES = 512 * 1024;
+/** Size of writes to the disk: each one costs a switch to a thread. */
+const WRITE_BYTES = 512 * 1024;
 
-/** So many contents may be on their way to the disk at once. */
-const MAX_UNDER_WAY = 16;
+/** Limit of blobs that are being written at once. */
+const MAX_PENDING = 16;
 
-export interface IncomingContentsOptions {
+export interface IncomingBlobsOptions {
   readonly files: FileStore;
   readonly limits: FileLimits;
-  /** Keeps what is stored, however long the body takes to come. */
+  /** Keeps stored blobs, however long the body takes to arrive. */
   readonly hold: Hold;
 }
 
-/** The contents of one body, one after the other: `begin`, `push`, `end`. */
-export class IncomingContents {
-  readonly #options: IncomingContentsOptions;
-  readonly #underWay = new Set<Promise<unknown>>();
+/** The blobs of one body, one after the other: `begin`, `push`, `end`. */
+export class IncomingBlobs {
+  readonly #options: IncomingBlobsOptions;
+  readonly #pending = new Set<Promise<unknown>>();
   #count = 0;
   #current:
-    | { readonly where: string; readonly decoder: Base64Decoder; readonly queue: PieceQueue }
+    | { readonly where: string; readonly decoder: Base64Decoder; readonly queue: ChunkQueue }
     | undefined;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(options: IncomingContentsOptions) {
+  constructor(options: IncomingBlobsOptions) {
     this.#options = options;
   }
 
-  /** Whether a content has begun and not ended. */
+  /** Whether a blob has begun and not ended. */
   get isOpen(): boolean {
     return this.#current !== undefined;
   }
@@ -43,7 +43,7 @@ export class IncomingContents {
     const { maxFileBytes, maxFiles } = limits;
     this.#count++;
     if (this.#count > maxFiles) throw invalidInput([tooManyFiles('inputScripts, additionalFiles', maxFiles)]);
-    const queue = new PieceQueue();
+    const queue = new ChunkQueue();
     this.#current = { where, decoder: new Base64Decoder(), queue };
     const ref = files.store(queue, maxFileBytes, hold).catch((error: unknown) => {
       throw error instanceof BlobTooLarge ? fileTooLarge(where, maxFileBytes) : error;
@@ -52,12 +52,12 @@ export class IncomingContents {
       .catch((error: unknown) => {
         this.#failure ??= { error };
       })
-      .finally(() => this.#underWay.delete(done));
-    this.#underWay.add(done);
+      .finally(() => this.#pending.delete(done));
+    this.#pending.add(done);
     return new StoredBlob(ref);
   }
 
-  /** Characters of the content that is open, as bytes. Throws INVALID_INPUT. */
+  /** Takes characters of the open blob, as bytes. Throws INVALID_INPUT. */
   push(characters: Buffer): void {
     const { where, decoder, queue } = this.#opened();
     const content = decoder.push(characters);
@@ -65,7 +65,7 @@ export class IncomingContents {
     queue.push(content);
   }
 
-  /** The open content has come whole. Throws INVALID_INPUT. */
+  /** Ends the open blob. Throws INVALID_INPUT. */
   end(): void {
     const { where, decoder, queue } = this.#opened();
     if (!decoder.isWhole) throw invalidInput([{ where, what: NOT_BASE64 }]);
@@ -73,28 +73,28 @@ export class IncomingContents {
     this.#current = undefined;
   }
 
-  /** Resolves when the disk has kept up. Rejects with what went wrong with any of the contents. */
+  /** Resolves when the disk has kept up. Rejects with the error of any of the blobs. */
   async keepUp(): Promise<void> {
-    await this.#current?.queue.taken();
-    while (this.#underWay.size > MAX_UNDER_WAY) await Promise.race(this.#underWay);
+    await this.#current?.queue.drained();
+    while (this.#pending.size > MAX_PENDING) await Promise.race(this.#pending);
     this.#throwFailure();
   }
 
-  /** Resolves when all contents are stored. Rejects as `keepUp`. */
+  /** Resolves when all blobs are stored. Rejects as `keepUp`. */
   async finish(): Promise<void> {
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#pending);
     this.#throwFailure();
   }
 
-  /** The body is not to be had: resolves when nothing half-written is left. What was stored whole goes with its hold, unless
-   *  something names it. */
+  /** The body has failed: resolves when nothing half-written is left. Blobs that were stored are removed with their hold,
+   *  unless something refers to them. */
   async abandon(): Promise<void> {
-    this.#current?.queue.fail(new Error('the body was given up'));
-    await Promise.all(this.#underWay);
+    this.#current?.queue.fail(new Error('the body was aborted'));
+    await Promise.all(this.#pending);
   }
 
   #opened() {
-    if (!this.#current) throw new Error('no content has begun');
+    if (!this.#current) throw new Error('no blob has begun');
     return this.#current;
   }
 
@@ -103,8 +103,8 @@ export class IncomingContents {
   }
 }
 
-/** Pieces on their way from a body to the disk, gathered to larger ones. */
-class PieceQueue implements AsyncIterable<Buffer> {
+/** Chunks on their way from a body to the disk, combined into larger ones. */
+class ChunkQueue implements AsyncIterable<Buffer> {
   #small: Buffer[] = [];
   #smallBytes = 0;
   readonly #ready: Buffer[] = [];
@@ -112,17 +112,17 @@ class PieceQueue implements AsyncIterable<Buffer> {
   #failure: { readonly error: unknown } | undefined;
   #wakeReader: () => void = () => undefined;
   #wakeWriter: () => void = () => undefined;
-  #left = false;
+  #hasReaderLeft = false;
 
-  push(piece: Buffer): void {
-    if (piece.length === 0) return;
-    this.#small.push(piece);
-    this.#smallBytes += piece.length;
-    if (this.#smallBytes >= PIECE_BYTES) this.#gather();
+  push(chunk: Buffer): void {
+    if (chunk.length === 0) return;
+    this.#small.push(chunk);
+    this.#smallBytes += chunk.length;
+    if (this.#smallBytes >= WRITE_BYTES) this.#combine();
   }
 
   end(): void {
-    this.#gather();
+    this.#combine();
     this.#ended = true;
     this.#wakeReader();
   }
@@ -132,9 +132,9 @@ class PieceQueue implements AsyncIterable<Buffer> {
     this.#wakeReader();
   }
 
-  /** Resolves when nothing waits for the reader, or there is no reader any more. */
-  async taken(): Promise<void> {
-    while (this.#ready.length > 0 && !this.#left) {
+  /** Resolves when nothing waits for the reader, or the reader has left. */
+  async drained(): Promise<void> {
+    while (this.#ready.length > 0 && !this.#hasReaderLeft) {
       await new Promise<void>((resolve) => {
         this.#wakeWriter = resolve;
       });
@@ -145,10 +145,10 @@ class PieceQueue implements AsyncIterable<Buffer> {
     try {
       for (;;) {
         if (this.#failure) throw this.#failure.error;
-        const piece = this.#ready.shift();
-        if (piece) {
+        const chunk = this.#ready.shift();
+        if (chunk) {
           this.#wakeWriter();
-          yield piece;
+          yield chunk;
         } else if (this.#ended) return;
         else
           await new Promise<void>((resolve) => {
@@ -156,12 +156,12 @@ class PieceQueue implements AsyncIterable<Buffer> {
           });
       }
     } finally {
-      this.#left = true;
+      this.#hasReaderLeft = true;
       this.#wakeWriter();
     }
   }
 
-  #gather(): void {
+  #combine(): void {
     if (this.#smallBytes > 0) this.#ready.push(Buffer.concat(this.#small));
     this.#small = [];
     this.#smallBytes = 0;

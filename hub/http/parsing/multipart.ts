@@ -1,19 +1,19 @@
-/** Reads the one file of a multipart/form-data body (RFC 7578) as it arrives. */
+/** Reading of the one file in a multipart/form-data body (RFC 7578) as it arrives. */
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
 import { type HubError, invalidInput } from '../../core/errors.js';
 import { BodyChunks } from './body-chunks.js';
 
-/** Other parts are passed over, as unknown fields are; nobody sends so many. */
+/** Other parts are ignored, as unknown fields are; nobody sends that many. */
 const LIMITS = { parts: 100, fieldSize: 64 * 1024, headerSize: 16 * 1024 };
 
 const PART = 'file';
 
 /**
- * Hands the file of the part `file` to `take`, with its file name as it came. `take` has to read the content to its end or
- * fail. Resolves with what it gave when the body has ended as it should: until then, what was taken must not count. Rejects
- * with what `take` rejects with, or INVALID_INPUT; the rest of the body is then left unread.
+ * Passes the file of the part `file` to `take`, with its file name as sent. `take` has to read the content to its end or fail.
+ * Resolves with its result when the body has ended correctly: until then, the file must not count. Rejects as `take` does, or
+ * with INVALID_INPUT; the rest of the body is then left unread.
  */
 export async function receiveFile<T>(
   request: IncomingMessage,
@@ -22,15 +22,16 @@ export async function receiveFile<T>(
   const parser = parserOf(request);
   let content: Readable | undefined;
   let taken: Promise<T> | undefined;
-  const pieces = new BodyChunks();
-  let onPiece: ((piece: Buffer) => void) | undefined;
+  const chunks = new BodyChunks();
+  let onChunk: ((chunk: Buffer) => void) | undefined;
   try {
     await new Promise<void>((resolve, reject) => {
       parser.on('file', (part, stream, fileName) => {
-        // Told by the parser, or by whoever reads it.
+        // Reported by the parser, or by the reader.
         stream.on('error', () => undefined);
-        if (part !== PART) return reject(fault(`is required; the part ${JSON.stringify(part)} is not known`));
-        if (content) return reject(fault('must be given once'));
+        if (part !== PART)
+          return reject(invalidPart(`is required; the part ${JSON.stringify(part)} is not known`));
+        if (content) return reject(invalidPart('must be given once'));
         if (fileName === undefined) return reject(withoutName());
         content = stream;
         taken = take(fileName, stream);
@@ -39,29 +40,30 @@ export async function receiveFile<T>(
       parser.on('field', (part) => {
         if (part === PART) reject(withoutName());
       });
-      parser.once('partsLimit', () => reject(fault(`must be among the first ${LIMITS.parts} parts`)));
+      parser.once('partsLimit', () => reject(invalidPart(`must be among the first ${LIMITS.parts} parts`)));
       parser.once('error', (error) => reject(unreadable(error)));
       parser.once('finish', resolve);
       request.once('close', () => {
-        if (!request.complete) reject(brokenOff());
+        if (!request.complete) reject(cutOff());
       });
-      onPiece = (piece) => {
-        const tooShort = pieces.faultOf(piece.length);
+      onChunk = (chunk) => {
+        const tooShort = chunks.errorOf(chunk.length);
         if (tooShort) reject(tooShort);
       };
-      request.on('data', onPiece);
+      request.on('data', onChunk);
       request.pipe(parser);
     });
-    if (!taken) throw fault('is required: a part of that name, with a file name in its Content-Disposition');
+    if (!taken)
+      throw invalidPart('is required: a part of that name, with a file name in its Content-Disposition');
     return await taken;
   } catch (error) {
-    // The request stays open for the answer; nobody reads on.
+    // The request stays open for the response; its rest is not read.
     request.unpipe(parser);
     content?.destroy(error as Error);
     await taken?.catch(() => undefined);
     throw error;
   } finally {
-    if (onPiece) request.off('data', onPiece);
+    if (onChunk) request.off('data', onChunk);
   }
 }
 
@@ -75,7 +77,7 @@ function parserOf(request: IncomingMessage): BusboyInstance {
   try {
     return new Busboy({
       headers: headers as BusboyHeaders,
-      // A name with a path in it is refused, not shortened to something that nobody has said.
+      // A name with a path in it is refused later; shortened, it would be another name.
       preservePath: true,
       fileHwm: 1024 * 1024,
       limits: LIMITS,
@@ -85,12 +87,12 @@ function parserOf(request: IncomingMessage): BusboyInstance {
   }
 }
 
-function fault(what: string): HubError {
+function invalidPart(what: string): HubError {
   return invalidInput([{ where: PART, what }]);
 }
 
 function withoutName(): HubError {
-  return fault('must have a file name in its Content-Disposition');
+  return invalidPart('must have a file name in its Content-Disposition');
 }
 
 function unreadable(error: unknown): HubError {
@@ -99,7 +101,7 @@ function unreadable(error: unknown): HubError {
   ]);
 }
 
-/** Said to nobody. */
-function brokenOff(): HubError {
+/** Never sent: the client has disconnected. */
+function cutOff(): HubError {
   return invalidInput([{ where: 'body', what: 'was broken off' }]);
 }

@@ -2,8 +2,8 @@
 import { CLASSIFIER_TYPES } from '@workbench-hub/shared/domain/classifier';
 import { z } from 'zod';
 import { INPUT_NAME, INPUT_NAME_ALLOWED, inputNameFault } from '../../core/storage.js';
-import { type BlobPaths, StoredBlob } from './body-blob.js';
 import { shown, shownDefault, shownWithoutNull } from '../openapi/openapi-overrides.js';
+import { type BlobPaths, StoredBlob } from './body-blob.js';
 import { enumeration, queryInteger } from './validation.js';
 
 export const idParams = z.object({ id: z.string() });

@@ -1,28 +1,61 @@
-import type { StoredFile } from '../../core/ports/files.js';
+/** Blobs as bodies of responses. `onFailure` is called with the reason why a response is aborted. */
+import type { ByteRange, StoredFile } from '../../core/ports/files.js';
 
-/** The content of a file as the body of an answer. It is opened when somebody reads: nobody reads the answer to HEAD.
- *  `onFault` hears why an answer is broken off. */
-export function contentStream(
+/** Opens the file when the body is read: nobody reads the body of a response to HEAD. */
+export function blobStream(
   file: StoredFile,
-  onFault: (error: unknown) => void,
+  onFailure: (error: unknown) => void,
 ): ReadableStream<Uint8Array> {
-  let pieces: AsyncIterator<Buffer> | undefined;
+  let chunks: AsyncIterator<Buffer> | undefined;
+  const open = () => {
+    chunks ??= chunksOf(file);
+    return chunks;
+  };
+  return streamOf(
+    () => open().next(),
+    async () => void (await chunks?.return?.()),
+    onFailure,
+  );
+}
+
+/** Resolves when the first chunk is read, so that a blob that cannot be read becomes an error response. */
+export async function openBlobStream(
+  file: StoredFile,
+  range: ByteRange | undefined,
+  onFailure: (error: unknown) => void,
+): Promise<ReadableStream<Uint8Array>> {
+  const chunks = chunksOf(file, range);
+  let first: IteratorResult<Buffer> | undefined = await chunks.next();
+  const next = () => {
+    const chunk = first ? Promise.resolve(first) : chunks.next();
+    first = undefined;
+    return chunk;
+  };
+  return streamOf(next, async () => void (await chunks.return?.()), onFailure);
+}
+
+function chunksOf(file: StoredFile, range?: ByteRange): AsyncIterator<Buffer> {
+  return file.open(range)[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+}
+
+function streamOf(
+  next: () => Promise<IteratorResult<Buffer>>,
+  cancel: () => Promise<void>,
+  onFailure: (error: unknown) => void,
+): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       pull: async (controller) => {
         try {
-          pieces ??= file.open()[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-          const piece = await pieces.next();
-          if (piece.done) controller.close();
-          else controller.enqueue(piece.value);
+          const chunk = await next();
+          if (chunk.done) controller.close();
+          else controller.enqueue(chunk.value);
         } catch (error) {
-          onFault(error);
+          onFailure(error);
           throw error;
         }
       },
-      cancel: async () => {
-        await pieces?.return?.();
-      },
+      cancel,
     },
     { highWaterMark: 0 },
   );

@@ -1,4 +1,4 @@
-/** A call of an endpoint whose answer comes later: as little of it as its answer needs, since ten thousand may wait. */
+/** A call whose response is deferred. It keeps no more than the response needs, since ten thousand may wait. */
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
@@ -9,11 +9,11 @@ import type { Access } from '../middleware/access-table.js';
 import type { RequestPermit } from '../middleware/admission.js';
 import type { RequestAudit } from '../middleware/audit.js';
 import { Client, type TrustedProxies } from '../middleware/client.js';
-import type { DeferredRequest } from './deferred-response.js';
-import { deferredErrorResponse, pathOf } from './errors.js';
 import type { Guard } from '../middleware/guard.js';
 import { requestIdOf } from '../middleware/request-id.js';
 import { endSpan } from '../middleware/request-spans.js';
+import type { DeferredRequest } from './deferred-response.js';
+import { deferredErrorResponse, pathOf } from './errors.js';
 
 /** Properties that all calls of an endpoint share. */
 export interface DeferredRoute {
@@ -27,10 +27,10 @@ export interface DeferredRoute {
   readonly log: Logger;
 }
 
-/** A request that was let in. */
-export interface UnderWay {
+/** A request that was admitted. */
+export interface AdmittedRequest {
   readonly span: Span;
-  readonly place: RequestPermit;
+  readonly permit: RequestPermit;
   /** By the wall clock. */
   readonly admittedAtMs: number;
 }
@@ -39,19 +39,23 @@ export class DeferredCall implements DeferredRequest {
   readonly #route: DeferredRoute;
   readonly #incoming: IncomingMessage;
   readonly #span: Span;
-  readonly #place: RequestPermit;
+  readonly #permit: RequestPermit;
   readonly #admittedAtMs: number;
   #caller: Caller | null = null;
 
-  constructor(route: DeferredRoute, incoming: IncomingMessage, { span, place, admittedAtMs }: UnderWay) {
+  constructor(
+    route: DeferredRoute,
+    incoming: IncomingMessage,
+    { span, permit, admittedAtMs }: AdmittedRequest,
+  ) {
     this.#route = route;
     this.#incoming = incoming;
     this.#span = span;
-    this.#place = place;
+    this.#permit = permit;
     this.#admittedAtMs = admittedAtMs;
   }
 
-  lookAgain(): unknown {
+  reauthorize(): unknown {
     const { guard, access } = this.#route;
     const { authorization } = this.#incoming.headers;
     const identified = (caller: Caller) => {
@@ -69,8 +73,8 @@ export class DeferredCall implements DeferredRequest {
     return deferredErrorResponse(error, { method, url, requestId }, runtime, log);
   }
 
-  over(status: number | null): void {
-    this.#place.leave();
+  ended(status: number | null): void {
+    this.#permit.release();
     endSpan(this.#span, status);
     if (status !== null) this.#route.metric.answered(status, null);
   }

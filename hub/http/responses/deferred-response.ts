@@ -1,7 +1,7 @@
 /**
- * Answers that come later. Ten thousand clients may wait for results at once, and what a request holds while it is
- * handled (its context, its headers, a chain of functions under way) is more than the connection itself. So a handler
- * that would wait gives a `Later` instead: the request counts as handled, and the answer is written when there is one.
+ * Deferred responses. Ten thousand clients may wait for results at once, and what a request holds while it is handled (its
+ * context, its headers, a chain of pending functions) takes more memory than the connection itself. So a handler that would
+ * wait returns a `DeferredResponse`: the request counts as handled, and the response is written when it is ready.
  */
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
@@ -9,57 +9,58 @@ import type { Task } from '../../core/task.js';
 import type { Disconnect } from '../../engine/result-waiters.js';
 import { type ResponseRoom, roomOf } from '../server/response-memory.js';
 
-/** An answer that may take long. It must not hold the context of its request. */
+/** A response that may take long. It must not hold the context of its request. */
 export class DeferredResponse {
   readonly wait: (client: Disconnect) => Promise<Task>;
-  readonly answer: (task: Task, room: ResponseRoom) => Response | Promise<Response>;
+  readonly respond: (task: Task, room: ResponseRoom) => Response | Promise<Response>;
 
-  /** `wait` resolves with the task when the answer can be given, or sooner when the client has gone away; `answer` makes it. */
-  constructor(wait: DeferredResponse['wait'], answer: DeferredResponse['answer']) {
+  /** `wait` resolves with the task when the response is due, or when the client has disconnected; `respond` makes it. */
+  constructor(wait: DeferredResponse['wait'], respond: DeferredResponse['respond']) {
     this.wait = wait;
-    this.answer = answer;
+    this.respond = respond;
   }
 }
 
-/** The request for such an answer, as long as it waits. */
+/** The request for such a response, as long as it waits. */
 export interface DeferredRequest {
-  /** Rejects or throws when the caller may not have the answer any more. */
-  lookAgain(): unknown;
-  /** Makes an answer of an error. */
+  /** Rejects or throws when the caller may no longer have the response. */
+  reauthorize(): unknown;
+  /** Makes a response of an error. */
   failed(error: unknown): Response;
-  /** Hears that nobody waits any more, with the status of the answer; null when the client has gone away before. */
-  over(status: number | null): void;
+  /** Called at the end with the status of the response; with null when the client has disconnected before. */
+  ended(status: number | null): void;
 }
 
-/** Writes the answer when it is there. Gives what the handler returns meanwhile. */
+/** Writes the response when it is ready. Returns what the handler returns meanwhile. */
 export function deferResponse(
-  later: DeferredResponse,
+  deferred: DeferredResponse,
   { incoming, outgoing }: HttpBindings,
   request: DeferredRequest,
 ): Response {
-  const answer = async (task: Task): Promise<Response> => {
-    if (outgoing.destroyed) return NOBODY_HEARS;
-    await request.lookAgain();
-    return later.answer(task, roomOf(outgoing));
+  const respond = async (task: Task): Promise<Response> => {
+    if (outgoing.destroyed) return DISCARDED;
+    await request.reauthorize();
+    return deferred.respond(task, roomOf(outgoing));
   };
   const write = (response: Response) => {
     if (outgoing.destroyed) {
-      request.over(null);
+      request.ended(null);
       return response.body?.cancel();
     }
-    request.over(response.status);
+    request.ended(response.status);
     return getRequestListener(() => response)(incoming, outgoing);
   };
-  void later
+  void deferred
     .wait(new Client(outgoing))
-    .then(answer)
+    .then(respond)
     .then(write, (error: unknown) => write(request.failed(error)));
   return RESPONSE_ALREADY_SENT;
 }
 
-const NOBODY_HEARS = new Response(null, { status: 204 });
+/** Never sent: the client has disconnected. */
+const DISCARDED = new Response(null, { status: 204 });
 
-/** A client that can go away. */
+/** The disconnect of a client, as the engine listens for it. */
 class Client implements Disconnect {
   readonly #outgoing: HttpBindings['outgoing'];
 

@@ -1,35 +1,34 @@
-/** Answers with a stored content as a file to be saved: whole or in part, or not at all when the client has it (RFC 9110). */
+/** Responses with a blob: whole or in part, or with 304 when the client has it (RFC 9110). `fresh` does not serve for the
+ *  conditions: it takes a request with `Cache-Control: no-cache` for one without them. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Context } from 'hono';
-import { contentRange, rangeOf } from '../parsing/byte-range.js';
 import { HubError } from '../../core/errors.js';
-import type { ByteRange, StoredFile } from '../../core/ports/files.js';
+import type { StoredFile } from '../../core/ports/files.js';
+import { contentRange, rangeOf } from '../parsing/byte-range.js';
+import { openBlobStream } from './blob-stream.js';
 
-export interface OfferedFile {
-  readonly name: string;
-  /** Of its content, which is its entity tag: another content is another file. */
+export interface OfferedBlob {
+  /** Name to save it under; null for a blob that is not shown to users. */
+  readonly name: string | null;
+  /** Serves as entity tag: other content has another digest. */
   readonly digest: string;
   readonly file: StoredFile;
 }
 
-/** The first piece is read before the answer begins, so that what cannot be read becomes an error answer; what turns out
- *  to be damaged later breaks the connection off. */
-export async function answerWithFile(
+/** The connection is cut when the blob turns out to be damaged after the first chunk. */
+export async function blobResponse(
   context: Context,
-  { name, digest, file }: OfferedFile,
+  { name, digest, file }: OfferedBlob,
   log: Logger,
 ): Promise<Response> {
   const { req } = context;
   const { sizeBytes } = file;
   const etag = `"${digest}"`;
-  const headers = {
-    etag,
-    'accept-ranges': 'bytes',
-    // Under the same name there may be another file tomorrow.
-    'cache-control': 'private, no-cache',
-  };
+  // Another file may have the same name tomorrow.
+  const caching = name === null ? {} : { 'cache-control': 'private, no-cache' };
+  const headers = { etag, 'accept-ranges': 'bytes', ...caching };
   if (isKnown(req.header('if-none-match'), etag)) return new Response(null, { status: 304, headers });
-  // Only GET knows ranges (14.2).
+  // Range applies to GET only (14.2).
   const isInPart = req.raw.method === 'GET' && appliesTo(req.header('if-range'), etag);
   const range = isInPart ? rangeOf(req.header('range'), sizeBytes) : undefined;
   if (range === 'UNSATISFIABLE') {
@@ -37,28 +36,22 @@ export async function answerWithFile(
     throw new HubError('RANGE_NOT_SATISFIABLE', `the file has ${sizeBytes} bytes`);
   }
   const { start, end } = range ?? { start: 0, end: sizeBytes };
-  const body =
-    req.raw.method === 'HEAD'
-      ? null
-      : await bodyOf(file, range, (error) => {
-          log.error(
-            { err: error, digest },
-            'a stored file could not be read to its end; its download was broken off',
-          );
-        });
+  const onFailure = (error: unknown) =>
+    log.error({ err: error, digest }, 'download aborted: the stored file cannot be read to its end');
+  const body = req.raw.method === 'HEAD' ? null : await openBlobStream(file, range, onFailure);
   return new Response(body, {
     status: range ? 206 : 200,
     headers: {
       ...headers,
       'content-type': 'application/octet-stream',
       'content-length': String(end - start),
-      'content-disposition': attachment(name),
+      ...(name === null ? {} : { 'content-disposition': attachment(name) }),
       ...(range ? { 'content-range': contentRange(range, sizeBytes) } : {}),
     },
   });
 }
 
-/** RFC 6266: the name as it is for those who know `filename*`, and something like it for all others. */
+/** Content-Disposition of RFC 6266: the exact name in `filename*`, and an ASCII form of it for older clients. */
 export function attachment(name: string): string {
   const plain = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');
   const exact = encodeURIComponent(name.toWellFormed()).replaceAll(
@@ -68,38 +61,12 @@ export function attachment(name: string): string {
   return `attachment; filename="${plain}"${plain === name ? '' : `; filename*=UTF-8''${exact}`}`;
 }
 
-/** `*`, or a list of tags of which one is this one. */
+/** Whether If-None-Match is `*` or lists this tag. */
 function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
   return (ifNoneMatch ?? '').split(',').some((tag) => ['*', etag, `W/${etag}`].includes(tag.trim()));
 }
 
-/** A range is of use only for the file of which the client has the rest (13.1.5: a date or weak tag never fits). */
+/** Whether If-Range lets a range apply: only with the same strong tag (13.1.5). */
 function appliesTo(ifRange: string | undefined, etag: string): boolean {
   return ifRange === undefined || ifRange === etag;
-}
-
-async function bodyOf(
-  file: StoredFile,
-  range: ByteRange | undefined,
-  onFault: (error: unknown) => void,
-): Promise<ReadableStream<Uint8Array>> {
-  const pieces = file.open(range)[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-  let first: IteratorResult<Buffer> | undefined = await pieces.next();
-  return new ReadableStream<Uint8Array>(
-    {
-      pull: async (controller) => {
-        try {
-          const piece = first ?? (await pieces.next());
-          first = undefined;
-          if (piece.done) controller.close();
-          else controller.enqueue(piece.value);
-        } catch (error) {
-          onFault(error);
-          throw error;
-        }
-      },
-      cancel: async () => void (await pieces.return?.()),
-    },
-    { highWaterMark: 0 },
-  );
 }

@@ -1,4 +1,4 @@
-/** The one table from what went wrong to its HTTP status, and the error body of the interface (contract 10.1). */
+/** HTTP statuses of errors, and the error body (contract 10.1). */
 import { STATUS_CODES } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
@@ -40,7 +40,7 @@ const STATUS_OF: Readonly<Record<ErrorCode, ContentfulStatusCode>> = {
   STORAGE_FULL: 507,
 };
 
-/** A rest of a body up to this size is let pass, so that the connection can be kept. */
+/** Largest unread rest of a body after which the connection is kept. */
 const SMALL_REST_BYTES = 64 * 1024;
 
 export interface ErrorBody {
@@ -51,20 +51,20 @@ export interface ErrorBody {
   readonly path: string;
 }
 
-/** Answers with the error body. What is no {@link HubError} is a defect: it is logged under a reference number, and the
- *  client sees the number only. */
+/** Response with the error body. An error other than {@link HubError} is a defect: it is logged under a reference number, and
+ *  the client sees only that number. */
 export function errorResponse(error: unknown, context: Context, runtime: Runtime, log: Logger): Response {
   const { req } = context;
   const { status, message } =
-    !(error instanceof HubError) && req.raw.signal.aborted
-      ? brokenOff(req.path, log)
-      : faultOf(error, { method: req.method, path: req.path, requestId: ofContext(context) }, runtime, log);
+    !(error instanceof HubError) && (req.raw.signal.aborted || isCutOff(context))
+      ? clientGone(req.path, log)
+      : reported(error, { method: req.method, path: req.path, requestId: ofContext(context) }, runtime, log);
   if (leavesBodyUnread(context)) context.header('Connection', 'close');
   for (const [name, value] of Object.entries(headersOf(error))) context.header(name, value);
   return context.json(errorBody(runtime.clock, status, message, pathOf(req.url)), status);
 }
 
-/** The same for an answer that comes when the context of its request is gone. */
+/** The same for a deferred response, whose request has no context any more. */
 export function deferredErrorResponse(
   error: unknown,
   {
@@ -76,19 +76,25 @@ export function deferredErrorResponse(
   log: Logger,
 ): Response {
   const path = pathOf(url);
-  const { status, message } = faultOf(error, { method, path, requestId }, runtime, log);
+  const { status, message } = reported(error, { method, path, requestId }, runtime, log);
   return Response.json(errorBody(runtime.clock, status, message, path), {
     status,
     headers: headersOf(error),
   });
 }
 
-/** The rest of a small body is read all the same; a large one, or one of unknown size, ends with its connection. */
+/** Whether a large body, or one of unknown size, is left unread, so that the connection must end. */
 function leavesBodyUnread(context: Context): boolean {
   const incoming = (context.env as Partial<HttpBindings> | undefined)?.incoming;
   if (!incoming || incoming.complete) return false;
   const { 'content-length': length, 'transfer-encoding': coding } = incoming.headers;
   return coding !== undefined || Number(length ?? 0) > SMALL_REST_BYTES;
+}
+
+/** Whether the client disconnected in the middle of its body. */
+export function isCutOff({ env }: Context): boolean {
+  const { incoming } = env as Partial<HttpBindings>;
+  return incoming?.destroyed === true && !incoming.complete;
 }
 
 function ofContext({ env }: Context): string | null {
@@ -104,22 +110,21 @@ function headersOf(error: unknown): Record<string, string> {
   };
 }
 
-/** The status that an error is answered with. */
 export function statusOf(error: unknown): ContentfulStatusCode {
   return error instanceof HubError ? STATUS_OF[error.code] : 500;
 }
 
-interface Fault {
+interface Report {
   readonly status: ContentfulStatusCode;
   readonly message: string;
 }
 
-function brokenOff(path: string, log: Logger): Fault {
-  log.debug({ path }, 'the client went away before the answer');
+function clientGone(path: string, log: Logger): Report {
+  log.debug({ path }, 'the client disconnected before the response');
   return { status: 400, message: 'the request was broken off' };
 }
 
-function faultOf(
+function reported(
   error: unknown,
   {
     method,
@@ -128,19 +133,19 @@ function faultOf(
   }: { readonly method: string; readonly path: string; readonly requestId: string | null },
   runtime: Runtime,
   log: Logger,
-): Fault {
+): Report {
   if (error instanceof HubError) return { status: statusOf(error), message: error.message };
   const reference = runtime.newId();
   log.error({ err: error, reference, requestId, method, path }, 'unexpected error');
   return { status: 500, message: `unexpected error; the log of the hub tells more under ${reference}` };
 }
 
-/** As it was called: nothing is decoded. */
+/** Path of a URL, as it was called: nothing is decoded. */
 export function pathOf(url: string): string {
   return new URL(url).pathname;
 }
 
-/** The error body of the interface; `path` is the one that was called, empty when it could not be read. */
+/** `path` is empty when it could not be read. */
 export function errorBody(clock: Clock, status: number, message: string, path: string): ErrorBody {
   return {
     timestamp: offsetTimestamp(clock.nowMs()),

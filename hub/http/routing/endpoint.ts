@@ -1,4 +1,4 @@
-/** One endpoint as data: from it come the route, the validation and its part of the OpenAPI document. */
+/** An endpoint as data: its route, its validation and its part of the OpenAPI document follow from it. */
 import type { Context } from 'hono';
 import { z } from 'zod';
 import type { Caller } from '../../core/access.js';
@@ -15,7 +15,7 @@ export interface ResponseSpec {
   readonly description: string;
   /** Absent: no body. */
   readonly schema?: z.ZodType;
-  /** `application/json` when left out. */
+  /** `application/json` by default. */
   readonly contentType?: string;
 }
 
@@ -34,17 +34,17 @@ export interface EndpointSpec<Params extends z.ZodType, Query extends z.ZodType,
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: Body;
-  /** Said in the description of the interface only: the endpoint itself reads them. */
+  /** For the OpenAPI document only: the endpoint itself reads them. */
   readonly cookies?: z.ZodObject;
-  /** Asked before anything of the body is read; throws to refuse the request. */
+  /** Called before anything of the body is read; throws to refuse the request. */
   readonly admit?: () => void;
-  /** Which texts of the body are contents of files: a large body is not held, these go to the file store as it comes. */
-  readonly contents?: BlobPaths;
+  /** Strings of the body that are contents of files: those of a large body go to the file store as they arrive. */
+  readonly blobs?: BlobPaths;
   /** Instead of a body: a form (multipart/form-data) with one file, which the endpoint reads itself. */
   readonly form?: FormSpec;
-  /** Its answer may be large: it is refused while answers that nobody takes fill the memory for them. */
+  /** Whether the response may be large: then the request is refused while unread responses fill the memory for them. */
   readonly isLarge?: boolean;
-  /** The answers that are particular to this endpoint; 400, 401, 403 and 500 are said of all. */
+  /** Responses of this endpoint beyond 400, 401, 403 and 500, which all endpoints have. */
   readonly responses: Readonly<Record<number, ResponseSpec>>;
 }
 
@@ -53,21 +53,19 @@ export interface EndpointInput<Params, Query, Body> {
   readonly query: Query;
   readonly body: Body;
   readonly context: Context;
-  /** Who calls; on an endpoint that is open to all, always ANYBODY. */
+  /** ANYBODY on an endpoint that is open to all. */
   readonly caller: Caller;
-  /** From where. */
   readonly client: Client;
-  /** By which it is known in the logs. */
   readonly requestId: string | null;
-  /** Names its span to what follows from it; null when its trace is not kept. */
+  /** Trace context of its span; null when the trace is not kept. */
   readonly traceContext: string | null;
-  /** Memory for an answer that is put together as a whole. */
+  /** Memory for a response that is built as a whole. */
   readonly room: ResponseRoom;
-  /** Rejects with UNAUTHENTICATED and FORBIDDEN when the caller may not do this any more; for requests that take long. */
-  readonly lookAgain: () => Promise<void>;
-  /** For what the audit log shall say of this request beyond what is seen from outside. */
+  /** For requests that take long: rejects with UNAUTHENTICATED and FORBIDDEN when the caller may no longer do this. */
+  readonly reauthorize: () => Promise<void>;
+  /** Details for the audit log. */
   readonly note: AuditNote;
-  /** Of the contents in its body, until it is answered; those that nothing names are removed when it is refused. */
+  /** Hold on the blobs in the body until the response; unreferenced ones are removed when the request is refused. */
   readonly hold: Hold;
 }
 

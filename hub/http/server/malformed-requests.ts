@@ -1,12 +1,12 @@
-/** Answers to what never becomes a request of the application: they carry the error body too (contract 10.4). */
+/** Responses to requests that never reach the application: they have the error body too (contract 10.4). */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { securityHeaderLines } from '../middleware/security-headers.js';
 import { errorBody } from '../responses/errors.js';
-import { HEADERS_OF_DATA } from '../middleware/security-headers.js';
 import type { SlowClientLimits } from './slow-clients.js';
 
-/** HTTP whose target or host is no URL. */
+/** Response to a request whose target or host is not a URL. */
 export function refuseRequest(clock: Clock, request: IncomingMessage, error: unknown): Response {
   const body = errorBody(clock, 400, messageOf(error), pathOf(request));
   return new Response(JSON.stringify(body), {
@@ -15,33 +15,33 @@ export function refuseRequest(clock: Clock, request: IncomingMessage, error: unk
   });
 }
 
-/** Browsers and proxies send a few dozen. */
+/** Limit of headers; browsers and proxies send a few dozen. */
 export const MAX_HEADERS = 200;
 
 const MAX_TARGET_LENGTH = 8192;
 
-interface UnhandledFault {
+interface Rejection {
   readonly status: 400 | 414 | 431;
   readonly message: string;
 }
 
-/** What keeps a request from being handled at all. */
-export function unhandledFault({ url = '', rawHeaders }: IncomingMessage): UnhandledFault | undefined {
+/** Reason to reject a request before it is handled. */
+export function rejectionOf({ url = '', rawHeaders }: IncomingMessage): Rejection | undefined {
   if (url.length > MAX_TARGET_LENGTH) {
     return { status: 414, message: `path and query may have at most ${MAX_TARGET_LENGTH} characters` };
   }
-  // Names and values in turn.
+  // Names and values alternate.
   if (rawHeaders.length > 2 * MAX_HEADERS) {
     return { status: 431, message: `a request may have at most ${MAX_HEADERS} headers` };
   }
-  // Node takes the first one, a proxy perhaps the last.
+  // Node uses the first one, a proxy perhaps the last.
   if (countOf('host', rawHeaders) > 1) {
     return { status: 400, message: 'the request cannot be read: it has more than one Host header' };
   }
   return undefined;
 }
 
-/** Names and values in turn. */
+/** Number of headers with a name; in `rawHeaders`, names and values alternate. */
 function countOf(name: string, rawHeaders: readonly string[]): number {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -51,12 +51,12 @@ function countOf(name: string, rawHeaders: readonly string[]): number {
   return count;
 }
 
-/** Answers it; the connection ends, since who sends such a request is not listened to any further. */
-export function refuseUnhandled(
+/** Responds and ends the connection: nothing else that such a client sends is read. */
+export function rejectRequest(
   clock: Clock,
   request: IncomingMessage,
   response: ServerResponse,
-  { status, message }: UnhandledFault,
+  { status, message }: Rejection,
 ): void {
   const body = Buffer.from(JSON.stringify(errorBody(clock, status, message, pathOf(request))));
   response
@@ -68,7 +68,8 @@ export function refuseUnhandled(
     .end(body);
 }
 
-/** What is no HTTP at all, has too large headers, or takes too long to come; the connection ends. */
+/** Responds to bytes that are not HTTP, to headers that are too large, or to a request that arrives too slowly; ends the
+ *  connection. */
 export function refuseConnection(
   clock: Clock,
   socket: Duplex,
@@ -80,20 +81,46 @@ export function refuseConnection(
     return;
   }
   const status = STATUS_OF[error.code ?? ''] ?? 400;
-  const body = Buffer.from(
-    JSON.stringify(errorBody(clock, status, messageOf(error), request ? pathOf(request) : '')),
-  );
+  writeRefusal(clock, socket, { status, message: messageOf(error) }, request);
+}
+
+export interface UpgradeRefusal {
+  readonly status: number;
+  readonly message: string;
+  /** Further lines of the head. */
+  readonly headers?: readonly string[];
+}
+
+/** Refuses an upgrade to a WebSocket; ends the connection. */
+export type RefuseUpgrade = (request: IncomingMessage, socket: Duplex, refusal: UpgradeRefusal) => void;
+
+export function upgradeRefuser(clock: Clock): RefuseUpgrade {
+  return (request, socket, refusal) => {
+    if (socket.writable) writeRefusal(clock, socket, refusal, request);
+    else socket.destroy();
+  };
+}
+
+function writeRefusal(
+  clock: Clock,
+  socket: Duplex,
+  { status, message, headers = [] }: UpgradeRefusal,
+  request: IncomingMessage | undefined,
+): void {
+  const path = request ? pathOf(request) : '';
+  const body = Buffer.from(JSON.stringify(errorBody(clock, status, message, path)));
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'connection: close',
     'content-type: application/json',
     `content-length: ${body.length}`,
-    ...Object.entries(HEADERS_OF_DATA).map(([name, value]) => `${name}: ${value}`),
+    ...headers,
+    ...securityHeaderLines(socket, request),
   ];
   socket.end(Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]), () => socket.destroy());
 }
 
-/** By the codes of Node's HTTP parser; all else is 400. */
+/** Statuses by the error codes of Node's HTTP parser; any other is 400. */
 const STATUS_OF: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   ERR_HTTP_REQUEST_TIMEOUT: 408,
@@ -103,7 +130,7 @@ function pathOf({ url = '' }: IncomingMessage): string {
   return url.split('?')[0] ?? '';
 }
 
-/** Of a request that is given up, as the parser would say it. */
+/** Error of a request that is aborted because its body is too slow, in the form of the parser's errors. */
 export function slowBody({ minBodyRate }: SlowClientLimits): NodeJS.ErrnoException {
   const message = `its body comes too slowly: at least ${minBodyRate} bytes a second are expected (limits.minBodyRate)`;
   return Object.assign(new Error(message), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });

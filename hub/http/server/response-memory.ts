@@ -1,21 +1,21 @@
 /**
- * Memory that answers take in all connections: from the moment in which a large answer is put together until its client has
- * taken it. Without a bound, clients that ask for much and read nothing would fill the memory of the hub. Small answers are
- * not counted: each connection has at most one.
+ * Bound on the memory of responses in all connections, from the time at which a large response is built until its client has
+ * read it: otherwise clients that request much and read nothing would fill the memory of the hub. Small responses are not
+ * counted: each connection has at most one.
  */
+import { type IncomingMessage, ServerResponse } from 'node:http';
 import { HubError } from '../../core/errors.js';
-import { SecureResponse } from '../middleware/security-headers.js';
 
-/** Room for an answer that may be large. */
+/** Memory for a response that may be large. */
 export interface ResponseRoom {
-  /** Takes this many bytes more for an answer that is being put together, until it is handed over to its connection. From the first
-   *  call on, what the client has not taken of the answer is counted. Throws OVERLOADED when there is no room. */
+  /** Reserves memory for a response that is being built, until it is handed to its connection. From the first call on, bytes
+   *  that the client has not read are counted. Throws OVERLOADED. */
   hold(bytes: number): void;
 }
 
 const UNLIMITED: ResponseRoom = { hold: () => undefined };
 
-/** Room for the answer that is written to `outgoing`; unlimited when that is no answer of the hub's server. */
+/** Memory for the response written to `outgoing`; unlimited when that is not one of the hub's server. */
 export function roomOf(outgoing: object | undefined): ResponseRoom {
   return outgoing !== undefined && 'hold' in outgoing ? (outgoing as ResponseRoom) : UNLIMITED;
 }
@@ -34,12 +34,12 @@ export class ResponseMemory {
     return this.#heldBytes;
   }
 
-  /** Whether more than half of it is taken. */
+  /** Whether more than half of it is in use. */
   get isScarce(): boolean {
     return this.#heldBytes > this.#maxBytes / 2;
   }
 
-  /** Throws OVERLOADED when there is no room for as much. An answer larger than the limit is given when it is the only one. */
+  /** Throws OVERLOADED at the limit. A single response may exceed it. */
   take(bytes: number): void {
     if (this.#heldBytes > 0 && this.#heldBytes + bytes >= this.#maxBytes) {
       throw new HubError(
@@ -52,16 +52,16 @@ export class ResponseMemory {
     this.#heldBytes += bytes;
   }
 
-  /** What is held has become more or less, whatever the limit says. */
+  /** Adjusts the held memory, regardless of the limit. */
   change(byBytes: number): void {
     this.#heldBytes += byBytes;
   }
 }
 
-/** The class of a server's answers, those that may be large counted in `memory`. */
-export function countedResponse(memory: ResponseMemory): typeof SecureResponse {
-  return class CountedResponse extends SecureResponse implements ResponseRoom {
-    /** Null as long as it is not counted. */
+/** The response class of a server whose large responses are counted in `memory`. */
+export function countedResponse(memory: ResponseMemory): typeof ServerResponse<IncomingMessage> {
+  return class CountedResponse extends ServerResponse<IncomingMessage> implements ResponseRoom {
+    /** Null while it is not counted. */
     #heldBytes: number | null = null;
 
     hold(bytes: number): void {

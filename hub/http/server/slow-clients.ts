@@ -1,16 +1,16 @@
 /**
- * Clients that hold a connection by sending or taking next to nothing are cut off; whoever waits for a result is not, however
- * long. A body must come at a least pace, and an answer be taken at all. The connections are looked at every few seconds,
- * so that the requests themselves cost nothing more.
+ * Protection from clients that hold a connection by sending or reading next to nothing. A body must arrive at a minimum rate,
+ * and a response must be read at all; clients that wait for a result are left alone. Connections are checked every few
+ * seconds, so that requests themselves cost nothing more.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 
 export interface SlowClientLimits {
-  /** Bytes of a body that have to come in a second, on average; 0: any pace will do. */
+  /** Minimum average rate of a body, in bytes a second; 0 for none. */
   readonly minBodyRate: number;
-  /** An answer of which nothing is taken for so long is given up. */
+  /** Time in milliseconds without progress after which a response is aborted. */
   readonly stalledAnswer: number;
 }
 
@@ -18,25 +18,23 @@ export interface SlowClientsOptions {
   readonly limits: SlowClientLimits;
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Whether answers that their clients have not taken fill more than half of the memory for them: then those that are not taken
-   *  are given up sooner. */
+  /** Whether unread responses fill more than half of the memory for them: then stalled ones are aborted sooner. */
   readonly isMemoryScarce: () => boolean;
-  /** The body of a request comes too slowly: ends the connection. */
+  /** Ends the connection of a request whose body is too slow. */
   readonly onSlowBody: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
-/** A body that is on its way. */
+/** A body that is arriving, with what the connection had received when the measurement began. */
 interface Arrival {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   sinceMs: number;
-  /** What the connection had received by then. */
   bytesRead: number;
 }
 
-const LOOK_EVERY_MS = 5000;
+const CHECK_EVERY_MS = 5000;
 
-/** The pace is the average over this time: a short standstill is nothing. */
+/** Period of the average rate: short pauses are tolerated. */
 const AVERAGE_OVER_MS = 30_000;
 
 export class SlowClients {
@@ -48,11 +46,12 @@ export class SlowClients {
     this.#options = options;
   }
 
-  /** Looks every few seconds, at these connections, until {@link stop}. */
+  /** Checks these connections every few seconds until {@link stop}. */
   start(connections: () => Iterable<Socket>): void {
-    this.#timer = this.#options.timers.after(LOOK_EVERY_MS, () => {
-      this.#lookAtBodies();
-      for (const socket of connections()) this.#lookAtAnswer(socket);
+    this.#timer?.cancel();
+    this.#timer = this.#options.timers.after(CHECK_EVERY_MS, () => {
+      this.#checkBodies();
+      for (const socket of connections()) this.#checkResponse(socket);
       this.start(connections);
     });
   }
@@ -62,11 +61,11 @@ export class SlowClients {
     this.#arriving.clear();
   }
 
-  /** A request has come, perhaps without its body. */
+  /** A request has arrived, perhaps without its body. */
   began(request: IncomingMessage, response: ServerResponse): void {
     const { headers, socket } = request;
     if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return;
-    this.#arriving.set(socket, this.#from(request, response));
+    this.#arriving.set(socket, this.#measure(request, response));
   }
 
   /** The connection has ended. */
@@ -74,12 +73,12 @@ export class SlowClients {
     this.#arriving.delete(socket);
   }
 
-  #from(request: IncomingMessage, response: ServerResponse): Arrival {
+  #measure(request: IncomingMessage, response: ServerResponse): Arrival {
     const sinceMs = this.#options.clock.monotonicMs();
     return { request, response, sinceMs, bytesRead: request.socket.bytesRead };
   }
 
-  #lookAtBodies(): void {
+  #checkBodies(): void {
     const { limits, clock, onSlowBody } = this.#options;
     for (const [socket, arrival] of this.#arriving) {
       const { request, response, sinceMs, bytesRead } = arrival;
@@ -88,24 +87,26 @@ export class SlowClients {
         continue;
       }
       const passedMs = clock.monotonicMs() - sinceMs;
-      // What the hub itself does not take up is not the fault of the client.
-      const isTakenUp = request.readableLength === 0;
-      const enough = (limits.minBodyRate * passedMs) / 1000;
-      if (passedMs >= AVERAGE_OVER_MS && isTakenUp && socket.bytesRead - bytesRead < enough) {
+      // A body that the hub itself does not read is not the client's fault.
+      const isRead = request.readableLength === 0;
+      const requiredBytes = (limits.minBodyRate * passedMs) / 1000;
+      if (passedMs >= AVERAGE_OVER_MS && isRead && socket.bytesRead - bytesRead < requiredBytes) {
         this.#arriving.delete(socket);
         onSlowBody(request, response);
-      } else if (passedMs >= AVERAGE_OVER_MS || !isTakenUp) {
-        this.#arriving.set(socket, this.#from(request, response));
+      } else if (passedMs >= AVERAGE_OVER_MS || !isRead) {
+        this.#arriving.set(socket, this.#measure(request, response));
       }
     }
   }
 
-  /** From here on Node watches: it alone sees how much of a large answer has left. A timer ends with the answer. */
-  #lookAtAnswer(socket: Socket): void {
+  /** Leaves the rest to Node, which alone sees how much of a large response has left: its timeout ends with the response. */
+  #checkResponse(socket: Socket): void {
     if (socket.writableLength === 0) return;
     const { limits, isMemoryScarce } = this.#options;
-    const timeoutMs = isMemoryScarce() ? Math.min(limits.stalledAnswer, LOOK_EVERY_MS) : limits.stalledAnswer;
-    // One that runs must not begin anew at each look.
+    const timeoutMs = isMemoryScarce()
+      ? Math.min(limits.stalledAnswer, CHECK_EVERY_MS)
+      : limits.stalledAnswer;
+    // Setting the same timeout again would restart it at each check.
     if (socket.timeout !== timeoutMs) socket.setTimeout(timeoutMs);
   }
 }

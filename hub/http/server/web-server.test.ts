@@ -3,7 +3,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { type ManualRuntime, manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ResponseMemory } from './response-memory.js';
-import { type WebServer, webServer } from './web-server.js';
+import { WebServer, type WebServerOptions } from './web-server.js';
 
 let runtime: ManualRuntime;
 let answerMemory: ResponseMemory;
@@ -18,7 +18,20 @@ beforeEach(async () => {
   asked = 0;
   answerMemory = new ResponseMemory(1024 ** 2);
   answer = async (request) => new Response(await request.text());
-  web = webServer({
+  web = new WebServer(options());
+  opened = [];
+  web.server.on('connection', (socket) => opened.push(socket));
+  address = await web.listen();
+});
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  const closed = web.close(0);
+  await runtime.advance(0);
+  await closed;
+});
+
+function options(): WebServerOptions {
+  return {
     host: '127.0.0.1',
     port: 0,
     tls: null,
@@ -32,18 +45,8 @@ beforeEach(async () => {
       asked++;
       return answer(request);
     },
-    first: () => false,
-  });
-  opened = [];
-  web.server.on('connection', (socket) => opened.push(socket));
-  address = await web.listen();
-});
-afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-  const closed = web.close(0);
-  await runtime.advance(0);
-  await closed;
-});
+  };
+}
 
 interface Connection {
   readonly socket: Socket;
@@ -73,6 +76,38 @@ let opened: Socket[] = [];
 function socketsOfServer(): Socket[] {
   return opened.filter(({ destroyed }) => !destroyed);
 }
+
+describe('the start and the end', () => {
+  it('may come twice, the end waits for requests in progress', async () => {
+    expect(await web.listen()).toBe(address);
+    let ready: (response: Response) => void = () => undefined;
+    answer = () => new Promise((resolve) => (ready = resolve));
+    const client = talk('GET / HTTP/1.1\r\nHost: hub\r\n\r\n');
+    await expect.poll(() => asked).toBe(1);
+    let ended = 0;
+    const ends = [web.close(60_000), web.close(0)].map((end) => end.then(() => ended++));
+    await runtime.advance(1000);
+    expect(ended).toBe(0);
+    ready(new Response('at last'));
+    await Promise.all(ends);
+    await expect.poll(() => client.heard).toMatch(/at last$/);
+    await web.close(0);
+  });
+
+  it('the end may come before the start, which is then refused', async () => {
+    const other = new WebServer(options());
+    await other.close(0);
+    await expect(other.listen()).rejects.toThrow('the web server was closed');
+  });
+
+  it('the end may come during the start', async () => {
+    const other = new WebServer(options());
+    const started = other.listen();
+    await other.close(0);
+    await expect(started).resolves.toMatch(/^http:/);
+    expect(other.server.listening).toBe(false);
+  });
+});
 
 const POST = (lengthBytes: number) =>
   `POST /slow?x=1 HTTP/1.1\r\nHost: hub\r\nContent-Length: ${lengthBytes}\r\n\r\n`;

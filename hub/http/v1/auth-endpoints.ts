@@ -1,8 +1,8 @@
 /** Log-in in the 1.0 interface (contract 11.6), which knows no refresh. */
 import type { Sessions } from '../../engine/accounts/sessions.js';
-import { type Endpoint, endpoint } from '../routing/endpoint.js';
 import { loginOrigin } from '../common/login-origin.js';
 import { LOGIN_FAILURES, loginRequest, loginResponse } from '../common/login-schemas.js';
+import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
 export function authEndpointsV1(sessions: Sessions): Endpoint[] {
   return [

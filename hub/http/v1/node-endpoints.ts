@@ -2,11 +2,11 @@
 import { z } from 'zod';
 import type { InstanceControl } from '../../engine/instance-control.js';
 import type { Instances } from '../../engine/instances.js';
-import { type Endpoint, endpoint } from '../routing/endpoint.js';
 import { findAgent, findInstance } from '../common/lookups.js';
-import { pageFrom } from '../responses/page.js';
 import { idParams } from '../parsing/request-schemas.js';
 import { pageQuery } from '../parsing/validation.js';
+import { pageFrom } from '../responses/page.js';
+import { type Endpoint, endpoint } from '../routing/endpoint.js';
 import { type ApiVersion, presentInstance, presentServer } from './present.js';
 import { schemasOf } from './schemas.js';
 

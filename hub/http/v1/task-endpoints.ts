@@ -3,9 +3,8 @@ import type { TaskStatus } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';
 import type { TaskOrder } from '../../core/ports/task-store.js';
 import type { Tasks } from '../../engine/tasks.js';
-import { type Endpoint, endpoint } from '../routing/endpoint.js';
 import { listClient } from '../common/list-client.js';
-import { pageOf } from '../responses/page.js';
+import type { TaskRequests } from '../common/task-requests.js';
 import {
   batchJobContents,
   executeBatchJobRequest,
@@ -13,8 +12,9 @@ import {
   resultQuery,
   simulateWorkRequest,
 } from '../parsing/request-schemas.js';
-import type { TaskRequests } from '../common/task-requests.js';
 import { pageQuery } from '../parsing/validation.js';
+import { pageOf } from '../responses/page.js';
+import { type Endpoint, endpoint } from '../routing/endpoint.js';
 import {
   type ApiVersion,
   presentBatchJobResult,
@@ -87,7 +87,7 @@ export function taskEndpointsV1(generation: ApiVersion, tasks: Tasks, requests: 
         summary: 'Create an execute-batch-job task',
         body: executeBatchJobRequest,
         admit: requests.admit,
-        contents: batchJobContents,
+        blobs: batchJobContents,
         responses: created,
       },
       async (request) => request.context.json(presentCreation(await requests.createBatchJob(request)), 201),

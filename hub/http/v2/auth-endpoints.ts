@@ -1,11 +1,11 @@
 /** Log-in, its renewal and its end, and who one is (contract 8.2 to 8.6). */
 import { z } from 'zod';
 import type { Sessions } from '../../engine/accounts/sessions.js';
-import type { AuditNote } from '../middleware/audit.js';
-import { type Endpoint, endpoint } from '../routing/endpoint.js';
 import { loginOrigin } from '../common/login-origin.js';
 import { LOGIN_FAILURES, loginRequest, loginResponse } from '../common/login-schemas.js';
 import { REFRESH_COOKIE, type RefreshCookie } from '../common/refresh-cookie.js';
+import type { AuditNote } from '../middleware/audit.js';
+import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
 const TAG = 'Log-in';
 

@@ -2,8 +2,8 @@
 import { INSTANCE_COMMANDS, INSTANCE_LOG_TYPES } from '@workbench-hub/shared/domain/instance';
 import { z } from 'zod';
 import type { InstanceControl } from '../../engine/instance-control.js';
-import { type Endpoint, endpoint } from '../routing/endpoint.js';
 import { idParams } from '../parsing/request-schemas.js';
+import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
 const BASE = '/api/2.0/workbench/node/instance/{id}';
 const NOT_FOUND = { description: 'There is no such instance.' };

@@ -1,10 +1,10 @@
 /** Workbench instances and agents in the 2.x interface (contract 6.1 and 6.5). */
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 import type { Instances } from '../../engine/instances.js';
-import { type Endpoint, endpoint } from '../routing/endpoint.js';
 import { findAgent, findInstance } from '../common/lookups.js';
-import { pageFrom } from '../responses/page.js';
 import { idParams } from '../parsing/request-schemas.js';
+import { pageFrom } from '../responses/page.js';
+import { type Endpoint, endpoint } from '../routing/endpoint.js';
 import { presentAgent, presentInstance } from './present.js';
 import {
   agentListQuery,

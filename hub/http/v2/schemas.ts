@@ -5,9 +5,9 @@ import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { BATCH_EXECUTION_STATUSES, TASK_STATUSES, TASK_TYPES } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';
 import { shown, shownDefault } from '../openapi/openapi-overrides.js';
-import { pageSchema } from '../responses/page.js';
 import { base64 } from '../parsing/request-schemas.js';
 import { enumeration, pageQuery, queryBoolean, queryList, queryPattern } from '../parsing/validation.js';
+import { pageSchema } from '../responses/page.js';
 
 const EXAMPLE_ID = '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77';
 

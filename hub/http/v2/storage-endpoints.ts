@@ -4,12 +4,12 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { z } from 'zod';
 import { creatorOf, refuseWithoutRole } from '../../core/access.js';
 import type { Storage } from '../../engine/storage.js';
-import { answerWithFile } from '../responses/download.js';
-import { type Endpoint, endpoint } from '../routing/endpoint.js';
-import { receiveFile } from '../parsing/multipart.js';
 import { shownDefault } from '../openapi/openapi-overrides.js';
+import { receiveFile } from '../parsing/multipart.js';
 import { inputNameSchema, newInputNameSchema } from '../parsing/request-schemas.js';
 import { queryBoolean, validated } from '../parsing/validation.js';
+import { blobResponse } from '../responses/download.js';
+import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
 const BASE = '/api/2.0/storage';
 const INPUT_OFF = { description: 'The input storage is not enabled by configuration.' };
@@ -83,7 +83,7 @@ export function storageEndpoints(storage: Storage, log: Logger): Endpoint[] {
           423: INPUT_OFF,
         },
       },
-      async ({ query, context, caller, lookAgain, note }) => {
+      async ({ query, context, caller, reauthorize, note }) => {
         storage.refuseWhileInputIsOff();
         const { incoming } = context.env as HttpBindings;
         const announced = Number(incoming.headers['content-length'] ?? 0);
@@ -95,7 +95,7 @@ export function storageEndpoints(storage: Storage, log: Logger): Endpoint[] {
             note.detail = name;
             await upload.take({ name, ...query }, content);
           });
-          await lookAgain();
+          await reauthorize();
           await upload.name();
         } finally {
           await upload.end();
@@ -161,7 +161,7 @@ export function storageEndpoints(storage: Storage, log: Logger): Endpoint[] {
         },
       },
       async ({ params: { name }, context }) =>
-        answerWithFile(context, { name, ...(await storage.output(name)) }, log),
+        blobResponse(context, { name, ...(await storage.output(name)) }, log),
     ),
   ];
 }

@@ -2,10 +2,8 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { z } from 'zod';
 import type { Tasks } from '../../engine/tasks.js';
-import { contentStream } from '../responses/blob-stream.js';
-import { type Endpoint, endpoint } from '../routing/endpoint.js';
 import { listClient } from '../common/list-client.js';
-import { pageOf } from '../responses/page.js';
+import type { TaskRequests } from '../common/task-requests.js';
 import {
   batchJobContents,
   executeBatchJobRequest,
@@ -13,7 +11,9 @@ import {
   resultQuery,
   simulateWorkRequest,
 } from '../parsing/request-schemas.js';
-import type { TaskRequests } from '../common/task-requests.js';
+import { blobStream } from '../responses/blob-stream.js';
+import { pageOf } from '../responses/page.js';
+import { type Endpoint, endpoint } from '../routing/endpoint.js';
 import { presentBatchJobResult, presentCreation, presentSimulateWorkResult, presentTask } from './present.js';
 import {
   cancelQuery,
@@ -71,7 +71,7 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger)
           'Runs scripts on a workbench instance, optionally with a model, and keeps the files they produce.',
         body: executeBatchJobRequest,
         admit: requests.admit,
-        contents: batchJobContents,
+        blobs: batchJobContents,
         responses: { 201: { description: 'The task waits.', schema: creationResponse }, 423: LOCKED },
       },
       async (request) => request.context.json(presentCreation(await requests.createBatchJob(request)), 201),
@@ -143,10 +143,10 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger)
         const headers = { 'content-type': 'text/plain; charset=utf-8' };
         if (printed.kind === 'NONE') return context.body(null, 204);
         if (printed.kind === 'TEXT') return context.body(printed.text, 200, headers);
-        const body = contentStream(printed.file, (error) =>
+        const body = blobStream(printed.file, (error) =>
           log.error(
             { err: error, taskId: params.id },
-            'the log of a task could not be read to its end; the answer was broken off',
+            'response aborted: the log of a task cannot be read to its end',
           ),
         );
         return context.body(body, 200, { ...headers, 'content-length': String(printed.file.sizeBytes) });

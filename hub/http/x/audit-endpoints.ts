@@ -8,9 +8,9 @@ import {
   type AuditEntry,
   type AuditReader,
 } from '../../core/ports/audit.js';
-import { type Endpoint, endpoint } from '../routing/endpoint.js';
 import { shownDefault } from '../openapi/openapi-overrides.js';
 import { enumeration, queryInteger, queryText, queryTimestamp } from '../parsing/validation.js';
+import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
 const DEFAULT_LIMIT = 100;
 

@@ -8,8 +8,8 @@ import { type Explanation, VERDICTS } from '../../core/explain.js';
 import { describeState } from '../../core/task-message.js';
 import type { Explanations } from '../../engine/explanations.js';
 import type { Tasks } from '../../engine/tasks.js';
-import { type Endpoint, endpoint } from '../routing/endpoint.js';
 import { classifiersSchema, idParams } from '../parsing/request-schemas.js';
+import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
 const criterion = z
   .object({ type: z.enum(['VERSION', 'LABLES']), value: z.string() })

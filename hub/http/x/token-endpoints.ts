@@ -4,11 +4,11 @@ import { z } from 'zod';
 import { ROLES } from '../../core/access.js';
 import type { PersonalTokenRecord } from '../../core/ports/personal-tokens.js';
 import type { PersonalTokens } from '../../engine/accounts/personal-tokens.js';
-import { type Endpoint, endpoint } from '../routing/endpoint.js';
 import { shownWithoutNull } from '../openapi/openapi-overrides.js';
-import { pageFrom, pageSchema } from '../responses/page.js';
 import { idParams } from '../parsing/request-schemas.js';
 import { enumeration, pageQuery, queryText } from '../parsing/validation.js';
+import { pageFrom, pageSchema } from '../responses/page.js';
+import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
 const PATH = '/api/x/tokens';
 

@@ -22,12 +22,18 @@ const COLLECTING: Step = ['collect garbage', [/^\(garbage collector\)$/, /^$/]];
 const STEPS: Readonly<Record<Where, readonly Step[]>> = {
   hub: [
     ['read and parse the request', [/^(?:parserOn|onParser|allocHttp)/, /^node:_http/]],
-    ['find the endpoint', [ANY, /hono\/dist\/router|http\/static-first-router/]],
-    ['admit and handle the request', [/^(?:serve|answer|fetch|#dispatch|answerLater)$/, /^hub\/http|^hono/]],
-    ['read and check the body', [/^(?:readJson|validated|safeParse)$/, /^hub\/http|^zod/]],
+    ['find the endpoint', [ANY, /hono\/dist\/router|http\/routing\/static-first-router/]],
+    [
+      'admit and handle the request',
+      [/^(?:serve|#serve|#handle|fetch|#dispatch|deferResponse)$/, /^hub\/http|^hono/],
+    ],
+    ['read and check the body', [/^(?:readJson|readBytes|validated|safeParse)$/, /^hub\/http|^zod/]],
     [
       'write the answer',
-      [/^(?:responseVia|end$|writeHead$|_storeHeader$|resOnFinish)/, /node-server|^node:_http|^hub\/http/],
+      [
+        /^(?:responseVia|end$|setSecurityHeaders$|setHeader$|writeHead$|_storeHeader$|resOnFinish)/,
+        /node-server|^node:_http|^hub\/http/,
+      ],
     ],
     [
       'make the task',

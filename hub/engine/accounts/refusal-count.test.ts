@@ -11,8 +11,8 @@ function count(times: number, address: string | null, of = new RefusalCount(cloc
 
 const LIMIT = { max: 3, withinMs: 60_000 };
 
-describe('the count of refusals', () => {
-  it('lets an address be heard up to the limit, and tells then how long it has to wait', () => {
+describe('RefusalCount', () => {
+  it('accepts an address up to the limit, and then returns how long it has to wait', () => {
     const refusals = count(2, '192.0.2.1');
     expect(refusals.waitS('192.0.2.1')).toBe(0);
     nowMs += 20_000;
@@ -21,7 +21,7 @@ describe('the count of refusals', () => {
     expect(refusals.waitS('192.0.2.2')).toBe(0);
   });
 
-  it('begins anew when the time is over', () => {
+  it('starts again when the period has passed', () => {
     const refusals = count(5, '192.0.2.1');
     nowMs += 60_000;
     expect(refusals.waitS('192.0.2.1')).toBe(0);
@@ -29,7 +29,7 @@ describe('the count of refusals', () => {
     expect(refusals.waitS('192.0.2.1')).toBe(0);
   });
 
-  it('keeps a thousand addresses apart, and all others together', () => {
+  it('counts a thousand addresses separately, and all others together', () => {
     const refusals = new RefusalCount(clock, LIMIT);
     for (let at = 0; at < 5000; at++) refusals.add(`198.51.100.${at}`);
     expect(refusals.waitS('198.51.100.7')).toBe(0);

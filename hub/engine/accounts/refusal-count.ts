@@ -1,4 +1,4 @@
-/** Counts how often requests of an address were refused within a while, so that nobody tries, or fills the log, without end. */
+/** Count of the refusals of each address within a period, to bound attempts and log lines. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 
 export interface RefusalLimit {
@@ -6,7 +6,7 @@ export interface RefusalLimit {
   readonly withinMs: number;
 }
 
-/** More addresses than these are not told apart. */
+/** Addresses beyond this number share one count. */
 const MAX_ADDRESSES = 1000;
 
 interface Window {
@@ -29,10 +29,10 @@ export class RefusalCount {
   add(address: string | null): void {
     const window = this.#windowOf(address);
     if (window) window.count++;
-    else this.#windows.set(this.#known(address), { beganMs: this.#clock.monotonicMs(), count: 1 });
+    else this.#windows.set(this.#keyOf(address), { beganMs: this.#clock.monotonicMs(), count: 1 });
   }
 
-  /** After how many seconds the address is again heard; 0: at once. */
+  /** Seconds until requests of the address are accepted again; 0 for now. */
   waitS(address: string | null): number {
     const window = this.#windowOf(address);
     if (!window || window.count < this.#limit.max) return 0;
@@ -45,10 +45,10 @@ export class RefusalCount {
       if (beganMs + this.#limit.withinMs > nowMs) break;
       this.#windows.delete(key);
     }
-    return this.#windows.get(this.#known(address));
+    return this.#windows.get(this.#keyOf(address));
   }
 
-  #known(address: string | null): string | null {
+  #keyOf(address: string | null): string | null {
     return this.#windows.size < MAX_ADDRESSES || this.#windows.has(address) ? address : null;
   }
 }

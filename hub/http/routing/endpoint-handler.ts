@@ -1,0 +1,209 @@
+/** Handling of the requests to one endpoint: admission, identification, validation and use case, with span, metrics and audit. */
+import type { HttpBindings } from '@hono/node-server';
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Context, Handler } from 'hono';
+import type { AuditTrail } from '../../core/ports/audit.js';
+import type { Hold } from '../../core/ports/files.js';
+import type { RequestMetrics, RouteMetrics } from '../../core/ports/metrics.js';
+import type { RequestTracing } from '../../core/ports/tracing.js';
+import { type Access, accessTo, isAlwaysServed } from '../middleware/access-table.js';
+import { type Admission, ALWAYS_ADMITTED, type RequestPermit } from '../middleware/admission.js';
+import { type AuditedRequest, auditOf, type RequestAudit } from '../middleware/audit.js';
+import { Client, type TrustedProxies } from '../middleware/client.js';
+import type { Guard } from '../middleware/guard.js';
+import { isCookiePath, type Origins, refuseForeignOrigin } from '../middleware/origins.js';
+import { requestIdOf } from '../middleware/request-id.js';
+import { endSpan, requestSpans, type SpanOfRequest } from '../middleware/request-spans.js';
+import { type BodyReader, readJson } from '../parsing/body.js';
+import { validated } from '../parsing/validation.js';
+import { type AdmittedRequest, DeferredCall, type DeferredRoute } from '../responses/deferred-call.js';
+import { DeferredResponse, deferResponse } from '../responses/deferred-response.js';
+import { pathOf, statusOf } from '../responses/errors.js';
+import { roomOf } from '../server/response-memory.js';
+import type { Answer, Endpoint } from './endpoint.js';
+
+/** Services that all endpoints share. */
+export interface EndpointServices {
+  readonly readBody: BodyReader;
+  readonly admission: Admission;
+  readonly origins: Origins;
+  readonly guard: Guard;
+  /** Null: nothing is recorded. */
+  readonly audit: AuditTrail | null;
+  readonly metrics: RequestMetrics;
+  readonly tracing: RequestTracing;
+  readonly trustedProxies: TrustedProxies;
+  /** Begins a hold on blobs for a request that brings some. */
+  readonly hold: () => Hold;
+  readonly runtime: Runtime;
+  readonly log: Logger;
+}
+
+/** A request that takes longer is authorized again before its body counts or its response is sent: meanwhile the user may
+ *  have been disabled, the session ended, or the role lost. */
+const SLOW_AFTER_MS = 1000;
+
+/** Limit of a body whose sender is not identified; a login is much smaller. */
+const OPEN_BODY = { bytes: 16 * 1024, setBy: 'without a token' };
+
+/** Hold of a request without blobs. */
+const NO_HOLD: Hold = { add: () => undefined, release: () => undefined, abandon: () => undefined };
+
+/** One request to an endpoint. */
+interface Call extends AdmittedRequest {
+  readonly context: Context;
+  readonly client: Client;
+  readonly audited: AuditedRequest;
+  readonly hold: Hold;
+  readonly startedMs: number;
+}
+
+export function endpointHandler(endpoint: Endpoint, services: EndpointServices): Handler {
+  const handler = new EndpointHandler(endpoint, services);
+  return (context) => handler.serve(context);
+}
+
+class EndpointHandler {
+  readonly #endpoint: Endpoint;
+  readonly #services: EndpointServices;
+  readonly #method: string;
+  readonly #access: Access;
+  readonly #readBody: BodyReader;
+  readonly #isAlwaysServed: boolean;
+  readonly #usesCookie: boolean;
+  readonly #audit: RequestAudit | null;
+  readonly #metric: RouteMetrics;
+  readonly #beginSpan: SpanOfRequest;
+  readonly #deferred: DeferredRoute;
+
+  constructor(endpoint: Endpoint, services: EndpointServices) {
+    const { method, path } = endpoint.spec;
+    this.#endpoint = endpoint;
+    this.#services = services;
+    this.#method = method.toUpperCase();
+    this.#access = accessTo(this.#method, path);
+    this.#readBody =
+      this.#access === 'OPEN'
+        ? (context, _, permit) => readJson(context, OPEN_BODY, permit)
+        : services.readBody;
+    this.#isAlwaysServed = isAlwaysServed(path, this.#access);
+    this.#usesCookie = isCookiePath(path);
+    this.#audit = auditOf(endpoint.spec, services.audit, services.runtime.clock);
+    this.#metric = services.metrics.ofRoute(this.#method, path);
+    this.#beginSpan = requestSpans(services.tracing, this.#method, path);
+    const { guard, trustedProxies, runtime, log } = services;
+    const route = { method: this.#method, access: this.#access, audit: this.#audit, metric: this.#metric };
+    this.#deferred = { ...route, guard, trustedProxies, runtime, log };
+  }
+
+  async serve(context: Context): Promise<Response> {
+    const { clock } = this.#services.runtime;
+    const { admission, trustedProxies } = this.#services;
+    const startedMs = clock.monotonicMs();
+    const { incoming } = context.env as HttpBindings;
+    const client = new Client(incoming, trustedProxies);
+    const audited = this.#audited(context, client);
+    const span = this.#beginSpan(incoming);
+    const hold = this.#endpoint.spec.blobs ? this.#services.hold() : NO_HOLD;
+    let permit: RequestPermit | undefined;
+    try {
+      permit = this.#isAlwaysServed ? ALWAYS_ADMITTED : admission.enter();
+      const admittedAtMs = clock.nowMs();
+      const call = { context, client, audited, hold, startedMs, span, permit, admittedAtMs };
+      const answer = await this.#handle(call);
+      hold.release();
+      if (answer instanceof DeferredResponse) return this.#defer(answer, call);
+      permit.release();
+      endSpan(span, answer.status);
+      this.#metric.answered(answer.status, clock.monotonicMs() - startedMs);
+      this.#audit?.answered(audited, answer.status);
+      return answer;
+    } catch (error) {
+      hold.abandon();
+      permit?.release();
+      endSpan(span, statusOf(error));
+      this.#metric.answered(statusOf(error), clock.monotonicMs() - startedMs);
+      this.#audit?.failed(audited, error);
+      throw error;
+    }
+  }
+
+  async #handle(call: Call): Promise<Answer> {
+    const { spec, handle } = this.#endpoint;
+    const { context, client, audited, hold, permit } = call;
+    const { incoming, outgoing } = context.env as HttpBindings;
+    const room = roomOf(outgoing);
+    if (this.#usesCookie) refuseForeignOrigin(incoming, this.#services.origins);
+    const caller = await this.#services.guard(this.#access, incoming.headers.authorization, (identified) => {
+      audited.caller = identified;
+    });
+    const params = spec.params ? validated(spec.params, context.req.param()) : undefined;
+    const query = spec.query ? validated(spec.query, queryOf(context)) : undefined;
+    spec.admit?.();
+    if (spec.isLarge && !this.#isAlwaysServed) room.hold(0);
+    const body = spec.body
+      ? validated(spec.body, await this.#readBody(context, spec.blobs, permit, hold))
+      : undefined;
+    if (spec.body && this.#isSlow(call)) await this.#reauthorize(call);
+    // The endpoint itself reads a form, which is still arriving.
+    if (!spec.form) permit.startWork();
+    const answer = await handle({
+      params,
+      query,
+      body,
+      context,
+      caller,
+      client,
+      requestId: requestIdOf(incoming),
+      traceContext: call.span.context,
+      room,
+      reauthorize: () => this.#reauthorize(call),
+      note: audited.note,
+      hold,
+    });
+    // A change that was made is reported in any case.
+    if (this.#method === 'GET' && this.#isSlow(call) && !(answer instanceof DeferredResponse)) {
+      await this.#reauthorize(call).catch(async (refusal: unknown) => {
+        await answer.body?.cancel();
+        throw refusal;
+      });
+    }
+    return answer;
+  }
+
+  #defer(answer: DeferredResponse, call: Call): Response {
+    const { incoming, outgoing } = call.context.env as HttpBindings;
+    call.permit.suspend();
+    return deferResponse(answer, { incoming, outgoing }, new DeferredCall(this.#deferred, incoming, call));
+  }
+
+  /** The address is read now: it is unknown once the client has disconnected. */
+  #audited({ req }: Context, client: Client): AuditedRequest {
+    const isAudited = this.#audit !== null;
+    return {
+      path: isAudited ? pathOf(req.url) : '',
+      address: isAudited ? client.address : '',
+      note: {},
+      caller: null,
+    };
+  }
+
+  #isSlow({ startedMs }: Call): boolean {
+    return this.#services.runtime.clock.monotonicMs() - startedMs > SLOW_AFTER_MS;
+  }
+
+  async #reauthorize({ context, audited, admittedAtMs }: Call): Promise<void> {
+    const { authorization } = (context.env as HttpBindings).incoming.headers;
+    audited.caller = await this.#services.guard(this.#access, authorization, () => undefined, admittedAtMs);
+  }
+}
+
+/** Query parameters: strings for those that are given once, arrays for others. */
+function queryOf(context: Context): Record<string, string | string[]> {
+  const query: Record<string, string | string[]> = {};
+  for (const [name, values] of Object.entries(context.req.queries())) {
+    query[name] = values.length === 1 ? (values[0] as string) : values;
+  }
+  return query;
+}
