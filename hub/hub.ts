@@ -138,7 +138,7 @@ export function createHub(
         passwords,
         runtime,
         log,
-        metrics: metrics.logIns,
+        metrics: metrics.logins,
       });
       undo.push(accounts.close);
       const tracing = await openTracing(undo);
@@ -272,7 +272,7 @@ export function createHub(
       clock: runtime.clock,
       newId: () => runtime.newId(),
       slowClients: config.limits,
-      answerMemory: new ResponseMemory(config.limits.answersInMemory),
+      responseMemory: new ResponseMemory(config.limits.answersInMemory),
       log,
       fetch: app.fetch,
     });

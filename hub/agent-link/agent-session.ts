@@ -1,7 +1,5 @@
-/**
- * Translation between the messages of the agent link and the engine: one session for each connection. The engine knows no
- * message, and the messages know no engine. The order of messages is in `shared/agent-protocol/README.md`.
- */
+/** Translation between the messages of the agent link and the engine: one session for each connection. The order of messages is
+ *  in `shared/agent-protocol/README.md`. */
 import {
   AGENT_PROTOCOL_VERSIONS,
   type AgentMessage,
@@ -13,7 +11,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { AgentConnection } from '../core/ports/agents.js';
 import type { Agents } from '../engine/agents.js';
 
-/** The part of the engine that agents talk to. */
+/** The part of the engine that serves agents. */
 export type EngineForAgents = Pick<
   Agents,
   'join' | 'leave' | 'instanceChanged' | 'printed' | 'replied' | 'reported'
@@ -23,15 +21,15 @@ export type EngineForAgents = Pick<
 export interface MessageLink {
   send(message: HubMessage): void;
   close(reason: string): void;
-  /** Ends it because the agent broke the protocol. */
+  /** Ends the connection because the agent broke the protocol. */
   fail(fault: string): void;
 }
 
-/** The hub's side of every welcome. */
+/** The hub's part of every welcome. */
 export interface LinkTerms {
   readonly hubVersion: string;
   readonly heartbeatIntervalMs: number;
-  /** A side that has heard nothing for so long takes the link for dead. */
+  /** Silence after which either side takes the link for dead. */
   readonly silenceLimitMs: number;
 }
 
@@ -39,7 +37,7 @@ export interface AgentSessionOptions {
   readonly agents: EngineForAgents;
   readonly link: MessageLink;
   readonly terms: LinkTerms;
-  /** Address of the agent's host, as far as it is known. */
+  /** Address of the agent's host; null when it is unknown. */
   readonly remoteAddress: string | null;
   readonly log: Logger;
 }
@@ -53,7 +51,7 @@ export class AgentSession {
     this.#options = options;
   }
 
-  /** Takes the first message of the connection; false when the agent is refused, which it has been told. Rejects as the
+  /** Handles the first message of the connection. Resolves with false when the agent is refused, and informed. Rejects as the
    *  store of the engine does. */
   async join(hello: HelloMessage): Promise<boolean> {
     const { agents, link, remoteAddress, log } = this.#options;
@@ -75,7 +73,7 @@ export class AgentSession {
     );
   }
 
-  /** Takes a later message of a connection that joined; resolves when it has been handled. Rejects as the store does. */
+  /** Handles a further message of a connection that joined. Rejects as the store does. */
   async receive(message: AgentMessage): Promise<void> {
     const { agents, link } = this.#options;
     const [agentId, connection] = [this.#agentId, this.#connection];
@@ -102,7 +100,7 @@ export class AgentSession {
   }
 }
 
-/** Sends what the engine says as messages. */
+/** Port of the engine that sends messages. */
 function connectionOver(link: MessageLink, protocolVersion: number, terms: LinkTerms): AgentConnection {
   return {
     welcome: ({ outputStorage }) => link.send({ type: 'welcome', protocolVersion, ...terms, outputStorage }),

@@ -1,4 +1,4 @@
-/** What the endpoint keeps of connections, and for how long; what is said on them is tried in test/contract. */
+/** How long the endpoint keeps connections; their messages are tested in test/contract. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,15 +12,15 @@ const ignore = () => undefined;
 
 let server: Server;
 let runtime: ManualRuntime;
-/** Rises with each change of the credentials. */
+/** Increases with each change of the credentials. */
 let version: number;
-/** How often it was asked whether a credential is still good. */
-let looks: number;
+/** Number of checks of a credential. */
+let checks: number;
 
 beforeEach(async () => {
   runtime = manualRuntime();
   version = 1;
-  looks = 0;
+  checks = 0;
   server = createServer();
   serveAgents(server, {
     agents: { leave: () => undefined },
@@ -28,7 +28,7 @@ beforeEach(async () => {
     credentials: {
       version: () => version,
       endOf: () => {
-        looks++;
+        checks++;
         return undefined;
       },
     },
@@ -50,24 +50,24 @@ async function connect(): Promise<WebSocket> {
   return socket;
 }
 
-/** Credentials have changed, and the endpoint has looked. */
+/** Changes the credentials and lets the endpoint check them. */
 async function changeCredentials(): Promise<void> {
   version++;
   await runtime.advance(2000);
 }
 
-it('asks after each change whether the credentials of open connections are good, and of these only', async () => {
+it('checks the credentials of open connections, and only those, after each change', async () => {
   const sockets = [await connect(), await connect()];
   await changeCredentials();
-  expect(looks).toBe(2);
+  expect(checks).toBe(2);
   await runtime.advance(2000);
-  expect(looks).toBe(2);
+  expect(checks).toBe(2);
   const [first, second] = sockets;
   first?.close();
   await once(first as WebSocket, 'close');
-  // The hub has heard of it before it closed its side.
+  // The hub has noticed it before it closed its side.
   await changeCredentials();
-  expect(looks).toBe(3);
+  expect(checks).toBe(3);
   second?.terminate();
 });
 

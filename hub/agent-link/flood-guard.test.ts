@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { FloodGuard } from './flood-guard.js';
 
-const PACE = { messagesPerSecond: 100, bytesPerSecond: 1024 ** 2, aheadS: 5 };
+const RATE = { messagesPerSecond: 100, bytesPerSecond: 1024 ** 2, burstS: 5 };
 
 function guard() {
   let nowMs = 0;
-  const flood = new FloodGuard({ nowMs: () => nowMs, monotonicMs: () => nowMs }, PACE);
+  const flood = new FloodGuard({ nowMs: () => nowMs, monotonicMs: () => nowMs }, RATE);
   return {
     flood,
     pass: (ms: number) => {
@@ -18,8 +18,8 @@ function messages(count: number, type = 'instance') {
   return Array.from({ length: count }, () => ({ type }));
 }
 
-describe('the guard against floods', () => {
-  it('lets an agent keep the pace for ever', () => {
+describe('FloodGuard', () => {
+  it('tolerates the rate for ever', () => {
     const { flood, pass } = guard();
     for (let second = 0; second < 1000; second++) {
       expect(flood.faultOf(messages(100), 1024 ** 2)).toBeUndefined();
@@ -27,19 +27,19 @@ describe('the guard against floods', () => {
     }
   });
 
-  it('lets it be ahead for a while, and again after a rest', () => {
+  it('tolerates a burst, and another one after a pause', () => {
     const { flood, pass } = guard();
     expect(flood.faultOf(messages(500), 10)).toBeUndefined();
     pass(5000);
     expect(flood.faultOf(messages(500), 10)).toBeUndefined();
   });
 
-  it('says what was too much', () => {
+  it('returns which limit was exceeded', () => {
     expect(guard().flood.faultOf(messages(501), 10)).toBe('a flood: more than 100 messages a second');
     expect(guard().flood.faultOf([null], 6 * 1024 ** 2)).toBe('a flood: more than 1 MiB a second');
   });
 
-  it('counts of the reports only those that do not count', () => {
+  it('counts only those reports that do not count', () => {
     const { flood } = guard();
     expect(flood.faultOf(messages(100_000, 'ended'), 10)).toBeUndefined();
     for (let at = 0; at < 500; at++) expect(flood.uncounted()).toBeUndefined();

@@ -1,4 +1,4 @@
-/** What there is at the moment when the metrics are asked for. */
+/** Gauges that are measured when the metrics are requested. */
 import { stat } from 'node:fs/promises';
 import { INSTANCE_STATUSES } from '@workbench-hub/shared/domain/instance';
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
@@ -9,11 +9,11 @@ import type { HubMetrics } from './hub-metrics.js';
 export interface Observable {
   readonly archive: TaskArchive;
   readonly instances: Instances;
-  /** Whether the hub takes no new tasks, since its end is prepared. */
+  /** Whether a shutdown is prepared, so that no new tasks are accepted. */
   readonly isLocked: () => boolean;
-  /** Of the disk with the data of the hub. */
+  /** Space of the disk with the data of the hub. */
   readonly disk: () => Promise<{ readonly totalBytes: number; readonly freeBytes: number }>;
-  /** Files, by what they are. */
+  /** Files by the name of their database. */
   readonly databases: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -21,23 +21,23 @@ export function observeHub(metrics: HubMetrics, hub: Observable): void {
   const { archive, instances } = hub;
   const count = async (query: Pick<Parameters<TaskArchive['list']>[0], 'statuses' | 'priority'>) =>
     (await archive.list({ page: 0, size: 1, ...query })).totalElements;
-  metrics.observe('tasks_waiting', 'Tasks that wait, by priority.', 'priority', async () => {
+  metrics.observe('tasks_waiting', 'Waiting tasks, by priority.', 'priority', async () => {
     const waiting = PRIORITIES.map(async (priority) => [
       priority,
       await count({ statuses: ['WAITING'], priority }),
     ]);
     return Object.fromEntries(await Promise.all(waiting)) as Record<string, number>;
   });
-  metrics.observe('tasks_running', 'Tasks that run.', null, () => count({ statuses: ['RUNNING'] }));
-  metrics.observe('agents', 'Agents that the hub knows, by their status.', 'status', () =>
-    counted(
+  metrics.observe('tasks_running', 'Running tasks.', null, () => count({ statuses: ['RUNNING'] }));
+  metrics.observe('agents', 'Known agents, by status.', 'status', () =>
+    countBy(
       ['UP', 'DOWN'],
       instances.agents().map(({ status }) => status),
     ),
   );
   metrics.observe(
     'agent_clock_offset_seconds',
-    'How far the clock of an agent was ahead of that of the hub when it joined.',
+    'Offset of the clock of an agent from that of the hub when it joined.',
     'agent',
     () =>
       Object.fromEntries(
@@ -46,8 +46,8 @@ export function observeHub(metrics: HubMetrics, hub: Observable): void {
           .flatMap(({ id, clockOffsetMs }) => (clockOffsetMs === null ? [] : [[id, clockOffsetMs / 1000]])),
       ),
   );
-  metrics.observe('instances', 'Workbench instances that the hub knows, by their status.', 'status', () =>
-    counted(
+  metrics.observe('instances', 'Known workbench instances, by status.', 'status', () =>
+    countBy(
       INSTANCE_STATUSES,
       instances.list().map(({ status }) => status),
     ),
@@ -58,7 +58,7 @@ export function observeHub(metrics: HubMetrics, hub: Observable): void {
     null,
     () => instances.list().filter(({ working }) => working).length,
   );
-  metrics.observe('locked', '1 while no new tasks are taken: the end of the hub is prepared.', null, () =>
+  metrics.observe('locked', '1 while a shutdown is prepared and no new tasks are accepted.', null, () =>
     hub.isLocked() ? 1 : 0,
   );
   metrics.observe(
@@ -79,7 +79,7 @@ export function observeHub(metrics: HubMetrics, hub: Observable): void {
   });
 }
 
-function counted(values: readonly string[], found: readonly string[]): Record<string, number> {
+function countBy(values: readonly string[], found: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = Object.fromEntries(values.map((value) => [value, 0]));
   for (const value of found) counts[value] = (counts[value] ?? 0) + 1;
   return counts;

@@ -1,4 +1,4 @@
-/** The metrics of the hub, named and measured after the conventions of Prometheus. */
+/** Metrics of the hub, by the naming conventions of Prometheus. */
 import type { BuildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type {
@@ -15,22 +15,26 @@ export interface HubMetrics {
   readonly store: StoreMetrics;
   readonly files: FileMetrics;
   readonly requests: RequestMetrics;
-  readonly logIns: LoginMetrics;
-  /** From now on `look` is asked for what there is, at each {@link text}. */
-  observe(name: string, help: string, label: string | null, look: () => Observed | Promise<Observed>): void;
-  /** Everything, in the text format of Prometheus. */
+  readonly logins: LoginMetrics;
+  /** Adds a gauge that `measure` is called for at each {@link text}. */
+  observe(
+    name: string,
+    help: string,
+    label: string | null,
+    measure: () => Observed | Promise<Observed>,
+  ): void;
+  /** All metrics in the text format of Prometheus. */
   text(): Promise<string>;
 }
 
 /** A number, or one for each value of the label. */
 export type Observed = number | Readonly<Record<string, number>>;
 
-/** The content type of the text. */
 export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE;
 
 const REQUEST_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 const STORE_BUCKETS_S = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
-/** Tasks wait and run for milliseconds or for days. */
+/** Tasks wait and run for milliseconds up to days. */
 const TASK_BUCKETS_S = [
   0.01,
   0.1,
@@ -63,65 +67,58 @@ export function hubMetrics(build: BuildInfo): HubMetrics {
     labelNames: Label[] = [],
   ) => new Histogram({ name: PREFIX + name, help, labelNames, buckets, registers });
 
-  const created = counter('tasks_created_total', 'Tasks that were handed in.', ['type']);
+  const created = counter('tasks_created_total', 'Tasks that were created.', ['type']);
   const waited = histogram(
     'task_wait_seconds',
-    'How long tasks waited from their request to the start of their first attempt.',
+    'Wait of tasks from their request to the start of their first attempt.',
     TASK_BUCKETS_S,
     ['priority'],
   );
-  const ended = counter('tasks_ended_total', 'Tasks that ended, by the status that they ended in.', [
-    'type',
-    'status',
-  ]);
+  const ended = counter('tasks_ended_total', 'Tasks that ended, by their final status.', ['type', 'status']);
   const ran = histogram(
     'task_run_seconds',
-    'How long the attempt took with which a task ended FINISHED or FAILED.',
+    'Run time of the attempt with which a task ended FINISHED or FAILED.',
     TASK_BUCKETS_S,
     ['type'],
   );
   const lost = counter(
     'attempts_lost_total',
-    'Attempts that came to nothing: CRASH, the instance died; LOSS, its agent was gone; HOST_FAULT, its host had a ' +
-      'fault, such as a full disk; RETURN, the agent gave the task back before it began.',
+    'Attempts without a result: CRASH, the instance died; LOSS, its agent was lost; HOST_FAULT, its host had a ' +
+      'fault, such as a full disk; RETURN, the agent returned the task before it began.',
     ['cause'],
   );
   const left = counter('agent_disconnects_total', 'Connections of agents that ended.');
 
   const commit = histogram(
     'store_commit_seconds',
-    'How long it took to write one group of operations as one transaction, without the sync.',
+    'Time to write one group of operations as one transaction, without the sync.',
     STORE_BUCKETS_S,
   );
   const operations = histogram(
     'store_commit_operations',
-    'How many operations were written in one transaction.',
+    'Operations in one transaction.',
     OPERATION_BUCKETS,
   );
-  const sync = histogram(
-    'store_sync_seconds',
-    'How long a sync of the database to disk took.',
-    STORE_BUCKETS_S,
-  );
+  const sync = histogram('store_sync_seconds', 'Time of a sync of the database to disk.', STORE_BUCKETS_S);
   const unwritten = counter('store_failures_total', 'Operations that the database could not write.');
 
-  const stored = counter('contents_stored_bytes_total', 'Bytes of contents that were stored.');
-  const read = counter('contents_read_bytes_total', 'Bytes of contents that were opened for reading.');
+  const stored = counter('blobs_stored_bytes_total', 'Bytes of blobs that were stored.');
+  const read = counter('blobs_read_bytes_total', 'Bytes of blobs that were opened for reading.');
 
   const requests = counter(
     'http_requests_total',
-    'Requests that were answered, by endpoint; route "none" is what is no endpoint.',
+    'Responses by endpoint; route "none" stands for all other paths.',
     ['method', 'route', 'status'],
   );
   const durations = histogram(
     'http_request_duration_seconds',
-    'From the headers of a request to those of its answer, without answers for which a client asked to wait.',
+    'Time from the headers of a request to those of its response, without deferred responses.',
     REQUEST_BUCKETS_S,
     ['method', 'route'],
   );
-  const logInFailures = counter(
-    'log_in_failures_total',
-    'Log-ins that failed: REFUSED, a wrong name or password; THROTTLED, there had been too many.',
+  const loginFailures = counter(
+    'login_failures_total',
+    'Failed logins: REFUSED, a wrong name or password; THROTTLED, too many attempts.',
     ['reason'],
   );
 
@@ -141,15 +138,15 @@ export function hubMetrics(build: BuildInfo): HubMetrics {
   };
   new Gauge({
     name: `${PREFIX}build_info`,
-    help: 'Always 1; its labels tell the build.',
+    help: 'Always 1; its labels describe the build.',
     labelNames: ['version', 'revision'],
     registers,
   })
     .labels(build.version, build.revision)
     .set(1);
-  // Those that are watched for a rise are there before their first event, or that one would be missed.
+  // Counters that alerts watch for an increase exist before their first event; otherwise it would be missed.
   for (const cause of ['CRASH', 'LOSS', 'HOST_FAULT', 'RETURN']) lost.labels(cause).inc(0);
-  for (const reason of ['REFUSED', 'THROTTLED']) logInFailures.labels(reason).inc(0);
+  for (const reason of ['REFUSED', 'THROTTLED']) loginFailures.labels(reason).inc(0);
 
   return {
     tasks: {
@@ -173,7 +170,7 @@ export function hubMetrics(build: BuildInfo): HubMetrics {
     files: { stored: (bytes) => stored.inc(bytes), read: (bytes) => read.inc(bytes) },
     requests: {
       ofRoute: (method, route) => {
-        // Looking up a child takes longer than counting with it.
+        // Looking up a child takes longer than incrementing it.
         const byStatus = new Map<number, Counter.Internal>();
         let duration: Histogram.Internal<'method' | 'route'> | undefined;
         return {
@@ -191,13 +188,13 @@ export function hubMetrics(build: BuildInfo): HubMetrics {
         };
       },
     },
-    logIns: { failed: (reason) => logInFailures.labels(reason).inc() },
+    logins: { failed: (reason) => loginFailures.labels(reason).inc() },
     observe,
     text: async () => (await registry.metrics()) + (await processMetrics().metrics()),
   };
 }
 
-/** A clock of the machine that was set back must not make a duration negative. */
+/** Never negative, even if the clock of the machine was set back. */
 function seconds(durationMs: number): number {
   return Math.max(durationMs, 0) / 1000;
 }

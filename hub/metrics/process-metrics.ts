@@ -1,10 +1,10 @@
-/** What Prometheus clients say of every Node.js process: CPU, memory, garbage collection, and the delay of the event loop
- *  (`nodejs_eventloop_lag_p99_seconds`, of the time since it was asked for last). */
+/** The usual metrics of a Node.js process: CPU, memory, garbage collection, and the delay of the event loop
+ *  (`nodejs_eventloop_lag_p99_seconds`, since the last request of the metrics). */
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
 let registry: Registry | undefined;
 
-/** One for the process, however many hubs are in it. */
+/** One registry for the process, which may run several hubs. */
 export function processMetrics(): Registry {
   if (registry) return registry;
   registry = new Registry();

@@ -22,7 +22,7 @@ describe('formatUptime', () => {
 });
 
 describe('serverInfo', () => {
-  it('adds up', () => {
+  it('returns consistent values', () => {
     const build = { version: '1', revision: 'r', buildDate: 'd', vendor: 'v' };
     const info = serverInfo(build, systemRuntime.clock, { totalBytes: 1000, freeBytes: 250 });
     expect(info.diskSpaceInfo).toEqual({
@@ -38,7 +38,7 @@ describe('serverInfo', () => {
     expect(info.systemInfo.javaVersion).toBe(process.versions.node);
   });
 
-  it('does not divide by nothing', () => {
+  it('does not divide by zero', () => {
     const build = { version: '1', revision: 'r', buildDate: 'd', vendor: 'v' };
     const { freePercentage } = serverInfo(build, systemRuntime.clock, {
       totalBytes: 0,

@@ -1,5 +1,5 @@
-/** What the server-info endpoint tells of the machine and the runtime. The Java names are the contract's; they describe
- *  Node.js and V8, since that is the runtime that there is (contract 9.5). */
+/** Machine and runtime, as the server-info endpoint shows them. The Java names are the contract's; the values describe Node.js
+ *  and V8 (contract 9.5). */
 import os from 'node:os';
 import { dirname } from 'node:path';
 import process from 'node:process';

@@ -15,7 +15,7 @@ const tracingTo = (endpoint: string, sampleRatio: number) =>
     log,
   });
 
-it('a collector that takes spans and never answers holds up the end for two seconds', async () => {
+it('a collector that never responds delays the end by two seconds', async () => {
   const server = createServer();
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -32,7 +32,7 @@ it('a collector that takes spans and never answers holds up the end for two seco
   server.close();
 });
 
-it('of the traces that begin here, about as many are kept as the ratio says, each as a whole', async () => {
+it('traces that begin here are sampled by the ratio, each as a whole', async () => {
   const tracing = tracingTo('http://127.0.0.1:9', 0.25);
   const contexts = Array.from({ length: 4000 }, () => tracing.request('GET /x', null, {}).context);
   const kept = contexts.filter((context) => context !== null);
@@ -46,7 +46,7 @@ it('of the traces that begin here, about as many are kept as the ratio says, eac
   await tracing.close();
 });
 
-it('what a client sends that is no name of a span begins a trace of its own', async () => {
+it('a malformed trace context begins a new trace', async () => {
   const tracing = tracingTo('http://127.0.0.1:9', 1);
   for (const given of ['', 'nonsense', `00-${'0'.repeat(32)}-${'1'.repeat(16)}-01`, 'x'.repeat(10_000)]) {
     expect(tracing.request('GET /x', given, {}).context).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);

@@ -1,13 +1,13 @@
-/** The traces of the hub, delivered to a collector. */
+/** Traces of the hub, delivered to a collector. */
 import { SpanDelivery, type SpanDeliveryOptions } from '@workbench-hub/shared/tracing/span-delivery';
 import type { Tracing } from '../core/ports/tracing.js';
 
 export interface HubTracing extends Tracing {
-  /** Delivers what waits; resolves after two seconds at the latest. */
+  /** Delivers pending spans; resolves after two seconds at the latest. */
   close(): Promise<void>;
 }
 
-/** A trace that a client has begun is kept if the client keeps it; of the others, as many as the configuration says. */
+/** A trace that a client has begun is kept if the client keeps it; the others are sampled as configured. */
 export function hubTracing(
   options: Omit<SpanDeliveryOptions, 'resource' | 'followsOthers'> & { readonly version: string },
 ): HubTracing {
@@ -23,7 +23,7 @@ export function hubTracing(
     past: ({ name, parent, key, beganAtMs, endedAtMs, outcome, attributes }) =>
       delivery
         .begin({ name, kind: 'WORK', parent, isParentForeign: false, key, beganAtMs, attributes })
-        // A clock that was set back must not make it end before its beginning.
+        // Never before its beginning, even if the clock was set back.
         .end(outcome, {}, Math.max(beganAtMs, endedAtMs)),
     close: () => delivery.close(),
   };

@@ -69,7 +69,7 @@ it.each([
 
     const answer = await fetch(`${hub.address}/api/2.0/workbench/task/execute-batch-job/${id}/result`);
     await expect(answer.text()).rejects.toThrow();
-    const line = hub.log.find((entry) => entry['taskId'] === id && /broken off/.test(entry.msg));
+    const line = hub.log.find((entry) => entry['taskId'] === id && /^response aborted/.test(entry.msg));
     expect((line?.['err'] as { message: string } | undefined)?.message).toMatch(why);
   },
 );

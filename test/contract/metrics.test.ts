@@ -139,7 +139,7 @@ describe('the metrics', () => {
       expect(seen.get(`workbench_hub_${name}`), name).toBeGreaterThan(0);
     }
     expect(seen.get('workbench_hub_store_commit_operations_sum')).toBeGreaterThan(1);
-    expect(seen.get('workbench_hub_contents_stored_bytes_total')).toBe(1000);
+    expect(seen.get('workbench_hub_blobs_stored_bytes_total')).toBe(1000);
     expect(seen.get('workbench_hub_database_bytes{database="tasks"}')).toBeGreaterThan(1000);
     expect(seen.get('workbench_hub_store_failures_total')).toBe(0);
     expect(seen.get('workbench_hub_locked')).toBe(0);
@@ -161,7 +161,7 @@ describe('the metrics', () => {
     });
     await open.post('/api/2.0/auth/login', { username: 'anna', password: `not ${passwordOf('anna')}` });
     const seen = await metrics(open.as(body['token'] as string));
-    expect(seen.get('workbench_hub_log_in_failures_total{reason="REFUSED"}')).toBe(1);
-    expect(seen.get('workbench_hub_log_in_failures_total{reason="THROTTLED"}')).toBe(0);
+    expect(seen.get('workbench_hub_login_failures_total{reason="REFUSED"}')).toBe(1);
+    expect(seen.get('workbench_hub_login_failures_total{reason="THROTTLED"}')).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-/** Health and info (contract 9.1 to 9.3), and the two probes that answer by their status code. */
+/** Health and info (contract 9.1 to 9.3), and the two probes for orchestrators. */
 import type { BuildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { z } from 'zod';
 import type { Instances } from '../../engine/instances.js';
@@ -14,10 +14,10 @@ export interface HealthOptions {
   readonly instances: Instances;
   readonly diskSpace: () => Promise<DiskSpace>;
   readonly thresholdBytes: number;
-  /** The HTTP status of a health document that says DOWN. */
+  /** HTTP status of a health document with status DOWN. */
   readonly downStatus: 200 | 503;
   readonly build: BuildInfo;
-  /** True from the moment when the hub works until it begins to stop. */
+  /** True from the end of the start until the stop begins. */
   readonly isReady: () => boolean;
 }
 
@@ -119,8 +119,8 @@ export function actuatorEndpoints(options: HealthOptions): Endpoint[] {
         method: 'get',
         path: '/livez',
         tag: 'Service',
-        summary: 'Whether the process works at all',
-        responses: { 200: { description: 'It does.', schema: probe } },
+        summary: 'Whether the process is alive',
+        responses: { 200: { description: 'It is.', schema: probe } },
       },
       ({ context }) => context.json({ status: 'UP' }),
     ),
@@ -129,7 +129,7 @@ export function actuatorEndpoints(options: HealthOptions): Endpoint[] {
         method: 'get',
         path: '/readyz',
         tag: 'Service',
-        summary: 'Whether the hub takes requests',
+        summary: 'Whether the hub accepts requests',
         responses: {
           200: { description: 'It does.', schema: probe },
           503: { description: 'It is starting or stopping.', schema: probe },

@@ -16,10 +16,10 @@ export function logfileEndpoint(file: string): Endpoint {
       path: '/actuator/logfile',
       tag: 'Service',
       summary: 'The log file of the hub',
-      description: 'Honours `Range: bytes=…` with one range.',
+      description: 'Supports `Range: bytes=…` with one range.',
       responses: {
         200: { description: 'The whole file.', schema: z.string(), contentType: 'text/plain' },
-        206: { description: 'The range that was asked for.', schema: z.string(), contentType: 'text/plain' },
+        206: { description: 'The requested range.', schema: z.string(), contentType: 'text/plain' },
         416: { description: 'The file has no such range.' },
       },
     },
@@ -31,7 +31,7 @@ export function logfileEndpoint(file: string): Endpoint {
         throw new HubError('RANGE_NOT_SATISFIABLE', `the log file has ${sizeBytes} bytes`);
       }
       if (sizeBytes === 0) return context.body('', 200, TEXT);
-      // The file grows meanwhile; what is announced is what is sent.
+      // The file may grow meanwhile; only the announced part is sent.
       const { start, end } = range ?? { start: 0, end: sizeBytes };
       const body = Readable.toWeb(createReadStream(file, { start, end: end - 1 })) as ReadableStream;
       const headers = { ...TEXT, 'content-length': String(end - start) };

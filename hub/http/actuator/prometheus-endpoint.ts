@@ -1,4 +1,4 @@
-/** The metrics of the hub, to be scraped by Prometheus or whatever reads its text format. */
+/** Metrics of the hub in the text format of Prometheus. */
 import { z } from 'zod';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
@@ -15,8 +15,8 @@ export function prometheusEndpoint(metrics: MetricsText): Endpoint {
       tag: 'Service',
       summary: 'Metrics of the hub for Prometheus',
       description:
-        'In the text format 0.0.4. The names of the hub begin with `workbench_hub_`, beside the usual ones of a Node.js ' +
-        'process. A scraper shows a personal access token with the role ADMIN.',
+        'In the text format 0.0.4. Metrics of the hub begin with `workbench_hub_`; the others are those of any Node.js ' +
+        'process. A scraper needs a personal access token with the role ADMIN.',
       responses: {
         200: { description: 'The metrics.', schema: z.string(), contentType: 'text/plain' },
       },

@@ -3,7 +3,7 @@ import type { Caller } from '../../core/access.js';
 import type { ListClient } from '../../core/ports/task-store.js';
 import type { Client } from '../middleware/client.js';
 
-/** Who asks for a list: the user, and while security is off the address. */
+/** Client of a list: the user, or the address while security is off. */
 export function listClient({
   caller,
   client,

@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type { LoginOrigin } from '../../engine/accounts/password-check.js';
 import type { Client } from '../middleware/client.js';
 
-/** From where the request of a log-in comes. */
+/** Origin of a login request. */
 export function loginOrigin({ address }: Client, context: Context): LoginOrigin {
   return { address, client: context.req.raw.signal };
 }

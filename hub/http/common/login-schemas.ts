@@ -1,4 +1,4 @@
-/** What log-in requests and their answers carry, in every generation of the interface (contract 8.2). */
+/** Schemas of login requests and responses in all API versions (contract 8.2). */
 import { z } from 'zod';
 import { MAX_PASSWORD_LENGTH } from '../../core/accounts.js';
 
@@ -17,8 +17,8 @@ export const loginResponse = z
   })
   .meta({ id: 'LoginResponse' });
 
-/** What can go wrong with a log-in. */
+/** Error responses of a login. */
 export const LOGIN_FAILURES = {
   401: { description: 'The username or the password is wrong, or the user is disabled.' },
-  429: { description: 'Too many attempts; the header `Retry-After` says when to try again, in seconds.' },
+  429: { description: 'Too many attempts; the header `Retry-After` gives the seconds until the next try.' },
 };

@@ -1,17 +1,17 @@
-/** The cookie that carries a session on (contract 8.5). No script sees it, no other site has it sent, and it goes to the
- *  endpoints that need it only. */
+/** The cookie that continues a session (contract 8.5). Scripts cannot read it, other sites cannot cause it to be sent, and it is
+ *  sent only to the endpoints that need it. */
 import type { Context } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import type { Client } from '../middleware/client.js';
 
 export const REFRESH_COOKIE = 'refreshToken';
 
-/** A longer life than browsers grant. */
+/** Longest lifetime that browsers grant. */
 const MAX_AGE_LIMIT_S = 400 * 86_400;
 
 export interface RefreshCookieOptions {
   readonly lifetimeMs: number;
-  /** How clients reach the hub, if that is said: https makes every cookie secure. */
+  /** Address by which clients reach the hub, if configured: https makes every cookie secure. */
   readonly publicUrl: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** What the requests for tasks do, whatever generation of the interface presents the outcome. */
+/** Handling of task requests that all API versions share; each presents the outcome itself. */
 import type { Job } from '@workbench-hub/shared/domain/job';
 import { hasEnded } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
@@ -13,7 +13,7 @@ import { parseBatchJob } from '../parsing/batch-job-parsing.js';
 import type { FileLimits } from '../parsing/body-blob.js';
 import type { ExecuteBatchJobRequest, resultQuery, SimulateWorkRequest } from '../parsing/request-schemas.js';
 import { DeferredResponse } from '../responses/deferred-response.js';
-import { answerWithOutputs } from '../responses/job-result.js';
+import { resultResponse } from '../responses/job-result.js';
 import type { ResponseRoom } from '../server/response-memory.js';
 
 interface ResultRequest {
@@ -31,24 +31,24 @@ interface CreationRequest<Body> {
 }
 
 export interface TaskRequests {
-  /** Throws SHUTDOWN_PREPARED while no tasks are taken. */
+  /** Throws SHUTDOWN_PREPARED while no tasks are accepted. */
   readonly admit: () => void;
   createSimulateWork(request: CreationRequest<SimulateWorkRequest>): Promise<Task>;
   createBatchJob(request: CreationRequest<ExecuteBatchJobRequest>): Promise<Task>;
-  /** Waits for the end as the request says. */
+  /** Waits for the end for as long as the request says. */
   simulateWorkResult(
     request: ResultRequest,
     present: (task: Task) => Response,
   ): DeferredResponse | Promise<Response>;
-  /** The same, with the files that the task has produced; `storedFiles` names what went to the output storage. */
+  /** The same, with the output files; `storedFiles` are those in the output storage. */
   batchJobResult(
     request: ResultRequest,
     present: (task: Task, storedFiles: readonly NamedSize[]) => object,
   ): DeferredResponse | Promise<Response>;
 }
 
-/** Whoever asks with a timeout of 0. */
-const NOBODY_WAITS = new AbortController().signal;
+/** Client of a request with a timeout of 0. */
+const NO_WAIT = new AbortController().signal;
 
 export interface TaskRequestsOptions {
   readonly tasks: Tasks;
@@ -72,13 +72,13 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
       requestId,
       traceContext,
     });
-  const atTheEnd = (
+  const atEnd = (
     { params: { id }, query: { timeout }, room: roomNow }: ResultRequest,
     type: Task['type'],
     present: (task: Task, room: ResponseRoom) => Response | Promise<Response>,
   ) => {
     const task = (client: Disconnect) => tasks.awaitEnd(id, type, timeout * 1000, () => client);
-    if (timeout === 0) return task(NOBODY_WAITS).then((found) => present(found, roomNow));
+    if (timeout === 0) return task(NO_WAIT).then((found) => present(found, roomNow));
     return new DeferredResponse(task, present);
   };
 
@@ -92,16 +92,16 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
       const job = await parseBatchJob(body, faults, files, storage, limits, hold);
       return create(request, job);
     },
-    simulateWorkResult: (request, present) => atTheEnd(request, 'SIMULATE_WORK', present),
+    simulateWorkResult: (request, present) => atEnd(request, 'SIMULATE_WORK', present),
     batchJobResult: (request, present) =>
-      atTheEnd(request, 'EXECUTE_BATCH_JOB', async (task, room) => {
+      atEnd(request, 'EXECUTE_BATCH_JOB', async (task, room) => {
         const { id: taskId } = task;
-        const isOver = hasEnded(task.status);
-        const outputs = isOver ? await tasks.outputs(taskId) : null;
-        const storedFiles = isOver ? await tasks.storedFiles(taskId) : [];
-        const onFault = (error: unknown) =>
+        const isEnded = hasEnded(task.status);
+        const outputs = isEnded ? await tasks.outputs(taskId) : null;
+        const storedFiles = isEnded ? await tasks.storedFiles(taskId) : [];
+        const onFailure = (error: unknown) =>
           log.error({ err: error, taskId }, 'response aborted: an output file cannot be read to its end');
-        return answerWithOutputs(present(task, storedFiles), outputs, room, () => files.hold(), onFault);
+        return resultResponse(present(task, storedFiles), outputs, room, () => files.hold(), onFailure);
       }),
   };
 }

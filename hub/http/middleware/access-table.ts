@@ -1,6 +1,6 @@
 /**
- * Who may call which endpoint (contract 8.7): everybody (OPEN), or whoever holds the role, or a greater one. What is not
- * in this table cannot be served. Of tasks, USER cancels and deletes its own only (`refuseForeignTask`).
+ * Role that each endpoint requires (contract 8.7): none (OPEN), or this role or a greater one. Endpoints that are not in this
+ * table cannot be served. USER may cancel and delete only its own tasks (`refuseForeignTask`).
  */
 import type { Role } from '../../core/access.js';
 
@@ -40,7 +40,7 @@ const TABLE: Readonly<Record<string, Access>> = {
 
   'GET /api/2.1/storage/input/status': 'VIEWER',
   'POST /api/2.0/storage/input/upload': 'USER',
-  // Renewing takes USER, which the endpoint asks for.
+  // Renewing requires USER, which the endpoint checks.
   'GET /api/2.0/storage/input/{name}': 'VIEWER',
   'DELETE /api/2.0/storage/input/{name}/delete': 'USER',
   'GET /api/2.0/storage/output/{name}/download': 'VIEWER',
@@ -58,22 +58,22 @@ const TABLE: Readonly<Record<string, Access>> = {
   'DELETE /api/x/tokens/{id}': 'VIEWER',
 
   'POST /api/1.0/auth/login': 'OPEN',
-  ...ofGeneration('1.0'),
+  ...ofVersion('1.0'),
   'DELETE /api/1.0/workbench/task/{id}/cancel': 'USER',
   'PATCH /api/1.0/workbench/node/instance/{id}/start': 'ADMIN',
   'PATCH /api/1.0/workbench/node/instance/{id}/stop': 'ADMIN',
 
-  ...ofGeneration('1.1'),
+  ...ofVersion('1.1'),
 };
 
-/** What is served however much there is to do: whether the hub lives, and what an administrator does about it. */
+/** Whether an endpoint is served under any load: those that show the state of the hub, and those of administrators. */
 export function isAlwaysServed(path: string, access: Access): boolean {
   return access === 'ADMIN' || /^\/(livez|readyz|actuator\/|api\/2\.0\/admin\/)/.test(path);
 }
 
-/** What 1.0 and 1.1 have in common. */
-function ofGeneration(generation: '1.0' | '1.1'): Record<string, Access> {
-  const base = `/api/${generation}/workbench`;
+/** Endpoints of both 1.0 and 1.1. */
+function ofVersion(version: '1.0' | '1.1'): Record<string, Access> {
+  const base = `/api/${version}/workbench`;
   return {
     [`POST ${base}/task/simulate-work/create`]: 'USER',
     [`GET ${base}/task/simulate-work/{id}/result`]: 'VIEWER',
@@ -93,6 +93,6 @@ function ofGeneration(generation: '1.0' | '1.1'): Record<string, Access> {
 /** Throws for an endpoint that is not in the table: a hub with such a defect does not start. */
 export function accessTo(method: string, path: string): Access {
   const access = Object.hasOwn(TABLE, `${method} ${path}`) ? TABLE[`${method} ${path}`] : undefined;
-  if (!access) throw new Error(`who may call ${method} ${path} is not said in the access table`);
+  if (!access) throw new Error(`${method} ${path} is not in the access table`);
   return access;
 }

@@ -4,7 +4,7 @@ import { Admission } from './admission.js';
 const LIMITS = { requests: 2, openRequests: 4, bodiesInMemory: 1000 };
 
 describe('admission', () => {
-  it('bounds the requests that are worked on, and has room again when one rests or leaves', () => {
+  it('limits requests in processing; those suspended or released do not count', () => {
     const admission = new Admission(LIMITS);
     const [first, second, third] = [admission.enter(), admission.enter(), admission.enter()];
     first.startWork();
@@ -16,7 +16,7 @@ describe('admission', () => {
     admission.enter().startWork();
   });
 
-  it('bounds the requests that are open, those that rest among them', () => {
+  it('limits open requests, including suspended ones', () => {
     const admission = new Admission(LIMITS);
     const permits = Array.from({ length: 4 }, () => admission.enter());
     for (const permit of permits) {
@@ -30,7 +30,7 @@ describe('admission', () => {
     expect(() => admission.enter()).toThrow(/open/);
   });
 
-  it('bounds the bytes that all bodies hold together, and says when to try again', () => {
+  it('limits the bytes of all bodies, with Retry-After', () => {
     const admission = new Admission(LIMITS);
     const [first, second] = [admission.enter(), admission.enter()];
     first.hold(600);

@@ -112,7 +112,7 @@ async function call(method: string, target: string, { as, body }: { as?: string;
 const cancel = (id: string) => CANCEL.replace('{id}', id);
 
 describe('the audit of requests', () => {
-  it('records a change with who, from where, on what, and how it ended', async () => {
+  it('records a change with user, address, resource and outcome', async () => {
     expect(await call('DELETE', `${cancel('a%0Ab')}?force=true&token=secret`, { as: 'anna-USER' })).toBe(204);
     expect(recorded).toEqual([
       {
@@ -129,7 +129,7 @@ describe('the audit of requests', () => {
     ]);
   });
 
-  it('records a change that failed, and shows nothing internal', async () => {
+  it('records a failed change without internal details', async () => {
     expect(await call('DELETE', cancel('ended'), { as: 'anna-USER' })).toBe(409);
     expect(await call('DELETE', cancel('defect'), { as: 'anna-USER' })).toBe(500);
     expect(recorded).toMatchObject([
@@ -138,13 +138,13 @@ describe('the audit of requests', () => {
     ]);
   });
 
-  it('takes no more than 16 KiB from whoever has shown nothing yet', async () => {
+  it('accepts at most 16 KiB from an unidentified client', async () => {
     const body = JSON.stringify({ username: 'anna', password: 'x'.repeat(20_000) });
     expect(await call('POST', '/api/2.0/auth/login', { body })).toBe(413);
     expect(recorded).toMatchObject([{ status: 413, detail: expect.stringMatching(/^BODY_TOO_LARGE/) }]);
   });
 
-  it('records every refusal, also of what only reads', async () => {
+  it('records every refusal, also of reading requests', async () => {
     expect(await call('GET', '/api/2.0/workbench/task/list')).toBe(401);
     expect(await call('DELETE', cancel('1'), { as: 'vera-VIEWER' })).toBe(403);
     expect(recorded).toMatchObject(
@@ -161,7 +161,7 @@ describe('the audit of requests', () => {
     );
   });
 
-  it('records no reading, nor what is no endpoint', async () => {
+  it('does not record reading requests or unmatched paths', async () => {
     expect(await call('GET', '/api/2.0/workbench/task/list', { as: 'vera-VIEWER' })).toBe(200);
     expect(await call('HEAD', '/api/2.0/workbench/task/list', { as: 'vera-VIEWER' })).toBe(200);
     expect(await call('POST', '/nowhere')).toBe(404);
@@ -169,7 +169,7 @@ describe('the audit of requests', () => {
     expect(recorded).toEqual([]);
   });
 
-  it('records log-in and log-out with what the endpoint knows, and never quotes a body', async () => {
+  it('records login and logout with the details of the endpoint, and never quotes a body', async () => {
     const login = (body: string) => call('POST', '/api/2.0/auth/login', { body });
     expect(await login('{"username":"anna","password":"right"}')).toBe(200);
     expect(await login('{"username":"anna","password":"hunter2-"}')).toBe(401);

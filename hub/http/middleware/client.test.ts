@@ -75,13 +75,13 @@ describe('the address of a client', () => {
     expect(client(setup).address).toBe(expected);
   });
 
-  it('is empty when the connection is gone', () => {
+  it('is empty when the connection has ended', () => {
     const request = { headers: {}, socket: {} } as unknown as IncomingMessage;
     expect(new Client(request, trustedProxies([])).address).toBe('');
   });
 });
 
-describe('the side of a client', () => {
+describe('isSecure', () => {
   it.each<[string, boolean, Setup]>([
     ['is TLS when that of the hub is', true, { encrypted: true, trusted: [] }],
     ['is not TLS without a word', false, {}],

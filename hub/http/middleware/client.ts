@@ -1,18 +1,18 @@
-/** From where a request comes, through the reverse proxies that are trusted (server.trustedProxies). */
+/** The client of a request, as trusted reverse proxies report it (server.trustedProxies). */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import proxyAddr from 'proxy-addr';
 
-/** Tells whether an address is that of a proxy whose word about its client is taken. */
+/** Whether an address is that of a trusted proxy. */
 export type TrustedProxies = (address: string, hop: number) => boolean;
 
-/** Of addresses and networks such as `10.0.0.1` and `10.0.0.0/8`. Throws for anything else. */
+/** Takes addresses and networks such as `10.0.0.1` and `10.0.0.0/8`. Throws for anything else. */
 export function trustedProxies(networks: readonly string[]): TrustedProxies {
   return proxyAddr.compile([...networks]);
 }
 
-/** `192.0.2.7` and `2001:db8::7`, also of what carries a port, or came as IPv4 over IPv6; undefined for what is none. */
+/** Address such as `192.0.2.7` or `2001:db8::7`, without port and IPv4 prefix (`::ffff:`); undefined for a malformed one. */
 function plainAddress(text: string): string | undefined {
   const [, ofBrackets, ofPort] = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/.exec(text) ?? [];
   const bare = ofBrackets ?? ofPort ?? text;
@@ -29,13 +29,13 @@ export class Client {
     this.#trusted = trusted;
   }
 
-  /** The nearest address that is no trusted proxy; empty when the connection is gone. What others claim to forward for
-   *  is ignored, and so is what is no address. */
+  /** The nearest address that is not a trusted proxy; empty when the connection has ended. Claims of other proxies and malformed
+   *  addresses are ignored. */
   get address(): string {
     const { socket, headers } = this.#request;
     let nearest = plainAddress(socket.remoteAddress ?? '') ?? '';
     const chain = String(headers['x-forwarded-for'] ?? '').split(',');
-    // Each proxy has added at the end whom it forwards for.
+    // Each proxy appends the address that it forwards for.
     while (nearest !== '' && chain.length > 0 && this.#trusted(nearest, 0)) {
       const text = (chain.pop() ?? '').trim();
       if (text === '') continue;
@@ -46,7 +46,7 @@ export class Client {
     return nearest;
   }
 
-  /** Whether the client's side is TLS: the hub's own, or that of a trusted proxy. */
+  /** Whether the client uses TLS, to the hub or to a trusted proxy. */
   get isSecure(): boolean {
     const { socket, headers } = this.#request;
     if ((socket as TLSSocket).encrypted) return true;

@@ -1,15 +1,14 @@
 /**
- * While security is off, listening on loopback is all that protects the hub, and a browser on the same machine undoes it
- * for every page that it shows: a page may send simple requests anywhere, and by giving its own name a loopback address
- * (DNS rebinding) even read the answers. So the hub answers requests to loopback names only, and changes nothing on
- * behalf of a page that is not its own. Programs that are no browser notice none of this.
+ * Protection of a hub without security from browsers on the same machine. Listening on loopback does not suffice: any page may
+ * send simple requests anywhere and, by giving its own name a loopback address (DNS rebinding), even read the responses. So
+ * only requests to loopback names are served, and pages of other origins may change nothing. Other programs are not affected.
  */
 import type { IncomingMessage } from 'node:http';
 import { HubError } from '../../core/errors.js';
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** What nearly every client sends, so that it need not be taken apart. */
+/** Host that nearly every client sends, so that it need not be parsed. */
 const PLAIN_LOOPBACK = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(?::\d{1,5})?$/;
 
 /** Throws FOREIGN_ORIGIN. */
@@ -28,7 +27,7 @@ export function refuseUnlessLoopback({ method = '', headers: { host, origin } }:
   }
 }
 
-/** A page of the hub itself, or of another server on this machine's loopback, is not foreign. */
+/** Whether a page is neither of the hub itself nor of another server on loopback. */
 function isForeign(origin: string | undefined, host: string | undefined): boolean {
   if (origin === undefined || origin === `http://${host}`) return false;
   return !isLoopback(hostnameOf(origin));

@@ -7,7 +7,7 @@ const CONSOLE = 'https://console.example.org';
 const ask = (headers: IncomingHttpHeaders, publicUrl: string | null = null) =>
   refuseForeignOrigin({ headers } as IncomingMessage, { publicUrl, allowed: new Set([CONSOLE]) });
 
-describe('an endpoint that goes by a cookie', () => {
+describe('an endpoint with a cookie', () => {
   it.each<[string, IncomingHttpHeaders, (string | null)?]>([
     ['a program', { host: 'hub:8080' }],
     ['an address typed by a person', { host: 'hub:8080', 'sec-fetch-site': 'none' }],
@@ -26,7 +26,7 @@ describe('an endpoint that goes by a cookie', () => {
       'https://hub.example.org/',
     ],
     ['a page of a configured origin', { host: 'hub', origin: CONSOLE, 'sec-fetch-site': 'same-site' }],
-  ])('answers %s', (_, headers, publicUrl) => {
+  ])('serves %s', (_, headers, publicUrl) => {
     expect(() => ask(headers, publicUrl)).not.toThrow();
   });
 
@@ -56,7 +56,7 @@ describe('an endpoint that goes by a cookie', () => {
     expect(() => ask(headers, publicUrl)).toThrow(expect.objectContaining({ code: 'FOREIGN_ORIGIN' }));
   });
 
-  it('is one of log-in, refresh and log-out', () => {
+  it('is login, refresh or logout', () => {
     for (const path of [
       '/api/2.0/auth/login',
       '/api/2.0/auth/refresh',

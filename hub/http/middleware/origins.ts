@@ -1,8 +1,8 @@
 /**
- * Pages of other origins in a browser. They may read nothing of the hub (no CORS), unless `security.corsOrigins` names their
- * origin. And on the endpoints that a browser calls with a cookie, or that set one, they may ask for nothing at all: there
- * the cookie alone would be enough to act for whoever looks at the page (cross-site request forgery), or to log the
- * browser in as somebody else. All else takes a bearer token, which no browser sends by itself.
+ * Access of browser pages of other origins. They cannot read responses of the hub (no CORS) unless `security.corsOrigins` lists
+ * their origin. Endpoints that take or set a cookie refuse them altogether: there the cookie alone would suffice to act for the
+ * viewer of the page (cross-site request forgery), or to log the browser in as somebody else. All other endpoints require a
+ * bearer token, which no browser sends by itself.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
@@ -10,21 +10,20 @@ import type { MiddlewareHandler } from 'hono';
 import { HubError } from '../../core/errors.js';
 
 export interface Origins {
-  /** `server.publicUrl`; null: what the request names as its host. */
+  /** `server.publicUrl`; null for the host that the request names. */
   readonly publicUrl: string | null;
   /** `security.corsOrigins` */
   readonly allowed: ReadonlySet<string>;
 }
 
-/** With a cookie, or setting one. */
+/** Paths that take or set a cookie. */
 const COOKIE_PATH = /^\/api\/[\d.]+\/auth\//;
 
 export function isCookiePath(path: string): boolean {
   return COOKIE_PATH.test(path);
 }
 
-/** Throws FOREIGN_ORIGIN for what a page of another origin asks for. A program that is no browser sends none of these
- *  headers. */
+/** Throws FOREIGN_ORIGIN for a request of a page of another origin. Programs other than browsers send none of these headers. */
 export function refuseForeignOrigin({ headers }: IncomingMessage, { publicUrl, allowed }: Origins): void {
   const { origin, host } = headers;
   const site = headers['sec-fetch-site'];
@@ -38,7 +37,7 @@ export function refuseForeignOrigin({ headers }: IncomingMessage, { publicUrl, a
   );
 }
 
-/** The scheme is not looked at where a proxy may have ended TLS. */
+/** The scheme is ignored: a proxy may have ended TLS. */
 function isOwn(origin: string, publicUrl: string | null, host: string | undefined): boolean {
   if (!URL.canParse(origin)) return false;
   const url = new URL(origin);
@@ -50,7 +49,7 @@ function hostOf(address: string): string | undefined {
   return URL.canParse(address) ? new URL(address).host : undefined;
 }
 
-/** What a page may send and see beyond what is always allowed (Fetch standard). */
+/** Methods and headers that a page may use beyond the safelisted ones (Fetch standard). */
 const PREFLIGHT = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
   'access-control-allow-headers': 'Authorization, Content-Type, Range',
@@ -58,8 +57,8 @@ const PREFLIGHT = {
 };
 const EXPOSED = 'Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, Location, X-Request-Id';
 
-/** Lets pages of these origins read the answers. The headers go to the answer of Node, since some answers are written
- *  when the request is no longer handled. */
+/** Lets pages of these origins read responses. The headers are set on the response of Node, as deferred responses need them too;
+ *  hono/cors would miss those. */
 export function cors(allowed: ReadonlySet<string>): MiddlewareHandler {
   return async (context, next) => {
     const { incoming, outgoing } = context.env as HttpBindings & { readonly outgoing: ServerResponse };

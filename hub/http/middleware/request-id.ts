@@ -1,27 +1,24 @@
-/**
- * The name of a request in all logs: `X-Request-Id`, as the client or a proxy before the hub has given it, or a new one. It is
- * in every answer.
- */
+/** The id of a request in all logs and in its response: `X-Request-Id` as the client or a proxy has sent it, or a new one. */
 import type { IncomingMessage } from 'node:http';
 
 export const REQUEST_ID_HEADER = 'x-request-id';
 
-/** What can stand in a log and in a header without harm. */
+/** Ids that are safe in a log and in a header. */
 const WELL_FORMED = /^[A-Za-z0-9][\w.:+/=@-]{0,127}$/;
 
-const NAME = Symbol('name of the request');
+const REQUEST_ID = Symbol('request id');
 
-/** The name is kept with the request: a map by request costs the garbage collector a look at every entry. */
-type Named = IncomingMessage & { [NAME]?: string };
+/** A request with its id. A map by request would cost the garbage collector a visit of every entry. */
+type Identified = IncomingMessage & { [REQUEST_ID]?: string };
 
-/** Names a request; one that has a name keeps it. */
-export function nameRequest(request: Named, newId: () => string): void {
-  if (request[NAME] !== undefined) return;
+/** Gives a request its id; one that has an id keeps it. */
+export function identifyRequest(request: Identified, newId: () => string): void {
+  if (request[REQUEST_ID] !== undefined) return;
   const given = request.headers[REQUEST_ID_HEADER];
-  request[NAME] = typeof given === 'string' && WELL_FORMED.test(given) ? given : newId();
+  request[REQUEST_ID] = typeof given === 'string' && WELL_FORMED.test(given) ? given : newId();
 }
 
-/** Null for a request that came by another way than the server of the hub. */
-export function requestIdOf(request: Named): string | null {
-  return request[NAME] ?? null;
+/** Null for a request that has not passed the server of the hub. */
+export function requestIdOf(request: Identified): string | null {
+  return request[REQUEST_ID] ?? null;
 }

@@ -1,4 +1,4 @@
-/** `/docs`: the OpenAPI document in a browser, by Swagger UI. Everything it needs is served from here. */
+/** `/docs`: the OpenAPI document in a browser, by Swagger UI. All its files are served by the hub. */
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -37,20 +37,20 @@ const START = `SwaggerUIBundle({
 });
 `;
 
-/** Files of the package that the page asks for, with their types. */
+/** Files of the package that the page loads, with their types. */
 const ASSETS: Readonly<Record<string, string>> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
   'favicon-32x32.png': 'image/png',
 };
 
-/** Adds the page to an application, path by path. */
+/** Adds the routes of the page. */
 export function serveDocs(get: (path: string, handler: Handler) => void): void {
   const html = { 'content-type': 'text/html; charset=utf-8' };
   get(DOCS_PATH, (context) => context.body(PAGE, 200, html));
   get(`${DOCS_PATH}/start.js`, (context) => context.body(START, 200, { 'content-type': 'text/javascript' }));
   for (const [name, type] of Object.entries(ASSETS)) {
-    // One copy for all clients, also for those that do not take it.
+    // One copy for all clients, also for those that do not read it.
     let content: Promise<Buffer<ArrayBuffer>> | undefined;
     get(`${DOCS_PATH}/${name}`, async (context) => {
       content ??= readFile(join(VIEWER, name));

@@ -1,12 +1,12 @@
-/** What openapi.json says of schemas whose input is read more generously than it is described. */
+/** OpenAPI descriptions of schemas that accept more than they describe. */
 import type { z } from 'zod';
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** What is said beside the shape of a value. */
+/** Keys beside the shape of a value. */
 const REMARKS = ['description', 'example', 'default'];
 
-/** `meta({ override })`: shows exactly this, with the remarks that the schema carries. */
+/** `meta({ override })`: shows exactly this shape, with the remarks of the schema. */
 export function shown(shape: JsonSchema) {
   return ({ jsonSchema }: { jsonSchema: JsonSchema }): void => {
     for (const key of Object.keys(jsonSchema)) if (!REMARKS.includes(key)) delete jsonSchema[key];
@@ -14,21 +14,21 @@ export function shown(shape: JsonSchema) {
   };
 }
 
-/** `meta({ override })` of a `nullish()`: null is taken as "left out", and nobody is told to send it. */
+/** `meta({ override })` of a `nullish()`: null is accepted as absent, and not documented. */
 export function shownWithoutNull({ jsonSchema }: { jsonSchema: JsonSchema }): void {
   const shape = (jsonSchema.anyOf as JsonSchema[] | undefined)?.find(({ type }) => type !== 'null');
   delete jsonSchema.anyOf;
   Object.assign(jsonSchema, shape, pick(jsonSchema, REMARKS));
 }
 
-/** `meta({ override })` of a `default()` whose input is another type than its output. */
+/** `meta({ override })` of a `default()` whose input and output have different types. */
 export function shownDefault(value: unknown) {
   return ({ jsonSchema }: { jsonSchema: JsonSchema }): void => {
     jsonSchema.default = value;
   };
 }
 
-/** Drops the bounds of `z.int()`, which are those of the language and not of the interface. */
+/** Drops the bounds of `z.int()`, which are those of JavaScript and not of the API. */
 export function withoutLanguageBounds({ jsonSchema }: { jsonSchema: JsonSchema }): void {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;

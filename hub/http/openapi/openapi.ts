@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made of the endpoints and their schemas. */
+/** The OpenAPI 3.1 document, generated from the endpoints and their schemas. */
 import type { BuildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { z } from 'zod';
 import {
@@ -23,7 +23,6 @@ const errorSchema = z
   })
   .meta({ id: 'Error' });
 
-/** Where the document is. */
 export const OPENAPI_PATH = '/openapi.json';
 
 const ANY_ENDPOINT: Readonly<Record<number, ResponseSpec>> = {
@@ -33,7 +32,7 @@ const ANY_ENDPOINT: Readonly<Record<number, ResponseSpec>> = {
   500: { description: 'Unexpected error.' },
 };
 
-/** Of every endpoint that changes something. */
+/** Responses of every endpoint that changes something. */
 const ANY_CHANGE: Readonly<Record<number, ResponseSpec>> = {
   507: { description: 'The disk of the hub is full; nothing was changed.' },
 };
@@ -100,7 +99,7 @@ function unavailable({ method, path }: Endpoint['spec']): Record<number, Respons
   const reasons = [
     ...(isAlwaysServed(path, access)
       ? []
-      : ['The hub has more to do than it can; `Retry-After` says after how many seconds to try again.']),
+      : ['The hub is overloaded; `Retry-After` gives the seconds until the next try.']),
     ...(access === 'OPEN' ? [] : ['The sign-on that issued the token cannot be reached.']),
     ...(method === 'get' ? [] : ['The hub cannot write its database.']),
   ];

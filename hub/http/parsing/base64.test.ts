@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { Base64Decoder, decodeBase64 } from './base64.js';
 
-/** The rule as RFC 4648 section 4 puts it, without care for speed. */
+/** The rule of RFC 4648 section 4, without regard to speed. */
 function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(text) && !/^=|===/.test(text);
 }
 
-/** Every text of up to five of these characters. */
+/** All strings of up to five of these characters. */
 function* texts(alphabet: string, maxLength: number, start = ''): Generator<string> {
   yield start;
   if (start.length === maxLength) return;
@@ -14,7 +14,7 @@ function* texts(alphabet: string, maxLength: number, start = ''): Generator<stri
 }
 
 describe('Base64', () => {
-  it('is what the RFC says, and nothing else', () => {
+  it('is accepted exactly as the RFC defines it', () => {
     for (const text of texts('Az/=-Ł', 5)) {
       expect([text, decodeBase64(text) !== undefined]).toEqual([text, isBase64(text)]);
     }
@@ -27,7 +27,7 @@ describe('Base64', () => {
     },
   );
 
-  it('in pieces is the same as at once, wherever they are cut', () => {
+  it('in chunks decodes to the same, wherever they are split', () => {
     for (let length = 0; length < 40; length++) {
       const content = Buffer.from(Uint8Array.from({ length }, (_, at) => (at * 97 + length) % 256));
       const text = Buffer.from(content.toString('base64'));

@@ -1,4 +1,4 @@
-/** Turns the body of an execute-batch-job request into a job whose contents are in the file store. */
+/** Conversion of an execute-batch-job request into a job whose files are in the file store. */
 
 import { isAbsolute, win32 } from 'node:path';
 import type { FileRef, Job, ModelSource } from '@workbench-hub/shared/domain/job';
@@ -11,8 +11,8 @@ import { type FileLimits, fileTooLarge, NOT_BASE64, StoredBlob, tooManyFiles } f
 import type { ExecuteBatchJobRequest } from './request-schemas.js';
 import { NO_FILE, StoredInputs } from './stored-inputs.js';
 
-/** Everything is checked before anything is stored that is not stored yet. Throws INVALID_INPUT with every fault,
- *  BODY_TOO_LARGE, INPUT_STORAGE_OFF. The contents are held by `hold`. */
+/** Checks everything before it stores anything further. Throws INVALID_INPUT with all validation errors, BODY_TOO_LARGE and
+ *  INPUT_STORAGE_OFF. The blobs are held by `hold`. */
 export async function parseBatchJob(
   request: ExecuteBatchJobRequest,
   faults: readonly InputFault[],
@@ -35,7 +35,7 @@ export async function parseBatchJob(
     else if (content.length > maxFileBytes) tooLarge ??= fileTooLarge(where, maxFileBytes);
     return content ?? Buffer.alloc(0);
   };
-  const keep = (content: Buffer | StoredBlob): Promise<FileRef> =>
+  const store = (content: Buffer | StoredBlob): Promise<FileRef> =>
     content instanceof StoredBlob ? content.ref : files.put(content, hold);
   if (request.inputModel && reference) {
     found.push({ where: 'inputModelReference', what: 'and inputModel exclude each other' });
@@ -47,7 +47,7 @@ export async function parseBatchJob(
   const contents: (Buffer | StoredBlob | FileRef)[] = [];
   for (const [at, file] of additional.entries()) {
     const where = `additionalFiles[${at}]`;
-    // Null is as good as nothing, as it is elsewhere.
+    // Null means absent, as elsewhere.
     const content = file.content ?? undefined;
     const storageName = file.storageName ?? undefined;
     if (content !== undefined && storageName !== undefined) {
@@ -73,12 +73,12 @@ export async function parseBatchJob(
 
   const job: Job = {
     type: 'EXECUTE_BATCH_JOB',
-    model: model && modelPath ? { kind: 'CONTENT', path: modelPath, ...(await keep(model)) } : referenced,
-    scripts: await Promise.all(scripts.map((script) => keep(script))),
+    model: model && modelPath ? { kind: 'CONTENT', path: modelPath, ...(await store(model)) } : referenced,
+    scripts: await Promise.all(scripts.map((script) => store(script))),
     additionalFiles: await Promise.all(
       contents.map(async (content, at) => ({
         path: (additional[at] as { filename: string }).filename,
-        ...('digest' in content ? content : await keep(content)),
+        ...('digest' in content ? content : await store(content)),
       })),
     ),
     variables: variables.map(({ key, value }) => ({ key, value })),
@@ -106,7 +106,7 @@ async function referencedModel(
   return { kind: 'CONTENT', path: name ?? '', ...file };
 }
 
-/** The values of these keys; any other, or one given twice, is a fault. */
+/** Values of these keys; any other key, or one given twice, is a validation error. */
 function parametersOf(
   parameters: Reference['parameters'],
   known: readonly string[],
@@ -147,7 +147,7 @@ function isAbsoluteOnWindows(path: string): boolean {
   return /^[A-Za-z]:[\\/]/.test(path) || /^\\\\[^\\]/.test(path);
 }
 
-/** What is in the working directory keeps its own name; what is read in place has none there. */
+/** Name of the model in the working directory; null for one that is read in place. */
 function stagedName(model: ModelSource | null): string | null {
   if (model?.kind === 'CONTENT') return model.path || null;
   if (!model?.copyToWorkingDirectory) return null;

@@ -1,10 +1,10 @@
-/** A file in a request, and the rules for it that hold however the body is read. */
+/** Files in a request body, and the limits that hold however the body is read. */
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { HubError, type InputFault } from '../../core/errors.js';
 
 export const NOT_BASE64 = 'must be Base64 (RFC 4648 section 4) with padding';
 
-/** Stands in a body for a content that went into the file store while the body came. */
+/** Takes the place of a file in a body that went into the file store as it arrived. */
 export class StoredBlob {
   readonly ref: Promise<FileRef>;
 
@@ -13,7 +13,7 @@ export class StoredBlob {
   }
 }
 
-/** Whether the text at this path of a body is the content of a file, as Base64. */
+/** Whether the string at a path of a body is the content of a file, as Base64. */
 export type BlobPaths = (path: readonly (string | number)[]) => boolean;
 
 export interface FileLimits {

@@ -1,12 +1,12 @@
-/** Reads a JSON body of any size: the contents of files in it go where the sink says while they come, everything else
- *  becomes a value. The verdict is that of JSON.parse, with bounds of {@link JsonTree}. */
+/** Streaming parser for JSON bodies of any size: the contents of files go to a sink as they arrive, everything else becomes a
+ *  value. It accepts what JSON.parse does, within the bounds of {@link JsonTree}. */
 
 import { none } from 'stream-chain/core';
 import { jsonParser } from 'stream-json/core/parser.js';
 import { invalidInput } from '../../core/errors.js';
 import { JsonTree, type StringSink } from './json-tree.js';
 
-/** So much is parsed in one go, so that nobody else waits for long. */
+/** Bytes parsed in one step, so that other requests do not wait long. */
 const SLICE_BYTES = 64 * 1024;
 
 const QUOTE = 0x22;
@@ -14,16 +14,16 @@ const BACKSLASH = 0x5c;
 /** `\u002b` */
 const LONGEST_ESCAPE = 6;
 
-/** `keepUp` is awaited again and again: while it is pending, no more of the body is read. */
+/** `keepUp` is awaited after each slice: while it is pending, no more of the body is read. */
 export async function parseJsonBody(
   body: AsyncIterable<Buffer>,
   sink: StringSink,
   keepUp: () => Promise<void>,
 ): Promise<unknown> {
   const reader = new JsonReader(sink);
-  for await (const piece of body) {
-    for (let start = 0; start < piece.length; start += SLICE_BYTES) {
-      reader.push(piece.subarray(start, start + SLICE_BYTES));
+  for await (const chunk of body) {
+    for (let start = 0; start < chunk.length; start += SLICE_BYTES) {
+      reader.push(chunk.subarray(start, start + SLICE_BYTES));
       await keepUp();
     }
   }
@@ -40,7 +40,7 @@ class JsonReader {
   });
   readonly #utf8 = new TextDecoder('utf-8', { fatal: true });
   #readBytes = 0;
-  /** Whether the parser is between two characters, not in the middle of an escape or of a character. */
+  /** Whether the parser is neither within an escape nor within a character. */
   #betweenCharacters = true;
 
   constructor(sink: StringSink) {
@@ -50,7 +50,7 @@ class JsonReader {
 
   push(bytes: Buffer): void {
     const plain = this.#tree.isTaken && this.#betweenCharacters ? plainStart(bytes) : NOTHING_PLAIN;
-    // Plain characters inside of a text change nothing in the parser: they need not go through it.
+    // Plain characters within a string do not change the state of the parser, so they bypass it.
     if (plain.length > 0) this.#sink.push(plain.characters);
     if (plain.length < bytes.length) this.#parseBytes(bytes.subarray(plain.length));
     this.#readBytes += bytes.length;
@@ -85,14 +85,14 @@ class JsonReader {
 
 interface PlainStart {
   readonly characters: Buffer;
-  /** How many bytes of the body they were. */
+  /** Bytes of the body that they came from. */
   readonly length: number;
 }
 
 const NOTHING_PLAIN: PlainStart = { characters: Buffer.alloc(0), length: 0 };
 
-/** The characters that come before the next quote, or else before the next escape. Slashes with an escape, which some
- *  write (`\/`) and Base64 has many of, are plain too when nothing else is escaped. */
+/** Characters before the next quote or escape. Escaped slashes (`\/`), which some encoders write and Base64 has many of, are
+ *  plain too when nothing else is escaped. */
 function plainStart(bytes: Buffer): PlainStart {
   const quote = bytes.indexOf(QUOTE);
   const start = quote < 0 ? bytes : bytes.subarray(0, quote);

@@ -1,42 +1,42 @@
-/** Builds the value of a JSON text of which the tokens come one after the other, as JSON.parse would, within bounds. */
+/** Builder of a JSON value from tokens, with the result of JSON.parse, within bounds. */
 import type { Token } from 'stream-json/core/parser.js';
 import { HubError, invalidInput } from '../../core/errors.js';
 
 export type JsonPath = readonly (string | number)[];
 
-/** Strings that are taken elsewhere instead of becoming part of the value. */
+/** Receiver of strings that do not become part of the value. */
 export interface StringSink {
-  /** Says what stands in the value for the string at this path, if it is to be taken. Is not asked for strings that lie
-   *  deeper than {@link MAX_TAKEN_DEPTH}. */
+  /** Returns the replacement for the string at this path if the sink takes it. Not called for strings deeper than
+   *  {@link MAX_TAKEN_DEPTH}. */
   begin(path: JsonPath): object | undefined;
   push(characters: Buffer): void;
   end(): void;
 }
 
-/** Deeper than anything that a request may hold. */
+/** More than any request needs. */
 const MAX_DEPTH = 1000;
 
-/** No content of a file lies deeper. The path of each string in a nest of a thousand lists would take seconds to make. */
+/** Greatest depth of a file. Building the path of each string in a nest of a thousand lists would take seconds. */
 const MAX_TAKEN_DEPTH = 8;
 
-/** What the value may take, about in bytes. */
+/** Approximate limit of the value's memory. */
 const MAX_VALUE_BYTES = 16 * 1024 * 1024;
 
-/** What a value or a name takes beside its characters. */
+/** Memory of a value or a name beside its characters. */
 const BYTES_OF_EACH = 32;
 
 type Container = unknown[] | Record<string, unknown>;
 
 interface Frame {
   readonly container: Container;
-  /** Of the member that comes next. */
+  /** Name of the next member. */
   key: string;
 }
 
 export class JsonTree {
   readonly #sink: StringSink;
   readonly #stack: Frame[] = [];
-  /** Of the string, number or name that is open. */
+  /** Characters of the open string, number or name. */
   #text = '';
   #isTaken = false;
   #bytes = 0;
@@ -46,17 +46,17 @@ export class JsonTree {
     this.#sink = sink;
   }
 
-  /** Once all tokens have come. */
+  /** Valid when all tokens have arrived. */
   get value(): unknown {
     return this.#value;
   }
 
-  /** Whether the string that is open goes to the sink. */
+  /** Whether the open string goes to the sink. */
   get isTaken(): boolean {
     return this.#isTaken;
   }
 
-  /** What a parser has made of one piece of text. */
+  /** Takes the tokens of one slice. */
   takeAll(tokens: readonly Token[]): void {
     for (const token of tokens) this.#take(token);
     if (this.#isTaken) this.#passOn();
@@ -120,7 +120,7 @@ export class JsonTree {
     this.#isTaken = false;
   }
 
-  /** Gathered, since the tokens of a text with escapes are many and short. */
+  /** Combined, since a string with escapes has many short tokens. */
   #passOn(): void {
     this.#sink.push(Buffer.from(this.#text));
     this.#text = '';
@@ -159,7 +159,7 @@ export class JsonTree {
     const top = this.#stack.length - 1;
     return this.#stack.map(({ container, key }, at) => {
       if (!Array.isArray(container)) return key;
-      // What is open is in its list already, except the text itself.
+      // An open container is in its list already; the string itself is not.
       return at === top ? container.length : container.length - 1;
     });
   }
@@ -174,7 +174,7 @@ export class JsonTree {
   }
 }
 
-/** The same text in memory of its own: part of a text keeps the whole of it. */
+/** Copy of a string: a slice would keep the whole string in memory. */
 function unshared(text: string): string {
   return Buffer.from(text, 'utf16le').toString('utf16le');
 }

@@ -1,4 +1,4 @@
-/** What requests for tasks carry, in every generation of the interface. */
+/** Schemas of task requests in all API versions. */
 import { CLASSIFIER_TYPES } from '@workbench-hub/shared/domain/classifier';
 import { z } from 'zod';
 import { INPUT_NAME, INPUT_NAME_ALLOWED, inputNameFault } from '../../core/storage.js';
@@ -14,7 +14,7 @@ const classifierType = z
   .transform((type) => (type === 'LABELS' ? 'LABLES' : type))
   .pipe(z.enum(CLASSIFIER_TYPES, { error: `must be one of ${CLASSIFIER_TYPES.join(', ')}` }))
   .meta({
-    description: 'VERSION (wildcards * and ?), PRIORITY, or LABLES (comma-separated; LABELS is understood).',
+    description: 'VERSION (wildcards * and ?), PRIORITY, or LABLES (comma-separated; LABELS is accepted).',
     example: 'VERSION',
     override: shown({ type: 'string', enum: [...CLASSIFIER_TYPES] }),
   });
@@ -22,15 +22,14 @@ const classifierType = z
 const classifierSchema = z
   .object({
     type: classifierType,
-    value: z.string().max(10_000).meta({ description: 'What is asked for.', example: '9.*' }),
+    value: z.string().max(10_000).meta({ description: 'The requested value.', example: '9.*' }),
   })
   .meta({ id: 'Classifier' });
 
-export const classifiersSchema = z
-  .array(classifierSchema)
-  .max(100)
-  .nullish()
-  .meta({ description: 'What the workbench instance must offer.', override: shownWithoutNull });
+export const classifiersSchema = z.array(classifierSchema).max(100).nullish().meta({
+  description: 'Conditions for the workbench instance, and the priority.',
+  override: shownWithoutNull,
+});
 
 const requestHead = {
   name: z
@@ -40,7 +39,7 @@ const requestHead = {
     .meta({ description: 'Label for the task.', example: 'run 7', override: shownWithoutNull }),
   classifiers: classifiersSchema,
   timeLimit: z.int().min(1).nullish().meta({
-    description: 'A longer run is ended and the task FAILED, in seconds.',
+    description: 'Longest run in seconds; a longer one is ended, and the task is FAILED.',
     example: 3600,
     override: shownWithoutNull,
   }),
@@ -62,18 +61,18 @@ const BASE64 = { format: 'byte', description: 'Base64 (RFC 4648 section 4, with 
 
 export const base64 = z.string().meta(BASE64);
 
-const isContent = (value: unknown): boolean => typeof value === 'string' || value instanceof StoredBlob;
+const isFile = (value: unknown): boolean => typeof value === 'string' || value instanceof StoredBlob;
 
-/** Base64, or what stands in a large body for a content that is stored already. */
+/** Base64, or its replacement in a large body, where it is stored already. */
 const contentSchema = z
-  .custom<string | StoredBlob>(isContent, {
+  .custom<string | StoredBlob>(isFile, {
     error: ({ input }) => (input === undefined ? 'is required' : 'must be a text'),
   })
   .meta({ override: shown({ type: 'string', ...BASE64 }) });
 
 /** The same, or null for none. */
 const contentOrNullSchema = z
-  .custom<string | StoredBlob | null>((value) => value === null || isContent(value), {
+  .custom<string | StoredBlob | null>((value) => value === null || isFile(value), {
     error: 'must be a text',
   })
   .meta({ override: shown({ type: 'string', ...BASE64 }) });
@@ -98,7 +97,7 @@ export const inputNameSchema = z
   .regex(INPUT_NAME, { error: INPUT_NAME_ALLOWED })
   .meta({ description: 'Name of the file, 3 to 64 characters.', example: 'gearbox-7.wbpz' });
 
-/** The same for a new file; what is there by another name can still be deleted. */
+/** The same for a new file, with stricter rules; files with older names can still be deleted. */
 export const newInputNameSchema = inputNameSchema.check(({ value, issues }) => {
   const message = inputNameFault(value);
   if (message !== undefined) issues.push({ code: 'custom', input: value, message });
@@ -148,11 +147,11 @@ export const executeBatchJobRequest = z
       .meta({ description: 'Variables that the scripts can read.', override: shownWithoutNull }),
   })
   .meta({ id: 'ExecuteBatchJobRequest' });
-/** Where {@link executeBatchJobRequest} has contents of files. */
+/** Paths of files in {@link executeBatchJobRequest}. */
 export const batchJobContents: BlobPaths = ([member, at, last, ...rest]) => {
   if (member === 'inputModel') return at === 'content' && last === undefined;
-  const isFile = member === 'inputScripts' || member === 'additionalFiles';
-  return isFile && typeof at === 'number' && last === 'content' && rest.length === 0;
+  const isInList = member === 'inputScripts' || member === 'additionalFiles';
+  return isInList && typeof at === 'number' && last === 'content' && rest.length === 0;
 };
 export type ExecuteBatchJobRequest = z.output<typeof executeBatchJobRequest>;
 

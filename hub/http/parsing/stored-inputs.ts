@@ -1,11 +1,11 @@
-/** Files of the input storage that a request names. Each name is looked up once: it may be overwritten meanwhile. */
+/** Files of the input storage that a request names. Each name is looked up once, since it may be overwritten meanwhile. */
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { InputFault } from '../../core/errors.js';
 import type { Hold } from '../../core/ports/files.js';
 import { INPUT_NAME, INPUT_NAME_ALLOWED } from '../../core/storage.js';
 import type { Storage } from '../../engine/storage.js';
 
-/** Stands for a file that a fault was found with. */
+/** Placeholder for a file with a validation error. */
 export const NO_FILE: FileRef = { digest: '', sizeBytes: 0 };
 
 export class StoredInputs {
@@ -23,7 +23,7 @@ export class StoredInputs {
     this.#storage.refuseWhileInputIsOff();
   }
 
-  /** What the name stands for now. What is not there is a fault, and what is given then is of no use. */
+  /** The file of this name now. For a missing one, adds a validation error and returns {@link NO_FILE}. */
   async find(name: string, where: string, faults: InputFault[]): Promise<FileRef> {
     this.refuseWhileOff();
     if (!INPUT_NAME.test(name)) {

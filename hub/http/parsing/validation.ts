@@ -1,11 +1,11 @@
-/** Building blocks of request schemas, and what a fault of a request reads like. */
+/** Building blocks of request schemas, and the wording of validation errors. */
 import { pathText } from '@workbench-hub/shared/config/validation-errors';
 import { isPatternTooLong, MAX_PATTERN_LENGTH } from '@workbench-hub/shared/domain/wildcard';
 import { z } from 'zod';
 import { type InputFault, invalidInput } from '../../core/errors.js';
 import { shown, shownDefault } from '../openapi/openapi-overrides.js';
 
-/** Checks `input`; throws INVALID_INPUT that names each field and says what is allowed. */
+/** Parses `input`; throws INVALID_INPUT that names each wrong field and what is allowed. */
 export function validated<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const result = schema.safeParse(input, { reportInput: true });
   if (result.success) return result.data;
@@ -54,7 +54,7 @@ function unitOf(origin: string): string {
   return '';
 }
 
-/** One of `values`, read without regard to case (contract 1.6). */
+/** One of `values`, without regard to case (contract 1.6). */
 export function enumeration<const Values extends readonly [string, ...string[]]>(values: Values) {
   const message = `must be one of ${values.join(', ')}`;
   return z
@@ -64,7 +64,7 @@ export function enumeration<const Values extends readonly [string, ...string[]]>
     .meta({ override: shown({ type: 'string', enum: [...values] }) });
 }
 
-/** A whole number in a query; `undefined` stays undefined. */
+/** An integer in a query. */
 export function queryInteger({ minimum, maximum }: { minimum: number; maximum?: number }) {
   const range = maximum === undefined ? `of at least ${minimum}` : `from ${minimum} to ${maximum}`;
   const message = `must be a whole number ${range}, given once`;
@@ -76,19 +76,19 @@ export function queryInteger({ minimum, maximum }: { minimum: number; maximum?: 
     .meta({ override: shown({ type: 'integer', minimum, ...(maximum === undefined ? {} : { maximum }) }) });
 }
 
-/** A text in a query, given once. */
-export function queryText() {
+/** A string in a query, given once. */
+export function queryString() {
   return z.string({ error: 'must be given once' }).meta({ override: shown({ type: 'string' }) });
 }
 
-/** A text with the wildcards `*` and `?` in a query, given once. */
+/** A string with the wildcards `*` and `?` in a query, given once. */
 export function queryPattern() {
-  return queryText().refine((pattern) => !isPatternTooLong(pattern), {
+  return queryString().refine((pattern) => !isPatternTooLong(pattern), {
     error: `with wildcards must have at most ${MAX_PATTERN_LENGTH} characters`,
   });
 }
 
-/** A moment in a query; the value is in milliseconds since 1970. */
+/** A timestamp in a query, in milliseconds since 1970. */
 export function queryTimestamp() {
   const message =
     'must be a moment such as 2026-11-21T06:53:00Z or 2026-11-21T06:53:00.123+01:00, given once';
@@ -127,7 +127,7 @@ export function queryList<Item extends z.ZodType<unknown, string>>(item: Item) {
     .pipe(z.array(item));
 }
 
-/** Larger pages are cut to this size (contract 5.2). */
+/** Limit of the page size; larger values are reduced to it (contract 5.2). */
 const MAX_PAGE_SIZE = 2000;
 
 /** The page parameters of every list (contract 5.2). */
@@ -139,7 +139,7 @@ export const pageQuery = {
     .transform((size) => Math.min(size, MAX_PAGE_SIZE))
     .default(20)
     .meta({
-      description: 'How many items a page holds; more than 2000 are taken as 2000.',
+      description: 'Items of a page; more than 2000 are reduced to 2000.',
       example: 20,
       override: shownDefault(20),
     }),

@@ -12,6 +12,6 @@ test.each([
     'line\r\nX-Other: header',
     `attachment; filename="line__X-Other: header"; filename*=UTF-8''line%0D%0AX-Other%3A%20header`,
   ],
-])('the name %j is given to every client', (name, header) => {
+])('the name %j reaches every client', (name, header) => {
   expect(attachment(name)).toBe(header);
 });

@@ -1,4 +1,4 @@
-/** The page of a list (contract 5.1). */
+/** Pages of lists (contract 5.1). */
 import { z } from 'zod';
 
 export interface Page<T> {
@@ -17,7 +17,7 @@ interface PageRequest {
   readonly size: number;
 }
 
-/** Presents the items of one page of `totalElements`. */
+/** Page of items that were selected by the store. */
 export function pageOf<T>(
   content: readonly T[],
   totalElements: number,
@@ -36,7 +36,7 @@ export function pageOf<T>(
   };
 }
 
-/** Cuts one page out of all items. */
+/** Page cut out of all items. */
 export function pageFrom<T>(items: readonly T[], request: PageRequest): Page<T> {
   const start = request.page * request.size;
   return pageOf(items.slice(start, start + request.size), items.length, request);

@@ -1,5 +1,5 @@
-/** The router of the application: a path without parameters, such as those that create tasks, is looked up in a map; all
- *  else is left to the router of Hono that takes every combination of paths. */
+/** The router of the application: paths without parameters, such as those that create tasks, are looked up in a map, and all
+ *  others in the router of Hono that supports every combination of paths. */
 import type { Result, Router } from 'hono/router';
 import { TrieRouter } from 'hono/router/trie-router';
 
@@ -7,7 +7,7 @@ export class StaticFirstRouter<T> implements Router<T> {
   readonly name = 'StaticFirstRouter';
   readonly #all = new TrieRouter<T>();
   readonly #static = new Set<string>();
-  /** By method and path; only of paths that were added. */
+  /** Results by method and path, of added paths only. */
   readonly #found = new Map<string, Result<T>>();
 
   add(method: string, path: string, handler: T): void {

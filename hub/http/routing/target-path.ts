@@ -1,19 +1,19 @@
 /**
- * The path as it stands in the request line. Each path is served in one spelling only: a rule of a proxy for `/api/2.0/admin/`
- * would not see `/api/2.0/%61dmin/` or `/api/2.0/x/../admin/`, which a URL parser takes for the same. Only parameters, such as
- * names of stored files, may be percent-encoded.
+ * The path in the request line. Each path is served in one spelling only: a proxy rule for `/api/2.0/admin/` would not match
+ * `/api/2.0/%61dmin/` or `/api/2.0/x/../admin/`, which are the same to a URL parser. Only parameters, such as names of stored
+ * files, may be percent-encoded.
  */
 import type { IncomingMessage } from 'node:http';
 
-/** Without the query, and without scheme and host of a target in absolute form (RFC 9112 section 3.2.2). */
+/** Path without query, and without scheme and host of a target in absolute form (RFC 9112 section 3.2.2). */
 export function targetPathOf({ url = '' }: IncomingMessage): string {
   const end = url.indexOf('?');
   const target = end < 0 ? url : url.slice(0, end);
   return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/]*/, '');
 }
 
-/** Whether a target is spelled like the path of its route (`/a/:id`), except for its parameters. `routed` is the path that the
- *  router has taken it for. */
+/** Whether a target is spelled like the path of its route (`/a/:id`), except for its parameters. `routed` is the path as the
+ *  router has decoded it. */
 export function isSpelledLike(route: string, target: string, routed: string): boolean {
   if (target === routed) return true;
   const expected = route.split('/');

@@ -1,29 +1,29 @@
 /**
- * Connections of clients. The requests of one connection are worked on one after the other, in the order in which they came:
- * a client that sends many at once (HTTP/1.1 pipelining, RFC 9112 section 9.3.2) and reads no answer costs the memory of one
- * answer, and a request begins only when the answers before it have left. While requests wait, the hub reads no more of the
- * connection.
+ * Connections of clients. The requests of one connection are processed one after the other, in order: a client that sends many
+ * at once (HTTP/1.1 pipelining, RFC 9112 section 9.3.2) and reads no response costs the memory of one response, and a request
+ * begins only when the responses before it have left. While requests wait, nothing more of the connection is read.
+ * http-terminator does not serve: it knows no pipelining, and it reads private parts of Node.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 export interface ConnectionsOptions {
-  /** Begins to work on a request. */
+  /** Begins to process a request. */
   readonly serve: (request: IncomingMessage, response: ServerResponse) => void;
   readonly onClosed: (socket: Socket) => void;
-  /** Hears of a connection that is ended because the requests of all connections that wait take too much memory. */
+  /** Called when a connection is ended because waiting requests of all connections take too much memory. */
   readonly onTooManyWaiting: (socket: Socket) => void;
-  /** Memory that waiting requests may take. {@link MAX_WAITING_BYTES} when left out. */
+  /** Memory for waiting requests. {@link MAX_WAITING_BYTES} by default. */
   readonly maxWaitingBytes?: number;
 }
 
-/** Memory for the requests that wait for an earlier one of their connection, over all connections. */
+/** Memory for requests that wait for an earlier one of their connection, over all connections. */
 const MAX_WAITING_BYTES = 64 * 1024 ** 2;
 
-/** Memory of a request that waits, without its body: 6.6 KB were measured. */
+/** Memory of a waiting request without its body: 6.6 KB were measured. */
 const REQUEST_BYTES = 8 * 1024;
 
-/** Bytes that Node reads from a connection at a time, so that they may lie in the body of the last request that waits. */
+/** Bytes that Node reads from a connection at a time; they may be in the body of the last waiting request. */
 const READ_BYTES = 64 * 1024;
 
 interface Exchange {
@@ -33,14 +33,14 @@ interface Exchange {
 
 interface Connection {
   isAtWork: boolean;
-  /** Requests that came before the answer to an earlier one had left; null as long as none ever did. */
+  /** Requests that arrived before the response to an earlier one had left; null until the first. */
   waiting: Exchange[] | null;
 }
 
 export class Connections {
   readonly #options: ConnectionsOptions;
-  /** Node's own list of idle connections has none on which no request has come yet, such as browsers open in advance, and
-   *  forgets those that became a WebSocket: both would be waited for at the end. So each is kept here. */
+  /** All connections. Node's own list of idle ones lacks those without a request yet, such as browsers open in advance, and
+   *  WebSockets: the server would wait for both at its end. */
   readonly #open = new Map<Socket, Connection>();
   readonly #maxWaitingBytes: number;
   #waitingBytes = 0;
@@ -59,17 +59,17 @@ export class Connections {
     return this.#open.has(socket);
   }
 
-  /** Whether a request of it is worked on, or it has become a WebSocket. */
+  /** Whether one of its requests is in progress, or it has become a WebSocket. */
   isAtWork(socket: Socket): boolean {
     return this.#open.get(socket)?.isAtWork === true;
   }
 
-  /** Whether the hub itself has stopped reading it. */
+  /** Whether the hub itself has paused reading it. */
   isHeld(socket: Socket): boolean {
     return (this.#open.get(socket)?.waiting?.length ?? 0) > 0;
   }
 
-  /** A connection was opened, or has offered another protocol in vain and comes a second time. */
+  /** A connection was opened, or returns after it has offered another protocol. */
   opened(socket: Socket): void {
     const known = this.#open.get(socket);
     if (known) {
@@ -80,19 +80,19 @@ export class Connections {
     socket.once('close', () => this.#closed(socket));
   }
 
-  /** A bare socket is known by the TLS socket over it from now on. */
+  /** Replaced by the TLS socket over it. */
   forget(socket: Socket): void {
     this.#open.delete(socket);
   }
 
-  /** A connection becomes a WebSocket. One with requests under way is ended: their answers would get among its frames. */
+  /** A connection becomes a WebSocket. One with requests in progress is ended: their responses would mix with its frames. */
   upgraded(socket: Socket): void {
     const connection = this.#open.get(socket);
     if (!connection || connection.isAtWork) socket.destroy();
     else connection.isAtWork = true;
   }
 
-  /** Works on a request, now or when those before it on its connection are answered. */
+  /** Processes a request, now or after those before it on its connection. */
   take(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     const connection = this.#open.get(socket);
@@ -101,7 +101,7 @@ export class Connections {
     else this.#begin(connection, { request, response });
   }
 
-  /** Ends those that are idle now, and each other one after the request that is worked on. */
+  /** Ends idle connections now, and each other one after its current request. */
   close(): void {
     this.#isClosing = true;
     for (const [socket, { isAtWork }] of this.#open) if (!isAtWork) socket.destroySoon();
@@ -124,7 +124,7 @@ export class Connections {
       return;
     }
     const { waiting } = connection;
-    // One that ends after its answer takes no further request.
+    // A connection that ends after its response takes no further request.
     if (waiting === null || waiting.length === 0 || !socket.writable) return;
     const next = waiting.shift() as Exchange;
     this.#waitingBytes -= REQUEST_BYTES;
@@ -136,7 +136,7 @@ export class Connections {
   #wait(connection: Connection, socket: Socket, exchange: Exchange): void {
     if (connection.waiting === null) {
       connection.waiting = [];
-      // Node resumes the socket at the end of each request and when an answer has left.
+      // Node resumes the socket at the end of each request and when a response has left.
       socket.on('resume', () => {
         if (this.isHeld(socket)) socket.pause();
       });

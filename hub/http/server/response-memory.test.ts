@@ -5,8 +5,8 @@ import { countedResponse, ResponseMemory, roomOf } from './response-memory.js';
 
 const MIB = 1024 ** 2;
 
-describe('the memory of answers', () => {
-  it('refuses what is more than there is room for, and says when to try again', () => {
+describe('ResponseMemory', () => {
+  it('refuses at the limit, with Retry-After', () => {
     const memory = new ResponseMemory(10 * MIB);
     memory.take(6 * MIB);
     const refused = () => memory.take(5 * MIB);
@@ -18,13 +18,13 @@ describe('the memory of answers', () => {
     expect(memory.heldBytes).toBe(0);
   });
 
-  it('gives a single answer that is larger than all of it', () => {
+  it('allows a single response that exceeds it', () => {
     const memory = new ResponseMemory(MIB);
     memory.take(2 * MIB);
     expect(() => memory.take(0)).toThrow(/limits\.answersInMemory/);
   });
 
-  it('is scarce beyond its half', () => {
+  it('is scarce above one half', () => {
     const memory = new ResponseMemory(10);
     memory.take(5);
     expect(memory.isScarce).toBe(false);
@@ -33,7 +33,7 @@ describe('the memory of answers', () => {
   });
 });
 
-describe('a counted answer', () => {
+describe('a counted response', () => {
   let memory: ResponseMemory;
   let server: Server;
   let socket: Socket;
@@ -47,7 +47,7 @@ describe('a counted answer', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  /** Asks, and reads nothing of the answer. */
+  /** Sends a request and reads nothing of the response. */
   function ask(): void {
     socket = connect((server.address() as AddressInfo).port, '127.0.0.1', () =>
       socket.write('GET / HTTP/1.1\r\nHost: hub\r\n\r\n'),
@@ -56,7 +56,7 @@ describe('a counted answer', () => {
     socket.on('error', () => undefined);
   }
 
-  it('takes what it was said to take until it is handed over, then what its client has not taken', async () => {
+  it('holds the announced memory until it is sent, and then that of unread bytes', async () => {
     const seen: number[] = [];
     server.on('request', (_, response) => {
       roomOf(response).hold(60 * MIB);
@@ -73,7 +73,7 @@ describe('a counted answer', () => {
     await expect.poll(() => memory.heldBytes, { timeout: 10_000 }).toBe(0);
   });
 
-  it('that is streamed takes what is on its way, and nothing any more when its client leaves', async () => {
+  it('that is streamed holds the memory of unread bytes until its client disconnects', async () => {
     server.on('request', (_, response) => {
       roomOf(response).hold(0);
       for (let at = 0; at < 20; at++) response.write(Buffer.alloc(MIB));
@@ -84,7 +84,7 @@ describe('a counted answer', () => {
     await expect.poll(() => memory.heldBytes).toBe(0);
   });
 
-  it('is counted only when it may be large', async () => {
+  it('is counted only if it may be large', async () => {
     let isWritten = false;
     server.on('request', (_, response) => {
       response.end(Buffer.alloc(30 * MIB));
@@ -95,7 +95,7 @@ describe('a counted answer', () => {
     expect(memory.heldBytes).toBe(0);
   });
 
-  it('is not begun when there is no room', async () => {
+  it('is not begun at the limit', async () => {
     const refusals: unknown[] = [];
     server.on('request', (_, response) => {
       memory.change(100 * MIB);

@@ -6,7 +6,7 @@ import { ResponseMemory } from './response-memory.js';
 import { WebServer, type WebServerOptions } from './web-server.js';
 
 let runtime: ManualRuntime;
-let answerMemory: ResponseMemory;
+let responseMemory: ResponseMemory;
 let web: WebServer;
 let address: string;
 let answer: (request: Request) => Promise<Response>;
@@ -16,7 +16,7 @@ const sockets: Socket[] = [];
 beforeEach(async () => {
   runtime = manualRuntime();
   asked = 0;
-  answerMemory = new ResponseMemory(1024 ** 2);
+  responseMemory = new ResponseMemory(1024 ** 2);
   answer = async (request) => new Response(await request.text());
   web = new WebServer(options());
   opened = [];
@@ -36,7 +36,7 @@ function options(): WebServerOptions {
     port: 0,
     tls: null,
     slowClients: { minBodyRate: 1024, stalledAnswer: 300 },
-    answerMemory,
+    responseMemory,
     log: { info: () => undefined, debug: () => undefined } as unknown as Logger,
     timers: runtime.timers,
     clock: runtime.clock,
@@ -54,7 +54,7 @@ interface Connection {
   ended: boolean;
 }
 
-/** Sends this at once; keeps what comes. */
+/** Sends bytes at once and collects everything received. */
 function talk(bytes: string): Connection {
   const { hostname, port } = new URL(address);
   const socket = connect(Number(port), hostname, () => socket.write(bytes));
@@ -72,35 +72,35 @@ function talk(bytes: string): Connection {
 
 let opened: Socket[] = [];
 
-/** Those that the server has open. */
+/** Open sockets of the server. */
 function socketsOfServer(): Socket[] {
   return opened.filter(({ destroyed }) => !destroyed);
 }
 
-describe('the start and the end', () => {
-  it('may come twice, the end waits for requests in progress', async () => {
+describe('start and stop', () => {
+  it('can be called twice; the stop waits for requests in progress', async () => {
     expect(await web.listen()).toBe(address);
     let ready: (response: Response) => void = () => undefined;
     answer = () => new Promise((resolve) => (ready = resolve));
     const client = talk('GET / HTTP/1.1\r\nHost: hub\r\n\r\n');
     await expect.poll(() => asked).toBe(1);
-    let ended = 0;
-    const ends = [web.close(60_000), web.close(0)].map((end) => end.then(() => ended++));
+    let stopped = 0;
+    const stops = [web.close(60_000), web.close(0)].map((stop) => stop.then(() => stopped++));
     await runtime.advance(1000);
-    expect(ended).toBe(0);
-    ready(new Response('at last'));
-    await Promise.all(ends);
-    await expect.poll(() => client.heard).toMatch(/at last$/);
+    expect(stopped).toBe(0);
+    ready(new Response('done'));
+    await Promise.all(stops);
+    await expect.poll(() => client.heard).toMatch(/done$/);
     await web.close(0);
   });
 
-  it('the end may come before the start, which is then refused', async () => {
+  it('after a stop without a start, the start is refused', async () => {
     const other = new WebServer(options());
     await other.close(0);
     await expect(other.listen()).rejects.toThrow('the web server was closed');
   });
 
-  it('the end may come during the start', async () => {
+  it('the stop can be called during the start', async () => {
     const other = new WebServer(options());
     const started = other.listen();
     await other.close(0);
@@ -113,7 +113,7 @@ const POST = (lengthBytes: number) =>
   `POST /slow?x=1 HTTP/1.1\r\nHost: hub\r\nContent-Length: ${lengthBytes}\r\n\r\n`;
 
 describe('a slow client', () => {
-  it('that sends its body a byte at a time is answered with 408, and its connection ends', async () => {
+  it('that sends its body a byte at a time is refused with 408, and its connection ends', async () => {
     const client = talk(`${POST(100_000)}begin`);
     await expect.poll(() => asked).toBe(1);
     for (let passedS = 0; passedS < 40; passedS += 5) {
@@ -129,7 +129,7 @@ describe('a slow client', () => {
     });
   });
 
-  it('that keeps the pace is waited for, however long it takes', async () => {
+  it('that keeps the minimum rate is served, however long it takes', async () => {
     const client = talk(POST(400_000));
     await expect.poll(() => asked).toBe(1);
     for (let sent = 0; sent < 400_000; sent += 10_000) {
@@ -141,18 +141,18 @@ describe('a slow client', () => {
     expect(client.heard).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
   });
 
-  it('may wait for an answer as long as it will', async () => {
+  it('may wait for a response for any time', async () => {
     let ready: (response: Response) => void = () => undefined;
     answer = () => new Promise((resolve) => (ready = resolve));
     const client = talk('GET / HTTP/1.1\r\nHost: hub\r\n\r\n');
     await expect.poll(() => asked).toBe(1);
     await runtime.advance(24 * 3_600_000);
     expect(client.ended).toBe(false);
-    ready(new Response('at last'));
-    await expect.poll(() => client.heard).toMatch(/at last$/);
+    ready(new Response('done'));
+    await expect.poll(() => client.heard).toMatch(/done$/);
   });
 
-  it('that takes nothing of its answer is given up', async () => {
+  it('that reads nothing of its response is cut off', async () => {
     answer = async () => new Response('x'.repeat(64 * 1024 ** 2));
     const client = talk('GET / HTTP/1.1\r\nHost: hub\r\n\r\n');
     client.socket.pause();
@@ -162,20 +162,20 @@ describe('a slow client', () => {
     await expect.poll(open, { timeout: 10_000 }).toBe(0);
   });
 
-  it('that takes nothing of its answer is given up, however often it is looked at meanwhile', async () => {
+  it('that reads nothing of its response is cut off, however often it is checked meanwhile', async () => {
     answer = async () => new Response('x'.repeat(64 * 1024 ** 2));
     const client = talk('GET / HTTP/1.1\r\nHost: hub\r\n\r\n');
     client.socket.pause();
     await expect.poll(() => socketsOfServer()[0]?.writableLength).toBeGreaterThan(0);
-    // Each of these looks comes before the 300 ms are over.
-    for (let look = 0; look < 20 && socketsOfServer().length > 0; look++) {
+    // Each check comes before the 300 ms have passed.
+    for (let check = 0; check < 20 && socketsOfServer().length > 0; check++) {
       await runtime.advance(5000);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     expect(socketsOfServer()).toEqual([]);
   });
 
-  it('that takes its answer bit by bit gets all of it', async () => {
+  it('that reads its response slowly receives all of it', async () => {
     const lengthBytes = 32 * 1024 ** 2;
     answer = async () => new Response('x'.repeat(lengthBytes));
     const client = talk('GET / HTTP/1.1\r\nHost: hub\r\n\r\n');
@@ -195,7 +195,7 @@ describe('requests on one connection', () => {
   const GET = (path: string) => `GET ${path} HTTP/1.1\r\nHost: hub\r\n\r\n`;
   const pathOf = ({ url }: Request) => new URL(url).pathname;
 
-  it('are worked on one after the other, in the order in which they came', async () => {
+  it('are processed one after the other, in order', async () => {
     let atWork = 0;
     let most = 0;
     answer = async (request) => {
@@ -215,7 +215,7 @@ describe('requests on one connection', () => {
     expect(most).toBe(1);
   });
 
-  it('begin only when the answers before them have left, and no more of them is read meanwhile', async () => {
+  it('begin only when the responses before them have left, and no more of them is read meanwhile', async () => {
     answer = async () => new Response('x'.repeat(16 * 1024 ** 2));
     const client = talk(GET('/large').repeat(100_000));
     client.socket.pause();
@@ -230,14 +230,14 @@ describe('requests on one connection', () => {
     expect(seen.at(-1)?.[1]).toBeLessThan(1024 ** 2);
   });
 
-  it('that wait are not begun when the connection ends after the answer before them', async () => {
+  it('that wait are dropped when the connection ends after the response before them', async () => {
     answer = async () => new Response('', { headers: { connection: 'close' } });
     const client = talk(GET('/1') + GET('/2'));
     await expect.poll(() => client.ended).toBe(true);
     expect(asked).toBe(1);
   });
 
-  it('that wait are not begun when the client has gone', async () => {
+  it('that wait are dropped when the client has disconnected', async () => {
     let ready: (response: Response) => void = () => undefined;
     answer = () => new Promise((resolve) => (ready = resolve));
     const client = talk(GET('/1') + GET('/2'));
@@ -249,7 +249,7 @@ describe('requests on one connection', () => {
     expect(asked).toBe(1);
   });
 
-  it('that wait in all connections may take a bounded memory: the connection that exceeds it ends', async () => {
+  it('that wait take bounded memory over all connections: the connection that exceeds it ends', async () => {
     const ready: ((response: Response) => void)[] = [];
     answer = () => new Promise((resolve) => ready.push(resolve));
     // Each takes 8 KiB and each connection 64 KiB, of 64 MiB.
@@ -259,7 +259,7 @@ describe('requests on one connection', () => {
       .toBeGreaterThan(0);
     const left = clients.filter(({ ended }) => !ended);
     expect(left.length).toBe(5);
-    // A client that has gone is noticed when its answer is written, since nothing of it is read before.
+    // A disconnect is noticed when the response is written, since nothing is read before.
     answer = async () => new Response('again');
     for (const { socket } of left) socket.destroy();
     for (const give of ready) give(new Response('x'.repeat(1024 ** 2)));
@@ -268,7 +268,7 @@ describe('requests on one connection', () => {
     await expect.poll(() => another.heard.match(/again/g)?.length, { timeout: 10_000 }).toBe(1500);
   });
 
-  it('are not followed by a WebSocket: their answers would get among its frames', async () => {
+  it('are not followed by a WebSocket: their responses would mix with its frames', async () => {
     answer = () => new Promise(() => undefined);
     const upgraded: unknown[] = [];
     web.server.on('upgrade', (_, socket) => upgraded.push(socket.destroyed));
@@ -280,7 +280,7 @@ describe('requests on one connection', () => {
   });
 });
 
-describe('a request that is out of bounds', () => {
+describe('a request beyond the limits', () => {
   it.each([
     [
       '201 headers',
@@ -320,7 +320,7 @@ describe('a request that is out of bounds', () => {
     expect(asked).toBe(0);
   });
 
-  it('but 200 headers are taken', async () => {
+  it('200 headers are accepted', async () => {
     const client = talk(`GET /a HTTP/1.1\r\nHost: hub\r\n${'X: y\r\n'.repeat(199)}\r\n`);
     await expect.poll(() => client.heard).toMatch(/^HTTP\/1\.1 200 /);
   });

@@ -7,7 +7,7 @@ import { getRequestListener } from '@hono/node-server';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
-import { nameRequest } from '../middleware/request-id.js';
+import { identifyRequest } from '../middleware/request-id.js';
 import { setSecurityHeaders } from '../middleware/security-headers.js';
 import { Connections } from './connections.js';
 import {
@@ -28,7 +28,7 @@ export interface WebServerOptions {
   /** Null: HTTP without TLS. With an authority (`ca`), clients are asked for a certificate; the handlers decide who needs one. */
   readonly tls: SecureContextOptions | null;
   readonly slowClients: SlowClientLimits;
-  readonly answerMemory: ResponseMemory;
+  readonly responseMemory: ResponseMemory;
   readonly log: Logger;
   readonly fetch: (request: Request) => Response | Promise<Response>;
   readonly timers: Timers;
@@ -119,7 +119,7 @@ export class WebServer {
 
   #serve(request: IncomingMessage, response: ServerResponse): void {
     const { clock, fetch, newId } = this.#options;
-    nameRequest(request, newId);
+    identifyRequest(request, newId);
     setSecurityHeaders(request, response);
     this.#slowClients.began(request, response);
     const rejection = rejectionOf(request);
@@ -132,12 +132,12 @@ export class WebServer {
   }
 
   #createSlowClients(): SlowClients {
-    const { slowClients: limits, clock, timers, answerMemory, log } = this.#options;
+    const { slowClients: limits, clock, timers, responseMemory, log } = this.#options;
     return new SlowClients({
       limits,
       clock,
       timers,
-      isMemoryScarce: () => answerMemory.isScarce,
+      isMemoryScarce: () => responseMemory.isScarce,
       onSlowBody: (request, response) => {
         const { remoteAddress } = request.socket;
         log.info({ remoteAddress }, 'request aborted: its body comes too slowly');
@@ -148,12 +148,12 @@ export class WebServer {
   }
 
   #createTlsServer(): TlsServer | null {
-    const { tls, answerMemory } = this.#options;
+    const { tls, responseMemory } = this.#options;
     if (!tls) return null;
     const server = createTlsServer(
       {
         ...tls,
-        ServerResponse: countedResponse(answerMemory),
+        ServerResponse: countedResponse(responseMemory),
         requestCert: tls.ca !== undefined,
         rejectUnauthorized: false,
         handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
@@ -166,7 +166,7 @@ export class WebServer {
 
   #createPlainServer(): Server {
     const server = createServer(
-      { ServerResponse: countedResponse(this.#options.answerMemory) },
+      { ServerResponse: countedResponse(this.#options.responseMemory) },
       (request, response) => this.#connections.take(request, response),
     );
     server.on('connection', (socket: Socket) => this.#connections.opened(socket));
@@ -192,7 +192,7 @@ export class WebServer {
     });
     server.on('clientError', (error, duplex) => this.#onClientError(error, duplex as Socket));
     server.on('upgrade', (request: IncomingMessage) => {
-      nameRequest(request, this.#options.newId);
+      identifyRequest(request, this.#options.newId);
       connections.upgraded(request.socket);
     });
   }

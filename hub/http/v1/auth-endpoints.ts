@@ -1,4 +1,4 @@
-/** Log-in in the 1.0 interface (contract 11.6), which knows no refresh. */
+/** Login in API version 1.0 (contract 11.6), which has no refresh. */
 import type { Sessions } from '../../engine/accounts/sessions.js';
 import { loginOrigin } from '../common/login-origin.js';
 import { LOGIN_FAILURES, loginRequest, loginResponse } from '../common/login-schemas.js';

@@ -1,4 +1,4 @@
-/** Workbench instances and connected servers in the 1.x interfaces (contract 11.2, 11.7 and 11.8). */
+/** Workbench instances and connected servers in API versions 1.x (contract 11.2, 11.7 and 11.8). */
 import { z } from 'zod';
 import type { InstanceControl } from '../../engine/instance-control.js';
 import type { Instances } from '../../engine/instances.js';
@@ -14,14 +14,14 @@ const NO_INSTANCE = { description: 'There is no such instance.' };
 const NO_SERVER = { description: 'There is no such server.' };
 
 export function nodeEndpointsV1(
-  generation: ApiVersion,
+  apiVersion: ApiVersion,
   instances: Instances,
   control: InstanceControl,
 ): Endpoint[] {
-  const base = `/api/${generation}/workbench/node`;
-  const instanceTag = `Workbench instances (${generation})`;
-  const serverTag = `Servers (${generation})`;
-  const schemas = schemasOf(generation);
+  const base = `/api/${apiVersion}/workbench/node`;
+  const instanceTag = `Workbench instances (${apiVersion})`;
+  const serverTag = `Servers (${apiVersion})`;
+  const schemas = schemasOf(apiVersion);
 
   return [
     endpoint(
@@ -35,7 +35,7 @@ export function nodeEndpointsV1(
         responses: { 200: { description: 'One page of instances.', schema: schemas.instancePage } },
       },
       ({ query, context }) => {
-        const found = instances.list().map((instance) => presentInstance(instance, generation));
+        const found = instances.list().map((instance) => presentInstance(instance, apiVersion));
         return context.json(pageFrom(found, query));
       },
     ),
@@ -48,7 +48,7 @@ export function nodeEndpointsV1(
         params: idParams,
         responses: { 200: { description: 'The instance.', schema: schemas.instance }, 404: NO_INSTANCE },
       },
-      ({ params, context }) => context.json(presentInstance(findInstance(instances, params.id), generation)),
+      ({ params, context }) => context.json(presentInstance(findInstance(instances, params.id), apiVersion)),
     ),
     endpoint(
       {
@@ -61,7 +61,7 @@ export function nodeEndpointsV1(
         responses: { 200: { description: 'One page of servers.', schema: schemas.serverPage } },
       },
       ({ query, context }) => {
-        const found = instances.agents().map((agent) => presentServer(agent, generation));
+        const found = instances.agents().map((agent) => presentServer(agent, apiVersion));
         return context.json(pageFrom(found, query));
       },
     ),
@@ -74,9 +74,9 @@ export function nodeEndpointsV1(
         params: idParams,
         responses: { 200: { description: 'The server.', schema: schemas.server }, 404: NO_SERVER },
       },
-      ({ params, context }) => context.json(presentServer(findAgent(instances, params.id), generation)),
+      ({ params, context }) => context.json(presentServer(findAgent(instances, params.id), apiVersion)),
     ),
-    ...(generation === '1.0' ? (['start', 'stop'] as const) : []).map((command) =>
+    ...(apiVersion === '1.0' ? (['start', 'stop'] as const) : []).map((command) =>
       endpoint(
         {
           method: 'patch',

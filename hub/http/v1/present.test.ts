@@ -13,9 +13,9 @@ it.each([
   expect(presentServer(agent as unknown as AgentView, '1.1').baseUrl).toBe(baseUrl);
 });
 
-/** A task that has run before and was given back keeps the instance of its last attempt while it waits. */
+/** A requeued task keeps the instance of its last attempt while it waits. */
 it.each([presentSimulateWorkResult, presentBatchJobResult])(
-  'a task that waits again shows no workbench: %o',
+  'a requeued task shows no workbench: %o',
   (present) => {
     const instance = { agentId: 'host', id: 'sim', version: '9.1.0', revision: '4711' };
     const task = { id: 'a', status: 'WAITING', instance, startedAtMs: null, batchExecutionStatus: null };

@@ -1,5 +1,5 @@
-/** Domain records as the 1.x interfaces show them: the fields of the generation and no other, since strict clients refuse
- *  what they do not know (contract 1.7). */
+/** Presentation of domain records in API versions 1.x: the fields of the version and no others, since strict clients reject
+ *  unknown ones (contract 1.7). */
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import type { Task } from '../../core/task.js';
 import { describeState } from '../../core/task-message.js';
@@ -22,28 +22,28 @@ export function presentCreation({ status, id }: Task) {
   return { status, id };
 }
 
-export function presentSimulateWorkResult(task: Task, generation: ApiVersion) {
+export function presentSimulateWorkResult(task: Task, apiVersion: ApiVersion) {
   const { status, id } = task;
-  return { status, id, message: describeState(task), ...presentExecutingWorkbench(task, generation) };
+  return { status, id, message: describeState(task), ...presentExecutingWorkbench(task, apiVersion) };
 }
 
-/** Without the output files, which are written into the answer as they are read. */
-export function presentBatchJobResult(task: Task, generation: ApiVersion) {
+/** Without the output files, which are written into the response as they are read. */
+export function presentBatchJobResult(task: Task, apiVersion: ApiVersion) {
   const { status, id, batchExecutionStatus } = task;
   return {
     status,
     id,
     ...(batchExecutionStatus === null ? {} : { batchExecutionStatus }),
-    ...presentExecutingWorkbench(task, generation),
+    ...presentExecutingWorkbench(task, apiVersion),
   };
 }
 
-export function presentInstance({ profile, agentId, status, working }: InstanceView, generation: ApiVersion) {
+export function presentInstance({ profile, agentId, status, working }: InstanceView, apiVersion: ApiVersion) {
   const { id, version, revision, labels } = profile;
   return {
     id,
     version,
-    ...(generation === '1.1' ? { revision } : {}),
+    ...(apiVersion === '1.1' ? { revision } : {}),
     labels,
     serverId: agentId,
     status,
@@ -51,22 +51,22 @@ export function presentInstance({ profile, agentId, status, working }: InstanceV
   };
 }
 
-/** A connected server is what 2.x calls an agent; its base address is that of its host, as far as it is known. */
+/** A connected server is an agent of 2.x; its base address is that of its host, if known. */
 export function presentServer(
   { id, version, address, instances, status }: AgentView,
-  generation: ApiVersion,
+  apiVersion: ApiVersion,
 ) {
   return {
     id,
     version,
     baseUrl: address === null ? '' : `http://${address.includes(':') ? `[${address}]` : address}`,
-    instances: instances.map((instance) => presentInstance(instance, generation)),
+    instances: instances.map((instance) => presentInstance(instance, apiVersion)),
     status,
   };
 }
 
 /** 1.1 shows version and revision of the instance, without its id. */
-function presentExecutingWorkbench({ instance, startedAtMs }: Task, generation: ApiVersion) {
-  if (generation === '1.0' || !instance || startedAtMs === null) return {};
+function presentExecutingWorkbench({ instance, startedAtMs }: Task, apiVersion: ApiVersion) {
+  if (apiVersion === '1.0' || !instance || startedAtMs === null) return {};
   return { executingWorkbench: { version: instance.version, revision: instance.revision } };
 }

@@ -1,15 +1,15 @@
-/** Answers of the 1.x interfaces; their requests are those of 2.x. */
+/** Response schemas of API versions 1.x; the requests are those of 2.x. */
 import { AGENT_STATUSES, INSTANCE_STATUSES } from '@workbench-hub/shared/domain/instance';
 import { z } from 'zod';
 import { pageSchema } from '../responses/page.js';
 import { creationResponse, executeBatchJobResult, simulateWorkResult, taskSchema } from '../v2/schemas.js';
 import type { ApiVersion } from './present.js';
 
-/** The schemas of one generation; each has a name of its own in the OpenAPI document. */
-export function schemasOf(generation: ApiVersion) {
-  const suffix = generation === '1.0' ? 'V10' : 'V11';
+/** Schemas of one version; each has its own name in the OpenAPI document. */
+export function schemasOf(apiVersion: ApiVersion) {
+  const suffix = apiVersion === '1.0' ? 'V10' : 'V11';
   const executingWorkbench =
-    generation === '1.0'
+    apiVersion === '1.0'
       ? {}
       : { executingWorkbench: z.object({ version: z.string(), revision: z.string() }).optional() };
   const result = simulateWorkResult.shape;
@@ -28,7 +28,7 @@ export function schemasOf(generation: ApiVersion) {
     .object({
       id: z.string(),
       version: z.string(),
-      ...(generation === '1.1' ? { revision: z.string() } : {}),
+      ...(apiVersion === '1.1' ? { revision: z.string() } : {}),
       labels: z.array(z.string()),
       serverId: z.string().optional().meta({ description: 'The connected server that holds the instance.' }),
       status: z.enum(INSTANCE_STATUSES),

@@ -1,4 +1,4 @@
-/** Tasks in the 1.x interfaces (contract 11.2 to 11.5). */
+/** Tasks in API versions 1.x (contract 11.2 to 11.5). */
 import type { TaskStatus } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';
 import type { TaskOrder } from '../../core/ports/task-store.js';
@@ -44,10 +44,10 @@ const LISTS: readonly { path: string; summary: string; statuses: readonly TaskSt
     },
   ];
 
-export function taskEndpointsV1(generation: ApiVersion, tasks: Tasks, requests: TaskRequests): Endpoint[] {
-  const base = `/api/${generation}/workbench/task`;
-  const tag = `Tasks (${generation})`;
-  const schemas = schemasOf(generation);
+export function taskEndpointsV1(apiVersion: ApiVersion, tasks: Tasks, requests: TaskRequests): Endpoint[] {
+  const base = `/api/${apiVersion}/workbench/task`;
+  const tag = `Tasks (${apiVersion})`;
+  const schemas = schemasOf(apiVersion);
   const created = { 201: { description: 'The task waits.', schema: schemas.creation }, 423: LOCKED };
 
   return [
@@ -76,7 +76,7 @@ export function taskEndpointsV1(generation: ApiVersion, tasks: Tasks, requests: 
       },
       (request) =>
         requests.simulateWorkResult(request, (task) =>
-          Response.json(presentSimulateWorkResult(task, generation)),
+          Response.json(presentSimulateWorkResult(task, apiVersion)),
         ),
     ),
     endpoint(
@@ -103,7 +103,7 @@ export function taskEndpointsV1(generation: ApiVersion, tasks: Tasks, requests: 
         query: resultQuery,
         responses: { 200: { description: 'The state.', schema: schemas.batchJobResult }, 404: NOT_FOUND },
       },
-      (request) => requests.batchJobResult(request, (task) => presentBatchJobResult(task, generation)),
+      (request) => requests.batchJobResult(request, (task) => presentBatchJobResult(task, apiVersion)),
     ),
     ...LISTS.map(({ path, summary, statuses, order }) =>
       endpoint(
@@ -118,8 +118,8 @@ export function taskEndpointsV1(generation: ApiVersion, tasks: Tasks, requests: 
         },
         async (request) => {
           const { query, context } = request;
-          const asked = tasks.list({ ...query, statuses, order }, listClient(request));
-          const { tasks: found, totalElements } = await asked;
+          const page = tasks.list({ ...query, statuses, order }, listClient(request));
+          const { tasks: found, totalElements } = await page;
           return context.json(pageOf(found.map(presentTask), totalElements, query));
         },
       ),
@@ -135,7 +135,7 @@ export function taskEndpointsV1(generation: ApiVersion, tasks: Tasks, requests: 
       },
       async ({ params, context }) => context.json(presentTask(await tasks.get(params.id))),
     ),
-    ...(generation === '1.0' ? [cancelEndpoint(base, tag, tasks)] : []),
+    ...(apiVersion === '1.0' ? [cancelEndpoint(base, tag, tasks)] : []),
   ];
 }
 

@@ -1,4 +1,4 @@
-/** Monitoring and administration in the 2.x interface (contract 9.5 and 9.6). */
+/** Monitoring and administration in API version 2.x (contract 9.5 and 9.6). */
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { z } from 'zod';
 import type { ShutdownPreparation, ShutdownStatus } from '../../engine/shutdown-preparation.js';
@@ -24,7 +24,7 @@ const serverInfoSchema = z
       buildDate: text,
       serverTime: text,
       uptime: text,
-      javaVersion: text.meta({ description: 'Version of Node.js, the runtime that there is.' }),
+      javaVersion: text.meta({ description: 'Version of Node.js, the actual runtime.' }),
       javaVendor: text,
       javaVm: text,
       javaVmVersion: text,
@@ -88,9 +88,9 @@ export function adminEndpoints(
         method: 'post',
         path: '/api/2.0/admin/prepare-shutdown/change',
         tag: 'Administration',
-        summary: 'Prepare a shutdown, or take that back',
+        summary: 'Prepare a shutdown, or cancel the preparation',
         description:
-          'While initiated, creating a task answers 423, running tasks end as usual, and waiting ones stay in the queue.',
+          'While initiated, creating a task fails with 423, running tasks end as usual, and waiting ones stay in the queue.',
         body: shutdownChange,
         responses: { 200: { description: 'The new status.', schema: shutdownStatusSchema } },
       },

@@ -1,4 +1,4 @@
-/** Log-in, its renewal and its end, and who one is (contract 8.2 to 8.6). */
+/** Login, refresh, logout, and the current user (contract 8.2 to 8.6). */
 import { z } from 'zod';
 import type { Sessions } from '../../engine/accounts/sessions.js';
 import { loginOrigin } from '../common/login-origin.js';
@@ -10,10 +10,10 @@ import { type Endpoint, endpoint } from '../routing/endpoint.js';
 const TAG = 'Log-in';
 
 const cookies = z.object({
-  [REFRESH_COOKIE]: z.string().meta({ description: 'As the latest log-in or refresh has set it.' }),
+  [REFRESH_COOKIE]: z.string().meta({ description: 'As set by the latest login or refresh.' }),
 });
 
-const NO_SESSION = { description: 'There is no such cookie, or it names no session that is in force.' };
+const NO_SESSION = { description: 'The cookie is missing, or its session is not valid.' };
 
 const user = z.object({ username: z.string().meta({ example: 'anna' }) }).meta({ id: 'User' });
 
@@ -27,7 +27,7 @@ export function authEndpoints(sessions: Sessions, cookie: RefreshCookie): Endpoi
         summary: 'Log in',
         description:
           'Begins a session. Sets the cookie `refreshToken`, with which the access token is renewed. While security is ' +
-          'off, any username and password will do.',
+          'off, any username and password are accepted.',
         body: loginRequest,
         responses: { 200: { description: 'The access token.', schema: loginResponse }, ...LOGIN_FAILURES },
       },
@@ -50,16 +50,16 @@ export function authEndpoints(sessions: Sessions, cookie: RefreshCookie): Endpoi
         tag: TAG,
         summary: 'Renew the access token',
         description:
-          'Sets a new cookie `refreshToken`: each is good for one use. A second use within 15 seconds, by another tab or ' +
-          'after a lost answer, sets the same new cookie again; a later one ends the session, since the cookie must have ' +
-          'been stolen.',
+          'Sets a new cookie `refreshToken`: each is valid for one use. A second use within 15 seconds, by another tab or ' +
+          'after a lost response, sets the same new cookie again; a later one ends the session, since the cookie must ' +
+          'have been stolen.',
         cookies,
         responses: {
           200: { description: 'The new access token.', schema: loginResponse },
           401: NO_SESSION,
           429: {
             description:
-              'The session is refreshed too often; the header `Retry-After` says when to try again, in seconds.',
+              'The session is refreshed too often; the header `Retry-After` gives the seconds until the next try.',
           },
         },
       },
@@ -76,7 +76,8 @@ export function authEndpoints(sessions: Sessions, cookie: RefreshCookie): Endpoi
         path: '/api/2.0/auth/logout',
         tag: TAG,
         summary: 'Log out',
-        description: 'Ends the session at once: its access tokens are no longer valid. Clears the cookie.',
+        description:
+          'Ends the session immediately: its access tokens are no longer valid. Clears the cookie.',
         cookies,
         responses: { 200: { description: 'The session has ended.' }, 401: NO_SESSION },
       },
@@ -93,14 +94,14 @@ export function authEndpoints(sessions: Sessions, cookie: RefreshCookie): Endpoi
         path: '/api/2.0/user',
         tag: TAG,
         summary: 'The logged-in user',
-        responses: { 200: { description: 'Who calls; `anonymous` while security is off.', schema: user } },
+        responses: { 200: { description: 'The caller; `anonymous` while security is off.', schema: user } },
       },
       ({ caller, context }) => context.json({ username: caller.username }),
     ),
   ];
 }
 
-/** Whose session it is goes into the audit log, also when its token is refused. */
+/** Records the user of a session in the audit log, also when its token is refused. */
 function holderInto(note: AuditNote): (username: string) => void {
   return (username) => {
     note.user = username;

@@ -1,4 +1,4 @@
-/** Controlling workbench instances in the 2.x interface (contract 6.3 and 6.4). */
+/** Control of workbench instances in API version 2.x (contract 6.3 and 6.4). */
 import { INSTANCE_COMMANDS, INSTANCE_LOG_TYPES } from '@workbench-hub/shared/domain/instance';
 import { z } from 'zod';
 import type { InstanceControl } from '../../engine/instance-control.js';
@@ -62,7 +62,7 @@ export function instanceControlEndpoints(control: InstanceControl): Endpoint[] {
           path: `${BASE}/${command}`,
           tag: 'Workbench instances',
           summary: SUMMARIES[command],
-          description: 'Acts in the background. Of several requests the last one holds.',
+          description: 'Acts in the background. The last of several requests counts.',
           params: idParams,
           responses: { 202: { description: 'Requested.' }, 404: NOT_FOUND, 502: BAD_GATEWAY },
         },

@@ -1,4 +1,4 @@
-/** Workbench instances and agents in the 2.x interface (contract 6.1 and 6.5). */
+/** Workbench instances and agents in API version 2.x (contract 6.1 and 6.5). */
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 import type { Instances } from '../../engine/instances.js';
 import { findAgent, findInstance } from '../common/lookups.js';

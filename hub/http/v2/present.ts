@@ -1,4 +1,4 @@
-/** Domain records as the 2.x interface shows them. */
+/** Presentation of domain records in API version 2.x. */
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import type { NamedSize, Task } from '../../core/task.js';
 import { describeState } from '../../core/task-message.js';
@@ -12,7 +12,7 @@ export function presentTask(task: Task) {
     priority: task.priority,
     ...(task.creator === null ? {} : { creator: task.creator }),
     classifiers: task.classifiers,
-    ...presentMoments(task),
+    ...presentTimestamps(task),
     status: task.status,
   };
 }
@@ -27,11 +27,11 @@ export function presentSimulateWorkResult(task: Task) {
     id: task.id,
     message: describeState(task),
     ...presentExecutingWorkbench(task),
-    ...presentMoments(task),
+    ...presentTimestamps(task),
   };
 }
 
-/** Without the output files, which are written into the answer as they are read. */
+/** Without the output files, which are written into the response as they are read. */
 export function presentBatchJobResult(task: Task, storedFiles: readonly NamedSize[]) {
   return {
     status: task.status,
@@ -39,7 +39,7 @@ export function presentBatchJobResult(task: Task, storedFiles: readonly NamedSiz
     ...(task.batchExecutionStatus === null ? {} : { batchExecutionStatus: task.batchExecutionStatus }),
     ...(task.message === null ? {} : { message: task.message }),
     ...presentExecutingWorkbench(task),
-    ...presentMoments(task),
+    ...presentTimestamps(task),
     ...(storedFiles.length === 0
       ? {}
       : { storedFiles: storedFiles.map(({ name, sizeBytes }) => ({ name, size: sizeBytes })) }),
@@ -71,7 +71,7 @@ function presentInstanceOfAgent({ profile, agentId, status, working }: InstanceV
   };
 }
 
-function presentMoments({ requestedAtMs, startedAtMs, endedAtMs }: Task) {
+function presentTimestamps({ requestedAtMs, startedAtMs, endedAtMs }: Task) {
   return {
     requestedDatetime: localTimestamp(requestedAtMs),
     ...(startedAtMs === null ? {} : { startedDatetime: localTimestamp(startedAtMs) }),

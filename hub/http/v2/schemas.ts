@@ -1,4 +1,4 @@
-/** Requests and answers of the 2.x interface. `openapi.json` is made of these. */
+/** Schemas of requests and responses in API version 2.x. `openapi.json` is generated from them. */
 import { CLASSIFIER_TYPES } from '@workbench-hub/shared/domain/classifier';
 import { AGENT_STATUSES, INSTANCE_STATUSES } from '@workbench-hub/shared/domain/instance';
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
@@ -79,8 +79,8 @@ export const executeBatchJobResult = z
       .optional()
       .meta({
         description:
-          'What the scripts put into WORKBENCH_OUTPUT_STORAGE, to be downloaded from the output storage under these names ' +
-          'until they expire; absent when there is none.',
+          'Files that the scripts put into WORKBENCH_OUTPUT_STORAGE, to be downloaded from the output storage under these ' +
+          'names until they expire; absent when there are none.',
       }),
   })
   .meta({ id: 'ExecuteBatchJobResult' });

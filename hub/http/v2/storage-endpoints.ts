@@ -1,4 +1,4 @@
-/** The storage in the 2.x interface (contract 7.2 to 7.6). */
+/** The storage in API version 2.x (contract 7.2 to 7.6). */
 import type { HttpBindings } from '@hono/node-server';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { z } from 'zod';
@@ -20,14 +20,14 @@ const uploadQuery = z.object({
   overwrite: queryBoolean()
     .default(false)
     .meta({
-      description: 'Take the place of a file of this name.',
+      description: 'Replace a file of this name.',
       example: false,
       override: shownDefault(false),
     }),
   encrypt: queryBoolean()
     .default(false)
     .meta({
-      description: 'Keep the file encrypted on the disk of the hub (AES-256-GCM).',
+      description: 'Store the file encrypted (AES-256-GCM).',
       example: false,
       override: shownDefault(false),
     }),
@@ -37,7 +37,7 @@ const infoQuery = z.object({
   renewExpirationTimestamp: queryBoolean()
     .default(false)
     .meta({
-      description: 'Let the time after which the file expires begin anew. Takes the role USER.',
+      description: 'Restart the time after which the file expires. Requires the role USER.',
       example: false,
       override: shownDefault(false),
     }),
@@ -50,7 +50,7 @@ const inputInfo = z
   .object({ exists: z.boolean().meta({ description: 'Whether there is a file of this name.' }) })
   .meta({ id: 'InputFileInfo' });
 
-/** What goes over the wire beside the file itself, at most. */
+/** Limit of the bytes of a form beside the file itself. */
 const MULTIPART_BYTES = 1024 * 1024;
 
 export function storageEndpoints(storage: Storage, log: Logger): Endpoint[] {
@@ -72,8 +72,8 @@ export function storageEndpoints(storage: Storage, log: Logger): Endpoint[] {
         tag: 'Storage',
         summary: 'Upload a file to the input storage',
         description:
-          'The file name is taken from the Content-Disposition header of the part. 204 is answered when file and name ' +
-          'are durable; before, nothing of it can be seen. The name expires after a time that the configuration sets.',
+          'The file name is taken from the Content-Disposition header of the part. 204 is sent when file and name are ' +
+          'durable; before, the file is not visible. The name expires after a configured time.',
         query: uploadQuery,
         form: { file: 'The file, of any size up to the limit of the hub.' },
         responses: {
@@ -111,7 +111,7 @@ export function storageEndpoints(storage: Storage, log: Logger): Endpoint[] {
         summary: 'Whether a file is in the input storage',
         params: inputParams,
         query: infoQuery,
-        responses: { 200: { description: 'What is known of it.', schema: inputInfo }, 423: INPUT_OFF },
+        responses: { 200: { description: 'Whether it exists.', schema: inputInfo }, 423: INPUT_OFF },
       },
       async ({ params, query, context, caller, note }) => {
         const renew = query.renewExpirationTimestamp;
@@ -129,9 +129,9 @@ export function storageEndpoints(storage: Storage, log: Logger): Endpoint[] {
         tag: 'Storage',
         summary: 'Delete a file from the input storage',
         description:
-          'Tasks that refer to it keep what they have referred to. Also when there is no such file: 204.',
+          'Tasks that refer to it keep its content. If there is no such file, the response is 204 too.',
         params: inputParams,
-        responses: { 204: { description: 'There is no such file any more.' }, 423: INPUT_OFF },
+        responses: { 204: { description: 'The file does not exist any more.' }, 423: INPUT_OFF },
       },
       async ({ params, context }) => {
         await storage.removeInput(params.name);
@@ -146,14 +146,14 @@ export function storageEndpoints(storage: Storage, log: Logger): Endpoint[] {
         tag: 'Storage',
         summary: 'Download a file from the output storage',
         description:
-          'Its name is `<task id>-<file name>`, as the result of the task says under `storedFiles`. Honours `Range: ' +
+          'Its name is `<task id>-<file name>`, as listed under `storedFiles` in the result of the task. Supports `Range: ' +
           'bytes=…` with one range, `If-Range` and `If-None-Match`; the entity tag is the SHA-256 of the content.',
         params: z.object({
           name: z.string().meta({ description: 'Name of the file.', example: `${EXAMPLE_TASK}-motion.csv` }),
         }),
         responses: {
           200: { description: 'The content.', schema: binary, contentType: BINARY },
-          206: { description: 'The range that was asked for.', schema: binary, contentType: BINARY },
+          206: { description: 'The requested range.', schema: binary, contentType: BINARY },
           304: { description: 'The client has this content.' },
           404: { description: 'There is no such file, or it has expired.' },
           416: { description: 'The file has no such range.' },

@@ -1,4 +1,4 @@
-/** Tasks in the 2.x interface (contract 2.6 to 2.11). */
+/** Tasks in API version 2.x (contract 2.6 to 2.11). */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { z } from 'zod';
 import type { Tasks } from '../../engine/tasks.js';
@@ -107,8 +107,8 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger)
       async (request) => {
         const { status, ...query } = request.query;
         const { context } = request;
-        const asked = tasks.list({ ...query, statuses: status }, listClient(request));
-        const { tasks: found, totalElements } = await asked;
+        const page = tasks.list({ ...query, statuses: status }, listClient(request));
+        const { tasks: found, totalElements } = await page;
         return context.json(pageOf(found.map(presentTask), totalElements, query));
       },
     ),

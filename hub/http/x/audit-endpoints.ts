@@ -1,4 +1,4 @@
-/** The audit log for administrators: an addition of this product beside the contract. */
+/** The audit log for administrators, an extension of the contract. */
 import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { z } from 'zod';
 import {
@@ -9,7 +9,7 @@ import {
   type AuditReader,
 } from '../../core/ports/audit.js';
 import { shownDefault } from '../openapi/openapi-overrides.js';
-import { enumeration, queryInteger, queryText, queryTimestamp } from '../parsing/validation.js';
+import { enumeration, queryInteger, queryString, queryTimestamp } from '../parsing/validation.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
 const DEFAULT_LIMIT = 100;
@@ -22,12 +22,12 @@ const auditQuery = z.object({
       example: DEFAULT_LIMIT,
       override: shownDefault(DEFAULT_LIMIT),
     }),
-  before: queryText().optional().meta({
-    description: 'The `next` of an earlier answer: goes on where that ended.',
+  before: queryString().optional().meta({
+    description: 'The `next` of an earlier response: continues where that ended.',
     example: '1.52817-1.0-2.880-1.0',
   }),
-  user: queryText().optional().meta({ description: 'Of this user only.', example: 'anna' }),
-  action: queryText()
+  user: queryString().optional().meta({ description: 'Entries of this user only.', example: 'anna' }),
+  action: queryString()
     .optional()
     .meta({ description: 'This action only.', example: 'DELETE /api/2.0/workbench/task/{id}/cancel' }),
   outcome: enumeration(AUDIT_OUTCOMES)
@@ -35,10 +35,10 @@ const auditQuery = z.object({
     .meta({ description: 'With this outcome only.', example: 'REFUSED' }),
   from: queryTimestamp()
     .optional()
-    .meta({ description: 'From this moment on.', example: '2026-11-21T06:00:00Z' }),
+    .meta({ description: 'Entries from this time on.', example: '2026-11-21T06:00:00Z' }),
   to: queryTimestamp()
     .optional()
-    .meta({ description: 'Up to this moment, which is not included.', example: '2026-11-21T07:00:00Z' }),
+    .meta({ description: 'Entries before this time.', example: '2026-11-21T07:00:00Z' }),
 });
 
 const auditEntry = z
@@ -49,13 +49,16 @@ const auditEntry = z
       .optional()
       .meta({
         description:
-          'Name of the user or agent, or of the account that gave a command; absent as long as nobody showed who it is. ' +
-          'Without `by` it is only a claim.',
+          'Name of the user or agent, or of the account that ran a command; absent for an unidentified caller. Without ' +
+          '`by` it is only a claim.',
         example: 'anna',
       }),
-    by: z.enum(AUDIT_MEANS).optional().meta({ description: 'How it showed that.', example: 'SESSION' }),
+    by: z
+      .enum(AUDIT_MEANS)
+      .optional()
+      .meta({ description: 'Means of the identification.', example: 'SESSION' }),
     address: z.string().optional().meta({
-      description: 'From where; absent for commands on the machine of the hub.',
+      description: 'Address of the client; absent for commands on the machine of the hub.',
       example: '10.0.0.17',
     }),
     action: z.string().meta({
@@ -67,11 +70,11 @@ const auditEntry = z
       example: '/api/2.0/workbench/task/019aa4f2-6d3c-7c41-9f0e-000000000001/cancel',
     }),
     outcome: z.enum(AUDIT_OUTCOMES).meta({
-      description: 'REFUSED: for who it was. FAILED: for another reason.',
+      description: 'REFUSED: the caller was not allowed. FAILED: another reason.',
       example: 'ALLOWED',
     }),
     status: z.int().optional().meta({ description: 'HTTP status, where there was one.', example: 204 }),
-    detail: z.string().optional().meta({ description: 'More about it, or why not.' }),
+    detail: z.string().optional().meta({ description: 'Details, or the reason.' }),
   })
   .meta({ id: 'AuditEntry' });
 
@@ -79,7 +82,7 @@ const auditPage = z
   .object({
     entries: z.array(auditEntry).meta({ description: 'Newest first.' }),
     next: z.string().optional().meta({
-      description: 'To be sent as `before` for older ones; absent when there are none.',
+      description: 'Value of `before` for older entries; absent when there are none.',
       example: '1.52817-1.0-2.880-1.0',
     }),
   })
@@ -93,7 +96,7 @@ export function auditEndpoints(audit: AuditReader): Endpoint[] {
         path: '/api/x/audit',
         tag: 'Administration',
         summary: 'Who did what, newest first',
-        description: 'Recorded while security is on: every change, and every refused request.',
+        description: 'Every change and every refused request, recorded while security is on.',
         query: auditQuery,
         responses: { 200: { description: 'The entries.', schema: auditPage } },
       },

@@ -1,4 +1,4 @@
-/** Why a task waits, and how one would fare: additions of this product beside the contract. */
+/** Explanation of why a task waits, and a dry run for a new one: extensions of the contract. */
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { TASK_STATUSES } from '@workbench-hub/shared/domain/task';
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
@@ -24,39 +24,39 @@ const explanationFields = {
   verdict: z.enum(VERDICTS).meta({
     description:
       'NEVER: no known instance fits. NONE_UP: those that fit are down or unreachable. BUSY: they work, or other tasks ' +
-      'come first. SOON: an instance is free. PAUSED: a shutdown is being prepared.',
+      'come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.',
   }),
-  unsatisfied: z.array(criterion).meta({ description: 'What no known instance offers at all.' }),
+  unsatisfied: z.array(criterion).meta({ description: 'Criteria that no known instance satisfies.' }),
   instances: z.object({
     known: z.int(),
     satisfyingAll: z.int(),
     satisfyingAllButOne: z
       .array(z.object({ missing: criterion, instances: z.int() }))
       .meta({ description: 'How many instances would fit but for this one criterion.' }),
-    idle: z.int().meta({ description: 'Of those that satisfy all: free to begin.' }),
+    idle: z.int().meta({ description: 'Instances that satisfy all and are idle.' }),
     busy: z.int(),
     down: z.int().meta({
-      description: 'Also those whose host has given the task back, as long as another host may get it.',
+      description: 'Including those whose host has returned the task, as long as another host may get it.',
     }),
     unreachable: z.int(),
   }),
   tasksAhead: z
     .int()
-    .meta({ description: 'Waiting tasks that come first and that the same instances could run.' }),
+    .meta({ description: 'Waiting tasks ahead in the queue that the same instances could run.' }),
   exclusions: z
     .array(z.object({ agentId: z.string(), reason: z.string(), at: time('When.') }))
     .optional()
-    .meta({ description: 'Agents that gave the task back of late, because of a full disk for instance.' }),
-  neverSince: time('Since when no known instance has fitted; only for NEVER.').optional(),
+    .meta({ description: 'Agents that recently returned the task, for example because of a full disk.' }),
+  neverSince: time('Time since which no known instance fits; only for NEVER.').optional(),
   estimatedStart: z
     .object({
       expected: time('Most likely start.'),
       earliest: time('Hardly before.'),
       latest: time('Hardly after.'),
-      measuredRuns: z.int().meta({ description: 'How many measured run times it rests on.' }),
+      measuredRuns: z.int().meta({ description: 'Number of measured run times that it is based on.' }),
     })
     .optional()
-    .meta({ description: 'Absent as long as too few run times have been measured.' }),
+    .meta({ description: 'Absent while too few run times have been measured.' }),
 };
 
 const message = z.string().meta({ description: 'The same in words.' });
@@ -68,7 +68,7 @@ const taskExplanation = z
     message,
     ...z.object(explanationFields).partial().shape,
   })
-  .meta({ id: 'TaskExplanation', description: 'Of a task that does not wait: its status in words only.' });
+  .meta({ id: 'TaskExplanation', description: 'For a task that does not wait, only its status in words.' });
 
 const dryRun = z
   .object({
@@ -91,7 +91,7 @@ export function explainEndpoints(tasks: Tasks, explanations: Explanations): Endp
         summary: 'Why a task waits',
         params: idParams,
         responses: {
-          200: { description: 'What keeps it from running.', schema: taskExplanation },
+          200: { description: 'The reason why it does not run.', schema: taskExplanation },
           404: { description: 'There is no such task.' },
         },
       },
@@ -107,11 +107,11 @@ export function explainEndpoints(tasks: Tasks, explanations: Explanations): Endp
         method: 'post',
         path: '/api/x/explain',
         tag: 'Explanations',
-        summary: 'How a task would fare if it were handed in now',
+        summary: 'When a task would run if it were created now',
         description:
           'Takes the body of a create request, of which only the classifiers matter. Nothing is created.',
         body: dryRunRequest,
-        responses: { 200: { description: 'What would await it.', schema: dryRun } },
+        responses: { 200: { description: 'The expected wait.', schema: dryRun } },
       },
       async ({ body, context }) => {
         const classifiers = body.classifiers ?? [];

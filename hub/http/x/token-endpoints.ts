@@ -1,4 +1,4 @@
-/** Personal access tokens: additions of this product beside the contract. */
+/** Personal access tokens, an extension of the contract. */
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { z } from 'zod';
 import { ROLES } from '../../core/access.js';
@@ -6,7 +6,7 @@ import type { PersonalTokenRecord } from '../../core/ports/personal-tokens.js';
 import type { PersonalTokens } from '../../engine/accounts/personal-tokens.js';
 import { shownWithoutNull } from '../openapi/openapi-overrides.js';
 import { idParams } from '../parsing/request-schemas.js';
-import { enumeration, pageQuery, queryText } from '../parsing/validation.js';
+import { enumeration, pageQuery, queryString } from '../parsing/validation.js';
 import { pageFrom, pageSchema } from '../responses/page.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
@@ -34,8 +34,7 @@ const tokenRequest = z
         override: shownWithoutNull,
       }),
     role: enumeration(ROLES).nullish().meta({
-      description:
-        'The most that it may: at most what its user may, which is also what it may when left out.',
+      description: 'Highest role of the token, limited by that of its user, which is also the default.',
       example: 'USER',
       override: shownWithoutNull,
     }),
@@ -48,24 +47,24 @@ const time = (description: string) =>
     .meta({ description: `${description} Local time of the hub.`, example: '2026-11-21T06:53:00.123' });
 
 const fields = {
-  id: z.string().meta({ description: 'By which it is revoked. It is no secret.' }),
+  id: z.string().meta({ description: 'Identifier for revoking it; not a secret.' }),
   name,
-  role: z.enum(ROLES).meta({ description: 'The most that it may, as long as its user may as much.' }),
-  createdDatetime: time('When it was made.'),
-  expiresDatetime: time('From when it is worth nothing.'),
+  role: z.enum(ROLES).meta({ description: 'Highest role of the token, limited by that of its user.' }),
+  createdDatetime: time('Time of its creation.'),
+  expiresDatetime: time('Time of its expiry.'),
 };
 
 const listedToken = z
   .object({
     ...fields,
-    lastUsedDatetime: time('When it was used last; absent for one that never was.').optional(),
+    lastUsedDatetime: time('Time of its last use; absent before the first.').optional(),
   })
   .meta({ id: 'PersonalToken' });
 
 const createdToken = z
   .object({
     ...fields,
-    token: z.string().meta({ description: 'The token itself, which is shown this once.', example: 'wbh_…' }),
+    token: z.string().meta({ description: 'The token itself, which is shown only once.', example: 'wbh_…' }),
   })
   .meta({ id: 'CreatedPersonalToken' });
 
@@ -76,13 +75,13 @@ export function tokenEndpoints(tokens: PersonalTokens): Endpoint[] {
         method: 'post',
         path: PATH,
         tag: 'Personal access tokens',
-        summary: 'Make a token for a script',
+        summary: 'Create a token for a script',
         description:
-          'For users of the hub’s own who have logged in by password; whoever comes by the company’s sign-on gets tokens there.',
+          'For users of the hub who have logged in by password; users of the company’s sign-on get tokens there.',
         body: tokenRequest,
         responses: {
-          201: { description: 'The token, which is shown this once.', schema: createdToken },
-          409: { description: 'The user has as many tokens as one may have.' },
+          201: { description: 'The token, which is shown only once.', schema: createdToken },
+          409: { description: 'The user has the maximum number of tokens.' },
         },
       },
       async ({ body, caller, context }) => {
@@ -102,9 +101,9 @@ export function tokenEndpoints(tokens: PersonalTokens): Endpoint[] {
         summary: 'List tokens that have not expired, latest first',
         query: z.object({
           ...pageQuery,
-          user: queryText()
+          user: queryString()
             .optional()
-            .meta({ description: 'Whose, for the role ADMIN; the caller’s own when left out.' }),
+            .meta({ description: 'Owner, for the role ADMIN; the caller by default.' }),
         }),
         responses: {
           200: {
@@ -123,11 +122,11 @@ export function tokenEndpoints(tokens: PersonalTokens): Endpoint[] {
         method: 'delete',
         path: `${PATH}/{id}`,
         tag: 'Personal access tokens',
-        summary: 'Revoke a token: an own one, or as ADMIN any',
+        summary: 'Revoke one of the caller’s tokens, or as ADMIN any token',
         params: idParams,
         responses: {
-          204: { description: 'It is worth nothing any more.' },
-          404: { description: 'There is no such token, or it is another user’s.' },
+          204: { description: 'The token is no longer valid.' },
+          404: { description: 'There is no such token, or it belongs to another user.' },
         },
       },
       async ({ params, caller, context }) => {
