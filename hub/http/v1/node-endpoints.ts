@@ -76,25 +76,29 @@ export function nodeEndpointsV1(
       },
       ({ params, context }) => context.json(presentServer(findAgent(instances, params.id), apiVersion)),
     ),
-    ...(apiVersion === '1.0' ? (['start', 'stop'] as const) : []).map((command) =>
-      endpoint(
-        {
-          method: 'patch',
-          path: `${base}/instance/{id}/${command}`,
-          tag: instanceTag,
-          summary: command === 'start' ? 'Start a workbench instance' : 'Stop a workbench instance',
-          params: idParams,
-          responses: {
-            202: { description: 'Requested.' },
-            404: NO_INSTANCE,
-            502: { description: 'The agent of the instance is not connected or did not answer within 10 s.' },
-          },
-        },
-        async ({ params, context }) => {
-          await control.command(params.id, command);
-          return context.body(null, 202);
-        },
-      ),
-    ),
+    ...(apiVersion === '1.0' ? commandEndpoints(base, instanceTag, control) : []),
   ];
+}
+
+function commandEndpoints(base: string, tag: string, control: InstanceControl): Endpoint[] {
+  return (['start', 'stop'] as const).map((command) =>
+    endpoint(
+      {
+        method: 'patch',
+        path: `${base}/instance/{id}/${command}`,
+        tag,
+        summary: command === 'start' ? 'Start a workbench instance' : 'Stop a workbench instance',
+        params: idParams,
+        responses: {
+          202: { description: 'Requested.' },
+          404: NO_INSTANCE,
+          502: { description: 'The agent of the instance is not connected or did not answer within 10 s.' },
+        },
+      },
+      async ({ params, context }) => {
+        await control.command(params.id, command);
+        return context.body(null, 202);
+      },
+    ),
+  );
 }

@@ -45,8 +45,16 @@ const LISTS: readonly { path: string; summary: string; statuses: readonly TaskSt
   ];
 
 export function taskEndpointsV1(apiVersion: ApiVersion, tasks: Tasks, requests: TaskRequests): Endpoint[] {
-  const base = `/api/${apiVersion}/workbench/task`;
-  const tag = `Tasks (${apiVersion})`;
+  return [
+    ...jobEndpoints(apiVersion, requests),
+    ...readingEndpoints(apiVersion, tasks),
+    ...(apiVersion === '1.0' ? [cancelEndpoint(tasks)] : []),
+  ];
+}
+
+/** Creation and result of each type of task. */
+function jobEndpoints(apiVersion: ApiVersion, requests: TaskRequests): Endpoint[] {
+  const { base, tag } = groupOf(apiVersion);
   const schemas = schemasOf(apiVersion);
   const created = { 201: { description: 'The task waits.', schema: schemas.creation }, 423: LOCKED };
 
@@ -105,6 +113,13 @@ export function taskEndpointsV1(apiVersion: ApiVersion, tasks: Tasks, requests: 
       },
       (request) => requests.batchJobResult(request, (task) => presentBatchJobResult(task, apiVersion)),
     ),
+  ];
+}
+
+function readingEndpoints(apiVersion: ApiVersion, tasks: Tasks): Endpoint[] {
+  const { base, tag } = groupOf(apiVersion);
+  const schemas = schemasOf(apiVersion);
+  return [
     ...LISTS.map(({ path, summary, statuses, order }) =>
       endpoint(
         {
@@ -135,11 +150,11 @@ export function taskEndpointsV1(apiVersion: ApiVersion, tasks: Tasks, requests: 
       },
       async ({ params, context }) => context.json(presentTask(await tasks.get(params.id))),
     ),
-    ...(apiVersion === '1.0' ? [cancelEndpoint(base, tag, tasks)] : []),
   ];
 }
 
-function cancelEndpoint(base: string, tag: string, tasks: Tasks): Endpoint {
+function cancelEndpoint(tasks: Tasks): Endpoint {
+  const { base, tag } = groupOf('1.0');
   return endpoint(
     {
       method: 'delete',
@@ -158,4 +173,8 @@ function cancelEndpoint(base: string, tag: string, tasks: Tasks): Endpoint {
       return context.body(null, 204);
     },
   );
+}
+
+function groupOf(apiVersion: ApiVersion) {
+  return { base: `/api/${apiVersion}/workbench/task`, tag: `Tasks (${apiVersion})` };
 }

@@ -88,17 +88,21 @@ export function authEndpoints(sessions: Sessions, cookie: RefreshCookie): Endpoi
         return context.body(null, 200);
       },
     ),
-    endpoint(
-      {
-        method: 'get',
-        path: '/api/2.0/user',
-        tag: TAG,
-        summary: 'The logged-in user',
-        responses: { 200: { description: 'The caller; `anonymous` while security is off.', schema: user } },
-      },
-      ({ caller, context }) => context.json({ username: caller.username }),
-    ),
+    userEndpoint(),
   ];
+}
+
+function userEndpoint(): Endpoint {
+  return endpoint(
+    {
+      method: 'get',
+      path: '/api/2.0/user',
+      tag: TAG,
+      summary: 'The logged-in user',
+      responses: { 200: { description: 'The caller; `anonymous` while security is off.', schema: user } },
+    },
+    ({ caller, context }) => context.json({ username: caller.username }),
+  );
 }
 
 /** Records the user of a session in the audit log, also when its token is refused. */

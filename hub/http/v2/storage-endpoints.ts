@@ -54,6 +54,10 @@ const inputInfo = z
 const MULTIPART_BYTES = 1024 * 1024;
 
 export function storageEndpoints(storage: Storage, log: Logger): Endpoint[] {
+  return [...inputEndpoints(storage), downloadEndpoint(storage, log)];
+}
+
+function inputEndpoints(storage: Storage): Endpoint[] {
   return [
     endpoint(
       {
@@ -138,32 +142,35 @@ export function storageEndpoints(storage: Storage, log: Logger): Endpoint[] {
         return context.body(null, 204);
       },
     ),
-    endpoint(
-      {
-        method: 'get',
-        path: `${BASE}/output/{name}/download`,
-        isLarge: true,
-        tag: 'Storage',
-        summary: 'Download a file from the output storage',
-        description:
-          'Its name is `<task id>-<file name>`, as listed under `storedFiles` in the result of the task. Supports `Range: ' +
-          'bytes=…` with one range, `If-Range` and `If-None-Match`; the entity tag is the SHA-256 of the content.',
-        params: z.object({
-          name: z.string().meta({ description: 'Name of the file.', example: `${EXAMPLE_TASK}-motion.csv` }),
-        }),
-        responses: {
-          200: { description: 'The content.', schema: binary, contentType: BINARY },
-          206: { description: 'The requested range.', schema: binary, contentType: BINARY },
-          304: { description: 'The client has this content.' },
-          404: { description: 'There is no such file, or it has expired.' },
-          416: { description: 'The file has no such range.' },
-          423: { description: 'The output storage is not enabled by configuration.' },
-        },
-      },
-      async ({ params: { name }, context }) =>
-        blobResponse(context, { name, ...(await storage.output(name)) }, log),
-    ),
   ];
+}
+
+function downloadEndpoint(storage: Storage, log: Logger): Endpoint {
+  return endpoint(
+    {
+      method: 'get',
+      path: `${BASE}/output/{name}/download`,
+      isLarge: true,
+      tag: 'Storage',
+      summary: 'Download a file from the output storage',
+      description:
+        'Its name is `<task id>-<file name>`, as listed under `storedFiles` in the result of the task. Supports `Range: ' +
+        'bytes=…` with one range, `If-Range` and `If-None-Match`; the entity tag is the SHA-256 of the content.',
+      params: z.object({
+        name: z.string().meta({ description: 'Name of the file.', example: `${EXAMPLE_TASK}-motion.csv` }),
+      }),
+      responses: {
+        200: { description: 'The content.', schema: binary, contentType: BINARY },
+        206: { description: 'The requested range.', schema: binary, contentType: BINARY },
+        304: { description: 'The client has this content.' },
+        404: { description: 'There is no such file, or it has expired.' },
+        416: { description: 'The file has no such range.' },
+        423: { description: 'The output storage is not enabled by configuration.' },
+      },
+    },
+    async ({ params: { name }, context }) =>
+      blobResponse(context, { name, ...(await storage.output(name)) }, log),
+  );
 }
 
 const BINARY = 'application/octet-stream';

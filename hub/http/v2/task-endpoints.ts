@@ -30,6 +30,11 @@ const NOT_FOUND = { description: 'There is no such task.' };
 const LOCKED = { description: 'The resource is locked: the hub takes no tasks at present.' };
 
 export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger): Endpoint[] {
+  return [...jobEndpoints(requests), ...readingEndpoints(tasks, log), ...endingEndpoints(tasks)];
+}
+
+/** Creation and result of each type of task. */
+function jobEndpoints(requests: TaskRequests): Endpoint[] {
   return [
     endpoint(
       {
@@ -94,6 +99,11 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger)
       },
       (request) => requests.batchJobResult(request, presentBatchJobResult),
     ),
+  ];
+}
+
+function readingEndpoints(tasks: Tasks, log: Logger): Endpoint[] {
+  return [
     endpoint(
       {
         method: 'get',
@@ -152,6 +162,11 @@ export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger)
         return context.body(body, 200, { ...headers, 'content-length': String(printed.file.sizeBytes) });
       },
     ),
+  ];
+}
+
+function endingEndpoints(tasks: Tasks): Endpoint[] {
+  return [
     endpoint(
       {
         method: 'delete',
