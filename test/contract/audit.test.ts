@@ -249,8 +249,8 @@ describe('with security on', () => {
     ['limit=1001', /^limit: /],
     ['before=x', /^before: must be the "next" of an earlier answer/],
     ['outcome=GOOD', /^outcome: must be one of ALLOWED, REFUSED, FAILED/],
-    ['from=yesterday', /^from: must be a moment such as/],
-    ['to=2026-11-21', /^to: must be a moment such as/],
+    ['from=yesterday', /^from: must be a timestamp such as/],
+    ['to=2026-11-21', /^to: must be a timestamp such as/],
   ])('refuses %s', async (query, message) => {
     expectError(await anna.get(`${AUDIT}?${query}`), 400, AUDIT, message);
   });

@@ -49,6 +49,11 @@ describe('a hub with a configured origin', () => {
     expect(headers['vary']).toBe('Origin');
   });
 
+  it('lets no page use the endpoints of agents', async () => {
+    const { status, headers } = await preflight(CONSOLE, `/agent/files/${'a'.repeat(64)}`);
+    expect([status, corsHeaders(headers)]).toEqual([401, {}]);
+  });
+
   it('lets its pages read answers: good ones, errors, and those that come later', async () => {
     const created = await sender.send({
       method: 'POST',

@@ -30,7 +30,7 @@ describe('an unknown path', () => {
     '/%2e%2e/etc/passwd',
     '/nothing/%C3%A4%20%00',
   ])('%s is a 404', async (path) => {
-    const message = 'there is nothing at this path; /openapi.json tells what there is';
+    const message = 'there is nothing at this path; /openapi.json lists all paths';
     for (const method of ['GET', 'POST'])
       expectError(await api.call(method, path), 404, new URL(path, hub.address).pathname, message);
   });

@@ -68,7 +68,7 @@ export class BlobTransfer {
       return refusalAfterBody(context, clock, 411, 'Content-Length is required');
     const part = partOf(incoming.headers['content-range'], lengthBytes);
     if (!part) {
-      const message = 'Content-Range names the bytes from somewhere up to the end: bytes 5-9/10';
+      const message = 'Content-Range names the bytes up to the end of the file: bytes 5-9/10';
       return refusalAfterBody(context, clock, 400, message);
     }
     try {

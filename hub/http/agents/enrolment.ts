@@ -93,7 +93,7 @@ export class Enrolment {
     });
     let expired: () => void = () => undefined;
     const timeout = new Promise<never>((_, reject) => {
-      const message = `the body did not come within ${BODY_TIMEOUT_MS / 1000} s`;
+      const message = `the body did not arrive within ${BODY_TIMEOUT_MS / 1000} s`;
       expired = () => reject(new BadBody(message, { status: 408 }));
     });
     const deadline = this.#options.timers.after(BODY_TIMEOUT_MS, expired);

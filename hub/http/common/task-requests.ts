@@ -88,8 +88,8 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
       create(request, { type: 'SIMULATE_WORK', durationS: request.body.duration }),
     createBatchJob: async (request) => {
       const { body, hold } = request;
-      const faults = tasks.classifierFaults(body.classifiers ?? []);
-      const job = await parseBatchJob(body, faults, files, storage, limits, hold);
+      const errors = tasks.classifierFaults(body.classifiers ?? []);
+      const job = await parseBatchJob(body, errors, files, storage, limits, hold);
       return create(request, job);
     },
     simulateWorkResult: (request, present) => atEnd(request, 'SIMULATE_WORK', present),

@@ -9,7 +9,7 @@ describe('admission', () => {
     const [first, second, third] = [admission.enter(), admission.enter(), admission.enter()];
     first.startWork();
     second.startWork();
-    expect(() => third.startWork()).toThrow(/works on 2 requests \(limits\.requests\)/);
+    expect(() => third.startWork()).toThrow(/2 requests are in progress \(limits\.requests\)/);
     first.suspend();
     third.startWork();
     second.release();

@@ -77,7 +77,7 @@ class IssuedPermit implements RequestPermit {
 
   hold(bytes: number): void {
     if (this.#usage.heldBytes + bytes > this.#limits.bodiesInMemory) {
-      throw overloaded(`the bodies of requests fill the memory for them (limits.bodiesInMemory)`);
+      throw overloaded('request bodies fill the memory for them (limits.bodiesInMemory)');
     }
     this.#usage.heldBytes += bytes;
     this.#heldBytes += bytes;
@@ -86,7 +86,7 @@ class IssuedPermit implements RequestPermit {
   startWork(): void {
     const { requests } = this.#limits;
     if (this.#usage.working >= requests) {
-      throw overloaded(`it works on ${requests} requests (limits.requests)`);
+      throw overloaded(`${requests} requests are in progress (limits.requests)`);
     }
     this.#usage.working++;
     this.#isWorking = true;
@@ -108,7 +108,7 @@ class IssuedPermit implements RequestPermit {
 }
 
 function overloaded(why: string): HubError {
-  return new HubError('OVERLOADED', `the hub has more to do than it can: ${why}; try again later`, {
+  return new HubError('OVERLOADED', `the hub is overloaded: ${why}; try again later`, {
     retryAfterS: RETRY_AFTER_S,
   });
 }

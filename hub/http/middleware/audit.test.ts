@@ -134,7 +134,7 @@ describe('the audit of requests', () => {
     expect(await call('DELETE', cancel('defect'), { as: 'anna-USER' })).toBe(500);
     expect(recorded).toMatchObject([
       { outcome: 'FAILED', status: 409, detail: 'TASK_NOT_CANCELABLE: task ended has ended' },
-      { outcome: 'FAILED', status: 500, detail: 'an unexpected error; the log of the hub tells more' },
+      { outcome: 'FAILED', status: 500, detail: 'unexpected error; see the log of the hub' },
     ]);
   });
 

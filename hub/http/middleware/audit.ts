@@ -27,7 +27,7 @@ export interface AuditedRequest {
 }
 
 export interface RequestAudit {
-  answered(request: AuditedRequest, status: number): void;
+  completed(request: AuditedRequest, status: number): void;
   failed(request: AuditedRequest, error: unknown): void;
 }
 
@@ -63,7 +63,7 @@ export function auditOf(
     trail.record(entry, known !== null && holdsRole(known, 'ADMIN'));
   };
   return {
-    answered: (request, status) => record(request, status, null),
+    completed: (request, status) => record(request, status, null),
     failed: (request, error) => {
       // Nothing was examined, and recording each would only add to the load.
       if (error instanceof HubError && error.code === 'OVERLOADED') return;
@@ -79,6 +79,6 @@ function outcomeOf(status: number): AuditOutcome {
 
 /** Without the message of a validation error: it may quote a password that was sent in the wrong field. */
 function detailOf(error: unknown): string {
-  if (!(error instanceof HubError)) return 'an unexpected error; the log of the hub tells more';
+  if (!(error instanceof HubError)) return 'unexpected error; see the log of the hub';
   return error.code === 'INVALID_INPUT' ? error.code : `${error.code}: ${error.message}`;
 }

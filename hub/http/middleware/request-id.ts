@@ -1,4 +1,5 @@
-/** The id of a request in all logs and in its response: `X-Request-Id` as the client or a proxy has sent it, or a new one. */
+/** The id of a request in all logs and in its response: `X-Request-Id` as the client or a proxy has sent it, or a new one. hono/request-id
+ *  would miss requests that never reach the application. */
 import type { IncomingMessage } from 'node:http';
 
 export const REQUEST_ID_HEADER = 'x-request-id';

@@ -15,7 +15,7 @@ import { NO_FILE, StoredInputs } from './stored-inputs.js';
  *  INPUT_STORAGE_OFF. The blobs are held by `hold`. */
 export async function parseBatchJob(
   request: ExecuteBatchJobRequest,
-  faults: readonly InputFault[],
+  ruleErrors: readonly InputFault[],
   files: FileStore,
   storage: Storage,
   { maxFileBytes, maxFiles }: FileLimits,
@@ -25,20 +25,20 @@ export async function parseBatchJob(
   const variables = request.variablesToInject ?? [];
   const reference = request.inputModelReference ?? null;
   const inputs = new StoredInputs(storage, hold);
-  const found: InputFault[] = [...faults];
+  const errors: InputFault[] = [...ruleErrors];
 
   let tooLarge: HubError | undefined;
   const decode = (where: string, text: string | StoredBlob): Buffer | StoredBlob => {
     if (text instanceof StoredBlob) return text;
     const content = decodeBase64(text);
-    if (!content) found.push({ where, what: NOT_BASE64 });
+    if (!content) errors.push({ where, what: NOT_BASE64 });
     else if (content.length > maxFileBytes) tooLarge ??= fileTooLarge(where, maxFileBytes);
     return content ?? Buffer.alloc(0);
   };
   const store = (content: Buffer | StoredBlob): Promise<FileRef> =>
     content instanceof StoredBlob ? content.ref : files.put(content, hold);
   if (request.inputModel && reference) {
-    found.push({ where: 'inputModelReference', what: 'and inputModel exclude each other' });
+    errors.push({ where: 'inputModelReference', what: 'and inputModel exclude each other' });
   }
   const model = request.inputModel ? decode('inputModel.content', request.inputModel.content) : null;
   const scripts = request.inputScripts.map(({ content }, at) =>
@@ -51,24 +51,24 @@ export async function parseBatchJob(
     const content = file.content ?? undefined;
     const storageName = file.storageName ?? undefined;
     if (content !== undefined && storageName !== undefined) {
-      found.push({ where: `${where}.storageName`, what: 'and content exclude each other' });
+      errors.push({ where: `${where}.storageName`, what: 'and content exclude each other' });
     } else if (content !== undefined) contents.push(decode(`${where}.content`, content));
     else if (storageName !== undefined) {
-      contents.push(await inputs.find(storageName, `${where}.storageName`, found));
-    } else found.push({ where: `${where}.content`, what: 'is required, or storageName in its place' });
+      contents.push(await inputs.find(storageName, `${where}.storageName`, errors));
+    } else errors.push({ where: `${where}.content`, what: 'is required, or storageName in its place' });
   }
-  const referenced = reference ? await referencedModel(reference, inputs, found) : null;
+  const referenced = reference ? await referencedModel(reference, inputs, errors) : null;
   const modelPath = request.inputModel ? modelFileName(request.inputModel.type) : stagedName(referenced);
-  found.push(
+  errors.push(
     ...additionalFileFaults(
       additional.map(({ filename }) => filename),
       modelPath,
     ),
   );
-  found.push(...variableFaults(variables));
+  errors.push(...variableFaults(variables));
   const fileCount = (model || referenced?.kind === 'CONTENT' ? 1 : 0) + scripts.length + contents.length;
-  if (fileCount > maxFiles) found.push(tooManyFiles('inputScripts, additionalFiles', maxFiles));
-  if (found.length > 0) throw invalidInput(found);
+  if (fileCount > maxFiles) errors.push(tooManyFiles('inputScripts, additionalFiles', maxFiles));
+  if (errors.length > 0) throw invalidInput(errors);
   if (tooLarge) throw tooLarge;
 
   const job: Job = {
@@ -95,14 +95,14 @@ const WHERE = 'inputModelReference.parameters';
 async function referencedModel(
   { type, parameters }: Reference,
   inputs: StoredInputs,
-  faults: InputFault[],
+  errors: InputFault[],
 ): Promise<ModelSource> {
   if (type === 'LOCAL_FILESYSTEM')
-    return localModelOf(parametersOf(parameters, LOCAL_PARAMETERS, faults), faults);
+    return localModelOf(parametersOf(parameters, LOCAL_PARAMETERS, errors), errors);
   inputs.refuseWhileOff();
-  const name = parametersOf(parameters, STORAGE_PARAMETERS, faults).get('name');
-  if (name === undefined) faults.push({ where: WHERE, what: 'must hold the key name' });
-  const file = name === undefined ? NO_FILE : await inputs.find(name, `${WHERE}: name`, faults);
+  const name = parametersOf(parameters, STORAGE_PARAMETERS, errors).get('name');
+  if (name === undefined) errors.push({ where: WHERE, what: 'must hold the key name' });
+  const file = name === undefined ? NO_FILE : await inputs.find(name, `${WHERE}: name`, errors);
   return { kind: 'CONTENT', path: name ?? '', ...file };
 }
 
@@ -110,31 +110,31 @@ async function referencedModel(
 function parametersOf(
   parameters: Reference['parameters'],
   known: readonly string[],
-  faults: InputFault[],
+  errors: InputFault[],
 ): Map<string, string> {
   const values = new Map<string, string>();
   for (const [at, { key, value }] of parameters.entries()) {
     if (!known.includes(key)) {
-      faults.push({ where: `${WHERE}[${at}].key`, what: `must be one of ${known.join(', ')}` });
+      errors.push({ where: `${WHERE}[${at}].key`, what: `must be one of ${known.join(', ')}` });
     } else if (values.has(key)) {
-      faults.push({ where: `${WHERE}[${at}].key`, what: `${key} is given more than once` });
+      errors.push({ where: `${WHERE}[${at}].key`, what: `${key} is given more than once` });
     }
     values.set(key, value);
   }
   return values;
 }
 
-function localModelOf(values: ReadonlyMap<string, string>, faults: InputFault[]): ModelSource {
+function localModelOf(values: ReadonlyMap<string, string>, errors: InputFault[]): ModelSource {
   const pathToFile = values.get('pathToFile');
   const copy = (values.get('copyFileToWorkingDirectory') ?? 'false').toLowerCase();
-  if (pathToFile === undefined) faults.push({ where: WHERE, what: 'must hold the key pathToFile' });
+  if (pathToFile === undefined) errors.push({ where: WHERE, what: 'must hold the key pathToFile' });
   else if (!isAbsolute(pathToFile) && !isAbsoluteOnWindows(pathToFile)) {
-    faults.push({ where: `${WHERE}: pathToFile`, what: 'must be an absolute path' });
+    errors.push({ where: `${WHERE}: pathToFile`, what: 'must be an absolute path' });
   } else if (pathToFile.includes('\0')) {
-    faults.push({ where: `${WHERE}: pathToFile`, what: 'must not contain control characters' });
+    errors.push({ where: `${WHERE}: pathToFile`, what: 'must not contain control characters' });
   }
   if (copy !== 'true' && copy !== 'false') {
-    faults.push({ where: `${WHERE}: copyFileToWorkingDirectory`, what: 'must be true or false' });
+    errors.push({ where: `${WHERE}: copyFileToWorkingDirectory`, what: 'must be true or false' });
   }
   return { kind: 'LOCAL_FILESYSTEM', pathToFile: pathToFile ?? '', copyToWorkingDirectory: copy === 'true' };
 }

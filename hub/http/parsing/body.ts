@@ -62,7 +62,7 @@ export function bodyReader({ maxBytes, ...options }: BodyReaderOptions): BodyRea
       return await parseWithBlobs(rejoined(start.bytes, body), blobs, { ...options, hold });
     } catch (error) {
       throw !(error instanceof HubError) && isCutOff(context)
-        ? new HubError('INVALID_INPUT', 'the request was broken off')
+        ? new HubError('INVALID_INPUT', 'the request was aborted')
         : error;
     }
   };

@@ -103,5 +103,5 @@ function unreadable(error: unknown): HubError {
 
 /** Never sent: the client has disconnected. */
 function cutOff(): HubError {
-  return invalidInput([{ where: 'body', what: 'was broken off' }]);
+  return invalidInput([{ where: 'body', what: 'was aborted' }]);
 }

@@ -24,17 +24,17 @@ export class StoredInputs {
   }
 
   /** The file of this name now. For a missing one, adds a validation error and returns {@link NO_FILE}. */
-  async find(name: string, where: string, faults: InputFault[]): Promise<FileRef> {
+  async find(name: string, where: string, errors: InputFault[]): Promise<FileRef> {
     this.refuseWhileOff();
     if (!INPUT_NAME.test(name)) {
-      faults.push({ where, what: INPUT_NAME_ALLOWED });
+      errors.push({ where, what: INPUT_NAME_ALLOWED });
       return NO_FILE;
     }
     const looked = this.#found.get(name) ?? this.#storage.input(name, this.#hold);
     this.#found.set(name, looked);
     const file = await looked;
     if (file) return file;
-    faults.push({ where, what: `there is no file ${name} in the input storage, or it has expired` });
+    errors.push({ where, what: `there is no file ${name} in the input storage, or it has expired` });
     return NO_FILE;
   }
 }

@@ -9,10 +9,10 @@ import { shown, shownDefault } from '../openapi/openapi-overrides.js';
 export function validated<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const result = schema.safeParse(input, { reportInput: true });
   if (result.success) return result.data;
-  throw invalidInput(result.error.issues.map(faultOf));
+  throw invalidInput(result.error.issues.map(errorOf));
 }
 
-function faultOf(issue: z.core.$ZodIssue): InputFault {
+function errorOf(issue: z.core.$ZodIssue): InputFault {
   const where = pathText(issue.path) || 'body';
   return {
     where,
@@ -91,7 +91,7 @@ export function queryPattern() {
 /** A timestamp in a query, in milliseconds since 1970. */
 export function queryTimestamp() {
   const message =
-    'must be a moment such as 2026-11-21T06:53:00Z or 2026-11-21T06:53:00.123+01:00, given once';
+    'must be a timestamp such as 2026-11-21T06:53:00Z or 2026-11-21T06:53:00.123+01:00, given once';
   return (
     z
       .string({ error: message })

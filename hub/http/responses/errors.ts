@@ -121,7 +121,7 @@ interface Report {
 
 function clientGone(path: string, log: Logger): Report {
   log.debug({ path }, 'the client disconnected before the response');
-  return { status: 400, message: 'the request was broken off' };
+  return { status: 400, message: 'the request was aborted' };
 }
 
 function reported(
@@ -137,7 +137,7 @@ function reported(
   if (error instanceof HubError) return { status: statusOf(error), message: error.message };
   const reference = runtime.newId();
   log.error({ err: error, reference, requestId, method, path }, 'unexpected error');
-  return { status: 500, message: `unexpected error; the log of the hub tells more under ${reference}` };
+  return { status: 500, message: `unexpected error; see ${reference} in the log of the hub` };
 }
 
 /** Path of a URL, as it was called: nothing is decoded. */

@@ -21,7 +21,7 @@ import { type AdmittedRequest, DeferredCall, type DeferredRoute } from '../respo
 import { DeferredResponse, deferResponse } from '../responses/deferred-response.js';
 import { pathOf, statusOf } from '../responses/errors.js';
 import { roomOf } from '../server/response-memory.js';
-import type { Answer, Endpoint } from './endpoint.js';
+import type { Endpoint, EndpointResult } from './endpoint.js';
 
 /** Services that all endpoints share. */
 export interface EndpointServices {
@@ -111,14 +111,14 @@ class EndpointHandler {
       permit = this.#isAlwaysServed ? ALWAYS_ADMITTED : admission.enter();
       const admittedAtMs = clock.nowMs();
       const call = { context, client, audited, hold, startedMs, span, permit, admittedAtMs };
-      const answer = await this.#handle(call);
+      const result = await this.#handle(call);
       hold.release();
-      if (answer instanceof DeferredResponse) return this.#defer(answer, call);
+      if (result instanceof DeferredResponse) return this.#defer(result, call);
       permit.release();
-      endSpan(span, answer.status);
-      this.#metric.answered(answer.status, clock.monotonicMs() - startedMs);
-      this.#audit?.answered(audited, answer.status);
-      return answer;
+      endSpan(span, result.status);
+      this.#metric.answered(result.status, clock.monotonicMs() - startedMs);
+      this.#audit?.completed(audited, result.status);
+      return result;
     } catch (error) {
       hold.abandon();
       permit?.release();
@@ -129,7 +129,7 @@ class EndpointHandler {
     }
   }
 
-  async #handle(call: Call): Promise<Answer> {
+  async #handle(call: Call): Promise<EndpointResult> {
     const { spec, handle } = this.#endpoint;
     const { context, client, audited, hold, permit } = call;
     const { incoming, outgoing } = context.env as HttpBindings;
@@ -148,7 +148,7 @@ class EndpointHandler {
     if (spec.body && this.#isSlow(call)) await this.#reauthorize(call);
     // The endpoint itself reads a form, which is still arriving.
     if (!spec.form) permit.startWork();
-    const answer = await handle({
+    const result = await handle({
       params,
       query,
       body,
@@ -163,19 +163,19 @@ class EndpointHandler {
       hold,
     });
     // A change that was made is reported in any case.
-    if (this.#method === 'GET' && this.#isSlow(call) && !(answer instanceof DeferredResponse)) {
+    if (this.#method === 'GET' && this.#isSlow(call) && !(result instanceof DeferredResponse)) {
       await this.#reauthorize(call).catch(async (refusal: unknown) => {
-        await answer.body?.cancel();
+        await result.body?.cancel();
         throw refusal;
       });
     }
-    return answer;
+    return result;
   }
 
-  #defer(answer: DeferredResponse, call: Call): Response {
+  #defer(deferred: DeferredResponse, call: Call): Response {
     const { incoming, outgoing } = call.context.env as HttpBindings;
     call.permit.suspend();
-    return deferResponse(answer, { incoming, outgoing }, new DeferredCall(this.#deferred, incoming, call));
+    return deferResponse(deferred, { incoming, outgoing }, new DeferredCall(this.#deferred, incoming, call));
   }
 
   /** The address is read now: it is unknown once the client has disconnected. */

@@ -69,11 +69,13 @@ export interface EndpointInput<Params, Query, Body> {
   readonly hold: Hold;
 }
 
-export type Answer = Response | DeferredResponse;
+export type EndpointResult = Response | DeferredResponse;
 
 export interface Endpoint {
   readonly spec: EndpointSpec<z.ZodType, z.ZodType, z.ZodType>;
-  readonly handle: (input: EndpointInput<unknown, unknown, unknown>) => Answer | Promise<Answer>;
+  readonly handle: (
+    input: EndpointInput<unknown, unknown, unknown>,
+  ) => EndpointResult | Promise<EndpointResult>;
 }
 
 const nothing = z.unknown();
@@ -86,7 +88,7 @@ export function endpoint<
   spec: EndpointSpec<Params, Query, Body>,
   handle: (
     input: EndpointInput<z.output<Params>, z.output<Query>, z.output<Body>>,
-  ) => Answer | Promise<Answer>,
+  ) => EndpointResult | Promise<EndpointResult>,
 ): Endpoint {
   return { spec, handle: handle as Endpoint['handle'] };
 }

@@ -60,5 +60,5 @@ function isSpelled({ env, req }: Context, path: string): boolean {
 }
 
 export function unknownPath(): HubError {
-  return new HubError('UNKNOWN_PATH', `there is nothing at this path; ${OPENAPI_PATH} tells what there is`);
+  return new HubError('UNKNOWN_PATH', `there is nothing at this path; ${OPENAPI_PATH} lists all paths`);
 }

@@ -113,11 +113,11 @@ export class Connections {
 
   #begin(connection: Connection, { request, response }: Exchange): void {
     connection.isAtWork = true;
-    response.once('close', () => this.#answered(connection, request.socket));
+    response.once('close', () => this.#onResponded(connection, request.socket));
     this.#options.serve(request, response);
   }
 
-  #answered(connection: Connection, socket: Socket): void {
+  #onResponded(connection: Connection, socket: Socket): void {
     connection.isAtWork = false;
     if (this.#isClosing) {
       socket.destroySoon();

@@ -44,8 +44,7 @@ export class ResponseMemory {
     if (this.#heldBytes > 0 && this.#heldBytes + bytes >= this.#maxBytes) {
       throw new HubError(
         'OVERLOADED',
-        'the hub has more to do than it can: answers that their clients have not taken yet fill the memory for them ' +
-          '(limits.answersInMemory); try again later',
+        'the hub is overloaded: unread responses fill the memory for them (limits.answersInMemory); try again later',
         { retryAfterS: RETRY_AFTER_S },
       );
     }

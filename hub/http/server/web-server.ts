@@ -140,7 +140,7 @@ export class WebServer {
       isMemoryScarce: () => responseMemory.isScarce,
       onSlowBody: (request, response) => {
         const { remoteAddress } = request.socket;
-        log.info({ remoteAddress }, 'request aborted: its body comes too slowly');
+        log.info({ remoteAddress }, 'request aborted: its body arrives too slowly');
         if (response.headersSent) request.socket.destroy();
         else refuseConnection(clock, request.socket, slowBody(limits), request);
       },

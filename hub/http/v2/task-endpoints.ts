@@ -43,7 +43,7 @@ function jobEndpoints(requests: TaskRequests): Endpoint[] {
         tag: 'Tasks',
         summary: 'Create a simulate-work task',
         description:
-          'Blocks a workbench instance for a number of seconds. 201 is answered when the task is durable.',
+          'Blocks a workbench instance for a number of seconds. 201 is sent when the task is durable.',
         body: simulateWorkRequest,
         admit: requests.admit,
         responses: { 201: { description: 'The task waits.', schema: creationResponse }, 423: LOCKED },
@@ -57,8 +57,7 @@ function jobEndpoints(requests: TaskRequests): Endpoint[] {
         path: `${BASE}/simulate-work/{id}/result`,
         tag: 'Tasks',
         summary: 'Result of a simulate-work task',
-        description:
-          'Waits up to `timeout` seconds for the end of the task and answers with what it is then.',
+        description: 'Waits up to `timeout` seconds for the end of the task and returns its state then.',
         params: idParams,
         query: resultQuery,
         responses: { 200: { description: 'The current state.', schema: simulateWorkResult }, 404: NOT_FOUND },
@@ -88,8 +87,7 @@ function jobEndpoints(requests: TaskRequests): Endpoint[] {
         isLarge: true,
         tag: 'Tasks',
         summary: 'Result of an execute-batch-job task',
-        description:
-          'Waits up to `timeout` seconds for the end of the task and answers with what it is then.',
+        description: 'Waits up to `timeout` seconds for the end of the task and returns its state then.',
         params: idParams,
         query: resultQuery,
         responses: {

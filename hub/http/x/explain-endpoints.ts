@@ -115,8 +115,8 @@ export function explainEndpoints(tasks: Tasks, explanations: Explanations): Endp
       },
       async ({ body, context }) => {
         const classifiers = body.classifiers ?? [];
-        const faults = tasks.classifierFaults(classifiers);
-        if (faults.length > 0) throw invalidInput(faults);
+        const errors = tasks.classifierFaults(classifiers);
+        if (errors.length > 0) throw invalidInput(errors);
         const explanation = await explanations.ofClassifiers(classifiers);
         const { requirement, priority } = explanation;
         return context.json({ requirement, priority, ...present(explanation) });
