@@ -124,7 +124,7 @@ describe('the routes', () => {
   ])('have nothing at %s', async (path) => {
     for (const method of METHODS) {
       const answer = await api.call(method, path, method === 'GET' ? {} : { raw: '{}' });
-      expectError(answer, 404, path, /^there is nothing at this path; \/openapi\.json tells/);
+      expectError(answer, 404, path, /^there is nothing at this path; \/openapi\.json lists all paths$/);
     }
   });
 
