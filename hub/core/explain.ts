@@ -29,7 +29,7 @@ export interface Criterion {
 export interface Situation {
   readonly requirement: Requirement;
   readonly candidates: readonly Candidate[];
-  /** Waiting tasks that come before this one and that the same instances could run. */
+  /** Waiting tasks that come before this one and that the same instances could run, counted up to {@link MAX_TASKS_AHEAD}. */
   readonly tasksAhead: number;
   /** Of tasks that asked for the same; null when too few have ended to say. */
   readonly runTimes: RunTimes | null;
@@ -41,6 +41,9 @@ export interface Situation {
   /** Of late. */
   readonly exclusions?: readonly Exclusion[];
 }
+
+/** With so many tasks ahead, counting all costs more than the number tells. */
+export const MAX_TASKS_AHEAD = 10_000;
 
 /** NEVER: no known instance fits. NONE_UP: those that fit are all down or unreachable. BUSY: those that are up all work,
  *  or others come first. SOON: an instance is free. PAUSED: the hub gives out nothing at present. */
@@ -184,7 +187,7 @@ function estimateOf(
   if (verdict === 'SOON') {
     return { expectedMs: nowMs, earliestMs: nowMs, latestMs: nowMs, measuredRuns: runTimes?.count ?? 0 };
   }
-  if (verdict !== 'BUSY' || !runTimes) return null;
+  if (verdict !== 'BUSY' || !runTimes || tasksAhead >= MAX_TASKS_AHEAD) return null;
   const toWaitFor = tasksAhead - idle + 1;
   const rounds = Math.ceil(toWaitFor / (idle + busy));
   return {
@@ -215,7 +218,7 @@ function wordsOf(
       const range = estimate
         ? ` (between ${span(estimate.earliestMs - nowMs)} and ${span(estimate.latestMs - nowMs)})`
         : '';
-      return `${count(fitting.busy, 'fitting instance is', 'fitting instances are')} busy, ${count(tasksAhead, 'task is', 'tasks are')} ahead${when}${range}.`;
+      return `${count(fitting.busy, 'fitting instance is', 'fitting instances are')} busy, ${tasksAhead >= MAX_TASKS_AHEAD ? 'at least ' : ''}${count(tasksAhead, 'task is', 'tasks are')} ahead${when}${range}.`;
     }
   }
 }

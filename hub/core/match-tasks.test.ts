@@ -22,6 +22,7 @@ function task(taskId: string, sequence: number, rest: Partial<WaitingTask> & { l
   return {
     taskId,
     sequence,
+    groupId: 0,
     priorityRank: 2,
     requirementKey: requirementKey({ version: null, labels }),
     ...given,

@@ -9,20 +9,21 @@ import {
   type InstanceClass,
 } from './idle-instances.js';
 
-/** A task at or near the head of its group. */
 export interface WaitingTask {
   readonly taskId: string;
-  /** The group: the canonical requirement. */
+  /** Queue group of the requirement key, in the store. */
+  readonly groupId: number;
   readonly requirementKey: string;
   readonly priorityRank: number;
   /** Grows with the time of the request. */
   readonly sequence: number;
 }
 
-/** Tasks that require the same. */
-export interface WaitingGroup {
+/** Waiting tasks that the same instance classes fit. */
+export interface WaitingPool {
+  /** Of any of its tasks: surplus labels differ between its tasks by the same number in all classes. */
   readonly suitable: FittingClasses;
-  /** Its first tasks, in order: at least as many as {@link countFitting} says could begin, if so many wait. */
+  /** The first tasks, in order: at least as many as {@link countFitting} says could begin, if so many wait. */
   readonly heads: readonly WaitingTask[];
 }
 
@@ -44,7 +45,22 @@ export function fittingClasses(requirement: Requirement, kinds: Iterable<Instanc
   return suitable;
 }
 
-/** How many of the idle instances are of these kinds. */
+/** Length of the version that is allowed for beside the labels, in bytes of JSON. */
+const MAX_VERSION_KEY_BYTES = 4096;
+/** Of UTF-8, for each unit of a string. */
+const MAX_BYTES_PER_CHARACTER = 3;
+
+/** Bound of the length of a requirement key that one of these classes fits: it asks for no label that the class lacks. */
+export function maxFittingKeyBytes(classes: Iterable<InstanceClass>): number {
+  let max = 0;
+  for (const { labels } of classes) {
+    const asked = JSON.stringify(labels.map((label) => label.toLowerCase()));
+    max = Math.max(max, asked.length * MAX_BYTES_PER_CHARACTER);
+  }
+  return MAX_VERSION_KEY_BYTES + max;
+}
+
+/** Number of idle instances of these classes. */
 export function countFitting(suitable: FittingClasses, idle: IdleInstances): number {
   let count = 0;
   for (const [kind, ofKind] of idle) if (suitable.has(kind)) count += ofKind.count;
@@ -58,10 +74,10 @@ export type MayGet = (taskId: string, agentId: string) => boolean;
  * Gives each task, best first, the instance that suits it best, each instance at most once. Tasks for which no
  * instance is left stay unpaired. Without `mayGet` every agent may be given every task.
  */
-export function pair(groups: readonly WaitingGroup[], idle: IdleInstances, mayGet?: MayGet): Pairing[] {
+export function pair(pools: readonly WaitingPool[], idle: IdleInstances, mayGet?: MayGet): Pairing[] {
   const free = new FreeInstances(idle);
   const pairings: Pairing[] = [];
-  const left = groups.map(({ suitable, heads }) => ({ suitable, heads, next: 0 }));
+  const left = pools.map(({ suitable, heads }) => ({ suitable, heads, next: 0 }));
 
   while (free.areAny) {
     let best: { task: WaitingTask; of: (typeof left)[number] } | undefined;

@@ -1,7 +1,7 @@
 /** Hosts that have given a task back for a fault of their own, a disk that is too small for it say. Such a host does not get
  *  the task again for a while, as long as another one might take it. Nothing of this is stored: after a restart of the hub
  *  the next try tells it anew. */
-import { type Requirement, requirementKey } from '@workbench-hub/shared/domain/classifier';
+import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { Exclusion } from '../core/explain.js';
 import type { InstanceClass } from '../core/idle-instances.js';
@@ -22,7 +22,6 @@ const HELD_BACK_MS = 600_000;
 
 interface Held {
   readonly requirement: Requirement;
-  readonly key: string;
   /** By agent. */
   readonly by: Map<string, Exclusion & { readonly timer: Timer }>;
   /** That suit the task, of those known at this version of the classes. */
@@ -32,7 +31,6 @@ interface Held {
 export class AgentExclusions {
   readonly #options: AgentExclusionsOptions;
   readonly #tasks = new Map<string, Held>();
-  readonly #countByKey = new Map<string, number>();
   readonly #expirySubscribers: (() => void)[] = [];
 
   constructor(options: AgentExclusionsOptions) {
@@ -50,7 +48,7 @@ export class AgentExclusions {
     held.by.get(agentId)?.timer.cancel();
     const timer = timers.after(HELD_BACK_MS, () => {
       held.by.delete(agentId);
-      if (held.by.size === 0) this.#release(id);
+      if (held.by.size === 0) this.#tasks.delete(id);
       for (const subscriber of this.#expirySubscribers) subscriber();
     });
     held.by.set(agentId, { agentId, reason, atMs: clock.nowMs(), timer });
@@ -64,20 +62,16 @@ export class AgentExclusions {
   /** The task has ended. */
   forget(taskId: string): void {
     for (const { timer } of this.#tasks.get(taskId)?.by.values() ?? []) timer.cancel();
-    this.#release(taskId);
+    this.#tasks.delete(taskId);
   }
 
   stop(): void {
     for (const taskId of [...this.#tasks.keys()]) this.forget(taskId);
   }
 
-  get areNone(): boolean {
-    return this.#tasks.size === 0;
-  }
-
-  /** How many tasks of this group some agent may not get. */
-  countIn(key: string): number {
-    return this.#countByKey.get(key) ?? 0;
+  /** Number of tasks that some agent may not get. */
+  get count(): number {
+    return this.#tasks.size;
   }
 
   /** Whether the agent may be given this task, which its instance fits. */
@@ -96,20 +90,9 @@ export class AgentExclusions {
   }
 
   #hold(taskId: string, requirement: Requirement): Held {
-    const key = requirementKey(requirement);
-    const held = { requirement, key, by: new Map(), classes: undefined };
+    const held = { requirement, by: new Map(), classes: undefined };
     this.#tasks.set(taskId, held);
-    this.#countByKey.set(key, this.countIn(key) + 1);
     return held;
-  }
-
-  #release(taskId: string): void {
-    const held = this.#tasks.get(taskId);
-    if (!held) return;
-    this.#tasks.delete(taskId);
-    const left = this.countIn(held.key) - 1;
-    if (left > 0) this.#countByKey.set(held.key, left);
-    else this.#countByKey.delete(held.key);
   }
 
   /** Whether an instance that suits the task is up with an agent that has not given it back. */

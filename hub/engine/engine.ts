@@ -50,8 +50,8 @@ export interface EngineOptions {
   readonly limits: RetryLimits;
   readonly keepEndedForMs: number;
   readonly defaultVersion: string | null;
-  /** How many first tasks of a group are read at a time. */
-  readonly headsOfGroup?: number;
+  /** Number of first tasks of a queue pool that are read at a time. */
+  readonly headsOfPool?: number;
   /** Removes what has expired of sessions and the like. */
   readonly sweepAccounts?: () => Promise<void>;
   readonly metrics?: TaskMetrics;
@@ -118,7 +118,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     metrics,
     isOutputStored: storage.isOutputOn,
   });
-  const { headsOfGroup } = options;
+  const { headsOfPool } = options;
   const scheduler = new Scheduler({
     queue,
     transitions,
@@ -127,16 +127,17 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     exclusions,
     runtime,
     log,
-    headsOfGroup,
+    headsOfPool,
   });
   const explanations = new Explanations({
     queue,
     instances,
     shutdown,
     clock,
+    timers,
     defaultVersion,
     exclusions,
-    waitingGroupsFor: (kinds) => scheduler.groupsFor(kinds),
+    waitingGroupsFor: (classes) => scheduler.groupsFor(classes),
   });
   const tasks = new Tasks({
     transitions,

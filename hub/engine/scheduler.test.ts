@@ -10,8 +10,16 @@ import { Scheduler } from './scheduler.js';
 
 const ANYTHING = requirementKey({ version: null, labels: [] });
 
+const groupKeys: string[] = [];
+
+/** The same for the same requirement. */
+function groupOf(key: string): number {
+  if (!groupKeys.includes(key)) groupKeys.push(key);
+  return groupKeys.indexOf(key) + 1;
+}
+
 function waiting(sequence: number, priorityRank = 2, key = ANYTHING): WaitingTask {
-  return { taskId: `t${sequence}`, requirementKey: key, priorityRank, sequence };
+  return { taskId: `t${sequence}`, groupId: groupOf(key), requirementKey: key, priorityRank, sequence };
 }
 
 /** An event of a task that requires nothing. */
@@ -39,13 +47,21 @@ function schedulerOver({
   const instances = { kindsVersion: 1, classes: known ? [profile] : [] };
   const instance = { profile, instanceClass: profile, agentId: 'a', idleSinceMs: 0 };
   const queue: Partial<TaskQueue> = {
-    waitingGroups: async () => [...new Set(stored.map((task) => task.requirementKey))],
+    waitingGroups: async ({ afterGroupId, limit }) => {
+      const groupIds = [...new Set(stored.map(({ groupId }) => groupId))].sort((a, b) => a - b);
+      const page = groupIds.filter((groupId) => groupId > afterGroupId).slice(0, limit);
+      return {
+        groups: page.map((groupId) => ({ groupId, requirementKey: groupKeys[groupId - 1] as string })),
+        nextAfterGroupId: page.length < limit ? null : (page.at(-1) ?? null),
+      };
+    },
+    waiting: async (taskIds) => stored.filter(({ taskId }) => taskIds.includes(taskId)),
     heads: async (groups) => {
       looks++;
       setup.onLook();
       return groups.flatMap((group) =>
         stored
-          .filter((task) => task.requirementKey === group.requirementKey)
+          .filter((task) => task.groupId === group.groupId)
           .sort(compareWaiting)
           .slice(0, group.limit),
       );
@@ -94,8 +110,7 @@ function schedulerOver({
       release: (_agentId, { taskId }) => void released.push(taskId),
     },
     exclusions: {
-      areNone: heldBack.length === 0,
-      countIn: () => heldBack.length,
+      count: heldBack.length,
       mayGet: (taskId) => !heldBack.includes(taskId),
     },
     runtime: {
@@ -109,7 +124,7 @@ function schedulerOver({
       },
     },
     log: { debug: () => {}, info: () => {}, error: () => {} } as unknown as Logger,
-    headsOfGroup: 4,
+    headsOfPool: 4,
   });
   const settled = async () => {
     for (let turns = 0; turns < 10; turns++) await turn();
@@ -231,7 +246,7 @@ describe('the scheduler looks at the queue', () => {
     expect(await given()).toEqual(['t5']);
   });
 
-  it('anew when something was announced while it looked', async () => {
+  it('once when a better task was announced while it looked', async () => {
     const { scheduler, setup, add, looks, given } = schedulerOver({ waits: [waiting(1)] });
     setup.onLook = () => {
       setup.onLook = () => {};
@@ -239,7 +254,7 @@ describe('the scheduler looks at the queue', () => {
     };
     await scheduler.start();
     expect(await given()).toEqual(['t2']);
-    expect(await looks()).toBe(2);
+    expect(await looks()).toBe(1);
   });
 });
 
@@ -252,9 +267,10 @@ it('the scheduler tells which groups an instance fits without a look at the queu
   ];
   const { scheduler, instances, profile, looks } = schedulerOver({ idle: 0, waits });
   await scheduler.start();
-  expect(scheduler.groupsFor(instances.classes).sort()).toEqual([ANYTHING, fitting].sort());
-  expect(scheduler.groupsFor([])).toEqual([]);
-  expect(scheduler.groupsFor([{ ...profile, version: '2' }])).toEqual([]);
+  const groups = await scheduler.groupsFor(instances.classes);
+  expect(groups.sort()).toEqual([ANYTHING, fitting].map(groupOf).sort());
+  expect(await scheduler.groupsFor([])).toEqual([]);
+  expect(await scheduler.groupsFor([{ ...profile, version: '2' }])).toEqual([]);
   expect(await looks()).toBe(0);
 });
 

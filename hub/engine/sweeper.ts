@@ -29,6 +29,9 @@ const SWEEP_INTERVAL_MS = 60_000;
 /** Tasks removed in one transaction. */
 const TASK_BATCH = 500;
 
+/** Queue groups examined in one transaction. */
+const GROUP_BATCH = 500;
+
 /** What agents sent and have not reported may still be; within this age it is left alone. What loses its last name is removed
  *  without regard to its age, see the file store. */
 const UNNAMED_CONTENT_AGE_MS = 3_600_000;
@@ -90,11 +93,19 @@ export class Sweeper {
       await archive.remove(ids);
       tasks += ids.length;
     }
+    await this.#removeUnusedGroups();
     const agents = await this.#forgetAgents();
     const storedFiles = await names.removeExpired(runtime.clock.nowMs());
     const contents = await files.sweep(UNNAMED_CONTENT_AGE_MS);
     if (tasks + storedFiles + contents + agents > 0) {
       log.info({ tasks, storedFiles, contents, agents }, 'swept what is no longer kept');
+    }
+  }
+
+  async #removeUnusedGroups(): Promise<void> {
+    let afterGroupId: number | null = 0;
+    while (afterGroupId !== null && !this.#stopped) {
+      afterGroupId = await this.#options.queue.removeUnusedGroups({ afterGroupId, limit: GROUP_BATCH });
     }
   }
 
