@@ -289,7 +289,10 @@ export class Network {
     broken.catch(() => undefined);
     if (sender.alive) sender.onEnd(fail);
     else fail();
+    const ignore = () => signal.removeEventListener('abort', fail);
     signal.addEventListener('abort', fail, { once: true });
+    // What a process waits for when it ends is never continued, nor is the end of this function reached.
+    if (receiver.alive) receiver.onEnd(ignore);
     const pieces = Symbol.asyncIterator in content ? content : allOf(content);
     const reading = pieces[Symbol.asyncIterator]();
     try {
@@ -309,7 +312,7 @@ export class Network {
         yield value;
       }
     } finally {
-      signal.removeEventListener('abort', fail);
+      ignore();
     }
   }
 
