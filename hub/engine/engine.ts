@@ -240,7 +240,7 @@ function runningOf(parts: Parts): Pick<Engine, 'start' | 'quiesce' | 'stop'> {
   };
   return {
     start: () => {
-      if (stopping) return Promise.reject(new Error('the engine has been stopped'));
+      if (stopping !== undefined) return Promise.reject(new Error('the engine has been stopped'));
       starting ??= start();
       return starting;
     },

@@ -1,4 +1,4 @@
-/** Gathers what is known about a waiting task, or one that might be handed in, and has it explained. */
+/** Explanations of waiting tasks, and of tasks that might be created. */
 import {
   type Classifier,
   classify,
@@ -31,7 +31,7 @@ export interface ExplanationsOptions {
   readonly waitingGroupsFor: (classes: readonly InstanceClass[]) => Promise<number[]>;
 }
 
-/** A task that has waited for so long says in its log why. */
+/** Waiting time after which the log of a task explains why it waits. */
 const LONG_WAIT_MS = 60_000;
 
 /** Queue groups whose tasks are counted in one turn of the event loop. */
@@ -53,21 +53,21 @@ export class Explanations {
     this.#options = options;
   }
 
-  /** The run time of a task that has finished is a measure for the next of its kind. */
+  /** Adds the run time of a finished task to the statistics. */
   readonly onTask: TaskSubscriber = {
     ENDED: ({ task: { type, requirement, startedAtMs }, ending, endedAtMs }) => {
       if (ending.status !== 'FINISHED' || startedAtMs === null) return;
-      this.#runTimes.add(kindOf(type, requirement), endedAtMs - startedAtMs);
+      this.#runTimes.add(statisticsKey(type, requirement), endedAtMs - startedAtMs);
     },
   };
 
-  /** Why this waiting task waits. */
+  /** Explains why this task waits. */
   async ofTask(task: Task): Promise<Explanation> {
     const { requirement, type, requestedAtMs, id } = task;
     return this.#explain({ requirement, types: [type], requestedAtMs, place: { taskId: id } });
   }
 
-  /** How a task with these classifiers, which are valid, would fare if it were handed in now. */
+  /** Explains how a task with these valid classifiers would wait if it were created now. */
   async ofClassifiers(
     classifiers: readonly Classifier[],
   ): Promise<Explanation & { requirement: Requirement; priority: Priority }> {
@@ -81,7 +81,7 @@ export class Explanations {
     return { ...explanation, requirement, priority };
   }
 
-  /** The same in one line, for the log of a task that has waited for a minute; undefined before. */
+  /** Explanation in one line, for the log of a task that has waited for a minute; undefined before. */
   async lineFor(task: Task): Promise<string | undefined> {
     const waitedMs = this.#options.clock.nowMs() - task.requestedAtMs;
     if (waitedMs < LONG_WAIT_MS) return undefined;
@@ -93,9 +93,9 @@ export class Explanations {
     const { instances, shutdown, clock, exclusions } = this.#options;
     const taskId = 'taskId' in place ? place.taskId : undefined;
     const returns = taskId === undefined ? [] : exclusions.of(taskId);
-    const isHeldBack = (agentId: string) =>
-      returns.some((giveBack) => giveBack.agentId === agentId) && !exclusions.mayGet(taskId ?? '', agentId);
-    const candidates = instances.list().map((view) => ({ ...view, heldBack: isHeldBack(view.agentId) }));
+    const isExcluded = (agentId: string) =>
+      returns.some((exclusion) => exclusion.agentId === agentId) && !exclusions.mayGet(taskId ?? '', agentId);
+    const candidates = instances.list().map((view) => ({ ...view, isExcluded: isExcluded(view.agentId) }));
     const competing = await this.#options.waitingGroupsFor(
       instances.classes.filter((instanceClass) => fits(requirement, instanceClass)),
     );
@@ -105,8 +105,9 @@ export class Explanations {
       candidates,
       tasksAhead,
       runTimes:
-        types.map((type) => this.#runTimes.of(kindOf(type, requirement))).find((found) => found !== null) ??
-        null,
+        types
+          .map((type) => this.#runTimes.of(statisticsKey(type, requirement)))
+          .find((found) => found !== null) ?? null,
       unfittingSinceMs: Math.max(requestedAtMs, instances.lastRemovalMs),
       nowMs: clock.nowMs(),
       dispatching: !shutdown.status.initiated,
@@ -127,6 +128,6 @@ export class Explanations {
   }
 }
 
-function kindOf(type: TaskType, requirement: Requirement): string {
+function statisticsKey(type: TaskType, requirement: Requirement): string {
   return `${type} ${requirementKey(requirement)}`;
 }

@@ -44,7 +44,7 @@ export class Scheduler {
     this.#pools = new QueuePools({ queue, instances, timers: runtime.timers, headsOfPool });
   }
 
-  /** Learns what waits in the store, and begins. */
+  /** Reads what waits in the store, then begins. */
   async start(): Promise<void> {
     if (this.#started) return;
     this.#started = true;
@@ -57,18 +57,18 @@ export class Scheduler {
     this.wake();
   }
 
-  /** Begins no further round; resolves when the one under way has ended. */
+  /** Begins no further round; resolves when the current one has ended. */
   async stop(): Promise<void> {
     this.#started = false;
     await this.#running;
   }
 
-  /** Begins no further round until {@link resume}; what is announced meanwhile is kept. */
+  /** Begins no further round until {@link resume}; events are still recorded. */
   pause(): void {
     this.#paused = true;
   }
 
-  /** Goes on, unless it has not been started or was stopped. */
+  /** Continues, unless it has not been started or was stopped. */
   resume(): void {
     this.#paused = false;
     this.wake();
@@ -144,7 +144,7 @@ export class Scheduler {
     const startedAtMs = runtime.clock.nowMs();
     for (const { task } of pairings) this.#pools.taken(task);
     const claimed = await this.#claim(pairings, startedAtMs);
-    for (const task of claimed) this.#handOver(task, startedAtMs);
+    for (const task of claimed) this.#dispatch(task, startedAtMs);
     log.debug({ pools: needed.length, claimed: claimed.length }, 'round');
     return claimed.length < pairings.length;
   }
@@ -173,7 +173,7 @@ export class Scheduler {
     }
   }
 
-  #handOver(task: ClaimedTask, startedAtMs: number): void {
+  #dispatch(task: ClaimedTask, startedAtMs: number): void {
     const { instances, sessions, transitions, log } = this.#options;
     if (instances.reserve(task.ref, task.agentId)) {
       if (sessions.assign(task)) {

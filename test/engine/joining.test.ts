@@ -179,7 +179,9 @@ describe('an agent that joins', () => {
     const id = await create();
     expect(agent.latest.ref.taskId).toBe(id);
     await agent.vanish();
-    const told = engine.log.filter(({ msg }) => msg === 'when the agent was last seen could not be kept');
+    const told = engine.log.filter(
+      ({ msg }) => msg === 'the time at which the agent was last seen could not be saved',
+    );
     expect(told).toHaveLength(2);
   });
 

@@ -290,9 +290,11 @@ export class Network {
     if (sender.alive) sender.onEnd(fail);
     else fail();
     const ignore = () => signal.removeEventListener('abort', fail);
-    signal.addEventListener('abort', fail, { once: true });
-    // What a process waits for when it ends is never continued, nor is the end of this function reached.
-    if (receiver.alive) receiver.onEnd(ignore);
+    // A receiver that has ended never gets to the end of this function.
+    if (receiver.alive) {
+      signal.addEventListener('abort', fail, { once: true });
+      receiver.onEnd(ignore);
+    }
     const pieces = Symbol.asyncIterator in content ? content : allOf(content);
     const reading = pieces[Symbol.asyncIterator]();
     try {
