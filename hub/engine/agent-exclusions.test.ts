@@ -90,7 +90,7 @@ describe('the scheduler is told', () => {
     giveBack('t1', 'agent-1');
     expect(agentIds.map((agentId) => exclusions.mayGet('t1', agentId)).filter((may) => !may)).toHaveLength(2);
     expect(exclusions.mayGet('t1', 'agent-0')).toBe(false);
-    // Two that gave it back and the first that did not, three times; classes once, since none came or went.
+    // Two that returned it and the first that did not, three times; classes once, since none came or went.
     expect(asked).toEqual({ classes: 1, agents: 9 });
   });
 

@@ -253,8 +253,8 @@ export class Instances {
   }
 
   /** Agents with an instance of this class that is up, idle or not. */
-  agentsUp(kind: InstanceClass): Iterable<string> {
-    return this.#index.agentsUp(kind);
+  agentsUp(instanceClass: InstanceClass): Iterable<string> {
+    return this.#index.agentsUp(instanceClass);
   }
 
   /** All instances, by id. */

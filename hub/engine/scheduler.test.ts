@@ -1,4 +1,4 @@
-/** When the scheduler looks at the queue; what it gives out is tried with the whole engine (test/engine). */
+/** Reads of the queue by the scheduler; dispatching is tested with the whole engine (test/engine). */
 import { setImmediate as turn } from 'node:timers/promises';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
@@ -32,13 +32,13 @@ function schedulerOver({
   known = true,
   idle = 1,
   waits = [] as WaitingTask[],
-  heldBack = [] as string[],
+  excluded = [] as string[],
 } = {}) {
   const setup = { idle, isFaulty: false, isGone: false, onLook: () => {}, claimed: Promise.resolve() };
   /** What is to be done after a while. */
   const later: (() => void)[] = [];
   const released: string[] = [];
-  const putBack: string[] = [];
+  const requeued: string[] = [];
   let looks = 0;
   const given: string[] = [];
   const asked: string[] = [];
@@ -81,7 +81,7 @@ function schedulerOver({
       });
     },
     started: () => {},
-    dispatchFailed: async ({ ref }: ClaimedTask) => void putBack.push(ref.taskId),
+    dispatchFailed: async ({ ref }: ClaimedTask) => void requeued.push(ref.taskId),
   };
   const scheduler = new Scheduler({
     queue: queue as TaskQueue,
@@ -110,8 +110,8 @@ function schedulerOver({
       release: (_agentId, { taskId }) => void released.push(taskId),
     },
     exclusions: {
-      count: heldBack.length,
-      mayGet: (taskId) => !heldBack.includes(taskId),
+      count: excluded.length,
+      mayGet: (taskId) => !excluded.includes(taskId),
     },
     runtime: {
       ...systemRuntime,
@@ -136,7 +136,7 @@ function schedulerOver({
     setup,
     later,
     released,
-    putBack,
+    requeued,
     stored,
     asked,
     /** Puts a task into the queue, and says so. */
@@ -240,8 +240,8 @@ describe('the scheduler looks at the queue', () => {
 
   it('beyond those that no idle instance may be given, however few it reads at a time', async () => {
     const tasks = Array.from({ length: 7 }, (_, at) => waiting(at));
-    const heldBack = ['t0', 't1', 't2', 't3', 't4'];
-    const { scheduler, given } = schedulerOver({ waits: tasks, heldBack });
+    const excluded = ['t0', 't1', 't2', 't3', 't4'];
+    const { scheduler, given } = schedulerOver({ waits: tasks, excluded });
     await scheduler.start();
     expect(await given()).toEqual(['t5']);
   });
@@ -274,7 +274,7 @@ it('the scheduler tells which groups an instance fits without a look at the queu
   expect(await looks()).toBe(0);
 });
 
-describe('the best task is given out first', () => {
+describe('the best task is dispatched first', () => {
   const backlog = () => Array.from({ length: 20 }, (_, at) => waiting(at));
 
   it('also when it came after the first ones were read', async () => {
@@ -330,7 +330,7 @@ describe('the best task is given out first', () => {
     expect(await given()).toEqual(['t0', 't2']);
   });
 
-  it('also when the store was at fault as it was to be given out', async () => {
+  it('also when the store failed as it was to be dispatched', async () => {
     const { scheduler, setup, free, given } = schedulerOver({ waits: backlog() });
     setup.isFaulty = true;
     await scheduler.start();
@@ -353,7 +353,7 @@ describe('a round', () => {
     expect(await given()).toEqual(['t1']);
   });
 
-  it('is followed by another one for what changes in the moment of its end', async () => {
+  it('is followed by another one for changes at the time of its end', async () => {
     for (let microtasks = 0; microtasks < 10; microtasks++) {
       const { scheduler, setup, given } = schedulerOver({ waits: [waiting(1)], idle: 0 });
       await scheduler.start();
@@ -384,10 +384,10 @@ describe('a round', () => {
   });
 
   it('leaves the instance free, and the task waiting, when the agent is gone as it is handed over', async () => {
-    const { scheduler, setup, released, putBack, given } = schedulerOver({ waits: [waiting(1)] });
+    const { scheduler, setup, released, requeued, given } = schedulerOver({ waits: [waiting(1)] });
     setup.isGone = true;
     await scheduler.start();
     expect(await given()).toEqual([]);
-    expect({ released, putBack }).toEqual({ released: ['t1'], putBack: ['t1'] });
+    expect({ released, requeued }).toEqual({ released: ['t1'], requeued: ['t1'] });
   });
 });

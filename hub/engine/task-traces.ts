@@ -21,7 +21,7 @@ export class TaskTraces {
 
   readonly onTask: TaskSubscriber = {
     STARTED: (event) => this.begun(event, event.startedAtMs),
-    DISPATCH_FAILED: (event) => this.putBack(event),
+    DISPATCH_FAILED: (event) => this.dispatchFailed(event),
     REQUEUED: ({ task, ref, loss, requeuedAtMs }) => this.released(task, ref, loss, requeuedAtMs),
     ENDED: ({ task, ref, ending, endedAtMs }) => this.ended(task, ref, ending.status, endedAtMs),
     CANCELED: ({ task, canceledAtMs }) => this.canceled(task, canceledAtMs),
@@ -55,7 +55,7 @@ export class TaskTraces {
   }
 
   /** A claimed task could not be sent to its agent: its wait continues. */
-  putBack({ ref, task }: Pick<ClaimedTask, 'ref' | 'task'>): void {
+  dispatchFailed({ ref, task }: Pick<ClaimedTask, 'ref' | 'task'>): void {
     const { traceContext, requestedAtMs } = task;
     if (traceContext === null) return;
     const since = this.#waitEnds(ref.taskId, ref.attempt, requestedAtMs);

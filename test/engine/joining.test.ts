@@ -145,7 +145,7 @@ describe('an agent that joins', () => {
     await engine.runtime.settle();
     queue.adopt = adopt;
 
-    // It was killed, and holds nothing any more: what it ran is given out again.
+    // It was killed, and holds nothing any more: what it ran is requeued.
     const third = await join({ nodeId: NODE });
     expect(third.latest.ref).toEqual({ ...ref, attempt: 2 });
     isSynced();

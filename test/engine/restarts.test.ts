@@ -14,7 +14,7 @@ import { LEASE_MS } from '../support/running-engine.js';
 engineForEachTest();
 
 describe('after a restart of the hub', () => {
-  it('what waited waits, in order, and is given out', async () => {
+  it('what waited waits, in order, and is dispatched', async () => {
     const ids = [await create(), await create(), await create()];
     await restart();
     const instances = ['1', '2', '3'].map((id) => ({ id }));

@@ -27,7 +27,7 @@ describe('an attempt', () => {
   async function attemptThatIs(state: AttemptState): Promise<{ agent: SocketlessAgent; ref: AttemptRef }> {
     if (state === 'UNCONFIRMED') {
       const ref = { taskId: await create(), attempt: 1, instanceId: 'sim-1' };
-      engine.shutdown.change(true); // lest it be given out
+      engine.shutdown.change(true); // so that it is not dispatched
       return { agent: await join(), ref };
     }
     let agent = await join();
