@@ -1,6 +1,6 @@
-/** What usernames, passwords and stored passwords look like. */
+/** Rules for usernames, passwords and password hashes. */
 
-/** Compared exactly: `Anna` and `anna` are two users. */
+/** Case-sensitive: `Anna` and `anna` are two users. */
 const USERNAME = /^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$/;
 
 export const USERNAME_ALLOWED =
@@ -13,7 +13,7 @@ export function isUsername(text: string): boolean {
 const MIN_PASSWORD_LENGTH = 8;
 export const MAX_PASSWORD_LENGTH = 1024;
 
-/** What is wrong with a new password; undefined when nothing is. */
+/** Validation error of a new password; undefined when it is valid. */
 export function passwordFault(password: string): string | undefined {
   if (/\p{Cc}/u.test(password)) return 'a password has no line breaks and no other control characters';
   const { length } = password;
@@ -21,7 +21,7 @@ export function passwordFault(password: string): string | undefined {
   return `a password has ${MIN_PASSWORD_LENGTH} to ${MAX_PASSWORD_LENGTH} characters, this one has ${length}`;
 }
 
-/** What it costs to try one password: 128 * 2^ln * r bytes of memory, p times. */
+/** Cost of one password check: 128 * 2^ln * r bytes of memory, p times. */
 export interface ScryptCost {
   readonly ln: number;
   readonly r: number;
@@ -35,7 +35,7 @@ export interface PasswordHash {
   readonly hash: string;
 }
 
-/** A stored hash must not be able to stop the hub: 128 MiB and eight rounds are the most that one may ask for. */
+/** Limit that keeps a stored hash from exhausting the hub: 128 MiB and eight rounds. */
 const MOST: ScryptCost = { ln: 17, r: 8, p: 8 };
 const LEAST: ScryptCost = { ln: 10, r: 8, p: 1 };
 

@@ -1,4 +1,4 @@
-/** The rules for the parts of an execute-batch-job request that need no I/O (contract 3.5 to 3.7). */
+/** Validation of an execute-batch-job request, as far as it needs no I/O (contract 3.5 to 3.7). */
 
 import { type Job, MAX_JOB_BYTES } from '@workbench-hub/shared/domain/job';
 import { pathConflict, RESERVED_PREFIX, relativePathFault } from '@workbench-hub/shared/domain/relative-path';
@@ -6,7 +6,7 @@ import type { InputFault } from './errors.js';
 
 export const MAX_VARIABLE_KEY_LENGTH = 128;
 
-/** Words that a script cannot use as a name, and constants whose meaning cannot be changed. */
+/** Reserved words of ECMAScript, and constants that cannot be redefined. */
 const RESERVED_WORDS = new Set(
   (
     'break case catch class const continue debugger default delete do else enum export extends false finally for ' +
@@ -15,7 +15,7 @@ const RESERVED_WORDS = new Set(
   ).split(' '),
 );
 
-/** The name under which a model is staged: `model.wbpz`. */
+/** Name of the staged model: `model.wbpz`. */
 export function modelFileName(modelType: string): string {
   return `model.${modelType.toLowerCase()}`;
 }
@@ -69,7 +69,7 @@ export function additionalFileFaults(paths: readonly string[], modelPath: string
   ];
 }
 
-/** The description of a job travels to the agent in one message, which bounds it. */
+/** Size limit of a job description, which is sent to the agent in one message. */
 export function jobSizeFaults(job: Job): InputFault[] {
   const bytes = Buffer.byteLength(JSON.stringify(job));
   if (bytes <= MAX_JOB_BYTES) return [];

@@ -1,4 +1,4 @@
-/** The closed list of what can go wrong with a request. `http/errors.ts` gives each code its status. */
+/** Error codes: the closed list of reasons to refuse a request. `http/errors.ts` gives each its status. */
 export const ERROR_CODES = [
   'INVALID_INPUT',
   'UNAUTHENTICATED',
@@ -31,11 +31,11 @@ export const ERROR_CODES = [
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** Says to a client what was wrong, where, and what is allowed. Its message is shown as it is. */
+/** Refusal of a request. The client sees the message as it is: what is wrong, where, and what is allowed. */
 export class HubError extends Error {
   override readonly name = 'HubError';
   readonly code: ErrorCode;
-  /** When to try again, if time will mend it. */
+  /** Delay before the next try, for refusals that pass. */
   readonly retryAfterS: number | undefined;
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions & { readonly retryAfterS?: number }) {
@@ -45,13 +45,13 @@ export class HubError extends Error {
   }
 }
 
-/** One thing wrong with an input: `where` is a field such as `inputScripts[0].content`. */
+/** Validation error; `where` is a field such as `inputScripts[0].content`. */
 export interface InputFault {
   readonly where: string;
   readonly what: string;
 }
 
-/** More faults than these are counted, not listed. */
+/** Validation errors that are listed; further ones are counted. */
 const MAX_FAULTS_SHOWN = 10;
 
 export function invalidInput(faults: readonly InputFault[]): HubError {

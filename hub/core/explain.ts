@@ -1,26 +1,25 @@
-/** Why a task waits, or how one would fare if it were handed in now: in words and as data. Pure; the engine gathers. */
+/** Explanation why a task waits, or would wait if it were created now: in words and as data. */
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 import type { RunTimes } from './run-times.js';
 
-/** An instance as far as it matters here. */
 export interface Candidate {
   readonly profile: InstanceProfile;
   readonly status: InstanceStatus;
   readonly working: boolean;
-  /** Its host has given the task back, and another one may get it. */
-  readonly heldBack?: boolean;
+  /** The task is not dispatched to its agent, which returned it. */
+  readonly isExcluded?: boolean;
 }
 
-/** A host has given the task back for a fault of its own. */
+/** Return of a task for a host fault. */
 export interface Exclusion {
   readonly agentId: string;
   readonly reason: string;
   readonly atMs: number;
 }
 
-/** One thing that a task asks for: its version, or one of its labels. */
+/** Version or one label that a task requires. */
 export interface Criterion {
   readonly type: 'VERSION' | 'LABLES';
   readonly value: string;
@@ -29,21 +28,23 @@ export interface Criterion {
 export interface Situation {
   readonly requirement: Requirement;
   readonly candidates: readonly Candidate[];
-  /** Waiting tasks that come before this one and that the same instances could run. */
+  /** Waiting tasks that come before this one and that the same instances could run, counted up to {@link MAX_TASKS_AHEAD}. */
   readonly tasksAhead: number;
-  /** Of tasks that asked for the same; null when too few have ended to say. */
+  /** Of tasks with the same requirement; null when too few have ended. */
   readonly runTimes: RunTimes | null;
-  /** Since when no known instance has fitted, in case that none does; milliseconds since 1970. */
+  /** Since when no known instance has fitted, if none does; milliseconds since 1970. */
   readonly unfittingSinceMs: number;
   readonly nowMs: number;
-  /** False while the hub gives out no tasks, since a shutdown is being prepared. */
+  /** False during shutdown preparation. */
   readonly dispatching: boolean;
-  /** Of late. */
   readonly exclusions?: readonly Exclusion[];
 }
 
-/** NEVER: no known instance fits. NONE_UP: those that fit are all down or unreachable. BUSY: those that are up all work,
- *  or others come first. SOON: an instance is free. PAUSED: the hub gives out nothing at present. */
+/** With so many tasks ahead, counting all costs more than the number tells. */
+export const MAX_TASKS_AHEAD = 10_000;
+
+/** NEVER: no known instance fits. NONE_UP: all fitting instances are down or unreachable. BUSY: those that are up are working,
+ *  or other tasks come first. SOON: an instance is idle. PAUSED: shutdown preparation. */
 export const VERDICTS = ['NEVER', 'NONE_UP', 'BUSY', 'SOON', 'PAUSED'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
@@ -51,21 +52,20 @@ export interface StartEstimate {
   readonly expectedMs: number;
   readonly earliestMs: number;
   readonly latestMs: number;
-  /** How many measured runs it rests on. */
+  /** Number of run times that it is based on. */
   readonly measuredRuns: number;
 }
 
 export interface Explanation {
   readonly verdict: Verdict;
   readonly message: string;
-  /** What no known instance offers at all. */
+  /** Criteria that no known instance satisfies. */
   readonly unsatisfied: readonly Criterion[];
   readonly knownInstances: number;
   readonly satisfyingAll: number;
-  /** How many instances would fit but for this one criterion; only criteria with such instances are listed. */
+  /** Number of instances that lack only this criterion; criteria without such instances are left out. */
   readonly satisfyingAllButOne: readonly { readonly missing: Criterion; readonly instances: number }[];
-  /** Of those that satisfy all. `down` includes starting, stopping and failed ones, and those whose host has given the task
-   *  back while another one may get it. */
+  /** Instances that satisfy all criteria. `down` includes starting, stopping and failed ones, and those of excluded agents. */
   readonly fitting: {
     readonly idle: number;
     readonly busy: number;
@@ -74,7 +74,7 @@ export interface Explanation {
   };
   readonly tasksAhead: number;
   readonly unfittingSinceMs: number | null;
-  /** When it may start, in milliseconds since 1970; null when too little is known. */
+  /** Expected start, in milliseconds since 1970; null when too little is known. */
   readonly estimate: StartEstimate | null;
   readonly exclusions: readonly Exclusion[];
 }
@@ -109,16 +109,16 @@ function criteriaOf({ version, labels }: Requirement): Criterion[] {
   return version === null ? asked : [{ type: 'VERSION', value: version }, ...asked];
 }
 
-/** The criteria that each instance does not satisfy. It is the same list for all that are alike, of which there may be thousands. */
+/** Criteria that each instance lacks. Instances of one class, of which there may be thousands, share a list. */
 function lackedByEach(
   candidates: readonly Candidate[],
   criteria: readonly Criterion[],
 ): (readonly Criterion[])[] {
   const known = new Map<string, readonly Criterion[]>();
   return candidates.map(({ profile: { version, labels } }) => {
-    const kind = JSON.stringify([version, labels]);
-    const lacked = known.get(kind) ?? lackedBy({ version, labels }, criteria);
-    known.set(kind, lacked);
+    const key = JSON.stringify([version, labels]);
+    const lacked = known.get(key) ?? lackedBy({ version, labels }, criteria);
+    known.set(key, lacked);
     return lacked;
   });
 }
@@ -153,9 +153,9 @@ function allButOne(criteria: readonly Criterion[], lacking: readonly (readonly C
 
 function countStates(fitting: readonly Candidate[]): Explanation['fitting'] {
   const counts = { idle: 0, busy: 0, down: 0, unreachable: 0 };
-  for (const { status, working, heldBack } of fitting) {
+  for (const { status, working, isExcluded } of fitting) {
     if (status === 'UNKNOWN') counts.unreachable++;
-    else if (status !== 'UP' || heldBack) counts.down++;
+    else if (status !== 'UP' || isExcluded) counts.down++;
     else if (working) counts.busy++;
     else counts.idle++;
   }
@@ -166,16 +166,16 @@ function verdictOf(
   known: number,
   { idle, busy }: Explanation['fitting'],
   tasksAhead: number,
-  givingOut: boolean,
+  dispatching: boolean,
 ): Verdict {
   if (known === 0) return 'NEVER';
-  if (!givingOut) return 'PAUSED';
+  if (!dispatching) return 'PAUSED';
   if (idle + busy === 0) return 'NONE_UP';
   return idle > tasksAhead ? 'SOON' : 'BUSY';
 }
 
-/** Tasks ahead are served in rounds by the instances that are up; each round takes one run time. A running task has, on
- *  the average, half of its time left. */
+/** Estimate in rounds: in each, the instances that are up run one task each. A running task has, on average, half of its time
+ *  left. */
 function estimateOf(
   verdict: Verdict,
   { idle, busy }: Explanation['fitting'],
@@ -184,7 +184,7 @@ function estimateOf(
   if (verdict === 'SOON') {
     return { expectedMs: nowMs, earliestMs: nowMs, latestMs: nowMs, measuredRuns: runTimes?.count ?? 0 };
   }
-  if (verdict !== 'BUSY' || !runTimes) return null;
+  if (verdict !== 'BUSY' || !runTimes || tasksAhead >= MAX_TASKS_AHEAD) return null;
   const toWaitFor = tasksAhead - idle + 1;
   const rounds = Math.ceil(toWaitFor / (idle + busy));
   return {
@@ -215,7 +215,7 @@ function wordsOf(
       const range = estimate
         ? ` (between ${span(estimate.earliestMs - nowMs)} and ${span(estimate.latestMs - nowMs)})`
         : '';
-      return `${count(fitting.busy, 'fitting instance is', 'fitting instances are')} busy, ${count(tasksAhead, 'task is', 'tasks are')} ahead${when}${range}.`;
+      return `${count(fitting.busy, 'fitting instance is', 'fitting instances are')} busy, ${tasksAhead >= MAX_TASKS_AHEAD ? 'at least ' : ''}${count(tasksAhead, 'task is', 'tasks are')} ahead${when}${range}.`;
     }
   }
 }

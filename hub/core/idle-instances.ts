@@ -1,8 +1,8 @@
-/** Which instances could begin a task, in the order in which they should (contract 2.3). */
+/** Idle instances, in the order in which they are given tasks (contract 2.3). */
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import { insertSorted } from './sorted.js';
 
-/** What matching looks at in an instance; one object for all instances that are alike in it. */
+/** Version and labels of an instance; equal instances share one object. */
 export type InstanceClass = Pick<InstanceProfile, 'version' | 'labels'>;
 
 export interface IdleInstance {
@@ -12,100 +12,101 @@ export interface IdleInstance {
   readonly idleSinceMs: number;
 }
 
-/** By their kind; only kinds of which some are idle. */
+/** By instance class; only classes with idle instances. */
 export type IdleInstances = ReadonlyMap<InstanceClass, IdleOfClass>;
 
 export interface IdleOfClass {
-  /** How many instances. */
   readonly count: number;
-  /** Those that have some, in the order of {@link compareLocations}. */
+  /** Agents with idle instances, in the order of {@link compareLocations}. */
   readonly agents: readonly IdleOfAgent[];
 }
 
-/** Decides in which order agents are given tasks. */
+/** Position of an agent in the order in which agents are given tasks. */
 export interface InstanceLocation {
-  /** How many instances of the agent are working, of whatever kind. */
+  /** Number of working instances of the agent, of all classes. */
   readonly busy: number;
-  /** Of the instance that is idle for longest. */
+  /** Of the instance that has been idle for longest. */
   readonly idleSinceMs: number;
-  /** Another for each agent: decides between those that are alike otherwise. */
+  /** Unique number of the agent, as the last criterion. */
   readonly number: number;
 }
 
-/** Idle instances of one kind that an agent has. */
+/** Idle instances of one class and agent. */
 export interface IdleOfAgent extends InstanceLocation {
   readonly agentId: string;
-  /** Idle for longest first; at least one. */
+  /** Longest idle first; at least one. */
   readonly instances: readonly IdleInstance[];
 }
 
-/** Negative when a task should rather go to `a`: the less busy agent, then the instance that is idle for longest. */
+/** Negative when `a` comes first: the less busy agent, then the instance that has been idle for longest. */
 export function compareLocations(a: InstanceLocation, b: InstanceLocation): number {
   return a.busy - b.busy || a.idleSinceMs - b.idleSinceMs || a.number - b.number;
 }
 
-/** The kinds that satisfy a requirement, each with the number of labels that it has in excess: the fewer, the less is
- *  wasted on it. */
+/** Classes that fit a requirement, with their number of surplus labels. */
 export type FittingClasses = ReadonlyMap<InstanceClass, number>;
 
 /** Whether an agent may be given the task. */
 export type MayAgent = (agentId: string) => boolean;
 
-/** The idle instances that a round has not given a task yet. What it has given to an agent counts as work of it. Only
- *  the agents that come first are looked at, however many there are. */
+/** Idle instances that a round has not paired yet. Pairings of the round count as work of their agents. Only the first agents are
+ *  examined, however many there are. */
 export class FreeInstances {
-  readonly #kinds = new Map<InstanceClass, FreeOfClass>();
+  readonly #classes = new Map<InstanceClass, FreeOfClass>();
 
   constructor(idle: IdleInstances) {
     const newlyBusy = new Map<string, number>();
-    for (const [kind, ofKind] of idle) this.#kinds.set(kind, new FreeOfClass(ofKind, newlyBusy));
+    for (const [instanceClass, ofClass] of idle) {
+      this.#classes.set(instanceClass, new FreeOfClass(ofClass, newlyBusy));
+    }
   }
 
   get areAny(): boolean {
-    return this.#kinds.size > 0;
+    return this.#classes.size > 0;
   }
 
-  /** Of these kinds, and of agents that may; without `mayAgent` all may. */
+  /** Whether one of these classes is left on an agent that `mayAgent` permits; without it, all are permitted. */
   areAnyOf(suitable: FittingClasses, mayAgent?: MayAgent): boolean {
-    for (const [kind, free] of this.#kinds) {
-      if (suitable.has(kind) && (!mayAgent || free.first(mayAgent))) return true;
+    for (const [instanceClass, free] of this.#classes) {
+      if (suitable.has(instanceClass) && (!mayAgent || free.first(mayAgent))) return true;
     }
     return false;
   }
 
-  /** The one with the fewest labels in excess, then on the least busy agent, then idle for longest. There is one. */
+  /** Takes the instance with the fewest surplus labels, then on the least busy agent, then idle for longest. Throws when none
+   *  is left. */
   take(suitable: FittingClasses, mayAgent?: MayAgent): IdleInstance {
-    let best: { kind: InstanceClass; candidate: Candidate; surplus: number } | undefined;
-    for (const [kind, free] of this.#kinds) {
-      const surplus = suitable.get(kind);
+    let best: { instanceClass: InstanceClass; candidate: Candidate; surplus: number } | undefined;
+    for (const [instanceClass, free] of this.#classes) {
+      const surplus = suitable.get(instanceClass);
       if (surplus === undefined || (best && surplus > best.surplus)) continue;
       const candidate = free.first(mayAgent);
       if (!candidate) continue;
       if (best && surplus === best.surplus && compareLocations(candidate, best.candidate) >= 0) continue;
-      best = { kind, candidate, surplus };
+      best = { instanceClass, candidate, surplus };
     }
-    if (!best) throw new Error('no instance is free that suits');
-    const free = this.#kinds.get(best.kind) as FreeOfClass;
+    if (!best) throw new Error('no idle instance fits');
+    const free = this.#classes.get(best.instanceClass) as FreeOfClass;
     const instance = free.take(best.candidate);
-    if (free.count === 0) this.#kinds.delete(best.kind);
+    if (free.count === 0) this.#classes.delete(best.instanceClass);
     return instance;
   }
 }
 
-/** Instances of an agent, of which the first few may have been taken. */
+/** Instances of an agent, some of which may have been taken. */
 interface Candidate extends InstanceLocation {
   readonly of: IdleOfAgent;
-  /** The first one that is left. */
+  /** Index of the first one that is left. */
   readonly at: number;
 }
 
 class FreeOfClass {
   readonly #agents: readonly IdleOfAgent[];
-  /** By agent, over all kinds: what the round has given to it. */
+  /** Pairings of the round by agent, over all classes. */
   readonly #newlyBusy: Map<string, number>;
-  /** The agents before this one have been looked at: those that still have some free are candidates. */
+  /** Index of the first agent that is not among the candidates yet. */
   #next = 0;
-  /** In order. */
+  /** Sorted. */
   readonly #candidates: Candidate[] = [];
   count: number;
 
@@ -115,20 +116,20 @@ class FreeOfClass {
     this.count = count;
   }
 
-  /** The best one that may. */
+  /** The best candidate that is permitted. */
   first(mayAgent?: MayAgent): Candidate | undefined {
-    const passedOver: Candidate[] = [];
-    let best = this.#takeFirst();
+    const notPermitted: Candidate[] = [];
+    let best = this.#shiftFirst();
     while (best && mayAgent && !mayAgent(best.of.agentId)) {
-      passedOver.push(best);
-      best = this.#takeFirst();
+      notPermitted.push(best);
+      best = this.#shiftFirst();
     }
-    for (const candidate of passedOver) this.#putBack(candidate);
-    if (best) this.#putBack(best);
+    for (const candidate of notPermitted) this.#insert(candidate);
+    if (best) this.#insert(best);
     return best;
   }
 
-  /** The candidate is what {@link first} has given last. */
+  /** Takes the first instance of a candidate, which {@link first} returned last. */
   take(candidate: Candidate): IdleInstance {
     const { of, at } = candidate;
     this.#candidates.splice(this.#candidates.indexOf(candidate), 1);
@@ -138,11 +139,11 @@ class FreeOfClass {
     return of.instances[at] as IdleInstance;
   }
 
-  #takeFirst(): Candidate | undefined {
+  #shiftFirst(): Candidate | undefined {
     for (;;) {
       const [known] = this.#candidates;
       const next = this.#agents[this.#next];
-      // Whoever has been given something meanwhile only falls back: what comes first as it was is looked at first.
+      // A pairing only moves an agent back, so the former order tells which one to examine next.
       if (next && (!known || compareLocations(next, known) < 0)) {
         this.#next++;
         this.#add(next, 0);
@@ -157,10 +158,10 @@ class FreeOfClass {
 
   #add(of: IdleOfAgent, at: number): void {
     const { idleSinceMs } = of.instances[at] as IdleInstance;
-    this.#putBack({ of, at, busy: this.#busyNow(of), idleSinceMs, number: of.number });
+    this.#insert({ of, at, busy: this.#busyNow(of), idleSinceMs, number: of.number });
   }
 
-  #putBack(candidate: Candidate): void {
+  #insert(candidate: Candidate): void {
     insertSorted(this.#candidates, candidate, compareLocations);
   }
 

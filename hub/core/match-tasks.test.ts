@@ -22,20 +22,21 @@ function task(taskId: string, sequence: number, rest: Partial<WaitingTask> & { l
   return {
     taskId,
     sequence,
+    groupId: 0,
     priorityRank: 2,
     requirementKey: requirementKey({ version: null, labels }),
     ...given,
   };
 }
 
-const kinds = new Map<string, InstanceClass>();
+const classes = new Map<string, InstanceClass>();
 
 /** The same object for those that are alike. */
-function kindOf(version: string, labels: string[]): InstanceClass {
+function classOf(version: string, labels: string[]): InstanceClass {
   const key = JSON.stringify([version, labels]);
-  const kind = kinds.get(key) ?? { version, labels };
-  kinds.set(key, kind);
-  return kind;
+  const instanceClass = classes.get(key) ?? { version, labels };
+  classes.set(key, instanceClass);
+  return instanceClass;
 }
 
 /** With how many instances of its agent work. */
@@ -45,7 +46,7 @@ function idle(id: string, rest: Partial<Idle> & { labels?: string[]; version?: s
   const { labels = [], version = '9.1.0', ...given } = rest;
   return {
     profile: { id, version, revision: '1', labels },
-    instanceClass: kindOf(version, labels),
+    instanceClass: classOf(version, labels),
     agentId: 'agent-1',
     busyOnAgent: 0,
     idleSinceMs: 0,
@@ -57,15 +58,15 @@ function grouped<T, K>(items: readonly T[], keyOf: (item: T) => K): [K, T[]][] {
   return [...new Set(items.map(keyOf))].map((key) => [key, items.filter((item) => keyOf(item) === key)]);
 }
 
-function byKind(instances: readonly Idle[]): IdleInstances {
+function byClass(instances: readonly Idle[]): IdleInstances {
   const inOrder = [...instances].sort((a, b) => a.idleSinceMs - b.idleSinceMs);
   return new Map(
-    grouped(inOrder, ({ instanceClass }) => instanceClass).map(([kind, ofKind]) => {
-      const agents = grouped(ofKind, ({ agentId }) => agentId).map(([agentId, ofAgent], number) => {
+    grouped(inOrder, ({ instanceClass }) => instanceClass).map(([instanceClass, ofClass]) => {
+      const agents = grouped(ofClass, ({ agentId }) => agentId).map(([agentId, ofAgent], number) => {
         const [{ busyOnAgent: busy, idleSinceMs }] = ofAgent as [Idle, ...Idle[]];
         return { agentId, busy, idleSinceMs, instances: ofAgent, number };
       });
-      return [kind, { count: ofKind.length, agents: agents.sort(compareLocations) }];
+      return [instanceClass, { count: ofClass.length, agents: agents.sort(compareLocations) }];
     }),
   );
 }
@@ -78,7 +79,7 @@ function pairTasks(tasks: readonly WaitingTask[], instances: readonly Idle[], ma
     suitable: fittingClasses(requirementOfKey(key), known),
     heads: tasks.filter((waiting) => waiting.requirementKey === key).sort(compareWaiting),
   }));
-  return pair(groups, byKind(instances), mayGet);
+  return pair(groups, byClass(instances), mayGet);
 }
 
 const named = (pairings: readonly Pairing[]) =>
@@ -129,7 +130,7 @@ describe('choice among idle instances', () => {
     expect(named(pairTasks([task('a', 1)], instances))).toEqual(['a on long']);
   });
 
-  it('counts what it gives out itself as work of the agent', () => {
+  it('counts its own pairings as work of the agent', () => {
     const instances = [
       idle('a1', { agentId: 'a', idleSinceMs: 1 }),
       idle('a2', { agentId: 'a', idleSinceMs: 2 }),
@@ -167,7 +168,7 @@ it('counts the idle instances that fit', () => {
   ];
   const count = (version: string | null, labels: string[]) => {
     const known = new Set(instances.map(({ instanceClass }) => instanceClass));
-    return countFitting(fittingClasses({ version, labels }, known), byKind(instances));
+    return countFitting(fittingClasses({ version, labels }, known), byClass(instances));
   };
   expect(count('9.*', [])).toBe(4);
   expect(count(null, ['gpu'])).toBe(0);
@@ -209,10 +210,10 @@ describe('whatever waits and whatever is idle', () => {
       });
     });
     // In every second situation, some agents may not get some tasks.
-    const heldBack = new Set(
+    const excluded = new Set(
       Array.from({ length: seed % 2 === 0 ? 6 : 0 }, () => `t${below(7)} agent-${below(4)}`),
     );
-    const mayGet: MayGet = (taskId, agentId) => !heldBack.has(`${taskId} ${agentId}`);
+    const mayGet: MayGet = (taskId, agentId) => !excluded.has(`${taskId} ${agentId}`);
     return { tasks, instances, mayGet };
   }
 

@@ -1,4 +1,4 @@
-/** Which waiting task goes to which idle instance (contract 2.3). */
+/** Pairing of waiting tasks with idle instances (contract 2.3). */
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import { fits, surplusLabels } from '@workbench-hub/shared/domain/matching';
 import {
@@ -9,20 +9,21 @@ import {
   type InstanceClass,
 } from './idle-instances.js';
 
-/** A task at or near the head of its group. */
 export interface WaitingTask {
   readonly taskId: string;
-  /** The group: the canonical requirement. */
+  /** Queue group of the requirement key, in the store. */
+  readonly groupId: number;
   readonly requirementKey: string;
   readonly priorityRank: number;
   /** Grows with the time of the request. */
   readonly sequence: number;
 }
 
-/** Tasks that require the same. */
-export interface WaitingGroup {
+/** Waiting tasks that the same instance classes fit. */
+export interface WaitingPool {
+  /** Of any of its tasks: surplus labels differ between its tasks by the same number in all classes. */
   readonly suitable: FittingClasses;
-  /** Its first tasks, in order: at least as many as {@link countFitting} says could begin, if so many wait. */
+  /** The first tasks, in order: at least as many as {@link countFitting} says could begin, if so many wait. */
   readonly heads: readonly WaitingTask[];
 }
 
@@ -36,37 +37,56 @@ export function compareWaiting(a: WaitingTask, b: WaitingTask): number {
   return a.priorityRank - b.priorityRank || a.sequence - b.sequence;
 }
 
-export function fittingClasses(requirement: Requirement, kinds: Iterable<InstanceClass>): FittingClasses {
+export function fittingClasses(requirement: Requirement, classes: Iterable<InstanceClass>): FittingClasses {
   const suitable = new Map<InstanceClass, number>();
-  for (const kind of kinds) {
-    if (fits(requirement, kind)) suitable.set(kind, surplusLabels(requirement, kind));
+  for (const instanceClass of classes) {
+    if (fits(requirement, instanceClass)) {
+      suitable.set(instanceClass, surplusLabels(requirement, instanceClass));
+    }
   }
   return suitable;
 }
 
-/** How many of the idle instances are of these kinds. */
+/** Length of the version that is allowed for beside the labels, in bytes of JSON. */
+const MAX_VERSION_KEY_BYTES = 4096;
+/** Of UTF-8, for each unit of a string. */
+const MAX_BYTES_PER_CHARACTER = 3;
+
+/** Bound of the length of a requirement key that one of these classes fits: it asks for no label that the class lacks. */
+export function maxFittingKeyBytes(classes: Iterable<InstanceClass>): number {
+  let max = 0;
+  for (const { labels } of classes) {
+    const asked = JSON.stringify(labels.map((label) => label.toLowerCase()));
+    max = Math.max(max, asked.length * MAX_BYTES_PER_CHARACTER);
+  }
+  return MAX_VERSION_KEY_BYTES + max;
+}
+
+/** Number of idle instances of these classes. */
 export function countFitting(suitable: FittingClasses, idle: IdleInstances): number {
   let count = 0;
-  for (const [kind, ofKind] of idle) if (suitable.has(kind)) count += ofKind.count;
+  for (const [instanceClass, ofClass] of idle) {
+    if (suitable.has(instanceClass)) count += ofClass.count;
+  }
   return count;
 }
 
-/** Whether an agent may be given a task, which an instance of it suits. */
+/** Whether a task may be dispatched to an agent with a fitting instance. */
 export type MayGet = (taskId: string, agentId: string) => boolean;
 
 /**
- * Gives each task, best first, the instance that suits it best, each instance at most once. Tasks for which no
- * instance is left stay unpaired. Without `mayGet` every agent may be given every task.
+ * Pairs each task, first task first, with the best instance for it, each instance at most once. Tasks for which no instance is
+ * left stay unpaired. Without `mayGet`, every task may go to every agent.
  */
-export function pair(groups: readonly WaitingGroup[], idle: IdleInstances, mayGet?: MayGet): Pairing[] {
+export function pair(pools: readonly WaitingPool[], idle: IdleInstances, mayGet?: MayGet): Pairing[] {
   const free = new FreeInstances(idle);
   const pairings: Pairing[] = [];
-  const left = groups.map(({ suitable, heads }) => ({ suitable, heads, next: 0 }));
+  const left = pools.map(({ suitable, heads }) => ({ suitable, heads, next: 0 }));
 
   while (free.areAny) {
     let best: { task: WaitingTask; of: (typeof left)[number] } | undefined;
     for (const of of left) {
-      if (mayGet) passHeldBack(of, free, mayGet);
+      if (mayGet) skipExcluded(of, free, mayGet);
       const task = of.heads[of.next];
       if (!task || (best && compareWaiting(best.task, task) < 0)) continue;
       if (free.areAnyOf(of.suitable)) best = { task, of };
@@ -80,8 +100,8 @@ export function pair(groups: readonly WaitingGroup[], idle: IdleInstances, mayGe
   return pairings;
 }
 
-/** Goes on to the first task that some free instance may be given, as far as there are any that suit. */
-function passHeldBack(
+/** Skips tasks that may not go to any agent with a fitting instance left. */
+function skipExcluded(
   group: { readonly suitable: FittingClasses; readonly heads: readonly WaitingTask[]; next: number },
   free: FreeInstances,
   mayGet: MayGet,

@@ -1,9 +1,9 @@
 /**
- * Names of people that come from outside, after Unicode's rules for identifiers (UTS 39): a name must not be able to look like
- * another one, since the ownership of tasks hangs on it. Names of the hub's own users are plain ASCII (accounts.ts).
+ * Names of users of the identity provider, checked by Unicode's rules for identifiers (UTS 39): no name may look like another
+ * one, since tasks belong to names. Usernames of the hub's own users are plain ASCII (accounts.ts).
  */
 
-/** Scripts in everyday use, of which a name has one. */
+/** Scripts in everyday use; a name has letters of one only. */
 const SCRIPTS = [
   ...['Arabic', 'Armenian', 'Bengali', 'Bopomofo', 'Cyrillic', 'Devanagari', 'Ethiopic', 'Georgian', 'Greek'],
   ...[
@@ -22,7 +22,7 @@ const SCRIPTS = [
   ...['Malayalam', 'Myanmar', 'Oriya', 'Sinhala', 'Tamil', 'Telugu', 'Thaana', 'Thai', 'Tibetan'],
 ];
 
-/** Those that are written together, and whose letters are told apart. */
+/** Scripts that are written together and whose letters cannot be confused. */
 const SETS = [
   ...SCRIPTS.map((script) => [script]),
   ['Latin', 'Han', 'Hiragana', 'Katakana'],
@@ -36,14 +36,14 @@ const SETS = [
     ),
 );
 
-/** Letters and marks that are drawn as nothing. */
+/** Invisible letters and marks. */
 const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2800]/u;
 
-/** More marks than any language puts on a letter, or a mark on no letter. */
+/** More marks on a letter than any language uses, or a mark without a letter. */
 const STRAY_MARKS = /^\p{M}|\p{M}{4}| \p{M}/u;
 
-/** Why a name could be taken for another one; undefined when it cannot. The name is one that can be shown, in the composed form
- *  of Unicode (NFC). */
+/** Why a name could be confused with another one; undefined when it could not. The name is printable and in the composed form of
+ *  Unicode (NFC). */
 export function likenessFault(name: string): string | undefined {
   if (INVISIBLE.test(name)) return 'it has characters that cannot be seen';
   if (name.normalize('NFKC') !== name) return 'it has full-width or other letters that stand for plain ones';
@@ -52,7 +52,7 @@ export function likenessFault(name: string): string | undefined {
   return undefined;
 }
 
-/** Letters of other scripts that are drawn as these. */
+/** Look-alikes of other scripts, by the letter that they resemble. */
 const DRAWN_AS = {
   a: 'аαɑ',
   b: 'Ьƅ',
@@ -102,7 +102,7 @@ const PLAIN = new Map(
   ),
 );
 
-/** What a name looks like: two names that are hard to tell apart have the same. Only good for being compared. */
+/** Skeleton of a name, for comparison only: names that are easily confused have the same. */
 export function likenessOf(name: string): string {
   return [...name.normalize('NFKC')]
     .map((letter) => PLAIN.get(letter) ?? letter)
@@ -113,7 +113,7 @@ export function likenessOf(name: string): string {
     .replaceAll('vv', 'w');
 }
 
-/** In quotes, with all that is not plain ASCII by its number: `"\u{ff41}nna"`. */
+/** The name in quotes, with characters outside ASCII escaped: `"\u{ff41}nna"`. */
 export function escapedName(name: string): string {
   const shown = [...JSON.stringify(name)].map((letter) => {
     const code = letter.codePointAt(0) ?? 0;

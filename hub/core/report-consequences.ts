@@ -1,28 +1,28 @@
 /**
- * What an agent reports is a claim. These functions say what it means for the task, given what the hub knows
- * (contract 2.5: a result counts once; runs that crash and runs that are lost with their agent count apart).
+ * Consequences of reports and losses for a task, given the hub's own record of it (contract 2.5: a result counts once; crashes
+ * and losses with the agent are counted separately).
  */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { Completion, Task } from './task.js';
 import { NO_FILES } from './task.js';
 
 export interface RetryLimits {
-  /** Runs of a task in all, when its instance dies under it. */
+  /** Attempts of a task whose instance crashed, at which it fails. */
   readonly maxAttempts: number;
-  /** Runs of a task that may be lost with their agent, or given back for a fault of its host. */
+  /** Attempts of a task that were lost with their agent, or returned for a host fault, at which it fails. */
   readonly maxLosses: number;
 }
 
-/** What has to happen to the task. */
+/** Transition of the task that follows. */
 export type Consequence =
   | { readonly kind: 'END'; readonly ending: Completion }
   | { readonly kind: 'RELEASE'; readonly loss: LossKind };
 
-/** CRASH: the instance died. LOSS: its agent is gone. HOST_FAULT: the host could not do it, because its disk is full for
- *  instance. RETURN: it was never begun, which costs the task nothing. */
+/** CRASH: the instance program died. LOSS: its agent is lost. HOST_FAULT: a fault of the host, such as a full disk. RETURN:
+ *  returned before it began, which does not count against the task. */
 export type LossKind = 'CRASH' | 'LOSS' | 'HOST_FAULT' | 'RETURN';
 
-/** What the report of an attempt that is in force means. */
+/** Consequence of the report of an active attempt. */
 export function consequenceOf(report: AttemptReport, task: Task, limits: RetryLimits): Consequence {
   const files = { outputFiles: report.outputFiles, log: report.log };
   const isBatch = task.type === 'EXECUTE_BATCH_JOB';
@@ -57,14 +57,14 @@ export function consequenceOf(report: AttemptReport, task: Task, limits: RetryLi
   }
 }
 
-/** How the attempt came to nothing; undefined when it had its say. */
+/** How the reported attempt was lost; undefined when it was not. */
 export function lossOf({ outcome, hostFault }: AttemptReport): LossKind | undefined {
   if (outcome === 'INSTANCE_LOST') return 'CRASH';
   if (outcome === 'RETURNED') return hostFault === true ? 'HOST_FAULT' : 'RETURN';
   return undefined;
 }
 
-/** What it means that the attempt of a running task is lost. */
+/** Consequence of the loss of a running task's attempt. */
 export function consequenceOfLoss(
   loss: LossKind,
   task: Task,
@@ -88,7 +88,7 @@ export function consequenceOfLoss(
   return { kind: 'RELEASE', loss };
 }
 
-/** If it ends the task, its files are these. */
+/** The consequence, with these files if it ends the task. */
 function withFiles(consequence: Consequence, files: Completion['files']): Consequence {
   return consequence.kind === 'END' ? end({ ...consequence.ending, files }) : consequence;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { RunTimeBook } from './run-times.js';
 
 describe('RunTimeBook', () => {
-  it('says nothing before it has seen five runs of a kind', () => {
+  it('gives nothing before it has seen five runs of a key', () => {
     const book = new RunTimeBook();
     for (let run = 0; run < 4; run++) book.add('a', 10);
     expect(book.of('a')).toBeNull();
@@ -18,11 +18,11 @@ describe('RunTimeBook', () => {
     expect(book.of('a')).toEqual({ lowMs: 11, medianMs: 51, highMs: 91, count: 100 });
   });
 
-  it('forgets the kind that was not seen for longest once there are more than a thousand', () => {
+  it('forgets the key that was not seen for longest once there are more than a thousand', () => {
     const book = new RunTimeBook();
     for (let run = 0; run < 5; run++) book.add('kept', 1);
     for (let run = 0; run < 5; run++) book.add('old', 1);
-    for (let kind = 0; kind < 998; kind++) book.add(`kind ${kind}`, 1);
+    for (let key = 0; key < 998; key++) book.add(`key ${key}`, 1);
     book.add('kept', 1);
     book.add('one more', 1);
     expect(book.of('old')).toBeNull();

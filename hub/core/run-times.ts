@@ -1,41 +1,41 @@
-/** How long tasks of a kind take: the latest measured ones, summed up. */
+/** Run-time statistics: the latest run times of similar tasks. */
 
 export interface RunTimes {
-  /** A tenth of the runs were shorter. */
+  /** First decile. */
   readonly lowMs: number;
   readonly medianMs: number;
-  /** A tenth of the runs were longer. */
+  /** Last decile. */
   readonly highMs: number;
   readonly count: number;
 }
 
-/** Fewer runs than these say nothing. */
+/** Minimum number of runs for statistics. */
 const ENOUGH_RUNS = 5;
 const RUNS_KEPT = 100;
-const KINDS_KEPT = 1000;
+const KEYS_KEPT = 1000;
 
-/** Remembers the run times of the latest tasks of each kind, for the kinds seen last. */
+/** Run times of the latest tasks by requirement, for the requirements seen last. */
 export class RunTimeBook {
-  readonly #kinds = new Map<string, number[]>();
+  readonly #runsByKey = new Map<string, number[]>();
 
-  add(kind: string, runTimeMs: number): void {
-    const runs = this.#kinds.get(kind) ?? [];
-    // Taking it out and putting it in moves the kind to the end of the map: the first is the one not seen for longest.
-    this.#kinds.delete(kind);
-    this.#kinds.set(kind, runs);
+  add(key: string, runTimeMs: number): void {
+    const runs = this.#runsByKey.get(key) ?? [];
+    // Reinsertion moves the key to the end of the map: the first one has not been seen for longest.
+    this.#runsByKey.delete(key);
+    this.#runsByKey.set(key, runs);
     runs.push(runTimeMs);
     if (runs.length > RUNS_KEPT) runs.shift();
-    if (this.#kinds.size > KINDS_KEPT) {
-      for (const oldest of this.#kinds.keys()) {
-        this.#kinds.delete(oldest);
+    if (this.#runsByKey.size > KEYS_KEPT) {
+      for (const oldest of this.#runsByKey.keys()) {
+        this.#runsByKey.delete(oldest);
         break;
       }
     }
   }
 
-  /** Null when too few runs of this kind have been measured. */
-  of(kind: string): RunTimes | null {
-    const runs = this.#kinds.get(kind);
+  /** Null when too few runs have been measured. */
+  of(key: string): RunTimes | null {
+    const runs = this.#runsByKey.get(key);
     if (!runs || runs.length < ENOUGH_RUNS) return null;
     const sorted = [...runs].sort((a, b) => a - b);
     const at = (share: number) =>

@@ -1,6 +1,6 @@
 /**
- * Events: what has happened to a task. `hub/engine/task-transitions.ts` performs each transition and publishes its event;
- * everything that follows from a transition subscribes. Times are milliseconds since 1970 by the hub's clock.
+ * Events of tasks. `hub/engine/task-transitions.ts` performs each transition and publishes its event; all parts that act on
+ * transitions subscribe. Times are milliseconds since 1970 by the hub's clock.
  *
  * An event is published when its transition is durable, with two exceptions that the store's port names: ENQUEUED, so that
  * a task can start before its sync, and STARTED, since a claim is not synced by itself.
@@ -22,28 +22,28 @@ export interface TaskCreated {
   readonly task: Task;
 }
 
-/** An attempt was handed to its agent. */
+/** An attempt was sent to its agent. */
 export interface AttemptStarted {
   readonly type: 'STARTED';
   readonly ref: AttemptRef;
   readonly agentId: string;
-  /** The task as it is now that it runs. */
+  /** The running task. */
   readonly task: Task;
   readonly startedAtMs: number;
 }
 
-/** An attempt was claimed, but its agent was gone: the task waits again at its old place. */
+/** An attempt was claimed, but its agent had disconnected: the task waits again at its old place. */
 export interface DispatchFailed {
   readonly type: 'DISPATCH_FAILED';
   readonly ref: AttemptRef;
   readonly task: Task;
 }
 
-/** The attempt came to nothing, and the task waits again at its old place. */
+/** The attempt was lost or returned, and the task waits again at its old place. */
 export interface TaskRequeued {
   readonly type: 'REQUEUED';
   readonly ref: AttemptRef;
-  /** The task as it was while it ran. */
+  /** The task as it ran. */
   readonly task: Task;
   readonly loss: LossKind;
   readonly requeuedAtMs: number;
@@ -53,7 +53,7 @@ export interface TaskRequeued {
 export interface TaskEnded {
   readonly type: 'ENDED';
   readonly ref: AttemptRef;
-  /** The task as it was while it ran. */
+  /** The task as it ran. */
   readonly task: Task;
   readonly ending: Completion;
   /** How its last attempt was lost; null when it was not. */
@@ -82,5 +82,5 @@ type Handlers = {
   readonly [Type in TaskEvent['type']]: (event: Extract<TaskEvent, { readonly type: Type }>) => void;
 };
 
-/** Handlers of the events that a part wants to hear of. A handler acts at once, in memory, and performs no transition. */
+/** Handlers of events. A handler acts synchronously, in memory, and performs no transition. */
 export type TaskSubscriber = Partial<Handlers>;

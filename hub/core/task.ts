@@ -1,5 +1,4 @@
-/** A task, and its life as a table. Releasing gives a task out again: its instance died under it, its agent was lost, or
- *  the instance gave it back. */
+/** A task and its state machine. */
 import type { Classifier, Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { FileRef, Job, NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { Priority } from '@workbench-hub/shared/domain/priority';
@@ -11,7 +10,7 @@ import type {
   TaskType,
 } from '@workbench-hub/shared/domain/task';
 
-/** The instance that runs a task, or ran it last. */
+/** Instance of the latest attempt of a task. */
 export interface ExecutingInstance {
   readonly id: string;
   readonly version: string;
@@ -19,7 +18,7 @@ export interface ExecutingInstance {
   readonly agentId: string;
 }
 
-/** What is known of a task without its job and its results. Moments are milliseconds since 1970 by the hub's clock. */
+/** A task without its job and its results. Timestamps are milliseconds since 1970 by the hub's clock. */
 export interface Task {
   readonly id: string;
   readonly type: TaskType;
@@ -33,20 +32,20 @@ export interface Task {
   readonly startedAtMs: number | null;
   readonly endedAtMs: number | null;
   readonly timeLimitS: number | null;
-  /** Of the request that created it, as it stands in the logs; null of tasks from before these were kept. */
+  /** Id of the request that created it; null for tasks from before ids were kept. */
   readonly requestId: string | null;
-  /** Names the span of that request to what follows from it; null when its trace is not kept. */
+  /** Trace context of that request; null when its trace is not kept. */
   readonly traceContext: string | null;
   /** Number of the latest attempt; 0 before the first. */
   readonly attempt: number;
-  /** Attempts whose instance died under them. */
+  /** Attempts whose instance crashed. */
   readonly crashes: number;
-  /** Attempts lost with their agent, or given back for a fault of its host. */
+  /** Attempts lost with their agent, or returned for a host fault. */
   readonly losses: number;
-  /** Of the latest attempt; null before the first, and when the latest is known to have ended without a result. */
+  /** Of the latest attempt; null before the first, and when the latest is closed without a result. */
   readonly instance: ExecutingInstance | null;
   readonly batchExecutionStatus: BatchExecutionStatus | null;
-  /** Why a task failed, in words. */
+  /** Reason why the task failed. */
   readonly message: string | null;
 }
 
@@ -54,11 +53,11 @@ export interface NewTask extends Task {
   readonly job: Job;
 }
 
-/** What a task left behind when it ended. */
+/** Files of an ended task. */
 export interface TaskFiles {
   readonly outputFiles: readonly NamedFileRef[];
   readonly log: FileRef | null;
-  /** What it left in the output storage, under the names there; the names expire, and this stays. */
+  /** Files that it left in the output storage; listed also after their expiry. */
   readonly storedFiles?: readonly NamedSize[];
 }
 
@@ -67,7 +66,7 @@ export interface NamedSize {
   readonly sizeBytes: number;
 }
 
-/** How a task ends; written together, once. */
+/** End of a task; written once, in one transaction. */
 export interface Completion {
   readonly status: (typeof TASK_TRANSITIONS)['end']['to'][number];
   readonly batchExecutionStatus: BatchExecutionStatus | null;

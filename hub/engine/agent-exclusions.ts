@@ -1,7 +1,6 @@
-/** Hosts that have given a task back for a fault of their own, a disk that is too small for it say. Such a host does not get
- *  the task again for a while, as long as another one might take it. Nothing of this is stored: after a restart of the hub
- *  the next try tells it anew. */
-import { type Requirement, requirementKey } from '@workbench-hub/shared/domain/classifier';
+/** Exclusions: a task is not dispatched to an agent that returned it for a host fault, for a while, as long as another agent fits.
+ *  They are kept in memory only: after a restart of the hub, the next attempt shows the fault again. */
+import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { Exclusion } from '../core/explain.js';
 import type { InstanceClass } from '../core/idle-instances.js';
@@ -11,49 +10,48 @@ import type { TaskSubscriber } from '../core/task-events.js';
 import type { Instances } from './instances.js';
 
 export interface AgentExclusionsOptions {
-  /** By instanceClass: the scheduler asks for each task and agent, so nothing here may cost more with more instances. */
+  /** By instance class: the scheduler asks for each task and agent, so the cost must not grow with the instances. */
   readonly instances: Pick<Instances, 'agentsUp' | 'classes' | 'classesVersion'>;
   readonly clock: Clock;
   readonly timers: Timers;
 }
 
-/** A disk that was full may have room by then. */
-const HELD_BACK_MS = 600_000;
+/** A full disk may have space again by then. */
+const EXCLUSION_MS = 600_000;
 
-interface Held {
+interface ExcludingTask {
   readonly requirement: Requirement;
-  readonly key: string;
   /** By agent. */
   readonly by: Map<string, Exclusion & { readonly timer: Timer }>;
-  /** That suit the task, of those known at this version of the classes. */
+  /** Fitting classes, of those known at this version. */
   classes: { readonly version: number; readonly suitable: readonly InstanceClass[] } | undefined;
 }
 
 export class AgentExclusions {
   readonly #options: AgentExclusionsOptions;
-  readonly #tasks = new Map<string, Held>();
-  readonly #countByKey = new Map<string, number>();
+  readonly #tasks = new Map<string, ExcludingTask>();
   readonly #expirySubscribers: (() => void)[] = [];
 
   constructor(options: AgentExclusionsOptions) {
     this.#options = options;
   }
 
-  /** Adds a subscriber, which hears when a host may get a task again. */
+  /** Adds a subscriber, which is called when an exclusion has ended. */
   onExpired(subscriber: () => void): void {
     this.#expirySubscribers.push(subscriber);
   }
 
+  /** The agent has returned the task for a host fault. */
   note({ id, requirement }: Task, agentId: string, reason: string): void {
     const { clock, timers } = this.#options;
-    const held = this.#tasks.get(id) ?? this.#hold(id, requirement);
-    held.by.get(agentId)?.timer.cancel();
-    const timer = timers.after(HELD_BACK_MS, () => {
-      held.by.delete(agentId);
-      if (held.by.size === 0) this.#release(id);
+    const excluding = this.#tasks.get(id) ?? this.#add(id, requirement);
+    excluding.by.get(agentId)?.timer.cancel();
+    const timer = timers.after(EXCLUSION_MS, () => {
+      excluding.by.delete(agentId);
+      if (excluding.by.size === 0) this.#tasks.delete(id);
       for (const subscriber of this.#expirySubscribers) subscriber();
     });
-    held.by.set(agentId, { agentId, reason, atMs: clock.nowMs(), timer });
+    excluding.by.set(agentId, { agentId, reason, atMs: clock.nowMs(), timer });
   }
 
   readonly onTask: TaskSubscriber = {
@@ -64,29 +62,25 @@ export class AgentExclusions {
   /** The task has ended. */
   forget(taskId: string): void {
     for (const { timer } of this.#tasks.get(taskId)?.by.values() ?? []) timer.cancel();
-    this.#release(taskId);
+    this.#tasks.delete(taskId);
   }
 
   stop(): void {
     for (const taskId of [...this.#tasks.keys()]) this.forget(taskId);
   }
 
-  get areNone(): boolean {
-    return this.#tasks.size === 0;
+  /** Number of tasks with an exclusion. */
+  get count(): number {
+    return this.#tasks.size;
   }
 
-  /** How many tasks of this group some agent may not get. */
-  countIn(key: string): number {
-    return this.#countByKey.get(key) ?? 0;
-  }
-
-  /** Whether the agent may be given this task, which its instance fits. */
+  /** Whether the task may be dispatched to this agent, of which an instance fits. */
   readonly mayGet = (taskId: string, agentId: string): boolean => {
-    const held = this.#tasks.get(taskId);
-    return !held?.by.has(agentId) || !this.#mightGoElsewhere(held);
+    const task = this.#tasks.get(taskId);
+    return !task?.by.has(agentId) || !this.#mayGoElsewhere(task);
   };
 
-  /** Who has given this task back of late, and why. */
+  /** Exclusions of the task. */
   of(taskId: string): Exclusion[] {
     return [...(this.#tasks.get(taskId)?.by.values() ?? [])].map(({ agentId, reason, atMs }) => ({
       agentId,
@@ -95,38 +89,27 @@ export class AgentExclusions {
     }));
   }
 
-  #hold(taskId: string, requirement: Requirement): Held {
-    const key = requirementKey(requirement);
-    const held = { requirement, key, by: new Map(), classes: undefined };
-    this.#tasks.set(taskId, held);
-    this.#countByKey.set(key, this.countIn(key) + 1);
-    return held;
+  #add(taskId: string, requirement: Requirement): ExcludingTask {
+    const task = { requirement, by: new Map(), classes: undefined };
+    this.#tasks.set(taskId, task);
+    return task;
   }
 
-  #release(taskId: string): void {
-    const held = this.#tasks.get(taskId);
-    if (!held) return;
-    this.#tasks.delete(taskId);
-    const left = this.countIn(held.key) - 1;
-    if (left > 0) this.#countByKey.set(held.key, left);
-    else this.#countByKey.delete(held.key);
-  }
-
-  /** Whether an instance that suits the task is up with an agent that has not given it back. */
-  #mightGoElsewhere(held: Held): boolean {
-    for (const instanceClass of this.#suitableFor(held)) {
+  /** Whether a fitting instance is up at an agent that has not returned the task. */
+  #mayGoElsewhere(task: ExcludingTask): boolean {
+    for (const instanceClass of this.#fittingClasses(task)) {
       for (const agentId of this.#options.instances.agentsUp(instanceClass))
-        if (!held.by.has(agentId)) return true;
+        if (!task.by.has(agentId)) return true;
     }
     return false;
   }
 
-  #suitableFor(held: Held): readonly InstanceClass[] {
+  #fittingClasses(task: ExcludingTask): readonly InstanceClass[] {
     const { instances } = this.#options;
     const version = instances.classesVersion;
-    if (held.classes?.version !== version) {
-      held.classes = { version, suitable: [...fittingClasses(held.requirement, instances.classes).keys()] };
+    if (task.classes?.version !== version) {
+      task.classes = { version, suitable: [...fittingClasses(task.requirement, instances.classes).keys()] };
     }
-    return held.classes.suitable;
+    return task.classes.suitable;
   }
 }

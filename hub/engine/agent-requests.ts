@@ -1,7 +1,7 @@
-/** Questions to agents and their answers, each within a deadline. */
+/** Requests to agents, each with a deadline for its response. */
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 
-/** The agent did not do what it was asked for, or did not answer. */
+/** The agent failed to carry out a request, or to respond. */
 export class AgentUnavailable extends Error {
   override readonly name = 'AgentUnavailable';
 }
@@ -12,7 +12,7 @@ interface PendingRequest {
   reject(error: AgentUnavailable): void;
 }
 
-/** Answers are due within this time (contract 6.3). */
+/** Deadline of a response (contract 6.3). */
 const REQUEST_TIMEOUT_MS = 10_000;
 
 export class AgentRequests {
@@ -23,26 +23,26 @@ export class AgentRequests {
     this.#runtime = runtime;
   }
 
-  /** Sends a request by `send`, which gets its id, and waits for the answer; rejects with {@link AgentUnavailable}. */
+  /** Sends a request by `send`, which gets its id, and waits for the response; rejects with {@link AgentUnavailable}. */
   ask(agentId: string, send: (requestId: string) => void): Promise<string | null> {
     const requestId = this.#runtime.newId();
     return new Promise((resolve, reject) => {
-      const settled = () => {
+      const done = () => {
         timer.cancel();
         this.#pending.delete(requestId);
       };
       const timer = this.#runtime.timers.after(REQUEST_TIMEOUT_MS, () => {
-        settled();
+        done();
         reject(new AgentUnavailable(`agent ${agentId} did not answer in ${REQUEST_TIMEOUT_MS / 1000} s`));
       });
       this.#pending.set(requestId, {
         agentId,
         resolve: (text) => {
-          settled();
+          done();
           resolve(text);
         },
         reject: (error) => {
-          settled();
+          done();
           reject(error);
         },
       });
@@ -50,7 +50,7 @@ export class AgentRequests {
     });
   }
 
-  /** An answer has come; one that nobody waits for any more, or of an agent that was not asked, is passed over. */
+  /** Takes a response; one that came too late, or from another agent, is ignored. */
   answered(agentId: string, requestId: string, error: string | null, text: string | null): void {
     const pending = this.#pending.get(requestId);
     if (pending?.agentId !== agentId) return;
@@ -58,7 +58,7 @@ export class AgentRequests {
     else pending.reject(new AgentUnavailable(error));
   }
 
-  /** The agent went away: nothing that it was asked will be answered. */
+  /** The agent has disconnected: its pending requests fail. */
   agentLeft(agentId: string): void {
     for (const pending of [...this.#pending.values()]) {
       if (pending.agentId === agentId) pending.reject(new AgentUnavailable(`agent ${agentId} went away`));

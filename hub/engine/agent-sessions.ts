@@ -1,4 +1,4 @@
-/** Sessions of agents: which agents are connected, and what is said to them. At most one session an agent. */
+/** Sessions of agents: the connected agents, and the messages to them. An agent has one session at most. */
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
@@ -34,7 +34,7 @@ export class AgentSessions {
     return this.#sessions.get(agentId)?.nodeId;
   }
 
-  /** Whether this is the agent's present connection. */
+  /** Whether this is the agent's current connection. */
   isCurrent(agentId: string, connection: AgentConnection): boolean {
     return this.#sessions.get(agentId)?.connection === connection;
   }
@@ -65,14 +65,14 @@ export class AgentSessions {
     return true;
   }
 
-  /** Asks something of an agent; rejects with {@link AgentUnavailable} when it is away or does not answer in time. */
+  /** Sends a request to an agent; rejects with {@link AgentUnavailable} when it is disconnected or does not respond in time. */
   request(agentId: string, request: AgentRequest): Promise<string | null> {
     const session = this.#sessions.get(agentId);
     if (!session) return Promise.reject(new AgentUnavailable(`agent ${agentId} is not connected`));
     return this.#requests.ask(agentId, (requestId) => session.connection.request(requestId, request));
   }
 
-  /** Takes an agent's answer to a request. */
+  /** Takes an agent's response to a request. */
   replied(agentId: string, requestId: string, error: string | null, text: string | null): void {
     this.#requests.answered(agentId, requestId, error, text);
   }
@@ -82,7 +82,7 @@ export class AgentSessions {
     for (const { connection } of [...this.#sessions.values()]) connection.close(reason);
   }
 
-  /** Ends the attempt of a canceled task; an agent that is away hears it when it is back. */
+  /** Ends the attempt of a canceled task; a disconnected agent is told when it joins again. */
   readonly onTask: TaskSubscriber = {
     CANCELED: ({ task: { id, attempt, instance, startedAtMs } }) => {
       if (startedAtMs === null || !instance) return;

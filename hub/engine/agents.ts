@@ -1,4 +1,4 @@
-/** Agents: they join, report, and leave. How their messages look on the wire is for the adapter (`hub/agent-link`). */
+/** Agents join, report and leave. The adapter (`hub/agent-link`) knows the form of their messages. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
@@ -33,7 +33,7 @@ export interface AgentsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Pick<TaskMetrics, 'agentLeft'>;
-  /** Whether files for the output storage are taken. */
+  /** Whether the output storage is enabled. */
   readonly isOutputStored: boolean;
 }
 
@@ -44,7 +44,7 @@ export class Agents {
     this.#options = options;
   }
 
-  /** Takes an agent in; false when it is refused, as the agent has been told. */
+  /** Lets an agent join; false when it was refused, of which it has been told. */
   async join(introduction: AgentIntroduction, connection: AgentConnection): Promise<boolean> {
     const { sessions, instances, log, leases, clock, isOutputStored } = this.#options;
     const { agent, address, clockMs, running } = introduction;
@@ -66,7 +66,7 @@ export class Agents {
       { agentId: agent.id, instances: introduction.instances.length, running: running.length },
       'agent joined',
     );
-    await this.#remember(agent.id);
+    await this.#saveAgent(agent.id);
     return true;
   }
 
@@ -80,20 +80,20 @@ export class Agents {
     leases.begin(agentId);
     instances.disconnected(agentId);
     log.warn({ agentId, reason }, 'agent is unreachable');
-    void this.#remember(agentId);
+    void this.#saveAgent(agentId);
   }
 
-  /** An instance of the agent has changed. Here and below, a connection that is not the agent's present one is ignored. */
+  /** An instance of the agent has changed. Here and below, a connection that is not the agent's current one is ignored. */
   instanceChanged(agentId: string, connection: AgentConnection, report: InstanceReport): void {
     if (this.#isCurrent(agentId, connection)) this.#options.instances.changed(agentId, report);
   }
 
-  /** A running script printed this; `offset` counts UTF-16 units since the attempt began. */
+  /** Output of a running script; `offset` counts UTF-16 units since the attempt began. */
   printed(agentId: string, connection: AgentConnection, ref: AttemptRef, offset: number, text: string): void {
     if (this.#isCurrent(agentId, connection)) this.#options.output.append(agentId, ref, offset, text);
   }
 
-  /** The agent answers a request. */
+  /** The agent responds to a request. */
   replied(
     agentId: string,
     connection: AgentConnection,
@@ -104,22 +104,21 @@ export class Agents {
     if (this.#isCurrent(agentId, connection)) this.#options.sessions.replied(agentId, requestId, error, text);
   }
 
-  /** The agent reports the end of an attempt; resolves when that is durable and the agent was told. Rejects as the store. */
+  /** The agent reports the end of an attempt; resolves when that is durable and acknowledged. Rejects as the store does. */
   async reported(agentId: string, connection: AgentConnection, report: AttemptReport): Promise<void> {
     if (!this.#isCurrent(agentId, connection)) return;
     const { files, sentBlobs } = this.#options;
     const hold = files.hold();
     try {
-      const counted = await this.#settle(agentId, connection, report, hold);
+      const counted = await this.#process(agentId, connection, report, hold);
       if (counted !== undefined) sentBlobs.reported(agentId, digestsOf(report), counted);
     } finally {
       hold.release();
     }
   }
 
-  /** Carries out a report, whose contents are held; says whether it counted, or undefined when the agent has to send it
-   *  again. */
-  async #settle(
+  /** Processes a report, whose blobs are held; tells whether it counted, or undefined when the agent has to send it again. */
+  async #process(
     agentId: string,
     connection: AgentConnection,
     report: AttemptReport,
@@ -131,9 +130,9 @@ export class Agents {
       connection.fail(`a report of task ${report.taskId} names ${stored.missing}, which was not sent`);
       return undefined;
     }
-    // First of all: a task that the report takes back must not be dispatched anew, not even to the same instance.
+    // First, so that a task whose attempt is adopted is not dispatched anew, not even to the same instance.
     await attempts.believe(report, agentId);
-    // For the end of the task the instance need not wait.
+    // The instance is released before the end of the task is durable.
     const reported = attempts.report(stored.report, agentId);
     instances.release(agentId, report, { coolsDown: report.outcome === 'RETURNED' });
     const counted = await reported;
@@ -142,8 +141,8 @@ export class Agents {
     return counted;
   }
 
-  /** Never rejects: a disk that is full is no reason to do without an agent. */
-  async #remember(agentId: string): Promise<void> {
+  /** Never rejects: an agent can work while the disk of the hub is full. */
+  async #saveAgent(agentId: string): Promise<void> {
     const { instances: known, store, log } = this.#options;
     const view = known.findAgent(agentId);
     if (!view) return;
@@ -152,7 +151,7 @@ export class Agents {
     try {
       await store.save({ id, version, revision, seenAtMs, clockOffsetMs, instances });
     } catch (error) {
-      log.error({ err: error, agentId }, 'when the agent was last seen could not be kept');
+      log.error({ err: error, agentId }, 'the time at which the agent was last seen could not be saved');
     }
   }
 

@@ -1,4 +1,4 @@
-/** Attempts that end: reports of agents, and losses. Each becomes one transition of its task. */
+/** Ends of attempts, by reports and losses. Each becomes one transition of its task. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
 import { canTransition } from '@workbench-hub/shared/domain/state-machine';
@@ -33,8 +33,8 @@ export interface AttemptsOptions {
 
 export class Attempts {
   readonly #options: AttemptsOptions;
-  /** Tasks that run on connected agents, as they were when they started, so that their end costs no look into the store. It
-   *  is the store that decides whether the end counts. */
+  /** Running tasks of connected agents, as they started, which saves a read at their end. The store decides whether the end
+   *  counts. */
   readonly #started = new Map<string, Task>();
 
   constructor(options: AttemptsOptions) {
@@ -43,19 +43,19 @@ export class Attempts {
 
   readonly onTask: TaskSubscriber = {
     STARTED: ({ task }) => void this.#started.set(task.id, task),
-    // The agent may still report of it: from now on the store is asked.
+    // The agent may still report the attempt: from now on it is looked up in the store.
     CANCELED: ({ task }) => void this.#started.delete(task.id),
   };
 
-  /** The agent is away: its tasks may be given up meanwhile. */
+  /** The agent has disconnected: its tasks may change meanwhile. */
   forgetAllOf(agentId: string): void {
     for (const { id, instance } of this.#started.values()) {
       if (instance?.agentId === agentId) this.#started.delete(id);
     }
   }
 
-  /** Takes an agent's report of an attempt; false when it no longer counts, or is not that agent's to make. Resolves when
-   *  what follows is durable. An attempt that was taken for lost must have been {@link believe}d before. */
+  /** Takes an agent's report of an attempt; false when it no longer counts, or the attempt is another agent's. Resolves when its
+   *  consequence is durable. An attempt that is presumed lost must have been adopted by {@link believe} before. */
   async report(report: AttemptReport, agentId: string): Promise<boolean> {
     const ref = refOf(report);
     const task = this.#known(ref) ?? (await this.#options.archive.find(ref.taskId));
@@ -64,13 +64,13 @@ export class Attempts {
       return this.#refused('report', ref, state);
     if (!isOf(agentId, task)) return this.#foreign(ref, agentId);
     const consequence = consequenceOf(report, task, this.#options.limits);
-    // Before it waits again.
+    // Before the task waits again.
     if (lossOf(report) === 'HOST_FAULT') this.#options.exclusions.note(task, agentId, report.message ?? '');
     return this.#carryOut(task, ref, consequence, lossOf(report) ?? null, report.storedFiles);
   }
 
-  /** An attempt that was taken for lost counts as long as no newer one has begun (contract 2.5). Resolves before its
-   *  instance may be given anything else. */
+  /** Adopts an attempt that is presumed lost, as long as no newer one has begun (contract 2.5). Call it before its instance is
+   *  released. */
   async believe(held: AttemptRef, agentId: string): Promise<void> {
     const { transitions, archive, clock } = this.#options;
     const ref = refOf(held);
@@ -85,7 +85,7 @@ export class Attempts {
     await transitions.adopt([{ ref, instance: task.instance, startedAtMs: clock.nowMs() }]);
   }
 
-  /** The attempt of a running task is lost; it is given out again, or the task fails when that was its last. */
+  /** The attempt of a running task is lost; the task is requeued, or fails after its last permitted loss. */
   async lose(task: Task, loss: LossKind, reason: string | null): Promise<void> {
     const ref = attemptOf(task);
     const consequence = consequenceOfLoss(loss, task, this.#options.limits, reason);
@@ -98,21 +98,21 @@ export class Attempts {
     return inForce && sameAttempt(inForce, ref) ? task : undefined;
   }
 
-  /** What an attempt cannot do any more is not done, and the log tells. */
+  /** Logs a transition that the state of the attempt does not permit. */
   async #refused(
-    step: keyof typeof ATTEMPT_TRANSITIONS,
+    transition: keyof typeof ATTEMPT_TRANSITIONS,
     ref: AttemptRef,
     known?: AttemptState,
   ): Promise<false> {
     const state = known ?? attemptStateOf(ref, await this.#options.archive.find(ref.taskId));
     this.#options.log.info(
-      { ...ref, step, state },
-      'a step that an attempt cannot take any more was refused',
+      { ...ref, transition, state },
+      'a transition that the attempt no longer permits was refused',
     );
     return false;
   }
 
-  /** One agent does not speak for another: its credential is good for its own id only. */
+  /** Refuses a report of another agent's attempt. */
   #foreign(ref: AttemptRef, agentId: string): false {
     this.#options.log.warn(
       { ...ref, agentId },
@@ -121,7 +121,7 @@ export class Attempts {
     return false;
   }
 
-  /** Performs the transition that follows from the attempt; false when it did not count. */
+  /** Performs the transition of the task; false when the attempt no longer counts. */
   #carryOut(
     task: Task,
     ref: AttemptRef,
@@ -148,7 +148,7 @@ export class Attempts {
     if (stored.length > storedFiles.length) {
       log.warn(
         { taskId: task.id, files: stored.length },
-        'files that a task put into the output storage were dropped: it is not enabled (storage.output.enabled)',
+        'files for the output storage were dropped: it is not enabled (storage.output.enabled)',
       );
     }
     const ended = await transitions.end({ task, ref, ending, loss, endedAtMs, storedFiles });
@@ -161,7 +161,7 @@ export class Attempts {
   }
 }
 
-/** Whether the latest attempt of the task was given to this agent. */
+/** Whether the latest attempt of the task was assigned to this agent. */
 function isOf(agentId: string, { instance }: Task): boolean {
   return instance?.agentId === agentId;
 }

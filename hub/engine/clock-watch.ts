@@ -1,12 +1,12 @@
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 
-/** A clock that is set by hand or by its servers moves by less. */
+/** Minimum jump; corrections by hand or by NTP are smaller. */
 const JUMP_MS = 10 * 60_000;
 
-/** So long nothing is removed for its age after a jump, which may have been a mistake. */
+/** Time after a jump, which may be a mistake, during which nothing is removed by age. */
 const DISTRUST_MS = 3_600_000;
 
-/** Tells when the machine's clock has jumped ahead: what seems to be past its time since then may not be. */
+/** Detects that the machine's clock has jumped ahead, so that seemingly expired data is not removed. */
 export class ClockWatch {
   readonly #clock: Clock;
   #wallMs: number;
@@ -19,15 +19,14 @@ export class ClockWatch {
     this.#monotonicMs = clock.monotonicMs();
   }
 
-  /** Looks at the clock. Gives how far it has jumped ahead since the last look; 0 when it has not, or when it is back where it
-   *  was. */
+  /** Jump ahead in milliseconds since the last call; 0 for none, and after a jump back. */
   look(): number {
     const [wallMs, monotonicMs] = [this.#clock.nowMs(), this.#clock.monotonicMs()];
     const jumpMs = wallMs - this.#wallMs - (monotonicMs - this.#monotonicMs);
     this.#wallMs = wallMs;
     this.#monotonicMs = monotonicMs;
     if (jumpMs < JUMP_MS) {
-      // Set right again.
+      // The clock has been corrected.
       if (jumpMs <= -JUMP_MS) this.#trustedFromMs = monotonicMs;
       return 0;
     }

@@ -1,9 +1,9 @@
 /**
  * The engine: every moving part of the hub over the ports of core, wired together. The hub puts adapters around it, a
- * simulation drives it by itself.
+ * simulation drives it alone.
  *
- * Calls go one way only: each part is given those above it, and no part is named before it is built. Whatever has to reach
- * a part above travels as an event, to which that part is subscribed here.
+ * Calls go one way only: each part is given those built before it. Anything for an earlier part travels as an event, to which
+ * that part is subscribed here.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
@@ -50,9 +50,9 @@ export interface EngineOptions {
   readonly limits: RetryLimits;
   readonly keepEndedForMs: number;
   readonly defaultVersion: string | null;
-  /** How many first tasks of a group are read at a time. */
-  readonly headsOfGroup?: number;
-  /** Removes what has expired of sessions and the like. */
+  /** Number of first tasks of a queue pool that are read at a time. */
+  readonly headsOfPool?: number;
+  /** Removes expired sessions and tokens. */
   readonly sweepAccounts?: () => Promise<void>;
   readonly metrics?: TaskMetrics;
   readonly tracing?: TaskTracing;
@@ -68,38 +68,67 @@ export interface Engine {
   readonly resultWaiters: ResultWaiters;
   readonly storage: Storage;
   readonly sentBlobs: SentBlobs;
-  /** Takes up what the store holds: the leases of running tasks, then the queue. */
+  /** Continues what the store holds: the leases of running tasks, then the queue. Rejects after a stop. */
   start(): Promise<void>;
-  /** Removes now what is no longer kept; it happens by itself every minute. */
+  /** Removes what is no longer kept now, instead of within a minute. */
   sweep(): Promise<void>;
-  /** Gives out nothing more and lets agents and waiting clients go. */
+  /** Ends dispatching, and releases agents and waiting clients. */
   quiesce(): Promise<void>;
-  /** Ends everything that runs by itself; the store may be closed afterwards. */
+  /** Ends everything that runs, also when it was not started; the store may be closed afterwards. */
   stop(): Promise<void>;
 }
 
 /** Builds the engine and remembers the agents that the store knows; nothing runs before its start. */
 export async function createEngine(options: EngineOptions): Promise<Engine> {
-  const { queue, archive, agentStore, files, names, runtime, log, limits, defaultVersion } = options;
-  const { metrics = NO_TASK_METRICS, tracing = NO_TRACING } = options;
+  const base = baseParts(options);
+  base.instances.remember(await options.agentStore.all());
+  const agentSide = agentParts(options, base);
+  const queueSide = queueParts(options, base, agentSide);
+  const parts = { ...base, ...agentSide, ...queueSide };
+  subscribe(options, parts);
+
+  const { tasks, agents, instances, sessions, shutdown, explanations, resultWaiters, storage, sentBlobs } =
+    parts;
+  const control = new InstanceControl(instances, sessions);
+  const shared = { tasks, agents, instances, control, shutdown, explanations, resultWaiters };
+  return { ...shared, storage, sentBlobs, sweep: () => parts.sweeper.sweep(), ...runningOf(parts) };
+}
+
+type BaseParts = ReturnType<typeof baseParts>;
+type AgentParts = ReturnType<typeof agentParts>;
+type QueueParts = ReturnType<typeof queueParts>;
+type Parts = BaseParts & AgentParts & QueueParts;
+
+/** The parts that need no other part, or only those before them. */
+function baseParts(options: EngineOptions) {
+  const { queue, archive, files, names, runtime, log } = options;
   const { clock, timers } = runtime;
-  const transitions = new TaskTransitions({ queue, archive, clock, log });
-  const traces = new TaskTraces(tracing);
-  const output = new TaskOutput();
-  const resultWaiters = new ResultWaiters(timers);
   const clockWatch = new ClockWatch(clock);
   const mayExpire = () => {
     clockWatch.look();
     return clockWatch.isTrusted;
   };
-  const storage = new Storage({ names, files, clock, settings: options.storage, mayExpire });
-  const sentBlobs = new SentBlobs(files, timers);
-  const shutdown = new ShutdownPreparation(clock);
   const instances = new Instances({ clock, timers, log });
-  instances.remember(await agentStore.all());
-  const exclusions = new AgentExclusions({ instances, clock, timers });
+  return {
+    transitions: new TaskTransitions({ queue, archive, clock, log }),
+    traces: new TaskTraces(options.tracing ?? NO_TRACING),
+    output: new TaskOutput(),
+    resultWaiters: new ResultWaiters(timers),
+    clockWatch,
+    storage: new Storage({ names, files, clock, settings: options.storage, mayExpire }),
+    sentBlobs: new SentBlobs(files, timers),
+    shutdown: new ShutdownPreparation(clock),
+    instances,
+    exclusions: new AgentExclusions({ instances, clock, timers }),
+  };
+}
+
+/** The parts that deal with agents and the attempts that they hold. */
+function agentParts(options: EngineOptions, base: BaseParts) {
+  const { queue, archive, agentStore, files, runtime, log, limits, leaseTimeoutMs } = options;
+  const { clock, timers } = runtime;
+  const { transitions, storage, exclusions, instances, traces, output, sentBlobs } = base;
   const attempts = new Attempts({ transitions, archive, storage, limits, clock, log, exclusions });
-  const { leaseTimeoutMs } = options;
   const leases = new Leases({ queue, attempts, instances, timers, log, leaseTimeoutMs });
   const sessions = new AgentSessions({ runtime, log, traces });
   const agents = new Agents({
@@ -115,10 +144,17 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     output,
     clock,
     log,
-    metrics,
+    metrics: options.metrics ?? NO_TASK_METRICS,
     isOutputStored: storage.isOutputOn,
   });
-  const { headsOfGroup } = options;
+  return { attempts, leases, sessions, agents };
+}
+
+/** The parts that deal with tasks: those that wait, those that are asked for, and those that are no longer kept. */
+function queueParts(options: EngineOptions, base: BaseParts, { sessions }: AgentParts) {
+  const { queue, archive, agentStore, files, names, runtime, log, defaultVersion, headsOfPool } = options;
+  const { clock, timers } = runtime;
+  const { transitions, resultWaiters, output, clockWatch, shutdown, instances, exclusions } = base;
   const scheduler = new Scheduler({
     queue,
     transitions,
@@ -127,16 +163,17 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     exclusions,
     runtime,
     log,
-    headsOfGroup,
+    headsOfPool,
   });
   const explanations = new Explanations({
     queue,
     instances,
     shutdown,
     clock,
+    timers,
     defaultVersion,
     exclusions,
-    waitingGroupsFor: (kinds) => scheduler.groupsFor(kinds),
+    waitingGroupsFor: (classes) => scheduler.groupsFor(classes),
   });
   const tasks = new Tasks({
     transitions,
@@ -164,41 +201,53 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     sweepAccounts: options.sweepAccounts ?? (async () => undefined),
     clockWatch,
   });
+  return { scheduler, explanations, tasks, sweeper };
+}
 
-  // Waiting clients come last: whoever is woken finds everything else up to date.
+function subscribe({ metrics = NO_TASK_METRICS }: EngineOptions, parts: Parts): void {
+  const { transitions, scheduler, attempts, sessions, output, traces, exclusions, explanations } = parts;
+  // Waiting clients come last: when they are woken, everything else is up to date.
   const subscribers = [scheduler, attempts, sessions, output, traces, exclusions, explanations];
   transitions.subscribe(metricsSubscriber(metrics));
-  for (const { onTask } of [...subscribers, resultWaiters]) transitions.subscribe(onTask);
-  instances.onCapacity(() => scheduler.wake());
+  for (const { onTask } of [...subscribers, parts.resultWaiters]) transitions.subscribe(onTask);
+  parts.instances.onCapacity(() => scheduler.wake());
   exclusions.onExpired(() => scheduler.wake());
-  shutdown.subscribe((initiated) => (initiated ? scheduler.pause() : scheduler.resume()));
+  parts.shutdown.subscribe((initiated) => (initiated ? scheduler.pause() : scheduler.resume()));
+}
 
+/** Start and stop. Each may be called twice; a stop waits for a start that is under way. */
+function runningOf(parts: Parts): Pick<Engine, 'start' | 'quiesce' | 'stop'> {
+  const { leases, scheduler, sweeper, sessions, resultWaiters, exclusions, sentBlobs } = parts;
+  let starting: Promise<void> | undefined;
+  let stopping: Promise<void> | undefined;
+  const start = async () => {
+    await leases.start();
+    await scheduler.start();
+    sweeper.start();
+  };
+  const quiesce = async () => {
+    await scheduler.stop();
+    sessions.closeAll('the hub stops');
+    resultWaiters.releaseAll();
+  };
+  const stop = async () => {
+    await starting?.catch(() => undefined);
+    await scheduler.stop();
+    exclusions.stop();
+    sentBlobs.stop();
+    await leases.stop();
+    await sweeper.stop();
+  };
   return {
-    tasks,
-    agents,
-    instances,
-    control: new InstanceControl(instances, sessions),
-    shutdown,
-    explanations,
-    resultWaiters,
-    storage,
-    sentBlobs,
-    start: async () => {
-      await leases.start();
-      await scheduler.start();
-      sweeper.start();
+    start: () => {
+      if (stopping !== undefined) return Promise.reject(new Error('the engine has been stopped'));
+      starting ??= start();
+      return starting;
     },
-    sweep: () => sweeper.sweep(),
-    quiesce: async () => {
-      await scheduler.stop();
-      sessions.closeAll('the hub stops');
-      resultWaiters.releaseAll();
-    },
-    stop: async () => {
-      leases.stop();
-      exclusions.stop();
-      sentBlobs.stop();
-      await sweeper.stop();
+    quiesce,
+    stop: () => {
+      stopping ??= stop();
+      return stopping;
     },
   };
 }

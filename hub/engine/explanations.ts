@@ -1,4 +1,4 @@
-/** Gathers what is known about a waiting task, or one that might be handed in, and has it explained. */
+/** Explanations of waiting tasks, and of tasks that might be created. */
 import {
   type Classifier,
   classify,
@@ -8,10 +8,10 @@ import {
 import { fits } from '@workbench-hub/shared/domain/matching';
 import { type Priority, priorityRank } from '@workbench-hub/shared/domain/priority';
 import type { TaskType } from '@workbench-hub/shared/domain/task';
-import type { Clock } from '@workbench-hub/shared/runtime/runtime';
-import { type Explanation, explain } from '../core/explain.js';
+import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import { type Explanation, explain, MAX_TASKS_AHEAD } from '../core/explain.js';
 import type { InstanceClass } from '../core/idle-instances.js';
-import type { TaskQueue } from '../core/ports/task-store.js';
+import type { QueuePlace, TaskQueue } from '../core/ports/task-store.js';
 import { RunTimeBook } from '../core/run-times.js';
 import type { Task } from '../core/task.js';
 import type { TaskSubscriber } from '../core/task-events.js';
@@ -20,18 +20,30 @@ import type { Instances } from './instances.js';
 import type { ShutdownPreparation } from './shutdown-preparation.js';
 
 export interface ExplanationsOptions {
-  readonly queue: TaskQueue;
+  readonly queue: Pick<TaskQueue, 'countAhead'>;
   readonly instances: Instances;
   readonly shutdown: ShutdownPreparation;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly defaultVersion: string | null;
   readonly exclusions: AgentExclusions;
-  /** The groups in which tasks may wait that one of these kinds of instances fits. */
-  readonly waitingGroupsFor: (kinds: readonly InstanceClass[]) => string[];
+  /** Ids of the queue groups in which tasks may wait that one of these classes fits. */
+  readonly waitingGroupsFor: (classes: readonly InstanceClass[]) => Promise<number[]>;
 }
 
-/** A task that has waited for so long says in its log why. */
+/** Waiting time after which the log of a task explains why it waits. */
 const LONG_WAIT_MS = 60_000;
+
+/** Queue groups whose tasks are counted in one turn of the event loop. */
+const GROUPS_PER_TURN = 500;
+
+/** A task that waits, or one that might be created. */
+interface Subject {
+  readonly requirement: Requirement;
+  readonly types: readonly TaskType[];
+  readonly requestedAtMs: number;
+  readonly place: QueuePlace;
+}
 
 export class Explanations {
   readonly #options: ExplanationsOptions;
@@ -41,32 +53,35 @@ export class Explanations {
     this.#options = options;
   }
 
-  /** The run time of a task that has finished is a measure for the next of its kind. */
+  /** Adds the run time of a finished task to the statistics. */
   readonly onTask: TaskSubscriber = {
     ENDED: ({ task: { type, requirement, startedAtMs }, ending, endedAtMs }) => {
       if (ending.status !== 'FINISHED' || startedAtMs === null) return;
-      this.#runTimes.add(kindOf(type, requirement), endedAtMs - startedAtMs);
+      this.#runTimes.add(statisticsKey(type, requirement), endedAtMs - startedAtMs);
     },
   };
 
-  /** Why this waiting task waits. */
+  /** Explains why this task waits. */
   async ofTask(task: Task): Promise<Explanation> {
-    const ahead = (groups: string[]) => this.#options.queue.countAhead(groups, { taskId: task.id });
-    return this.#explain(task.requirement, [task.type], task.requestedAtMs, ahead, task.id);
+    const { requirement, type, requestedAtMs, id } = task;
+    return this.#explain({ requirement, types: [type], requestedAtMs, place: { taskId: id } });
   }
 
-  /** How a task with these classifiers, which are valid, would fare if it were handed in now. */
+  /** Explains how a task with these valid classifiers would wait if it were created now. */
   async ofClassifiers(
     classifiers: readonly Classifier[],
   ): Promise<Explanation & { requirement: Requirement; priority: Priority }> {
     const { requirement, priority } = classify(classifiers, this.#options.defaultVersion);
-    const ahead = (groups: string[]) =>
-      this.#options.queue.countAhead(groups, { newWithPriorityRank: priorityRank(priority) });
-    const explanation = await this.#explain(requirement, ['EXECUTE_BATCH_JOB', 'SIMULATE_WORK'], 0, ahead);
+    const explanation = await this.#explain({
+      requirement,
+      types: ['EXECUTE_BATCH_JOB', 'SIMULATE_WORK'],
+      requestedAtMs: 0,
+      place: { newWithPriorityRank: priorityRank(priority) },
+    });
     return { ...explanation, requirement, priority };
   }
 
-  /** The same in one line, for the log of a task that has waited for a minute; undefined before. */
+  /** Explanation in one line, for the log of a task that has waited for a minute; undefined before. */
   async lineFor(task: Task): Promise<string | undefined> {
     const waitedMs = this.#options.clock.nowMs() - task.requestedAtMs;
     if (waitedMs < LONG_WAIT_MS) return undefined;
@@ -74,36 +89,45 @@ export class Explanations {
     return `Waiting for ${Math.floor(waitedMs / 60_000)} min: ${message}\n`;
   }
 
-  async #explain(
-    requirement: Requirement,
-    types: readonly TaskType[],
-    requestedAtMs: number,
-    countAhead: (groups: string[]) => Promise<number>,
-    taskId?: string,
-  ): Promise<Explanation> {
+  async #explain({ requirement, types, requestedAtMs, place }: Subject): Promise<Explanation> {
     const { instances, shutdown, clock, exclusions } = this.#options;
+    const taskId = 'taskId' in place ? place.taskId : undefined;
     const returns = taskId === undefined ? [] : exclusions.of(taskId);
-    const isHeldBack = (agentId: string) =>
-      returns.some((giveBack) => giveBack.agentId === agentId) && !exclusions.mayGet(taskId ?? '', agentId);
-    const candidates = instances.list().map((view) => ({ ...view, heldBack: isHeldBack(view.agentId) }));
-    const competing = this.#options.waitingGroupsFor(
-      instances.classes.filter((kind) => fits(requirement, kind)),
+    const isExcluded = (agentId: string) =>
+      returns.some((exclusion) => exclusion.agentId === agentId) && !exclusions.mayGet(taskId ?? '', agentId);
+    const candidates = instances.list().map((view) => ({ ...view, isExcluded: isExcluded(view.agentId) }));
+    const competing = await this.#options.waitingGroupsFor(
+      instances.classes.filter((instanceClass) => fits(requirement, instanceClass)),
     );
+    const tasksAhead = await this.#countAhead(competing, place);
     return explain({
       requirement,
       candidates,
-      tasksAhead: await countAhead(competing),
+      tasksAhead,
       runTimes:
-        types.map((type) => this.#runTimes.of(kindOf(type, requirement))).find((found) => found !== null) ??
-        null,
+        types
+          .map((type) => this.#runTimes.of(statisticsKey(type, requirement)))
+          .find((found) => found !== null) ?? null,
       unfittingSinceMs: Math.max(requestedAtMs, instances.lastRemovalMs),
       nowMs: clock.nowMs(),
       dispatching: !shutdown.status.initiated,
       exclusions: returns,
     });
   }
+
+  /** Counts up to {@link MAX_TASKS_AHEAD}, and leaves the event loop to others in between. */
+  async #countAhead(groupIds: readonly number[], place: QueuePlace): Promise<number> {
+    const { queue, timers } = this.#options;
+    let ahead = 0;
+    for (let from = 0; from < groupIds.length && ahead < MAX_TASKS_AHEAD; from += GROUPS_PER_TURN) {
+      if (from > 0) await new Promise<void>((resolve) => timers.soon(resolve));
+      const groups = groupIds.slice(from, from + GROUPS_PER_TURN);
+      ahead += await queue.countAhead(groups, place, MAX_TASKS_AHEAD - ahead);
+    }
+    return ahead;
+  }
 }
 
-function kindOf(type: TaskType, requirement: Requirement): string {
+function statisticsKey(type: TaskType, requirement: Requirement): string {
   return `${type} ${requirementKey(requirement)}`;
 }

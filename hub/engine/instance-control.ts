@@ -1,4 +1,4 @@
-/** Starting, stopping and restarting instances, and reading their logs, through the agent that holds them. */
+/** Commands to instances, and their logs, through the agent that holds them. */
 import type { InstanceCommand, InstanceLogType } from '@workbench-hub/shared/domain/instance';
 import { HubError } from '../core/errors.js';
 import type { AgentRequest } from '../core/ports/agents.js';
@@ -16,12 +16,12 @@ export class InstanceControl {
   }
 
   /** Resolves when the agent has accepted the command, which it carries out in the background. Rejects with
-   *  INSTANCE_NOT_FOUND, or AGENT_UNAVAILABLE when the agent is away or does not answer in time (contract 6.3). */
+   *  INSTANCE_NOT_FOUND, or AGENT_UNAVAILABLE when the agent is disconnected or does not respond in time (contract 6.3). */
   async command(instanceId: string, command: InstanceCommand): Promise<void> {
     await this.#ask(instanceId, { kind: 'instanceCommand', instanceId, command });
   }
 
-  /** The latest lines of one of its logs. Rejects like {@link command}. */
+  /** Latest lines of a log of the instance. Rejects as {@link command} does. */
   async log(instanceId: string, logType: InstanceLogType): Promise<string> {
     return (await this.#ask(instanceId, { kind: 'instanceLog', instanceId, logType })) ?? '';
   }

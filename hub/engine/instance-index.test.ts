@@ -1,4 +1,4 @@
-/** Which instances are found by kind and agent, and in which order. */
+/** Instances by class and agent, and their order. */
 import { describe, expect, it } from 'vitest';
 import { compareLocations } from '../core/idle-instances.js';
 import { type IndexedInstance, InstanceIndex } from './instance-index.js';
@@ -12,7 +12,7 @@ function indexed() {
   const idle = (...instances: IndexedInstance[]) => {
     for (const each of instances) index.setAvailability(each, 'IDLE');
   };
-  /** What is idle of each kind, by agent. */
+  /** Idle instances of each class, by agent. */
   const found = () =>
     [...index.idle].map(([{ version }, { count, agents }]) => ({
       version,
@@ -27,7 +27,7 @@ function indexed() {
 }
 
 describe('idle instances are found', () => {
-  it('by kind, then by agent', () => {
+  it('by class, then by agent', () => {
     const { instance, idle, found } = indexed();
     idle(instance('i1'), instance('i2', 'b'), instance('i3', 'a', 0, '2'), instance('i4'));
     expect(found()).toEqual([
@@ -50,7 +50,7 @@ describe('idle instances are found', () => {
     expect(found()).toMatchObject([{ count: 1, byAgent: { a: ['i1'] } }]);
   });
 
-  it('until they are not idle any more: then neither agent nor kind is left', () => {
+  it('until they are not idle any more: then neither agent nor class is left', () => {
     const { index, instance, idle, found } = indexed();
     const [one, other, elsewhere] = [instance('i1'), instance('i2'), instance('i3', 'b')];
     idle(one, other, elsewhere);
@@ -65,7 +65,7 @@ describe('idle instances are found', () => {
 });
 
 describe('of the agents, first comes', () => {
-  it('the one of which the fewest instances work, of whatever kind', () => {
+  it('the one of which the fewest instances work, of all classes', () => {
     const { index, instance, idle, order } = indexed();
     idle(instance('a1', 'a', 1), instance('b1', 'b', 2), instance('c1', 'c', 3));
     expect(order()).toEqual(['a', 'b', 'c']);
@@ -117,7 +117,7 @@ describe('of the agents, first comes', () => {
   });
 });
 
-describe('the agents that have an instance of a kind up are found', () => {
+describe('the agents that have an instance of a class up are found', () => {
   it('whether it is idle or not, until their last one is up no more', () => {
     const { index, instance, idle } = indexed();
     const [one, other, elsewhere] = [instance('i1'), instance('i2'), instance('i3', 'b')];
@@ -135,7 +135,7 @@ describe('the agents that have an instance of a kind up are found', () => {
     expect(agents()).toEqual(['a']);
   });
 
-  it('for that kind only', () => {
+  it('for that class only', () => {
     const { index, instance, idle } = indexed();
     const [one, other] = [instance('i1'), instance('i2', 'b', 0, '2')];
     idle(one, other);
@@ -143,7 +143,7 @@ describe('the agents that have an instance of a kind up are found', () => {
   });
 });
 
-describe('a kind', () => {
+describe('a class', () => {
   it('is the same object for all instances that are alike in version and labels', () => {
     const { index, instance } = indexed();
     expect(instance('i1').instanceClass).toBe(instance('i2', 'b').instanceClass);

@@ -1,6 +1,6 @@
 /**
- * Instances by what matching looks at: their kind, and the agent that holds them. What it is asked costs as many steps as
- * there are kinds and agents, however many instances there are.
+ * Index of the instances by class and agent, as matching needs it. Lookups cost as many steps as there are classes and agents,
+ * however many instances there are.
  */
 import {
   compareLocations,
@@ -11,17 +11,17 @@ import {
 } from '../core/idle-instances.js';
 import { insertSorted, removeSorted } from '../core/sorted.js';
 
-/** Since when it is idle changes only while it is not. */
+/** `idleSinceMs` changes only while the instance is not idle. */
 export interface IndexedInstance extends IdleInstance {
-  /** Written by the index only; NONE to begin with. */
+  /** Written by the index only; NONE at first. */
   availability: Availability;
 }
 
-/** IDLE: could begin a task now. UP: is up, but could not. NONE: is not up. */
+/** IDLE: can begin a task now. UP: is up, but cannot. NONE: is not up. */
 export type Availability = 'IDLE' | 'UP' | 'NONE';
 
 interface KnownClass {
-  readonly kind: InstanceClass;
+  readonly instanceClass: InstanceClass;
   count: number;
 }
 
@@ -37,62 +37,62 @@ interface OfClass {
 }
 
 export class InstanceIndex {
-  /** With how many instances there are of each, by version and labels. */
-  readonly #kinds = new Map<string, KnownClass>();
-  #kindsVersion = 0;
+  /** Known classes with their number of instances, by version and labels. */
+  readonly #classes = new Map<string, KnownClass>();
+  #classesVersion = 0;
   readonly #idle = new Map<InstanceClass, OfClass>();
-  /** What stands there of each agent that has idle instances. */
+  /** Entries of {@link #idle} by agent. */
   readonly #idleOf = new Map<string, Map<InstanceClass, OfAgent>>();
-  /** How many instances work, of each agent of which any do. */
+  /** Number of working instances by agent; only agents with any. */
   readonly #busy = new Map<string, number>();
   #latestNumber = 0;
-  /** How many are up, idle or not, of each kind and agent of which any are. */
+  /** Number of instances that are up, idle or not, by class and agent; only those with any. */
   readonly #up = new Map<InstanceClass, Map<string, number>>();
 
-  /** Rises whenever the first instance of a kind becomes known, or the last one is forgotten. */
+  /** Rises when the first instance of a class becomes known, or the last one is removed. */
   get classesVersion(): number {
-    return this.#kindsVersion;
+    return this.#classesVersion;
   }
 
-  /** Of the known instances. */
+  /** Classes of the known instances. */
   get classes(): InstanceClass[] {
-    return [...this.#kinds.values()].map(({ kind }) => kind);
+    return [...this.#classes.values()].map(({ instanceClass }) => instanceClass);
   }
 
-  /** As it is at any time, to be used at once. */
+  /** A live view, to be used synchronously. */
   get idle(): IdleInstances {
     return this.#idle;
   }
 
-  /** The agents that have an instance of this kind up, idle or not. */
-  agentsUp(kind: InstanceClass): Iterable<string> {
-    return this.#up.get(kind)?.keys() ?? [];
+  /** Agents with an instance of this class that is up, idle or not. */
+  agentsUp(instanceClass: InstanceClass): Iterable<string> {
+    return this.#up.get(instanceClass)?.keys() ?? [];
   }
 
-  /** Another instance is known. Gives its kind: the same object for all that are alike. */
+  /** Counts another instance. Returns its class: the same object for equal ones. */
   add({ version, labels }: InstanceClass): InstanceClass {
     const key = keyOf({ version, labels });
-    const known = this.#kinds.get(key);
+    const known = this.#classes.get(key);
     if (known) {
       known.count++;
-      return known.kind;
+      return known.instanceClass;
     }
-    const kind = { version, labels };
-    this.#kinds.set(key, { kind, count: 1 });
-    this.#kindsVersion++;
-    return kind;
+    const instanceClass = { version, labels };
+    this.#classes.set(key, { instanceClass, count: 1 });
+    this.#classesVersion++;
+    return instanceClass;
   }
 
-  /** An instance of this kind, whose availability is NONE, is not known any more. */
-  remove(kind: InstanceClass): void {
-    const key = keyOf(kind);
-    const known = this.#kinds.get(key);
+  /** Removes an instance of this class, whose availability is NONE. */
+  remove(instanceClass: InstanceClass): void {
+    const key = keyOf(instanceClass);
+    const known = this.#classes.get(key);
     if (!known || --known.count > 0) return;
-    this.#kinds.delete(key);
-    this.#kindsVersion++;
+    this.#classes.delete(key);
+    this.#classesVersion++;
   }
 
-  /** Whether the instance could begin a task from now on. */
+  /** Records the availability of the instance. */
   setAvailability(instance: IndexedInstance, availability: Availability): void {
     const former = instance.availability;
     if (availability === former) return;
@@ -103,78 +103,78 @@ export class InstanceIndex {
     if (availability === 'NONE') this.#countUp(instance, -1);
   }
 
-  /** So many more instances of the agent work from now on, or fewer. */
+  /** Changes the number of working instances of the agent. */
   changeBusy(agentId: string, change: number): void {
     const busy = (this.#busy.get(agentId) ?? 0) + change;
     if (busy > 0) this.#busy.set(agentId, busy);
     else this.#busy.delete(agentId);
-    for (const [kind, ofAgent] of this.#idleOf.get(agentId) ?? []) {
-      moveTo(this.#idle.get(kind) as OfClass, ofAgent, { busy });
+    for (const [instanceClass, ofAgent] of this.#idleOf.get(agentId) ?? []) {
+      moveTo(this.#idle.get(instanceClass) as OfClass, ofAgent, { busy });
     }
   }
 
   #countUp({ instanceClass, agentId }: IndexedInstance, change: 1 | -1): void {
-    const ofKind = this.#up.get(instanceClass) ?? new Map<string, number>();
-    const count = (ofKind.get(agentId) ?? 0) + change;
-    if (count > 0) ofKind.set(agentId, count);
-    else ofKind.delete(agentId);
-    if (ofKind.size > 0) this.#up.set(instanceClass, ofKind);
+    const ofClass = this.#up.get(instanceClass) ?? new Map<string, number>();
+    const count = (ofClass.get(agentId) ?? 0) + change;
+    if (count > 0) ofClass.set(agentId, count);
+    else ofClass.delete(agentId);
+    if (ofClass.size > 0) this.#up.set(instanceClass, ofClass);
     else this.#up.delete(instanceClass);
   }
 
   #addIdle(instance: IndexedInstance): void {
     const { instanceClass, agentId, idleSinceMs } = instance;
-    const ofKind = this.#idle.get(instanceClass) ?? { count: 0, agents: [] };
-    this.#idle.set(instanceClass, ofKind);
-    ofKind.count++;
-    const byKind = this.#idleOf.get(agentId) ?? new Map<InstanceClass, OfAgent>();
-    this.#idleOf.set(agentId, byKind);
-    const known = byKind.get(instanceClass);
+    const ofClass = this.#idle.get(instanceClass) ?? { count: 0, agents: [] };
+    this.#idle.set(instanceClass, ofClass);
+    ofClass.count++;
+    const byClass = this.#idleOf.get(agentId) ?? new Map<InstanceClass, OfAgent>();
+    this.#idleOf.set(agentId, byClass);
+    const known = byClass.get(instanceClass);
     if (!known) {
       const busy = this.#busy.get(agentId) ?? 0;
       const ofAgent = { agentId, busy, idleSinceMs, instances: [instance], number: ++this.#latestNumber };
-      byKind.set(instanceClass, ofAgent);
-      insertSorted(ofKind.agents, ofAgent, compareLocations);
+      byClass.set(instanceClass, ofAgent);
+      insertSorted(ofClass.agents, ofAgent, compareLocations);
       return;
     }
     const { instances } = known;
     let at = instances.length;
     while (at > 0 && idleSinceMs < (instances[at - 1] as IndexedInstance).idleSinceMs) at--;
     instances.splice(at, 0, instance);
-    if (at === 0) moveTo(ofKind, known, { idleSinceMs });
+    if (at === 0) moveTo(ofClass, known, { idleSinceMs });
   }
 
   #removeIdle(instance: IndexedInstance): void {
     const { instanceClass, agentId } = instance;
-    const ofKind = this.#idle.get(instanceClass);
-    const byKind = this.#idleOf.get(agentId);
-    const ofAgent = byKind?.get(instanceClass);
-    if (!ofKind || !byKind || !ofAgent) return;
-    ofKind.count--;
-    if (ofKind.count === 0) this.#idle.delete(instanceClass);
+    const ofClass = this.#idle.get(instanceClass);
+    const byClass = this.#idleOf.get(agentId);
+    const ofAgent = byClass?.get(instanceClass);
+    if (!ofClass || !byClass || !ofAgent) return;
+    ofClass.count--;
+    if (ofClass.count === 0) this.#idle.delete(instanceClass);
     const { instances } = ofAgent;
     instances.splice(instances.indexOf(instance), 1);
     const [first] = instances;
     if (first) {
       if (first.idleSinceMs !== ofAgent.idleSinceMs)
-        moveTo(ofKind, ofAgent, { idleSinceMs: first.idleSinceMs });
+        moveTo(ofClass, ofAgent, { idleSinceMs: first.idleSinceMs });
       return;
     }
-    removeSorted(ofKind.agents, ofAgent, compareLocations);
-    byKind.delete(instanceClass);
-    if (byKind.size === 0) this.#idleOf.delete(agentId);
+    removeSorted(ofClass.agents, ofAgent, compareLocations);
+    byClass.delete(instanceClass);
+    if (byClass.size === 0) this.#idleOf.delete(agentId);
   }
 }
 
-/** Nothing else decides about the place. */
+/** Moves the entry of an agent within the order. */
 function moveTo(
-  ofKind: OfClass,
+  ofClass: OfClass,
   ofAgent: OfAgent,
   place: Partial<Pick<OfAgent, 'busy' | 'idleSinceMs'>>,
 ): void {
-  removeSorted(ofKind.agents, ofAgent, compareLocations);
+  removeSorted(ofClass.agents, ofAgent, compareLocations);
   Object.assign(ofAgent, place);
-  insertSorted(ofKind.agents, ofAgent, compareLocations);
+  insertSorted(ofClass.agents, ofAgent, compareLocations);
 }
 
 function keyOf({ version, labels }: InstanceClass): string {

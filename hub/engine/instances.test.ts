@@ -103,7 +103,7 @@ describe('idle are', () => {
     expect(idle()).toEqual(['i2 beside 0']);
   });
 
-  it('of as many kinds as there are versions and sets of labels', () => {
+  it('of as many classes as there are versions and sets of labels', () => {
     const { instances, join } = joined(up('i1'), up('i2'), up('i3', '2'));
     expect(instances.classes).toHaveLength(2);
     const { classesVersion } = instances;

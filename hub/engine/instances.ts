@@ -1,4 +1,4 @@
-/** What the hub knows of agents and their instances right now: one entry each, changed by what agents report. */
+/** Agents and their instances, as last reported. */
 import type {
   AgentStatus,
   InstanceProfile,
@@ -14,7 +14,7 @@ import type { IdleInstances, InstanceClass } from '../core/idle-instances.js';
 import type { AgentRecord } from '../core/ports/agent-store.js';
 import { type Availability, type IndexedInstance, InstanceIndex } from './instance-index.js';
 
-/** An instance as the interface shows it. */
+/** An instance as clients see it. */
 export interface InstanceView {
   readonly profile: InstanceProfile;
   readonly agentId: string;
@@ -27,11 +27,11 @@ export interface AgentView {
   readonly id: string;
   readonly version: string;
   readonly revision: string;
-  /** Of its host, as far as it is known. */
+  /** Address of its host; null when unknown. */
   readonly address: string | null;
   readonly status: AgentStatus;
   readonly seenAtMs: number;
-  /** How far its clock was ahead of the hub's when it joined, as far as it said. */
+  /** Lead of its clock over the hub's when it joined; null when it did not tell. */
   readonly clockOffsetMs: number | null;
   readonly instances: readonly InstanceView[];
 }
@@ -40,10 +40,10 @@ interface Instance extends IndexedInstance {
   readonly agent: Agent;
   status: InstanceStatus;
   startedAtMs: number | null;
-  /** What it runs, or null; an instance runs one task at a time. */
+  /** Attempt that it runs, or null. */
   attempt: AttemptRef | null;
   idleSinceMs: number;
-  /** The instance gets no work for a while: it gave a task back although it looked idle. */
+  /** The instance takes no task for a while, since it returned one. */
   coolingDown: boolean;
 }
 
@@ -58,11 +58,11 @@ interface Agent {
   instances: Map<string, Instance>;
 }
 
-/** An age comes later than it was true by as long as the message took. An instance that an agent brings back with nearly
- *  the start that it had is the same process, and keeps the start that clients have seen. */
+/** Tolerance for the transmission time of a reported age. An instance that rejoins with nearly the same start is the same process,
+ *  and keeps the start that clients have seen. */
 const SAME_START_MS = 1000;
 
-/** Cooldown of an instance that gave a task back although it looked idle. */
+/** Cooldown of an instance that returned a task. */
 const COOLDOWN_MS = 1000;
 
 export interface InstancesOptions {
@@ -88,28 +88,28 @@ export class Instances {
     this.#lastRemovalMs = clock.nowMs();
   }
 
-  /** Adds a subscriber, which hears of every change that may let a waiting task start. */
+  /** Adds a subscriber, which is called at every change that may let a waiting task start. */
   onCapacity(subscriber: () => void): void {
     this.#capacitySubscribers.push(subscriber);
   }
 
-  /** When an instance was last removed or changed its version or labels, or since when the hub runs; milliseconds since
-   *  1970. What fits no instance now has fitted none since then at the latest. */
+  /** Time at which an instance was last removed or changed its class, or the hub started; milliseconds since 1970. A requirement
+   *  that fits no instance now has fitted none since then. */
   get lastRemovalMs(): number {
     return this.#lastRemovalMs;
   }
 
-  /** Rises whenever the first instance of a kind becomes known, or the last one is forgotten. */
+  /** Rises when the first instance of a class becomes known, or the last one is removed. */
   get classesVersion(): number {
     return this.#index.classesVersion;
   }
 
-  /** Of the known instances, up or not. */
+  /** Classes of the known instances, up or not. */
   get classes(): InstanceClass[] {
     return this.#index.classes;
   }
 
-  /** Takes what was remembered; those agents are away until they come. */
+  /** Adds the agents of the store; they are disconnected until they join. */
   remember(records: readonly AgentRecord[]): void {
     for (const record of records) {
       const agent: Agent = {
@@ -123,14 +123,14 @@ export class Instances {
     }
   }
 
-  /** The agent, other than this one, that is there and holds an instance of this id. */
+  /** Another connected agent that holds an instance with this id. */
   holderOf(instanceId: string, exceptAgentId: string): string | undefined {
     const instance = this.#instances.get(instanceId);
     if (!instance || instance.agentId === exceptAgentId) return undefined;
     return this.isConnected(instance.agentId) ? instance.agentId : undefined;
   }
 
-  /** An agent has come with these instances, of which some run these attempts. It gets no work before {@link ready}. */
+  /** An agent has joined with these instances, some of which run these attempts. It gets no tasks before {@link ready}. */
   connected(
     {
       id,
@@ -164,46 +164,46 @@ export class Instances {
     }
     for (const ref of running) {
       const instance = agent.instances.get(ref.instanceId);
-      if (instance) this.#work(instance, ref);
+      if (instance) this.#setAttempt(instance, ref);
     }
   }
 
-  /** Whether there is a link to the agent. */
+  /** Whether the agent is connected. */
   isConnected(agentId: string): boolean {
     const state = this.#agents.get(agentId)?.state;
     return state === 'CONNECTED' || state === 'READY';
   }
 
-  /** What it holds has been reconciled: it may get work. */
+  /** The attempts of the agent have been reconciled: it may get tasks. */
   ready(agentId: string): void {
-    const agent = this.#taking('reconcile', agentId);
+    const agent = this.#permitting('reconcile', agentId);
     if (!agent) return;
     agent.state = nextState(AGENT_TRANSITIONS.reconcile);
-    for (const instance of agent.instances.values()) this.#note(instance);
+    for (const instance of agent.instances.values()) this.#updateAvailability(instance);
     this.#capacityChanged();
   }
 
-  /** The lease of the agent is over. */
+  /** The lease of the agent has ended. */
   lost(agentId: string): void {
-    const agent = this.#taking('lose', agentId);
+    const agent = this.#permitting('lose', agentId);
     if (agent) agent.state = nextState(AGENT_TRANSITIONS.lose);
   }
 
   disconnected(agentId: string): void {
-    const agent = this.#taking('disconnect', agentId);
+    const agent = this.#permitting('disconnect', agentId);
     if (!agent) return;
     agent.state = nextState(AGENT_TRANSITIONS.disconnect);
     agent.seenAtMs = this.#clock.nowMs();
     for (const instance of agent.instances.values()) {
       instance.status = 'UNKNOWN';
-      this.#note(instance);
+      this.#updateAvailability(instance);
     }
-    // A task that waits for this agent, rather than for one that it is excluded from, need not any more.
+    // A task that avoids an excluded agent because of this one may go there now.
     this.#capacityChanged();
   }
 
   forget(agentId: string): void {
-    if (!this.#taking('forget', agentId)) return;
+    if (!this.#permitting('forget', agentId)) return;
     this.#lastRemovalMs = this.#clock.nowMs();
     this.#forgetInstances(agentId);
     this.#agents.delete(agentId);
@@ -214,47 +214,47 @@ export class Instances {
     if (!instance) return;
     if (instance.status !== 'UP' && report.status === 'UP') instance.idleSinceMs = this.#clock.monotonicMs();
     instance.status = report.status;
-    // Between two processes the agent reports none: it is the same as long as there is one.
+    // The agent reports no age between two processes.
     if (report.upForMs === null) instance.startedAtMs = null;
     else instance.startedAtMs ??= this.#startedAt(report);
-    this.#note(instance);
+    this.#updateAvailability(instance);
     this.#capacityChanged();
   }
 
-  /** Reserves the instance for this attempt; false when it cannot be, since its agent went away meanwhile or came back with
-   *  other work for it. */
+  /** Reserves the instance for this attempt; false when its agent has disconnected meanwhile, or joined again with another attempt
+   *  on it. */
   reserve(ref: AttemptRef, agentId: string): boolean {
     const instance = this.#instances.get(ref.instanceId);
     if (!instance || instance.agentId !== agentId || instance.attempt) return false;
     if (this.#agents.get(agentId)?.state !== 'READY') return false;
-    this.#work(instance, ref);
+    this.#setAttempt(instance, ref);
     return true;
   }
 
-  /** Releases the instance of this agent, if it is reserved for this attempt; with `coolsDown` it gets no work for a moment. */
+  /** Releases the instance of this agent, if it is reserved for this attempt; with `coolsDown` its cooldown begins. */
   release(agentId: string, ref: AttemptRef, { coolsDown = false } = {}): void {
     const instance = this.#instances.get(ref.instanceId);
     if (instance?.agentId !== agentId || !instance.attempt || !sameAttempt(instance.attempt, ref)) return;
     instance.idleSinceMs = this.#clock.monotonicMs();
     instance.coolingDown = coolsDown;
-    this.#work(instance, null);
+    this.#setAttempt(instance, null);
     this.#capacityChanged();
     if (!coolsDown) return;
     this.#timers.after(COOLDOWN_MS, () => {
       instance.coolingDown = false;
-      this.#note(instance);
+      this.#updateAvailability(instance);
       this.#capacityChanged();
     });
   }
 
-  /** Instances that could begin a task now: as it is at any time, to be used at once. */
+  /** Instances that can begin a task now: a live view, to be used synchronously. */
   get idle(): IdleInstances {
     return this.#index.idle;
   }
 
-  /** The agents that have an instance of this kind up, idle or not. */
-  agentsUp(kind: InstanceClass): Iterable<string> {
-    return this.#index.agentsUp(kind);
+  /** Agents with an instance of this class that is up, idle or not. */
+  agentsUp(instanceClass: InstanceClass): Iterable<string> {
+    return this.#index.agentsUp(instanceClass);
   }
 
   /** All instances, by id. */
@@ -277,13 +277,13 @@ export class Instances {
     return agent && agentViewOf(agent);
   }
 
-  /** The agent, when it may take this step now; otherwise the step is refused, which the log tells. */
-  #taking(step: AgentTransition, agentId: string): Agent | undefined {
+  /** The agent, if its state permits the transition; otherwise the refusal is logged. */
+  #permitting(transition: AgentTransition, agentId: string): Agent | undefined {
     const agent = this.#agents.get(agentId);
-    if (agent && canTransition<AgentState>(AGENT_TRANSITIONS[step], agent.state)) return agent;
+    if (agent && canTransition<AgentState>(AGENT_TRANSITIONS[transition], agent.state)) return agent;
     this.#log.warn(
-      { agentId, step, state: agent?.state ?? '-' },
-      'a step that an agent cannot take was refused',
+      { agentId, transition, state: agent?.state ?? '-' },
+      'a transition that the agent does not permit was refused',
     );
     return undefined;
   }
@@ -305,10 +305,10 @@ export class Instances {
     };
     agent.instances.set(profile.id, instance);
     this.#instances.set(profile.id, instance);
-    this.#note(instance);
+    this.#updateAvailability(instance);
   }
 
-  /** Whether the agent held an instance that is not among these any more, as it was. */
+  /** Whether the agent held an instance that is missing here, or changed. */
   #dropsAny(agentId: string, reports: readonly InstanceReport[]): boolean {
     const held = this.#agents.get(agentId)?.instances.values() ?? [];
     const offered = new Set(reports.map((report) => JSON.stringify(profileOf(report))));
@@ -321,27 +321,27 @@ export class Instances {
 
   #remove(instance: Instance): void {
     const { id } = instance.profile;
-    this.#work(instance, null);
+    this.#setAttempt(instance, null);
     instance.agent.instances.delete(id);
     this.#instances.delete(id);
-    this.#note(instance);
+    this.#updateAvailability(instance);
     this.#index.remove(instance.instanceClass);
   }
 
-  /** The instance works on this from now on. */
-  #work(instance: Instance, attempt: AttemptRef | null): void {
+  /** Sets the attempt that the instance runs. */
+  #setAttempt(instance: Instance, attempt: AttemptRef | null): void {
     const change = Number(attempt !== null) - Number(instance.attempt !== null);
     if (change !== 0) this.#index.changeBusy(instance.agentId, change);
     instance.attempt = attempt;
-    this.#note(instance);
+    this.#updateAvailability(instance);
   }
 
   #capacityChanged(): void {
     for (const subscriber of this.#capacitySubscribers) subscriber();
   }
 
-  /** To be called after every change of what decides about availability. */
-  #note(instance: Instance): void {
+  /** Call it after every change that availability depends on. */
+  #updateAvailability(instance: Instance): void {
     this.#index.setAvailability(instance, availabilityOf(instance));
   }
 

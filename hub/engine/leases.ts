@@ -1,6 +1,6 @@
 /**
- * Unreachable is not lost. An agent that is away keeps its tasks for the lease; only then are they given out again.
- * The lease of an agent that the hub has not seen since its own start begins at that start.
+ * Unreachable is not lost. A disconnected agent keeps its tasks for its lease; only then are they requeued.
+ * The lease of an agent that has not joined since the hub's start begins at that start.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
@@ -17,12 +17,14 @@ export interface LeasesOptions {
   readonly leaseTimeoutMs: number;
 }
 
-/** After a fault of the store, how long until the next try. */
+/** Delay of the next try after a failure of the store. */
 const RETRY_MS = 5000;
 
 export class Leases {
   readonly #options: LeasesOptions;
   readonly #timers = new Map<string, Timer>();
+  readonly #expiring = new Set<Promise<void>>();
+  #stopped = false;
 
   constructor(options: LeasesOptions) {
     this.#options = options;
@@ -33,17 +35,20 @@ export class Leases {
     for (const agentId of await this.#options.queue.agentsWithRunning()) this.begin(agentId);
   }
 
-  stop(): void {
+  /** Ends all leases without consequences; resolves when expiries under way have ended. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
     for (const timer of this.#timers.values()) timer.cancel();
     this.#timers.clear();
+    await Promise.all(this.#expiring);
   }
 
-  /** The agent is away from now on. */
+  /** The agent has disconnected. */
   begin(agentId: string): void {
     this.#expireAfter(agentId, this.#options.leaseTimeoutMs);
   }
 
-  /** The agent is back. */
+  /** The agent has joined again. */
   end(agentId: string): void {
     this.#timers.get(agentId)?.cancel();
     this.#timers.delete(agentId);
@@ -51,24 +56,27 @@ export class Leases {
 
   #expireAfter(agentId: string, delayMs: number): void {
     this.end(agentId);
-    this.#timers.set(
-      agentId,
-      this.#options.timers.after(delayMs, () => {
-        this.#timers.delete(agentId);
-        this.#expire(agentId).catch((error: unknown) => {
-          this.#options.log.error(
-            { err: error, agentId },
-            `ending a lease failed; next try in ${RETRY_MS} ms`,
-          );
-          this.#expireAfter(agentId, RETRY_MS);
-        });
-      }),
-    );
+    if (this.#stopped) return;
+    const timer = this.#options.timers.after(delayMs, () => {
+      this.#timers.delete(agentId);
+      const expiring = this.#expireOrRetry(agentId).finally(() => this.#expiring.delete(expiring));
+      this.#expiring.add(expiring);
+    });
+    this.#timers.set(agentId, timer);
+  }
+
+  async #expireOrRetry(agentId: string): Promise<void> {
+    try {
+      await this.#expire(agentId);
+    } catch (error) {
+      this.#options.log.error({ err: error, agentId }, `ending a lease failed; next try in ${RETRY_MS} ms`);
+      this.#expireAfter(agentId, RETRY_MS);
+    }
   }
 
   async #expire(agentId: string): Promise<void> {
     const { instances } = this.#options;
-    // One of which the hub knows only by its tasks was never there.
+    // An agent that is known only from its tasks has never joined.
     if (instances.findAgent(agentId)) instances.lost(agentId);
     const tasks = await this.#options.queue.runningOn(agentId);
     if (tasks.length === 0 || instances.isConnected(agentId)) return;

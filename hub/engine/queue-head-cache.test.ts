@@ -4,6 +4,7 @@ import { QueueHeadCache } from './queue-head-cache.js';
 
 const waiting = (sequence: number, priorityRank = 2): WaitingTask => ({
   taskId: `t${sequence}`,
+  groupId: 1,
   requirementKey: '',
   priorityRank,
   sequence,
@@ -11,7 +12,7 @@ const waiting = (sequence: number, priorityRank = 2): WaitingTask => ({
 
 const ids = (tasks: readonly WaitingTask[]) => tasks.map(({ taskId }) => taskId);
 
-describe('the first tasks of a group', () => {
+describe('the first tasks of a pool', () => {
   it('are all that wait where nothing waited before', () => {
     const heads = new QueueHeadCache(true);
     expect(heads.areNone).toBe(true);
@@ -27,17 +28,23 @@ describe('the first tasks of a group', () => {
     heads.add(waiting(2), 10);
     expect(heads.areNone).toBe(false);
     expect(heads.reaches(1)).toBe(false);
-    heads.fill([waiting(1), waiting(2)], 2, heads.changes);
+    heads.beginRead();
+    heads.endRead([waiting(1), waiting(2)], false, 10);
     expect(heads.reaches(2)).toBe(true);
     expect(heads.reaches(3)).toBe(false);
   });
 
-  it('are not what was read when something came meanwhile', () => {
+  it('have the changes that came while they were read', () => {
     const heads = new QueueHeadCache(false);
-    const { changes } = heads;
+    heads.beginRead();
     heads.remove('t1');
-    heads.fill([waiting(1)], 2, changes);
-    expect(heads.reaches(1)).toBe(false);
+    heads.add(waiting(5, 0), 10);
+    heads.add(waiting(3), 10);
+    heads.add(waiting(9), 10);
+    heads.add(waiting(6, 0), 10);
+    heads.remove('t6');
+    heads.endRead([waiting(1), waiting(2), waiting(3), waiting(4)], false, 10);
+    expect(ids(heads.known)).toEqual(['t5', 't2', 't3', 't4']);
   });
 
   it('stay a few, however many better ones come', () => {
@@ -63,9 +70,13 @@ describe('the first tasks of a group', () => {
           stored = stored.filter(({ taskId }) => taskId !== first.taskId);
           heads.remove(first.taskId);
         } else if (what === 1 && !heads.reaches(2)) {
-          heads.fill(stored.sort(compareWaiting).slice(0, 3), 3, heads.changes);
-        } else if (what === 2 && below(10) === 0) {
-          heads.forget();
+          heads.beginRead();
+          const read = [...stored].sort(compareWaiting).slice(0, 3);
+          const isComplete = stored.length <= 3;
+          const late = waiting(sequence, below(3));
+          stored.push(late);
+          heads.add(late, 3);
+          heads.endRead(read, isComplete, 3);
         } else {
           const task = waiting(sequence, below(3));
           stored.push(task);

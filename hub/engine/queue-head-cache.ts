@@ -1,24 +1,21 @@
 /**
- * The first waiting tasks of a group, in order, as far as they are known. What holds at any time: a task of the group that
- * waits, and was announced, is known or comes after the last that is known. So the first ones can be given out without a
- * look into the store, however many wait behind them.
+ * The first waiting tasks of a queue pool, in order, as far as they are known. Invariant: each announced waiting task of the
+ * pool is either known or comes after the last known one. So the first tasks can be dispatched without reading the store,
+ * however many wait behind them.
  */
 import { compareWaiting, type WaitingTask } from '../core/match-tasks.js';
+import { positionIn } from '../core/sorted.js';
 
 export class QueueHeadCache {
   #known: WaitingTask[] = [];
-  /** None waits behind those that are known. */
-  #isAll: boolean;
-  /** Rises with everything that a look into the store that is under way may not have seen. */
-  #changes = 0;
+  /** No task waits behind the known ones. */
+  #isComplete: boolean;
+  /** Changes since {@link beginRead}, which the read may have missed. */
+  #duringRead: { readonly added: WaitingTask[]; readonly removed: Set<string> } | undefined;
 
-  /** Of a group in which nothing waits, or of which nothing is known. */
-  constructor(nothingWaits: boolean) {
-    this.#isAll = nothingWaits;
-  }
-
-  get changes(): number {
-    return this.#changes;
+  /** A complete cache is of a pool in which nothing waits; of any other pool nothing is known yet. */
+  constructor(isComplete: boolean) {
+    this.#isComplete = isComplete;
   }
 
   /** In order; {@link reaches} says whether they are enough. */
@@ -26,48 +23,52 @@ export class QueueHeadCache {
     return this.#known;
   }
 
-  /** Nothing waits in the group. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
+  /** Nothing waits in the pool. */
   get areNone(): boolean {
-    return this.#isAll && this.#known.length === 0;
+    return this.#isComplete && this.#known.length === 0;
   }
 
   /** Whether the first `count` are known, or all that there are. */
   reaches(count: number): boolean {
-    return this.#isAll || this.#known.length >= count;
+    return this.#isComplete || this.#known.length >= count;
   }
 
-  /** Takes what a look into the store has given, which was asked for `asked`, unless something has `changed` since it began. */
-  fill(heads: readonly WaitingTask[], asked: number, changes: number): void {
-    if (changes !== this.#changes) return;
-    this.#known = [...heads];
-    this.#isAll = heads.length < asked;
+  /** From now on, changes are noted for {@link endRead}. */
+  beginRead(): void {
+    this.#duringRead = { added: [], removed: new Set() };
   }
 
-  /** Another task waits. Those known become `limit` when they would be more than twice as many. */
+  /** Takes the first tasks as the store gave them, and the changes since {@link beginRead}. */
+  endRead(heads: readonly WaitingTask[], isComplete: boolean, limit: number): void {
+    const { added, removed } = this.#duringRead ?? { added: [], removed: new Set<string>() };
+    this.#duringRead = undefined;
+    this.#known = heads.filter(({ taskId }) => !removed.has(taskId));
+    this.#isComplete = isComplete;
+    for (const task of added) if (!removed.has(task.taskId)) this.add(task, limit);
+  }
+
+  /** Another task waits. More than twice `limit` known tasks are cut down to `limit`. */
   add(task: WaitingTask, limit: number): void {
-    this.#changes++;
+    this.#duringRead?.added.push(task);
     const known = this.#known;
-    let at = known.length;
-    while (at > 0 && compareWaiting(task, known[at - 1] as WaitingTask) < 0) at--;
-    // Behind those known there may be others, which may be better.
-    if (at === known.length && !this.#isAll) return;
+    const at = positionIn(known, task, compareWaiting);
+    if (known[at]?.taskId === task.taskId) return;
+    // Unknown tasks behind the last known one may come before this one.
+    if (at === known.length && !this.#isComplete) return;
     known.splice(at, 0, task);
     if (known.length <= 2 * limit) return;
     known.length = limit;
-    this.#isAll = false;
+    this.#isComplete = false;
   }
 
-  /** The task waits no more. */
+  /** The task left the queue. */
   remove(taskId: string): void {
-    this.#changes++;
+    this.#duringRead?.removed.add(taskId);
     const at = this.#known.findIndex((task) => task.taskId === taskId);
     if (at >= 0) this.#known.splice(at, 1);
-  }
-
-  /** What is known may not be so any more. */
-  forget(): void {
-    this.#changes++;
-    this.#known = [];
-    this.#isAll = false;
   }
 }

@@ -1,4 +1,4 @@
-/** What users are uploading to the input storage at this moment: it counts for their quota beside what the store knows of. */
+/** Uploads to the input storage under way: their bytes count for the quota beside those in the store. */
 export class QuotaUsage {
   readonly #owners = new Map<string | null, OwnerUse>();
 
@@ -15,9 +15,9 @@ export class QuotaUsage {
 /** The uploads of one user. */
 export class OwnerUse {
   uploads = 0;
-  /** Bytes that have come of uploads under way. */
+  /** Bytes received of uploads under way. */
   underWayBytes = 0;
-  /** Grows when an upload of this user becomes a matter of the store: what the store said before is out of date. */
+  /** Rises when an upload of this user is named: an earlier figure of the store is out of date. */
   version = 0;
   readonly #naming = new Set<Promise<unknown>>();
   readonly #onOver: () => void;
@@ -30,13 +30,13 @@ export class OwnerUse {
     this.underWayBytes += bytes;
   }
 
-  /** So many bytes have a name by now, or are gone. */
+  /** These bytes have a name by now, or are gone. */
   release(bytes: number): void {
     this.underWayBytes -= bytes;
     this.version++;
   }
 
-  /** While a content gets its name, it counts twice: as under way, and with its name. */
+  /** Runs a step in which a blob counts twice: as under way, and with its name. */
   async whileNaming<T>(step: () => Promise<T>): Promise<T> {
     const naming = step();
     const over = naming.catch(() => undefined).finally(() => this.#naming.delete(over));
@@ -44,7 +44,7 @@ export class OwnerUse {
     return naming;
   }
 
-  /** Resolves when nothing counts twice that does so now. */
+  /** Resolves when the steps under way have ended, so that no blob counts twice. */
   async named(): Promise<void> {
     await Promise.all(this.#naming);
   }

@@ -1,4 +1,4 @@
-/** Reconciliation: brings together what an agent holds when it joins and what the hub believes to run on it. */
+/** Reconciliation of the attempts that a joining agent holds with those that the hub has on it. */
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
@@ -21,7 +21,7 @@ export interface ReconciliationOptions {
   readonly log: Logger;
 }
 
-/** Adopts what the agent holds, ends on the agent what no longer counts, and requeues what it came back without. */
+/** Adopts attempts that the agent holds, cancels those that no longer count, and requeues tasks that it no longer holds. */
 export async function reconcile(
   introduction: AgentIntroduction,
   connection: AgentConnection,
@@ -31,18 +31,21 @@ export async function reconcile(
   const { running, spooled } = introduction;
   const agentId = introduction.agent.id;
   const held = [...running, ...spooled];
-  const inForce = await adopt(held, introduction, options);
-  const believed = await queue.runningOn(agentId);
-  // It went away meanwhile, or came anew and was given other work, of which this introduction knows nothing.
+  const isActive = await adopt(held, introduction, options);
+  const known = await queue.runningOn(agentId);
+  // The agent has disconnected meanwhile, or joined again: this introduction is out of date.
   if (!sessions.isCurrent(agentId, connection)) return;
   for (const [index, ref] of running.entries()) {
-    if (inForce[index]) output.expect(agentId, ref);
+    if (isActive[index]) output.expect(agentId, ref);
     else {
-      log.info({ agentId, ...ref, step: 'adopt' }, 'a step that an attempt cannot take any more was refused');
+      log.info(
+        { agentId, ...ref, transition: 'adopt' },
+        'a transition that the attempt no longer permits was refused',
+      );
       connection.cancel(ref);
     }
   }
-  const missing = believed.filter((task) => {
+  const missing = known.filter((task) => {
     const ref = attemptOf(task);
     return !ref || !held.some((other) => sameAttempt(other, ref));
   });
@@ -51,7 +54,7 @@ export async function reconcile(
   );
 }
 
-/** Takes over what the agent holds; says of each attempt whether it is in force. */
+/** Adopts attempts that the agent holds; true where the attempt is active afterwards. */
 async function adopt(
   held: readonly AttemptRef[],
   { agent, instances }: AgentIntroduction,

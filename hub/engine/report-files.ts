@@ -1,9 +1,9 @@
-/** Files of reports: an agent sends them before the report that names them. */
+/** Files of reports, which agents upload before the report. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { FileRef, NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { FileStore, Hold } from '../core/ports/files.js';
 
-/** Holds the report's files, and gives the report with them in the form in which the hub keeps them, or the digest of the first that the hub does not have. */
+/** Holds the report's blobs. Returns the report with `encrypted` set as the blobs are stored, or the digest of the first missing one. */
 export async function withStoredFiles(
   report: AttemptReport,
   files: Pick<FileStore, 'find'>,

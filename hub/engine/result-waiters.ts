@@ -1,8 +1,8 @@
-/** Wakes those who wait for the end of a task. */
+/** Requests that wait for the end of a task. */
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { TaskSubscriber } from '../core/task-events.js';
 
-/** Whoever waits, and may go away. An AbortSignal is one. */
+/** Signal that the client of a request has disconnected, such as an AbortSignal. */
 export interface Disconnect {
   readonly aborted: boolean;
   addEventListener(type: 'abort', listener: () => void, options?: { once: boolean }): void;
@@ -17,15 +17,15 @@ export class ResultWaiters {
     this.#timers = timers;
   }
 
-  /** How many wait now. */
+  /** Number of waiting requests. */
   get waiting(): number {
     let count = 0;
     for (const waiters of this.#waiters.values()) count += waiters.size;
     return count;
   }
 
-  /** Resolves when the task has ended, `timeoutMs` are over or the client has gone, whichever comes first; what the
-   *  task has become is for the caller to read. Call it before reading the task, lest an end in between be missed. */
+  /** Resolves when the task has ended, after `timeoutMs`, or when the client has disconnected. Call it before reading the task, so
+   *  that no end in between is missed. */
   wait(taskId: string, timeoutMs: number, client?: Disconnect): { ended: Promise<void>; giveUp: () => void } {
     let giveUp!: () => void;
     const ended = new Promise<void>((resolve) => {
@@ -51,12 +51,12 @@ export class ResultWaiters {
     CANCELED: ({ task }) => this.notify(task.id),
   };
 
-  /** The task has ended, durably. */
+  /** Wakes those that wait for this task. */
   notify(taskId: string): void {
     for (const wake of this.#waiters.get(taskId) ?? []) wake();
   }
 
-  /** Lets everybody go, at the end of the hub. */
+  /** Releases all, when the hub stops. */
   releaseAll(): void {
     for (const taskId of [...this.#waiters.keys()]) this.notify(taskId);
   }

@@ -1,4 +1,4 @@
-/** When the scheduler looks at the queue; what it gives out is tried with the whole engine (test/engine). */
+/** Reads of the queue by the scheduler; dispatching is tested with the whole engine (test/engine). */
 import { setImmediate as turn } from 'node:timers/promises';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
@@ -10,8 +10,16 @@ import { Scheduler } from './scheduler.js';
 
 const ANYTHING = requirementKey({ version: null, labels: [] });
 
+const groupKeys: string[] = [];
+
+/** The same for the same requirement. */
+function groupOf(key: string): number {
+  if (!groupKeys.includes(key)) groupKeys.push(key);
+  return groupKeys.indexOf(key) + 1;
+}
+
 function waiting(sequence: number, priorityRank = 2, key = ANYTHING): WaitingTask {
-  return { taskId: `t${sequence}`, requirementKey: key, priorityRank, sequence };
+  return { taskId: `t${sequence}`, groupId: groupOf(key), requirementKey: key, priorityRank, sequence };
 }
 
 /** An event of a task that requires nothing. */
@@ -24,13 +32,13 @@ function schedulerOver({
   known = true,
   idle = 1,
   waits = [] as WaitingTask[],
-  heldBack = [] as string[],
+  excluded = [] as string[],
 } = {}) {
   const setup = { idle, isFaulty: false, isGone: false, onLook: () => {}, claimed: Promise.resolve() };
   /** What is to be done after a while. */
   const later: (() => void)[] = [];
   const released: string[] = [];
-  const putBack: string[] = [];
+  const requeued: string[] = [];
   let looks = 0;
   const given: string[] = [];
   const asked: string[] = [];
@@ -39,13 +47,21 @@ function schedulerOver({
   const instances = { kindsVersion: 1, classes: known ? [profile] : [] };
   const instance = { profile, instanceClass: profile, agentId: 'a', idleSinceMs: 0 };
   const queue: Partial<TaskQueue> = {
-    waitingGroups: async () => [...new Set(stored.map((task) => task.requirementKey))],
+    waitingGroups: async ({ afterGroupId, limit }) => {
+      const groupIds = [...new Set(stored.map(({ groupId }) => groupId))].sort((a, b) => a - b);
+      const page = groupIds.filter((groupId) => groupId > afterGroupId).slice(0, limit);
+      return {
+        groups: page.map((groupId) => ({ groupId, requirementKey: groupKeys[groupId - 1] as string })),
+        nextAfterGroupId: page.length < limit ? null : (page.at(-1) ?? null),
+      };
+    },
+    waiting: async (taskIds) => stored.filter(({ taskId }) => taskIds.includes(taskId)),
     heads: async (groups) => {
       looks++;
       setup.onLook();
       return groups.flatMap((group) =>
         stored
-          .filter((task) => task.requirementKey === group.requirementKey)
+          .filter((task) => task.groupId === group.groupId)
           .sort(compareWaiting)
           .slice(0, group.limit),
       );
@@ -65,7 +81,7 @@ function schedulerOver({
       });
     },
     started: () => {},
-    dispatchFailed: async ({ ref }: ClaimedTask) => void putBack.push(ref.taskId),
+    dispatchFailed: async ({ ref }: ClaimedTask) => void requeued.push(ref.taskId),
   };
   const scheduler = new Scheduler({
     queue: queue as TaskQueue,
@@ -94,9 +110,8 @@ function schedulerOver({
       release: (_agentId, { taskId }) => void released.push(taskId),
     },
     exclusions: {
-      areNone: heldBack.length === 0,
-      countIn: () => heldBack.length,
-      mayGet: (taskId) => !heldBack.includes(taskId),
+      count: excluded.length,
+      mayGet: (taskId) => !excluded.includes(taskId),
     },
     runtime: {
       ...systemRuntime,
@@ -109,7 +124,7 @@ function schedulerOver({
       },
     },
     log: { debug: () => {}, info: () => {}, error: () => {} } as unknown as Logger,
-    headsOfGroup: 4,
+    headsOfPool: 4,
   });
   const settled = async () => {
     for (let turns = 0; turns < 10; turns++) await turn();
@@ -121,7 +136,7 @@ function schedulerOver({
     setup,
     later,
     released,
-    putBack,
+    requeued,
     stored,
     asked,
     /** Puts a task into the queue, and says so. */
@@ -225,13 +240,13 @@ describe('the scheduler looks at the queue', () => {
 
   it('beyond those that no idle instance may be given, however few it reads at a time', async () => {
     const tasks = Array.from({ length: 7 }, (_, at) => waiting(at));
-    const heldBack = ['t0', 't1', 't2', 't3', 't4'];
-    const { scheduler, given } = schedulerOver({ waits: tasks, heldBack });
+    const excluded = ['t0', 't1', 't2', 't3', 't4'];
+    const { scheduler, given } = schedulerOver({ waits: tasks, excluded });
     await scheduler.start();
     expect(await given()).toEqual(['t5']);
   });
 
-  it('anew when something was announced while it looked', async () => {
+  it('once when a better task was announced while it looked', async () => {
     const { scheduler, setup, add, looks, given } = schedulerOver({ waits: [waiting(1)] });
     setup.onLook = () => {
       setup.onLook = () => {};
@@ -239,7 +254,7 @@ describe('the scheduler looks at the queue', () => {
     };
     await scheduler.start();
     expect(await given()).toEqual(['t2']);
-    expect(await looks()).toBe(2);
+    expect(await looks()).toBe(1);
   });
 });
 
@@ -252,13 +267,14 @@ it('the scheduler tells which groups an instance fits without a look at the queu
   ];
   const { scheduler, instances, profile, looks } = schedulerOver({ idle: 0, waits });
   await scheduler.start();
-  expect(scheduler.groupsFor(instances.classes).sort()).toEqual([ANYTHING, fitting].sort());
-  expect(scheduler.groupsFor([])).toEqual([]);
-  expect(scheduler.groupsFor([{ ...profile, version: '2' }])).toEqual([]);
+  const groups = await scheduler.groupsFor(instances.classes);
+  expect(groups.sort()).toEqual([ANYTHING, fitting].map(groupOf).sort());
+  expect(await scheduler.groupsFor([])).toEqual([]);
+  expect(await scheduler.groupsFor([{ ...profile, version: '2' }])).toEqual([]);
   expect(await looks()).toBe(0);
 });
 
-describe('the best task is given out first', () => {
+describe('the best task is dispatched first', () => {
   const backlog = () => Array.from({ length: 20 }, (_, at) => waiting(at));
 
   it('also when it came after the first ones were read', async () => {
@@ -314,7 +330,7 @@ describe('the best task is given out first', () => {
     expect(await given()).toEqual(['t0', 't2']);
   });
 
-  it('also when the store was at fault as it was to be given out', async () => {
+  it('also when the store failed as it was to be dispatched', async () => {
     const { scheduler, setup, free, given } = schedulerOver({ waits: backlog() });
     setup.isFaulty = true;
     await scheduler.start();
@@ -337,7 +353,7 @@ describe('a round', () => {
     expect(await given()).toEqual(['t1']);
   });
 
-  it('is followed by another one for what changes in the moment of its end', async () => {
+  it('is followed by another one for changes at the time of its end', async () => {
     for (let microtasks = 0; microtasks < 10; microtasks++) {
       const { scheduler, setup, given } = schedulerOver({ waits: [waiting(1)], idle: 0 });
       await scheduler.start();
@@ -368,10 +384,10 @@ describe('a round', () => {
   });
 
   it('leaves the instance free, and the task waiting, when the agent is gone as it is handed over', async () => {
-    const { scheduler, setup, released, putBack, given } = schedulerOver({ waits: [waiting(1)] });
+    const { scheduler, setup, released, requeued, given } = schedulerOver({ waits: [waiting(1)] });
     setup.isGone = true;
     await scheduler.start();
     expect(await given()).toEqual([]);
-    expect({ released, putBack }).toEqual({ released: ['t1'], putBack: ['t1'] });
+    expect({ released, requeued }).toEqual({ released: ['t1'], requeued: ['t1'] });
   });
 });

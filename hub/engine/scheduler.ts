@@ -1,85 +1,74 @@
 /**
- * Gives waiting tasks to idle instances. It keeps the groups in which tasks may wait, and of those that a known instance
- * fits the first few tasks: one round pairs these with the idle instances, claims them in the store and hands them to their
- * agents. The store is asked for the first tasks of a group when those known are used up. A round costs the same however
- * many tasks wait, and however many groups there are that no known instance fits.
+ * Dispatches waiting tasks to idle instances. One round pairs the first tasks of the queue pools with the idle instances, claims
+ * them in the store and sends them to their agents. The store is read when the first tasks known are used up. A round costs the
+ * same however many tasks wait, and however many requirements they have.
  */
-import { type Requirement, requirementKey, requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import type { FittingClasses, IdleInstances, InstanceClass } from '../core/idle-instances.js';
-import { countFitting, fittingClasses, type Pairing, pair, type WaitingTask } from '../core/match-tasks.js';
+import type { IdleInstances, InstanceClass } from '../core/idle-instances.js';
+import { type Pairing, pair } from '../core/match-tasks.js';
 import type { ClaimedTask, TaskQueue } from '../core/ports/task-store.js';
 import type { TaskSubscriber } from '../core/task-events.js';
 import type { AgentExclusions } from './agent-exclusions.js';
 import type { AgentSessions } from './agent-sessions.js';
 import type { Instances } from './instances.js';
-import { QueueHeadCache } from './queue-head-cache.js';
+import { type PoolNeed, QueuePools } from './queue-pools.js';
 import type { TaskTransitions } from './task-transitions.js';
 
 export interface SchedulerOptions {
-  readonly queue: Pick<TaskQueue, 'waitingGroups' | 'heads'>;
+  readonly queue: Pick<TaskQueue, 'waitingGroups' | 'heads' | 'waiting'>;
   readonly transitions: Pick<TaskTransitions, 'claim' | 'started' | 'dispatchFailed'>;
   readonly sessions: Pick<AgentSessions, 'assign'>;
   readonly instances: Pick<Instances, 'idle' | 'classes' | 'classesVersion' | 'reserve' | 'release'>;
-  readonly exclusions: Pick<AgentExclusions, 'areNone' | 'countIn' | 'mayGet'>;
+  readonly exclusions: Pick<AgentExclusions, 'count' | 'mayGet'>;
   readonly runtime: Runtime;
   readonly log: Logger;
-  /** How many first tasks of a group the store is asked for at a time. */
-  readonly headsOfGroup?: number | undefined;
+  /** Number of first tasks of a queue pool that are read at a time. */
+  readonly headsOfPool?: number | undefined;
 }
 
-interface Group {
-  readonly key: string;
-  readonly requirement: Requirement;
-  readonly heads: QueueHeadCache;
-  /** Of the known instances. */
-  suitable: FittingClasses;
-}
-
-const HEADS_OF_GROUP = 64;
-/** Of all groups together: the more groups, the fewer of each, and at least one. */
-const HEADS_OF_ALL = 10_000;
-
-/** After a fault of the store, how long until the next try. */
+/** Delay of the next try after a failure of the store. */
 const RETRY_MS = 1000;
 
 export class Scheduler {
   readonly #options: SchedulerOptions;
-  /** The groups in which tasks may wait, by their key. */
-  readonly #groups = new Map<string, Group>();
-  /** Those that some known instance fits: the only ones that a round looks at, and whose first tasks are kept. */
-  readonly #fitting = new Set<Group>();
-  /** Which kinds of instances were known when the groups were told apart. */
-  #kindsVersion = -1;
+  readonly #pools: QueuePools;
   #running: Promise<void> | undefined;
   #wanted = false;
   #started = false;
   #paused = false;
 
   constructor(options: SchedulerOptions) {
+    const { queue, instances, runtime, headsOfPool } = options;
     this.#options = options;
+    this.#pools = new QueuePools({ queue, instances, timers: runtime.timers, headsOfPool });
   }
 
-  /** Learns what waits in the store, and begins. */
+  /** Reads what waits in the store, then begins. */
   async start(): Promise<void> {
-    for (const key of await this.#options.queue.waitingGroups()) this.#groupOf(key).heads.forget();
+    if (this.#started) return;
     this.#started = true;
+    try {
+      await this.#pools.refresh();
+    } catch (error) {
+      this.#started = false;
+      throw error;
+    }
     this.wake();
   }
 
-  /** Begins no further round; resolves when the one under way has ended. */
+  /** Begins no further round; resolves when the current one has ended. */
   async stop(): Promise<void> {
     this.#started = false;
     await this.#running;
   }
 
-  /** Begins no further round until {@link resume}; what is announced meanwhile is kept. */
+  /** Begins no further round until {@link resume}; events are still recorded. */
   pause(): void {
     this.#paused = true;
   }
 
-  /** Goes on, unless it has not been started or was stopped. */
+  /** Continues, unless it has not been started or was stopped. */
   resume(): void {
     this.#paused = false;
     this.wake();
@@ -90,43 +79,27 @@ export class Scheduler {
   }
 
   readonly onTask: TaskSubscriber = {
+    // A new task: from now on, the store shows it.
     ENQUEUED: ({ waiting }) => {
-      for (const task of waiting) this.#enqueued(task);
+      for (const task of waiting) if (this.#pools.add(task)) this.wake();
     },
-    REQUEUED: ({ task }) => this.#requeued(requirementKey(task.requirement)),
-    DISPATCH_FAILED: ({ task }) => this.#requeued(requirementKey(task.requirement)),
-    CANCELED: ({ task }) => this.#dequeued(requirementKey(task.requirement), task.id),
+    REQUEUED: ({ task }) => this.#requeued(task.id),
+    DISPATCH_FAILED: ({ task }) => this.#requeued(task.id),
+    CANCELED: ({ task }) => this.#pools.remove(task.id, task.requirement),
   };
 
-  /** A new task waits: from now on, a look into the store shows it. */
-  #enqueued(task: WaitingTask): void {
-    const group = this.#groupOf(task.requirementKey);
-    if (!this.#fitting.has(group)) return;
-    group.heads.add(task, this.#headsLimit);
+  #requeued(taskId: string): void {
+    this.#pools.recheck(taskId);
     this.wake();
   }
 
-  /** A task of this group that was dispatched waits again. */
-  #requeued(key: string): void {
-    const group = this.#groupOf(key);
-    group.heads.forget();
-    if (this.#fitting.has(group)) this.wake();
+  /** Ids of the queue groups in which tasks may wait that one of these classes fits. Rejects as the store does. */
+  async groupsFor(classes: readonly InstanceClass[]): Promise<number[]> {
+    if (!this.#pools.areCurrent) await this.#pools.refresh();
+    return this.#pools.groupsFor(classes);
   }
 
-  /** A task that waited in this group does so no more. */
-  #dequeued(key: string, taskId: string): void {
-    this.#groups.get(key)?.heads.remove(taskId);
-  }
-
-  /** The groups in which tasks may wait that one of these kinds of instances fits. */
-  groupsFor(kinds: readonly InstanceClass[]): string[] {
-    this.#tellApart();
-    return [...this.#fitting]
-      .filter(({ suitable }) => kinds.some((kind) => suitable.has(kind)))
-      .map(({ key }) => key);
-  }
-
-  /** Something changed that may let a task begin: an instance is idle, an agent came. */
+  /** Begins a round: something changed that may let a task start. */
   wake(): void {
     this.#wanted = true;
     if (this.#running || !this.#open) return;
@@ -137,85 +110,52 @@ export class Scheduler {
   }
 
   async #rounds(): Promise<void> {
-    // What is announced together is looked at together.
+    // Events of one turn share a round.
     await Promise.resolve();
     while (this.#wanted && this.#open) {
       this.#wanted = false;
       try {
         if (await this.#round()) this.#wanted = true;
       } catch (error) {
-        this.#options.log.error({ err: error }, `giving out tasks failed; next try in ${RETRY_MS} ms`);
+        this.#options.log.error({ err: error }, `dispatching failed; next try in ${RETRY_MS} ms`);
         this.#options.runtime.timers.after(RETRY_MS, () => this.wake());
         return;
       }
     }
   }
 
-  /** Gives out what can be given out now; true when another round may find more. */
+  /** Dispatches the tasks that can be dispatched now; true when another round may find more. */
   async #round(): Promise<boolean> {
     const { instances, exclusions, runtime, log } = this.#options;
-    const { idle } = instances;
-    if (idle.size === 0) return false;
-
-    const { groups, unknown } = this.#groupsFor(idle);
-    if (unknown.length > 0) {
-      await this.#look(unknown);
+    if (instances.idle.size === 0) return false;
+    if (!this.#pools.areCurrent) {
+      await this.#pools.refresh();
       return true;
     }
-    const mayGet = exclusions.areNone ? undefined : exclusions.mayGet;
-    const pairings = pair(groups, idle, mayGet);
+    const { idle } = instances;
+    const needed = this.#pools.neededFor(idle, exclusions.count);
+    const unread = needed.filter(({ pool, count }) => !pool.heads.reaches(count));
+    if (unread.length > 0) {
+      for (const need of unread) await this.#pools.read(need);
+      return true;
+    }
+    const pairings = this.#pair(needed, idle);
     if (pairings.length === 0) return false;
     const startedAtMs = runtime.clock.nowMs();
-    for (const { task } of pairings) this.#dequeued(task.requirementKey, task.taskId);
+    for (const { task } of pairings) this.#pools.taken(task);
     const claimed = await this.#claim(pairings, startedAtMs);
-    for (const task of claimed) this.#handOver(task, startedAtMs);
-    log.debug({ groups: groups.length, claimed: claimed.length }, 'round');
+    for (const task of claimed) this.#dispatch(task, startedAtMs);
+    log.debug({ pools: needed.length, claimed: claimed.length }, 'round');
     return claimed.length < pairings.length;
   }
 
-  /** The groups that some of these instances fit, and of which of them too few first tasks are known. */
-  #groupsFor(idle: IdleInstances) {
+  #pair(needed: readonly PoolNeed[], idle: IdleInstances): Pairing[] {
     const { exclusions } = this.#options;
-    this.#tellApart();
-    const groups: { suitable: FittingClasses; heads: readonly WaitingTask[] }[] = [];
-    const unknown: { group: Group; count: number }[] = [];
-    for (const group of this.#fitting) {
-      const { suitable, heads, key } = group;
-      if (heads.areNone) {
-        this.#groups.delete(key);
-        this.#fitting.delete(group);
-        continue;
-      }
-      const fitting = countFitting(suitable, idle);
-      if (fitting === 0) continue;
-      // Tasks that these instances may not get must not hide those behind them.
-      const count = exclusions.areNone ? fitting : fitting + exclusions.countIn(key);
-      if (heads.reaches(count)) groups.push({ suitable, heads: heads.known });
-      else unknown.push({ group, count });
-    }
-    return { groups, unknown };
+    const pools = needed.map(({ pool: { suitable, heads } }) => ({ suitable, heads: heads.known }));
+    return pair(pools, idle, exclusions.count === 0 ? undefined : exclusions.mayGet);
   }
 
-  /** Asks the store for the first tasks of these groups: at least the count of each. */
-  async #look(unknown: readonly { group: Group; count: number }[]): Promise<void> {
-    const asked = unknown.map(({ group, count }) => ({
-      requirementKey: group.key,
-      limit: Math.max(count, this.#headsLimit),
-      heads: group.heads,
-      changes: group.heads.changes,
-    }));
-    const found = new Map<string, WaitingTask[]>();
-    for (const head of await this.#options.queue.heads(asked)) {
-      const ofGroup = found.get(head.requirementKey);
-      if (ofGroup) ofGroup.push(head);
-      else found.set(head.requirementKey, [head]);
-    }
-    for (const { requirementKey, limit, heads, changes } of asked) {
-      heads.fill(found.get(requirementKey) ?? [], limit, changes);
-    }
-  }
-
-  /** What the store refuses does not wait any more, or the store is at fault: the groups are looked at anew. */
+  /** Claims the paired tasks. Those that the store refuses may have left the queue, or the store failed: they are looked up. */
   async #claim(pairings: readonly Pairing[], startedAtMs: number): Promise<ClaimedTask[]> {
     const taken = new Set<string>();
     try {
@@ -229,44 +169,11 @@ export class Scheduler {
       for (const { ref } of claimed) taken.add(ref.taskId);
       return claimed;
     } finally {
-      const refused = pairings.filter(({ task }) => !taken.has(task.taskId));
-      for (const { task } of refused) this.#groupOf(task.requirementKey).heads.forget();
+      for (const { task } of pairings) if (!taken.has(task.taskId)) this.#pools.recheck(task.taskId);
     }
   }
 
-  get #headsLimit(): number {
-    const { headsOfGroup = HEADS_OF_GROUP } = this.#options;
-    return Math.max(1, Math.min(headsOfGroup, Math.floor(HEADS_OF_ALL / this.#fitting.size)));
-  }
-
-  /** The group of this key, which is a new one when nothing waited there. */
-  #groupOf(key: string): Group {
-    this.#tellApart();
-    const known = this.#groups.get(key);
-    if (known) return known;
-    const heads = new QueueHeadCache(this.#started);
-    const group: Group = { key, requirement: requirementOfKey(key), heads, suitable: new Map() };
-    this.#groups.set(key, group);
-    this.#place(group);
-    return group;
-  }
-
-  /** Looks at all groups anew, but only when kinds of instances have come or gone. */
-  #tellApart(): void {
-    const { classesVersion } = this.#options.instances;
-    if (classesVersion === this.#kindsVersion) return;
-    this.#kindsVersion = classesVersion;
-    this.#fitting.clear();
-    for (const group of this.#groups.values()) this.#place(group);
-  }
-
-  #place(group: Group): void {
-    group.suitable = fittingClasses(group.requirement, this.#options.instances.classes);
-    if (group.suitable.size > 0) this.#fitting.add(group);
-    else group.heads.forget();
-  }
-
-  #handOver(task: ClaimedTask, startedAtMs: number): void {
+  #dispatch(task: ClaimedTask, startedAtMs: number): void {
     const { instances, sessions, transitions, log } = this.#options;
     if (instances.reserve(task.ref, task.agentId)) {
       if (sessions.assign(task)) {

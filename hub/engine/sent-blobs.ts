@@ -1,14 +1,13 @@
-/** Contents that agents have sent, or been told that the hub has, until they report the attempt that produced them: nothing
- *  names them before. */
+/** Holds on blobs that agents have uploaded, or need not upload, until the report that names them. */
 import type { Readable } from 'node:stream';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { FileStore, Hold, StoredFile } from '../core/ports/files.js';
 
-/** An agent that has not reported after so long may have to send them again. */
+/** Duration of a hold; after it, an agent may have to upload the blob again. */
 const UNREPORTED_MS = 3_600_000;
 
-/** So many are held; then those that were held first go. */
+/** Maximum number of holds; the oldest end first. */
 const MAX_HELD = 100_000;
 
 interface Held {
@@ -27,7 +26,7 @@ export class SentBlobs {
     this.#timers = timers;
   }
 
-  /** As the file store's, for the agent with this id; null when it has not shown which one it is. */
+  /** Receives a blob as the file store does, for the agent with this id; null when the agent is not identified. */
   async receive(
     agentId: string | null,
     expected: FileRef,
@@ -38,13 +37,12 @@ export class SentBlobs {
     await this.#holding(agentId, expected.digest, receive);
   }
 
-  /** Looks for a content on behalf of an agent that wants to report it. */
+  /** Looks up a blob for an agent that is about to report it. */
   look(agentId: string | null, digest: string): Promise<StoredFile | undefined> {
     return this.#holding(agentId, digest, (hold) => this.#files.find(digest, hold));
   }
 
-  /** The agent has reported an attempt that produced these, and whatever follows from that is durable. Of a report that did
-   *  not count, what nothing names is removed. */
+  /** Ends the holds on the blobs of a report whose consequence is durable. If it did not count, unreferenced blobs are removed. */
   reported(agentId: string, digests: Iterable<string>, counted: boolean): void {
     const end = counted ? RELEASE : ABANDON;
     for (const digest of digests) {

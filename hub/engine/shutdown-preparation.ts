@@ -1,6 +1,6 @@
 /**
- * Preparing a shutdown (contract 9.6): while it is initiated no task is taken and none is given out; running tasks end as
- * usual and waiting ones stay in the queue. It is not kept over a restart.
+ * Shutdown preparation (contract 9.6): while it is initiated, no task is accepted or dispatched; running tasks end as usual and
+ * waiting ones stay in the queue. A restart ends it.
  */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../core/errors.js';
@@ -20,7 +20,7 @@ export class ShutdownPreparation {
     this.#clock = clock;
   }
 
-  /** Adds a subscriber, which hears when dispatching has to stop (true) or may go on (false). */
+  /** Adds a subscriber, which is called when dispatching has to stop (true) or may continue (false). */
   subscribe(subscriber: (initiated: boolean) => void): void {
     this.#subscribers.push(subscriber);
   }
@@ -29,7 +29,7 @@ export class ShutdownPreparation {
     return { initiated: this.#initiatedAtMs !== null, initiatedAtMs: this.#initiatedAtMs };
   }
 
-  /** Initiating anew leaves the first moment in place. */
+  /** Initiating it again keeps the first timestamp. */
   change(initiated: boolean): ShutdownStatus {
     if (initiated !== this.status.initiated) {
       this.#initiatedAtMs = initiated ? this.#clock.nowMs() : null;

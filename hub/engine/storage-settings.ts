@@ -3,7 +3,7 @@ export interface StorageSettings {
     readonly enabled: boolean;
     readonly expireAfterMs: number;
     readonly maxFileBytes: number;
-    /** Null: as much as there is room. */
+    /** Null for no quota. */
     readonly quotaPerUserBytes: number | null;
   };
   readonly output: { readonly enabled: boolean; readonly expireAfterMs: number };

@@ -1,4 +1,4 @@
-/** The use cases of the storage: names for contents that are uploaded once and used often, or that scripts leave behind. */
+/** Use cases of the input and output storage. */
 import type { FileRef, NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../core/errors.js';
@@ -15,7 +15,7 @@ export interface StorageOptions {
   readonly files: FileStore;
   readonly clock: Clock;
   readonly settings: StorageSettings;
-  /** False while the clock cannot be trusted with what is past its time. */
+  /** False while the clock is not trusted to decide about expiry. */
   readonly mayExpire: () => boolean;
 }
 
@@ -40,12 +40,12 @@ export class Storage {
     return this.#options.settings.output.enabled;
   }
 
-  /** The size of the largest file that the input storage takes. */
+  /** Maximum size of a file in the input storage. */
   get maxInputBytes(): number {
     return this.#options.settings.input.maxFileBytes;
   }
 
-  /** Throws INPUT_STORAGE_OFF; so do all that follow and have to do with inputs. */
+  /** Throws INPUT_STORAGE_OFF, as all methods for inputs below do. */
   refuseWhileInputIsOff(): void {
     if (this.isInputOn) return;
     throw new HubError(
@@ -54,7 +54,7 @@ export class Storage {
     );
   }
 
-  /** Begins the upload of one file, which has to be ended. */
+  /** Begins the upload of one file; the caller has to end it. */
   beginUpload(owner: string | null): Upload {
     this.refuseWhileInputIsOff();
     const { names, files, clock, settings } = this.#options;
@@ -69,14 +69,14 @@ export class Storage {
     });
   }
 
-  /** Removes at once what has expired and what nothing refers to. */
+  /** Removes expired names and unreferenced blobs at once. */
   async reclaim(): Promise<void> {
     const { names, files, clock, mayExpire } = this.#options;
     if (mayExpire()) await names.removeExpired(clock.nowMs());
     await files.reclaim();
   }
 
-  /** Whether there is an input of this name; with `renew` its time begins anew. */
+  /** Whether there is an input of this name; `renew` restarts its expiry. */
   async inputExists(name: string, renew: boolean): Promise<boolean> {
     this.refuseWhileInputIsOff();
     const { names, clock, settings } = this.#options;
@@ -85,18 +85,18 @@ export class Storage {
     return (await names.find('INPUT', name, nowMs)) !== undefined;
   }
 
-  /** The content that an input has now, which is there as long as it is held, whatever becomes of the name. */
+  /** Current blob of an input; it exists as long as it is held, whatever becomes of the name. */
   async input(name: string, hold: Hold): Promise<FileRef | undefined> {
     this.refuseWhileInputIsOff();
     const { names, files, clock } = this.#options;
     const stored = await names.find('INPUT', name, clock.nowMs());
     if (!stored) return undefined;
     const ref = refOf(stored);
-    if (!(await files.find(ref, hold))) throw contentMissing(stored);
+    if (!(await files.find(ref, hold))) throw blobMissing(stored);
     return ref;
   }
 
-  /** Does nothing when there is none of this name. */
+  /** Removes an input, if there is one of this name. */
   async removeInput(name: string): Promise<void> {
     this.refuseWhileInputIsOff();
     await this.#options.names.remove('INPUT', name);
@@ -120,11 +120,11 @@ export class Storage {
       );
     }
     const file = await files.find(refOf(stored));
-    if (!file) throw contentMissing(stored);
+    if (!file) throw blobMissing(stored);
     return { digest: stored.digest, file };
   }
 
-  /** What a task that ends now leaves in the output storage, given the files that its scripts put there. */
+  /** Named objects for the files that a task, which ends now, left in the output storage. */
   outputsOf(task: Task, files: readonly NamedFileRef[], endedAtMs: number): NamedObject[] {
     if (!this.isOutputOn) return [];
     const expiresAtMs = endedAtMs + this.#options.settings.output.expireAfterMs;
@@ -147,6 +147,6 @@ function refOf({ digest, sizeBytes, encrypted }: NamedObject): FileRef {
   return { digest, sizeBytes, ...(encrypted ? { encrypted } : {}) };
 }
 
-function contentMissing({ area, name, digest }: NamedObject): Error {
-  return new Error(`content ${digest} of ${JSON.stringify(name)} in the ${area} storage is missing`);
+function blobMissing({ area, name, digest }: NamedObject): Error {
+  return new Error(`blob ${digest} of ${JSON.stringify(name)} in the ${area} storage is missing`);
 }

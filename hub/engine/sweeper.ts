@@ -1,5 +1,5 @@
-/** Removes what is no longer kept: tasks past their keeping time, names in the storage that have expired, contents that
- *  nobody names, agents long gone. */
+/** Sweep: removes tasks past their retention, expired names, unreferenced blobs, unused queue groups, and agents that have not
+ *  joined for long. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentStore } from '../core/ports/agent-store.js';
@@ -29,9 +29,12 @@ const SWEEP_INTERVAL_MS = 60_000;
 /** Tasks removed in one transaction. */
 const TASK_BATCH = 500;
 
-/** What agents sent and have not reported may still be; within this age it is left alone. What loses its last name is removed
- *  without regard to its age, see the file store. */
-const UNNAMED_CONTENT_AGE_MS = 3_600_000;
+/** Queue groups examined in one transaction. */
+const GROUP_BATCH = 500;
+
+/** Age up to which unreferenced blobs are kept, since agents may still report them. Blobs that lose their last reference are
+ *  removed at any age, see the file store. */
+const UNREFERENCED_BLOB_AGE_MS = 3_600_000;
 
 export class Sweeper {
   readonly #options: SweeperOptions;
@@ -44,7 +47,7 @@ export class Sweeper {
   }
 
   start(): void {
-    // What a hub that was killed did not come to.
+    // Finishes what a killed hub did not reach.
     void this.#options.files.reclaim();
     this.#startTimer();
   }
@@ -65,15 +68,14 @@ export class Sweeper {
     await this.#sweeping;
   }
 
-  /** One sweep of everything. After a jump of the clock nothing is removed for its age: what a restored clock would have kept
-   *  must not be lost to a wrong one. */
+  /** One sweep of everything. After a jump of the clock nothing is removed by age, since the clock may be wrong. */
   async sweep(): Promise<void> {
     const { files, log, clockWatch } = this.#options;
     const jumpedMs = clockWatch.look();
     if (jumpedMs > 0) {
       log.warn(
         { jumpedMs },
-        'the clock of this machine has jumped ahead; for an hour nothing is removed for its age',
+        'the clock of this machine has jumped ahead; for an hour nothing is removed by age',
       );
     }
     if (clockWatch.isTrusted) await this.#sweepByAge();
@@ -90,11 +92,19 @@ export class Sweeper {
       await archive.remove(ids);
       tasks += ids.length;
     }
+    await this.#removeUnusedGroups();
     const agents = await this.#forgetAgents();
     const storedFiles = await names.removeExpired(runtime.clock.nowMs());
-    const contents = await files.sweep(UNNAMED_CONTENT_AGE_MS);
-    if (tasks + storedFiles + contents + agents > 0) {
-      log.info({ tasks, storedFiles, contents, agents }, 'swept what is no longer kept');
+    const blobs = await files.sweep(UNREFERENCED_BLOB_AGE_MS);
+    if (tasks + storedFiles + blobs + agents > 0) {
+      log.info({ tasks, storedFiles, blobs, agents }, 'swept what is no longer kept');
+    }
+  }
+
+  async #removeUnusedGroups(): Promise<void> {
+    let afterGroupId: number | null = 0;
+    while (afterGroupId !== null && !this.#stopped) {
+      afterGroupId = await this.#options.queue.removeUnusedGroups({ afterGroupId, limit: GROUP_BATCH });
     }
   }
 

@@ -1,4 +1,4 @@
-/** Metrics of tasks: counts each transition. */
+/** Metrics of tasks: each transition is counted. */
 import type { TaskMetrics } from '../core/ports/metrics.js';
 import type { TaskSubscriber } from '../core/task-events.js';
 

@@ -1,14 +1,14 @@
-/** What running tasks have printed lately, for reading their log before they end. The whole log comes with the report. */
+/** Latest output of running tasks, for reading their log before they end. The whole log comes with the report. */
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
 import type { TaskSubscriber } from '../core/task-events.js';
 
-/** Of each running task, this much of the end of its output is kept. */
+/** Length of the kept end of each output, in UTF-16 units. */
 export const MAX_TAIL_LENGTH = 256 * 1024;
 
 interface Tail {
   readonly agentId: string;
   readonly ref: AttemptRef;
-  /** Offset of the first character that is kept. */
+  /** Offset of the first kept character. */
   start: number;
   text: string;
 }
@@ -23,7 +23,7 @@ export class TaskOutput {
     CANCELED: ({ task }) => this.forget(task.id),
   };
 
-  /** This attempt of the task is in force from now on, on this agent; what is known of its output stays known. */
+  /** This attempt on this agent is active from now on; output of it that is known is kept. */
   expect(agentId: string, ref: AttemptRef): void {
     const tail = this.#tails.get(ref.taskId);
     if (!tail || !sameAttempt(tail.ref, ref)) {
@@ -31,8 +31,8 @@ export class TaskOutput {
     }
   }
 
-  /** Takes a piece that begins at `offset` of the attempt's output; what is known already is passed over, and so is
-   *  what an attempt prints that is not in force, and what another agent says of it. */
+  /** Takes a piece of output that begins at `offset`. Parts that are known already are ignored, and so is output of attempts that
+   *  are not active or are another agent's. */
   append(agentId: string, ref: AttemptRef, offset: number, text: string): void {
     const tail = this.#tails.get(ref.taskId);
     if (!tail || tail.agentId !== agentId || !sameAttempt(tail.ref, ref)) return;
@@ -43,7 +43,7 @@ export class TaskOutput {
     } else {
       tail.text += text.slice(end - offset);
     }
-    // Cutting at twice the size keeps the cost of cutting constant for each character.
+    // Cutting at twice the length keeps the cost per character constant.
     if (tail.text.length > 2 * MAX_TAIL_LENGTH) {
       const cut = tail.text.length - MAX_TAIL_LENGTH;
       tail.text = tail.text.slice(cut);
@@ -51,7 +51,7 @@ export class TaskOutput {
     }
   }
 
-  /** The latest output; a line at the top says when something before it is left out. */
+  /** Latest output; a first line tells how much before it is left out. */
   read(taskId: string): string {
     const tail = this.#tails.get(taskId);
     if (!tail) return '';

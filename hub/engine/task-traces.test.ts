@@ -56,7 +56,7 @@ const shown = () =>
     attributes['workbench.outcome'],
   ]);
 
-it('a task that is given out twice waits twice, the second time from the loss on', () => {
+it('a task that is dispatched twice waits twice, the second time from the loss on', () => {
   traces.begun(claimed(1), 1500);
   traces.released(task(1, 1500), claimed(1).ref, 'CRASH', 2000);
   traces.begun(claimed(2), 2600);
@@ -77,8 +77,8 @@ it('an attempt has the name under which its agent knows it', () => {
 });
 
 it('a task that could not be handed over waits on', () => {
-  traces.putBack(claimed(1));
-  traces.putBack(claimed(2));
+  traces.dispatchFailed(claimed(1));
+  traces.dispatchFailed(claimed(2));
   traces.begun(claimed(3), 3000);
   expect(shown()).toEqual([['queue wait', TRACE, 1000, 3000, 'OK', undefined]]);
 });
@@ -99,7 +99,7 @@ it('a canceled task ends what it was in', () => {
 
 it('nothing is told of a task whose trace is not kept', () => {
   expect(traces.contextOf(claimed(1, null))).toBeNull();
-  traces.putBack(claimed(1, null));
+  traces.dispatchFailed(claimed(1, null));
   traces.begun(claimed(2, null), 1500);
   traces.released(task(1, 1500, null), claimed(1).ref, 'LOSS', 2000);
   traces.ended(task(2, 2600, null), claimed(2).ref, 'FINISHED', 4000);

@@ -1,5 +1,5 @@
-/** What traces tell of a task: how long it waited for each attempt, and each attempt. Both follow from the request that created
- *  it. Spans are told of when they are over, from what the store holds, so that a restart of the hub in between changes nothing. */
+/** Spans of a task: its wait for each attempt, and each attempt, below the request that created it. They are recorded at their
+ *  end, from what the store holds, so that a restart of the hub in between changes nothing. */
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { ClaimedTask } from '../core/ports/task-store.js';
 import type { TaskTracing } from '../core/ports/tracing.js';
@@ -7,12 +7,12 @@ import type { LossKind } from '../core/report-consequences.js';
 import type { Completion, Task } from '../core/task.js';
 import type { TaskSubscriber } from '../core/task-events.js';
 
-/** How an attempt ended: its task with it, or not. */
+/** End of an attempt, with its task or without. */
 export type AttemptEnd = Completion['status'] | 'CANCELED' | LossKind;
 
 export class TaskTraces {
   readonly #tracing: TaskTracing;
-  /** Since when tasks wait that were given out before. */
+  /** Since when requeued tasks wait. */
   readonly #waitingSince = new Map<string, number>();
 
   constructor(tracing: TaskTracing) {
@@ -21,13 +21,13 @@ export class TaskTraces {
 
   readonly onTask: TaskSubscriber = {
     STARTED: (event) => this.begun(event, event.startedAtMs),
-    DISPATCH_FAILED: (event) => this.putBack(event),
+    DISPATCH_FAILED: (event) => this.dispatchFailed(event),
     REQUEUED: ({ task, ref, loss, requeuedAtMs }) => this.released(task, ref, loss, requeuedAtMs),
     ENDED: ({ task, ref, ending, endedAtMs }) => this.ended(task, ref, ending.status, endedAtMs),
     CANCELED: ({ task, canceledAtMs }) => this.canceled(task, canceledAtMs),
   };
 
-  /** What the attempt is called to its agent; null when its trace is not kept. */
+  /** Trace context for the agent of the attempt; null when its trace is not kept. */
   contextOf({ ref, task: { traceContext } }: Pick<ClaimedTask, 'ref' | 'task'>): string | null {
     return traceContext === null ? null : this.#tracing.contextOf(traceContext, attemptKey(ref));
   }
@@ -54,22 +54,22 @@ export class TaskTraces {
     });
   }
 
-  /** It was claimed and could not be handed over: it waits on. */
-  putBack({ ref, task }: Pick<ClaimedTask, 'ref' | 'task'>): void {
+  /** A claimed task could not be sent to its agent: its wait continues. */
+  dispatchFailed({ ref, task }: Pick<ClaimedTask, 'ref' | 'task'>): void {
     const { traceContext, requestedAtMs } = task;
     if (traceContext === null) return;
     const since = this.#waitEnds(ref.taskId, ref.attempt, requestedAtMs);
     if (since !== undefined) this.#waitingSince.set(ref.taskId, since);
   }
 
-  /** The attempt has come to nothing, and the task waits again. */
+  /** The task was requeued. */
   released(task: Task, ref: AttemptRef, loss: LossKind, atMs: number): void {
     if (task.traceContext === null) return;
     this.ended(task, ref, loss, atMs);
     this.#waitingSince.set(task.id, atMs);
   }
 
-  /** The attempt has ended, durably. */
+  /** The end of the attempt is durable. */
   ended(task: Task, ref: AttemptRef, end: AttemptEnd, endedAtMs: number): void {
     if (task.traceContext === null) return;
     this.#waitingSince.delete(task.id);
@@ -90,7 +90,7 @@ export class TaskTraces {
     });
   }
 
-  /** The task was canceled, durably. */
+  /** The cancel is durable. */
   canceled(task: Task, endedAtMs: number): void {
     if (task.traceContext === null) return;
     const { startedAtMs, instance } = task;
@@ -117,7 +117,7 @@ export class TaskTraces {
     });
   }
 
-  /** Undefined when it waited through a restart of the hub, and nobody knows since when. */
+  /** Begin of the wait; undefined when a restart of the hub fell into it. */
   #waitEnds(taskId: string, attempt: number, requestedAtMs: number): number | undefined {
     const since = this.#waitingSince.get(taskId);
     this.#waitingSince.delete(taskId);

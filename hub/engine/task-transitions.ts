@@ -1,7 +1,7 @@
 /**
- * Transitions of tasks: the one place that performs them. Each method performs one transition of the state machine in
- * `core/task.ts`, fenced by the store, and publishes its event (`core/task-events.ts`). A transition that the store
- * refuses, because the task is in another state by now, changes nothing, publishes nothing and is logged.
+ * Transitions of tasks are performed here only. Each method performs one transition of the state machine in
+ * `core/task.ts`, fenced by the store, and publishes its event (`core/task-events.ts`). A transition that the store refuses,
+ * because the task has changed its state, is logged and has no effect.
  */
 import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
@@ -21,7 +21,7 @@ export interface TaskTransitionsOptions {
 
 /** The end of a running task. */
 export interface TaskEnd {
-  /** The task as it was while it ran. */
+  /** The task as it ran. */
   readonly task: Task;
   readonly ref: AttemptRef;
   readonly ending: Completion;
@@ -31,7 +31,7 @@ export interface TaskEnd {
   readonly storedFiles: readonly NamedObject[];
 }
 
-/** All methods reject as the store does; then nothing has happened. */
+/** All methods reject as the store does; then they had no effect. */
 export class TaskTransitions {
   readonly #options: TaskTransitionsOptions;
   readonly #subscribers: TaskSubscriber[] = [];
@@ -51,38 +51,38 @@ export class TaskTransitions {
     this.#publish({ type: 'CREATED', task });
   }
 
-  /** Claims waiting tasks for instances; gives those that still waited. They run, and are not published as STARTED before
-   *  their agents have them: {@link started}. */
+  /** Claims waiting tasks for instances; returns those that still waited. They are published as STARTED when they were sent to
+   *  their agents: {@link started}. */
   async claim(claims: readonly Claim[]): Promise<ClaimedTask[]> {
     const claimed = await this.#options.queue.claim(claims);
     if (claimed.length < claims.length) {
       const taken = new Set(claimed.map(({ ref }) => ref.taskId));
       const taskIds = claims.map(({ taskId }) => taskId).filter((taskId) => !taken.has(taskId));
       this.#options.log.info(
-        { step: 'claim', taskIds },
-        'a step that tasks cannot take any more was refused',
+        { transition: 'claim', taskIds },
+        'a transition that tasks no longer permit was refused',
       );
     }
     return claimed;
   }
 
-  /** A claimed task is with its agent. */
+  /** A claimed task was sent to its agent. */
   started({ ref, agentId, task }: ClaimedTask, startedAtMs: number): void {
     this.#publish({ type: 'STARTED', ref, agentId, task, startedAtMs });
   }
 
-  /** Requeues a claimed task that could not be handed to its agent. */
+  /** Requeues a claimed task that could not be sent to its agent. */
   async dispatchFailed({ ref, task }: ClaimedTask): Promise<void> {
     const [released] = await this.#options.queue.requeue([{ ref, loss: 'RETURN' }]);
     if (released) this.#publish({ type: 'DISPATCH_FAILED', ref, task });
   }
 
-  /** Takes over attempts that an agent holds; true where the attempt is in force afterwards. */
+  /** Adopts attempts that an agent holds; true where the attempt is active afterwards. */
   adopt(held: readonly HeldAttempt[]): Promise<boolean[]> {
     return this.#options.queue.adopt(held);
   }
 
-  /** Ends a running task; false when the attempt is not in force any more. */
+  /** Ends a running task; false when the attempt is not active. */
   async end({ task, ref, ending, loss, endedAtMs, storedFiles }: TaskEnd): Promise<boolean> {
     const { queue, log } = this.#options;
     const [ended] = await queue.end([{ ref, ending, endedAtMs, storedFiles }]);
@@ -92,7 +92,7 @@ export class TaskTransitions {
     return true;
   }
 
-  /** Requeues a task whose attempt came to nothing; false when the attempt is not in force any more. */
+  /** Requeues a task whose attempt was lost or returned; false when the attempt is not active. */
   async requeue(task: Task, ref: AttemptRef, loss: LossKind): Promise<boolean> {
     const { queue, clock, log } = this.#options;
     const [released] = await queue.requeue([{ ref, loss }]);
@@ -114,12 +114,12 @@ export class TaskTransitions {
     return true;
   }
 
-  /** The task as the store has it now: a claim may have come between the look before and the cancel. */
+  /** The task as the store has it now: it may have been claimed since it was read. */
   async #latest(before: Task): Promise<Task> {
     try {
       return (await this.#options.archive.find(before.id)) ?? before;
     } catch (error) {
-      // The cancel is durable all the same.
+      // The cancel is durable nevertheless.
       this.#options.log.error({ err: error, taskId: before.id }, 'a canceled task could not be read');
       return before;
     }
@@ -131,7 +131,7 @@ export class TaskTransitions {
       try {
         handle?.(event);
       } catch (error) {
-        // The transition has happened, and the other subscribers have to hear of it.
+        // The other subscribers must not miss the event.
         this.#options.log.error({ err: error, event: event.type }, 'a subscriber failed on a task event');
       }
     }

@@ -1,4 +1,4 @@
-/** The use cases of tasks: what a client can do with them, whatever generation of the interface it speaks. */
+/** Use cases of tasks, for all API versions. */
 import type { Readable } from 'node:stream';
 import { type Classifier, type ClassifierFault, classify } from '@workbench-hub/shared/domain/classifier';
 import type { Job } from '@workbench-hub/shared/domain/job';
@@ -23,9 +23,8 @@ export interface TaskRequest {
   readonly classifiers: readonly Classifier[];
   readonly timeLimitS: number | null;
   readonly job: Job;
-  /** By which the request is known in the logs. */
   readonly requestId?: string | null;
-  /** Names its span; null when its trace is not kept. */
+  /** Trace context of the request; null when its trace is not kept. */
   readonly traceContext?: string | null;
 }
 
@@ -33,9 +32,9 @@ export interface TaskRequest {
 export interface OutputFile {
   readonly path: string;
   readonly sizeBytes: number;
-  /** Opens the content for reading; rejects when it is lost. */
+  /** Opens the blob for reading; rejects when it is missing. */
   open(): Promise<Readable>;
-  /** Keeps the content while the answer is written, also when the task is deleted meanwhile. */
+  /** Keeps the blob while the response is written, also when the task is deleted meanwhile. */
   keepBy(hold: Hold): void;
 }
 
@@ -64,17 +63,17 @@ export class Tasks {
     this.#options = options;
   }
 
-  /** What is wrong with these classifiers, by field. */
+  /** Validation errors of these classifiers. */
   classifierFaults(classifiers: readonly Classifier[]): InputFault[] {
     return classify(classifiers, this.#options.defaultVersion).faults.map(faultOf);
   }
 
-  /** Throws SHUTDOWN_PREPARED while no tasks are taken: before anything of a request is stored. */
+  /** Throws SHUTDOWN_PREPARED during shutdown preparation: before anything of a request is stored. */
   refuseWhileLocked(): void {
     this.#options.shutdown.refuseNewTasks();
   }
 
-  /** Puts a task into the queue; resolves when it is durable. Rejects with INVALID_INPUT and SHUTDOWN_PREPARED. */
+  /** Creates a task; resolves when it is durable. Rejects with INVALID_INPUT and SHUTDOWN_PREPARED. */
   async create(request: TaskRequest): Promise<Task> {
     this.refuseWhileLocked();
     const task = this.#newTask(request);
@@ -115,19 +114,19 @@ export class Tasks {
     };
   }
 
-  /** Rejects with TASK_NOT_FOUND; so do all that follow and take an id. */
+  /** Rejects with TASK_NOT_FOUND, as all methods below that take an id do. */
   async get(id: string): Promise<Task> {
     const task = await this.#options.archive.find(id);
     if (!task) throw new HubError('TASK_NOT_FOUND', `there is no task with the id ${JSON.stringify(id)}`);
     return task;
   }
 
-  /** Rejects with OVERLOADED when too many lists wait for their answer. */
-  list(query: TaskQuery, asker?: ListClient): Promise<TaskPage> {
-    return this.#options.archive.list(query, asker);
+  /** Rejects with OVERLOADED when too many lists wait. */
+  list(query: TaskQuery, client?: ListClient): Promise<TaskPage> {
+    return this.#options.archive.list(query, client);
   }
 
-  /** Waits up to `timeoutMs` for the end of a task of this type and gives what the task is then. */
+  /** Waits up to `timeoutMs` for the end of a task of this type; returns the task as it is then. */
   async awaitEnd(id: string, type: TaskType, timeoutMs: number, client: () => Disconnect): Promise<Task> {
     if (timeoutMs === 0) return this.#ofType(id, type);
     const { ended, giveUp } = this.#options.resultWaiters.wait(id, timeoutMs, client());
@@ -141,7 +140,7 @@ export class Tasks {
     }
   }
 
-  /** The files that a task produced, sorted by path. */
+  /** Output files of a task, sorted by path. */
   async outputs(id: string): Promise<OutputFile[]> {
     const { archive, files } = this.#options;
     const { outputFiles } = await archive.filesOf(id);
@@ -151,23 +150,23 @@ export class Tasks {
       sizeBytes: ref.sizeBytes,
       open: async () => {
         const file = await files.find(ref);
-        if (!file) throw new Error(`content ${ref.digest} of ${path} of task ${id} is missing`);
+        if (!file) throw new Error(`blob ${ref.digest} of ${path} of task ${id} is missing`);
         return file.open();
       },
       keepBy: (hold) => hold.add(ref),
     }));
   }
 
-  /** What a task left in the output storage, by the names there, some of which may have expired. */
+  /** Stored files of a task by their names, some of which may have expired. */
   async storedFiles(id: string): Promise<readonly NamedSize[]> {
     return (await this.#options.archive.filesOf(id)).storedFiles ?? [];
   }
 
-  /** What the scripts printed: the latest of it while they run, all of it afterwards. */
+  /** Output of the scripts: the latest while they run, all of it afterwards. */
   async log(id: string): Promise<TaskLog> {
     const task = await this.get(id);
     if (!hasEnded(task.status)) {
-      const text = await this.#textWhileNotEnded(task);
+      const text = await this.#textBeforeEnd(task);
       return text === '' ? { kind: 'NONE' } : { kind: 'TEXT', text };
     }
     const { log } = await this.#options.archive.filesOf(id);
@@ -177,7 +176,7 @@ export class Tasks {
     return { kind: 'FILE', file };
   }
 
-  async #textWhileNotEnded(task: Task): Promise<string> {
+  async #textBeforeEnd(task: Task): Promise<string> {
     if (task.status === 'RUNNING') return this.#options.output.read(task.id);
     return (await this.#options.explanations.lineFor(task)) ?? '';
   }
@@ -214,8 +213,11 @@ export class Tasks {
     );
   }
 
-  #refused(taskId: string, step: keyof typeof TASK_TRANSITIONS, status: TaskStatus): void {
-    this.#options.log.info({ taskId, step, status }, 'a step that a task cannot take any more was refused');
+  #refused(taskId: string, transition: keyof typeof TASK_TRANSITIONS, status: TaskStatus): void {
+    this.#options.log.info(
+      { taskId, transition, status },
+      'a transition that the task no longer permits was refused',
+    );
   }
 
   async #ofType(id: string, type: TaskType): Promise<Task> {

@@ -1,4 +1,4 @@
-/** One file on its way into the input storage: its content is kept as it comes, then it gets its name. */
+/** Upload of one file to the input storage: its blob is stored as it arrives, then named. */
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { HubError } from '../core/errors.js';
 import { BlobTooLarge, type FileStore, type Hold } from '../core/ports/files.js';
@@ -17,34 +17,34 @@ export interface UploadOptions {
   readonly owner: string | null;
   readonly names: NamedObjects;
   readonly files: FileStore;
-  /** Begun for this upload. */
+  /** Usage that was begun for this upload. */
   readonly use: OwnerUse;
   readonly nowMs: () => number;
   readonly settings: StorageSettings['input'];
-  /** Removes at once what has expired and what nothing refers to. */
+  /** Removes expired names and unreferenced blobs at once. */
   readonly reclaim: () => Promise<void>;
 }
 
-/** `take`, then `name`, and `end` in any case. */
+/** Call `take`, then `name`, and `end` in any case. */
 export class Upload {
-  readonly #needs: UploadOptions;
+  readonly #options: UploadOptions;
   readonly #hold: Hold;
   #file: UploadedFile | undefined;
   #content: FileRef | undefined;
   #takenBytes = 0;
   #isNamed = false;
-  /** What the store said of the owner's other files, and the version of that. */
+  /** Bytes of the owner's other files in the store, and the version of that figure. */
   #stored: { readonly bytes: number; readonly version: number } | undefined;
 
-  constructor(needs: UploadOptions) {
-    this.#needs = needs;
-    this.#hold = needs.files.hold();
+  constructor(options: UploadOptions) {
+    this.#options = options;
+    this.#hold = options.files.hold();
   }
 
-  /** Keeps the content. Whether it may have its name is asked before anything of it is read, and what it takes of the quota
-   *  with every piece. Rejects with STORED_FILE_EXISTS, BODY_TOO_LARGE and QUOTA_EXCEEDED. */
+  /** Stores the blob. The name is checked before anything is read, the quota with every piece. Rejects with STORED_FILE_EXISTS,
+   *  BODY_TOO_LARGE and QUOTA_EXCEEDED. */
   async take(file: UploadedFile, content: AsyncIterable<Buffer>): Promise<void> {
-    const { names, files, settings, nowMs } = this.#needs;
+    const { names, files, settings, nowMs } = this.#options;
     this.#file = file;
     if (!file.overwrite && (await names.find('INPUT', file.name, nowMs()))) throw nameTaken(file.name);
     const pieces = this.#counted(file.name, content);
@@ -58,12 +58,11 @@ export class Upload {
     }
   }
 
-  /** Gives what was taken its name; resolves when that is durable. Rejects as {@link take} does: what was so then may have
-   *  changed. */
+  /** Names the blob; resolves when that is durable. Rejects as {@link take} does, since things may have changed. */
   async name(): Promise<void> {
     const [file, content] = [this.#file, this.#content];
     if (!file || !content) throw new Error('nothing was uploaded');
-    const { names, owner, settings, nowMs, use, reclaim } = this.#needs;
+    const { names, owner, settings, nowMs, use, reclaim } = this.#options;
     const put = () => {
       const storedAtMs = nowMs();
       const expiresAtMs = storedAtMs + settings.expireAfterMs;
@@ -86,9 +85,9 @@ export class Upload {
     });
   }
 
-  /** Whatever came of it: what got no name is gone when this resolves, and so is what was overwritten. */
+  /** Ends the upload. When it resolves, a blob without a name is gone, and so is one that was overwritten. */
   async end(): Promise<void> {
-    const { files, use } = this.#needs;
+    const { files, use } = this.#options;
     try {
       if (this.#isNamed) this.#hold.release();
       else this.#hold.abandon();
@@ -100,7 +99,7 @@ export class Upload {
   }
 
   async *#counted(name: string, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-    const { use, settings, reclaim } = this.#needs;
+    const { use, settings, reclaim } = this.#options;
     const { quotaPerUserBytes: quotaBytes } = settings;
     for await (const piece of content) {
       this.#takenBytes += piece.length;
@@ -116,9 +115,9 @@ export class Upload {
     }
   }
 
-  /** What the owner takes in all, without what this upload may replace. */
+  /** Bytes of the owner, without the file that this upload may replace. */
   async #usedBytes(name: string): Promise<number> {
-    const { names, owner, use } = this.#needs;
+    const { names, owner, use } = this.#options;
     if (this.#stored?.version !== use.version) {
       const { version } = use;
       this.#stored = { bytes: (await names.useOf('INPUT', owner, name)).bytes, version };
@@ -127,14 +126,14 @@ export class Upload {
   }
 
   #releaseBytes(): void {
-    this.#needs.use.release(this.#takenBytes);
+    this.#options.use.release(this.#takenBytes);
     this.#takenBytes = 0;
   }
 
   #overQuota(usedBytes: number): HubError {
     return new HubError(
       'QUOTA_EXCEEDED',
-      `file: your other files in the input storage have ${usedBytes} bytes, of ${this.#needs.settings.quotaPerUserBytes} that ` +
+      `file: your other files in the input storage have ${usedBytes} bytes, of ${this.#options.settings.quotaPerUserBytes} that ` +
         'you may have (storage.input.quotaPerUser); delete some, or wait until they expire',
     );
   }

@@ -1,3 +1,4 @@
+import type { GroupPage, QueueGroup } from '@workbench-hub/hub/core/ports/task-store';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -21,6 +22,27 @@ export function describeTaskQueue(open: OpenStore): void {
   afterEach(() => store.close());
 
   const key = (version: string | null, ...labels: string[]) => requirementKey({ version, labels });
+
+  /** The groups in which tasks wait, from pages of one. */
+  const waitingGroups = async (maxKeyBytes = 1000) => {
+    const groups: QueueGroup[] = [];
+    let afterGroupId: number | null = 0;
+    while (afterGroupId !== null) {
+      const page: GroupPage = await store.queue.waitingGroups({ afterGroupId, limit: 1, maxKeyBytes });
+      groups.push(...page.groups);
+      afterGroupId = page.nextAfterGroupId;
+    }
+    return groups;
+  };
+  const waitingKeys = async () => (await waitingGroups()).map((group) => group.requirementKey);
+  const groupIdsOf = async (...keys: string[]) => {
+    const groups = await waitingGroups();
+    return keys.map((asked) => groups.find((group) => group.requirementKey === asked)?.groupId ?? 0);
+  };
+  const headsOf = async (group: string, limit: number) => {
+    const [groupId = 0] = await groupIdsOf(group);
+    return store.queue.heads([{ groupId, limit }]);
+  };
   const ids = (tasks: readonly { taskId: string }[]) => tasks.map(({ taskId }) => taskId);
 
   describe('insert', () => {
@@ -86,7 +108,7 @@ export function describeTaskQueue(open: OpenStore): void {
         'rejected',
         'fulfilled',
       ]);
-      expect((await store.queue.waitingGroups()).sort()).toEqual(
+      expect((await waitingKeys()).sort()).toEqual(
         [ANYTHING, key(null, 'a'), key(null, 'b'), key(null, 'c')].sort(),
       );
     });
@@ -94,12 +116,12 @@ export function describeTaskQueue(open: OpenStore): void {
 
   describe('groups and heads', () => {
     it('gives the groups in which tasks wait, each once', async () => {
-      expect(await store.queue.waitingGroups()).toEqual([]);
+      expect(await waitingKeys()).toEqual([]);
       const gears = newTask({ requirement: { version: '9.*', labels: ['gears'] } });
       await store.queue.insert([newTask(), newTask(), gears]);
-      expect((await store.queue.waitingGroups()).sort()).toEqual([ANYTHING, key('9.*', 'gears')].sort());
+      expect((await waitingKeys()).sort()).toEqual([ANYTHING, key('9.*', 'gears')].sort());
       await claim(store, gears.id);
-      expect(await store.queue.waitingGroups()).toEqual([ANYTHING]);
+      expect(await waitingKeys()).toEqual([ANYTHING]);
     });
 
     it('gives the heads of each group, by priority and then by time of the request', async () => {
@@ -112,18 +134,21 @@ export function describeTaskQueue(open: OpenStore): void {
       ];
       for (const task of tasks) await store.queue.insert([task]);
       const [low, first, highest, second, other] = tasks.map(({ id }) => id);
+      const [anything = 0, eight = 0] = await groupIdsOf(ANYTHING, key('8'));
       const heads = await store.queue.heads([
-        { requirementKey: ANYTHING, limit: 3 },
-        { requirementKey: key('8'), limit: 9 },
-        { requirementKey: key('none'), limit: 9 },
+        { groupId: anything, limit: 3 },
+        { groupId: eight, limit: 9 },
+        { groupId: 99, limit: 9 },
       ]);
-      expect(ids(heads.filter(({ requirementKey: group }) => group === ANYTHING))).toEqual([
-        highest,
-        first,
-        second,
-      ]);
-      expect(heads.filter(({ requirementKey: group }) => group === key('8'))).toEqual([
-        { taskId: other, requirementKey: key('8'), priorityRank: 1, sequence: expect.any(Number) },
+      expect(ids(heads.filter(({ groupId }) => groupId === anything))).toEqual([highest, first, second]);
+      expect(heads.filter(({ groupId }) => groupId === eight)).toEqual([
+        {
+          taskId: other,
+          groupId: eight,
+          requirementKey: key('8'),
+          priorityRank: 1,
+          sequence: expect.any(Number),
+        },
       ]);
       expect(heads).toHaveLength(4);
       expect(ids(heads)).not.toContain(low);
@@ -134,7 +159,7 @@ export function describeTaskQueue(open: OpenStore): void {
     it('keeps the order of a list that is put in at once', async () => {
       const tasks = Array.from({ length: 50 }, () => newTask());
       await store.queue.insert(tasks);
-      const heads = await store.queue.heads([{ requirementKey: ANYTHING, limit: 50 }]);
+      const heads = await headsOf(ANYTHING, 50);
       expect(ids(heads)).toEqual(tasks.map(({ id }) => id));
     });
 
@@ -144,9 +169,7 @@ export function describeTaskQueue(open: OpenStore): void {
       let said: readonly unknown[] = [];
       await store.queue.insert(tasks, (waiting) => {
         said = waiting;
-        looked = store.queue.heads(
-          [ANYTHING, key('8')].map((group) => ({ requirementKey: group, limit: 9 })),
-        );
+        looked = store.queue.heads(waiting.map(({ groupId }) => ({ groupId, limit: 9 })));
       });
       expect(said).toEqual(await looked);
       expect(said).toMatchObject(tasks.map(({ id }) => ({ taskId: id })));
@@ -170,8 +193,53 @@ export function describeTaskQueue(open: OpenStore): void {
       const younger = newTask();
       await store.queue.insert([younger]);
       await store.queue.requeue([{ ref, loss: 'CRASH' }]);
-      const heads = await store.queue.heads([{ requirementKey: ANYTHING, limit: 9 }]);
+      const heads = await headsOf(ANYTHING, 9);
       expect(ids(heads)).toEqual([task.id, younger.id]);
+    });
+
+    it('leaves out groups with longer keys than are asked for', async () => {
+      await store.queue.insert([newTask(), newTask({ requirement: { version: null, labels: ['gears'] } })]);
+      const groups = await waitingGroups(ANYTHING.length);
+      expect(groups.map((group) => group.requirementKey)).toEqual([ANYTHING]);
+    });
+
+    it('says which of some tasks wait', async () => {
+      const [task, running] = [newTask(), newTask()];
+      await store.queue.insert([task, running]);
+      await claim(store, running.id);
+      expect(await store.queue.waiting([running.id, task.id, 'none'])).toEqual(await headsOf(ANYTHING, 9));
+    });
+
+    it('counts the tasks ahead up to a limit', async () => {
+      await store.queue.insert([newTask(), newTask(), newTask()]);
+      const groupIds = await groupIdsOf(ANYTHING);
+      const ahead = (limit: number) => store.queue.countAhead(groupIds, { newWithPriorityRank: 4 }, limit);
+      expect([await ahead(2), await ahead(3), await ahead(9)]).toEqual([2, 3, 3]);
+    });
+
+    it('removes groups that no task belongs to any more, and never uses their id again', async () => {
+      const groupWith = (label: string) => newTask({ requirement: { version: null, labels: [label] } });
+      const tasks = ['a', 'b', 'c', 'd'].map(groupWith);
+      const [a, b, , d] = tasks.map(({ id }) => id) as [string, string, string, string];
+      await store.queue.insert(tasks);
+      const [, , idOfC = 0, idOfD = 0] = (await waitingGroups()).map(({ groupId }) => groupId);
+      for (const id of [a, b, d]) {
+        await store.queue.cancel([id], ['WAITING'], 1);
+        if (id !== b) await store.archive.remove([id]);
+      }
+      let afterGroupId: number | null = 0;
+      let pages = 0;
+      for (; afterGroupId !== null; pages++) {
+        afterGroupId = await store.queue.removeUnusedGroups({ afterGroupId, limit: 1 });
+      }
+      expect(pages).toBeGreaterThanOrEqual(4);
+      await store.queue.insert([groupWith('a'), groupWith('d'), groupWith('b')]);
+      const groups = await waitingGroups();
+      const ids = new Map(groups.map((group) => [group.requirementKey, group.groupId]));
+      expect(ids.get(key(null, 'a'))).toBe(idOfD + 1);
+      expect(ids.get(key(null, 'd'))).toBe(idOfD);
+      expect(ids.get(key(null, 'c'))).toBe(idOfC);
+      expect(ids.get(key(null, 'b'))).toBe(idOfC - 1);
     });
 
     it('gives nothing for no group', async () => {
@@ -241,7 +309,7 @@ export function describeTaskQueue(open: OpenStore): void {
       await store.queue.insert([waiting]);
       store = await store.reopen();
       expect(await store.queue.runningOn('agent-1')).toMatchObject([{ id: ref.taskId, attempt: 1 }]);
-      expect(await store.queue.waitingGroups()).toEqual([key('9', 'a')]);
+      expect(await waitingKeys()).toEqual([key('9', 'a')]);
       expect(await store.queue.end([{ ref, ending: WELL, endedAtMs: 1 }])).toEqual([true]);
     });
   });

@@ -104,7 +104,7 @@ describe('a model', () => {
     runtime.skip(8 * 86_400_000);
     await runtime.advance(60_000);
     const swept = () => hub.log.find(({ msg }) => msg === 'swept what is no longer kept');
-    expect(await eventually(swept)).toMatchObject({ storedFiles: 2, contents: 1 });
+    expect(await eventually(swept)).toMatchObject({ storedFiles: 2, blobs: 1 });
     await eventually(async () => (await contentsOnDisk()).length === 1);
     const agent = await FakeAgent.join(hub);
     const { model } = await nextJob(agent);

@@ -1,4 +1,4 @@
-/** Cancel and delete, also at the very moment when something else happens to the task. */
+/** Cancel and delete, also while another transition of the task is under way. */
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { describe, expect, it } from 'vitest';
 import { comeBack, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';

@@ -13,7 +13,7 @@ const version = (value: string): Classifier => ({ type: 'VERSION', value });
 
 const statusOf = async (id: string) => (await engine.tasks.get(id)).status;
 
-describe('giving out', () => {
+describe('dispatching', () => {
   it('hands a waiting task to an instance that comes, with all that it takes to run it', async () => {
     const task = await engine.tasks.create({
       name: 'run 7',
@@ -110,7 +110,7 @@ describe('giving out', () => {
     expect(agent.latest.ref.taskId).toBe(id);
   });
 
-  it('does not hurry a task to an instance that gave it back: it rests a second', async () => {
+  it('dispatches nothing to an instance that returned a task for a cooldown of a second', async () => {
     const agent = await join();
     const id = await create();
     expect(await agent.end(agent.latest.ref, 'RETURNED')).toBe(true);
@@ -130,7 +130,7 @@ describe('giving out', () => {
     expect(agent.latest.ref).toEqual({ taskId: id, attempt: 2, instanceId: 'sim-2' });
   });
 
-  it('gives a task to another agent when its own goes away in the moment of the claim', async () => {
+  it('gives a task to another agent when its own goes away during the claim', async () => {
     const { claim } = engine.store.queue;
     let answer!: () => void;
     vi.spyOn(engine.store.queue, 'claim').mockImplementationOnce(async (claims) => {

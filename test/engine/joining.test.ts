@@ -145,7 +145,7 @@ describe('an agent that joins', () => {
     await engine.runtime.settle();
     queue.adopt = adopt;
 
-    // It was killed, and holds nothing any more: what it ran is given out again.
+    // It was killed, and holds nothing any more: what it ran is requeued.
     const third = await join({ nodeId: NODE });
     expect(third.latest.ref).toEqual({ ...ref, attempt: 2 });
     isSynced();
@@ -179,7 +179,9 @@ describe('an agent that joins', () => {
     const id = await create();
     expect(agent.latest.ref.taskId).toBe(id);
     await agent.vanish();
-    const told = engine.log.filter(({ msg }) => msg === 'when the agent was last seen could not be kept');
+    const told = engine.log.filter(
+      ({ msg }) => msg === 'the time at which the agent was last seen could not be saved',
+    );
     expect(told).toHaveLength(2);
   });
 

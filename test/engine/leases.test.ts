@@ -69,7 +69,7 @@ describe('an agent that is away', () => {
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', losses: 1, crashes: 0 });
   });
 
-  it('is lost when its lease is over: its tasks are given out again, in their old place', async () => {
+  it('is lost when its lease is over: its tasks are requeued at their old place', async () => {
     const { agent, id, ref } = await runOne();
     const younger = await create();
     await agent.vanish();
@@ -89,7 +89,7 @@ describe('an agent that is away', () => {
   });
 
   it.each(['runningOn', 'requeue'] as const)(
-    'is lost a moment later when the store was at fault as its lease ended: %s',
+    'is lost a little later when the store failed as its lease ended: %s',
     async (call) => {
       const { agent, id } = await runOne();
       await agent.vanish();
@@ -101,7 +101,7 @@ describe('an agent that is away', () => {
     },
   );
 
-  it('keeps what it runs when it comes back in the moment in which its lease ends', async () => {
+  it('keeps what it runs when it comes back just as its lease ends', async () => {
     const { agent, id, ref } = await runOne();
     await agent.vanish();
     const { runningOn } = engine.store.queue;

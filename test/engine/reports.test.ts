@@ -53,7 +53,7 @@ describe('a report', () => {
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED', message: null });
   });
 
-  it('counts once although it comes twice at the same moment', async () => {
+  it('counts once although it comes twice at the same time', async () => {
     const agent = await join();
     await create();
     const { ref } = agent.latest;

@@ -1,5 +1,6 @@
 /** A hub that ends and starts anew on the same files. */
-import { describe, expect, it } from 'vitest';
+import { createEngine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
+import { describe, expect, it, vi } from 'vitest';
 import {
   comeBack,
   create,
@@ -13,7 +14,7 @@ import { LEASE_MS } from '../support/running-engine.js';
 engineForEachTest();
 
 describe('after a restart of the hub', () => {
-  it('what waited waits, in order, and is given out', async () => {
+  it('what waited waits, in order, and is dispatched', async () => {
     const ids = [await create(), await create(), await create()];
     await restart();
     const instances = ['1', '2', '3'].map((id) => ({ id }));
@@ -72,5 +73,63 @@ describe('after a restart of the hub', () => {
     expect(again.latest.ref).toMatchObject({ taskId: id, attempt: 4 });
     expect(await again.end(again.latest.ref, 'INSTANCE_LOST')).toBe(true);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'FAILED', losses: 1 });
+  });
+});
+
+describe('start and stop of the engine', () => {
+  it('may be called twice, and what runs by itself runs once', async () => {
+    const find = vi.spyOn(engine.store.archive, 'endedBefore');
+    await engine.start();
+    await engine.runtime.advance(60_000);
+    expect(find).toHaveBeenCalledTimes(1);
+    await Promise.all([engine.stop(), engine.stop()]);
+    await engine.stop();
+    await engine.runtime.advance(180_000);
+    expect(find).toHaveBeenCalledTimes(1);
+    await expect(engine.start()).rejects.toThrow('the engine has been stopped');
+  });
+
+  it('a stop needs no start, waits for one that is under way, and begins nothing after it', async () => {
+    const { store, files, runtime, logger: log } = engine;
+    let known!: () => void;
+    const agentsWithRunning = async () => {
+      await new Promise<void>((resolve) => {
+        known = resolve;
+      });
+      return ['agent-1'];
+    };
+    const options: EngineOptions = {
+      queue: { ...store.queue, agentsWithRunning },
+      archive: store.archive,
+      agentStore: store.agents,
+      files,
+      names: store.namedObjects,
+      storage: {
+        input: { enabled: false, expireAfterMs: 1, maxFileBytes: 1, quotaPerUserBytes: null },
+        output: { enabled: false, expireAfterMs: 1 },
+      },
+      runtime,
+      log,
+      leaseTimeoutMs: LEASE_MS,
+      forgetAgentsAfterMs: 1e9,
+      limits: { maxAttempts: 3, maxLosses: 3 },
+      keepEndedForMs: 1e9,
+      defaultVersion: null,
+    };
+    const neverStarted = await createEngine(options);
+    await neverStarted.stop();
+    const other = await createEngine(options);
+    const starting = other.start();
+    let isStopped = false;
+    const stopping = other.stop().then(() => {
+      isStopped = true;
+    });
+    await runtime.settle();
+    expect(isStopped).toBe(false);
+    known();
+    await Promise.all([starting, stopping]);
+    const runningOn = vi.spyOn(store.queue, 'runningOn');
+    await runtime.advance(2 * LEASE_MS);
+    expect(runningOn).not.toHaveBeenCalled();
   });
 });

@@ -1,4 +1,4 @@
-/** The lives of attempts and agents in the engine: each step that may come from outside, in each state. What the table
+/** The state machines of attempts and agents in the engine: each transition that may come from outside, in each state. What the table
  *  allows takes place; all else changes nothing, and the log says so. */
 
 import { ANYBODY } from '@workbench-hub/hub/core/access';
@@ -17,7 +17,7 @@ import { LEASE_MS, type SocketlessAgent } from '../support/running-engine.js';
 
 engineForEachTest();
 
-const refusals = () => engine.log.filter(({ msg }) => /cannot take.*was refused/.test(msg));
+const refusals = () => engine.log.filter(({ msg }) => /^a transition that .* was refused$/.test(msg));
 
 describe('an attempt', () => {
   const stateOf = async (ref: AttemptRef) =>
@@ -27,7 +27,7 @@ describe('an attempt', () => {
   async function attemptThatIs(state: AttemptState): Promise<{ agent: SocketlessAgent; ref: AttemptRef }> {
     if (state === 'UNCONFIRMED') {
       const ref = { taskId: await create(), attempt: 1, instanceId: 'sim-1' };
-      engine.shutdown.change(true); // lest it be given out
+      engine.shutdown.change(true); // so that it is not dispatched
       return { agent: await join(), ref };
     }
     let agent = await join();
@@ -62,7 +62,7 @@ describe('an attempt', () => {
       canTransition<AttemptState>(ATTEMPT_TRANSITIONS.keep, state);
     expect(await stateOf(ref)).toBe(isWanted ? 'ACTIVE' : state);
     expect(again.heard.some(({ type }) => type === 'cancel')).toBe(!isWanted);
-    expect(refusals().map(({ step }) => step)).toEqual(isWanted ? [] : ['adopt']);
+    expect(refusals().map(({ transition }) => transition)).toEqual(isWanted ? [] : ['adopt']);
   });
 
   it.each(STATES)('that is %s is reported', async (state) => {
@@ -73,7 +73,7 @@ describe('an attempt', () => {
     expect(await agent.end(ref, 'OK')).toBe(counts);
     expect(await stateOf(ref)).toBe(counts ? 'CLOSED' : state);
     expect((await engine.tasks.get(ref.taskId)).status).toBe(counts ? 'FINISHED' : 'WAITING');
-    expect(refusals().map(({ step }) => step)).toEqual(counts ? [] : ['report']);
+    expect(refusals().map(({ transition }) => transition)).toEqual(counts ? [] : ['report']);
   });
 
   it.each(STATES)('that is %s meets the end of the lease', async (state) => {
@@ -150,7 +150,7 @@ describe('an agent', () => {
     const before = engine.instances.findAgent(ID);
     const isAllowed = canTransition<AgentState>(AGENT_TRANSITIONS[step], state);
     STEPS[step]();
-    expect(refusals()).toMatchObject(isAllowed ? [] : [{ agentId: ID, step, state }]);
+    expect(refusals()).toMatchObject(isAllowed ? [] : [{ agentId: ID, transition: step, state }]);
     const after = engine.instances.findAgent(ID);
     if (!isAllowed) expect(after).toEqual(before);
     else expect(engine.instances.isConnected(ID)).toBe(step === 'reconcile');
@@ -193,7 +193,9 @@ describe('the steps of clients against the status of a task', () => {
           status,
           (TASK_TRANSITIONS[step].from as readonly string[]).includes(status),
         ]);
-        expect(refusals().slice(before)).toMatchObject(done ? [] : [{ taskId: id, step, status }]);
+        expect(refusals().slice(before)).toMatchObject(
+          done ? [] : [{ taskId: id, transition: step, status }],
+        );
       }
     },
   );

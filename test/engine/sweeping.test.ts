@@ -1,4 +1,4 @@
-/** What is no longer kept goes: ended tasks, contents that nobody names, agents long gone. */
+/** The sweep: ended tasks, unreferenced blobs, agents that have not joined for long. */
 
 import { createHash } from 'node:crypto';
 import { rm } from 'node:fs/promises';
@@ -79,7 +79,7 @@ describe('an ended task', () => {
   });
 });
 
-describe('contents', () => {
+describe('blobs', () => {
   it('that nobody names go after an hour, those that a waiting task names stay', async () => {
     const orphan = Buffer.from('orphan');
     const largeOrphan = Buffer.alloc(50_000, 'orphan');

@@ -58,7 +58,7 @@ describe('waiting for the end of a task', () => {
     expect(engine.resultWaiters.waiting).toBe(0);
   });
 
-  it('goes on while a task is given out again', async () => {
+  it('continues while a task is requeued', async () => {
     const agent = await join();
     const id = await create();
     const waiting = await_(id, 60_000);

@@ -361,7 +361,9 @@ export const BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a hub that starts does not look what waits',
-    hub: ({ queue }) => ({ queue: { ...queue, waitingGroups: () => Promise.resolve([]) } }),
+    hub: ({ queue }) => ({
+      queue: { ...queue, waitingGroups: () => Promise.resolve({ groups: [], nextAfterGroupId: null }) },
+    }),
   },
   {
     name: 'the newest task goes first',
@@ -370,8 +372,8 @@ export const BREAKAGES: readonly Breakage[] = [
         ...queue,
         heads: async (groups) => {
           const all = await queue.heads(groups.map((group) => ({ ...group, limit: 1000 })));
-          return groups.flatMap(({ requirementKey, limit }) =>
-            all.filter((head) => head.requirementKey === requirementKey).slice(-limit),
+          return groups.flatMap(({ groupId, limit }) =>
+            all.filter((head) => head.groupId === groupId).slice(-limit),
           );
         },
       },

@@ -289,7 +289,12 @@ export class Network {
     broken.catch(() => undefined);
     if (sender.alive) sender.onEnd(fail);
     else fail();
-    signal.addEventListener('abort', fail, { once: true });
+    const ignore = () => signal.removeEventListener('abort', fail);
+    // A receiver that has ended never gets to the end of this function.
+    if (receiver.alive) {
+      signal.addEventListener('abort', fail, { once: true });
+      receiver.onEnd(ignore);
+    }
     const pieces = Symbol.asyncIterator in content ? content : allOf(content);
     const reading = pieces[Symbol.asyncIterator]();
     try {
@@ -309,7 +314,7 @@ export class Network {
         yield value;
       }
     } finally {
-      signal.removeEventListener('abort', fail);
+      ignore();
     }
   }
 

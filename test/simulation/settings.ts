@@ -9,4 +9,4 @@ export const KEPT_LONG_MS = 30 * 86_400_000;
 export const DRAIN_TIMEOUTS_MS = [0, 5003, 45_011];
 export const LIMITS = { maxAttempts: 3, maxLosses: 4 };
 /** So few that a few waiting tasks are more than that. */
-export const HEADS_OF_GROUP = 2;
+export const HEADS_OF_POOL = 2;

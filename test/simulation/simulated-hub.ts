@@ -20,7 +20,7 @@ import { SimulatedContentDisk } from './blob-disk.js';
 import type { Breakage } from './breakages.js';
 import type { Network } from './network.js';
 import { Process, type WallClock } from './process.js';
-import { HEADS_OF_GROUP, KEPT_LONG_MS, KEPT_SHORTLY_MS, LEASE_MS, LIMITS } from './settings.js';
+import { HEADS_OF_POOL, KEPT_LONG_MS, KEPT_SHORTLY_MS, LEASE_MS, LIMITS } from './settings.js';
 import type { World } from './world.js';
 
 const HEARTBEAT_MS = 5000;
@@ -223,9 +223,9 @@ export class SimulatedHub {
           this.observer.onClaim(claims.map(({ taskId, instance }) => ({ taskId, instanceId: instance.id })));
           return queue.claim(claims);
         },
-        waitingGroups: async () => {
+        waitingGroups: async (page) => {
           const waiting = store.tasks().filter(({ status }) => status === 'WAITING');
-          const groups = await queue.waitingGroups();
+          const groups = await queue.waitingGroups(page);
           process.after(0, () => this.observer.onQueueKnown(waiting));
           return groups;
         },
@@ -251,7 +251,7 @@ export class SimulatedHub {
       limits: LIMITS,
       keepEndedForMs: this.#keptForMs,
       defaultVersion: null,
-      headsOfGroup: HEADS_OF_GROUP,
+      headsOfPool: HEADS_OF_POOL,
     };
     const engine = await createEngine(options);
     if (!process.alive) return;

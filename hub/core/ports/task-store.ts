@@ -45,18 +45,45 @@ export interface RequeuedAttempt {
   readonly loss: LossKind;
 }
 
+/** The waiting tasks of one requirement. */
+export interface QueueGroup {
+  readonly groupId: number;
+  readonly requirementKey: string;
+}
+
+export interface GroupPageQuery {
+  /** 0 for the first page. */
+  readonly afterGroupId: number;
+  /** Groups that are examined at most, whether or not tasks wait in them. */
+  readonly limit: number;
+  /** Groups with longer keys are left out. */
+  readonly maxKeyBytes: number;
+}
+
+export interface GroupPage {
+  readonly groups: readonly QueueGroup[];
+  /** Where the next page begins; null after the last one. */
+  readonly nextAfterGroupId: number | null;
+}
+
 export type QueuePlace = { readonly taskId: string } | { readonly newWithPriorityRank: number };
 
 /** The queue: what waits, what runs, and the steps between. */
 export interface TaskQueue {
   /** Hands these to `waits` as soon as they can be claimed, no later than a look shows them, and before they are durable. */
   insert(tasks: readonly NewTask[], waits?: (waiting: readonly WaitingTask[]) => void): Promise<void>;
-  /** The groups in which tasks wait, by their canonical requirement. */
-  waitingGroups(): Promise<string[]>;
+  /** One page of the groups in which tasks wait, by group id. */
+  waitingGroups(page: GroupPageQuery): Promise<GroupPage>;
   /** The first tasks of each of these groups, at most `limit` of each, in order within a group. */
-  heads(groups: readonly { requirementKey: string; limit: number }[]): Promise<WaitingTask[]>;
-  /** How many waiting tasks of these groups come before a task: one that waits, or a new one of this priority. */
-  countAhead(groups: readonly string[], of: QueuePlace): Promise<number>;
+  heads(groups: readonly { readonly groupId: number; readonly limit: number }[]): Promise<WaitingTask[]>;
+  /** Those of these tasks that wait. */
+  waiting(taskIds: readonly string[]): Promise<WaitingTask[]>;
+  /** Number of waiting tasks of these groups that come before a task: one that waits, or a new one of this priority. Counts up
+   *  to `limit`. */
+  countAhead(groupIds: readonly number[], of: QueuePlace, limit: number): Promise<number>;
+  /** Removes the groups of one page that no task belongs to any more; gives where the next page begins, or null after the last. A
+   *  group id is never used again. */
+  removeUnusedGroups(page: Pick<GroupPageQuery, 'afterGroupId' | 'limit'>): Promise<number | null>;
   /** WAITING to RUNNING; gives the tasks that were claimed. A claim may be lost with the machine's power (never with
    *  the hub's process): then the task waits again, and the agent that holds it is heard by {@link adopt}. */
   claim(claims: readonly Claim[]): Promise<ClaimedTask[]>;

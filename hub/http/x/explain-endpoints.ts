@@ -42,7 +42,10 @@ const explanationFields = {
   }),
   tasksAhead: z
     .int()
-    .meta({ description: 'Waiting tasks ahead in the queue that the same instances could run.' }),
+    .meta({
+      description:
+        'Waiting tasks ahead in the queue that the same instances could run, counted up to 10000.',
+    }),
   exclusions: z
     .array(z.object({ agentId: z.string(), reason: z.string(), at: time('When.') }))
     .optional()

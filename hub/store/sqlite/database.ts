@@ -13,6 +13,7 @@ import { requestId } from './migrations/0005-request-id.js';
 import { commitCount } from './migrations/0006-commit-count.js';
 import { traceContext } from './migrations/0007-trace-context.js';
 import { droppedContents } from './migrations/0009-dropped-contents.js';
+import { tasksByRequirement } from './migrations/0010-tasks-by-requirement.js';
 
 export type SqliteDatabase = Database.Database;
 
@@ -26,6 +27,7 @@ export const MIGRATIONS: readonly string[] = [
   commitCount,
   traceContext,
   droppedContents,
+  tasksByRequirement,
 ];
 
 /** How many pages of the write-ahead log are gathered before they are moved into the database file. */

@@ -20,13 +20,18 @@ import type { NameTable } from './named-objects.js';
 import { type PendingCompletions, trackCompletions } from './pending-completions.js';
 import { RETURNED_TASK_COLUMNS, TASK_COLUMNS, TASK_TABLES, type TaskRow, taskOfRow } from './task-row.js';
 
-/** Requirements whose row is remembered; beyond, all are forgotten and looked up anew. */
-const MAX_REMEMBERED_REQUIREMENTS = 10_000;
+/** Total length of the requirement keys whose row is remembered; beyond, all are forgotten and looked up anew. */
+const MAX_REMEMBERED_KEY_CHARACTERS = 4_000_000;
 
 interface HeadRow {
   seq: number;
   id: string;
   priority: number;
+}
+
+interface WaitingRow extends HeadRow {
+  group_id: number;
+  key: string;
 }
 
 type ClaimedRow = [seq: number, job: string, ...task: TaskRow];
@@ -64,20 +69,32 @@ export function sqliteTaskQueue(
   const insertStoredFile = db.prepare(
     'INSERT INTO task_stored_file (task_seq, position, name, size_bytes) VALUES (?, ?, ?, ?)',
   );
-  const selectGroups = db.prepare<[], { key: string }>(`
-    SELECT key FROM requirement
-    WHERE EXISTS (SELECT 1 FROM task WHERE requirement_id = requirement.id AND status = 'WAITING')`);
-  const selectHeads = db.prepare<[string, number], HeadRow>(`
+  const selectGroups = db.prepare<[number, number, number], { id: number; key: string | null }>(`
+    SELECT id, CASE WHEN octet_length(key) <= ?
+      AND EXISTS (SELECT 1 FROM task WHERE requirement_id = requirement.id AND status = 'WAITING') THEN key END AS key
+    FROM requirement WHERE id > ? ORDER BY id LIMIT ?`);
+  const selectKey = db.prepare<[number], string>('SELECT key FROM requirement WHERE id = ?').pluck();
+  const selectHeads = db.prepare<[number, number], HeadRow>(`
     SELECT seq, id, priority FROM task
-    WHERE requirement_id = (SELECT id FROM requirement WHERE key = ?) AND status = 'WAITING'
-    ORDER BY priority, seq LIMIT ?`);
+    WHERE requirement_id = ? AND status = 'WAITING' ORDER BY priority, seq LIMIT ?`);
+  const selectWaiting = db.prepare<[string], WaitingRow>(`
+    SELECT seq, task.id, priority, requirement_id AS group_id, key
+    FROM task JOIN requirement ON requirement.id = requirement_id
+    WHERE task.id = ? AND status = 'WAITING'`);
   const selectPlace = db.prepare<[string], { priority: number; seq: number }>(
     'SELECT priority, seq FROM task WHERE id = ?',
   );
-  const countAhead = db.prepare<[string, number, number], { ahead: number }>(`
-    SELECT count(*) AS ahead FROM task
-    WHERE requirement_id IN (SELECT id FROM requirement WHERE key IN (SELECT value FROM json_each(?)))
-      AND status = 'WAITING' AND (priority, seq) < (?, ?)`);
+  const countAhead = db.prepare<[string, number, number, number], { ahead: number }>(`
+    SELECT count(*) AS ahead FROM (
+      SELECT 1 FROM json_each(?) AS asked CROSS JOIN task
+      WHERE requirement_id = asked.value AND status = 'WAITING' AND (priority, seq) < (?, ?) LIMIT ?)`);
+  const selectPageEnd = db
+    .prepare<[number, number], number>('SELECT id FROM requirement WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?')
+    .pluck();
+  // The latest one stays, so that no id is used again.
+  const deleteUnused = db.prepare<[number, number]>(`
+    DELETE FROM requirement WHERE id > ? AND id <= ? AND id < (SELECT max(id) FROM requirement)
+      AND NOT EXISTS (SELECT 1 FROM task WHERE requirement_id = requirement.id)`);
   const claimTask = db
     .prepare<[number, string, string, string, string, string], ClaimedRow>(`
       UPDATE task SET ${to(claim)}, attempt = attempt + 1, started_at = ?, agent_id = ?, instance_id = ?,
@@ -112,11 +129,17 @@ export function sqliteTaskQueue(
   );
 
   const requirementIds = new Map<string, number>();
-  commit.onRollback(() => requirementIds.clear());
+  let rememberedCharacters = 0;
+  const forgetRequirements = () => {
+    requirementIds.clear();
+    rememberedCharacters = 0;
+  };
+  commit.onRollback(forgetRequirements);
   const requirementId = (key: string): number => {
     const known = requirementIds.get(key);
     if (known !== undefined) return known;
-    if (requirementIds.size >= MAX_REMEMBERED_REQUIREMENTS) requirementIds.clear();
+    rememberedCharacters += key.length;
+    if (rememberedCharacters > MAX_REMEMBERED_KEY_CHARACTERS) forgetRequirements();
     insertRequirement.run(key);
     const id = (selectRequirement.get(key) as { id: number }).id;
     requirementIds.set(key, id);
@@ -137,13 +160,14 @@ export function sqliteTaskQueue(
     const seq = ++latestSeq;
     const key = requirementKey(task.requirement);
     const rank = priorityRank(task.priority);
+    const groupId = requirementId(key);
     insertTask.run(
       seq,
       task.id,
       task.type,
       task.status,
       rank,
-      requirementId(key),
+      groupId,
       task.requestedAtMs,
       task.timeLimitS,
       task.creator,
@@ -156,7 +180,7 @@ export function sqliteTaskQueue(
     for (const [position, file] of filesOfJob(task.job).entries())
       nameFile(seq, 'INPUT', position, null, file);
     lists.added(seq);
-    return { taskId: task.id, requirementKey: key, priorityRank: rank, sequence: seq };
+    return { taskId: task.id, groupId, requirementKey: key, priorityRank: rank, sequence: seq };
   };
 
   const claimOne = ({ taskId, instance, startedAtMs }: Claim): ClaimedTask[] => {
@@ -223,26 +247,42 @@ export function sqliteTaskQueue(
     insert: async (tasks, waits) => {
       await commit.durable(() => tasks.map(insertOne), waits);
     },
-    waitingGroups: async () => selectGroups.all().map(({ key }) => key),
+    waitingGroups: async ({ afterGroupId, limit, maxKeyBytes }) => {
+      const rows = selectGroups.all(maxKeyBytes, afterGroupId, limit);
+      return {
+        groups: rows.flatMap(({ id, key }) => (key === null ? [] : [{ groupId: id, requirementKey: key }])),
+        nextAfterGroupId: rows.length < limit ? null : (rows.at(-1)?.id ?? null),
+      };
+    },
     heads: async (groups) =>
-      groups.flatMap(({ requirementKey: key, limit }) =>
-        selectHeads.all(key, limit).map(
-          (row): WaitingTask => ({
-            taskId: row.id,
-            requirementKey: key,
-            priorityRank: row.priority,
-            sequence: row.seq,
-          }),
-        ),
-      ),
-    countAhead: async (groups, of) => {
+      groups.flatMap(({ groupId, limit }) => {
+        const rows = selectHeads.all(groupId, limit);
+        const key = rows.length === 0 ? '' : (selectKey.get(groupId) as string);
+        return rows.map((row) => waitingTask(row, groupId, key));
+      }),
+    waiting: async (taskIds) =>
+      taskIds.flatMap((taskId) => {
+        const row = selectWaiting.get(taskId);
+        return row ? [waitingTask(row, row.group_id, row.key)] : [];
+      }),
+    countAhead: async (groupIds, of, limit) => {
       const place =
         'taskId' in of
           ? selectPlace.get(of.taskId)
           : { priority: of.newWithPriorityRank, seq: Number.MAX_SAFE_INTEGER };
       if (!place) return 0;
-      return countAhead.get(JSON.stringify(groups), place.priority, place.seq)?.ahead ?? 0;
+      return countAhead.get(JSON.stringify(groupIds), place.priority, place.seq, limit)?.ahead ?? 0;
     },
+    removeUnusedGroups: ({ afterGroupId, limit }) =>
+      commit.freeing(
+        () => {
+          const end = selectPageEnd.get(afterGroupId, limit - 1);
+          const { changes } = deleteUnused.run(afterGroupId, end ?? Number.MAX_SAFE_INTEGER);
+          if (changes > 0) forgetRequirements();
+          return end ?? null;
+        },
+        { durable: false },
+      ),
     claim: (claims) => commit.relaxed(() => claims.flatMap(claimOne)),
     adopt: (held) => commit.durable(() => held.map(adoptOne)),
     end: (ended) =>
@@ -268,4 +308,8 @@ export function sqliteTaskQueue(
 
 function fence({ taskId, attempt, instanceId }: AttemptRef): [string, number, string] {
   return [taskId, attempt, instanceId];
+}
+
+function waitingTask({ id, priority, seq }: HeadRow, groupId: number, requirementKey: string): WaitingTask {
+  return { taskId: id, groupId, requirementKey, priorityRank: priority, sequence: seq };
 }

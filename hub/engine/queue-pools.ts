@@ -1,0 +1,227 @@
+/**
+ * The waiting tasks, in pools: those that the same instance classes fit wait in one pool, whatever they require. There are
+ * as many pools as the known instances tell apart, however many requirements clients think of. Of each pool the first tasks
+ * are kept (QueueHeadCache), and the ids of its queue groups, to read further tasks. Groups that no known instance fits are
+ * left in the store; all groups are read again when instance classes come or go.
+ */
+import { type Requirement, requirementOfKey } from '@workbench-hub/shared/domain/classifier';
+import type { Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { FittingClasses, IdleInstances, InstanceClass } from '../core/idle-instances.js';
+import { countFitting, fittingClasses, maxFittingKeyBytes, type WaitingTask } from '../core/match-tasks.js';
+import type { TaskQueue } from '../core/ports/task-store.js';
+import type { Instances } from './instances.js';
+import { QueueHeadCache } from './queue-head-cache.js';
+import { readHeads } from './read-heads.js';
+
+export interface QueuePoolsOptions {
+  readonly queue: Pick<TaskQueue, 'waitingGroups' | 'heads' | 'waiting'>;
+  readonly instances: Pick<Instances, 'classes' | 'classesVersion'>;
+  readonly timers: Timers;
+  /** Number of first tasks of a pool that are read at a time, unless the pool has more groups. */
+  readonly headsOfPool?: number | undefined;
+}
+
+export interface QueuePool {
+  readonly suitable: FittingClasses;
+  readonly heads: QueueHeadCache;
+  /** Ids of the groups in which tasks may wait. */
+  readonly groups: Set<number>;
+  /** Number of first tasks that the latest round needed. */
+  needed: number;
+}
+
+/** A pool whose first `count` tasks are needed. */
+export interface PoolNeed {
+  readonly pool: QueuePool;
+  readonly count: number;
+}
+
+const HEADS_OF_POOL = 64;
+/** Of all pools together: the more pools, the fewer of each, and at least one. */
+const HEADS_OF_ALL = 10_000;
+/** Groups whose key is read in one turn of the event loop. */
+const GROUPS_PER_PAGE = 500;
+/** Groups without waiting tasks that a pool may keep beside as many as it has known tasks. */
+const SPARE_GROUPS = 1000;
+
+export class QueuePools {
+  readonly #options: QueuePoolsOptions;
+  /** By the numbers of the fitting classes. */
+  readonly #pools = new Map<string, QueuePool>();
+  /** By group id, for the groups of all pools. */
+  readonly #poolOf = new Map<number, QueuePool>();
+  /** With a number for each, as of {@link #classesVersion}. */
+  #classes = new Map<InstanceClass, number>();
+  #classesVersion = -1;
+  /** All waiting groups have been read for these classes. */
+  #isScanned = false;
+  /** Tasks that may wait again, at their old place. */
+  #recheck = new Set<string>();
+  #refreshing: Promise<void> | undefined;
+  /** Groups that got a task while a pool is read. */
+  #addedDuringRead = new Set<number>();
+
+  constructor(options: QueuePoolsOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the pools are those of the known classes, and hold everything that was announced. */
+  get areCurrent(): boolean {
+    return (
+      !this.#refreshing &&
+      this.#isScanned &&
+      this.#recheck.size === 0 &&
+      this.#classesVersion === this.#options.instances.classesVersion
+    );
+  }
+
+  /** Makes the pools current, as of some time after the call. Rejects as the store does. */
+  async refresh(): Promise<void> {
+    this.#refreshing ??= this.#refresh().finally(() => {
+      this.#refreshing = undefined;
+    });
+    await this.#refreshing;
+  }
+
+  /** A task of a group has begun to wait; true when a known instance fits it. */
+  add(task: WaitingTask): boolean {
+    const pool = this.#poolOf.get(task.groupId) ?? this.#join(task);
+    if (!pool) return false;
+    this.#addedDuringRead.add(task.groupId);
+    pool.heads.add(task, this.#limitOf(pool));
+    return true;
+  }
+
+  /** Whether this task waits is looked up by the next {@link refresh}. */
+  recheck(taskId: string): void {
+    this.#recheck.add(taskId);
+  }
+
+  /** The task left the queue. */
+  remove(taskId: string, requirement: Requirement): void {
+    this.#pools.get(this.#keyOf(this.#fitting(requirement)))?.heads.remove(taskId);
+  }
+
+  /** The same for a task that one of the pools has given. */
+  taken({ taskId, groupId }: WaitingTask): void {
+    this.#poolOf.get(groupId)?.heads.remove(taskId);
+  }
+
+  /** Ids of the groups in which tasks may wait that one of these classes fits. */
+  groupsFor(classes: readonly InstanceClass[]): number[] {
+    return [...this.#pools.values()]
+      .filter(({ suitable }) => classes.some((instanceClass) => suitable.has(instanceClass)))
+      .flatMap(({ groups }) => [...groups]);
+  }
+
+  /** The pools that some idle instances fit, with the number of first tasks that a round needs: tasks that these instances may
+   *  not get, `excluded` at most, must not hide those behind them. */
+  neededFor(idle: IdleInstances, excluded: number): PoolNeed[] {
+    const needed: PoolNeed[] = [];
+    for (const [key, pool] of this.#pools) {
+      if (this.#dropEmpty(key, pool)) continue;
+      const fitting = countFitting(pool.suitable, idle);
+      if (fitting > 0) needed.push({ pool, count: fitting + excluded });
+    }
+    return needed;
+  }
+
+  /** Reads at least `count` first tasks of a pool, if so many wait. */
+  async read({ pool, count }: PoolNeed): Promise<void> {
+    const { queue, timers } = this.#options;
+    const { heads, groups } = pool;
+    pool.needed = count;
+    const limit = this.#limitOf(pool);
+    heads.beginRead();
+    this.#addedDuringRead.clear();
+    const read = await readHeads(queue, timers, [...groups], limit);
+    heads.endRead(read.heads, read.isComplete, limit);
+    for (const groupId of read.emptyGroupIds) {
+      if (!this.#addedDuringRead.has(groupId)) this.#leave(pool, groupId);
+    }
+  }
+
+  async #refresh(): Promise<void> {
+    const { instances, queue } = this.#options;
+    if (this.#classesVersion !== instances.classesVersion || !this.#isScanned) await this.#scan();
+    const taskIds = this.#recheck;
+    if (taskIds.size === 0) return;
+    this.#recheck = new Set();
+    try {
+      for (const task of await queue.waiting([...taskIds])) this.add(task);
+    } catch (error) {
+      for (const taskId of taskIds) this.#recheck.add(taskId);
+      throw error;
+    }
+  }
+
+  /** Reads in which groups tasks wait, and keeps those that a known instance fits. */
+  async #scan(): Promise<void> {
+    const { instances, queue, timers } = this.#options;
+    const { classes } = instances;
+    this.#isScanned = false;
+    this.#classesVersion = instances.classesVersion;
+    this.#classes = new Map(classes.map((instanceClass, number) => [instanceClass, number]));
+    this.#pools.clear();
+    this.#poolOf.clear();
+    const maxKeyBytes = maxFittingKeyBytes(classes);
+    let afterGroupId: number | null = 0;
+    while (afterGroupId !== null) {
+      const page = await queue.waitingGroups({ afterGroupId, limit: GROUPS_PER_PAGE, maxKeyBytes });
+      for (const group of page.groups) if (!this.#poolOf.has(group.groupId)) this.#join(group);
+      afterGroupId = page.nextAfterGroupId;
+      if (afterGroupId !== null) await new Promise<void>((resolve) => timers.soon(resolve));
+    }
+    this.#isScanned = true;
+  }
+
+  /** Puts a group into its pool, which is a new one when nothing waited there; undefined when no known instance fits. */
+  #join({ groupId, requirementKey }: Pick<WaitingTask, 'groupId' | 'requirementKey'>): QueuePool | undefined {
+    const suitable = this.#fitting(requirementOfKey(requirementKey));
+    if (suitable.size === 0) return undefined;
+    const key = this.#keyOf(suitable);
+    const pool = this.#pools.get(key) ?? {
+      suitable,
+      heads: new QueueHeadCache(this.#isScanned),
+      groups: new Set<number>(),
+      needed: 0,
+    };
+    this.#pools.set(key, pool);
+    pool.groups.add(groupId);
+    this.#poolOf.set(groupId, pool);
+    return pool;
+  }
+
+  #leave(pool: QueuePool, groupId: number): void {
+    pool.groups.delete(groupId);
+    if (this.#poolOf.get(groupId) === pool) this.#poolOf.delete(groupId);
+  }
+
+  /** Forgets a pool in which nothing waits, and groups of which nothing waits any more when they are many. */
+  #dropEmpty(key: string, pool: QueuePool): boolean {
+    const { heads, groups } = pool;
+    if (heads.areNone) this.#pools.delete(key);
+    if (!heads.isComplete || groups.size <= heads.known.length + (heads.areNone ? 0 : SPARE_GROUPS)) {
+      return heads.areNone;
+    }
+    const waiting = new Set(heads.known.map(({ groupId }) => groupId));
+    for (const groupId of groups) if (!waiting.has(groupId)) this.#leave(pool, groupId);
+    return heads.areNone;
+  }
+
+  #fitting(requirement: Requirement): FittingClasses {
+    return fittingClasses(requirement, this.#classes.keys());
+  }
+
+  #keyOf(suitable: FittingClasses): string {
+    return [...suitable.keys()].map((instanceClass) => this.#classes.get(instanceClass)).join();
+  }
+
+  /** Number of first tasks to keep. A pool of many groups keeps more, since each reading of it costs more; twice the need keeps a
+   *  pool from being read anew for each task that is dispatched. */
+  #limitOf({ groups, needed }: QueuePool): number {
+    const { headsOfPool = HEADS_OF_POOL } = this.#options;
+    const share = Math.max(1, Math.floor(HEADS_OF_ALL / this.#pools.size));
+    return Math.max(2 * needed, Math.min(share, Math.max(headsOfPool, groups.size)));
+  }
+}
