@@ -21,7 +21,7 @@ export async function prepare({ log = console.log } = {}) {
     log('Packages: up to date.');
   } else {
     log(
-      'Packages: installing (a minute or two; SQLite is compiled when there is no build for this machine) ...',
+      'Packages: installing (a minute, or several when SQLite has no build for this machine and is compiled) ...',
     );
     await runNpm(['ci', '--no-audit', '--no-fund', '--loglevel=error'], 'installing packages', log);
     log(`Packages: installed in ${seconds(started)} s.`);
