@@ -1,4 +1,4 @@
-// npm run bench: from whatever state the clone is in to figures. Arguments go to the benchmark: npm run bench -- --help
+// npm run bench: prepares the clone and starts the benchmark. Arguments are passed on: npm run bench -- --help
 import { spawnSync } from 'node:child_process';
 import { prepare, root } from './prepare.mjs';
 

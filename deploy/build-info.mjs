@@ -1,5 +1,5 @@
-// Writes shared/dist/build-info.json: what this build is. Rewritten only when version or revision changes, so
-// that building twice leaves the same files behind.
+// Writes shared/dist/build-info.json: version, revision and date of this build. Rewritten only when version or revision
+// changes, so that a second build changes no file.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const file = fileURLToPath(new URL('../shared/dist/build-info.json', import.meta.url));
 
-/** The short commit, or "unknown" without git or outside a clone. */
+/** Short commit id, or "unknown" without git or outside a clone. */
 function readRevision() {
   try {
-    // safe.directory: root may build a clone that belongs to somebody else; nothing of it is executed here.
+    // safe.directory: root may build another user's clone; git executes nothing from it here.
     const git = ['-c', 'safe.directory=*', 'rev-parse', '--short', 'HEAD'];
     return execFileSync('git', git, {
       cwd: root,

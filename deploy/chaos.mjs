@@ -1,4 +1,4 @@
-// npm run chaos: from whatever state the clone is in to a summary. Arguments go to the run: npm run chaos -- --help
+// npm run chaos: prepares the clone and starts the chaos run. Arguments are passed on: npm run chaos -- --help
 import { spawnSync } from 'node:child_process';
 import { prepare, root } from './prepare.mjs';
 

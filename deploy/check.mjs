@@ -1,5 +1,5 @@
-// All static checks with one command. Types come first, since they leave the build; the others run side by side.
-// Each says its own name, and what it found when it fails.
+// All static checks. Types come first, since they produce the build; the others run in parallel. Each prints its name,
+// and its output when it fails.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 

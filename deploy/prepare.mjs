@@ -1,6 +1,5 @@
-// From a bare clone to a built one: checks Node, installs what is missing, compiles. Plain Node on purpose, since
-// it runs before any package is there; it also parses on Node 14, so that an old Node gets a sentence, not a
-// syntax error.
+// Prepares a clone: checks Node.js, installs missing packages, compiles. Uses no package, since none may be installed
+// yet, and only syntax of Node 14, so that an old Node prints a message instead of a syntax error.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -11,40 +10,42 @@ export const root = fileURLToPath(new URL('..', import.meta.url));
 const HEARTBEAT_MS = 10_000;
 
 /**
- * Leaves a built clone, or throws an Error whose message a person can act on.
+ * Installs and builds; throws an Error whose message says what to do.
  *
- * @param {{ log?: (line: string) => void }} [options] where progress lines go; standard output unless told
+ * @param {{ log?: (line: string) => void }} [options] receiver of progress lines; standard output by default
  */
 export async function prepare({ log = console.log } = {}) {
   requireNode();
   const started = Date.now();
   if (isInstalled()) {
-    log('Packages: installed and up to date.');
+    log('Packages: up to date.');
   } else {
-    log('Packages: installing (a minute or two the first time, SQLite may be compiled for this machine) ...');
-    await runNpm(['ci'], log);
-    log(`Packages: installed after ${seconds(started)} s.`);
+    log(
+      'Packages: installing (a minute, or several when SQLite has no build for this machine and is compiled) ...',
+    );
+    await runNpm(['ci', '--no-audit', '--no-fund', '--loglevel=error'], 'installing packages', log);
+    log(`Packages: installed in ${seconds(started)} s.`);
   }
   const buildStarted = Date.now();
   log('Build: compiling ...');
-  await runNpm(['run', '--silent', 'build'], log);
-  log(`Build: done after ${seconds(buildStarted)} s.`);
+  await runNpm(['run', '--silent', 'build'], 'compiling', log);
+  log(`Build: done in ${seconds(buildStarted)} s.`);
 }
 
-/** Throws when this Node is older than the floor in package.json ("engines"). */
+/** Throws when this Node.js is older than "engines" in package.json allows. */
 function requireNode() {
   const floor = readJson('package.json').engines.node.replace('>=', '');
   const [major, minor] = process.versions.node.split('.').map(Number);
   const [floorMajor, floorMinor] = floor.split('.').map(Number);
   if (major < floorMajor || (major === floorMajor && minor < floorMinor)) {
     throw new Error(
-      `Workbench Hub needs Node.js ${floor} or newer, and this is ${process.versions.node} (${process.execPath}). ` +
-        'Install a newer one from https://nodejs.org/ or with your package manager, then try again.',
+      `Workbench Hub needs Node.js ${floor} or newer. This is ${process.versions.node} (${process.execPath}). ` +
+        'Install a newer version from https://nodejs.org/ or with your package manager, then try again.',
     );
   }
 }
 
-/** Whether node_modules holds what package-lock.json asks for, by content: npm keeps its own lock file in there. */
+/** True when npm's own lock file in node_modules equals package-lock.json. */
 function isInstalled() {
   if (!existsSync(join(root, 'node_modules/.package-lock.json'))) return false;
   const wanted = readJson('package-lock.json').packages;
@@ -52,7 +53,7 @@ function isInstalled() {
   const same = Object.entries(wanted).every(([path, entry]) => {
     if (path === '') return true; // the root itself
     const installed = present[path];
-    if (!installed) return Boolean(entry.optional); // built for another system
+    if (!installed) return Boolean(entry.optional); // a build for another system
     return installed.version === entry.version && installed.integrity === entry.integrity;
   });
   return same && Object.keys(present).every((path) => path in wanted);
@@ -62,10 +63,10 @@ function readJson(path) {
   return JSON.parse(readFileSync(join(root, path), 'utf8'));
 }
 
-/** Runs npm in the root and waits, with a sign of life every ten seconds. */
-function runNpm(args, log) {
+/** Runs npm in the root; logs the current activity every ten seconds. */
+function runNpm(args, activity, log) {
   const started = Date.now();
-  const npmScript = process.env.npm_execpath; // set when npm started us: use that very npm
+  const npmScript = process.env.npm_execpath; // set when npm started this process: use the same npm
   const [command, commandArgs] = npmScript ? [process.execPath, [npmScript, ...args]] : ['npm', args];
   return new Promise((resolve, reject) => {
     const child = spawn(command, commandArgs, {
@@ -74,10 +75,12 @@ function runNpm(args, log) {
       env: { ...process.env, ...compilerSettings() },
       shell: !npmScript && process.platform === 'win32', // npm is a .cmd file there
     });
-    const heartbeat = setInterval(() => log(`  ... ${seconds(started)} s`), HEARTBEAT_MS);
+    const heartbeat = setInterval(() => log(`  ... ${activity}, ${seconds(started)} s`), HEARTBEAT_MS);
     child.once('error', (error) => {
       clearInterval(heartbeat);
-      reject(new Error(`npm could not be started (${error.message}). It comes with Node.js: is it in PATH?`));
+      reject(
+        new Error(`Cannot start npm (${error.message}). It comes with Node.js; check that it is in PATH.`),
+      );
     });
     child.once('close', (code, signal) => {
       clearInterval(heartbeat);
@@ -90,7 +93,7 @@ function runNpm(args, log) {
   });
 }
 
-/** Add-ons compile against the headers installed beside this Node, if any: no download, so it works offline too. */
+/** Settings that compile add-ons against the headers beside this Node.js, if any, without a download. */
 function compilerSettings() {
   const prefix = join(dirname(realpathSync(process.execPath)), '..');
   return existsSync(join(prefix, 'include/node/node_version.h'))

@@ -1,4 +1,4 @@
-// npm run simulate: from whatever state the clone is in to a summary. Arguments go to the simulation: npm run simulate -- --help
+// npm run simulate: prepares the clone and starts the simulation. Arguments are passed on: npm run simulate -- --help
 import { spawnSync } from 'node:child_process';
 import { prepare, root } from './prepare.mjs';
 

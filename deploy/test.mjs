@@ -1,4 +1,4 @@
-// npm test: from whatever state the clone is in to a verdict. Arguments go to vitest: npm test -- shared/domain
+// npm test: prepares the clone, then runs all checks and tests. Arguments are passed to vitest: npm test -- shared/domain
 import { spawnSync } from 'node:child_process';
 import { prepare, root } from './prepare.mjs';
 
@@ -12,7 +12,7 @@ try {
   const checked = run('deploy/check.mjs');
   const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/vitest.config.ts'];
   const tested = run(...vitest, ...process.argv.slice(2));
-  if (!checked) console.error('Checks failed; what they found stands above the tests.');
+  if (!checked) console.error('Checks failed; see their output above the tests.');
   if (!checked || !tested) process.exitCode = 1;
 } catch (error) {
   console.error(error.message);

@@ -1,4 +1,4 @@
-// A job by the REST interface: create, follow its log, wait for its result.
+// A job over the REST interface: creation, log, result.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -18,17 +18,17 @@ export async function getJson(url) {
   return JSON.parse(await request(url));
 }
 
-/** Creates an execute-batch-job task; gives its id. */
+/** Creates an execute-batch-job task; returns its id. */
 export async function createJob(baseUrl, job) {
-  const answer = await request(`${baseUrl}/api/2.0/workbench/task/execute-batch-job/create`, {
+  const response = await request(`${baseUrl}/api/2.0/workbench/task/execute-batch-job/create`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(job),
   });
-  return JSON.parse(answer).id;
+  return JSON.parse(response).id;
 }
 
-/** Waits for the end of a task; `onOutput` gets each new line that its scripts print. Gives the result. */
+/** Waits for a task to end and returns its result; `onOutput` gets each new line that its scripts print. */
 export async function followJob(baseUrl, id, onOutput) {
   let ended = false;
   const result = (async () => {
@@ -58,7 +58,7 @@ export async function followJob(baseUrl, id, onOutput) {
   return final;
 }
 
-/** Writes the output files of a result beneath `folder`; gives their paths relative to it and their sizes. */
+/** Writes the output files of a result below `folder`; returns their relative paths and sizes. */
 export async function saveOutputs(result, folder) {
   const saved = [];
   for (const { directory = '', filename, content } of result.outputFiles ?? []) {

@@ -1,4 +1,4 @@
-// Starts hub and agent as processes of their own and ends them again; what they say goes to files beside their data.
+// Starts and stops the hub and the agent as separate processes; their output goes to files beside their data.
 import { spawn } from 'node:child_process';
 import { existsSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 50;
 
-/** Whether nobody listens on this port of the loopback address. */
+/** True when nothing listens on this port of the loopback address. */
 export function isPortFree(port) {
   return new Promise((resolve) => {
     const probe = createServer();
@@ -36,21 +36,20 @@ export function startProgram({ name, script, args, folder }) {
     pid: child.pid,
     outFile,
     ended,
-    /** Lets this process end while the program goes on. */
+    /** Lets this process exit while the program keeps running. */
     leaveRunning: () => child.unref(),
     isRunning: () => child.exitCode === null && child.signalCode === null,
   };
 }
 
-/** The configuration files of the quickstart are the whole configuration: what the caller's environment says of other
- *  hubs and agents does not reach these. */
+/** The environment without settings of other hubs and agents: the configuration files are the whole configuration. */
 function withoutOverrides(environment) {
   return Object.fromEntries(
     Object.entries(environment).filter(([name]) => !/^WORKBENCH_(HUB|AGENT)_/.test(name)),
   );
 }
 
-/** Waits until the JSON log has a line for which `find` gives something, and gives that. */
+/** Waits for a line of the JSON log in which `find` finds a value; returns that value. */
 export async function waitForLog(program, logFile, find, timeoutMs) {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
@@ -61,24 +60,24 @@ export async function waitForLog(program, logFile, find, timeoutMs) {
     }
     assertRunning(program);
     if (Date.now() > deadline)
-      throw new Error(`The ${program.name} did not get ready; its log is ${logFile}`);
+      throw new Error(`The ${program.name} was not ready in time. Its log is ${logFile}`);
     await delay(POLL_MS);
   }
 }
 
-/** Throws, with the last it said, when a program has ended by itself. */
+/** Throws when a program has exited; the error has its last output. */
 export function assertRunning(program) {
   if (program.isRunning()) return;
   const last = readFileSync(program.outFile, 'utf8').trim().split('\n').slice(-5).join('\n');
-  throw new Error(`The ${program.name} ended by itself. It said:\n${last}`);
+  throw new Error(`The ${program.name} exited unexpectedly. Its last output:\n${last}`);
 }
 
-/** Asks a program to stop, and ends it when it does not. */
+/** Sends SIGTERM, and SIGKILL to a program that does not stop. */
 export async function stopProgram(program) {
   if (!program.isRunning()) return;
   process.kill(program.pid, 'SIGTERM');
-  const stopped = await Promise.race([program.ended, delay(20_000, 'late', { ref: false })]);
-  if (stopped !== 'late') return;
+  const stopped = await Promise.race([program.ended, delay(20_000, 'timeout', { ref: false })]);
+  if (stopped !== 'timeout') return;
   process.kill(program.pid, 'SIGKILL');
   await program.ended;
 }

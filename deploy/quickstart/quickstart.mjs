@@ -1,12 +1,13 @@
-// npm run quickstart: from a clone to a real simulation whose result files lie on this disk.
+// npm run quickstart: takes a clone to a real simulation and saves its result files.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { prepare, root } from '../prepare.mjs';
 import { createJob, followJob, getJson, saveOutputs } from './job.mjs';
+import { recordKept, stopKept } from './kept.mjs';
 import { assertRunning, isPortFree, startProgram, stopProgram, waitForLog } from './programs.mjs';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
@@ -14,10 +15,16 @@ const DEFAULT_PORT = 8080;
 const READY_TIMEOUT_MS = 60_000;
 
 const { values: options } = parseArgs({
-  options: { keep: { type: 'boolean', default: false }, help: { type: 'boolean', default: false } },
+  options: {
+    keep: { type: 'boolean', default: false },
+    stop: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
 });
 if (options.help) {
-  console.log('npm run quickstart [-- --keep]\n  --keep  leave the hub and the agent running afterwards');
+  console.log(`npm run quickstart [-- --keep | --stop FOLDER]
+  --keep         leave the hub and the agent running
+  --stop FOLDER  stop what --keep left running, and remove its data and logs in FOLDER`);
   process.exit(0);
 }
 
@@ -41,12 +48,17 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
 }
 
 try {
-  await main();
+  await (options.stop === undefined ? main() : stop());
 } catch (error) {
   console.error(`\nThe quickstart failed. ${error.message}`);
   process.exitCode = 1;
 } finally {
   await cleanUp();
+}
+
+async function stop() {
+  await stopKept(resolve(options.stop));
+  console.log(`Stopped the hub and the agent, and removed ${options.stop}`);
 }
 
 async function main() {
@@ -58,7 +70,7 @@ async function main() {
 
   const job = await exampleJob();
   const id = await createJob(baseUrl, job);
-  console.log(`\nJob:    ${job.name}, handed in as task ${id}`);
+  console.log(`\nJob:    ${job.name}, submitted as task ${id}`);
   const result = await followJob(baseUrl, id, (line) => console.log(`        | ${line}`));
   const { id: instance, version } = result.executingWorkbench ?? {};
   console.log(
@@ -73,7 +85,7 @@ async function main() {
   for (const { path, sizeBytes } of files)
     console.log(`        ${String(sizeBytes).padStart(9)} bytes  ${path}`);
 
-  if (options.keep) leaveRunning(baseUrl, id);
+  if (options.keep) await leaveRunning(baseUrl, id);
 }
 
 async function startHub() {
@@ -92,7 +104,7 @@ async function startHub() {
   programs.push(hub);
   const logFile = join(dataFolder, 'hub/logs/hub.log');
   const address = await waitForLog(hub, logFile, ({ address }) => address, READY_TIMEOUT_MS);
-  const note = free ? '' : ` (port ${DEFAULT_PORT} is in use, so another one)`;
+  const note = free ? '' : ` (port ${DEFAULT_PORT} is in use, so the hub chose another)`;
   console.log(`\nHub:    ${address}, process ${hub.pid}${note}`);
   return address;
 }
@@ -111,10 +123,9 @@ instances:
     labels: [multibody, mujoco]
     count: 2
     command: [workbench-mujoco]
-  - id: scripts
-    version: "1.0.0"
-    labels: [scripts]
-    command: [workbench-runner, --interpreter, node]
+  - id: sim
+    version: "9.1.0"
+    labels: [gears]
 `,
   );
   const agent = startProgram({
@@ -137,7 +148,7 @@ async function allInstancesUp(baseUrl, agent, count) {
     if (content.length === count) return content;
     assertRunning(agent);
     if (Date.now() > deadline)
-      throw new Error(`The instances did not get ready; the agent's log: ${agent.outFile}`);
+      throw new Error(`The instances were not ready in time. The agent's log is ${agent.outFile}`);
     await delay(100);
   }
 }
@@ -159,16 +170,20 @@ async function exampleJob() {
   };
 }
 
-function leaveRunning(baseUrl, id) {
+async function leaveRunning(baseUrl, id) {
   keep = true;
   for (const program of programs) program.leaveRunning();
-  const pids = programs.map(({ pid }) => pid).join(' ');
+  await recordKept(
+    dataFolder,
+    programs.map(({ pid }) => pid),
+  );
   console.log(`
-Both go on running: REST interface ${baseUrl}, its description ${baseUrl}/openapi.json
+The hub and the agent keep running. In a browser: ${baseUrl}/docs
 Data and logs are in ${dataFolder}
 Try next:
   curl '${baseUrl}/api/2.0/workbench/node/instance/list'
   curl '${baseUrl}/api/2.0/workbench/task/${id}'
   curl -X POST '${baseUrl}/api/2.0/workbench/task/simulate-work/create' -H 'content-type: application/json' -d '{"duration": 5}'
-Stop them with: kill ${pids}`);
+  curl '${baseUrl}/api/x/tasks/${id}/explain'    # why a task waits, or where it ran
+Stop both and remove their data: npm run quickstart -- --stop ${dataFolder}`);
 }

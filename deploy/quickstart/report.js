@@ -1,4 +1,4 @@
-// Draws motion.svg from motion.csv, energy-balance.csv and summary.json: what a second script of a job is good for.
+// Second script of the job: draws motion.svg from motion.csv, energy-balance.csv and summary.json.
 
 const fs = require('node:fs');
 
@@ -118,7 +118,7 @@ const panels = [
 ];
 
 fs.writeFileSync('motion.svg', drawing(panels));
-println('motion.svg is drawn');
+println('wrote motion.svg');
 
 function drawing(all) {
   const height = HEAD + all.length * PANEL;
@@ -172,16 +172,16 @@ function drawPanel({ title, x, label, series }, top) {
 }
 
 function drawSeries({ points, color, isDotted }, toX, toY) {
-  const onPaper = points.map(([x, y]) => [toX(x), toY(y)]);
+  const onPage = points.map(([x, y]) => [toX(x), toY(y)]);
   if (isDotted) {
-    const circles = onPaper.map(([x, y]) => `<circle cx="${px(x)}" cy="${px(y)}" r="2.6"/>`);
+    const circles = onPage.map(([x, y]) => `<circle cx="${px(x)}" cy="${px(y)}" r="2.6"/>`);
     return `<g fill="none" stroke="${color}">${circles.join('')}</g>`;
   }
-  const path = thinned(onPaper).map(([x, y]) => `${px(x)} ${px(y)}`);
+  const path = thinned(onPage).map(([x, y]) => `${px(x)} ${px(y)}`);
   return `<path d="M${path.join('L')}" fill="none" stroke="${color}" stroke-width="1.6" stroke-linejoin="round"/>`;
 }
 
-/** Of the points that fall on the same half pixel, the first, the lowest, the highest and the last: looks the same. */
+/** The first, lowest, highest and last of the points on each half pixel; the drawn line is the same. */
 function thinned(points) {
   const columns = new Map();
   for (const point of points) {
@@ -208,7 +208,7 @@ function legend(series, right, y) {
   });
 }
 
-/** Round numbers from at most `from` to at least `to`, four to eight of them. */
+/** Four to eight round numbers that cover `from` to `to`. */
 function ticks(from, to) {
   const rough = (to - from || 1) / 5;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -249,7 +249,7 @@ function exactPosition({ crank_angle_deg }) {
   return r * Math.cos(angle) + Math.sqrt(l ** 2 - (r * Math.sin(angle)) ** 2);
 }
 
-/** The second derivative of the position by the angle, times the square of the speed. */
+/** Second derivative of the position with respect to the angle, times the squared speed. */
 function exactAcceleration({ crank_angle_deg, crank_speed_rpm }) {
   const angle = (crank_angle_deg * Math.PI) / 180;
   const speed = (crank_speed_rpm * 2 * Math.PI) / 60;

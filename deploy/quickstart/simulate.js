@@ -1,7 +1,7 @@
-// Runs the slider-crank mechanism up to a speed and keeps it there, and writes what happened:
+// First script of the job: runs the slider-crank mechanism up to a speed, holds it there, and writes:
 //   motion.csv          crank and piston, every 0.5 ms
-//   energy-balance.csv  where the motor's work went, every 5 ms
-//   summary.json        the figures that matter, with what the theory says
+//   energy-balance.csv  work of the motor and where it goes, every 5 ms
+//   summary.json        key figures and their deviation from theory
 // Variables of the job: crankSpeedRpm (revolutions per minute), simulatedSeconds.
 
 const fs = require('node:fs');
@@ -9,7 +9,7 @@ const fs = require('node:fs');
 const targetSpeed = (readVariable('crankSpeedRpm', 100, 6000) * 2 * Math.PI) / 60; // rad/s
 const endTime = readVariable('simulatedSeconds', 0.1, 600); // s
 
-// The motor's controller, proportional and integral, as far as the motor can.
+// Proportional-integral controller of the motor, limited to its torque.
 const PROPORTIONAL_GAIN = 4; // N m s/rad
 const INTEGRAL_GAIN = 10; // N m/rad
 const MAX_TORQUE = 60; // N m
@@ -18,9 +18,9 @@ const ENERGY_INTERVAL = 5e-3; // s
 
 const dt = model.opt.timestep;
 const crankRadius = model.body('rod').pos[2];
-const topPosition = model.body('piston').pos[2]; // of the piston pin, above the crank's axis
+const topPosition = model.body('piston').pos[2]; // height of the piston pin above the crank axis
 const rodLength = topPosition - crankRadius;
-const [crank, , slider] = [0, 1, 2]; // the joints in the order of the model, each with one coordinate
+const [crank, , slider] = [0, 1, 2]; // joints in model order, one coordinate each
 const damping = [...model.dof_damping];
 
 const motion = [
@@ -49,12 +49,12 @@ for (let step = 1; step <= steps; step++) {
   const missingSpeed = targetSpeed - data.qvel[crank];
   const wanted = PROPORTIONAL_GAIN * missingSpeed + INTEGRAL_GAIN * missingAngle;
   const torque = clamp(wanted, MAX_TORQUE);
-  // What the motor cannot give now is not saved up, or it would overshoot.
+  // No integration while the torque is limited: it would cause overshoot.
   if (torque === wanted) missingAngle += missingSpeed * dt;
   const angleBefore = data.qpos[crank];
   data.ctrl[0] = torque;
   mujoco.mj_step(model, data);
-  // The step leaves forces, accelerations and energies of its beginning: bring them up to the new state.
+  // mj_step leaves forces, accelerations and energies of the step's beginning; mj_forward updates them.
   mujoco.mj_forward(model, data);
 
   workPutIn += torque * (data.qpos[crank] - angleBefore); // exact: the torque is constant during a step
@@ -95,7 +95,7 @@ println(
   `largest residual of the energy balance: ${(100 * summary.maxEnergyResidualOfWork).toPrecision(2)} % of the work`,
 );
 
-/** Of a slider-crank, measured from the crank's axis: x = r cos(a) + sqrt(l^2 - r^2 sin^2(a)). */
+/** Piston pin above the crank axis: x = r cos(a) + sqrt(l^2 - r^2 sin^2(a)). */
 function exactPosition(angle) {
   const offset = crankRadius * Math.sin(angle);
   return crankRadius * Math.cos(angle) + Math.sqrt(rodLength ** 2 - offset ** 2);
@@ -141,13 +141,11 @@ function significant(value) {
   return Number(value.toPrecision(9)).toString();
 }
 
-/** A variable of the job is text. */
+/** Value of a job variable, which is text, as a number within its limits. */
 function readVariable(name, least, most) {
   const value = Number(globalThis[name]);
   if (globalThis[name] === undefined || !(value >= least && value <= most)) {
-    throw new Error(
-      `the variable ${name} has to be a number from ${least} to ${most}, not ${globalThis[name]}`,
-    );
+    throw new Error(`variable ${name} must be a number from ${least} to ${most}, not ${globalThis[name]}`);
   }
   return value;
 }

@@ -1,5 +1,6 @@
-/** `npm run quickstart` as a newcomer runs it; installing and building are done already and found to be so. */
+/** `npm run quickstart` on a clone that is already installed and built. */
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const run = (...args: string[]) =>
   promisify(execFile)(process.execPath, ['deploy/quickstart/quickstart.mjs', ...args], { cwd: ROOT });
 
-/** Holds the default port, unless somebody else does already. */
+/** Occupies the default port, unless another program does already. */
 let holder: Server;
 
 beforeAll(async () => {
@@ -65,25 +66,29 @@ describe('the quickstart', () => {
     for (const pid of pids) expect(isAlive(pid)).toBe(false);
   });
 
-  it('leaves both running with --keep, and says what to try and how to stop them', {
+  it('leaves both running with --keep, prints commands to try, and --stop removes everything', {
     timeout: 120_000,
   }, async () => {
     const { stdout } = await run('--keep');
-    const pids = /^Stop them with: kill (\d+) (\d+)$/m.exec(stdout)?.slice(1).map(Number) ?? [];
+    const pids = [...stdout.matchAll(/process (\d+)/g)].map(([, pid]) => Number(pid));
     const data = /^Data and logs are in (.+)$/m.exec(stdout)?.[1] ?? '';
     try {
       await rm(savedFolder(stdout), { recursive: true });
       expect(pids).toHaveLength(2);
       const commands = [...stdout.matchAll(/^ {2}(curl .+)$/gm)].map(([, command]) => String(command));
-      expect(commands).toHaveLength(3);
+      expect(commands).toHaveLength(4);
       for (const command of commands) {
-        const { stdout: answer } = await promisify(execFile)('bash', ['-c', `${command} --fail --silent`]);
-        expect(JSON.parse(answer)).toBeTypeOf('object');
+        const flagged = command.replace('curl', 'curl --fail --silent');
+        const { stdout: response } = await promisify(execFile)('bash', ['-c', flagged]);
+        expect(JSON.parse(response)).toBeTypeOf('object');
       }
+      const page = /^The hub and the agent keep running\. In a browser: (.+\/docs)$/m.exec(stdout)?.[1] ?? '';
+      expect((await fetch(page)).status).toBe(200);
     } finally {
-      for (const pid of pids) process.kill(pid, 'SIGTERM');
-      await eventually(() => !pids.some(isAlive), 20_000);
-      await rm(data, { recursive: true, force: true });
+      expect((await run('--stop', data)).stdout).toContain(`removed ${data}\n`);
     }
+    await eventually(() => !pids.some(isAlive));
+    expect(existsSync(data)).toBe(false);
+    await expect(run('--stop', ROOT)).rejects.toThrow('is not the data folder of a quickstart');
   });
 });

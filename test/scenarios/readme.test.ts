@@ -1,20 +1,48 @@
-/** The README's job by curl, run to the letter against real programs. */
+/** The README's job by curl, run verbatim against real programs. */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { endPrograms, startAgent, startHub } from '../support/programs.js';
 import { type JobResult, outputsOf } from '../support/rest-client.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
 
-/** The shell block after the comment `<!-- job -->`, and the agent's instances as the README has them. */
+/** The shell block of the README after the comment `<!-- job -->`. */
 function readmeJob(): string {
   const block = /<!-- job -->\n```sh\n([\s\S]*?)```/.exec(readme)?.[1];
   if (block === undefined) throw new Error('the README has no shell block after <!-- job -->');
   return block;
 }
+
+/** The instances of the agent that the README configures for the job. */
+function readmeInstances(): Record<string, unknown>[] {
+  const file = /cat > agent\.yaml <<'YAML'\n([\s\S]*?)\nYAML/.exec(readme)?.[1] ?? '';
+  return (parse(file) as { instances: Record<string, unknown>[] }).instances;
+}
+
+/** Runs the README's job against the hub at `baseUrl` and checks everything that it prints. */
+async function expectJobToRun(baseUrl: string): Promise<void> {
+  const script = readmeJob().replace('http://127.0.0.1:8080', baseUrl);
+  const { stdout } = await promisify(execFile)('bash', ['-euc', script], { cwd: folder.path });
+  const end = stdout.lastIndexOf('}') + 1;
+  const result = JSON.parse(stdout.slice(0, end)) as JobResult;
+  expect(result).toMatchObject({ status: 'FINISHED', batchExecutionStatus: 'OK' });
+  expect(outputsOf(result)).toEqual({
+    'ratio.txt': '2',
+    'report/summary.txt': 'ratio 2, input speed 1500 rpm\n',
+  });
+  expect(stdout.slice(end)).toBe('ratio of 2 gears at 1500 rpm\n');
+}
+
+const quickstart = (...args: string[]) =>
+  promisify(execFile)(process.execPath, ['deploy/quickstart/quickstart.mjs', ...args], { cwd: ROOT });
 
 let folder: TemporaryFolder;
 
@@ -28,21 +56,19 @@ afterEach(async () => {
 });
 
 describe('the job by curl in the README', () => {
-  it('runs as it stands there', async () => {
+  it('runs on the hub and agent of the README', async () => {
     const hub = await startHub(folder.path);
-    startAgent(folder.path, hub, 'my-host', {
-      instances: [{ id: 'sim', version: '9.1.0', labels: ['gears'], count: 2 }],
-    });
-    const script = readmeJob().replace('http://127.0.0.1:8080', hub.baseUrl);
-    const { stdout } = await promisify(execFile)('bash', ['-euc', script], { cwd: folder.path });
+    startAgent(folder.path, hub, 'my-host', { instances: readmeInstances() });
+    await expectJobToRun(hub.baseUrl);
+  });
 
-    const end = stdout.lastIndexOf('}') + 1;
-    const result = JSON.parse(stdout.slice(0, end)) as JobResult;
-    expect(result).toMatchObject({ status: 'FINISHED', batchExecutionStatus: 'OK' });
-    expect(outputsOf(result)).toEqual({
-      'ratio.txt': '2',
-      'report/summary.txt': 'ratio 2, input speed 1500 rpm\n',
-    });
-    expect(stdout.slice(end)).toBe('ratio of 2 gears at 1500 rpm\n');
+  it('runs on what the quickstart leaves running', { timeout: 120_000 }, async () => {
+    const { stdout } = await quickstart('--keep');
+    try {
+      await expectJobToRun(/^Hub: +(http:\S+),/m.exec(stdout)?.[1] ?? '');
+    } finally {
+      await quickstart('--stop', /^Data and logs are in (.+)$/m.exec(stdout)?.[1] ?? '');
+      await rm(join(ROOT, /^Result: \d+ files in (.+)$/m.exec(stdout)?.[1] ?? ''), { recursive: true });
+    }
   });
 });

@@ -1,4 +1,4 @@
-"""An instance program in Python: runs each script with the command that it is started with, `adapter.py bash` say."""
+"""An instance program in Python: runs each script with the command in its arguments, such as `adapter.py bash`."""
 import contextlib, json, os, signal, subprocess, sys, threading
 output_lock = threading.Lock()
 def send(**message):
@@ -9,16 +9,16 @@ class Job(threading.Thread):
     def __init__(self, call, params):
         super().__init__(daemon=True)
         self.call, self.params, self.task_id = call, params, params["taskId"]
-        self.process, self.canceled, self.answered = None, threading.Event(), False
+        self.process, self.canceled, self.responded = None, threading.Event(), False
     def run(self):
         try:
-            answer = {"result": self.simulate() if "durationMs" in self.params else self.execute()}
-        except Exception as error:  # the job could not be run at all: the task's owner reads why
-            answer = {"error": {"code": -32001, "message": f"{type(error).__name__}: {error}"}}
+            response = {"result": self.simulate() if "durationMs" in self.params else self.execute()}
+        except Exception as error:  # the job could not be run: the message goes to the owner of the task
+            response = {"error": {"code": -32001, "message": f"{type(error).__name__}: {error}"}}
         if self.canceled.is_set():
-            answer = {"error": {"code": -32800, "message": "canceled"}}
-        self.answered = True
-        send(id=self.call, **answer)
+            response = {"error": {"code": -32800, "message": "canceled"}}
+        self.responded = True
+        send(id=self.call, **response)
     def simulate(self):
         self.canceled.wait(self.params["durationMs"] / 1000)
         return {}
@@ -36,13 +36,13 @@ class Job(threading.Thread):
         return {"status": "OK"}
     def cancel(self):
         self.canceled.set()
-        with contextlib.suppress(AttributeError, ProcessLookupError):  # not started yet, or ended just now
+        with contextlib.suppress(AttributeError, ProcessLookupError):  # not started yet, or already ended
             os.killpg(self.process.pid, signal.SIGKILL)
 
 job = method = None
 for message in map(json.loads, sys.stdin):
     call, method, params = message.get("id"), message["method"], message.get("params")
-    running = job if job and not job.answered else None
+    running = job if job and not job.responded else None
     if method == "shutdown": break
     if method == "initialize":
         send(id=call, result={"protocolVersion": 1, "name": "adapter.py", "version": "1.0"})
