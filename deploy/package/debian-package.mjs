@@ -11,7 +11,6 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
-  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
@@ -81,7 +80,7 @@ export function debianPackage({ root, program, version, work, out, seconds, quic
       size: said('du', ['-sk', '--exclude=DEBIAN', tree]).split('\t')[0],
     }),
   );
-  normalise(tree, seconds);
+  normaliseModes(tree);
   const file = join(out, `${name}_${debianVersion}_${architecture}.deb`);
   execFileSync(
     'dpkg-deb',
@@ -157,16 +156,9 @@ function librariesOf(binaries, work, name) {
   return found.trim().replace(/^shlibs:Depends=/, '');
 }
 
-/** One time for every file, and modes that do not depend on the builder's umask. */
-function normalise(folder, seconds) {
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const path = join(folder, entry.name);
-    if (entry.isSymbolicLink()) continue;
-    if (entry.isDirectory()) normalise(path, seconds);
-    else utimesSync(path, seconds, seconds);
-  }
-  chmodSync(folder, 0o755);
-  utimesSync(folder, seconds, seconds);
+/** Modes that do not depend on the builder's umask; dpkg-deb sets the times. */
+function normaliseModes(tree) {
+  execFileSync('chmod', ['-R', 'u=rwX,go=rX', tree]);
 }
 
 function filled(template, values) {

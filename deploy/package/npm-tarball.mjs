@@ -62,7 +62,7 @@ function tar(folder, content, file, seconds, level) {
     '--owner=0',
     '--group=0',
     '--numeric-owner',
-    '--mode=u+w,go-w',
+    '--mode=u=rwX,go=rX',
   ];
   execFileSync(
     'tar',

@@ -1,6 +1,7 @@
 // A program with its production packages as a folder that runs anywhere: the common content of all kinds of packages.
 import {
   chmodSync,
+  constants,
   copyFileSync,
   mkdirSync,
   readdirSync,
@@ -80,18 +81,26 @@ export function stage({ root, program, version, folder, addon }) {
 }
 
 function copy(from, to) {
-  if (!statSync(from).isDirectory()) {
-    mkdirSync(dirname(to), { recursive: true });
-    copyFileSync(from, to);
-    chmodSync(to, 0o644);
-    return;
-  }
+  if (statSync(from).isDirectory()) return copyFolder(from, to);
+  mkdirSync(dirname(to), { recursive: true });
+  copyFile(from, to);
+}
+
+function copyFolder(from, to) {
+  mkdirSync(to, { recursive: true });
   for (const entry of readdirSync(from, { withFileTypes: true })) {
-    const isWanted = entry.isDirectory()
-      ? !FOLDERS_NOT_FOR_PRODUCTION.has(entry.name)
-      : entry.isFile() && !NOT_FOR_PRODUCTION.test(entry.name);
-    if (isWanted) copy(join(from, entry.name), join(to, entry.name));
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory()) {
+      if (!FOLDERS_NOT_FOR_PRODUCTION.has(entry.name)) copyFolder(source, target);
+    } else if (entry.isFile() && !NOT_FOR_PRODUCTION.test(entry.name)) {
+      copyFile(source, target);
+    }
   }
+}
+
+/** Shares the disk's blocks where the file system can. */
+function copyFile(from, to) {
+  copyFileSync(from, to, constants.COPYFILE_FICLONE);
 }
 
 /** Leaves out what is not installed, so that npm does not fetch it; our packages carry one version and ask for one another by it. */
