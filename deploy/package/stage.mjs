@@ -19,6 +19,9 @@ const FOLDERS_NOT_FOR_PRODUCTION = new Set([
   ...['node_modules', '.bin', '.github', 'fixtures', 'test', 'tests', 'benchmarks', 'examples'],
 ]);
 
+/** Copies of the same code for bundlers and for require(): Node.js loads the other ones here. */
+const COPIES = /node_modules\/(?:@opentelemetry\/[^/]+\/build\/(?:esm|esnext)|hono\/dist\/cjs)$/;
+
 /** Parts of our own packages; everything else there is source. */
 const OWN_PARTS = ['package.json', 'bin', 'dist'];
 
@@ -91,7 +94,7 @@ function copyFolder(from, to) {
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     const [source, target] = [join(from, entry.name), join(to, entry.name)];
     if (entry.isDirectory()) {
-      if (!FOLDERS_NOT_FOR_PRODUCTION.has(entry.name)) copyFolder(source, target);
+      if (!FOLDERS_NOT_FOR_PRODUCTION.has(entry.name) && !COPIES.test(source)) copyFolder(source, target);
     } else if (entry.isFile() && !NOT_FOR_PRODUCTION.test(entry.name)) {
       copyFile(source, target);
     }

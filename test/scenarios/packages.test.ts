@@ -32,13 +32,13 @@ beforeAll(async () => {
     const options = ['--quick', '--out', packages.path, '--version', version, ...kinds];
     await promisify(execFile)(process.execPath, ['deploy/package.mjs', ...options], { cwd: ROOT });
   }
-}, 240_000);
+}, 400_000);
 afterAll(() => packages.remove());
 afterEach(endPrograms);
 
 describe('the tarballs', () => {
   it('are installed by npm without network or compiler, run jobs, and keep data through upgrade and removal', {
-    timeout: 180_000,
+    timeout: 300_000,
   }, async () => {
     const site = await temporaryFolder();
     onTestFinished(site.remove);
@@ -67,7 +67,7 @@ describe('the tarballs', () => {
 
 describe.skipIf(!canMakeDebianRoots())('the Debian packages', () => {
   it('are installed without Node.js, run jobs as users of their own, keep data and settings until they are purged', {
-    timeout: 180_000,
+    timeout: 300_000,
   }, async () => {
     const root = debianRoot();
     onTestFinished(root.remove);
