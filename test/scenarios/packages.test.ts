@@ -32,7 +32,7 @@ beforeAll(async () => {
     const options = ['--quick', '--out', packages.path, '--version', version, ...kinds];
     await promisify(execFile)(process.execPath, ['deploy/package.mjs', ...options], { cwd: ROOT });
   }
-}, 400_000);
+}, 600_000);
 afterAll(() => packages.remove());
 afterEach(endPrograms);
 
