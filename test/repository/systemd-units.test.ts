@@ -1,7 +1,9 @@
 /** The units for systemd stop hub and agent as these need it. */
 import { readFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { agentConfigSchema } from '@workbench-hub/agent/config';
 import { expect, it } from 'vitest';
+import { parse } from 'yaml';
 
 const unit = (name: string) =>
   readFileSync(new URL(`../../deploy/systemd/workbench-${name}.service`, import.meta.url), 'utf8');
@@ -36,3 +38,13 @@ it.each([
 ])('the unit of the agent leaves out %s, which a sandbox does not bear', (key) => {
   expect(setting('agent', key)).toBeUndefined();
 });
+
+it.each(['hub', 'agent'])(
+  'the unit of the %s opens the folders that its Debian package configures',
+  (name) => {
+    const file = new URL(`../../deploy/debian/${name}/etc/workbench-${name}/${name}.yaml`, import.meta.url);
+    const { dataDir, log } = parse(readFileSync(file, 'utf8')) as { dataDir: string; log: { file: string } };
+    expect(dataDir).toBe(`/var/lib/${setting(name, 'StateDirectory')}`);
+    expect(dirname(log.file)).toBe(`/var/log/${setting(name, 'LogsDirectory')}`);
+  },
+);

@@ -59,7 +59,15 @@ export function startProgram(
   by: readonly string[] = [],
   node = process.execPath,
 ): Program {
-  const [command = '', ...words] = [...by, node, join(ROOT, script), ...args];
+  return startCommand([...by, node, join(ROOT, script), ...args], cwd, env);
+}
+
+/** Runs a program that is installed anywhere; `command` is its path, or what leads to it, with all arguments. */
+export function startCommand(
+  [command = '', ...words]: readonly string[],
+  cwd: string,
+  env: NodeJS.ProcessEnv = {},
+): Program {
   const child = spawn(command, words, {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -101,7 +109,9 @@ export function startProgram(
         waiting.add(look);
         look();
         void ended.then((how) =>
-          reject(new Error(`${script} ended (${how}): ${JSON.stringify(lines)} ${printed}`)),
+          reject(
+            new Error(`${[command, ...words].join(' ')} ended (${how}): ${JSON.stringify(lines)} ${printed}`),
+          ),
         );
       }),
     stop: async () => {

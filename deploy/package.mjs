@@ -1,0 +1,69 @@
+// npm run package: packages of hub and agent that install without a clone. Options: --out DIR (dist-packages), --only npm|deb,
+// --version VERSION (that of package.json), --quick (little compression, for tests).
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, relative, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { debianPackage } from './package/debian-package.mjs';
+import { npmTarball } from './package/npm-tarball.mjs';
+import { PROGRAMS, readJson } from './package/stage.mjs';
+import { prepare, root } from './prepare.mjs';
+
+const MAKERS = { npm: npmTarball, deb: debianPackage };
+
+/** The time of the last commit, so that packages of one commit are the same; without git, now. */
+function commitTime() {
+  const git = ['-c', 'safe.directory=*', 'log', '-1', '--format=%ct'];
+  const { stdout, status } = spawnSync('git', git, { cwd: root, encoding: 'utf8' });
+  return status === 0 ? Number(stdout) : Math.floor(Date.now() / 1000);
+}
+
+function has(command) {
+  return spawnSync(command, ['--version'], { stdio: 'ignore' }).status === 0;
+}
+
+function kindsToMake(only) {
+  if (only !== undefined && !(only in MAKERS)) throw new Error(`--only is npm or deb, not ${only}`);
+  const kinds = only ? [only] : Object.keys(MAKERS);
+  if (!kinds.includes('deb') || ['dpkg-deb', 'dpkg-shlibdeps', 'strip'].every(has)) return kinds;
+  const advice = 'Debian packages need the tools of Debian: apt-get install dpkg-dev';
+  if (only === 'deb') throw new Error(advice);
+  console.warn(`LEFT OUT, Debian packages. ${advice}`);
+  return kinds.filter((kind) => kind !== 'deb');
+}
+
+async function main() {
+  const { values } = parseArgs({
+    options: {
+      out: { type: 'string', default: join(root, 'dist-packages') },
+      only: { type: 'string' },
+      version: { type: 'string', default: readJson(join(root, 'package.json')).version },
+      quick: { type: 'boolean', default: false },
+    },
+  });
+  const { version, quick } = values;
+  const kinds = kindsToMake(values.only);
+  await prepare();
+  const out = resolve(values.out);
+  const seconds = commitTime();
+  mkdirSync(out, { recursive: true });
+  for (const program of Object.keys(PROGRAMS)) {
+    for (const kind of kinds) {
+      const work = mkdtempSync(join(tmpdir(), 'workbench-package-'));
+      try {
+        const file = MAKERS[kind]({ root, program, version, work, out, seconds, quick });
+        console.log(`${relative(process.cwd(), file)}  ${(statSync(file).size / 2 ** 20).toFixed(1)} MiB`);
+      } finally {
+        rmSync(work, { recursive: true });
+      }
+    }
+  }
+}
+
+try {
+  await main();
+} catch (error) {
+  console.error(error.message);
+  process.exitCode = 1;
+}
