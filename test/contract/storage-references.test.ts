@@ -136,7 +136,10 @@ it.each(['', '?encrypt=true'])(
     await runtime.advance(6000);
     // What took its place is small, and in the database unless it is encrypted.
     const left = query === '' ? 0 : 1;
-    await eventually(async () => (await contentsOnDisk()).length === left);
+    await eventually(async () => {
+      await runtime.advance(100);
+      return (await contentsOnDisk()).length === left;
+    });
     expect((await agent.file(model.digest, { method: 'HEAD' })).status).toBe(404);
 
     const hash = createHash('sha256');

@@ -64,6 +64,7 @@ it.skipIf(process.platform === 'win32')('by the hub and by the agent', async () 
   const outputs = outputsOf(await client.batchJobResult(id));
   expect([outputs['mode.txt'], outputs['out.txt']?.length]).toEqual(['0', 300_000]);
   // With the results, too.
+  await eventually(() => readdirSync(work).length === 0);
   expect(openIn(join(folder.path, 'hub'))).toEqual([]);
   expect(openIn(host)).toEqual([]);
 });

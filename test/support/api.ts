@@ -1,7 +1,7 @@
 /** A client of the REST interface whose every answer is held against the hub's openapi.json. */
 import { expect } from 'vitest';
 import { countAnswer } from './exercised.js';
-import { type OpenApiCheck, type OpenApiDocument, openApiCheck } from './openapi-check.js';
+import { type CheckedDocument, checkedDocument, type OpenApiDocument } from './openapi-check.js';
 import { passwordOf } from './running-hub.js';
 import { keepSecretsOf, keepSecretsOfHeaders } from './secrets.js';
 
@@ -27,7 +27,7 @@ const TASKS = '/api/2.0/workbench/task';
 export class Api {
   readonly #address: string;
   readonly #token: string | undefined;
-  #document: Promise<{ document: OpenApiDocument; check: OpenApiCheck }> | undefined;
+  #checked: Promise<CheckedDocument> | undefined;
 
   /** With a token, every request carries it. */
   constructor({ address }: { readonly address: string }, token?: string) {
@@ -53,13 +53,18 @@ export class Api {
   }
 
   async document(): Promise<OpenApiDocument> {
+    const { document } = await this.#fetchDocument();
+    return document;
+  }
+
+  async #fetchDocument(): Promise<CheckedDocument> {
     const response = await fetch(`${this.#address}/openapi.json`);
-    return (await response.json()) as OpenApiDocument;
+    return checkedDocument(await response.text());
   }
 
   async call(method: string, pathAndQuery: string, options: CallOptions = {}): Promise<Answer> {
-    this.#document ??= this.document().then((document) => ({ document, check: openApiCheck(document) }));
-    const { document, check } = await this.#document;
+    this.#checked ??= this.#fetchDocument();
+    const { document, check } = await this.#checked;
     const body = options.json === undefined ? options.raw : JSON.stringify(options.json);
     const headers = {
       ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),

@@ -14,9 +14,10 @@ const CONTRACT_TESTS = 'test/contract';
 export function exerciseReport(): Plugin {
   return {
     name: 'exercise-report',
-    configureVitest: ({ vitest }) => {
-      const { root } = vitest.config;
-      vitest.config.reporters.push(reporterOf(root));
+    configureVitest: ({ vitest, project }) => {
+      // Each project configures its plugins, and one table is enough.
+      const [first] = vitest.projects;
+      if (project === first) vitest.config.reporters.push(reporterOf(vitest.config.root));
     },
   };
 }

@@ -1,6 +1,7 @@
 /** Holds what a hub answers against its own openapi.json. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
+import { templateOf } from './openapi-paths.js';
 
 interface Operation {
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, unknown>> }>>;
@@ -22,6 +23,23 @@ export interface AnswerToCheck {
 }
 
 export type OpenApiCheck = (answer: AnswerToCheck) => void;
+
+export interface CheckedDocument {
+  readonly document: OpenApiDocument;
+  readonly check: OpenApiCheck;
+}
+
+const checkedDocuments = new Map<string, CheckedDocument>();
+
+/** A document with its check. Hubs with equal documents share one, because validators take long to compile. */
+export function checkedDocument(text: string): CheckedDocument {
+  const known = checkedDocuments.get(text);
+  if (known) return known;
+  const document = JSON.parse(text) as OpenApiDocument;
+  const checked = { document, check: openApiCheck(document) };
+  checkedDocuments.set(text, checked);
+  return checked;
+}
 
 /** A check that throws when an answer is not as the document describes it: unknown status, another content type, a body
  *  that the schema does not allow, or a field that it does not know. Paths that are not in the document pass. */
@@ -59,14 +77,6 @@ export function openApiCheck(document: OpenApiDocument): OpenApiCheck {
     if (validate(JSON.parse(text))) return;
     throw new Error(`${where} with ${text}, but ${ajv.errorsText(validate.errors, { dataVar: 'the body' })}`);
   };
-}
-
-/** The path of the document that stands for this one; one without parameters goes before one with them. */
-export function templateOf(document: OpenApiDocument, path: string): string | undefined {
-  const matching = Object.keys(document.paths).filter((template) =>
-    new RegExp(`^${template.replaceAll('.', '[.]').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
-  );
-  return matching.find((template) => !template.includes('{')) ?? matching[0];
 }
 
 function escapePointer(part: string): string {

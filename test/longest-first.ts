@@ -1,0 +1,26 @@
+/** Starts the longest test files first, so that no long one is left alone at the end of a run. */
+import { relative } from 'node:path';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** The files that take longest on a quiet machine, longest first. */
+export const LONGEST_FILES = [
+  'test/bench/bench.test.ts',
+  'test/scenarios/backup.test.ts',
+  'test/scenarios/broken-transfers.test.ts',
+  'packages/workbench-mujoco/mujoco.test.ts',
+  'test/scenarios/damaged-database.test.ts',
+  'test/scenarios/overload.test.ts',
+  'test/chaos/chaos.test.ts',
+  'test/simulation/simulation.test.ts',
+  'test/scenarios/users-of-a-running-hub.test.ts',
+];
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const index = LONGEST_FILES.indexOf(relative(this.ctx.config.root, moduleId));
+      return index < 0 ? LONGEST_FILES.length : index;
+    };
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
