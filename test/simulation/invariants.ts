@@ -119,7 +119,7 @@ export class Invariants implements HubObserver {
     }
     if (!ENDED.has(task.status) || task.attempt !== report.attempt) {
       this.#violated(
-        'settled means kept',
+        'acknowledged means kept',
         `${report.taskId} ${ref} counted, the task is ${task.status} ${task.attempt}`,
       );
     }

@@ -11,7 +11,7 @@ import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { AgentDisk, piecesOf, simulatedCache, simulatedSpool, simulatedWorkspace } from './agent-disk.js';
-import type { Breakage } from './breakages.js';
+import type { Breakage } from './breakages/breakage.js';
 import type { Network } from './network.js';
 import { Process, type WallClock } from './process.js';
 import { type ProgramRules, SimulatedPrograms } from './programs.js';

@@ -17,7 +17,7 @@ import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { SimulatedContentDisk } from './blob-disk.js';
-import type { Breakage } from './breakages.js';
+import type { Breakage } from './breakages/breakage.js';
 import type { Network } from './network.js';
 import { Process, type WallClock } from './process.js';
 import { HEADS_OF_GROUP, KEPT_LONG_MS, KEPT_SHORTLY_MS, LEASE_MS, LIMITS } from './settings.js';

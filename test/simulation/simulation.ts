@@ -4,7 +4,7 @@ import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import { fits } from '@workbench-hub/shared/domain/matching';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Breakage } from './breakages.js';
+import type { Breakage } from './breakages/breakage.js';
 import { Clients } from './clients.js';
 import { Delays } from './deadlines.js';
 import { Faults } from './faults.js';
