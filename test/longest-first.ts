@@ -3,16 +3,19 @@ import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The files that take longest on a quiet machine, longest first. */
-export const LONGEST_FILES = [
+const LONGEST_FILES = [
   'test/bench/bench.test.ts',
-  'test/scenarios/backup.test.ts',
-  'test/scenarios/broken-transfers.test.ts',
-  'packages/workbench-mujoco/mujoco.test.ts',
-  'test/scenarios/damaged-database.test.ts',
-  'test/scenarios/overload.test.ts',
-  'test/chaos/chaos.test.ts',
   'test/simulation/simulation.test.ts',
-  'test/scenarios/users-of-a-running-hub.test.ts',
+  'test/scenarios/backup.test.ts',
+  'test/scenarios/two-hundred-jobs.test.ts',
+  'test/scenarios/agents-over-tls.test.ts',
+  'test/scenarios/traces.test.ts',
+  'test/scenarios/login-flood.test.ts',
+  'test/chaos/chaos.test.ts',
+  'test/scenarios/full-disks.test.ts',
+  'packages/workbench-mujoco/mujoco.test.ts',
+  'test/scenarios/broken-transfers.test.ts',
+  'test/conformance/sqlite.test.ts',
 ];
 
 export class LongestFirst extends BaseSequencer {

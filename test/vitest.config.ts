@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { LongestFirst } from './longest-first.js';
 import { exerciseReport } from './support/exercise-reporter.js';
+import { firstFailureReport } from './support/first-failure-reporter.js';
 
 const exclude = ['**/node_modules/**', '**/dist/**'];
 
@@ -16,11 +17,11 @@ const OWN_PROCESS = [
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
-  plugins: [exerciseReport()],
+  plugins: [exerciseReport(), firstFailureReport()],
   test: {
     allowOnly: !process.env['CI'],
-    // Tests wait much of the time for programs that they started: more workers than cores keep the machine busy.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // Many tests wait for programs that they started: with a worker more than cores no core is idle meanwhile.
+    maxWorkers: availableParallelism() + 1,
     testTimeout: 20_000,
     hookTimeout: 60_000,
     teardownTimeout: 10_000,
