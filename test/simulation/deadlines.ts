@@ -52,7 +52,8 @@ export class Delays {
   }
 
   #look(): void {
-    const { engine, store, refusedAtMs, slowSyncs } = this.#hub;
+    const { engine, store } = this.#hub;
+    const { refusedAtMs, slowSyncs } = this.#hub.disk;
     // With the process everything begins anew.
     const before = this.#process === this.#hub.process ? this.#lasting : new Map<string, number>();
     this.#process = this.#hub.process;

@@ -2,7 +2,8 @@
  *  while; a seed has some kinds often and others not at all, so that they meet in ever other company. */
 import type { Network } from './network.js';
 import type { SimulatedAgent } from './simulated-agent.js';
-import { MOMENTS, type SimulatedHub } from './simulated-hub.js';
+import type { SimulatedHub } from './simulated-hub.js';
+import { CRITICAL_STEPS } from './watched-ports.js';
 import type { World } from './world.js';
 
 export interface Victims {
@@ -50,21 +51,21 @@ const FAULTS: readonly Fault[] = [
   {
     kind: 'hub killed in a sync',
     happen: ofHub((hub) => {
-      hub.duringSync = () => hub.kill();
+      hub.disk.duringSync = () => hub.kill();
       return undefined;
     }),
   },
   {
     kind: 'hub without power in a sync',
     happen: ofHub((hub) => {
-      hub.duringSync = () => hub.losePower();
+      hub.disk.duringSync = () => hub.losePower();
       return undefined;
     }),
   },
   {
     kind: 'hub killed in a sync, without power when it is back',
     happen: ofHub((hub, { world }) => {
-      hub.duringSync = () => {
+      hub.disk.duringSync = () => {
         hub.kill();
         hub.whenReady = () => world.after(world.between(0, 1000), () => hub.losePower());
       };
@@ -84,9 +85,9 @@ const FAULTS: readonly Fault[] = [
     kind: 'hub disk full',
     lastsMs: SHORT_MS,
     happen: ofHub((hub) => {
-      hub.refusal = 'SQLITE_FULL';
+      hub.disk.refusal = 'SQLITE_FULL';
       return () => {
-        hub.refusal = undefined;
+        hub.disk.refusal = undefined;
       };
     }),
   },
@@ -94,21 +95,21 @@ const FAULTS: readonly Fault[] = [
     kind: 'hub disk failing',
     lastsMs: SHORT_MS,
     happen: ofHub((hub) => {
-      hub.refusal = 'SQLITE_IOERR';
+      hub.disk.refusal = 'SQLITE_IOERR';
       return () => {
-        hub.refusal = undefined;
+        hub.disk.refusal = undefined;
       };
     }),
   },
-  ...MOMENTS.map(
-    (moment): Fault => ({
-      kind: `hub disk failing as ${moment}`,
+  ...CRITICAL_STEPS.map(
+    (step): Fault => ({
+      kind: `hub disk failing as ${step}`,
       happen: ofHub((hub, { world }) => {
-        hub.atMoment.set(moment, () => {
+        hub.beforeStep.set(step, () => {
           if (!world.turbulent) return;
-          hub.refusal = 'SQLITE_IOERR';
+          hub.disk.refusal = 'SQLITE_IOERR';
           world.after(world.between(1, 4000), () => {
-            hub.refusal = undefined;
+            hub.disk.refusal = undefined;
           });
         });
         return undefined;
@@ -119,9 +120,9 @@ const FAULTS: readonly Fault[] = [
     kind: 'hub disk slow',
     lastsMs: SHORT_MS,
     happen: ofHub((hub) => {
-      hub.slowSyncs = true;
+      hub.disk.slowSyncs = true;
       return () => {
-        hub.slowSyncs = false;
+        hub.disk.slowSyncs = false;
       };
     }),
   },
@@ -129,9 +130,9 @@ const FAULTS: readonly Fault[] = [
     kind: 'hub sync failed',
     lastsMs: SHORT_MS,
     happen: ofHub((hub) => {
-      hub.failingSync = true;
+      hub.disk.failingSync = true;
       return () => {
-        hub.failingSync = false;
+        hub.disk.failingSync = false;
       };
     }),
   },

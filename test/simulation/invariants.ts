@@ -12,7 +12,8 @@ import { digestOf, resultOf, STORED_PATH } from './agent-disk.js';
 import { FOUND_NO_ROOM, SCRIPT_FAILED } from './programs.js';
 import { LEASE_MS, LIMITS } from './settings.js';
 import type { SimulatedAgent } from './simulated-agent.js';
-import type { HubObserver, SimulatedHub } from './simulated-hub.js';
+import type { SimulatedHub } from './simulated-hub.js';
+import type { HubObserver } from './watched-ports.js';
 import type { World } from './world.js';
 
 const ENDED: ReadonlySet<string> = new Set(['FINISHED', 'FAILED', 'CANCELED']);
@@ -161,7 +162,7 @@ export class Invariants implements HubObserver {
     this.#awaySinceMs.set(agentId, this.#world.nowMs);
   }
 
-  onGivenBack(taskId: string, agentId: string): void {
+  onReturned(taskId: string, agentId: string): void {
     this.#exclusions.add(`${taskId}/${agentId}`);
   }
 
@@ -267,7 +268,7 @@ export class Invariants implements HubObserver {
   async #checkInputs(digests: readonly string[], hub: SimulatedHub): Promise<void> {
     const { inlineBlobs } = hub.store;
     const named = await inlineBlobs.named(digests, false);
-    const there = new Set(hub.contentDisk.files());
+    const there = new Set(hub.disk.blobs.files());
     for (const digest of new Set(digests)) {
       const isThere = there.has(digest) || (await inlineBlobs.find(digest)) !== undefined;
       if (isThere !== named.has(digest))
