@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api, expectError } from '../support/api.js';
 import { operationsOf } from '../support/exercised.js';
-import type { OpenApiDocument } from '../support/openapi-check.js';
+import type { OpenApiDocument } from '../support/openapi-document.js';
 import { operationsIn } from '../support/openapi-operations.js';
 import { type RunningHub, startHub } from '../support/running-hub.js';
 import {

@@ -2,7 +2,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api } from '../support/api.js';
-import { type OpenApiDocument, openApiCheck } from '../support/openapi-check.js';
+import { openApiCheck } from '../support/openapi-check.js';
+import type { OpenApiDocument } from '../support/openapi-document.js';
 import { type RunningHub, startHub } from '../support/running-hub.js';
 
 interface Schema {

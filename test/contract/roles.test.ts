@@ -5,7 +5,7 @@ import { leastOf } from '../support/bad-requests.js';
 import { operationsOf } from '../support/exercised.js';
 import { EXPECTED_ROLES, type ExpectedAccess } from '../support/expected-roles.js';
 import { logIn } from '../support/login.js';
-import type { OpenApiDocument } from '../support/openapi-check.js';
+import type { OpenApiDocument } from '../support/openapi-document.js';
 import { type Operation, operationsIn } from '../support/openapi-operations.js';
 import { passwordOf, type RunningHub, startHub, USERS } from '../support/running-hub.js';
 

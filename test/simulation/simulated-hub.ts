@@ -123,7 +123,6 @@ export class SimulatedHub {
     world.tell('hub', 'starts');
     this.#process = process;
     const log = this.#logFor(process);
-    const waiting = () => store.tasks().filter(({ status }) => status === 'WAITING');
     const { store, lostPower } = this.disk.open(
       process,
       log,
@@ -132,8 +131,8 @@ export class SimulatedHub {
           this.#changed = true;
         },
         onSync: () => {
-          const known = waiting();
-          return () => this.observer.onQueueKnown(known);
+          const waiting = store.tasks().filter(({ status }) => status === 'WAITING');
+          return () => this.observer.onQueueKnown(waiting);
         },
         onSyncFailed: () => this.kill(),
       },
@@ -163,6 +162,19 @@ export class SimulatedHub {
     }
     const files = await openBlobStore(this.#breakage?.contents?.(contents) ?? contents);
     if (!process.alive) return;
+    const options = this.#optionsFor(process, store, files, log);
+    const engine = await createEngine(options);
+    if (!process.alive) return;
+    this.#listen(process, engine, options);
+    await engine.start();
+    if (!process.alive) return;
+    this.#engine = engine;
+    this.onReady();
+    this.whenReady?.();
+    this.whenReady = undefined;
+  }
+
+  #optionsFor(process: Process, store: SimulatedStore, files: FileStore, log: Logger): EngineOptions {
     const onStep = (step: CriticalStep) => this.#reach(step);
     const ports = {
       queue: store.queue,
@@ -174,7 +186,7 @@ export class SimulatedHub {
     };
     const broken = { ...ports, ...this.#breakage?.hub?.(ports, store) };
     this.#files = broken.files;
-    const options: EngineOptions = {
+    return {
       ...broken,
       ...watchedPorts(broken, { process, store, observer: this.observer, onStep }),
       log,
@@ -189,15 +201,6 @@ export class SimulatedHub {
       defaultVersion: null,
       headsOfGroup: HEADS_OF_GROUP,
     };
-    const engine = await createEngine(options);
-    if (!process.alive) return;
-    this.#listen(process, engine, options);
-    await engine.start();
-    if (!process.alive) return;
-    this.#engine = engine;
-    this.onReady();
-    this.whenReady?.();
-    this.whenReady = undefined;
   }
 
   #reach(step: CriticalStep): void {

@@ -1,7 +1,8 @@
 /** A client of the REST interface whose every answer is held against the hub's openapi.json. */
 import { expect } from 'vitest';
 import { countAnswer } from './exercised.js';
-import { type CheckedDocument, checkedDocument, type OpenApiDocument } from './openapi-check.js';
+import { type CheckedDocument, checkedDocument } from './openapi-check.js';
+import type { OpenApiDocument } from './openapi-document.js';
 import { passwordOf } from './running-hub.js';
 import { keepSecretsOf, keepSecretsOfHeaders } from './secrets.js';
 

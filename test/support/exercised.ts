@@ -1,6 +1,6 @@
 /** Counts the responses of each endpoint that the tests of a file called, for the table at the end of the run. */
-import type { OpenApiDocument } from './openapi-check.js';
-import { templateOf } from './openapi-paths.js';
+import type { OpenApiDocument } from './openapi-document.js';
+import { templateOf } from './openapi-document.js';
 
 export interface Exercised {
   /** All operations in the documents of the tested hubs: `GET /livez`. */

@@ -1,17 +1,7 @@
 /** Holds what a hub answers against its own openapi.json. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
-import { templateOf } from './openapi-paths.js';
-
-interface Operation {
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, unknown>> }>>;
-}
-
-export interface OpenApiDocument {
-  readonly openapi: string;
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
-}
+import { type OpenApiDocument, templateOf } from './openapi-document.js';
 
 export interface AnswerToCheck {
   readonly method: string;

@@ -1,5 +1,5 @@
 /** The operations of an OpenAPI document, as tests that are made from it need them. */
-import type { OpenApiDocument } from './openapi-check.js';
+import type { OpenApiDocument } from './openapi-document.js';
 
 /** A JSON schema, as far as the hub's document uses it. */
 export interface JsonSchema {

@@ -16,7 +16,7 @@ export function fence({ taskId, attempt, instanceId }: AttemptRef): unknown[] {
 }
 
 /** A runtime whose timers of these delays take another time. */
-export function retimed(runtime: Runtime, timesMs: readonly number[], otherMs: number): Runtime {
+function retimed(runtime: Runtime, timesMs: readonly number[], otherMs: number): Runtime {
   const { timers } = runtime;
   return {
     ...runtime,

@@ -1,4 +1,14 @@
-import type { OpenApiDocument } from './openapi-check.js';
+/** The hub's OpenAPI document, as far as tests read it. */
+
+interface Operation {
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, unknown>> }>>;
+}
+
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
+}
 
 /** The path template of the document that matches this path; one without parameters has precedence. */
 export function templateOf(document: OpenApiDocument, path: string): string | undefined {
