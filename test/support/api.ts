@@ -1,4 +1,4 @@
-/** A client of the REST interface whose every answer is held against the hub's openapi.json. */
+/** A client of the REST interface that checks each response against the hub's openapi.json. */
 import { expect } from 'vitest';
 import { countAnswer } from './exercised.js';
 import { type CheckedDocument, checkedDocument } from './openapi-check.js';
@@ -17,7 +17,7 @@ export interface Answer {
 export interface CallOptions {
   /** Sent as JSON. */
   readonly json?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly raw?: string | Uint8Array | ReadableStream;
   readonly headers?: Record<string, string>;
   readonly signal?: AbortSignal;
@@ -36,19 +36,19 @@ export class Api {
     this.#token = token;
   }
 
-  /** The same hub, called by whoever holds this token. */
+  /** The same hub, called with this token. */
   as(token: string): Api {
     return new Api({ address: this.#address }, token);
   }
 
-  /** The same hub, called by this user of the setup, who logs in for it. */
+  /** The same hub, called by this user of the setup after a login. */
   async asUser(username: string, password = passwordOf(username)): Promise<Api> {
     const { status, body, text } = await this.post('/api/2.0/auth/login', { username, password });
     expect(status, text).toBe(200);
     return this.as(body['accessToken'] as string);
   }
 
-  /** By which it calls. */
+  /** The token of the requests. */
   get token(): string | undefined {
     return this.#token;
   }
@@ -112,12 +112,12 @@ export class Api {
     return this.call('DELETE', path);
   }
 
-  /** Creates a simulate-work task; gives its id. */
+  /** Creates a simulate-work task and returns its id. */
   async simulateWork(request: object = {}): Promise<string> {
     return this.#create('simulate-work', { duration: 1, ...request });
   }
 
-  /** Creates an execute-batch-job task; gives its id. */
+  /** Creates an execute-batch-job task and returns its id. */
   async batchJob(request: object = {}): Promise<string> {
     return this.#create('execute-batch-job', {
       inputScripts: [{ content: base64('// nothing') }],
@@ -149,7 +149,7 @@ export const LOCAL_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}$/;
 /** `2026-11-21T06:53:00.123+01:00` (contract 1.5). */
 export const OFFSET_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d$/;
 
-/** Holds an answer against the error body (contract 10.1). */
+/** Checks a response for the error body (contract 10.1). */
 export function expectError(answer: Answer, status: number, path: string, message: string | RegExp): void {
   expect(answer.status, answer.text).toBe(status);
   expect(answer.headers.get('content-type')).toBe('application/json');

@@ -1,11 +1,11 @@
-/** Holds what a hub answers against its own openapi.json. */
+/** Checks the responses of a hub against its own openapi.json. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
 import { type OpenApiDocument, templateOf } from './openapi-document.js';
 
 export interface AnswerToCheck {
   readonly method: string;
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string;
   readonly status: number;
   readonly contentType: string | null;
@@ -31,8 +31,8 @@ export function checkedDocument(text: string): CheckedDocument {
   return checked;
 }
 
-/** A check that throws when an answer is not as the document describes it: unknown status, another content type, a body
- *  that the schema does not allow, or a field that it does not know. Paths that are not in the document pass. */
+/** A check that throws when a response differs from the document: unknown status, another content type, a body that the
+ *  schema does not allow, or an unknown field. Paths that the document does not name pass. */
 export function openApiCheck(document: OpenApiDocument): OpenApiCheck {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   ajvFormats.default(ajv);
