@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { eventually } from '../support/eventually.js';
 import { endPrograms } from '../support/programs.js';
-import { chanceOf } from '../support/random.js';
+import { seededRandom } from '../support/random.js';
 import { auditByRest, auditDatabase, openTasks, recordEnds } from './audit.js';
 import { Cluster } from './cluster.js';
 import { Faults } from './faults.js';
@@ -39,8 +39,8 @@ export async function runChaos({ folder, seed, seconds, onEvent }: ChaosOptions)
   let load: Load | undefined;
   try {
     const startedMs = performance.now();
-    load = new Load(`http://127.0.0.1:${cluster.clients.port}`, chanceOf(seed));
-    const faults = new Faults(cluster, chanceOf(seed + 1), (kind, target) => {
+    load = new Load(`http://127.0.0.1:${cluster.clients.port}`, seededRandom(seed));
+    const faults = new Faults(cluster, seededRandom(seed + 1), (kind, target) => {
       const atS = ((performance.now() - startedMs) / 1000).toFixed(1);
       onEvent(`${atS.padStart(7)} s  ${kind} (${target})`);
     });

@@ -1,7 +1,7 @@
 /** Clients that hand in small jobs, wait for their ends, and remember what they were told. */
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Chance } from '../support/random.js';
+import type { SeededRandom } from '../support/random.js';
 import { base64, type JobResult, outputsOf } from '../support/rest-client.js';
 
 const TASK = '/api/2.0/workbench/task';
@@ -58,14 +58,14 @@ export class Load {
   /** What must never be heard. */
   readonly violations: string[] = [];
   readonly #baseUrl: string;
-  readonly #chance: Chance;
+  readonly #random: SeededRandom;
   #created = 0;
   #stopping = false;
   #givenUp = false;
 
-  constructor(baseUrl: string, chance: Chance) {
+  constructor(baseUrl: string, random: SeededRandom) {
     this.#baseUrl = baseUrl;
-    this.#chance = chance;
+    this.#random = random;
   }
 
   /** So many clients, each with one task at a time, until {@link stop}; resolves when all have ended. */
@@ -92,15 +92,15 @@ export class Load {
         continue;
       }
       this.acknowledged.push(task);
-      if (this.#chance.oneIn(20)) await this.#cancel(task);
+      if (this.#random.oneIn(20)) await this.#cancel(task);
       if (!(await this.#waitForEnd(task))) return;
     }
   }
 
   async #create(): Promise<Acknowledged | undefined> {
     const number = this.#created++;
-    const isBatch = !this.#chance.oneIn(4);
-    const pieces = 1 + this.#chance.below(12);
+    const isBatch = !this.#random.oneIn(4);
+    const pieces = 1 + this.#random.below(12);
     const kind = isBatch ? 'execute-batch-job' : 'simulate-work';
     const body = isBatch
       ? {
@@ -112,7 +112,7 @@ export class Load {
             { key: 'pieces', value: String(pieces) },
           ],
         }
-      : { name: `work ${number}`, duration: this.#chance.below(2) };
+      : { name: `work ${number}`, duration: this.#random.below(2) };
     const answer = await this.#call(`${TASK}/${kind}/create`, { method: 'POST', body: JSON.stringify(body) });
     if (!answer) {
       this.unanswered++;

@@ -1,5 +1,5 @@
-/** What is done to the simulated world. Each kind happens at a moment that chance chooses, and most are mended after a
- *  while; a seed has some kinds often and others not at all, so that they meet in ever other company. */
+/** Faults of the simulated world. Each kind happens at random times, and most are mended after a while. A seed has some
+ *  kinds often and others never, so that their combinations differ. */
 import type { Network } from './network.js';
 import type { SimulatedAgent } from './simulated-agent.js';
 import type { SimulatedHub } from './simulated-hub.js';
@@ -13,12 +13,12 @@ export interface Victims {
   readonly agents: readonly SimulatedAgent[];
 }
 
-/** Mends what was done. */
+/** Mends a fault. */
 type Mend = () => void;
 
 interface Fault {
   readonly kind: string;
-  /** Does it, and tells of it with `did`; gives how it is mended, unless it needs no mending. */
+  /** Causes the fault and reports it with `did`; returns how to mend it, unless that is not needed. */
   happen(victims: Victims, did: (who: string, detail?: string) => void): Mend | undefined;
   readonly lastsMs?: readonly [number, number];
 }
@@ -30,7 +30,7 @@ const HOUR_MS = 3_600_000;
 
 function ofAgents(hit: (agent: SimulatedAgent, victims: Victims) => Mend | undefined): Fault['happen'] {
   return (victims, did) => {
-    const agent = victims.world.chance.of(victims.agents);
+    const agent = victims.world.random.of(victims.agents);
     if (!agent.alive) return undefined;
     did(agent.id);
     return hit(agent, victims);
@@ -172,10 +172,10 @@ const FAULTS: readonly Fault[] = [
   },
   {
     kind: 'agent disk filled by a job',
-    // A script may well remove its files when it fails.
+    // A script may remove its files when it fails.
     lastsMs: [0, 500],
     happen: ({ world, agents }, did) => {
-      const agent = world.chance.of(agents);
+      const agent = world.random.of(agents);
       if (!agent.programs?.running.some((program) => program.fillDisk())) return undefined;
       did(agent.id);
       return () => {
@@ -187,15 +187,15 @@ const FAULTS: readonly Fault[] = [
     kind: 'instance killed',
     happen: ofAgents((agent, { world }) => {
       const running = agent.programs?.running ?? [];
-      if (running.length > 0) world.chance.of(running).die('SIGKILL');
+      if (running.length > 0) world.random.of(running).die('SIGKILL');
       return undefined;
     }),
   },
   {
     kind: 'instance commanded',
     happen: ofAgents((agent, { world, hub }) => {
-      const { id } = world.chance.of(agent.instances);
-      const command = world.chance.of(['start', 'stop', 'restart'] as const);
+      const { id } = world.random.of(agent.instances);
+      const command = world.random.of(['start', 'stop', 'restart'] as const);
       hub.request(
         ({ control }) => control.command(id, command),
         () => world.note(id, `takes the command ${command}`),
@@ -234,7 +234,7 @@ const FAULTS: readonly Fault[] = [
     lastsMs: SHORT_MS,
     happen: ofAgents((agent, { world, network }) => {
       const held = network.of(agent.id);
-      for (const connection of held) connection.hold(world.chance.of(['toHub', 'toAgent', 'both'] as const));
+      for (const connection of held) connection.hold(world.random.of(['toHub', 'toAgent', 'both'] as const));
       return () => {
         for (const connection of held) connection.release();
       };
@@ -250,8 +250,8 @@ const FAULTS: readonly Fault[] = [
         world.after(index * 50, () => world.turbulent && connection.hold('toHub'));
       }
       return () => {
-        // One after the other, and not in the order in which they were held up.
-        const from = world.chance.below(agents.length);
+        // One after the other, in another order than before.
+        const from = world.random.below(agents.length);
         for (const index of held.keys()) {
           world.after(index * world.between(10, 300), () => held[(index + from) % held.length]?.release());
         }
@@ -276,17 +276,17 @@ export class Faults {
     this.#victims = victims;
   }
 
-  /** Lets them happen from now on, as long as the world is turbulent. */
+  /** Begins to cause faults, as long as the world is turbulent. */
   start(): void {
     const { world } = this.#victims;
     for (const fault of FAULTS) {
       if (world.happens(0.5)) continue;
-      const meanMs = world.chance.of([40_000, 120_000, 400_000]);
+      const meanMs = world.random.of([40_000, 120_000, 400_000]);
       this.#next(fault, meanMs);
     }
   }
 
-  /** All that still lasts is over. */
+  /** Mends all faults that still last. */
   mendAll(): void {
     for (const mend of this.#mends) mend();
     this.#mends.clear();
@@ -307,8 +307,8 @@ export class Faults {
     if (!mend) return;
     this.#mends.add(mend);
     const [leastMs, mostMs] = fault.lastsMs ?? SHORT_MS;
-    // More often short than long.
-    const lastsMs = leastMs + Math.floor((mostMs - leastMs) * world.chance.next() ** 3);
+    // Short faults are more frequent than long ones.
+    const lastsMs = leastMs + Math.floor((mostMs - leastMs) * world.random.next() ** 3);
     world.after(lastsMs, () => {
       if (!this.#mends.delete(mend)) return;
       mend();

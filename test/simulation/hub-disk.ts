@@ -5,7 +5,7 @@ import {
   type SimulatedStore,
 } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import { SimulatedContentDisk } from './blob-disk.js';
+import { SimulatedBlobDisk } from './blob-disk.js';
 import type { Breakage } from './breakages/breakage.js';
 import type { Process } from './process.js';
 import type { World } from './world.js';
@@ -18,7 +18,7 @@ export interface DiskListener {
 }
 
 export class HubDisk {
-  readonly blobs: SimulatedContentDisk;
+  readonly blobs: SimulatedBlobDisk;
   /** The error of the next commits. */
   refusal: 'SQLITE_FULL' | 'SQLITE_IOERR' | undefined;
   slowSyncs = false;
@@ -36,7 +36,7 @@ export class HubDisk {
 
   constructor(world: World) {
     this.#world = world;
-    this.blobs = new SimulatedContentDisk(world);
+    this.blobs = new SimulatedBlobDisk(world);
     this.blobs.isFull = () => this.refusal === 'SQLITE_FULL';
   }
 

@@ -1,5 +1,5 @@
-/** The hub of the simulated world: the real engine, the real store on SQLite and the real connections of agents, over a
- *  disk and a network that are simulated. */
+/** The hub of the simulated world: the real engine, the real SQLite store and the real agent link, over a simulated disk and
+ *  network. */
 import { Readable } from 'node:stream';
 import type { EngineForAgents } from '@workbench-hub/hub/agent-link/agent-session';
 import { serveConnection } from '@workbench-hub/hub/agent-link/connection';
@@ -24,7 +24,7 @@ const SILENCE_MS = 30_000;
 
 const FOLDER = '/files';
 const ENCRYPTION_KEY = Buffer.alloc(32, 'key');
-/** Some contents of this world are larger. */
+/** Some blobs of this world are larger. */
 const MAX_INLINE_BYTES = 200;
 
 export class SimulatedHub {
@@ -32,12 +32,12 @@ export class SimulatedHub {
   readonly disk: HubDisk;
   /** Actions that happen once, just before a critical step. */
   readonly beforeStep = new Map<CriticalStep, () => void>();
-  /** Done once, when it has started the next time. */
+  /** Called once after its next start. */
   whenReady: (() => void) | undefined;
   observer!: HubObserver;
-  /** Its process has ended, however it did. */
+  /** Called when its process has ended. */
   onEnd: () => void = () => undefined;
-  /** It serves requests from now on. */
+  /** Called when it serves requests. */
   onReady: () => void = () => undefined;
   readonly #world: World;
   readonly #network: Network;
@@ -72,17 +72,17 @@ export class SimulatedHub {
     return this.#process?.alive ?? false;
   }
 
-  /** Of the process that lives; undefined while none is ready. */
+  /** Engine of the running process; undefined while none is ready. */
   get engine(): Engine | undefined {
     return this.alive ? this.#engine : undefined;
   }
 
-  /** The latest, whether or not it lives. */
+  /** The latest process, alive or not. */
   get process(): Process {
     return this.#process as Process;
   }
 
-  /** Takes in a body that an agent sends. */
+  /** Receives a body from an agent. */
   async receive(
     agentId: string,
     file: FileRef,
@@ -90,7 +90,7 @@ export class SimulatedHub {
     fromByte: number,
   ): Promise<void> {
     const content = Readable.from(body);
-    // Told by whoever reads it.
+    // Handled by the reader.
     content.on('error', () => undefined);
     if (!this.engine) throw new Error('the hub is not ready');
     await this.engine.sentBlobs.receive(agentId, file, content, fromByte);
@@ -100,8 +100,8 @@ export class SimulatedHub {
     return this.#files as FileStore;
   }
 
-  /** Undefined when it is not there, and also when it is damaged. */
-  async contentOf(digest: string): Promise<Buffer | undefined> {
+  /** The blob; undefined when it is missing or damaged. */
+  async blobOf(digest: string): Promise<Buffer | undefined> {
     const file = await this.files.find(digest);
     return file && Buffer.concat(await file.open().toArray());
   }
@@ -157,7 +157,7 @@ export class SimulatedHub {
     try {
       await store.syncLeftOver();
     } catch {
-      process.end(); // and the service manager starts it again
+      process.end(); // the service manager restarts it
       return;
     }
     const files = await openBlobStore(this.#breakage?.contents?.(contents) ?? contents);
@@ -243,7 +243,7 @@ export class SimulatedHub {
     });
   }
 
-  /** As kill -9. */
+  /** Ends it like kill -9. */
   kill(): void {
     this.#process?.end();
   }
@@ -255,18 +255,18 @@ export class SimulatedHub {
     this.kill();
   }
 
-  /** As SIGTERM: resolves when it is gone. */
+  /** Stops it like SIGTERM; resolves when it has ended. */
   async stop(): Promise<void> {
     const [process, engine] = [this.#process, this.#engine];
     if (!process?.alive || !engine) return;
-    this.#network.closeDoor();
+    this.#network.refuseConnections();
     await engine.quiesce();
     await engine.stop();
     process.end();
   }
 
-  /** One request of a client: `work` is carried out by the hub, unless none is there. `answered` is told what the hub
-   *  answered, which it need not live to do. */
+  /** One request of a client, which the hub performs by `work` if it is up. `answered` gets the response, if the hub lives
+   *  to send it. */
   request<T>(
     work: (engine: Engine, files: FileStore) => Promise<T>,
     answered: (result: T) => void,
@@ -285,7 +285,7 @@ export class SimulatedHub {
   }
 }
 
-/** The methods of the engine that agents reach, each of which may be replaced by itself. */
+/** The engine's methods for agents, each of which can be replaced. */
 function sideOf({ agents }: Engine): EngineForAgents {
   return {
     join: (...args) => agents.join(...args),

@@ -1,5 +1,5 @@
 /** Random numbers that are the same for the same seed, so that failures repeat. */
-export interface Chance {
+export interface SeededRandom {
   /** A number from 0 up to 1, 1 excluded. */
   next(): number;
   /** An integer from 0 up to `limit`, `limit` excluded. */
@@ -10,7 +10,7 @@ export interface Chance {
 }
 
 /** Mulberry32. */
-export function chanceOf(seed: number): Chance {
+export function seededRandom(seed: number): SeededRandom {
   let state = seed | 0;
   const next = () => {
     state = (state + 0x6d2b79f5) | 0;

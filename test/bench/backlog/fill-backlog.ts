@@ -6,7 +6,7 @@ import { openDatabase } from '@workbench-hub/hub/store/sqlite/database';
 import type { Classifier, Requirement } from '@workbench-hub/shared/domain/classifier';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { PRIORITIES, type Priority, priorityRank } from '@workbench-hub/shared/domain/priority';
-import { chanceOf } from '../../support/random.js';
+import { seededRandom } from '../../support/random.js';
 import { idOf } from '../lists/fill-store.js';
 
 /** Every one of them fits the first agent, about half of them the second one too. */
@@ -35,7 +35,7 @@ const INSERT = `
 
 /** Makes the database; gives the id of one of its tasks. */
 export function fillBacklog(file: string, count: number, seed: number): string {
-  const chance = chanceOf(seed);
+  const random = seededRandom(seed);
   const db = openDatabase(file);
   db.pragma('synchronous = OFF');
   const insertRequirement = db.prepare('INSERT INTO requirement (id, key) VALUES (?, ?)');
@@ -46,9 +46,9 @@ export function fillBacklog(file: string, count: number, seed: number): string {
   let id = '';
   db.transaction(() => {
     for (let at = 0; at < count; at++) {
-      id = idOf(FIRST_REQUEST_MS + at, chance);
-      const which = chance.below(REQUIREMENTS.length);
-      const priority = chance.oneIn(ONE_HIGHEST_IN) ? 'HIGHEST' : chance.of(OTHER_PRIORITIES);
+      id = idOf(FIRST_REQUEST_MS + at, random);
+      const which = random.below(REQUIREMENTS.length);
+      const priority = random.oneIn(ONE_HIGHEST_IN) ? 'HIGHEST' : random.of(OTHER_PRIORITIES);
       const classifiers = JSON.stringify(classifiersOf(REQUIREMENTS[which], priority));
       const requestedAt = FIRST_REQUEST_MS + at;
       insert.run(id, priorityRank(priority), which + 1, requestedAt, `Gear study run ${at}`, classifiers);
