@@ -186,8 +186,8 @@ function cut(bytes: Buffer, at: readonly number[]): Buffer[] {
   return cuts.slice(1).map((end, index) => bytes.subarray(cuts[index], end));
 }
 
-describe('a body that is read as it comes', () => {
-  it('means the same as one that is read at once', async () => {
+describe('a body that is parsed as it arrives', () => {
+  it('has the same value as one that is parsed at once', async () => {
     const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 });
     let taken = 0;
     await fc.assert(

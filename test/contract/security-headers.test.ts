@@ -50,7 +50,7 @@ it.each([
 });
 
 it.each(['/docs', '/docs/start.js', '/docs/swagger-ui.css'])(
-  'GET %s: a page that runs its own scripts only',
+  'GET %s is a page that runs only its own scripts',
   async (path) => {
     const response = await fetch(hub.address + path);
     await response.text();
@@ -61,7 +61,7 @@ it.each(['/docs', '/docs/start.js', '/docs/swagger-ui.css'])(
   },
 );
 
-it('an answer that comes when the request is no longer handled', async () => {
+it('a deferred response has the security headers', async () => {
   const created = await fetch(`${hub.address}/api/2.0/workbench/task/simulate-work/create`, {
     method: 'POST',
     body: '{"duration":0}',
@@ -73,7 +73,7 @@ it('an answer that comes when the request is no longer handled', async () => {
   expect(headersOf(later, DATA)).toEqual(DATA);
 });
 
-it('what is no HTTP', async () => {
+it('the response to a malformed request has the security headers', async () => {
   const { hostname, port } = new URL(hub.address);
   const heard = await new Promise<string>((resolve) => {
     let text = '';

@@ -102,7 +102,7 @@ function transfer(agent: Program, what: string): Promise<LogLine> {
   return agent.logged(({ msg, sizeBytes }) => msg === what && Number(sizeBytes) >= SIZE_BYTES);
 }
 
-describe('a connection that is cut', { timeout: LIMIT_MS }, () => {
+describe('a transfer whose connection is cut', { timeout: LIMIT_MS }, () => {
   it.each([
     ['agent', 10],
     ['agent', 50],
@@ -110,7 +110,7 @@ describe('a connection that is cut', { timeout: LIMIT_MS }, () => {
     ['hub', 10],
     ['hub', 50],
     ['hub', 99],
-  ] as const)('on the way to the %s at %d percent costs only what had not come', async (to, percent) => {
+  ] as const)('on the way to the %s at %d percent is resumed', async (to, percent) => {
     const held = valve.watch({ to, afterBytes: (SIZE_BYTES / 100) * percent });
     const agent = startHost();
     const id = await handIn();
@@ -123,8 +123,8 @@ describe('a connection that is cut', { timeout: LIMIT_MS }, () => {
   });
 });
 
-describe('killed in the middle of', { timeout: LIMIT_MS }, () => {
-  it('a download, the agent goes on with what it has', async () => {
+describe('a transfer is resumed', { timeout: LIMIT_MS }, () => {
+  it('by an agent that was killed during a download', async () => {
     const held = valve.watch({ to: 'agent', afterBytes: SIZE_BYTES / 2 });
     const first = startHost();
     const id = await handIn();
@@ -138,7 +138,7 @@ describe('killed in the middle of', { timeout: LIMIT_MS }, () => {
     expect((await transfer(agent, FETCHED))['fromByte']).toBeGreaterThan(0);
   });
 
-  it('a download, the hub is found again and asked for the rest', async () => {
+  it('after the hub was killed during a download', async () => {
     const held = valve.watch({ to: 'agent', afterBytes: SIZE_BYTES / 2 });
     const agent = startHost();
     const id = await handIn();
@@ -150,7 +150,7 @@ describe('killed in the middle of', { timeout: LIMIT_MS }, () => {
     expect((await transfer(agent, FETCHED))['fromByte']).toBeGreaterThan(0);
   });
 
-  it('an upload, the hub keeps what has come and takes the rest', async () => {
+  it('by a hub that was killed during an upload', async () => {
     const held = valve.watch({ to: 'hub', afterBytes: SIZE_BYTES / 2 });
     const agent = startHost();
     const id = await handIn();
@@ -163,7 +163,7 @@ describe('killed in the middle of', { timeout: LIMIT_MS }, () => {
     expect((await transfer(agent, SENT))['fromByte']).toBeGreaterThan(0);
   });
 
-  it('an upload, the agent has its result in the spool and sends the rest', async () => {
+  it('from the spool after the agent was killed during an upload', async () => {
     const held = valve.watch({ to: 'hub', afterBytes: SIZE_BYTES / 2 });
     const first = startHost();
     const id = await handIn();

@@ -69,13 +69,13 @@ async function tasksOfHub(): Promise<number> {
 }
 
 describe('a hub whose database', { timeout: TIME_LIMIT_MS }, () => {
-  it('was killed in the middle of writing has every task that was answered with 201', async () => {
+  it('was being written when it was killed has every task accepted with 201', async () => {
     await killedHub();
     appendFileSync(`${database}-wal`, Buffer.alloc(3000, 'half a transaction'));
     expect(await tasksOfHub()).toBe(TASKS);
   });
 
-  it('has lost the end of its log says how much is missing, and goes on without it only when told', async () => {
+  it('has lost the end of its log reports how much is missing, and starts without it only on request', async () => {
     await killedHub();
     truncateSync(`${database}-wal`, Math.floor(statSync(`${database}-wal`).size / 2));
     expect(await refusal()).toMatch(
@@ -87,13 +87,13 @@ describe('a hub whose database', { timeout: TIME_LIMIT_MS }, () => {
     expect(left).toBeLessThan(TASKS);
   });
 
-  it.each(['-wal', ''])('has lost hub.sqlite%s altogether says so', async (suffix) => {
+  it.each(['-wal', ''])('has lost hub.sqlite%s reports that', async (suffix) => {
     await (suffix === '' ? stoppedHub() : killedHub());
     rmSync(database + suffix);
     expect(await refusal()).toMatch(/lacks the last \d+ transactions|cannot be used/);
   });
 
-  it('is an older copy says so', async () => {
+  it('is an older copy reports that', async () => {
     await stoppedHub();
     copyFileSync(database, `${database}-copy`);
     await stoppedHub();
@@ -117,7 +117,7 @@ describe('a hub whose database', { timeout: TIME_LIMIT_MS }, () => {
       () => writeFileSync(database, 'x'.repeat(9000)),
       /cannot be used: .*restore a backup/,
     ],
-  ])('is %s says so', async (_, damage, message) => {
+  ])('is %s reports that', async (_, damage, message) => {
     await stoppedHub();
     damage();
     expect(await refusal()).toMatch(message);

@@ -72,7 +72,7 @@ describe.runIf(process.platform === 'linux')('an agent that is killed (SIGKILL)'
   else stray.unref();
   `;
 
-  it('finds and ends when it comes back what was left of its instances, and runs their tasks anew', async () => {
+  it('ends the orphans of its instances when it is back, and their tasks run again', async () => {
     const hub = await startHub(folder.path);
     const deaf = fileURLToPath(new URL('../../agent/process/fixtures/ignores-shutdown.mjs', import.meta.url));
     const config = {
@@ -105,11 +105,11 @@ describe.runIf(process.platform === 'linux')('an agent that is killed (SIGKILL)'
   }, 90_000);
 });
 
-describe('a stall that is longer than agents.unreachableAfter, and shorter than the lease', () => {
+describe('a stall longer than agents.unreachableAfter and shorter than the lease', () => {
   const CONFIG = { agents: { unreachableAfter: '1s', leaseTimeout: '5m' } };
 
   it.each(['agent', 'hub'] as const)(
-    'of the %s costs a run nothing',
+    'of the %s does not affect an attempt',
     async (which) => {
       const hub = await startHub(folder.path, CONFIG);
       const agent = startAgent(folder.path, hub, 'host', { instances: [{ id: 'sim', version: '1' }] });

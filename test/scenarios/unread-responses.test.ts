@@ -79,7 +79,7 @@ async function hubWithResult(
   return { hub, path: await largeResult(hub) };
 }
 
-it('thousands of requests on a connection that is not read cost the memory of a few, and all are answered in order when it is read', async () => {
+it('thousands of requests on an unread connection use the memory of a few, and are answered in order once it is read', async () => {
   const { hub, path } = await hubWithResult();
   const expected = await (await fetch(`${hub.baseUrl}${path}`)).text();
   const beforeMib = mibOf(hub, 'VmRSS');
@@ -109,7 +109,7 @@ it('thousands of requests on a connection that is not read cost the memory of a 
   expect(wrong).toBe(0);
 }, 120_000);
 
-it('answers that are not read take limits.answersInMemory at most: beyond it large ones are refused, all else is served, and those who read nothing are cut off', async () => {
+it('unread responses use limits.answersInMemory at most: then large ones are refused, others served, and clients that do not read disconnected', async () => {
   const { hub, path } = await hubWithResult({ limits: { answersInMemory: '8MiB' } });
   const beforeMib = mibOf(hub, 'VmRSS');
   const flood = await Promise.all(Array.from({ length: 40 }, () => unread(hub)));
