@@ -1,4 +1,4 @@
-/** One run: a load on real processes while faults strike, then an audit of every task that was answered with 201. */
+/** One chaos run: load on real processes during faults, then an audit of every task that was accepted with 201. */
 import { join } from 'node:path';
 import { eventually } from '../support/eventually.js';
 import { endPrograms } from '../support/programs.js';
@@ -12,7 +12,7 @@ export interface ChaosOptions {
   readonly folder: string;
   readonly seed: number;
   readonly seconds: number;
-  /** Hears what strikes, and when. */
+  /** Called with each fault and its time. */
   readonly onEvent: (what: string) => void;
 }
 
@@ -25,12 +25,12 @@ export interface ChaosOutcome {
   readonly lost: readonly string[];
   readonly twice: readonly string[];
   readonly wrong: readonly string[];
-  /** How long it took after the last fault until every task had ended. */
+  /** Time from the last fault until every task had ended. */
   readonly recoveryMs: number;
 }
 
 const CLIENTS = 16;
-/** After the last fault, everything has to end within this time: leases, and back-offs of reconnects. */
+/** Every task must end within this time after the last fault; covers leases and reconnect backoff. */
 const RECOVERY_LIMIT_MS = 90_000;
 
 export async function runChaos({ folder, seed, seconds, onEvent }: ChaosOptions): Promise<ChaosOutcome> {

@@ -18,14 +18,14 @@ const EVERY_MS = { least: 300, more: 2200 };
 const HOUR_MS = 3_600_000;
 
 export class Faults {
-  /** How many of each kind have struck. */
+  /** Number of faults by kind. */
   readonly counts = new Map<string, number>();
   /** Why kinds of faults are left out. */
   readonly missing: readonly string[];
   readonly #cluster: Cluster;
   readonly #random: SeededRandom;
   readonly #struck = new Map<string, Promise<void>>();
-  /** What went wrong with the faults themselves. */
+  /** Errors of the faults themselves. */
   readonly failures: unknown[] = [];
   readonly #onFault: (kind: string, target: string) => void;
 

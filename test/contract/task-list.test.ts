@@ -104,7 +104,7 @@ describe('a page of tasks', () => {
   });
 });
 
-describe('a filter', () => {
+describe('a filter of the task list', () => {
   it.each<[string, string[]]>([
     ['?type=EXECUTE_BATCH_JOB', ['batch']],
     ['?type=execute_batch_job', ['batch']],

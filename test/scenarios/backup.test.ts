@@ -1,4 +1,4 @@
-/** A backup of a hub that goes on working, and what becomes of it on another machine. */
+/** A backup of a running hub, and its restore on another machine. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -249,7 +249,7 @@ describe('a restore', () => {
     back.report(ofTask(spooled), 'OK');
     expect((await back.hear('settled')).counted).toBe(true);
     expect(await other.task(running)).toMatchObject({ status: 'RUNNING' });
-    // Its run is known to nobody any more, so it is given out again.
+    // No agent holds its attempt, so it is requeued.
     expect((await back.hear('assign', ({ ref }) => ref.taskId === begun)).ref).toMatchObject({ attempt: 2 });
   });
 });

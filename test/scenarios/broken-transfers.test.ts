@@ -17,7 +17,7 @@ import { base64, restClient } from '../support/rest-client.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const SIZE_BYTES = 8 * 1024 ** 2;
-/** Of a test, and of whatever is waited for in it. */
+/** Timeout of a test and of each wait in it. */
 const LIMIT_MS = 180_000;
 const FETCHED = 'fetched a content from the hub';
 const SENT = 'sent a content to the hub';
@@ -83,11 +83,11 @@ function digestOf(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Where agent and hub keep what is on its way to them. */
+/** Folders in which agent and hub keep partial blobs. */
 const ofAgent = () => join(folder.path, 'host', 'cache');
 const ofHub = () => join(folder.path, 'hub', 'files', 'incoming');
 
-/** Waits until a part of a content lies there: what has passed the valve may still be in the memory of the system, and is
+/** Waits until a partial blob is on the disk: bytes that passed the valve may still be in the memory of the system, and are
  *  lost with the connection. */
 async function partOf(place: string): Promise<void> {
   await eventually(
@@ -131,7 +131,7 @@ describe('a transfer is resumed', { timeout: LIMIT_MS }, () => {
     await held;
     await partOf(ofAgent());
     await first.kill();
-    // What a crash can leave besides.
+    // A remainder of a crash.
     writeFileSync(join(ofAgent(), 'left-by-a-crash.removed'), 'x');
     const agent = startHost();
     await expectRight(id);

@@ -1,4 +1,4 @@
-/** A database that was cut short, removed or replaced: the hub starts with all that it has confirmed, or says what is missing. */
+/** A database that was truncated, removed or replaced: the hub starts with all confirmed data, or reports what is missing. */
 import {
   appendFileSync,
   copyFileSync,
@@ -31,7 +31,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-/** A hub that has answered all of them with 201, in several transactions. */
+/** A hub that has accepted all of them with 201, in several transactions. */
 async function hubWithTasks(): Promise<HubProgram> {
   const hub = await startHub(folder.path);
   const client = restClient(hub.baseUrl);
@@ -50,7 +50,7 @@ async function stoppedHub(): Promise<void> {
   expect(await (await hubWithTasks()).stop()).toBe(0);
 }
 
-/** What a hub says that does not start. */
+/** The message of a hub that does not start. */
 async function refusal(): Promise<string> {
   const hub = startProgram(
     'hub/bin/workbench-hub.js',

@@ -1,4 +1,4 @@
-/** What goes wrong says so where its reader looks, and nothing hangs. */
+/** Failures are reported where their reader looks, and nothing hangs. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

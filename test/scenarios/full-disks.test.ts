@@ -27,7 +27,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-/** Writes until nothing more fits; gives what makes room again. */
+/** Fills the disk; returns a function that frees the space. */
 function fill(disk: string): () => void {
   const path = join(disk, 'filler');
   const file = openSync(path, 'w');
@@ -45,7 +45,7 @@ function fill(disk: string): () => void {
   return () => rmSync(path);
 }
 
-/** Resolves with the body of the error that the hub answers with. */
+/** Resolves with the error body of the hub. */
 async function refused(hub: HubProgram, path: string, init: RequestInit): Promise<Record<string, unknown>> {
   const answer = await fetch(`${hub.baseUrl}${path}`, init);
   const body = (await answer.json()) as Record<string, unknown>;
@@ -105,7 +105,7 @@ describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 180_000 }, () => 
     await agent.logged(({ msg }) => msg === 'uploading a result failed; trying again');
     const job = JSON.stringify({ inputScripts: [{ content: base64('1') }], name: 'x'.repeat(200) });
     await eventually(async () => {
-      // What was free within the database may still take one or another.
+      // Free pages of the database may still hold a few.
       await refused(hub, '/api/2.0/workbench/task/execute-batch-job/create', { method: 'POST', body: job });
       return true;
     });

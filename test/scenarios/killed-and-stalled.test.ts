@@ -63,7 +63,7 @@ const agentStatus = async (hub: HubProgram, id: string) =>
   ).status;
 
 describe.runIf(process.platform === 'linux')('an agent that is killed (SIGKILL)', () => {
-  /** Runs for ever the first time, and leaves a process in a session of its own. */
+  /** Runs forever the first time, and leaves a process in its own session. */
   const HANGS_ONCE = `
   const fs = require('node:fs');
   const stray = require('node:child_process').spawn('sleep', ['600'], { detached: true, stdio: 'ignore' });
@@ -136,7 +136,7 @@ describe('a stall longer than agents.unreachableAfter and shorter than the lease
 });
 
 describe.skipIf(process.platform === 'win32')('an instance that hangs while alive', () => {
-  /** What calls the program is answered no more, and nothing of it has ended. */
+  /** Stops the program: it replies no more, and none of its processes has ended. */
   const HANGS = "process.kill(process.ppid, 'SIGSTOP');";
 
   it('is ended by the time limit of its task, or by a cancel by force, and takes the next task', async () => {

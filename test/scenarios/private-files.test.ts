@@ -1,4 +1,4 @@
-/** What hub and agent keep is nobody else's business, however generous the umask is under which they are started. */
+/** Files of hub and agent are private, whatever umask they are started with. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -58,14 +58,14 @@ it.skipIf(process.platform === 'win32')(
     };
     const waiting = await eventually(() => isWaiting().find((path) => existsSync(path)));
     expect(openIn(join(folder.path, 'hub'))).toEqual([]);
-    // Nobody comes to what lies in a working directory, whatever modes the script gives it.
+    // Other users cannot reach files in a working directory, whatever their modes.
     const work = join(host, 'work');
     expect(openIn(host, (path) => dirname(path) !== work)).toEqual([]);
     for (const name of readdirSync(work)) expect(statSync(join(work, name)).mode & 0o077).toBe(0);
     rmSync(waiting);
     const outputs = outputsOf(await client.batchJobResult(id));
     expect([outputs['mode.txt'], outputs['out.txt']?.length]).toEqual(['0', 300_000]);
-    // With the results, too.
+    // The results are private as well.
     await eventually(() => readdirSync(work).length === 0);
     expect(openIn(join(folder.path, 'hub'))).toEqual([]);
     expect(openIn(host)).toEqual([]);

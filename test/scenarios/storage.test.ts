@@ -1,4 +1,4 @@
-/** The storage on real processes: the page that tells of it run to the letter, and a hub whose disk is full. */
+/** The storage on real processes: the examples of its page, and a hub with a full disk. */
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';

@@ -8,7 +8,7 @@ import { base64, outputsOf, restClient } from '../support/rest-client.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const JOBS = 200;
-/** Of a test. */
+/** Timeout of a test. */
 const LIMIT_MS = 120_000;
 
 /** Writes a file whose bytes follow from the job's number, and a line into a ledger that all jobs share. */
@@ -81,7 +81,7 @@ describe('200 jobs at once on 4 instances of 2 agents', () => {
     startAgents(folder.path, hub);
     const ledger = join(folder.path, 'ledger');
     const ids = await handIn(hub, ledger);
-    // However long a busy machine takes for a few of them: only the whole test has a limit.
+    // Only the whole test has a timeout: a busy machine may take long for a few of them.
     await eventually(() => readFileSync(ledger, 'utf8').split('\n').length > 40, LIMIT_MS);
     await hub.kill();
     expect(readFileSync(ledger, 'utf8').split('\n').length).toBeLessThan(JOBS);

@@ -59,7 +59,7 @@ function ask(socket: Socket, path: string, count: number): void {
   socket.write(requests.join(''));
 }
 
-/** The longest that another client waits for `/livez` while this goes on. */
+/** Longest time of a `/livez` request of another client meanwhile. */
 async function slowestAnswerMs(hub: HubProgram, durationMs: number): Promise<number> {
   let slowestMs = 0;
   const until = performance.now() + durationMs;
@@ -113,7 +113,7 @@ it('unread responses use limits.answersInMemory at most: then large ones are ref
   const { hub, path } = await hubWithResult({ limits: { answersInMemory: '8MiB' } });
   const beforeMib = mibOf(hub, 'VmRSS');
   const flood = await Promise.all(Array.from({ length: 40 }, () => unread(hub)));
-  // More than the sockets hold, so that the last answer of each stays with the hub.
+  // More than the sockets hold, so that the hub keeps the last response of each.
   for (const socket of flood) ask(socket, path, 30);
 
   const refused = await eventually(async () => {

@@ -1,4 +1,4 @@
-/** What an administrator does to users by commands counts in the hub that runs beside, at once and without a restart. */
+/** Changes of users by commands take effect in the running hub at once, without a restart. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -29,7 +29,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-/** Runs `workbench-hub user …`; gives what it printed. */
+/** Runs `workbench-hub user …` and returns its output. */
 async function user(words: string, input = ''): Promise<string> {
   const args = ['user', ...words.split(' '), '--config', 'hub.yaml'];
   const { code, stdout, stderr } = await runCommand('hub/bin/workbench-hub.js', args, {

@@ -265,7 +265,7 @@ export class SimulatedAgent {
             },
             onAcknowledged: (ref, counted) => {
               const report = this.#reports.get(attemptKey(ref));
-              world.tell(this.id, `is told ${attemptKey(ref)} is settled, counted ${counted}`);
+              world.tell(this.id, `is told ${attemptKey(ref)} is acknowledged, counted ${counted}`);
               this.#unsettled.delete(attemptKey(ref));
               this.#kept.delete(attemptKey(ref));
               if (report) onSettled(report, counted);

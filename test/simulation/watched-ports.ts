@@ -6,7 +6,7 @@ import type { Process } from './process.js';
 import { LEASE_MS } from './settings.js';
 
 /** Steps at which a failure of the disk may do more harm than at other times. */
-export const CRITICAL_STEPS = ['a lease ends', 'tasks are given out', 'tasks are removed'] as const;
+export const CRITICAL_STEPS = ['a lease ends', 'tasks are dispatched', 'tasks are removed'] as const;
 export type CriticalStep = (typeof CRITICAL_STEPS)[number];
 
 /** Listener to what the hub does, on which the invariants are checked. */
@@ -42,7 +42,7 @@ export function watchedPorts(
     queue: {
       ...queue,
       claim: (claims) => {
-        onStep('tasks are given out');
+        onStep('tasks are dispatched');
         observer.onClaim(claims.map(({ taskId, instance }) => ({ taskId, instanceId: instance.id })));
         return queue.claim(claims);
       },

@@ -22,7 +22,7 @@ const REQUIREMENTS: readonly Requirement[] = VERSIONS.flatMap((version) =>
   LABELS.map((labels) => ({ version, labels })),
 );
 
-/** So few have the highest priority that they are done before the next one comes. */
+/** Tasks of the highest priority are rare, so that each is done before the next one. */
 const ONE_HIGHEST_IN = 1000;
 const OTHER_PRIORITIES = PRIORITIES.filter((priority) => priority !== 'HIGHEST');
 
@@ -33,7 +33,7 @@ const INSERT = `
   INSERT INTO task (id, type, status, priority, requirement_id, requested_at, name, classifiers, job)
   VALUES (?, 'SIMULATE_WORK', 'WAITING', ?, ?, ?, ?, ?, '${JOB}')`;
 
-/** Makes the database; gives the id of one of its tasks. */
+/** Creates the database and returns the id of one of its tasks. */
 export function fillBacklog(file: string, count: number, seed: number): string {
   const random = seededRandom(seed);
   const db = openDatabase(file);

@@ -1,4 +1,4 @@
-/** A store with a long history, written straight into the database: the way through the hub would take hours. */
+/** A store with a long history, written directly into the database, because requests would take hours. */
 import { openDatabase, type SqliteDatabase } from '@workbench-hub/hub/store/sqlite/database';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { priorityRank } from '@workbench-hub/shared/domain/priority';
@@ -10,12 +10,12 @@ export interface StoreSize {
   readonly running: number;
 }
 
-/** What there are only a few of, so that lists can look for it. */
+/** Rare values for lists to find. */
 export const RARE = { count: 3, name: 'Needle in the haystack', creator: 'rita', status: 'FAILED' } as const;
 
 const CREATORS = 100;
 const INSTANCES = 16;
-/** Of yesterday: what has ended longer ago than `tasks.keepEndedFor` would be removed while it is measured. */
+/** Yesterday, so that `tasks.keepEndedFor` removes no task during the measurement. */
 const FIRST_REQUEST_MS = Date.now() - 86_400_000;
 const REQUEST_EVERY_MS = 20;
 const CLASSIFIERS = JSON.stringify([{ type: 'VERSION', value: '9*' }]);
@@ -33,7 +33,7 @@ const INSERT = `
                     instance_id, instance_version, instance_revision, batch_status, creator, name, classifiers, job)
   VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** Makes the database; gives it open. Ended tasks come first, then the running, then the waiting. */
+/** Creates and opens the database. Ended tasks come first, then running, then waiting ones. */
 export function fillStore(
   file: string,
   { ended, waiting, running }: StoreSize,
@@ -89,7 +89,7 @@ function rowOf(at: number, status: string, rare: boolean, random: SeededRandom):
   ];
 }
 
-/** UUIDv7 text of this moment. */
+/** UUIDv7 text of this time. */
 export function idOf(atMs: number, random: SeededRandom): string {
   const time = atMs.toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${hexOf(random, 3)}-8${hexOf(random, 3)}-${hexOf(random, 6)}${hexOf(random, 6)}`;

@@ -8,7 +8,7 @@ export interface LoadClientOptions {
   readonly dialect: DialectName;
   readonly connections: number;
   readonly seed: number;
-  /** After so long it gives up. */
+  /** Timeout of a request. */
   readonly limitMs: number;
 }
 
@@ -59,7 +59,7 @@ export class LoadClient {
     );
   }
 
-  /** Sends the requests; gives the ids, and how long each took. */
+  /** Sends the requests; returns the ids and durations. */
   async createAll(requests: readonly HttpRequest[]): Promise<{ ids: string[]; tookMs: number[] }> {
     const ids = new Array<string>(requests.length);
     const tookMs = new Array<number>(requests.length);
@@ -90,7 +90,7 @@ export class LoadClient {
     }
   }
 
-  /** How many tasks have ended by now. */
+  /** Number of tasks that have ended so far. */
   async count(): Promise<number> {
     return this.#dialect.countIn(await this.#first.request(this.#dialect.count()));
   }
