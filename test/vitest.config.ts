@@ -28,7 +28,11 @@ export default defineConfig({
     setupFiles: ['test/support/record-exercised.ts'],
     sequence: { sequencer: LongestFirst },
     projects: [
-      { extends: true, test: { name: 'own process', include: OWN_PROCESS, exclude } },
+      {
+        extends: true,
+        // Programs take long to start on a busy machine.
+        test: { name: 'own process', include: OWN_PROCESS, exclude, testTimeout: 60_000 },
+      },
       {
         extends: true,
         test: {

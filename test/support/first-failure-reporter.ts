@@ -31,8 +31,9 @@ class FirstFailureReporter implements Reporter {
   #print(where: string, errors: readonly SerializedError[]): void {
     if (this.#isPrinted) return;
     this.#isPrinted = true;
-    const texts = errors.map(({ stack, message, diff }) =>
-      [stack ?? message, diff].filter(Boolean).join('\n'),
+    const texts = errors.map(({ stack = '', message, diff = '' }) =>
+      // The stack of a timeout lacks its message.
+      [stack.includes(message) ? '' : message, stack, diff].filter((text) => text !== '').join('\n'),
     );
     console.error(`\nFIRST FAILURE: ${where}\n${texts.join('\n')}\n`);
   }
