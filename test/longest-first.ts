@@ -1,5 +1,6 @@
 /** Starts the longest test files first, so that no long one is left alone at the end of a run. */
-import { relative } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** The files that take longest on a quiet machine, longest first. */
@@ -20,6 +21,9 @@ const LONGEST_FILES = [
 
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const missing = LONGEST_FILES.filter((file) => !existsSync(join(this.ctx.config.root, file)));
+    if (missing.length > 0)
+      throw new Error(`test/longest-first.ts lists missing files: ${missing.join(', ')}`);
     const rank = ({ moduleId }: TestSpecification) => {
       const index = LONGEST_FILES.indexOf(relative(this.ctx.config.root, moduleId));
       return index < 0 ? LONGEST_FILES.length : index;
