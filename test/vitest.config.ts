@@ -1,20 +1,48 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './longest-first.js';
 import { exerciseReport } from './support/exercise-reporter.js';
+import { firstFailureReport } from './support/first-failure-reporter.js';
+
+const exclude = ['**/node_modules/**', '**/dist/**'];
+
+/** Tests that start programs, or look at the process that they run in: each file has a process of its own. */
+const OWN_PROCESS = [
+  'agent/*.test.ts',
+  'agent/{disk,hub-link,process}/**/*.test.ts',
+  'packages/**/*.test.ts',
+  'test/{bench,chaos,scenarios,simulation}/**/*.test.ts',
+];
 
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
-  plugins: [exerciseReport()],
+  plugins: [exerciseReport(), firstFailureReport()],
   test: {
-    include: ['{shared,hub,agent,packages,test}/**/*.test.ts'],
-    exclude: ['**/node_modules/**', '**/dist/**'],
     allowOnly: !process.env['CI'],
-    // Much of the time tests wait for programs that they started: one worker less than cores, Vitest's default, leaves the
-    // machine idle.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // Many tests wait for programs that they started: with a worker more than cores no core is idle meanwhile.
+    maxWorkers: availableParallelism() + 1,
     testTimeout: 20_000,
     hookTimeout: 60_000,
     teardownTimeout: 10_000,
+    setupFiles: ['test/support/record-exercised.ts'],
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      {
+        extends: true,
+        // Programs take long to start on a busy machine.
+        test: { name: 'own process', include: OWN_PROCESS, exclude, testTimeout: 60_000 },
+      },
+      {
+        extends: true,
+        test: {
+          // Loading the hub takes longer than most of these files: a worker loads it once for all of them.
+          name: 'shared process',
+          isolate: false,
+          include: ['{shared,hub,agent,test}/**/*.test.ts'],
+          exclude: [...exclude, ...OWN_PROCESS],
+        },
+      },
+    ],
   },
 });

@@ -1,4 +1,4 @@
-/** That the benchmark works: every workload, in small. What it measures is not looked at here. */
+/** Every workload of the benchmark in small: it works; its figures are not checked. */
 import { describe, expect, it } from 'vitest';
 import { runWorkload } from './run-workload.js';
 import { WORKLOADS } from './workloads.js';
@@ -26,121 +26,125 @@ async function inSmall(name: string, only?: readonly string[]): Promise<Measured
   return { said, figures: figures.map((figure) => figure.name), processes: processes.map((use) => use.name) };
 }
 
-/** Many processes are started, perhaps on a busy machine. */
+/** Long enough for many processes on a busy machine. */
 const TIMEOUT_MS = 180_000;
 
-// It reads what the processes use from /proc.
-describe.skipIf(process.platform !== 'linux')('in small, the workload', { timeout: TIMEOUT_MS }, () => {
-  it.each([
-    ['w0', 'creates'],
-    ['w1', 'tasks'],
-    ['w1c', 'round trips'],
-    ['w2', 'round trip, median'],
-    ['w4', 'tasks'],
-  ])('%s measures hub and limit in turn, and what their processes use', async (name, figure) => {
-    const { figures, processes } = await inSmall(name, ['hub', 'limit pipeline']);
-    expect(figures).toEqual(
-      expect.arrayContaining([`hub: ${figure}`, 'hub: CPU for each task', `limit pipeline: ${figure}`]),
-    );
-    expect(processes).toEqual(
-      expect.arrayContaining(['hub: hub', 'limit pipeline: front', 'limit pipeline: worker']),
-    );
-  });
+// Reads the resource use of processes from /proc.
+describe.skipIf(process.platform !== 'linux')(
+  'the benchmark in small: workload',
+  { timeout: TIMEOUT_MS },
+  () => {
+    it.each([
+      ['w0', 'creates'],
+      ['w1', 'tasks'],
+      ['w1c', 'round trips'],
+      ['w2', 'round trip, median'],
+      ['w4', 'tasks'],
+    ])('%s measures hub and limit in turn, and what their processes use', async (name, figure) => {
+      const { figures, processes } = await inSmall(name, ['hub', 'limit pipeline']);
+      expect(figures).toEqual(
+        expect.arrayContaining([`hub: ${figure}`, 'hub: CPU for each task', `limit pipeline: ${figure}`]),
+      );
+      expect(processes).toEqual(
+        expect.arrayContaining(['hub: hub', 'limit pipeline: front', 'limit pipeline: worker']),
+      );
+    });
 
-  it('w1 measures every peer whose servers can be started, and says which cannot', async () => {
-    const peers = ['bullmq always', 'bullmq everysec', 'graphile batch', 'beanstalkd', 'slurm'];
-    const { said, figures } = await inSmall('w1', peers);
-    const measured = peers.filter((peer) => figures.includes(`${peer}: tasks`));
-    const skipped = peers.filter((peer) =>
-      said.some(
-        (line) => line.startsWith(`w1: NOT MEASURED: ${peer}: `) && line.includes('is not installed'),
-      ),
-    );
-    expect([...measured, ...skipped].sort()).toEqual([...peers].sort());
-  });
+    it('w1 measures every peer whose servers can be started, and reports the others', async () => {
+      const peers = ['bullmq always', 'bullmq everysec', 'graphile batch', 'beanstalkd', 'slurm'];
+      const { said, figures } = await inSmall('w1', peers);
+      const measured = peers.filter((peer) => figures.includes(`${peer}: tasks`));
+      const skipped = peers.filter((peer) =>
+        said.some(
+          (line) => line.startsWith(`w1: NOT MEASURED: ${peer}: `) && line.includes('is not installed'),
+        ),
+      );
+      expect([...measured, ...skipped].sort()).toEqual([...peers].sort());
+    });
 
-  it('w3 works off a backlog, and starts again after a kill', async () => {
-    const { figures } = await inSmall('w3', ['hub', 'limit pipeline']);
-    expect(figures).toEqual(
-      expect.arrayContaining([
-        'hub: tasks from the backlog',
-        'hub: memory above none waiting',
-        'hub: start after a kill to first answer',
-        'hub: task of the highest priority, median',
-        'limit pipeline, 200,000 of one kind: tasks from the backlog',
-      ]),
-    );
-  });
+    it('w3 works off a backlog, and restarts after a kill', async () => {
+      const { figures } = await inSmall('w3', ['hub', 'limit pipeline']);
+      expect(figures).toEqual(
+        expect.arrayContaining([
+          'hub: tasks from the backlog',
+          'hub: memory above none waiting',
+          'hub: start after a kill to first answer',
+          'hub: task of the highest priority, median',
+          'limit pipeline, 200,000 of one kind: tasks from the backlog',
+        ]),
+      );
+    });
 
-  it('w5 has its agents joined, cut off and joined again', async () => {
-    const { figures } = await inSmall('w5');
-    expect(figures).toEqual(
-      expect.arrayContaining(['tasks', 'cores of the hub', 'all joined again after', 'create, median']),
-    );
-  });
+    it('w5 joins, disconnects and rejoins its agents', async () => {
+      const { figures } = await inSmall('w5');
+      expect(figures).toEqual(
+        expect.arrayContaining(['tasks', 'cores of the hub', 'all joined again after', 'create, median']),
+      );
+    });
 
-  it('w6 runs tasks beside long polls and lists', async () => {
-    const { figures } = await inSmall('w6');
-    expect(figures).toEqual(
-      expect.arrayContaining(['tasks alone', 'tasks beside polls and lists', 'list meanwhile, median']),
-    );
-  });
+    it('w6 runs tasks beside long polls and lists', async () => {
+      const { figures } = await inSmall('w6');
+      expect(figures).toEqual(
+        expect.arrayContaining(['tasks alone', 'tasks beside polls and lists', 'list meanwhile, median']),
+      );
+    });
 
-  it('machine measures syncs and messages', async () => {
-    const { figures } = await inSmall('machine');
-    expect(figures).toEqual(
-      expect.arrayContaining(['fsync of 4 KiB', 'round trips of 300 bytes, one at a time']),
-    );
-  });
+    it('machine measures syncs and messages', async () => {
+      const { figures } = await inSmall('machine');
+      expect(figures).toEqual(
+        expect.arrayContaining(['fsync of 4 KiB', 'round trips of 300 bytes, one at a time']),
+      );
+    });
 
-  it('lists finds what it is looking for, and shows query plans', async () => {
-    const { said, figures } = await inSmall('lists');
-    expect(figures).toEqual(
-      expect.arrayContaining([
-        '2.0 list (1116)',
-        '2.0 list?status=FAILED (3)',
-        '2.0 list?creator=rita (3)',
-        '2.0 list?name=*haystack (3)',
-        '2.0 list?name=*xyzzy* (0)',
-        '1.0 list/running (16)',
-      ]),
-    );
-    expect(said.filter((line) => line.startsWith('query plan of'))).not.toHaveLength(0);
-  });
+    it('lists finds the tasks that it filters, and shows query plans', async () => {
+      const { said, figures } = await inSmall('lists');
+      expect(figures).toEqual(
+        expect.arrayContaining([
+          '2.0 list (1116)',
+          '2.0 list?status=FAILED (3)',
+          '2.0 list?creator=rita (3)',
+          '2.0 list?name=*haystack (3)',
+          '2.0 list?name=*xyzzy* (0)',
+          '1.0 list/running (16)',
+        ]),
+      );
+      expect(said.filter((line) => line.startsWith('query plan of'))).not.toHaveLength(0);
+    });
 
-  it('storage takes files in, gives them out, and moves them to agents', { timeout: 120_000 }, async () => {
-    const { figures } = await inSmall('storage');
-    expect(figures).toEqual(
-      expect.arrayContaining([
-        'plain copy, synced',
-        'sha256sum',
-        'upload',
-        'upload: of the slower of copy and digest',
-        'download',
-        'download: of the slower of copy and digest',
-        'encrypted upload',
-        'encrypted download',
-        'hub to agent',
-        'agent to hub',
-        'staging: memory of the agent',
-        'runs of one model: moved to an agent, of the model',
-        'JSON in',
-        'JSON in: memory of the hub',
-        'JSON out',
-        'JSON out: memory of the hub',
-      ]),
-    );
-  });
+    it('storage measures uploads, downloads and transfers to agents', { timeout: 120_000 }, async () => {
+      const { figures } = await inSmall('storage');
+      expect(figures).toEqual(
+        expect.arrayContaining([
+          'plain copy, synced',
+          'sha256sum',
+          'upload',
+          'upload: of the slower of copy and digest',
+          'download',
+          'download: of the slower of copy and digest',
+          'encrypted upload',
+          'encrypted download',
+          'hub to agent',
+          'agent to hub',
+          'staging: memory of the agent',
+          'runs of one model: moved to an agent, of the model',
+          'JSON in',
+          'JSON in: memory of the hub',
+          'JSON out',
+          'JSON out: memory of the hub',
+        ]),
+      );
+    });
 
-  it('polls answers everyone who stays', async () => {
-    const { figures } = await inSmall('polls');
-    expect(figures).toEqual(
-      expect.arrayContaining([
-        'memory above idle',
-        'places of 1 that left free after',
-        'end to answer, median',
-        'hub to bare server',
-      ]),
-    );
-  });
-});
+    it('polls answers every client that stays', async () => {
+      const { figures } = await inSmall('polls');
+      expect(figures).toEqual(
+        expect.arrayContaining([
+          'memory above idle',
+          'places of 1 that left free after',
+          'end to answer, median',
+          'hub to bare server',
+        ]),
+      );
+    });
+  },
+);

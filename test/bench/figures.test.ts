@@ -22,7 +22,7 @@ describe('figures', () => {
     );
   });
 
-  it('meet targets or miss them, where both are measured', () => {
+  it('meet or miss targets where both are measured', () => {
     const figures = figuresOf([[sample('hub', 9), sample('peer', 5)]]);
     const target = { figure: 'hub', is: 'at least', value: 1.5 } as const;
     expect(verdictOn({ ...target, times: 'peer' }, figures)).toEqual({
@@ -42,12 +42,12 @@ describe('figures', () => {
     });
   });
 
-  it('take quantiles from the values as they are', () => {
+  it('have quantiles of the unsorted values', () => {
     expect(quantile([5, 1, 3], 0.5)).toBe(3);
     expect(quantile([5, 1, 3], 0.99)).toBe(5);
   });
 
-  it('stand in a table in columns, with what is beyond its limit marked', () => {
+  it('are shown in a table, with those beyond their limit marked', () => {
     const figures = figuresOf([
       [sample('quick', 1.234), sample('slow one', 9), { name: 'n', value: 1, unit: '' }],
     ]);

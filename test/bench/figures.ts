@@ -41,14 +41,14 @@ export function withinLimit({ median, limit }: Figure): boolean {
 }
 
 export interface Verdict {
-  /** What was wanted, in words. */
+  /** Description of the target. */
   readonly target: string;
   readonly measured: number | null;
   readonly wanted: number | null;
   readonly verdict: 'met' | 'MISSED' | 'NOT MEASURED';
 }
 
-/** What became of a target. */
+/** Result of a target. */
 export function verdictOn({ figure, is, value, times }: Target, figures: readonly Figure[]): Verdict {
   const medianOf = (name: string) => figures.find((each) => each.name === name)?.median ?? null;
   const measured = medianOf(figure);

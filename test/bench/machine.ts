@@ -1,4 +1,4 @@
-/** What was measured, and on what. */
+/** The measured software and machine. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem, type } from 'node:os';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
@@ -40,7 +40,7 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S;
 }
 
-/** What a process has used, and those beneath it together, also those that have ended. */
+/** Resource use of a process and its descendants, including ended ones. */
 export interface TreeUse {
   readonly own: Use;
   /** Undefined when there are none. */

@@ -14,7 +14,7 @@ export interface WorkloadResult {
   readonly skipped: readonly string[];
 }
 
-/** Runs a workload and clears away whatever it has made. */
+/** Runs a workload and removes everything that it created. */
 export async function runWorkload(
   workload: Workload,
   { runs, ...options }: Omit<WorkloadOptions, 'folder'> & { readonly runs: number },

@@ -15,7 +15,7 @@ export function tableOf(figures: readonly Figure[]): string {
   return inColumns([['figure', 'median', 'unit', 'lowest', 'highest', 'limit'], ...rows], [1, 3, 4]);
 }
 
-/** What became of the targets. */
+/** Results of the targets. */
 export function targetTable(verdicts: readonly Verdict[]): string {
   const number = (value: number | null) => (value === null ? '' : shown(value));
   const rows = verdicts.map(({ target, measured, wanted, verdict }) => [
@@ -27,13 +27,13 @@ export function targetTable(verdicts: readonly Verdict[]): string {
   return inColumns([['target', 'measured', 'wanted', ''], ...rows], [1, 2]);
 }
 
-/** What the processes have used. */
+/** Resource use of the processes. */
 export function processTable(processes: readonly ProcessUse[]): string {
   const rows = processes.map(({ name, cpuS, peakRssMib }) => [name, shown(cpuS), peakRssMib.toFixed(0)]);
   return inColumns([['process', 'CPU s', 'MiB at most'], ...rows], [1, 2]);
 }
 
-/** What each step costs, the dearest of each place first. */
+/** Cost of each step, the highest of each place first. */
 export function costTable(costs: readonly StepCost[]): string {
   const rows = [...new Set(costs.map(({ where }) => where))].flatMap((where) => {
     const here = costs.filter((cost) => cost.where === where).sort((a, b) => b.us - a.us);
@@ -43,7 +43,7 @@ export function costTable(costs: readonly StepCost[]): string {
   return inColumns([['where', 'step', 'us of a task'], ...rows], [2]);
 }
 
-/** Columns of numbers stand on the right. */
+/** Numbers are right-aligned. */
 function inColumns(lines: readonly (readonly string[])[], numbers: readonly number[]): string {
   const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
   return lines

@@ -12,7 +12,7 @@ export interface Sample {
   readonly limit?: number;
 }
 
-/** What a workload is to reach: its own figure, or that of another as a yardstick. */
+/** Target of a workload: a figure of its own, or one of another workload. */
 export interface Target {
   /** Name of the figure. */
   readonly figure: string;
@@ -22,7 +22,7 @@ export interface Target {
   readonly times?: string;
 }
 
-/** What a process has used by now. */
+/** Resource use of a process so far. */
 export interface ProcessUse {
   readonly name: string;
   readonly cpuS: number;
@@ -37,7 +37,7 @@ export interface WorkloadOptions {
   readonly scale: number;
   /** Measures these alone, of those that a workload compares; by default all. */
   readonly only?: readonly string[];
-  /** Where hub and agents leave profiles of what they computed (`.cpuprofile`), if anywhere. */
+  /** Folder for the profiles of hub and agents (`.cpuprofile`), if any. */
   readonly profiles?: string;
   /** Shows query plans, where there are any. */
   readonly plans: boolean;
@@ -45,11 +45,11 @@ export interface WorkloadOptions {
 }
 
 export interface ReadyWorkload {
-  /** Measures everything once. A name comes at most once, and in every run. */
+  /** Measures everything once. Each name is unique, and present in every run. */
   measure(): Promise<Sample[]>;
-  /** What its processes have used; asked for before `end`. */
+  /** Resource use of its processes, read before `end`. */
   use(): ProcessUse[];
-  /** What could not be measured on this machine, and why, in words. */
+  /** Figures that could not be measured on this machine, with the reason. */
   skipped?(): string[];
   /** Ends everything that was started. */
   end(): Promise<void>;

@@ -1,4 +1,4 @@
-/** Accounts for every task that was answered with 201: by REST, and in the database file itself. */
+/** Audit of every task that was accepted with 201: by REST, and in the database file. */
 import Database from 'better-sqlite3';
 import { restClient } from '../support/rest-client.js';
 import { type Acknowledged, endingOf } from './load.js';
@@ -9,7 +9,7 @@ export interface Findings {
   readonly wrong: string[];
 }
 
-/** From now on the database itself writes down each end that a task is given. */
+/** Lets the database record each end of a task. */
 export function recordEnds(databaseFile: string): void {
   const db = new Database(databaseFile);
   db.exec(`
@@ -21,7 +21,7 @@ export function recordEnds(databaseFile: string): void {
   db.close();
 }
 
-/** How many tasks have not ended. */
+/** Number of tasks that have not ended. */
 export async function openTasks(baseUrl: string): Promise<number> {
   const path = '/api/2.0/workbench/task/list?status=WAITING&status=RUNNING&size=1';
   const answer = await restClient(baseUrl).call(path);
@@ -29,7 +29,7 @@ export async function openTasks(baseUrl: string): Promise<number> {
   return (answer.json() as { totalElements: number }).totalElements;
 }
 
-/** What REST says of each task, held against what its client was told when it ended. */
+/** Compares each task in REST with the end that its client saw. */
 export async function auditByRest(
   baseUrl: string,
   tasks: readonly Acknowledged[],
@@ -55,7 +55,7 @@ export async function auditByRest(
   }
 }
 
-/** What the file says, once the hub has stopped. */
+/** Checks the database file after the stop of the hub. */
 export function auditDatabase(
   databaseFile: string,
   tasks: readonly Acknowledged[],

@@ -1,4 +1,4 @@
-/** A short run of the chaos; `npm run chaos` makes longer ones. */
+/** A short chaos run; `npm run chaos` makes longer ones. */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
@@ -7,7 +7,7 @@ const SECONDS = 20;
 const TIME_LIMIT_MS = 240_000;
 
 it(
-  `every task that was answered with 201 ends once while faults strike for ${SECONDS} s, whichever they are`,
+  `every task that was accepted with 201 ends once while random faults happen for ${SECONDS} s`,
   async () => {
     const main = fileURLToPath(new URL('../dist/chaos/main.js', import.meta.url));
     const run = spawn(process.execPath, [main, '--seconds', String(SECONDS)]);

@@ -1,8 +1,8 @@
-/** One run: a load on real processes while faults strike, then an audit of every task that was answered with 201. */
+/** One chaos run: load on real processes during faults, then an audit of every task that was accepted with 201. */
 import { join } from 'node:path';
 import { eventually } from '../support/eventually.js';
 import { endPrograms } from '../support/programs.js';
-import { chanceOf } from '../support/random.js';
+import { seededRandom } from '../support/random.js';
 import { auditByRest, auditDatabase, openTasks, recordEnds } from './audit.js';
 import { Cluster } from './cluster.js';
 import { Faults } from './faults.js';
@@ -12,7 +12,7 @@ export interface ChaosOptions {
   readonly folder: string;
   readonly seed: number;
   readonly seconds: number;
-  /** Hears what strikes, and when. */
+  /** Called with each fault and its time. */
   readonly onEvent: (what: string) => void;
 }
 
@@ -25,12 +25,12 @@ export interface ChaosOutcome {
   readonly lost: readonly string[];
   readonly twice: readonly string[];
   readonly wrong: readonly string[];
-  /** How long it took after the last fault until every task had ended. */
+  /** Time from the last fault until every task had ended. */
   readonly recoveryMs: number;
 }
 
 const CLIENTS = 16;
-/** After the last fault, everything has to end within this time: leases, and back-offs of reconnects. */
+/** Every task must end within this time after the last fault; covers leases and reconnect backoff. */
 const RECOVERY_LIMIT_MS = 90_000;
 
 export async function runChaos({ folder, seed, seconds, onEvent }: ChaosOptions): Promise<ChaosOutcome> {
@@ -39,8 +39,8 @@ export async function runChaos({ folder, seed, seconds, onEvent }: ChaosOptions)
   let load: Load | undefined;
   try {
     const startedMs = performance.now();
-    load = new Load(`http://127.0.0.1:${cluster.clients.port}`, chanceOf(seed));
-    const faults = new Faults(cluster, chanceOf(seed + 1), (kind, target) => {
+    load = new Load(`http://127.0.0.1:${cluster.clients.port}`, seededRandom(seed));
+    const faults = new Faults(cluster, seededRandom(seed + 1), (kind, target) => {
       const atS = ((performance.now() - startedMs) / 1000).toFixed(1);
       onEvent(`${atS.padStart(7)} s  ${kind} (${target})`);
     });

@@ -1,4 +1,4 @@
-/** A hub and its agents as processes, which a run of the chaos kills, pauses and starts anew. */
+/** A hub and its agents as processes, which a chaos run kills, pauses and restarts. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -26,7 +26,7 @@ const INSTANCES_AN_AGENT = 2;
 /** So long after it has ended by itself a program is started again, as a service manager does. */
 const RESTART_MS = 500;
 
-/** A program that is started anew whenever it has ended. */
+/** A program that is restarted when it ends. */
 export class Host {
   readonly name: string;
   readonly #start: () => Program;
@@ -54,7 +54,7 @@ export class Host {
     return this.isUp && this.#program.lines.some((line) => typeof line['address'] === 'string');
   }
 
-  /** What it said last when it ended. */
+  /** Its last output before its end. */
   get lastWords(): string {
     return this.#lastWords;
   }
@@ -95,7 +95,7 @@ export class Host {
 export class Cluster {
   readonly folder: string;
   readonly disk: SmallDisk | undefined;
-  /** Of the first agent. */
+  /** Data folder of the first agent. */
   readonly agentDisk: SmallDisk | undefined;
   readonly link: NetworkLink | undefined;
   readonly clients: FaultyProxy;
@@ -167,7 +167,7 @@ export class Cluster {
     return this.clients.targetPort;
   }
 
-  /** Sets the clock of a host ahead, or back, of the true one. */
+  /** Sets the clock of a host ahead of, or behind, the true one. */
   setClock(host: Host, offsetMs: number): void {
     writeFileSync(this.#clockFiles.get(host) as string, String(offsetMs));
     host.signal('SIGUSR2');

@@ -1,4 +1,4 @@
-/** What the machine allows: file systems and network links of the run's own, in name spaces that go with it. */
+/** File systems and network links of a run, as far as the machine allows, in namespaces that end with it. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ export class SmallDisk {
     return new SmallDisk(folder);
   }
 
-  /** Takes whatever room there is; others may write meanwhile. */
+  /** Fills the free space, while others may write. */
   fill(): void {
     const piece = Buffer.alloc(PIECE_BYTES, 1);
     try {
@@ -62,7 +62,7 @@ export class SmallDisk {
 /** A link to another host, which is a network name space of its own. */
 export class NetworkLink {
   readonly #host: ChildProcess;
-  /** Whether the kernel can delay and lose what goes over it. */
+  /** Whether the kernel can delay and drop its packets. */
   readonly canLose: boolean;
 
   private constructor(host: ChildProcess, canLose: boolean) {
@@ -70,7 +70,7 @@ export class NetworkLink {
     this.canLose = canLose;
   }
 
-  /** How a program runs on the other host. */
+  /** Command that runs a program on the other host. */
   get by(): string[] {
     return ['nsenter', `--net=/proc/${this.#host.pid}/ns/net`, '--'];
   }

@@ -1,6 +1,6 @@
 /** The faults of a run: what strikes whom, and for how long. */
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Chance } from '../support/random.js';
+import type { SeededRandom } from '../support/random.js';
 import { type Cluster, type Host, LONG_PAUSE_MS, signal } from './cluster.js';
 import type { SmallDisk } from './environment.js';
 import type { FaultyProxy } from './faulty-proxy.js';
@@ -18,20 +18,20 @@ const EVERY_MS = { least: 300, more: 2200 };
 const HOUR_MS = 3_600_000;
 
 export class Faults {
-  /** How many of each kind have struck. */
+  /** Number of faults by kind. */
   readonly counts = new Map<string, number>();
   /** Why kinds of faults are left out. */
   readonly missing: readonly string[];
   readonly #cluster: Cluster;
-  readonly #chance: Chance;
+  readonly #random: SeededRandom;
   readonly #struck = new Map<string, Promise<void>>();
-  /** What went wrong with the faults themselves. */
+  /** Errors of the faults themselves. */
   readonly failures: unknown[] = [];
   readonly #onFault: (kind: string, target: string) => void;
 
-  constructor(cluster: Cluster, chance: Chance, onFault: (kind: string, target: string) => void) {
+  constructor(cluster: Cluster, random: SeededRandom, onFault: (kind: string, target: string) => void) {
     this.#cluster = cluster;
-    this.#chance = chance;
+    this.#random = random;
     this.#onFault = onFault;
     const { disk, link } = cluster;
     this.missing = [
@@ -44,7 +44,7 @@ export class Faults {
   /** Strikes until `untilMs` of `performance.now()`; resolves when all faults are over. */
   async run(untilMs: number): Promise<void> {
     while (performance.now() < untilMs) {
-      await pause(EVERY_MS.least + this.#chance.below(EVERY_MS.more));
+      await pause(EVERY_MS.least + this.#random.below(EVERY_MS.more));
       const fault = this.#draw();
       if (this.#struck.has(fault.target)) continue;
       this.counts.set(fault.kind, (this.counts.get(fault.kind) ?? 0) + 1);
@@ -60,10 +60,10 @@ export class Faults {
 
   #draw(): Fault {
     const { hub, clients, disk, agentDisk, link } = this.#cluster;
-    const agent = this.#chance.below(this.#cluster.agents.length);
+    const agent = this.#random.below(this.#cluster.agents.length);
     const host = this.#cluster.agents[agent] as Host;
     const proxy = this.#cluster.agentLinks[agent] as FaultyProxy;
-    const either = this.#chance.oneIn(3) ? hub : host;
+    const either = this.#random.oneIn(3) ? hub : host;
     const faults = [
       () => this.#killed(hub),
       () => this.#killed(host),
@@ -81,11 +81,11 @@ export class Faults {
       ...(link ? [() => this.#linkDown()] : []),
       ...(link?.canLose ? [() => this.#linkDisturbed()] : []),
     ];
-    return this.#chance.of(faults)();
+    return this.#random.of(faults)();
   }
 
   #killed(host: Host): Fault {
-    const forMs = this.#chance.below(1500);
+    const forMs = this.#random.below(1500);
     return {
       kind: `${host === this.#cluster.hub ? 'hub' : 'agent'} killed`,
       target: host.name,
@@ -98,8 +98,8 @@ export class Faults {
   }
 
   #paused(host: Host): Fault {
-    const isLong = this.#chance.oneIn(3);
-    const forMs = isLong ? LONG_PAUSE_MS : 100 + this.#chance.below(900);
+    const isLong = this.#random.oneIn(3);
+    const forMs = isLong ? LONG_PAUSE_MS : 100 + this.#random.below(900);
     const name = host === this.#cluster.hub ? 'hub' : 'agent';
     return {
       kind: `${name} paused${isLong ? ' beyond the silence limit' : ''}`,
@@ -113,7 +113,7 @@ export class Faults {
   }
 
   #clockSet(host: Host): Fault {
-    const offsetMs = (this.#chance.below(48) - 24) * HOUR_MS;
+    const offsetMs = (this.#random.below(48) - 24) * HOUR_MS;
     return {
       kind: 'clock set',
       target: `clock of ${host.name}`,
@@ -127,20 +127,20 @@ export class Faults {
       kind: 'instance killed',
       target: 'instances',
       strike: async () => {
-        if (instances.length > 0) signal(this.#chance.of(instances), 'SIGKILL');
+        if (instances.length > 0) signal(this.#random.of(instances), 'SIGKILL');
       },
     };
   }
 
   #instancePaused(): Fault {
     const instances = this.#cluster.instances();
-    const forMs = 100 + this.#chance.below(2000);
+    const forMs = 100 + this.#random.below(2000);
     return {
       kind: 'instance paused',
       target: 'instances',
       strike: async () => {
         if (instances.length === 0) return;
-        const pid = this.#chance.of(instances);
+        const pid = this.#random.of(instances);
         signal(pid, 'SIGSTOP');
         await pause(forMs);
         signal(pid, 'SIGCONT');
@@ -149,21 +149,21 @@ export class Faults {
   }
 
   #disturbed(proxy: FaultyProxy, target: string): Fault {
-    const isLong = this.#chance.oneIn(4);
-    const forMs = isLong ? LONG_PAUSE_MS : 100 + this.#chance.below(1400);
+    const isLong = this.#random.oneIn(4);
+    const forMs = isLong ? LONG_PAUSE_MS : 100 + this.#random.below(1400);
     const ways: readonly [string, () => Promise<void>][] = [
       ['connections cut', async () => proxy.cut()],
       ['connections refused', () => proxy.refuse(forMs)],
       ['connections stalled', () => proxy.stall(forMs)],
       ['connections slow', () => proxy.slow(forMs)],
-      ['connections half closed', () => proxy.halfClose(this.#chance.oneIn(2) ? 'HUB' : 'CALLER', forMs)],
+      ['connections half closed', () => proxy.halfClose(this.#random.oneIn(2) ? 'HUB' : 'CALLER', forMs)],
     ];
-    const [kind, strike] = this.#chance.of(ways);
+    const [kind, strike] = this.#random.of(ways);
     return { kind, target, strike };
   }
 
   #diskFilled(whose: 'hub' | 'agent', disk: SmallDisk): Fault {
-    const forMs = 500 + this.#chance.below(2000);
+    const forMs = 500 + this.#random.below(2000);
     return {
       kind: whose === 'hub' ? 'disk of the hub full' : 'disk of an agent full',
       target: `disk of the ${whose}`,
@@ -176,7 +176,7 @@ export class Faults {
   }
 
   #linkDown(): Fault {
-    const forMs = this.#chance.oneIn(4) ? 2 * LONG_PAUSE_MS : 100 + this.#chance.below(2000);
+    const forMs = this.#random.oneIn(4) ? 2 * LONG_PAUSE_MS : 100 + this.#random.below(2000);
     return {
       kind: 'network link down',
       target: 'network link',
@@ -189,7 +189,7 @@ export class Faults {
   }
 
   #linkDisturbed(): Fault {
-    const forMs = 1000 + this.#chance.below(4000);
+    const forMs = 1000 + this.#random.below(4000);
     return {
       kind: 'packets delayed and lost',
       target: 'network link',

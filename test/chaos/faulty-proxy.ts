@@ -7,7 +7,7 @@ interface Pair {
   readonly far: Socket;
 }
 
-/** What a slow connection lets through at a time, and how often. */
+/** Bytes that a slow connection passes at a time, and the interval. */
 const TRICKLE_BYTES = 512;
 const TRICKLE_EVERY_MS = 20;
 

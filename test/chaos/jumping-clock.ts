@@ -13,7 +13,7 @@ function jump(): void {
   }
 }
 
-// What they start keeps the true time.
+// Child processes keep the true time.
 delete process.env['NODE_OPTIONS'];
 jump();
 process.on('SIGUSR2', jump);

@@ -1,24 +1,24 @@
-/** Clients that hand in small jobs, wait for their ends, and remember what they were told. */
+/** Clients that create small jobs, wait for their ends, and record the responses. */
 import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Chance } from '../support/random.js';
+import type { SeededRandom } from '../support/random.js';
 import { base64, type JobResult, outputsOf } from '../support/rest-client.js';
 
 const TASK = '/api/2.0/workbench/task';
 
-/** A request that the faults have swallowed is given up. */
+/** Timeout of a request that a fault swallowed. */
 const GIVE_UP_MS = 15_000;
 const WAIT_S = 3;
 const PAUSE_MS = 50;
 
-/** What a client knows of a task that was answered with 201. */
+/** A client's record of a task that was accepted with 201. */
 export interface Acknowledged {
   readonly id: string;
   readonly kind: 'simulate-work' | 'execute-batch-job';
-  /** Of a batch job: what its output has to be. */
+  /** Expected output of a batch job. */
   readonly expectedDigest: string | null;
   isToBeCanceled: boolean;
-  /** The first end that the client was told of. */
+  /** The first end that the client saw. */
   end: Ending | undefined;
 }
 
@@ -51,29 +51,29 @@ function outputDigest(number: number, pieces: number): string {
 
 export class Load {
   readonly acknowledged: Acknowledged[] = [];
-  /** Requests to create of which nobody knows whether they have. */
+  /** Create requests with an unknown outcome. */
   unanswered = 0;
   /** Requests to create that the hub refused, by status. */
   readonly refused = new Map<number, number>();
-  /** What must never be heard. */
+  /** Responses that must never occur. */
   readonly violations: string[] = [];
   readonly #baseUrl: string;
-  readonly #chance: Chance;
+  readonly #random: SeededRandom;
   #created = 0;
   #stopping = false;
   #givenUp = false;
 
-  constructor(baseUrl: string, chance: Chance) {
+  constructor(baseUrl: string, random: SeededRandom) {
     this.#baseUrl = baseUrl;
-    this.#chance = chance;
+    this.#random = random;
   }
 
-  /** So many clients, each with one task at a time, until {@link stop}; resolves when all have ended. */
+  /** Runs this number of clients, each with one task at a time, until {@link stop}; resolves when all have ended. */
   async run(clients: number): Promise<void> {
     await Promise.all(Array.from({ length: clients }, () => this.#client()));
   }
 
-  /** No new tasks; what is there is waited for. */
+  /** Creates no more tasks, and waits for the existing ones. */
   stop(): void {
     this.#stopping = true;
   }
@@ -92,15 +92,15 @@ export class Load {
         continue;
       }
       this.acknowledged.push(task);
-      if (this.#chance.oneIn(20)) await this.#cancel(task);
+      if (this.#random.oneIn(20)) await this.#cancel(task);
       if (!(await this.#waitForEnd(task))) return;
     }
   }
 
   async #create(): Promise<Acknowledged | undefined> {
     const number = this.#created++;
-    const isBatch = !this.#chance.oneIn(4);
-    const pieces = 1 + this.#chance.below(12);
+    const isBatch = !this.#random.oneIn(4);
+    const pieces = 1 + this.#random.below(12);
     const kind = isBatch ? 'execute-batch-job' : 'simulate-work';
     const body = isBatch
       ? {
@@ -112,7 +112,7 @@ export class Load {
             { key: 'pieces', value: String(pieces) },
           ],
         }
-      : { name: `work ${number}`, duration: this.#chance.below(2) };
+      : { name: `work ${number}`, duration: this.#random.below(2) };
     const answer = await this.#call(`${TASK}/${kind}/create`, { method: 'POST', body: JSON.stringify(body) });
     if (!answer) {
       this.unanswered++;
@@ -139,7 +139,7 @@ export class Load {
     while (!this.#givenUp) {
       const answer = await this.#call(`${TASK}/${task.kind}/${task.id}/result?timeout=${WAIT_S}`);
       if (answer?.status === 404) {
-        this.violations.push(`task ${task.id} was answered with 201 and is not known any more`);
+        this.violations.push(`task ${task.id} was accepted with 201 and is unknown now`);
         return false;
       }
       if (answer?.status !== 200) {
@@ -154,7 +154,7 @@ export class Load {
     return false;
   }
 
-  /** Undefined when no answer came. */
+  /** Undefined without a response. */
   async #call(path: string, init: RequestInit = {}): Promise<{ status: number; text: string } | undefined> {
     try {
       const signal = AbortSignal.timeout(GIVE_UP_MS);

@@ -5,7 +5,7 @@ import { PRIORITIES, priorityRank } from '@workbench-hub/shared/domain/priority'
 import { TASK_STATUSES, TASK_TYPES } from '@workbench-hub/shared/domain/task';
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Chance, chanceOf } from '../support/random.js';
+import { type SeededRandom, seededRandom } from '../support/random.js';
 import {
   INSTANCE,
   newTask,
@@ -32,30 +32,30 @@ const NAMES = [
 ];
 const CREATORS = ['anna', 'Anna', 'bob'];
 
-const orNull = <T>(chance: Chance, items: readonly T[]) => (chance.oneIn(6) ? null : chance.of(items));
+const orNull = <T>(random: SeededRandom, items: readonly T[]) => (random.oneIn(6) ? null : random.of(items));
 
-function randomTask(chance: Chance): NewTask {
-  const type = chance.of(TASK_TYPES);
+function randomTask(random: SeededRandom): NewTask {
+  const type = random.of(TASK_TYPES);
   const files = { model: null, scripts: [], additionalFiles: [], variables: [] };
   return newTask({
     type,
     job: type === 'SIMULATE_WORK' ? { type, durationS: 1 } : { type, ...files },
-    name: orNull(chance, NAMES),
-    creator: orNull(chance, CREATORS),
-    priority: chance.of(PRIORITIES),
+    name: orNull(random, NAMES),
+    creator: orNull(random, CREATORS),
+    priority: random.of(PRIORITIES),
   });
 }
 
-function randomQuery(chance: Chance, known: readonly Task[]): TaskQuery {
-  const maybe = <T>(item: T) => (chance.oneIn(3) ? item : undefined);
-  const { id } = chance.of(known);
+function randomQuery(random: SeededRandom, known: readonly Task[]): TaskQuery {
+  const maybe = <T>(item: T) => (random.oneIn(3) ? item : undefined);
+  const { id } = random.of(known);
   const orders: TaskOrder[] = ['NEWEST_FIRST', 'NEXT_TO_RUN_FIRST', 'LONGEST_RUNNING_FIRST'];
   return {
-    page: chance.below(4),
-    size: chance.of([1, 7, 100]),
-    id: maybe(chance.of([id, `*${id.slice(-2)}`, `${id.slice(0, 13)}*`, `*${id.charAt(9)}*7?`, '*'])),
+    page: random.below(4),
+    size: random.of([1, 7, 100]),
+    id: maybe(random.of([id, `*${id.slice(-2)}`, `${id.slice(0, 13)}*`, `*${id.charAt(9)}*7?`, '*'])),
     name: maybe(
-      chance.of([
+      random.of([
         'gear*',
         '*[2]',
         '*e*',
@@ -72,11 +72,11 @@ function randomQuery(chance: Chance, known: readonly Task[]): TaskQuery {
         '*g lo*',
       ]),
     ),
-    creator: maybe(chance.of(['anna', '*nna', 'b?b', '*'])),
-    type: maybe(chance.of(TASK_TYPES)),
-    priority: maybe(chance.of(PRIORITIES)),
-    statuses: TASK_STATUSES.filter(() => chance.oneIn(3)),
-    order: chance.of(orders),
+    creator: maybe(random.of(['anna', '*nna', 'b?b', '*'])),
+    type: maybe(random.of(TASK_TYPES)),
+    priority: maybe(random.of(PRIORITIES)),
+    statuses: TASK_STATUSES.filter(() => random.oneIn(3)),
+    order: random.of(orders),
   };
 }
 
@@ -113,22 +113,22 @@ export function describeTaskLists(open: OpenStore): void {
   afterEach(() => store.close());
 
   /** Lets something happen to a task, if it can. */
-  async function happen(chance: Chance, { id, status, attempt }: Task): Promise<void> {
+  async function happen(random: SeededRandom, { id, status, attempt }: Task): Promise<void> {
     const { queue, archive } = store;
     const ref = { taskId: id, attempt, instanceId: INSTANCE.id };
-    const at = chance.below(1000);
+    const at = random.below(1000);
     if (status === 'WAITING') {
-      if (chance.oneIn(4)) await queue.cancel([id], ['WAITING'], at);
+      if (random.oneIn(4)) await queue.cancel([id], ['WAITING'], at);
       else await queue.claim([{ taskId: id, instance: INSTANCE, startedAtMs: at }]);
     } else if (status === 'RUNNING') {
-      const what = chance.below(4);
+      const what = random.below(4);
       if (what === 0) await queue.requeue([{ ref, loss: 'LOSS' }]);
       else if (what === 1) await queue.cancel([id], ['RUNNING'], at);
       else {
-        const ending = chance.oneIn(3) ? ({ ...WELL, status: 'FAILED' } as const) : WELL;
+        const ending = random.oneIn(3) ? ({ ...WELL, status: 'FAILED' } as const) : WELL;
         await queue.end([{ ref, ending, endedAtMs: at }]);
       }
-    } else if (chance.oneIn(4)) await archive.remove([id]);
+    } else if (random.oneIn(4)) await archive.remove([id]);
   }
 
   /** The tasks that there are, oldest first. */
@@ -137,8 +137,8 @@ export function describeTaskLists(open: OpenStore): void {
     return found.flatMap((task) => task ?? []);
   }
 
-  async function compare(chance: Chance, tasks: readonly Task[]): Promise<void> {
-    const query = randomQuery(chance, tasks);
+  async function compare(random: SeededRandom, tasks: readonly Task[]): Promise<void> {
+    const query = randomQuery(random, tasks);
     const { tasks: listed, totalElements } = await store.archive.list(query);
     const ids = listed.map(({ id }) => id);
     expect({ ids, totalElements }, JSON.stringify(query)).toEqual(expectedOf(tasks, query));
@@ -148,20 +148,20 @@ export function describeTaskLists(open: OpenStore): void {
 
   describe.each([1, 2])('with a history by seed %d', (seed) => {
     it('list what a comparison task by task gives, before and after a restart', async () => {
-      const chance = chanceOf(seed);
+      const random = seededRandom(seed);
       const ids: string[] = [];
       for (let at = 0; at < TASKS; at++) {
-        const task = randomTask(chance);
+        const task = randomTask(random);
         await store.queue.insert([task]);
         ids.push(task.id);
         // Also the latest, so that removing it is among what happens.
-        for (const each of await present([chance.of(ids), ids.at(-1) ?? ''])) await happen(chance, each);
-        if (at % 40 === 0) await compare(chance, await present(ids));
+        for (const each of await present([random.of(ids), ids.at(-1) ?? ''])) await happen(random, each);
+        if (at % 40 === 0) await compare(random, await present(ids));
       }
       const tasks = await present(ids);
-      for (let at = 0; at < QUERIES; at++) await compare(chance, tasks);
+      for (let at = 0; at < QUERIES; at++) await compare(random, tasks);
       store = await store.reopen();
-      for (let at = 0; at < QUERIES; at++) await compare(chance, tasks);
+      for (let at = 0; at < QUERIES; at++) await compare(random, tasks);
     });
   });
 

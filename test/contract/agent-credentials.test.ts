@@ -19,8 +19,8 @@ async function fileStatus(token: string, path = 'a'.repeat(64)): Promise<number>
   return response.status;
 }
 
-describe('an id', () => {
-  it('that is not that of the credential is refused, with the reason on both sides', async () => {
+describe('an agent id', () => {
+  it('other than that of the credential is refused, with the reason in both logs', async () => {
     const credential = await enrolled(hub, 'mine');
     const agent = await FakeAgent.connect({ ...hub, token: credential }, { id: 'yours', instances: [] });
     const message = 'the credential of agent mine is not good for the id yours';
@@ -29,7 +29,7 @@ describe('an id', () => {
     expect(refusals().at(-1)).toBe(message);
   });
 
-  it('that has a credential of its own is not taken from those who know the common token only', async () => {
+  it('with its own credential cannot be used with the join token', async () => {
     await enrolled(hub, 'own');
     const agent = await FakeAgent.connect(hub, { id: 'own', instances: [] });
     expect(await agent.hear('refused')).toMatchObject({
@@ -38,15 +38,15 @@ describe('an id', () => {
     });
   });
 
-  it('is the end of a connection by the common token when it gets a credential', async () => {
+  it('that gets a credential ends its connection by the join token', async () => {
     const agent = await joined('moving', hub.token);
     await enrolled(hub, 'moving');
     expect(await agent.closed()).toMatch(/^agent moving has been enrolled/);
   });
 });
 
-describe('a credential that is revoked', () => {
-  it('ends the connection of its agent at once, and is refused from then on, everywhere', async () => {
+describe('a revoked credential', () => {
+  it('ends the connection of its agent at once and is refused everywhere', async () => {
     const credential = await enrolled(hub, 'lost');
     const agent = await joined('lost', credential);
     expect(await fileStatus(credential)).toBe(404);
@@ -62,14 +62,14 @@ describe('a credential that is revoked', () => {
     ).toBe(true);
   });
 
-  it('does not give its id back to those who know the common token', async () => {
+  it('does not free its id for the join token', async () => {
     await enrolled(hub, 'banned');
     besideHub(dataDir, (credentials) => credentials.revoke('banned'));
     const agent = await FakeAgent.connect(hub, { id: 'banned', instances: [] });
     expect(await agent.hear('refused')).toMatchObject({ code: 'AGENT_ID_NOT_PROVEN' });
   });
 
-  it('is revoked before it was fetched: neither the code nor the common token lets the agent in', async () => {
+  it('that was not fetched yet admits the agent neither by code nor by join token', async () => {
     const code = offerCode(dataDir, 'unwanted');
     besideHub(dataDir, (credentials) => credentials.revoke('unwanted'));
     const body = JSON.stringify({ agentId: 'unwanted', code });
@@ -78,7 +78,7 @@ describe('a credential that is revoked', () => {
     expect(await agent.hear('refused')).toMatchObject({ code: 'AGENT_ID_NOT_PROVEN' });
   });
 
-  it('cannot be revoked again, but be replaced by a new one', async () => {
+  it('cannot be revoked again, and can be replaced by a new one', async () => {
     await enrolled(hub, 'back');
     expect(besideHub(dataDir, (credentials) => credentials.revoke('back'))).toBe(true);
     expect(besideHub(dataDir, (credentials) => credentials.revoke('back'))).toBe(false);
@@ -86,7 +86,7 @@ describe('a credential that is revoked', () => {
   });
 });
 
-it('an access token of a user opens nothing beneath /agent/, nor a credential anything else', async () => {
+it('access tokens of users are refused beneath /agent/, and agent credentials everywhere else', async () => {
   const secured = await startHub({ users: { anna: ['ADMIN'] } });
   onTestFinished(() => secured.stop());
   const anna = await new Api(secured).asUser('anna');
@@ -108,7 +108,7 @@ it('an access token of a user opens nothing beneath /agent/, nor a credential an
   expect(JSON.stringify(secured.log)).not.toContain(token);
 });
 
-it('a credential outlives a restart of the hub, and agents.enrolledOnly switches the common token off', async () => {
+it('a credential outlives a restart of the hub, and agents.enrolledOnly disables the join token', async () => {
   const folder = await temporaryFolder();
   onTestFinished(folder.remove);
   const first = await startHub({ dataDir: folder.path });

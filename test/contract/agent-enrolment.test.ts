@@ -29,8 +29,8 @@ const enrolment = (agentId: string, code: string) => JSON.stringify({ agentId, c
 
 agentsAtOneHub();
 
-describe('a code', () => {
-  it('gives the agent a credential, with which it joins and moves files', async () => {
+describe('an enrolment code', () => {
+  it('is exchanged for a credential, with which the agent joins and transfers files', async () => {
     const code = offerCode(dataDir, 'host-1');
     expect(code).toMatch(/^([0-9A-HJKMNP-TV-Z]{4}-){6}[0-9A-HJKMNP-TV-Z]{4}$/);
     const { status, text } = await askToEnroll(hub.address, enrolment('host-1', code));
@@ -51,12 +51,12 @@ describe('a code', () => {
     ]);
   });
 
-  it('may be typed in small letters and without its dashes', async () => {
+  it('is accepted in lower case and without dashes', async () => {
     const code = offerCode(dataDir, 'typed').toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o');
     expect((await askToEnroll(hub.address, enrolment('typed', code))).status).toBe(200);
   });
 
-  it('and a credential are kept as hashes only, in files of this user, and never logged', async () => {
+  it('and a credential are stored as hashes only, in files of this user, and never logged', async () => {
     const code = offerCode(dataDir, 'hashed');
     const { text } = await askToEnroll(hub.address, enrolment('hashed', code));
     const { credential } = JSON.parse(text) as { credential: string };
@@ -111,7 +111,7 @@ describe('a code', () => {
     expect(JSON.stringify(hub.log)).not.toContain(code);
   });
 
-  it('that two use at once is good for one of them', async () => {
+  it('used twice at once succeeds once', async () => {
     const code = offerCode(dataDir, 'raced');
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => askToEnroll(hub.address, enrolment('raced', code))),
@@ -122,7 +122,7 @@ describe('a code', () => {
     ]);
   });
 
-  it('spares the credential of before until the new one is fetched, which then ends', async () => {
+  it('leaves the previous credential valid until the new one is fetched', async () => {
     const first = await enrolled(hub, 'again');
     const code = offerCode(dataDir, 'again');
     const agent = await joined('again', first);
@@ -153,7 +153,7 @@ describe('a request for enrolment', () => {
     expect(hub.log.every(({ level }) => level < LOG_LEVEL.ERROR)).toBe(true);
   });
 
-  it('that does not say how long it is, is read no further than it may be', async () => {
+  it('of unknown length is read only up to the limit', async () => {
     const answer = await new Promise<number>((resolve, reject) => {
       const outgoing = request(hub.address + AGENT_PATHS.ENROLL, { method: 'POST' }, (response) => {
         response.resume();
@@ -165,7 +165,7 @@ describe('a request for enrolment', () => {
     expect(answer).toBe(413);
   });
 
-  it('after thirty wrong codes from an address is a 429 for a while, from that address only', async () => {
+  it('after thirty wrong codes from an address is answered with 429 for a while, for that address only', async () => {
     const time = new HandDrivenRuntime();
     const own = await startHub({
       runtime: { ...systemRuntime, clock: time.clock },
@@ -191,13 +191,13 @@ describe('a request for enrolment', () => {
     expect((await askFrom('192.0.2.1', code)).status).toBe(200);
   });
 
-  it('by another method is a 405', async () => {
+  it('by another method is answered with 405', async () => {
     const response = await fetch(hub.address + AGENT_PATHS.ENROLL);
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
     expect(await response.json()).toMatchObject({ status: 405, message: 'POST only' });
   });
 
-  it('that does not end is given up', async () => {
+  it('that does not end is aborted', async () => {
     const hasty = await startHub({ runtime: hastened(10_000, 50) });
     onTestFinished(() => hasty.stop());
     const socket = await rawConnection(hasty);
@@ -220,7 +220,7 @@ function hastened(delayMs: number, insteadMs: number): Runtime {
   };
 }
 
-it('requests for enrolment that cannot be read are logged a hundred times only', async () => {
+it('unreadable enrolment requests are logged a hundred times at most', async () => {
   const own = await startHub();
   onTestFinished(own.stop);
   for (let at = 0; at < 120; at++) {

@@ -55,7 +55,7 @@ const hello = JSON.stringify({
   spooled: [],
 });
 
-describe('the token', () => {
+describe('the join token', () => {
   it.each(['', 'wrong', 'token-of-the-tests2', 'Token-of-the-tests'])(
     '%j is answered with 401',
     async (token) => {
@@ -70,7 +70,7 @@ describe('the token', () => {
     },
   );
 
-  it('is not asked for where there is no endpoint', async () => {
+  it('is not needed at unknown paths', async () => {
     const socket = new WebSocket(`${hub.address.replace('http', 'ws')}/elsewhere`);
     const [, response] = (await once(socket, 'unexpected-response')) as [unknown, { statusCode: number }];
     expect(response.statusCode).toBe(404);
@@ -78,7 +78,7 @@ describe('the token', () => {
     socket.terminate();
   });
 
-  it('is wanted in a WebSocket: a plain request gets the 404 of any unknown path', async () => {
+  it('does not help a plain request, which gets the 404 of unknown paths', async () => {
     const response = await fetch(hub.address + AGENT_PATHS.CONNECT, {
       headers: { authorization: `Bearer ${hub.token}` },
     });
@@ -87,7 +87,7 @@ describe('the token', () => {
   });
 });
 
-describe('a fault', () => {
+describe('a protocol violation', () => {
   it.each<[string, string, string]>([
     ['no JSON', 'hello', 'protocol error: a frame that is not JSON'],
     ['no list', hello, 'protocol error: a frame that is not a list of messages'],
@@ -110,7 +110,7 @@ describe('a fault', () => {
       `[${hello.replace('bare', 'a b')}]`,
       'protocol error: a message of type "hello": agent.id ',
     ],
-  ])('of the agent closes the connection with 1002 and words: %s', async (_, frame, reason) => {
+  ])('of an agent closes the connection with 1002 and a reason: %s', async (_, frame, reason) => {
     const socket = await bare();
     socket.send(frame);
     const [code, said] = await closeOf(socket);
@@ -118,13 +118,13 @@ describe('a fault', () => {
     expect(said.startsWith(reason), said).toBe(true);
   });
 
-  it('is a binary frame, too', async () => {
+  it('by a binary frame closes the connection', async () => {
     const socket = await bare();
     socket.send(Buffer.from(`[${hello}]`));
     expect(await closeOf(socket)).toEqual([1003, 'text frames only']);
   });
 
-  it('of one agent does not touch another one', async () => {
+  it('of one agent does not affect another one', async () => {
     const agent = await FakeAgent.join(hub, { instances: [{ id: 'steady' }] });
     agents.push(agent);
     const socket = await bare();
@@ -135,7 +135,7 @@ describe('a fault', () => {
 });
 
 describe('a message', () => {
-  it('may carry fields that this hub does not know', async () => {
+  it('may have unknown fields', async () => {
     const socket = await bare();
     const first = once(socket, 'message');
     socket.send(`[${hello.replace('{', '{"mood":"good",')}]`);
@@ -167,7 +167,7 @@ describe('two agents', () => {
     expect(await second.closed()).toBe('refused');
   });
 
-  it('that are one: the newer connection takes the place of the older', async () => {
+  it('that are the same agent: the newer connection replaces the older', async () => {
     const first = await FakeAgent.join(hub, { id: 'same', nodeId: NODE_1, instances: [] });
     agents.push(await FakeAgent.join(hub, { id: 'same', nodeId: NODE_1, instances: [] }));
     expect(await first.closed()).toBe('the same agent has connected anew');
@@ -175,7 +175,7 @@ describe('two agents', () => {
   });
 });
 
-it('an agent that says nothing any more is given up after agents.unreachableAfter', async () => {
+it('a silent agent is unreachable after agents.unreachableAfter', async () => {
   const other = await startHub({ config: { agents: { unreachableAfter: '1s' } } });
   const socket = new WebSocket(other.address.replace('http', 'ws') + AGENT_PATHS.CONNECT, {
     headers: { authorization: `Bearer ${other.token}` },
@@ -191,7 +191,7 @@ it('an agent that says nothing any more is given up after agents.unreachableAfte
   await other.stop();
 });
 
-it('no proxy on the way takes the link for idle: heartbeats come every 20 s, however long the hub waits for agents', async () => {
+it('heartbeats come every 20 s, whatever agents.unreachableAfter is, so that no proxy closes the link as idle', async () => {
   const other = await startHub({ config: { agents: { unreachableAfter: '1h', leaseTimeout: '2h' } } });
   const agent = await FakeAgent.connect(other);
   expect(await agent.hear('welcome')).toMatchObject({

@@ -59,13 +59,13 @@ describe('an upgrade to a WebSocket', () => {
     expect((await answerTo(headers))[0]).toMatch(/^HTTP\/1\.1 40[01] /);
   });
 
-  it('elsewhere, or beneath a path that climbs, is a 404', async () => {
+  it('at another path, or one with .., is answered with 404', async () => {
     for (const path of ['/agent/files/../connect', '/agent/../agent/connect']) {
       expect((await answerTo('', path))[0]).toBe('HTTP/1.1 404 Not Found');
     }
   });
 
-  it('that is refused leaves no connection behind, even when more is sent', async () => {
+  it('that is refused leaves no connection open, even when more data is sent', async () => {
     const socket = await rawConnection(hub);
     socket.on('error', () => undefined);
     socket.write(
@@ -81,7 +81,7 @@ describe('an upgrade to a WebSocket', () => {
     await closed;
   });
 
-  it('whose first message has 100 MB is closed with 1009 before the message is taken in', async () => {
+  it('whose first message has 100 MB is closed with 1009 before the message is received', async () => {
     const socket = await rawConnection(hub);
     socket.write(
       `GET ${AGENT_PATHS.CONNECT} HTTP/1.1\r\nHost: hub\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
@@ -112,7 +112,7 @@ describe('an upgrade to a WebSocket', () => {
     await eventually(() => endedBeforeJoin().includes('Max payload size exceeded'));
   });
 
-  it('whose first message comes in endless pieces is closed with 1009, too', async () => {
+  it('whose first message has endless fragments is closed with 1009', async () => {
     const socket = new WebSocket(hub.address.replace('http', 'ws') + AGENT_PATHS.CONNECT, {
       headers: { authorization: `Bearer ${hub.token}` },
       perMessageDeflate: false,
@@ -127,7 +127,7 @@ describe('an upgrade to a WebSocket', () => {
     expect((await closed)[0]).toBe(1009);
   });
 
-  it('whose first message is none is closed with 1002, and logged with the reason', async () => {
+  it('whose first message is invalid is closed with 1002, and logged with the reason', async () => {
     const socket = new WebSocket(hub.address.replace('http', 'ws') + AGENT_PATHS.CONNECT, {
       headers: { authorization: `Bearer ${hub.token}` },
     });

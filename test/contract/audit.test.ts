@@ -40,7 +40,7 @@ function recorded(api: Api, query: string, fits: (entry: Entry) => boolean = () 
   return eventually(async () => (await entries(api, query)).find(fits));
 }
 
-describe('with security on', () => {
+describe('the audit log with security on', () => {
   let hub: RunningHub;
   let api: Api;
   let anna: Api;
@@ -58,7 +58,7 @@ describe('with security on', () => {
     await hub.stop();
   });
 
-  it('tells of a change who made it, from where, on what, and how it ended', async () => {
+  it('records who made a change, from where, on what, and how it ended', async () => {
     const id = await ulla.simulateWork();
     await ulla.delete(`${TASKS}/${id}/cancel`);
     await ulla.delete(`${TASKS}/${id}/cancel`);
@@ -84,7 +84,7 @@ describe('with security on', () => {
     });
   });
 
-  it('tells of log-in, refresh and log-out, and of those that fail', async () => {
+  it('records logins, refreshes and logouts, also failed ones', async () => {
     const login = await api.post('/api/2.0/auth/login', { username: 'udo', password: passwordOf('udo') });
     const cookie = (answer: { headers: Headers }) => answer.headers.getSetCookie()[0]?.split(';')[0] ?? '';
     const refresh = await api.call('GET', '/api/2.0/auth/refresh', { headers: { cookie: cookie(login) } });
@@ -101,7 +101,7 @@ describe('with security on', () => {
     ]);
   });
 
-  it('keeps each entry on one line, whatever a name holds', async () => {
+  it('keeps each entry on one line, whatever characters a name has', async () => {
     const username = 'eve\r\n{"user":"anna","outcome":"ALLOWED"}\u2028';
     await api.post('/api/2.0/auth/login', { username, password: 'whatever it is' });
     await recorded(anna, '&outcome=REFUSED', ({ user }) => user === username);
@@ -112,7 +112,7 @@ describe('with security on', () => {
     expect(lines.some((line) => line.startsWith('{"user"'))).toBe(false);
   });
 
-  it('tells of every refusal, and of no reading that was allowed', async () => {
+  it('records every refusal, and no permitted read', async () => {
     await api.get(`${TASKS}/list?secret=in-the-query`);
     await vera.post(`${TASKS}/simulate-work/create`, { duration: 0 });
     await vera.get(`${TASKS}/list`);
@@ -130,7 +130,7 @@ describe('with security on', () => {
     );
   });
 
-  it('tells of a reading that changes something: a file of the input storage lives longer', async () => {
+  it('records a read that changes something: the renewed expiry of an input file', async () => {
     const path = '/api/2.0/storage/input/audited-file';
     await ulla.get(path);
     await ulla.get(`${path}?renewExpirationTimestamp=true`);
@@ -139,7 +139,7 @@ describe('with security on', () => {
     expect(told).toMatchObject([{ outcome: 'ALLOWED', status: 200 }]);
   });
 
-  it('takes the address from the proxy that is trusted, and not what the client wrote before', async () => {
+  it('takes the address from a trusted proxy, and not from the client', async () => {
     const answer = await sender.send({
       method: 'DELETE',
       target: `${TASKS}/nobody/cancel`,
@@ -150,7 +150,7 @@ describe('with security on', () => {
     expect(entry.address).toBe('192.0.2.77');
   });
 
-  it('tells of agents that join, that are enrolled, and that are refused', async () => {
+  it('records agents that join, are enrolled, or are refused', async () => {
     const agent = await FakeAgent.join(hub, { id: 'shared-1' });
     const credential = await enrolled(hub, 'own-1');
     const own = await FakeAgent.join(
@@ -194,7 +194,7 @@ describe('with security on', () => {
     });
   });
 
-  it('tells why an agent is refused, wherever that is found out', async () => {
+  it('records why an agent is refused, at every stage', async () => {
     const refusedFor = (detail: RegExp) =>
       recorded(anna, '&action=AGENT_REFUSED', (entry) => detail.test(String(entry.detail)));
     const code = offerCode(hub.config.dataDir, 'once-1');
@@ -255,7 +255,7 @@ describe('with security on', () => {
     expectError(await anna.get(`${AUDIT}?${query}`), 400, AUDIT, message);
   });
 
-  it('is for ADMIN alone, and its files for the user of the hub', async () => {
+  it('is readable for ADMIN only, and its files for the user of the hub', async () => {
     expectError(await ulla.get(AUDIT), 403, AUDIT, /takes the role ADMIN/);
     expectError(await api.get(AUDIT), 401, AUDIT, /a token is required/);
     const folder = join(hub.config.dataDir, 'audit');
@@ -265,7 +265,7 @@ describe('with security on', () => {
   });
 });
 
-it('is not flooded out by a VIEWER who is refused, nor by a USER who changes much', async () => {
+it('the audit log keeps its entries when a VIEWER is refused often or a USER changes much', async () => {
   const maxFileSize = 16 * 1024;
   const hub = await startHub({ users: USERS, config: { audit: { maxFileSize, keepFiles: 2 } } });
   onTestFinished(() => hub.stop());
@@ -294,7 +294,7 @@ it('is not flooded out by a VIEWER who is refused, nor by a USER who changes muc
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(3 * maxFileSize);
 });
 
-it('is kept across a restart, and told of by the next hub', async () => {
+it('the audit log survives a restart, which the next hub records', async () => {
   const folder = await temporaryFolder();
   onTestFinished(folder.remove);
   const first = await startHub({ users: USERS, dataDir: folder.path });
@@ -309,7 +309,7 @@ it('is kept across a restart, and told of by the next hub', async () => {
   expect((await entries(anna, '&user=ulla')).map(({ outcome }) => outcome)).toEqual(['ALLOWED', 'ALLOWED']);
 });
 
-it('is not kept while security is off', async () => {
+it('the audit log is not written while security is off', async () => {
   const hub = await startHub();
   onTestFinished(() => hub.stop());
   const api = new Api(hub);

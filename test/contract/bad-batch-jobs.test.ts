@@ -207,7 +207,7 @@ describe('a bad request is answered with 400, the field and what is allowed', ()
     'AAA\n',
     'äAAA',
     'AAAA=',
-  ])('Base64 faults are named with their field: %j', async (content) => {
+  ])('invalid Base64 is reported with its field: %j', async (content) => {
     const request = {
       inputModel: { type: 'WBPZ', content },
       inputScripts: [SCRIPT, { content }],
@@ -221,7 +221,7 @@ describe('a bad request is answered with 400, the field and what is allowed', ()
     );
   });
 
-  it('all faults that can be seen are told at once', async () => {
+  it('all validation errors are reported at once', async () => {
     const request = {
       classifiers: [{ type: 'VERSION', value: '' }],
       inputScripts: [{ content: '*' }],

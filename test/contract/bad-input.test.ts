@@ -60,7 +60,7 @@ it('finds the parameters and fields of the endpoints', () => {
 describe.each(withInput)('$name refuses', (operation) => {
   const fields = [...new Set(operation.bad.map(({ field }) => field))];
 
-  it.each(fields)('%s that is wrong in whatever way', async (field) => {
+  it.each(fields)('%s with any bad value', async (field) => {
     const requests = operation.bad.filter((request) => request.field === field);
     for (const { fault, query, pathValues, json } of requests) {
       const path = pathOf(operation, pathValues);
@@ -104,7 +104,7 @@ describe.each(named.filter(({ path }) => path.includes('{id}')))('$name', (opera
     '%zz',
     "'%20OR%201=1--",
     'x'.repeat(4000),
-  ])('has nothing for an id that nobody has: %s', async (id) => {
+  ])('answers an unknown id with 404: %s', async (id) => {
     const path = pathOf(operation, { id });
     const answer = await api.call(operation.method, path, {});
     expectError(
@@ -117,7 +117,7 @@ describe.each(named.filter(({ path }) => path.includes('{id}')))('$name', (opera
 });
 
 describe.each(named)('$name', (operation) => {
-  it('passes over parameters that it does not know', async () => {
+  it('ignores unknown parameters', async () => {
     const answer = await api.call(
       operation.method,
       `${pathOf(operation)}?color=red&color=blue&%ff=%ff&=&&a[]=1`,

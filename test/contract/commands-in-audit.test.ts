@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 
 afterEach(endPrograms);
 
-it('tells of commands that change something, and of those that fail', async () => {
+it('the audit log records commands that change something, also failed ones', async () => {
   const folder = await temporaryFolder();
   onTestFinished(folder.remove);
   const file = join(folder.path, 'hub.yaml');

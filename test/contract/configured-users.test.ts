@@ -43,25 +43,25 @@ async function byCommand(action: (users: Users) => Promise<void>): Promise<void>
 
 const warnings = () => hub?.log.filter(({ level }) => level === LOG_LEVEL.WARN).map(({ msg }) => msg);
 
-describe('a user that is', () => {
+describe('a configured user', () => {
   let session: LoggedIn;
   beforeEach(async () => {
     await startWith({ carl: ['USER'], anna: ['ADMIN'] });
     session = await logIn(api, 'carl');
   });
 
-  it('still listed keeps the session', async () => {
+  it('that is still listed keeps the session', async () => {
     await startWith({ carl: ['USER'], anna: ['ADMIN'] });
     expect(await statusFor(api, session.accessToken)).toBe(200);
   });
 
-  it('listed with other roles keeps the session, and has those roles', async () => {
+  it('that is listed with other roles keeps the session and has those roles', async () => {
     await startWith({ carl: ['VIEWER'] });
     const create = '/api/2.0/workbench/task/simulate-work/create';
     expect((await api.as(session.accessToken).post(create, { duration: 1 })).status).toBe(403);
   });
 
-  it('no longer listed is gone with all sessions, and comes back without them', async () => {
+  it('that is no longer listed loses all sessions, and does not get them back later', async () => {
     await startWith({ anna: ['ADMIN'] });
     expect(await statusFor(api, session.accessToken)).toBe(401);
     expect((await api.post(AUTH.LOGIN, { username: 'carl', password: passwordOf('carl') })).status).toBe(401);
@@ -70,7 +70,7 @@ describe('a user that is', () => {
     await logIn(api, 'carl');
   });
 
-  it('listed with another password has to log in again', async () => {
+  it('that is listed with another password has to log in again', async () => {
     await hub?.stop();
     const passwordHash = await quickPasswords.hash('another password');
     const users = [{ username: 'carl', passwordHash, roles: ['USER' as const] }];
@@ -82,20 +82,20 @@ describe('a user that is', () => {
   });
 });
 
-describe('beside users that a command made, the configuration', () => {
+describe('a configuration with users', () => {
   beforeEach(async () => {
     await startWith({ anna: ['ADMIN'] });
     await byCommand((users) => users.add('carl', passwordOf('carl'), ['VIEWER']));
   });
 
-  it('leaves them alone, over restarts', async () => {
+  it('does not change users that a command added, over restarts', async () => {
     const session = await logIn(api, 'carl');
     await startWith({ anna: ['ADMIN'] });
     expect(await statusFor(api, session.accessToken)).toBe(200);
     expect(warnings()).toEqual([]);
   });
 
-  it('takes over one that it names, and says so', async () => {
+  it('takes over a user that a command added, and logs that', async () => {
     await startWith({ carl: ['ADMIN'] });
     expect((await (await api.asUser('carl')).get('/api/2.0/monitoring/server-info')).status).toBe(200);
     expect(warnings()).toEqual([
@@ -110,7 +110,7 @@ describe('beside users that a command made, the configuration', () => {
 describe('a start without users', () => {
   const NOBODY = /there is no user yet, so nobody can log in: workbench-hub user add NAME --role ADMIN$/;
 
-  it('warns, and says how to add one', async () => {
+  it('logs a warning with how to add one', async () => {
     await startWith({});
     expect(warnings()).toEqual([expect.stringMatching(NOBODY)]);
     await byCommand((users) => users.add('carl', passwordOf('carl'), ['VIEWER']));
@@ -120,7 +120,7 @@ describe('a start without users', () => {
   });
 });
 
-it.skipIf(process.platform === 'win32')('accounts and keys are for the user of the hub only', async () => {
+it.skipIf(process.platform === 'win32')('only the user of the hub can read accounts and keys', async () => {
   await startWith({ anna: ['ADMIN'] });
   await logIn(api, 'anna');
   for (const name of ['accounts.sqlite', 'accounts.sqlite-wal', 'accounts.sqlite-shm', 'token-keys.json']) {

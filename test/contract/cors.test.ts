@@ -35,7 +35,7 @@ describe('a hub with a configured origin', () => {
       },
     });
 
-  it('answers the question of a browser before anybody is asked for a token', async () => {
+  it('answers a preflight request without a token', async () => {
     const { status, headers, text } = await preflight(CONSOLE, LIST);
     expect([status, text]).toEqual([204, '']);
     expect(corsHeaders(headers)).toEqual({
@@ -54,7 +54,7 @@ describe('a hub with a configured origin', () => {
     expect([status, corsHeaders(headers)]).toEqual([401, {}]);
   });
 
-  it('lets its pages read answers: good ones, errors, and those that come later', async () => {
+  it('lets its pages read responses: successes, errors and deferred ones', async () => {
     const created = await sender.send({
       method: 'POST',
       target: '/api/2.0/workbench/task/simulate-work/create',
@@ -75,13 +75,13 @@ describe('a hub with a configured origin', () => {
     }
   });
 
-  it('lets its pages send the cookie where there is one', async () => {
+  it('lets its pages send the cookie where one is used', async () => {
     const { headers } = await preflight(CONSOLE, REFRESH);
     expect(headers['access-control-allow-credentials']).toBe('true');
   });
 
   it.each(['https://evil.example', 'http://console.example.org', 'null', `${CONSOLE}.evil.example`])(
-    'says nothing of the kind to a page of %s',
+    'sends no CORS headers to a page of %s',
     async (origin) => {
       const asked = await preflight(origin, LIST);
       expect([asked.status, corsHeaders(asked.headers)]).toEqual([405, {}]);
@@ -93,8 +93,8 @@ describe('a hub with a configured origin', () => {
   );
 });
 
-describe('a hub without one', () => {
-  it('says nothing of the kind to anybody', async () => {
+describe('a hub without a configured origin', () => {
+  it('sends no CORS headers', async () => {
     const hub = await startHub();
     const sender = rawSender(hub.address);
     try {
@@ -119,7 +119,7 @@ describe('a hub without one', () => {
     'file://',
     'null',
     '',
-  ])('takes no configured origin such as %j', (origin) => {
+  ])('refuses to be configured with the origin %j', (origin) => {
     const { error } = hubConfigSchema.safeParse({ security: { corsOrigins: [origin] } });
     expect(error?.issues).toMatchObject([
       { path: ['security', 'corsOrigins', 0], message: expect.stringMatching(/^an origin such as/) },

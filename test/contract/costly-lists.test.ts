@@ -43,7 +43,7 @@ function askForMuch(lists: number, first: number) {
   return { answered, client, ended: Promise.allSettled(all) };
 }
 
-it('answers a plain list of another user while costly ones are under way', async () => {
+it('a plain list of one user is answered while costly lists of another run', async () => {
   const { answered, ended } = askForMuch(8, 0);
   await mallory.get('/api/2.0/user');
   const plain = await vera.get(PATH);
@@ -53,7 +53,7 @@ it('answers a plain list of another user while costly ones are under way', async
   expect(answered.map(({ body }) => body['totalElements'])).toEqual(Array(8).fill(0));
 });
 
-it('lets nobody have more lists waiting than a share, and forgets those whose client has gone', async () => {
+it('the waiting lists of one user are limited to a share, and dropped when their client has gone', async () => {
   const { answered, client, ended } = askForMuch(MAX_LISTS_OF_USER + 8, 8);
   const refused = await eventually(() => answered.find(({ status }) => status === 503));
   expectError(refused, 503, PATH, /64 lists that you asked for are not answered yet; try again later$/);

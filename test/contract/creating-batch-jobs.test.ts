@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub.stop());
 
-describe('a good request', () => {
+describe('a good batch job request', () => {
   it('is answered with 201, status, id and time, and reaches the agent as it was sent', async () => {
     const own = await startHub();
     const agent = await FakeAgent.join(own);
@@ -86,7 +86,7 @@ describe('a good request', () => {
     expect(answer.status, answer.text).toBe(201);
   });
 
-  it('tells the agent where a referenced model is', async () => {
+  it('gives the agent the location of a referenced model', async () => {
     const own = await startHub();
     const agent = await FakeAgent.join(own, { instances: [{ id: 'a' }, { id: 'b' }] });
     const ownApi = new Api(own);

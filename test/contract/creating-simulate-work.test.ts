@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub.stop());
 
-describe('a good request', () => {
+describe('a good simulate-work request', () => {
   it('is answered with 201, status, id and time, and nothing else', async () => {
     const answer = await api.post(PATH, { duration: 5 });
     expect(answer.status).toBe(201);
@@ -67,7 +67,7 @@ describe('a good request', () => {
     expect(answer.status, answer.text).toBe(201);
   });
 
-  it('may come in pieces without an announced length', async () => {
+  it('may arrive in chunks without a Content-Length', async () => {
     const text = Buffer.from('\ufeff{"duration": 1, "name": "größe"}');
     const raw = new ReadableStream({
       start(controller) {
@@ -80,7 +80,7 @@ describe('a good request', () => {
     expect(await api.task(answer.body['id'] as string)).toMatchObject({ name: 'größe' });
   });
 
-  it('shows classifiers as they were given, enumerations as the interface writes them', async () => {
+  it('shows classifiers as given, and enumerations as the interface writes them', async () => {
     const id = await api.simulateWork({
       classifiers: [
         { type: 'version', value: '9.*' },
@@ -190,7 +190,7 @@ describe('a bad request is answered with 400, the field and what is allowed', ()
     expectError(await api.call('POST', PATH, raw === undefined ? {} : { raw }), 400, PATH, message);
   });
 
-  it('counts the faults beyond the tenth', async () => {
+  it('counts the validation errors beyond the tenth', async () => {
     const classifiers = Array.from({ length: 15 }, () => ({ type: 'COLOR', value: 'red' }));
     const answer = await api.post(PATH, { duration: 1, classifiers });
     expectError(answer, 400, PATH, /classifiers\[9\]\.type: must be one of [^;]*; and 5 more$/);

@@ -59,12 +59,12 @@ async function poll(
 const ENDED = 'the session of this access token has ended: log in again';
 
 describe('a long poll', () => {
-  it('is answered as ever when nothing has changed', async () => {
+  it('is answered normally when nothing has changed', async () => {
     const { answer } = await poll(await anonymous.asUser('ulla'), async () => undefined);
     expect(answer.body).toMatchObject({ status: 'CANCELED' });
   });
 
-  it('is answered when the access token or the session has merely expired meanwhile', async () => {
+  it('is answered when the access token or the session has only expired meanwhile', async () => {
     const ofSession = await poll(await anonymous.asUser('ulla'), async () => runtime.skip(16 * 60_000));
     expect(ofSession.answer.body).toMatchObject({ status: 'CANCELED' });
     const login = { username: 'ulla', password: 'the password of ulla' };
@@ -75,7 +75,7 @@ describe('a long poll', () => {
     expect(ofLogInOnce.answer.body).toMatchObject({ status: 'CANCELED' });
   });
 
-  it('gives nothing to a user who has been disabled, and the audit log tells of it', async () => {
+  it('is refused to a user who was disabled meanwhile, and the audit log records it', async () => {
     const { answer, path } = await poll(await anonymous.asUser('ulla'), () => disable('ulla'));
     expectError(answer, 401, path, ENDED);
     expect(answer.headers.get('www-authenticate')).toBe('Bearer');
@@ -87,20 +87,20 @@ describe('a long poll', () => {
     });
   });
 
-  it('gives nothing when the session has been ended', async () => {
+  it('is refused when the session was ended meanwhile', async () => {
     const { accessToken, cookie } = await logIn(anonymous, 'ulla');
     const { answer, path } = await poll(anonymous.as(accessToken), () => logOut(anonymous, cookie));
     expectError(answer, 401, path, ENDED);
   });
 
-  it('gives nothing to a user who has lost the role', async () => {
+  it('is refused to a user who lost the role meanwhile', async () => {
     const { answer, path } = await poll(await anonymous.asUser('ulla'), () =>
       change('ulla', { roles: [], endSessions: false }),
     );
     expectError(answer, 403, path, 'this takes the role VIEWER; ulla has no role');
   });
 
-  it('gives nothing when the personal token has been revoked, or its user disabled', async () => {
+  it('is refused when the personal token was revoked, or its user disabled meanwhile', async () => {
     const ulla = await anonymous.asUser('ulla');
     const made = async () =>
       (await ulla.post(TOKENS, { name: 'script' })).body as { id: string; token: string };
@@ -123,7 +123,7 @@ describe('a long poll', () => {
   });
 });
 
-it('an answer that an agent takes long for is not given to a user who was disabled meanwhile', async () => {
+it('a response that waits for an agent is refused to a user who was disabled meanwhile', async () => {
   const agent = await FakeAgent.join(hub);
   const path = '/api/2.0/workbench/node/instance/sim-1/log/console';
   const answer = (await anonymous.asUser('ulla')).get(path);
@@ -169,24 +169,24 @@ async function sendInHalves(
   }
 }
 
-describe('a body that takes long', () => {
+describe('a slow request body', () => {
   const json = { raw: Buffer.from('{"duration": 1}'), contentType: 'application/json' };
   const late = async () => {
     runtime.skip(LONG_MS);
     await disable('ulla');
   };
 
-  it('makes a task as ever when nothing has changed', async () => {
+  it('creates a task normally when nothing has changed', async () => {
     const ulla = await anonymous.asUser('ulla');
     expect(await sendInHalves(ulla, CREATE, json, async () => runtime.skip(LONG_MS))).toBe(201);
   });
 
-  it('makes no task when its user was disabled meanwhile', async () => {
+  it('creates no task when its user was disabled meanwhile', async () => {
     expect(await sendInHalves(await anonymous.asUser('ulla'), CREATE, json, late)).toBe(401);
     expect((await anna.get(`${TASKS}/list`)).body).toMatchObject({ totalElements: 0 });
   });
 
-  it('puts no file into the storage when its user was disabled meanwhile', async () => {
+  it('stores no file when its user was disabled meanwhile', async () => {
     const { raw, headers } = formWithFile('late.bin', 'x'.repeat(1000));
     const form = { raw, contentType: headers['content-type'] };
     expect(await sendInHalves(await anonymous.asUser('ulla'), UPLOAD, form, late)).toBe(401);

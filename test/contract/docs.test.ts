@@ -17,7 +17,7 @@ async function referencesOfPage(): Promise<string[]> {
   return [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, reference]) => `${reference}`);
 }
 
-it('is a page of HTML', async () => {
+it('/docs is an HTML page', async () => {
   const { status, headers, text } = await api.get('/docs');
   expect(status).toBe(200);
   expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -26,7 +26,7 @@ it('is a page of HTML', async () => {
   expect(await referencesOfPage()).toHaveLength(4);
 });
 
-it('asks for nothing but what the hub itself has, each of its type', async () => {
+it('/docs loads only files of the hub, each with its type', async () => {
   const types: Record<string, string> = { css: 'text/css', js: 'text/javascript', png: 'image/png' };
   for (const reference of await referencesOfPage()) {
     expect(reference).toMatch(/^\/docs\/[\w.-]+$/);
@@ -37,14 +37,14 @@ it('asks for nothing but what the hub itself has, each of its type', async () =>
   }
 });
 
-it('has a style sheet that loads nothing from elsewhere', async () => {
+it('the style sheet of /docs loads nothing from other hosts', async () => {
   const { text } = await api.get('/docs/swagger-ui.css');
   const loaded = [...text.matchAll(/url\(\s*["']?([^"')]*)/g)].map(([, url]) => `${url}`);
   expect(loaded.filter((url) => !url.startsWith('data:'))).toEqual([]);
   expect(text).not.toMatch(/@import/);
 });
 
-it('starts the viewer with the document of this hub and without the validator of a foreign one', async () => {
+it('/docs starts the viewer with the document of this hub and without the online validator', async () => {
   const { text } = await api.get('/docs/start.js');
   expect(text).toContain('url: "/openapi.json"');
   expect(text).toContain('validatorUrl: null');
@@ -52,7 +52,7 @@ it('starts the viewer with the document of this hub and without the validator of
 });
 
 describe.each(['/docs', '/docs/start.js', '/docs/swagger-ui.css'])('%s', (path) => {
-  it('can only be read', async () => {
+  it('accepts only GET', async () => {
     expectError(await api.post(path, {}), 405, path, 'POST is not allowed here, only GET');
   });
 });

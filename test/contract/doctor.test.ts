@@ -82,14 +82,14 @@ describe('the doctor', () => {
     expect(findings.at(-1)?.message).toBe(`a hub runs on this dataDir and answers on port ${port}`);
   });
 
-  it('says when there is no hub at all', async () => {
+  it('reports a missing hub', async () => {
     const config = hubConfigSchema.parse({ dataDir, server: { port: 0 } });
     expect(told(await doctor(config))).toEqual([
       `FAULT dataDir: ${dataDir} is not there: no hub was ever started with this configuration`,
     ]);
   });
 
-  it('finds contents that are missing, cut short, or damaged, and the tasks that name them', async () => {
+  it('finds blobs that are missing, truncated or damaged, and the tasks that refer to them', async () => {
     let id = '';
     const config = await hubThatWasThere(async (api) => {
       id = await api.batchJob(large());
@@ -110,7 +110,7 @@ describe('the doctor', () => {
     expect(told(await doctor(config))).toEqual([`${wrong} is missing (task ${id})`]);
   });
 
-  it('reads encrypted contents, as long as there is the key', async () => {
+  it('reads encrypted blobs if the key exists', async () => {
     const config = await hubThatWasThere(async (api) => {
       const form = new FormData();
       form.append('file', new Blob(['secret']), 'secret.wbpz');
@@ -139,7 +139,7 @@ describe('the doctor', () => {
     expect(told(await doctor(config)).join()).toContain('FAULT database of tasks');
   });
 
-  it('finds keys that others may read, and what a restore has left', async () => {
+  it('finds keys that others can read, and remains of a restore', async () => {
     const config = await hubThatWasThere();
     chmodSync(join(dataDir, 'storage-key'), 0o644);
     mkdirSync(join(dataDir, 'replaced-2026-11-21T06-53-00Z'));
@@ -150,7 +150,7 @@ describe('the doctor', () => {
     expect(findings).toContain('WARNING restore: ');
   });
 
-  it('finds a disk that is nearly full, and a port that another program has', async () => {
+  it('finds a nearly full disk, and a port that another program uses', async () => {
     const config = await hubThatWasThere();
     const other = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => other.once('listening', resolve));
@@ -182,7 +182,7 @@ describe('the doctor', () => {
       ]);
   });
 
-  it('is a command, whose exit code tells whether there is a fault', async () => {
+  it('exits with a code that shows whether it found a problem', async () => {
     await hubThatWasThere();
     const file = join(folder.path, 'hub.yaml');
     writeFileSync(file, JSON.stringify({ dataDir, server: { port: 0 } }));

@@ -69,7 +69,7 @@ describe.each(['1.0', '1.1'])('%s', (generation) => {
     expect(names(await list('list/waiting'))).toEqual(WAITING);
   });
 
-  it('shows pages and items field for field, without one of 2.x', async () => {
+  it('shows pages and items field for field, without fields of 2.x', async () => {
     expect(await list('list/running')).toEqual({
       content: [
         {
@@ -111,7 +111,7 @@ describe.each(['1.0', '1.1'])('%s', (generation) => {
     ['list', Object.keys(ids).length],
     ['list/running', RUNNING.length],
     ['list/waiting', WAITING.length],
-  ])('turns the pages of %s', async (path) => {
+  ])('pages through %s', async (path) => {
     const all = names(await list(path));
     const first = await list(`${path}?page=0&size=1`);
     expect(names(first)).toEqual(all.slice(0, 1));
@@ -138,12 +138,12 @@ describe.each(['1.0', '1.1'])('%s', (generation) => {
     expect(await list(`${path}?size=1000000`)).toMatchObject({ pageSize: 2000, size: all.length });
   });
 
-  it('takes no filter: those are of 2.x, and passed over', async () => {
+  it('ignores the filters of 2.x', async () => {
     const filtered = await list('list/waiting?status=RUNNING&name=x&type=NONSENSE&id=x&priority=LOW');
     expect(names(filtered)).toEqual(WAITING);
   });
 
-  it('shows what 2.x shows, in the order of 2.x', async () => {
+  it('shows the same tasks as 2.x, in the same order', async () => {
     const later = (await api.get('/api/2.0/workbench/task/list')).body['content'] as { id: string }[];
     const here = (await list('list'))['content'] as { id: string }[];
     expect(here.map(({ id }) => id)).toEqual(later.map(({ id }) => id));

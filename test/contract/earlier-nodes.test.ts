@@ -89,7 +89,7 @@ describe.each([
     for (const server of servers) expect(await get(`server/${server.id}`)).toEqual(server);
   });
 
-  it.each(['instance', 'server'])('turns the pages of the %s list', async (kind) => {
+  it.each(['instance', 'server'])('pages through the %s list', async (kind) => {
     const all = (await get(`${kind}/list`))['content'] as object[];
     const second = await get(`${kind}/list?size=1&page=1`);
     expect(second).toEqual({
@@ -104,7 +104,7 @@ describe.each([
     });
   });
 
-  it('takes no filter', async () => {
+  it('ignores filters', async () => {
     expect(await get('instance/list?status=UP&version=none&working=maybe')).toMatchObject({
       totalElements: 3,
     });
@@ -116,7 +116,7 @@ describe.each([
     ['instance/SIM-1', 'there is no instance with the id "SIM-1"'],
     ['server/sim-1', 'there is no agent with the id "sim-1"'],
     ['server/%20', 'there is no agent with the id " "'],
-  ])('has nothing under %s', async (path, message) => {
+  ])('answers %s with 404', async (path, message) => {
     expectError(await api.get(`${base}/${path}`), 404, `${base}/${path}`, message);
   });
 });
@@ -136,7 +136,7 @@ it('a server that a restarted hub only remembers has an empty baseUrl', async ()
   }
 });
 
-describe('what a generation does not have is 404', () => {
+describe('an endpoint that an API version lacks is answered with 404', () => {
   it.each([
     'DELETE /api/1.1/workbench/task/x/cancel',
     'PATCH /api/1.1/workbench/node/instance/sim-1/start',

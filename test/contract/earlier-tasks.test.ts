@@ -122,7 +122,7 @@ describe.each([
     expect(await result('execute-batch-job', id)).toEqual({ id, status: 'CANCELED', outputFiles: [] });
   });
 
-  it('has nothing for an unknown id, or one of the other kind', async () => {
+  it('answers an unknown id, or one of the other type, with 404', async () => {
     const work = await create('simulate-work', { duration: 1, ...NOWHERE });
     const job = await create('execute-batch-job', { ...SCRIPTS, ...NOWHERE });
     for (const path of [
@@ -135,7 +135,7 @@ describe.each([
     }
   });
 
-  it('takes models from the input storage', async () => {
+  it('accepts models of the input storage', async () => {
     const inputModelReference = { type: 'INPUT_STORAGE', parameters: [{ key: 'name', value: 'gear.wbpz' }] };
     const path = `${base}/execute-batch-job/create`;
     const missing = /^inputModelReference.parameters: name: there is no file gear.wbpz in the input storage/;
@@ -149,10 +149,10 @@ describe.each([
   });
 });
 
-describe('1.0 cancels', () => {
+describe('cancel in 1.0', () => {
   const cancel = (id: string, query = '') => api.delete(`/api/1.0/workbench/task/${id}/cancel${query}`);
 
-  it('a waiting task with 204 and no body; it stays in the list', async () => {
+  it('answers a waiting task with 204 and no body, and the task stays in the list', async () => {
     const id = await api.simulateWork(NOWHERE);
     const answer = await cancel(id);
     expect([answer.status, answer.text]).toEqual([204, '']);
@@ -160,7 +160,7 @@ describe('1.0 cancels', () => {
     expectError(await cancel(id), 409, `/api/1.0/workbench/task/${id}/cancel`, /is CANCELED, only /);
   });
 
-  it('no running task, not even by force: that is an addition of 2.x', async () => {
+  it('refuses a running task, also with force, which only 2.x knows', async () => {
     const id = await api.simulateWork();
     const { ref } = await agent.hear('assign');
     const path = `/api/1.0/workbench/task/${id}/cancel`;
@@ -169,13 +169,13 @@ describe('1.0 cancels', () => {
     expectError(await cancel(id), 409, path, /is FINISHED, only /);
   });
 
-  it('nothing under an unknown id', async () => {
+  it('answers an unknown id with 404', async () => {
     expectError(await cancel(UNKNOWN), 404, `/api/1.0/workbench/task/${UNKNOWN}/cancel`, /^there is no task/);
   });
 });
 
-describe('one hub', () => {
-  it('shows the tasks of each generation in all of them', async () => {
+describe('the API versions of one hub', () => {
+  it('show the tasks of each other', async () => {
     const generations = ['1.0', '1.1', '2.0'];
     for (const origin of generations) {
       const path = `/api/${origin}/workbench/task/simulate-work/create`;
@@ -191,12 +191,9 @@ describe('one hub', () => {
     }
   });
 
-  it.each(['1.0', '1.1'])(
-    'takes the fields that %s never shows, and shows them in 2.x',
-    async (generation) => {
-      const path = `/api/${generation}/workbench/task/simulate-work/create`;
-      const answer = await api.post(path, { duration: 1, name: 'n', timeLimit: 60, ...NOWHERE });
-      expect(await api.task(answer.body['id'] as string)).toMatchObject({ name: 'n', ...NOWHERE });
-    },
-  );
+  it.each(['1.0', '1.1'])('accept fields that %s never shows, and 2.x shows them', async (generation) => {
+    const path = `/api/${generation}/workbench/task/simulate-work/create`;
+    const answer = await api.post(path, { duration: 1, name: 'n', timeLimit: 60, ...NOWHERE });
+    expect(await api.task(answer.body['id'] as string)).toMatchObject({ name: 'n', ...NOWHERE });
+  });
 });

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api, expectError } from '../support/api.js';
 import { operationsOf } from '../support/exercised.js';
-import type { OpenApiDocument } from '../support/openapi-check.js';
+import type { OpenApiDocument } from '../support/openapi-document.js';
 import { operationsIn } from '../support/openapi-operations.js';
 import { type RunningHub, startHub } from '../support/running-hub.js';
 import {
@@ -39,19 +39,19 @@ it('the tables are complete: 32 endpoints of 2.x, 18 of 1.0, 12 of 1.1', () => {
 });
 
 describe('the document', () => {
-  it.each(THERE)('has $method $path with its statuses', ({ method, path, statuses }) => {
+  it.each(THERE)('describes $method $path with its statuses', ({ method, path, statuses }) => {
     const operation = document.paths[path]?.[method.toLowerCase()];
     const described = Object.keys(operation?.responses ?? {}).map(Number);
     const expected = [...statuses, ...(path === '/openapi.json' ? [] : ANY_ENDPOINT)];
     expect(described).toEqual(expect.arrayContaining(expected));
   });
 
-  it('has no operation beside those', () => {
+  it('has no other operation', () => {
     const known = new Set(THERE.map(({ method, path }) => `${method} ${path}`));
     expect(operationsOf(document).filter((operation) => !known.has(operation))).toEqual([]);
   });
 
-  it('shows the error body for every error, a description of every answer, and a summary of every operation', () => {
+  it('has the error body of every error, a description of every response, and a summary of every operation', () => {
     for (const { method, path, summary, responses } of operationsIn(document)) {
       expect(summary, `${method} ${path}`).toMatch(/^[A-Z].{5,}/);
       for (const [status, { description, content }] of Object.entries(responses)) {
@@ -65,7 +65,7 @@ describe('the document', () => {
     }
   });
 
-  it('describes every parameter: where it stands and its type', () => {
+  it('describes the location and type of every parameter', () => {
     for (const { method, path, parameters } of operationsIn(document)) {
       const names = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`);
       expect(names, `${method} ${path}`).toEqual(path.match(/\{\w+\}/g) ?? []);
@@ -84,7 +84,7 @@ describe('the routes', () => {
   });
 
   it.each([...new Set(THERE.map(({ path }) => path))])(
-    'say 405 with Allow to all else at %s',
+    'answer other methods of %s with 405 and Allow',
     async (path) => {
       const allowed = THERE.filter((endpoint) => endpoint.path === path).map(({ method }) => method);
       for (const method of METHODS.filter((other) => !allowed.includes(other))) {
@@ -121,20 +121,20 @@ describe('the routes', () => {
     '/docs/index.html',
     '/agent',
     '/openapi.yaml',
-  ])('have nothing at %s', async (path) => {
+  ])('answer %s with 404', async (path) => {
     for (const method of METHODS) {
       const answer = await api.call(method, path, method === 'GET' ? {} : { raw: '{}' });
       expectError(answer, 404, path, /^there is nothing at this path; \/openapi\.json lists all paths$/);
     }
   });
 
-  it.each(PAGES)('have the page %s for GET only', async (path) => {
+  it.each(PAGES)('serve the page %s for GET only', async (path) => {
     expect((await api.get(path)).status).toBe(200);
     expectError(await api.delete(path), 405, path, 'DELETE is not allowed here, only GET');
   });
 
   it.each(['/livez', '/actuator/info', '/api/2.0/workbench/task/list', '/openapi.json', '/docs'])(
-    'answer HEAD as GET without the body: %s',
+    'answer HEAD like GET without the body: %s',
     async (path) => {
       const head = await api.call('HEAD', path);
       const get = await api.get(path);

@@ -43,8 +43,8 @@ const dryRun = async (request: object) => {
 };
 const none = { idle: 0, busy: 0, down: 0, unreachable: 0 };
 
-describe('NEVER', () => {
-  it('is said when no known instance fits, with what is missing and since when', async () => {
+describe('the verdict NEVER', () => {
+  it('is given when no known instance fits, with what is missing and since when', async () => {
     const id = await api.simulateWork({ classifiers: classifiers('9.*', 'cfd, linux') });
     const facts = {
       verdict: 'NEVER',
@@ -76,7 +76,7 @@ describe('NEVER', () => {
     });
   });
 
-  it('has been so since the task came, when no instance was lost since', async () => {
+  it('holds since the creation of the task when no instance was lost since', async () => {
     await runtime.advance(90_000);
     const id = await api.simulateWork({ classifiers: classifiers('7') });
     await runtime.advance(90_000);
@@ -84,7 +84,7 @@ describe('NEVER', () => {
     expect((await ofTask(id))['neverSince']).toBe(requestedDatetime);
   });
 
-  it('is not said of an instance that is known and away', async () => {
+  it('is not given when a known instance that fits is disconnected', async () => {
     await agent.leave();
     const body = await dryRun({ classifiers: classifiers('9.1') });
     expect(body).toMatchObject({ verdict: 'NONE_UP', instances: { ...none, unreachable: 1 } });
@@ -92,8 +92,8 @@ describe('NEVER', () => {
   });
 });
 
-describe('NONE_UP', () => {
-  it('is said when those that fit are down', async () => {
+describe('the verdict NONE_UP', () => {
+  it('is given when the instances that fit are down', async () => {
     const id = await api.simulateWork({ classifiers: classifiers('9.2') });
     expect(await ofTask(id)).toMatchObject({
       verdict: 'NONE_UP',
@@ -103,8 +103,8 @@ describe('NONE_UP', () => {
   });
 });
 
-describe('SOON', () => {
-  it('is said when an instance is free, and the start is now', async () => {
+describe('the verdict SOON', () => {
+  it('is given when an instance is free, and the start is now', async () => {
     const body = await dryRun({ classifiers: classifiers('9.*') });
     expect(body).toMatchObject({
       verdict: 'SOON',
@@ -115,7 +115,7 @@ describe('SOON', () => {
     expect([expected, earliest, latest]).toEqual([expected, expected, expected]);
   });
 
-  it('is said of an empty request: any instance will do', async () => {
+  it('is given for an empty request, which any instance fits', async () => {
     expect(await dryRun({})).toMatchObject({ verdict: 'SOON', requirement: { version: null, labels: [] } });
   });
 });
@@ -126,8 +126,8 @@ async function end(ref: AttemptRef): Promise<void> {
   await eventually(async () => (await api.task(ref.taskId))['status'] === 'FINISHED');
 }
 
-describe('BUSY', () => {
-  it('counts the tasks ahead by priority, and only those that the same instances could run', async () => {
+describe('the verdict BUSY', () => {
+  it('counts the tasks ahead by priority that the same instances could run', async () => {
     await api.simulateWork({ classifiers: classifiers('9.1') });
     await agent.hear('assign');
     const first = await api.simulateWork({ classifiers: classifiers('9.1') });
@@ -181,8 +181,8 @@ describe('BUSY', () => {
   }
 });
 
-describe('PAUSED', () => {
-  it('is said while a shutdown is being prepared, of what would start otherwise', async () => {
+describe('the verdict PAUSED', () => {
+  it('is given during shutdown preparation for a task that would start otherwise', async () => {
     await api.post('/api/2.0/admin/prepare-shutdown/change', { initiated: true });
     expect(await dryRun({ classifiers: classifiers('9.1') })).toMatchObject({
       verdict: 'PAUSED',
@@ -192,8 +192,8 @@ describe('PAUSED', () => {
   });
 });
 
-describe('a task that does not wait', () => {
-  it('is told by its status in words only', async () => {
+describe('explain for a task that does not wait', () => {
+  it('describes its status only', async () => {
     const id = await api.simulateWork({ classifiers: classifiers('9.1') });
     const { ref } = await agent.hear('assign');
     const message = 'The task runs on workbench instance a.';
@@ -202,14 +202,14 @@ describe('a task that does not wait', () => {
     expect(Object.keys(await ofTask(id)).sort()).toEqual(['id', 'message', 'status']);
   });
 
-  it('and that nobody has handed in is a 404', async () => {
+  it('that does not exist is answered with 404', async () => {
     const path = '/api/x/tasks/nobody/explain';
     expectError(await api.get(path), 404, path, 'there is no task with the id "nobody"');
   });
 });
 
 describe('the dry run', () => {
-  it('takes the body of a create request and creates nothing', async () => {
+  it('accepts the body of a create request and creates nothing', async () => {
     await dryRun({ duration: 5, name: 'x', inputScripts: 'whatever', classifiers: classifiers('9.1') });
     expect((await api.get('/api/2.0/workbench/task/list')).body).toMatchObject({ totalElements: 0 });
     expect(agent.heard.some(({ type }) => type === 'assign')).toBe(false);
@@ -231,7 +231,7 @@ describe('the dry run', () => {
       },
       'classifiers[1].type: VERSION is given more than once',
     ],
-  ])('refuses classifiers as creating does: %j', async (request, message) => {
+  ])('refuses the same classifiers as a create request: %j', async (request, message) => {
     expectError(await api.post(DRY_RUN, request), 400, DRY_RUN, message);
   });
 });

@@ -29,7 +29,7 @@ describe('an unknown path', () => {
     '/actuator/healthy',
     '/%2e%2e/etc/passwd',
     '/nothing/%C3%A4%20%00',
-  ])('%s is a 404', async (path) => {
+  ])('%s is answered with 404', async (path) => {
     const message = 'there is nothing at this path; /openapi.json lists all paths';
     for (const method of ['GET', 'POST'])
       expectError(await api.call(method, path), 404, new URL(path, hub.address).pathname, message);
@@ -48,7 +48,7 @@ describe('a wrong method', () => {
     ['PATCH', '/api/2.0/workbench/node/instance/list', 'GET'],
     ['POST', '/openapi.json', 'GET'],
     ['OPTIONS', '/livez', 'GET'],
-  ])('%s %s is a 405 that names %s', async (method, path, allowed) => {
+  ])('%s %s is answered with 405 and Allow %s', async (method, path, allowed) => {
     const answer = await fetch(hub.address + path, { method });
     expect(answer.headers.get('allow')).toBe(allowed);
     const text = await answer.text();
@@ -84,7 +84,7 @@ describe('a body over the limit', () => {
   it.each([
     ['announced', (text: string) => text],
     ['in pieces', inPieces],
-  ])('is a 413, and one at the limit is taken: %s', async (_, send) => {
+  ])('is answered with 413, and one at the limit is accepted: %s', async (_, send) => {
     expect((await api.call('POST', CREATE, { raw: send(request(1000)) })).status).toBe(201);
     expectError(await api.call('POST', CREATE, { raw: send(request(1025)) }), 413, CREATE, tooLarge);
     const atLimit = await api.call('POST', CREATE, { raw: send(request(1024)) });
@@ -92,7 +92,7 @@ describe('a body over the limit', () => {
     expect(atLimit.text).not.toContain('limits.requestBody');
   });
 
-  it('is a 413 before it has come', async () => {
+  it('is answered with 413 before it has arrived', async () => {
     const { hostname, port } = new URL(hub.address);
     const socket = connect(Number(port), hostname);
     await once(socket, 'connect');
@@ -102,7 +102,7 @@ describe('a body over the limit', () => {
     socket.destroy();
   });
 
-  it('leaves the hub as it was for the next request', async () => {
+  it('does not affect the next request', async () => {
     const large = 'x'.repeat(3_000_000);
     for (let at = 0; at < 3; at++) {
       const answer = await api.call('POST', CREATE, { raw: large }).catch(() => undefined);
@@ -113,7 +113,7 @@ describe('a body over the limit', () => {
   });
 });
 
-describe('a request that is none', () => {
+describe('a malformed request', () => {
   /** Sends a text over a connection of its own; gives all that comes back. A client that `stays` leaves it to the hub to
    *  close the connection: one that has closed its side is answered only if there is nothing to wait for. */
   async function exchange(text: string, { stays = false } = {}): Promise<string> {
@@ -147,7 +147,7 @@ describe('a request that is none', () => {
     );
   });
 
-  it('but an offer of another protocol is answered as if the offer were not there', async () => {
+  it('is not one with an Upgrade offer, which is ignored', async () => {
     const offer = 'Upgrade: h2c\r\nHTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\r\n';
     const connection = 'Connection: Upgrade, HTTP2-Settings';
     const body = '{"duration": 1}';
@@ -160,7 +160,7 @@ describe('a request that is none', () => {
     expect(await exchange(third, { stays: true })).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it('and many such offers on one connection leave nothing behind on it', async () => {
+  it('is not one of many with Upgrade offers, which leave nothing on the connection', async () => {
     const warnings: string[] = [];
     const onWarning = ({ name }: Error) => void warnings.push(name);
     process.on('warning', onWarning);
@@ -180,7 +180,7 @@ describe('a request that is none', () => {
   });
 });
 
-it('a body without files is refused when it is so large that to parse it would hold up everybody', async () => {
+it('a body without files is refused when parsing it would block the hub', async () => {
   const roomy = await startHub();
   onTestFinished(roomy.stop);
   const raw = `{"duration": 1, "nest": ${'['.repeat(600_000)}${']'.repeat(600_000)}}`;

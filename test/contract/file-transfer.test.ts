@@ -30,8 +30,8 @@ function ask(path: string, init: RequestInit = {}, token = hub.token): Promise<R
   });
 }
 
-describe('a content', () => {
-  it.each([0, 10, 100_000, 5_000_000])('of %d bytes can be put, looked for and fetched', async (bytes) => {
+describe('a blob', () => {
+  it.each([0, 10, 100_000, 5_000_000])('of %d bytes can be uploaded, found and downloaded', async (bytes) => {
     const content = Buffer.alloc(bytes, `content of ${bytes}`);
     const digest = digestOf(content);
     expect((await ask(digest, { method: 'HEAD' })).status).toBe(404);
@@ -54,7 +54,7 @@ describe('a content', () => {
     expect(again.status).toBe(204);
   });
 
-  it.each([10, 100_000])('that is not the one announced is refused (%d bytes)', async (bytes) => {
+  it.each([10, 100_000])('with another digest than announced is refused (%d bytes)', async (bytes) => {
     const answer = await ask(MISSING, { method: 'PUT', body: Buffer.alloc(bytes, 'x') });
     expect(answer.status).toBe(400);
     expect(await messageOf(answer)).toMatch(/^announced a{64} \(\d+ bytes\), came [0-9a-f]{64}/);
@@ -76,7 +76,7 @@ describe('a content', () => {
     expect([answer.status, await messageOf(answer)]).toEqual([411, 'Content-Length is required']);
   });
 
-  it('whose sender goes away half-way is not kept, and that is no error of the hub', async () => {
+  it('whose sender disconnects half-way is not kept and not logged as an error', async () => {
     const content = Buffer.alloc(200_000, 'half');
     const { hostname, port } = new URL(hub.address);
     const socket = connect(Number(port), hostname);
@@ -126,8 +126,8 @@ async function offsetOf(content: Buffer): Promise<number> {
   return Number(headers.get('upload-offset'));
 }
 
-describe('an upload that broke off', () => {
-  it.each([10, 50, 99])('at %d %% is gone on with from there', async (percent) => {
+describe('an interrupted upload', () => {
+  it.each([10, 50, 99])('at %d %% is resumed from there', async (percent) => {
     const content = Buffer.alloc(2_000_000, `broken at ${percent}`);
     expect(await offsetOf(content)).toBe(0);
     const end = (content.length * percent) / 100;
@@ -138,7 +138,7 @@ describe('an upload that broke off', () => {
     expect(hub.log.filter(({ level }) => level >= LOG_LEVEL.ERROR)).toEqual([]);
   });
 
-  it('is not gone on with from elsewhere: 409 says from where', async () => {
+  it('cannot be resumed from elsewhere: 409 names the offset', async () => {
     const content = Buffer.alloc(200_000, 'elsewhere');
     const headers = { 'content-range': 'bytes 1000-199999/200000' };
     const answer = await ask(digestOf(content), { method: 'PUT', body: content.subarray(1000), headers });
@@ -146,7 +146,7 @@ describe('an upload that broke off', () => {
     expect(await messageOf(answer)).toBe('0 bytes of this content are kept: go on from there');
   });
 
-  it('and goes on with other bytes is a 400, and begins anew', async () => {
+  it('resumed with other bytes is answered with 400 and starts over', async () => {
     const content = Buffer.alloc(200_000, 'bytes');
     await cutAt(content, 0, 1000);
     const other = Buffer.alloc(200_000, 'other');
@@ -166,7 +166,7 @@ describe('an upload that broke off', () => {
     'lines 0-9/10',
     'bytes 0-9/10, 0-9/10',
     `bytes 0-9/${'9'.repeat(30)}`,
-  ])('is not gone on with by a Content-Range that makes no sense: %s', async (range) => {
+  ])('cannot be resumed with a bad Content-Range: %s', async (range) => {
     const answer = await ask(MISSING, {
       method: 'PUT',
       body: Buffer.alloc(10),
@@ -177,8 +177,8 @@ describe('an upload that broke off', () => {
   });
 });
 
-describe('a part of a content', () => {
-  it.each([1000, 3_000_000])('of %d bytes is fetched by its range', async (bytes) => {
+describe('a part of a blob', () => {
+  it.each([1000, 3_000_000])('of %d bytes is downloaded by its range', async (bytes) => {
     const content = Buffer.from(Array.from({ length: bytes }, (_, at) => at % 251));
     const digest = digestOf(content);
     await ask(digest, { method: 'PUT', body: content });
@@ -199,8 +199,8 @@ describe('a part of a content', () => {
   });
 });
 
-describe('a request', () => {
-  it.each(['', 'wrong'])('with a wrong token is a 401, whatever it asks for: %j', async (token) => {
+describe('a file request of an agent', () => {
+  it.each(['', 'wrong'])('with a wrong token is answered with 401: %j', async (token) => {
     const content = Buffer.from('kept');
     await ask(digestOf(content), { method: 'PUT', body: content });
     for (const init of [{}, { method: 'HEAD' }, { method: 'PUT', body: Buffer.from('new') }]) {
@@ -220,13 +220,13 @@ describe('a request', () => {
     '../agent-token',
     '..%2fhub.sqlite',
     MISSING,
-  ])('for %j is a 404', async (path) => {
+  ])('for %j is answered with 404', async (path) => {
     const answer = await ask(path);
     expect(answer.status).toBe(404);
     await answer.text();
   });
 
-  it.each(['POST', 'DELETE', 'PATCH'])('by %s is a 405', async (method) => {
+  it.each(['POST', 'DELETE', 'PATCH'])('by %s is answered with 405', async (method) => {
     const answer = await ask(MISSING, { method });
     expect([answer.status, await messageOf(answer)]).toEqual([405, 'GET, HEAD or PUT only']);
   });

@@ -95,7 +95,7 @@ async function holder(): Promise<typeof hold> {
 }
 
 describe(`generated requests (seed ${seed})`, () => {
-  it('for every endpoint are all answered as the document says', async () => {
+  it('for every endpoint are all answered as the document describes', async () => {
     for (const operation of operations) {
       const property = fc.asyncProperty(requestFor(operation, ids), hold);
       await fc.assert(property, { seed, numRuns });
@@ -103,11 +103,11 @@ describe(`generated requests (seed ${seed})`, () => {
     expect(operations.length).toBeGreaterThan(50);
   }, 60_000);
 
-  it('for whatever path are all answered', async () => {
+  it('for arbitrary paths are all answered', async () => {
     await fc.assert(fc.asyncProperty(requestForAnything(), hold), { seed, numRuns: numRuns * 10 });
   }, 60_000);
 
-  it('have left the hub as well as it was, and nothing unexpected in its log', async () => {
+  it('leave the hub healthy, with nothing unexpected in its log', async () => {
     expect((await api.get('/livez')).status).toBe(200);
     await api.post('/api/2.0/admin/prepare-shutdown/change', { initiated: false });
     const id = await api.batchJob();

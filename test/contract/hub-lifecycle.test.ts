@@ -34,7 +34,7 @@ async function refusal(setup: Parameters<typeof startHub>[0]): Promise<string> {
   throw new Error('the start was not refused', { cause: outcome });
 }
 
-describe('the start', () => {
+describe('the start of a hub', () => {
   it('is refused when the port is in use, and releases the database', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
@@ -46,7 +46,7 @@ describe('the start', () => {
     await (await startHub({ dataDir })).stop();
   });
 
-  it('is refused when another hub has the data folder, and works when that is gone', async () => {
+  it('is refused while another hub uses the data folder', async () => {
     const first = await startHub({ dataDir });
     expect(await refusal({})).toMatch(/hub\.sqlite is in use: another hub runs with the same dataDir$/);
     await first.stop();
@@ -54,7 +54,7 @@ describe('the start', () => {
   });
 
   it.each(['hub.sqlite', 'accounts.sqlite'])(
-    'is refused when a newer hub wrote %s, and says what to do',
+    'is refused when a newer hub wrote %s, with what to do',
     async (name) => {
       await (await startHub({ dataDir })).stop();
       const open = name === 'hub.sqlite' ? openDatabase : openAccountsDatabase;
@@ -69,7 +69,7 @@ describe('the start', () => {
     },
   );
 
-  it('that fails for another reason releases the database, too', async () => {
+  it('that fails for another reason releases the database', async () => {
     await mkdir(dataDir, { recursive: true });
     await writeFile(join(dataDir, 'files'), 'no folder');
     await expect(startHub({ dataDir })).rejects.toMatchObject({ code: 'ENOTDIR' });
@@ -77,7 +77,7 @@ describe('the start', () => {
     await (await startHub({ dataDir })).stop();
   });
 
-  it('makes a token for agents when none is configured, and keeps it', async () => {
+  it('creates a join token when none is configured, and keeps it', async () => {
     for (let at = 0; at < 2; at++) {
       const hub = await startHub({ dataDir, config: { agents: { token: null } } });
       const token = (await readFile(join(dataDir, 'agent-token'), 'utf8')).trim();
@@ -87,7 +87,7 @@ describe('the start', () => {
     }
   });
 
-  it('finds tasks, results and agents of the time before', async () => {
+  it('restores tasks, results and agents', async () => {
     let hub = await startHub({ dataDir });
     const agent = await FakeAgent.join(hub, { id: 'host-a' });
     const ended = await new Api(hub).batchJob({ name: 'ended' });
@@ -113,15 +113,15 @@ describe('the start', () => {
   });
 });
 
-describe('the end', () => {
-  it('says good-bye to agents', async () => {
+describe('the stop of a hub', () => {
+  it('closes the connections of agents with a reason', async () => {
     const hub = await startHub();
     const agent = await FakeAgent.join(hub);
     await hub.stop();
     expect(await agent.closed()).toBe('the hub stops');
   });
 
-  it('does not wait for connections on which nothing is asked', async () => {
+  it('does not wait for idle connections', async () => {
     const hub = await startHub();
     const { hostname, port } = new URL(hub.address);
     const unused = connect(Number(port), hostname);
@@ -152,8 +152,8 @@ describe('the end', () => {
   });
 });
 
-describe('a client that goes away', () => {
-  it('frees the place at which it waited for a result', async () => {
+describe('a client that disconnects', () => {
+  it('frees its long poll', async () => {
     const waiting = new Set<Timer>();
     const hub = await startHub({
       runtime: withTimers(
@@ -177,7 +177,7 @@ describe('a client that goes away', () => {
     await hub.stop();
   });
 
-  it.runIf(process.platform === 'linux')('or that asks by HEAD leaves no file open', async () => {
+  it.runIf(process.platform === 'linux')('or sends HEAD leaves no file open', async () => {
     const hub = await startHub();
     const api = new Api(hub);
     const agent = await FakeAgent.join(hub);

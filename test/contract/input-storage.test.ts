@@ -42,17 +42,17 @@ async function contentsOnDisk(): Promise<string[]> {
   return (await pathsOnDisk()).map((path) => basename(path));
 }
 
-it('says that it is enabled', async () => {
+it('the status of the input storage is enabled', async () => {
   const { status, body } = await api.get(STATUS);
   expect([status, body]).toEqual([200, { active: true }]);
 });
 
-describe('a file', () => {
+describe('a file in the input storage', () => {
   it.each<[string, string | Buffer]>([
     ['empty', ''],
     ['small', 'the model'],
     ['large', LARGE],
-  ])('that is %s is there when it was uploaded, and not before', async (_, content) => {
+  ])('that is %s exists after its upload, and not before', async (_, content) => {
     expect(await exists('gearbox.wbpz')).toBe(false);
     const { status, text } = await upload('gearbox.wbpz', content);
     expect([status, text]).toEqual([204, '']);
@@ -60,7 +60,7 @@ describe('a file', () => {
     expect(await exists('gearbox.wbp')).toBe(false);
   });
 
-  it('can be deleted, as often as one likes', async () => {
+  it('can be deleted repeatedly', async () => {
     await upload('gearbox.wbpz', 'the model');
     for (let times = 0; times < 2; times++) {
       const { status, text } = await api.delete(`${INPUT}/gearbox.wbpz/delete`);
@@ -69,7 +69,7 @@ describe('a file', () => {
     }
   });
 
-  it('of a name that is taken is refused, unless it may overwrite', async () => {
+  it('with an existing name is refused, unless it may overwrite', async () => {
     await upload('gearbox.wbpz', 'the first');
     const taken =
       'there is a file gearbox.wbpz in the input storage already; give another name, or overwrite=true to replace it';
@@ -78,7 +78,7 @@ describe('a file', () => {
     expect((await upload('gearbox.wbpz', 'the second', '?overwrite=true')).status).toBe(204);
   });
 
-  it('is refused before all of it has come when its name is taken', async () => {
+  it('with an existing name is refused before all of it has arrived', async () => {
     await upload('gearbox.wbpz', 'the first');
     const form = formWithFile('gearbox.wbpz', LARGE);
     const answer = await beginUpload(form, form.raw.length / 10);
@@ -87,7 +87,7 @@ describe('a file', () => {
     expect(await contentsOnDisk()).toEqual([]);
   });
 
-  it('of many that come at the same time under one name is one, and the others are told', async () => {
+  it('uploaded several times at once under one name is stored once, and the others are refused', async () => {
     const forms = Array.from({ length: 8 }, (_, at) =>
       formWithFile('one.name', Buffer.alloc(100_000, `${at}`)),
     );
@@ -107,7 +107,7 @@ describe('a file', () => {
     expect(await exists('kept.wbpz')).toBe(true);
   });
 
-  it('expires, unless its time is renewed', async () => {
+  it('expires unless it is renewed', async () => {
     const runtime = new HandDrivenRuntime();
     await start({ runtime, config: { storage: { input: { expireAfter: '2d' } } } });
     await upload('a.wbpz', 'a');
@@ -128,7 +128,7 @@ describe('an encrypted file', () => {
   it.each<[string, Buffer]>([
     ['small', Buffer.from('a secret of the company')],
     ['large', LARGE],
-  ])('that is %s lies nowhere in clear', async (_, content) => {
+  ])('that is %s is stored nowhere in plain', async (_, content) => {
     expect((await upload('secret.wbpz', content, '?encrypt=true')).status).toBe(204);
     const [only, ...others] = await contentsOnDisk();
     expect([only, others]).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.sealed$/), []]);
@@ -145,13 +145,13 @@ describe('an encrypted file', () => {
   });
 });
 
-describe('a name', () => {
+describe('the name of an input file', () => {
   it.each([
     ['of 3 characters', 'a.b'],
     ['of 64 characters', `a${'-'.repeat(62)}Z`],
     ['of digits', '123'],
     ['with every other character', '0._-._-'],
-  ])('%s is taken', async (_, name) => {
+  ])('%s is accepted', async (_, name) => {
     expect((await upload(name, 'x')).status).toBe(204);
     expect(await exists(name)).toBe(true);
   });
@@ -194,7 +194,7 @@ describe('a name', () => {
     ['LPT9', 'the name of a device'],
     ['aux', 'the name of a device'],
     ['gearbox.', 'end with a dot'],
-  ])('that no host with Windows can have is refused: %s', async (name, why) => {
+  ])('that Windows does not allow is refused: %s', async (name, why) => {
     const answer = await upload(name, 'x');
     expectError(answer, 400, UPLOAD, new RegExp(`^file: must not (be )?${why}`));
     expect(await exists(name)).toBe(false);
@@ -214,7 +214,7 @@ describe('a name', () => {
     expect(await exists('good.wbpz')).toBe(false);
   });
 
-  it('in the extended form beside the plain one is passed over, since forms have none (RFC 7578, 4.2)', async () => {
+  it('in the extended form beside the plain one is ignored, because forms do not use it (RFC 7578, 4.2)', async () => {
     const both = filePart(`; filename="good.wbpz"; filename*=UTF-8''..%2Fbad`, 'x');
     expect((await send(formOf([both]))).status).toBe(204);
     expect(await exists('good.wbpz')).toBe(true);
@@ -230,14 +230,14 @@ describe('a name', () => {
     'a%5cb',
     'gr%C3%B6%C3%9Fe',
     '%ff%ff%ff',
-  ])('that is none is refused in paths too: %s', async (name) => {
+  ])('that is invalid is refused in paths too: %s', async (name) => {
     const answers = [await api.get(`${INPUT}/${name}`), await api.delete(`${INPUT}/${name}/delete`)];
     expectError(answers[0] as never, 400, `${INPUT}/${name}`, /^name: must have 3 to 64 characters/);
     expectError(answers[1] as never, 400, `${INPUT}/${name}/delete`, /^name: must have 3 to 64 characters/);
   });
 });
 
-describe('a form is refused', () => {
+describe('an upload form is refused', () => {
   const good = filePart('; filename="good.wbpz"', 'x');
   const form = (text: string | Buffer, type = 'multipart/form-data; boundary=b'): Form => ({
     raw: Buffer.from(text),
@@ -330,7 +330,7 @@ describe('a form is refused', () => {
     expect((await send(formOf([good]))).status).toBe(204);
   });
 
-  it('not for fields beside the file, nor for what follows its end', async () => {
+  it('not for fields beside the file, nor for data after its end', async () => {
     const field = { head: 'Content-Disposition: form-data; name="comment"', content: 'x' };
     const { raw, headers } = formOf([field, good, field]);
     expect((await send({ raw: Buffer.concat([raw, Buffer.from('epilogue')]), headers })).status).toBe(204);
@@ -338,26 +338,23 @@ describe('a form is refused', () => {
   });
 });
 
-describe('a connection that is cut', () => {
-  it.each([10, 50, 99])(
-    'at %d percent leaves nothing, also not of what it would have replaced',
-    async (percent) => {
-      await upload('gearbox.wbpz', 'the first');
-      const form = formWithFile('gearbox.wbpz', Buffer.alloc(3_000_000, 'a larger file'));
-      for (const query of ['?overwrite=true', '?overwrite=true&encrypt=true']) {
-        const answer = await beginUpload(form, (form.raw.length * percent) / 100, query);
-        await eventually(async () => (await contentsOnDisk()).length > 0);
-        answer.cut();
-        await eventually(async () => (await contentsOnDisk()).length === 0);
-      }
-      expect(await exists('gearbox.wbpz')).toBe(true);
-      expect(hub.log.filter(({ level }) => level >= 40)).toEqual([]);
-      expect((await send(form, '?overwrite=true')).status).toBe(204);
-    },
-  );
+describe('an upload whose connection is cut', () => {
+  it.each([10, 50, 99])('at %d percent stores nothing and replaces nothing', async (percent) => {
+    await upload('gearbox.wbpz', 'the first');
+    const form = formWithFile('gearbox.wbpz', Buffer.alloc(3_000_000, 'a larger file'));
+    for (const query of ['?overwrite=true', '?overwrite=true&encrypt=true']) {
+      const answer = await beginUpload(form, (form.raw.length * percent) / 100, query);
+      await eventually(async () => (await contentsOnDisk()).length > 0);
+      answer.cut();
+      await eventually(async () => (await contentsOnDisk()).length === 0);
+    }
+    expect(await exists('gearbox.wbpz')).toBe(true);
+    expect(hub.log.filter(({ level }) => level >= 40)).toEqual([]);
+    expect((await send(form, '?overwrite=true')).status).toBe(204);
+  });
 });
 
-describe('limits', () => {
+describe('limits of the input storage', () => {
   it('storage.input.maxFileSize: 413 for a file with one byte more', async () => {
     await start({ config: { storage: { input: { maxFileSize: 200_000 } } } });
     const tooLarge = 'file: may have at most 200000 bytes (storage.input.maxFileSize)';
@@ -386,7 +383,7 @@ describe('limits', () => {
   });
 });
 
-it('says 423 to everything but its status while it is off', async () => {
+it('the input storage answers all but its status with 423 while it is off', async () => {
   await start({ config: { storage: { input: { enabled: false } } } });
   expect((await api.get(STATUS)).body).toEqual({ active: false });
   const off = 'the input storage of this hub is not enabled (storage.input.enabled)';

@@ -60,7 +60,7 @@ async function runJob() {
   };
 }
 
-it('stops and starts in the background, and does nothing when there is nothing to do', async () => {
+it('an instance stops and starts in the background, and ignores commands without effect', async () => {
   await order('start');
   expect(await instance()).toMatchObject({ status: 'UP', working: false });
   await order('stop');
@@ -75,7 +75,7 @@ it('stops and starts in the background, and does nothing when there is nothing t
   expect(result.body).toMatchObject({ status: 'FINISHED' });
 }, 60_000);
 
-it('restarts: another process with a start of its own', async () => {
+it('a restarted instance has another process and another start time', async () => {
   const before = await instance();
   await order('restart');
   const after = await eventually(async () => {
@@ -85,7 +85,7 @@ it('restarts: another process with a start of its own', async () => {
   expect(String(after['startedDatetime']) > String(before['startedDatetime'])).toBe(true);
 }, 60_000);
 
-it('a working instance first ends its task', async () => {
+it('a working instance first finishes its task', async () => {
   const job = await runJob();
   await order('stop');
   expect(await becomes('STOPPING')).toMatchObject({ working: true });
@@ -93,7 +93,7 @@ it('a working instance first ends its task', async () => {
   await becomes('DOWN');
 }, 60_000);
 
-it('of several requests the last one holds', async () => {
+it('the last of several commands counts', async () => {
   const job = await runJob();
   const before = await instance();
   await order('stop');
@@ -108,7 +108,7 @@ it('of several requests the last one holds', async () => {
   await becomes('DOWN');
 }, 60_000);
 
-it('names a task and its request in the log of the instance, in the lines of agent and runner', async () => {
+it('the log of an instance names a task and its request, in the lines of agent and runner', async () => {
   const script = '#!/bin/sh\nrm .workbench-script-1 && mkdir .workbench-script-1\n';
   const { body } = await api.call('POST', `${TASKS}/execute-batch-job/create`, {
     json: { inputScripts: [{ content: base64(script) }] },
@@ -123,7 +123,7 @@ it('names a task and its request in the log of the instance, in the lines of age
   expect(text).toContain(` (task ${id}, request build-4711)\n`);
 }, 60_000);
 
-it('tells the logs of an instance by type', async () => {
+it('the logs of an instance are separate by type', async () => {
   const job = await runJob();
   await job.end();
   const log = async (type: string) => (await api.get(`${INSTANCE}/log/${type}`)).text;

@@ -44,7 +44,7 @@ async function replies(text: string | null, error: string | null = null) {
   return request;
 }
 
-describe('a log', () => {
+describe('the log of an instance', () => {
   it.each(['stdout', 'stderr', 'console'])('of type %s comes from the agent, as plain text', async (type) => {
     const answer = api.get(`${BASE}/log/${type}`);
     expect(await replies('erste Zeile: größe\nsecond\n')).toEqual({
@@ -57,7 +57,7 @@ describe('a log', () => {
     expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
   });
 
-  it('is read without regard to case', async () => {
+  it('has a case-insensitive type', async () => {
     const answer = api.get(`${BASE}/log/StdErr`);
     expect(await replies('x')).toMatchObject({ logType: 'stderr' });
     expect((await answer).text).toBe('x');
@@ -69,11 +69,14 @@ describe('a log', () => {
     expect(await answer).toMatchObject({ status: 200, text: '' });
   });
 
-  it.each(['all', 'stdin', 'console.log', '%20'])('of unknown type is a 400: %s', async (type) => {
-    const message = 'type: must be one of stdout, stderr, console';
-    expectError(await api.get(`${BASE}/log/${type}`), 400, `${BASE}/log/${type}`, message);
-    expect(agent.heard.some((message) => message.type === 'request')).toBe(false);
-  });
+  it.each(['all', 'stdin', 'console.log', '%20'])(
+    'of unknown type is answered with 400: %s',
+    async (type) => {
+      const message = 'type: must be one of stdout, stderr, console';
+      expectError(await api.get(`${BASE}/log/${type}`), 400, `${BASE}/log/${type}`, message);
+      expect(agent.heard.some((message) => message.type === 'request')).toBe(false);
+    },
+  );
 });
 
 describe.each(COMMANDS)('in %s, %s', (generation, command) => {
@@ -87,30 +90,30 @@ describe.each(COMMANDS)('in %s, %s', (generation, command) => {
 });
 
 describe.each(EVERYTHING)('%s %s', (method, path) => {
-  it('is a 404 for an instance that nobody holds', async () => {
+  it('is answered with 404 for an unknown instance', async () => {
     const unknown = path.replace('sim-1', 'sim-9');
     expectError(await api.call(method, unknown), 404, unknown, 'there is no instance with the id "sim-9"');
   });
 
-  it('is a 502 when the agent is away', async () => {
+  it('is answered with 502 when the agent is disconnected', async () => {
     await agent.leave();
     expectError(await api.call(method, path), 502, path, 'instance sim-1: agent agent-1 is not connected');
   });
 
-  it('is a 502 when the agent says that it cannot', async () => {
+  it('is answered with 502 when the agent refuses', async () => {
     const answer = api.call(method, path);
     await replies(null, 'no such instance here');
     expectError(await answer, 502, path, 'instance sim-1: no such instance here');
   });
 
-  it('is a 502 at once when the agent goes away meanwhile', async () => {
+  it('is answered with 502 at once when the agent disconnects meanwhile', async () => {
     const answer = api.call(method, path);
     await agent.hear('request');
     await agent.leave();
     expectError(await answer, 502, path, 'instance sim-1: agent agent-1 went away');
   });
 
-  it('is a 502 after 10 s without an answer, and not before', async () => {
+  it('is answered with 502 after 10 s without a reply, and not before', async () => {
     let came: Answer | undefined;
     const answer = api.call(method, path).then((found) => {
       came = found;
@@ -130,7 +133,7 @@ describe.each(EVERYTHING)('%s %s', (method, path) => {
   });
 });
 
-it('many questions at once each get their own answer', async () => {
+it('simultaneous requests each get their own response', async () => {
   const types = ['stdout', 'stderr', 'console'];
   const answers = types.map((type) => api.get(`${BASE}/log/${type}`));
   const heard = [await agent.hear('request'), await agent.hear('request'), await agent.hear('request')];

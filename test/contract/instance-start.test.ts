@@ -33,7 +33,7 @@ async function say(status: 'UP' | 'STOPPING' | 'DOWN', upForMs: number | null): 
   }).then(({ start }) => start);
 }
 
-it('stays while the process does, however long a message took', async () => {
+it('the start time of an instance is constant for a process, whatever the delay of messages', async () => {
   const start = (await shown())['startedDatetime'];
   runtime.skip(5000);
   expect(await say('STOPPING', 5990)).toBe(start);
@@ -41,14 +41,14 @@ it('stays while the process does, however long a message took', async () => {
   expect(await say('UP', 7000)).toBe(start);
 });
 
-it('is another one for another process, even if that began at once', async () => {
+it('the start time of an instance changes with its process, even at once', async () => {
   const start = (await shown())['startedDatetime'];
   runtime.skip(10);
   expect(await say('DOWN', null)).toBeUndefined();
   expect(String(await say('UP', 0)) > String(start)).toBe(true);
 });
 
-it('stays when the agent comes back with the same process', async () => {
+it('the start time of an instance is constant when the agent rejoins with the same process', async () => {
   const start = (await shown())['startedDatetime'];
   await agent.leave();
   runtime.skip(5000);
@@ -56,7 +56,7 @@ it('stays when the agent comes back with the same process', async () => {
   expect((await shown())['startedDatetime']).toBe(start);
 });
 
-it('is another one when the agent comes back with another process', async () => {
+it('the start time of an instance changes when the agent rejoins with another process', async () => {
   const start = (await shown())['startedDatetime'];
   await agent.leave();
   runtime.skip(5000);

@@ -96,14 +96,14 @@ function fromEntries(entries: readonly (readonly [string, unknown])[]): object {
 }
 
 /** A JSON text of a value, with names twice, escapes and space where they may be. */
-function written(value: unknown, chance: () => number): string {
-  const space = () => (chance() < 0.05 ? [' ', '\n', '\t', '\r\n  '][Math.floor(chance() * 4)] : '');
+function written(value: unknown, random: () => number): string {
+  const space = () => (random() < 0.05 ? [' ', '\n', '\t', '\r\n  '][Math.floor(random() * 4)] : '');
   const text = (content: string) => {
     const escaped = JSON.stringify(content).slice(1, -1);
-    if (chance() < 0.5) return `"${escaped}"`;
+    if (random() < 0.5) return `"${escaped}"`;
     const characters = escaped.match(/\\u.{4}|\\.|[^\\]/gs) ?? [];
     const written = characters.map((character) => {
-      if (character.length > 1 || chance() < 0.9) return character;
+      if (character.length > 1 || random() < 0.9) return character;
       if (character === '/') return '\\/';
       return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
     });
@@ -115,8 +115,8 @@ function written(value: unknown, chance: () => number): string {
     if (typeof each !== 'object' || each === null) return `${space()}${JSON.stringify(each)}${space()}`;
     const members = Object.entries(each).flatMap(([key, member]) => {
       const once = `${space()}${text(key)}${space()}:${write(member)}`;
-      return chance() < 0.1
-        ? [`${text(key)}:${chance() < 0.5 ? '"QUJD"' : '[{"content":"QQ=="}]'}`, once]
+      return random() < 0.1
+        ? [`${text(key)}:${random() < 0.5 ? '"QUJD"' : '[{"content":"QQ=="}]'}`, once]
         : [once];
     });
     return `${space()}{${members.join(',') || space()}}${space()}`;
@@ -186,8 +186,8 @@ function cut(bytes: Buffer, at: readonly number[]): Buffer[] {
   return cuts.slice(1).map((end, index) => bytes.subarray(cuts[index], end));
 }
 
-describe('a body that is read as it comes', () => {
-  it('means the same as one that is read at once', async () => {
+describe('a body that is parsed as it arrives', () => {
+  it('has the same value as one that is parsed at once', async () => {
     const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 12 });
     let taken = 0;
     await fc.assert(

@@ -50,7 +50,7 @@ function inPieces(text: string): ReadableStream {
 }
 
 describe('a large body', () => {
-  it.each(['2.0', '1.1', '1.0'])('reaches the agent as it was meant, in %s', async (generation) => {
+  it.each(['2.0', '1.1', '1.0'])('reaches the agent unchanged, in %s', async (generation) => {
     const agent = await FakeAgent.join(hub);
     const contents = [bytes(3_000_001), bytes(100, 3), bytes(700_000, 7), bytes(0), bytes(40_000, 5)];
     const [modelText = '', ...others] = contents.map((content) => content.toString('base64'));
@@ -86,7 +86,7 @@ describe('a large body', () => {
     await agent.leave();
   });
 
-  it('takes the last of members with the same name, as a small one does', async () => {
+  it('uses the last of members with the same name, as a small one does', async () => {
     const agent = await FakeAgent.join(hub);
     const lost = bytes(900_000).toString('base64');
     const kept = bytes(500_000, 3);
@@ -100,7 +100,7 @@ describe('a large body', () => {
   });
 });
 
-describe('a large body with a fault is refused', () => {
+describe('a large body with an error is refused', () => {
   const large = bytes(3 * MIB).toString('base64');
   const notJson = /^body: is not JSON: /;
 
@@ -179,7 +179,7 @@ describe('a large body with a fault is refused', () => {
     expect(await taskCount()).toBe(before);
   });
 
-  it('when 500 MiB of good Base64 end with a fault, and nothing of it is kept', async () => {
+  it('when 500 MiB of good Base64 end with an error, and nothing of it is kept', async () => {
     const { stop, ...roomy } = await startHub();
     const ofRoomy = new Api(roomy);
     const piece = Buffer.from(bytes(768 * 1024).toString('base64'));
@@ -196,7 +196,7 @@ describe('a large body with a fault is refused', () => {
     await stop();
   }, 120_000);
 
-  it('and small ones have the same limits', async () => {
+  it('with the same limits as a small one', async () => {
     const { stop, ...small } = await startHub({ config: { limits: { fileSize: '1KiB', filesPerTask: 3 } } });
     const ofSmall = new Api(small);
     const answer = await ofSmall.post(PATH, JSON.parse(textOf(model(base64(bytes(1025))))));
@@ -245,7 +245,7 @@ describe('a body that costs more than its size', () => {
     }
   });
 
-  it('with many texts in a deep nest is read no slower than with flat ones', async () => {
+  it('with many deeply nested texts is parsed no slower than with flat ones', async () => {
     const texts = Array.from({ length: 150_000 }, () => '""').join(',');
     const durationOf = async (depth: number) => {
       const began = performance.now();
@@ -258,7 +258,7 @@ describe('a body that costs more than its size', () => {
   });
 });
 
-describe('a connection', () => {
+describe('a connection with a large body', () => {
   const text = textOf(model(bytes(6 * MIB).toString('base64')));
 
   it.each([10, 50, 99])('that is cut at %d percent of the body leaves nothing', async (percent) => {
@@ -276,7 +276,7 @@ describe('a connection', () => {
     expect(hub.log.filter(({ level }) => level >= 50)).toEqual([]);
   });
 
-  it('is answered while it still sends: what is wrong at the beginning stops the reading', async () => {
+  it('gets its response while it still sends when the beginning is wrong', async () => {
     const { socket, heard, closed } = await connection();
     socket.write(`${headOf(11 * MIB)}{"inputModel": {"content": "*${'A'.repeat(300 * 1024)}`);
     await eventually(() => heard().includes(`inputModel.content: ${NOT_BASE64}`));
@@ -284,7 +284,7 @@ describe('a connection', () => {
     await closed;
   });
 
-  it('that asks first is told to go on, and answered', async () => {
+  it('that sends Expect gets 100 Continue and its response', async () => {
     const { socket, heard, closed } = await connection();
     socket.write(headOf(text.length, 'Expect: 100-continue\r\n'));
     await eventually(() => heard() === 'HTTP/1.1 100 Continue\r\n\r\n');
@@ -293,7 +293,7 @@ describe('a connection', () => {
     expect(heard()).toMatch(/\r\n\r\nHTTP\/1\.1 201 /);
   });
 
-  it('that asks first is refused without having to send', async () => {
+  it('that sends Expect is refused before it sends the body', async () => {
     await api.post('/api/2.0/admin/prepare-shutdown/change', { initiated: true });
     const { socket, heard, closed } = await connection();
     socket.write(headOf(text.length, 'Expect: 100-continue\r\n'));

@@ -27,7 +27,7 @@ function bytes(length: number): Buffer {
   return Buffer.from(Uint8Array.from({ length }, (_, at) => at % 251));
 }
 
-it('come whole, in the interfaces of every generation', async () => {
+it('large results are complete in every API version', async () => {
   const id = await api.batchJob();
   const { ref } = await agent.hear('assign');
   const contents = new Map([
@@ -58,7 +58,7 @@ it.each([
   ['cut short', (path: string) => truncateSync(path, 1_500_000), /has 1500000 instead of 2000000 bytes/],
   ['gone', (path: string) => rmSync(path), /is missing/],
 ])(
-  'of which a file is %s on the disk break off instead of being given otherwise, and the log says why',
+  'large results with a file that is %s on the disk are aborted, and the log says why',
   async (_, damage, why) => {
     const id = await api.batchJob();
     const { ref } = await agent.hear('assign');

@@ -28,7 +28,7 @@ afterAll(async () => {
 
 const get = (range?: string) => api.call('GET', PATH, range === undefined ? {} : { headers: { range } });
 
-it('gives the whole file as plain text, and says that parts can be had', async () => {
+it('the log file is returned as plain text, with Accept-Ranges', async () => {
   const { status, text, headers } = await get();
   expect([status, text]).toEqual([200, LOG]);
   expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
@@ -45,7 +45,7 @@ it.each([
   ['all of it', 'bytes=0-', 0, 28, LOG],
   ['up to its end, when more is asked for', 'bytes=26-9999999999', 26, 28, '89\n'],
   ['all of it, when more of the last bytes are asked for', 'bytes=-9999', 0, 28, LOG],
-])('gives %s', async (_, range, start, end, expected) => {
+])('the log file is returned in part: %s', async (_, range, start, end, expected) => {
   const { status, text, headers } = await get(range);
   expect([status, text]).toEqual([206, expected]);
   expect(headers.get('content-range')).toBe(`bytes ${start}-${end}/${SIZE}`);
@@ -61,14 +61,14 @@ it.each([
   ['nothing', 'bytes='],
   ['rubbish', 'bytes=a-b'],
   ['rubbish of another kind', 'nonsense'],
-])('passes over a range that is %s', async (_, range) => {
+])('the log file is returned whole for a range that is %s', async (_, range) => {
   const { status, text, headers } = await get(range);
   expect([status, text]).toEqual([200, LOG]);
   expect(headers.get('content-range')).toBeNull();
 });
 
 it.each(['bytes=29-', 'bytes=29-30', 'bytes=9999999999-', 'bytes=-0'])(
-  'answers 416 with the size when there is no such part: %s',
+  'the log file answers an unsatisfiable range with 416 and the size: %s',
   async (range) => {
     const answer = await get(range);
     expectError(answer, 416, PATH, `the log file has ${SIZE} bytes`);
@@ -76,12 +76,12 @@ it.each(['bytes=29-', 'bytes=29-30', 'bytes=9999999999-', 'bytes=-0'])(
   },
 );
 
-it('tells its size to HEAD', async () => {
+it('the log file answers HEAD with its size', async () => {
   const { status, headers, text } = await api.call('HEAD', PATH);
   expect([status, text, headers.get('content-length')]).toEqual([200, '', String(SIZE)]);
 });
 
-it('follows a file that grows: the next part begins where the last one ended', async () => {
+it('the log file can be followed by ranges while it grows', async () => {
   await appendFile(file, 'more\n');
   const { status, text, headers } = await get(`bytes=${SIZE}-`);
   expect([status, text]).toEqual([206, 'more\n']);
@@ -92,7 +92,7 @@ it('follows a file that grows: the next part begins where the last one ended', a
 it.each([
   ['empty', ''],
   ['not there', undefined],
-])('is an empty text when the file is %s', async (_, content) => {
+])('the log file is empty text when it is %s', async (_, content) => {
   const own = join(folder.path, `own-${content === undefined ? 'missing' : 'empty'}.log`);
   if (content !== undefined) await writeFile(own, content);
   const another = await startHub({ config: { log: { file: own } } });

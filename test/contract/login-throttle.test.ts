@@ -28,7 +28,7 @@ async function fail(times: number, username = 'anna', path: string = AUTH.LOGIN)
 }
 
 describe('after ten failures in a row for a name', () => {
-  it('log-in is 429 with Retry-After, also with the right password, and in every generation', async () => {
+  it('login is answered with 429 and Retry-After, also with the right password, in every API version', async () => {
     await fail(10);
     for (const path of [AUTH.LOGIN, LOGIN_10]) {
       for (const password of ['wrong', passwordOf('anna')]) {
@@ -46,18 +46,18 @@ describe('after ten failures in a row for a name', () => {
     expect((await attempt('anna', passwordOf('anna'))).status).toBe(429);
   });
 
-  it('other names are not concerned', async () => {
+  it('other names are not affected', async () => {
     await fail(10);
     expect((await attempt('vera', passwordOf('vera'))).status).toBe(200);
   });
 
-  it('those who are logged in are not concerned', async () => {
+  it('existing sessions are not affected', async () => {
     const anna = await api.asUser('anna');
     await fail(10);
     expect((await anna.get(AUTH.USER)).status).toBe(200);
   });
 
-  it('the right password does again when five minutes have passed since the first', async () => {
+  it('the right password is accepted again five minutes after the first failure', async () => {
     await fail(1);
     time.skip(2 * MINUTE_MS);
     await fail(9);
@@ -68,7 +68,7 @@ describe('after ten failures in a row for a name', () => {
     expect((await attempt('anna', passwordOf('anna'))).status).toBe(200);
   });
 
-  it('attempts that are refused do not prolong it', async () => {
+  it('refused logins do not extend the time', async () => {
     await fail(10);
     time.skip(4 * MINUTE_MS);
     for (let at = 0; at < 20; at++) expect((await attempt('anna', 'wrong')).status).toBe(429);
@@ -77,19 +77,19 @@ describe('after ten failures in a row for a name', () => {
   });
 });
 
-it('an unknown name is treated as a known one', async () => {
+it('an unknown name is throttled like a known one', async () => {
   await fail(10, 'nobody');
   expect((await attempt('nobody', 'wrong')).status).toBe(429);
 });
 
-it('a success in between begins the count anew', async () => {
+it('a successful login resets the count of failures', async () => {
   await fail(9);
   expect((await attempt('anna', passwordOf('anna'))).status).toBe(200);
   await fail(9);
   expect((await attempt('anna', passwordOf('anna'))).status).toBe(200);
 });
 
-it('failures that come slowly do not add up', async () => {
+it('slow login failures do not add up', async () => {
   for (let at = 0; at < 3; at++) {
     await fail(9);
     time.skip(5 * MINUTE_MS);
@@ -97,13 +97,13 @@ it('failures that come slowly do not add up', async () => {
   expect((await attempt('anna', passwordOf('anna'))).status).toBe(200);
 });
 
-it('attempts at the same moment are counted as those one after the other', async () => {
+it('simultaneous logins are counted like successive ones', async () => {
   const answers = await Promise.all(Array.from({ length: 30 }, () => attempt('anna', 'wrong')));
   expect(answers.filter(({ status }) => status === 401)).toHaveLength(10);
   expect(answers.filter(({ status }) => status === 429)).toHaveLength(20);
 });
 
-it('a flood of log-ins is turned away but for fifty that wait, and the hub goes on meanwhile', async () => {
+it('a flood of logins is refused except for fifty that wait, and the hub serves other requests', async () => {
   let begin: () => void = () => undefined;
   const begun = new Promise<void>((resolve) => {
     begin = resolve;

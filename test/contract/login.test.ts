@@ -10,7 +10,7 @@ const WRONG = 'the username or the password is wrong, or the user is disabled';
 
 const cookieOf = ({ headers }: Answer) => headers.getSetCookie();
 
-describe('with security on', () => {
+describe('login with security on', () => {
   let hub: RunningHub;
   let api: Api;
   beforeAll(async () => {
@@ -21,7 +21,7 @@ describe('with security on', () => {
 
   const logIn = (username: string, password: string, path = LOGIN) => api.post(path, { username, password });
 
-  it.each(Object.keys(USERS))('%s logs in and is known by the token', async (username) => {
+  it.each(Object.keys(USERS))('gives %s a token that identifies the user', async (username) => {
     const answer = await logIn(username, passwordOf(username));
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({ accessToken: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]+$/) });
@@ -29,7 +29,7 @@ describe('with security on', () => {
     expect(await caller.get(USER)).toMatchObject({ status: 200, body: { username } });
   });
 
-  it('gives 2.x a cookie that no script and no other site can use, and 1.0 none', async () => {
+  it('sets a cookie in 2.x, which scripts and other sites cannot use, and none in 1.0', async () => {
     expect(cookieOf(await logIn('anna', passwordOf('anna')))).toEqual([
       expect.stringMatching(
         /^refreshToken=[\w-]{43}; Max-Age=2592000; Path=\/api\/2\.0\/auth; HttpOnly; SameSite=Strict$/,
@@ -41,7 +41,7 @@ describe('with security on', () => {
     expect((await caller.get(USER)).body).toEqual({ username: 'anna' });
   });
 
-  it('asks everybody else for a token, and says how to get one', async () => {
+  it('is required for all other requests, and the refusal says how to get a token', async () => {
     const answer = await api.get(USER);
     expectError(answer, 401, USER, /^a token is required: log in at \/api\/2\.0\/auth\/login/);
     expect(answer.headers.get('www-authenticate')).toBe('Bearer');
@@ -57,7 +57,7 @@ describe('with security on', () => {
     ['a name with a line break', 'anna\r\nSet-Cookie: a=b', passwordOf('anna')],
     ['a zero character after the password', 'anna', `${passwordOf('anna')}\0`],
     ['a name of the prototype', '__proto__', passwordOf('anna')],
-  ])('refuses %s in the same words', async (_, username, password) => {
+  ])('refuses %s with the same message', async (_, username, password) => {
     for (const path of [LOGIN, LOGIN_10]) {
       const answer = await logIn(username, password, path);
       expectError(answer, 401, path, WRONG);
@@ -65,7 +65,7 @@ describe('with security on', () => {
     }
   });
 
-  it('lets nobody in by a password in the URL or a form', async () => {
+  it('does not accept a password in the URL or a form', async () => {
     const query = `username=anna&password=${encodeURIComponent(passwordOf('anna'))}`;
     expectError(await api.post(`${LOGIN}?${query}`, {}), 400, LOGIN, /^username: is required/);
     expectError(await api.call('POST', LOGIN, { raw: query }), 400, LOGIN, /^body: is not JSON/);
@@ -73,7 +73,7 @@ describe('with security on', () => {
   });
 });
 
-describe('with security off', () => {
+describe('login with security off', () => {
   let hub: RunningHub;
   let api: Api;
   beforeAll(async () => {
@@ -82,12 +82,12 @@ describe('with security off', () => {
   });
   afterAll(() => hub.stop());
 
-  it('everybody is anonymous and needs no token', async () => {
+  it('is not needed: every caller is anonymous', async () => {
     expect((await api.get(USER)).body).toEqual({ username: 'anonymous' });
     expect((await api.as('rubbish').get(USER)).body).toEqual({ username: 'anonymous' });
   });
 
-  it.each([LOGIN, LOGIN_10])('any name and password do at %s', async (path) => {
+  it.each([LOGIN, LOGIN_10])('accepts any name and password at %s', async (path) => {
     for (let at = 0; at < 12; at++) {
       const { status, body } = await api.post(path, { username: `somebody ${at}`, password: '' });
       expect(status).toBe(200);
@@ -95,7 +95,7 @@ describe('with security off', () => {
     }
   });
 
-  it('its tokens are worth nothing where security is on', async () => {
+  it('gives tokens that are refused once security is on', async () => {
     const { body } = await api.post(LOGIN, { username: 'anna', password: passwordOf('anna') });
     const secured = await startHub({ users: USERS });
     expect((await new Api(secured, body['accessToken'] as string).get(USER)).status).toBe(401);

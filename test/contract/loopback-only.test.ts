@@ -19,7 +19,7 @@ function create(headers: Record<string, string>) {
 }
 
 describe('a hub without security', () => {
-  it('takes a job from a program, from its own page, and from a page of this machine', async () => {
+  it('accepts a job from a program, from its own page, and from a page of this host', async () => {
     for (const headers of [{}, { origin: hub.address }, { origin: 'http://localhost:5173' }]) {
       const { statusCode, body } = await create(headers);
       await body.dump();
@@ -28,7 +28,7 @@ describe('a hub without security', () => {
   });
 
   it.each(['https://evil.example', 'null', 'http://127.0.0.1.evil.example', 'file://'])(
-    'takes none from a page of %s',
+    'refuses a job from a page of %s',
     async (origin) => {
       const { statusCode, body } = await create({ origin, 'content-type': 'text/plain' });
       expect(statusCode).toBe(403);
@@ -37,7 +37,7 @@ describe('a hub without security', () => {
   );
 
   it.each(['evil.example', 'evil.example:80', '127.0.0.1.evil.example'])(
-    'does not answer to the name %s, which DNS may have given its address',
+    'refuses the host name %s, which DNS may resolve to its address',
     async (host) => {
       const { statusCode, body } = await request(`${hub.address}/actuator/health`, { headers: { host } });
       expect(statusCode).toBe(403);
@@ -45,7 +45,7 @@ describe('a hub without security', () => {
     },
   );
 
-  it('answers to every loopback name', async () => {
+  it('accepts every loopback host name', async () => {
     const { port } = new URL(hub.address);
     for (const host of [`localhost:${port}`, `[::1]:${port}`, `127.0.0.1:${port}`, 'localhost']) {
       const { statusCode, body } = await request(`${hub.address}/livez`, { headers: { host } });

@@ -80,13 +80,13 @@ it.each([
   });
 });
 
-it('nothing is said in the middle of another answer: the connection just ends', async () => {
+it('a malformed request during another response ends the connection without a response', async () => {
   const id = await new Api(hub).simulateWork();
   const waiting = `GET /api/2.0/workbench/task/simulate-work/${id}/result?timeout=60 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
   expect(await talk(`${waiting}rubbish\r\n\r\n`)).toBe('');
 });
 
-it('the hub goes on', async () => {
+it('malformed requests do not affect the hub', async () => {
   expect((await fetch(`${hub.address}/livez`)).status).toBe(200);
   expect(hub.log.filter(({ level }) => level >= 40)).toEqual([]);
 });

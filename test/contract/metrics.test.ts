@@ -29,7 +29,7 @@ const open = async () => {
 };
 
 describe('the metrics', () => {
-  it('are in the text format of Prometheus, with help and type, and the process among them', async () => {
+  it('are in the text format of Prometheus, with help and type, and include the process', async () => {
     await open();
     const { headers, text } = await api.get(PATH);
     expect(headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
@@ -91,7 +91,7 @@ describe('the metrics', () => {
     expect(seen.get('workbench_hub_agent_disconnects_total')).toBe(1);
   });
 
-  it('count requests by endpoint, never by what somebody wrote into a path', async () => {
+  it('count requests by endpoint, never by the path of the client', async () => {
     await open();
     const id = await api.simulateWork();
     await api.get(`/api/2.0/workbench/task/${id}`);
@@ -116,7 +116,7 @@ describe('the metrics', () => {
     expect([...seen.keys()].some((name) => name.includes(id))).toBe(false);
   });
 
-  it('leave waiting that a client wished out of the durations', async () => {
+  it('exclude the waiting of long polls from the durations', async () => {
     await open();
     const agent = await FakeAgent.join(hub);
     const id = await api.simulateWork();
@@ -130,7 +130,7 @@ describe('the metrics', () => {
     expect(seen.get(`workbench_hub_http_request_duration_seconds_count{${route}}`)).toBeUndefined();
   });
 
-  it('tell of the store, the contents and the disk', async () => {
+  it('describe the store, the blobs and the disk', async () => {
     await open();
     const content = base64('x'.repeat(1000));
     await api.batchJob({ inputScripts: [{ content }] });
@@ -147,7 +147,7 @@ describe('the metrics', () => {
     expect((await metrics()).get('workbench_hub_locked')).toBe(1);
   });
 
-  it('take a personal token of an ADMIN, and count log-ins that fail', async () => {
+  it('accept a personal token of an ADMIN, and count failed logins', async () => {
     hub = await startHub({ users: USERS });
     const open = new Api(hub);
     const anna = await open.asUser('anna');

@@ -108,18 +108,18 @@ describe('instances', () => {
     ['?working=true&working=true', 'working: must be true or false, given once'],
     ['?version=a&version=b', 'version: must be given once'],
     ['?id=a&id=b', 'id: must be given once'],
-  ])('instance/list%s is a 400', async (query, message) => {
+  ])('instance/list%s is answered with 400', async (query, message) => {
     expectError(await api.get(`${NODE}/instance/list${query}`), 400, `${NODE}/instance/list`, message);
   });
 
-  it('are shown one by one', async () => {
+  it('are shown one at a time', async () => {
     expect((await api.get(`${NODE}/instance/sim-2`)).body).toEqual({ ...SIM_2, startedDatetime: time });
     expect((await api.get(`${NODE}/instance/old`)).body).toEqual(OLD);
     const path = `${NODE}/instance/nobody`;
     expectError(await api.get(path), 404, path, 'there is no instance with the id "nobody"');
   });
 
-  it('follow what their agent says', async () => {
+  it('follow the reports of their agent', async () => {
     const report = { id: 'sim-1', version: '9.1.0', revision: '4711', labels: ['linux'] };
     const shows = (status: string) =>
       eventually(async () => {
@@ -180,11 +180,11 @@ describe('agents', () => {
     ['?status=AWAY', 'status[0]: must be one of UP, DOWN'],
     ['?page=x', 'page: must be a whole number of at least 0, given once'],
     ['?version=a&version=b', 'version: must be given once'],
-  ])('agent/list%s is a 400', async (query, message) => {
+  ])('agent/list%s is answered with 400', async (query, message) => {
     expectError(await api.get(`${NODE}/agent/list${query}`), 400, `${NODE}/agent/list`, message);
   });
 
-  it('are shown one by one', async () => {
+  it('are shown one at a time', async () => {
     expect((await api.get(`${NODE}/agent/host-b`)).body).toEqual(agent('host-b', 'DOWN', [FAR]));
     const path = `${NODE}/agent/nobody`;
     expectError(await api.get(path), 404, path, 'there is no agent with the id "nobody"');

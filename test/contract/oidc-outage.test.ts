@@ -63,7 +63,7 @@ const tokenOf = (sub: string, { privateKey }: ProviderKey = oldKey, kid = 'first
   forged(claims({ iss: address, exp: 9_999_999_999, sub }), privateKey, { ...RS256, kid });
 const statusOf = async (token: string) => (await as(token, 'GET', LIST)).status;
 
-it('that hangs holds up nobody whose token the known keys verify for longer than a second', async () => {
+it('a provider that hangs delays a token that the known keys verify by a second at most', async () => {
   const token = await tokenOf('pipeline');
   expect(await statusOf(token)).toBe(200);
   state = 'hangs';
@@ -81,7 +81,7 @@ it('that hangs holds up nobody whose token the known keys verify for longer than
 });
 
 it.each(['fails', 'hangs'] as const)(
-  'that %s for ten minutes is asked every ten seconds at most',
+  'a provider that %s for ten minutes is asked every ten seconds at most',
   async (how) => {
     const token = await tokenOf('pipeline');
     expect(await statusOf(token)).toBe(200);
@@ -103,7 +103,7 @@ it.each(['fails', 'hangs'] as const)(
   60_000,
 );
 
-it('that rotates its key meanwhile is believed again when it is back, and its new tokens hear when to try again', async () => {
+it('a provider that rotates its key during an outage is accepted when it is back, and until then new tokens get Retry-After', async () => {
   const before = await tokenOf('pipeline');
   expect(await statusOf(before)).toBe(200);
   state = 'fails';
@@ -121,7 +121,7 @@ it('that rotates its key meanwhile is believed again when it is back, and its ne
   expect(await statusOf(before)).toBe(401);
 });
 
-it('that hangs from the beginning keeps a hundred waiting, and no others', async () => {
+it('a provider that hangs from the start makes a hundred requests wait, and no more', async () => {
   state = 'hangs';
   const anna = await api.asUser('anna');
   const settled: number[] = [];

@@ -27,10 +27,10 @@ const MINUTE_MS = 60_000;
 
 signOnForEachTest();
 
-describe('when the provider signs with a new key', () => {
+describe('a provider that signs with a new key', () => {
   const restartWith = (...keys: ProviderKey[]) => useOtherProvider({ keys });
 
-  it('its tokens are taken at once, and those of the old key as long as it publishes that', async () => {
+  it('has its tokens accepted at once, and those of the old key while it publishes that', async () => {
     const before = await provider.token('pipeline');
     expect((await as(before, 'GET', LIST)).status).toBe(200);
     runtime.skip(11_000);
@@ -39,7 +39,7 @@ describe('when the provider signs with a new key', () => {
     expect((await as(before, 'GET', LIST)).status).toBe(200);
   });
 
-  it('and withdraws the old one, tokens of that are refused within five minutes', async () => {
+  it('and withdraws the old one has tokens of the old key refused within five minutes', async () => {
     const before = await provider.token('pipeline');
     expect((await as(before, 'GET', LIST)).status).toBe(200);
     await restartWith(newKey);
@@ -47,7 +47,7 @@ describe('when the provider signs with a new key', () => {
     await expectRefused(before, 401, /not signed by a key of the provider$/);
   });
 
-  it('tokens that name keys which never were do not make the hub ask again and again', async () => {
+  it('is not asked repeatedly because of tokens that name unknown keys', async () => {
     expect((await as(await provider.token('pipeline'), 'GET', LIST)).status).toBe(200);
     for (let kid = 0; kid < 5; kid++) {
       const token = await forged(claims(), foreignKey.privateKey, { alg: 'RS256', kid: `made up ${kid}` });
@@ -60,7 +60,7 @@ describe('when the provider signs with a new key', () => {
     expect(provider.keyFetches()).toBe(2);
   });
 
-  it('without saying by name which one, each of its keys is tried', async () => {
+  it('without naming it has each of its keys tried', async () => {
     await restartWith(newKey, oldKey);
     for (const { privateKey } of [oldKey, newKey]) {
       expect((await as(await forged(claims(), privateKey, { alg: 'RS256' }), 'GET', LIST)).status).toBe(200);
@@ -68,13 +68,13 @@ describe('when the provider signs with a new key', () => {
     await expectRefused(await forged(claims(), foreignKey.privateKey, { alg: 'RS256' }), 401, /not signed/);
   });
 
-  it('of another kind, that is taken as well', async () => {
+  it('of another algorithm has its tokens accepted', async () => {
     await restartWith(await providerKey('elliptic', 'ES256'));
     expect((await as(await provider.token('pipeline'), 'GET', LIST)).status).toBe(200);
   });
 });
 
-describe('when the provider cannot be reached', () => {
+describe('a hub that cannot reach the provider', () => {
   const UNAVAILABLE = /^the sign-on that issued this token cannot be reached, so the token cannot be checked/;
   const expectUnavailable = async (token: string) => {
     const answer = await as(token, 'GET', LIST);
@@ -85,7 +85,7 @@ describe('when the provider cannot be reached', () => {
   };
   const warnings = () => hub.log.filter(({ msg }) => msg.startsWith('the keys of the sign-on cannot'));
 
-  it('says so with the time after which to try again, and the operator reads where and why', async () => {
+  it('answers with Retry-After, and logs the address and the reason', async () => {
     const token = await provider.token('pipeline');
     await provider.stop();
     expect(await expectUnavailable(token)).toBe(10);
@@ -103,7 +103,7 @@ describe('when the provider cannot be reached', () => {
     expect(hub.log.some(({ msg }) => msg === 'the sign-on can be reached again')).toBe(true);
   });
 
-  it('goes on with the keys that it has for an hour', async () => {
+  it('continues with the known keys for an hour', async () => {
     const lasting = await signed(claims({ exp: 9_999_999_999 }));
     expect((await as(lasting, 'GET', LIST)).status).toBe(200);
     await provider.stop();
@@ -113,21 +113,21 @@ describe('when the provider cannot be reached', () => {
     await expectUnavailable(lasting);
   });
 
-  it('cannot tell of a new key whether it is the provider’s', async () => {
+  it('refuses tokens of a new key', async () => {
     expect((await as(await provider.token('pipeline'), 'GET', LIST)).status).toBe(200);
     await provider.stop();
     runtime.skip(11_000);
     await expectUnavailable(await forged(claims(), newKey.privateKey, { alg: 'RS256', kid: 'second' }));
   });
 
-  it('lets in nobody else either, and everybody to what is open', async () => {
+  it('refuses other callers too, except at open endpoints', async () => {
     await provider.stop();
     expect((await api.get(LIST)).status).toBe(401);
     expect((await api.get('/actuator/health')).status).toBe(200);
   });
 });
 
-describe('over TLS', () => {
+describe('a provider with TLS', () => {
   let folder: TemporaryFolder;
   let ours: Authority;
   beforeEach(async () => {
@@ -147,11 +147,11 @@ describe('over TLS', () => {
     return [status, hub.log.find(({ msg }) => msg.startsWith('the keys of the sign-on cannot'))?.['reason']];
   };
 
-  it('the provider is trusted by the authority that is configured', async () => {
+  it('is trusted by the configured authority', async () => {
     expect(await answerOf(ours.file, ['127.0.0.1'])).toEqual([200, undefined]);
   });
 
-  it('it is not trusted without that, or by another, or expired, or under another name', async () => {
+  it('is not trusted without that authority, by another one, when expired, or under another name', async () => {
     const theirs = await authority(folder.path, 'theirs');
     const untrusted = /unable to (?:verify|get)|self[- ]signed/;
     expect(await answerOf(null, ['127.0.0.1'])).toEqual([503, expect.stringMatching(untrusted)]);
@@ -164,7 +164,7 @@ describe('over TLS', () => {
   });
 });
 
-describe('what is no provider', () => {
+describe('an address that is no provider', () => {
   let server: Server;
   let answers: Record<string, { status?: number; headers?: Record<string, string>; body: string }>;
   let address: string;
@@ -198,28 +198,28 @@ describe('what is no provider', () => {
     return hub.log.find(({ msg }) => msg.startsWith('the keys of the sign-on cannot'))?.['reason'];
   };
 
-  it('since it answers an error', async () => {
+  it('because it returns an error is refused', async () => {
     answers[DISCOVERY] = { status: 500, body: 'secret internals' };
     expect(await reason()).toMatch(/answered 500 instead of 200/);
   });
 
-  it('since it sends elsewhere', async () => {
+  it('because it redirects is refused', async () => {
     answers[DISCOVERY] = { status: 302, headers: { location: `${provider.issuer}${DISCOVERY}` }, body: '' };
     expect(await reason()).toMatch(/answered 302 instead of 200; redirects are not followed/);
   });
 
-  it('since it answers no JSON', async () => {
+  it('because it returns no JSON is refused', async () => {
     answers[DISCOVERY] = { body: '<html>' };
     expect(await reason()).toMatch(/did not answer JSON/);
   });
 
-  it('since it names another issuer', async () => {
+  it('because it names another issuer is refused', async () => {
     answers[DISCOVERY] = { body: discovery({ issuer: `${address}/` }) };
     expect(await reason()).toMatch(/names the issuer http.*\/, but security\.oidc\.issuer is http/);
   });
 
   it.each(['ftp://127.0.0.1/jwks', 'file:///etc/passwd', 'http://192.0.2.1/jwks', 'keys', 7, undefined])(
-    'since its keys would come from %j',
+    'because its keys would come from %j is refused',
     async (jwksUri) => {
       answers[DISCOVERY] = { body: discovery({ jwks_uri: jwksUri }) };
       expect(await reason()).toMatch(/is not https|names no issuer and jwks_uri/);
@@ -227,7 +227,7 @@ describe('what is no provider', () => {
   );
 
   it.each(['[]', '{"keys":{}}', '{"keys":[7]}', '{"keys":[{"kid":"no kind"}]}'])(
-    'since its keys are %s',
+    'because its keys are %s is refused',
     async (body) => {
       answers[DISCOVERY] = { body: discovery({}) };
       answers['/jwks'] = { body };
@@ -235,12 +235,12 @@ describe('what is no provider', () => {
     },
   );
 
-  it('since it answers without end', async () => {
+  it('because its response is endless is refused', async () => {
     answers[DISCOVERY] = { body: `"${'x'.repeat(2 * 1024 * 1024)}"` };
     expect(await reason()).toMatch(/answered more than 1048576 bytes/);
   });
 
-  it('since it does not answer within five seconds', async () => {
+  it('because it does not respond within five seconds is refused', async () => {
     const asked = new Promise<void>((resolve) => server.once('request', () => resolve()));
     const found = reason();
     await asked;
@@ -248,7 +248,7 @@ describe('what is no provider', () => {
     expect(await found).toMatch(/no answer within 5 s/);
   });
 
-  it('takes a key without a fault only: one that cannot be used refuses its tokens, no more', async () => {
+  it('because of one unusable key loses only the tokens of that key', async () => {
     answers[DISCOVERY] = { body: discovery({}) };
     answers['/jwks'] = {
       body: JSON.stringify({ keys: [{ kty: 'RSA', kid: 'first', n: 'AQAB', e: 'AQAB' }] }),

@@ -27,8 +27,8 @@ const MINUTE_MS = 60_000;
 
 signOnForEachTest();
 
-describe('who comes with a token of the provider', () => {
-  it('is let in under the name and with the role that it gives', async () => {
+describe('a caller with a token of the provider', () => {
+  it('has the name and role of the token', async () => {
     const token = await provider.token('pipeline');
     const created = await as(token, 'POST', CREATE, { duration: 1 });
     expect(created.status, created.text).toBe(201);
@@ -38,7 +38,7 @@ describe('who comes with a token of the provider', () => {
     expect((await as(token, 'DELETE', `${TASKS}/${id}/cancel`)).status).toBe(204);
   });
 
-  it('reads as VIEWER, and is told which role more takes', async () => {
+  it('can read as VIEWER, and refusals name the needed role', async () => {
     const token = await provider.token('auditor');
     expect((await as(token, 'GET', LIST)).status).toBe(200);
     const answer = await as(token, 'POST', CREATE, { duration: 1 });
@@ -48,7 +48,7 @@ describe('who comes with a token of the provider', () => {
     ]);
   });
 
-  it('cancels tasks of others as ADMIN only', async () => {
+  it('can cancel tasks of others as ADMIN only', async () => {
     const [boss, pipeline] = [await provider.token('boss'), await provider.token('pipeline')];
     const { body } = await as(boss, 'POST', CREATE, { duration: 1 });
     expect((await as(pipeline, 'DELETE', `${TASKS}/${body['id']}/cancel`)).status).toBe(403);
@@ -56,7 +56,7 @@ describe('who comes with a token of the provider', () => {
     expect((await as(boss, 'DELETE', `${TASKS}/${other.body['id']}/cancel`)).status).toBe(204);
   });
 
-  it.each(['stranger', 'nobody'])('and no role that the hub knows is told so: %s', async (client) => {
+  it.each(['stranger', 'nobody'])('and no known role is refused with that reason: %s', async (client) => {
     await expectRefused(
       await provider.token(client),
       403,
@@ -66,7 +66,7 @@ describe('who comes with a token of the provider', () => {
     );
   });
 
-  it('and has the name of a user of the hub’s own is refused, who can log in beside', async () => {
+  it('and the name of a local user is refused, and the local user can log in', async () => {
     await useOtherHub({}, { pipeline: ['VIEWER'] });
     await expectRefused(
       await provider.token('pipeline'),
@@ -77,7 +77,7 @@ describe('who comes with a token of the provider', () => {
     expect((await (await api.asUser('pipeline')).get(LIST)).status).toBe(200);
   });
 
-  it('costs the provider one look at its keys, however many requests there are', async () => {
+  it('makes the hub fetch the keys once, for any number of requests', async () => {
     const tokens = await Promise.all(['boss', 'pipeline', 'auditor'].map((client) => provider.token(client)));
     const answers = await Promise.all([...tokens, ...tokens].map((token) => as(token, 'GET', LIST)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
@@ -85,8 +85,8 @@ describe('who comes with a token of the provider', () => {
   });
 });
 
-describe('where name and roles stand', () => {
-  it('is a path of claims, and which values give a role is configured', async () => {
+describe('the user name of a token', () => {
+  it('and its roles come from configured claims and values', async () => {
     await useOtherHub({
       usernameClaim: 'preferred_username',
       rolesClaim: 'realm_access.roles',
@@ -107,7 +107,7 @@ describe('where name and roles stand', () => {
   });
 
   it.each(['\uff50ipeline', '\u0440ipeline', 'pip\u3164eline'])(
-    'that could be taken for another is refused, and the administrator sees it: %j',
+    'that could be mistaken for another is refused and logged: %j',
     async (sub) => {
       await useOtherHub({}, { anna: ['ADMIN'] });
       const shown =
@@ -126,7 +126,7 @@ describe('where name and roles stand', () => {
   );
 
   it.each(['Ulla', '\u0446ll\u0430', 'ull\u0430', 'uIla'])(
-    'that looks like a user of the hub’s own is refused: %j',
+    'that looks like a local user is refused: %j',
     async (sub) => {
       await useOtherHub({}, { ulla: ['USER'] });
       await expectRefused(await signed(claims({ sub })), 403, /could be taken for another one/);
@@ -134,7 +134,7 @@ describe('where name and roles stand', () => {
     },
   );
 
-  it('is the same however its letters are composed', async () => {
+  it('is the same for composed and decomposed letters', async () => {
     const created = await as(await signed(claims({ sub: 'Jos\u0065\u0301' })), 'POST', CREATE, {
       duration: 1,
     });
@@ -145,7 +145,7 @@ describe('where name and roles stand', () => {
   });
 
   it.each([undefined, '', 7, ['pipeline'], 'a\nb', ' a', 'a\u202eb', 'x'.repeat(256)])(
-    'is no place for the name %j',
+    'must not be %j',
     async (sub) => {
       const token = await signed(claims({ sub }));
       await expectRefused(token, 403, /has no name in its claim sub$/);
@@ -153,10 +153,10 @@ describe('where name and roles stand', () => {
   );
 });
 
-describe('a token is refused', () => {
+describe('a token of the provider is refused', () => {
   const good = () => signed(claims());
 
-  it('that is altered in its claims', async () => {
+  it('when its claims are altered', async () => {
     const [head, , signature] = (await good()).split('.');
     const altered = Buffer.from(JSON.stringify(claims({ roles: ['ADMIN'] }))).toString('base64url');
     await expectRefused(`${head}.${altered}.${signature}`, 401, /not signed by a key of the provider$/);
@@ -178,16 +178,16 @@ describe('a token is refused', () => {
     await expectRefused(await signed(claims(other)), 401, message);
   });
 
-  it('that the provider gave for something else', async () => {
+  it('when the provider issued it for another audience', async () => {
     const token = await provider.token('boss', 'https://wiki.example.org');
     await expectRefused(token, 401, /not for the audience https:\/\/hub\.example\.org/);
   });
 
-  it('that is signed by a foreign key under the name of the right one', async () => {
+  it('when it is signed with a foreign key under the id of the right one', async () => {
     await expectRefused(await forged(claims(), foreignKey.privateKey, RS256), 401, /not signed by a key/);
   });
 
-  it('that is not signed at all', async () => {
+  it('when it is not signed', async () => {
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     for (const alg of ['none', 'None', 'NONE', '']) {
       await expectRefused(`${part({ alg, kid: 'first' })}.${part(claims())}.`, 401, /not signed by a key/);
@@ -195,7 +195,7 @@ describe('a token is refused', () => {
     }
   });
 
-  it('that is signed with the public key as a shared secret', async () => {
+  it('when it is signed with the public key as a shared secret', async () => {
     const { kty, n, e } = oldKey.jwk;
     const publicKey = (await importJWK(
       { kty: kty as 'RSA', n: n as string, e: e as string },
@@ -207,12 +207,15 @@ describe('a token is refused', () => {
     }
   });
 
-  it.each(['x', 'x.y', 'x.y.z', 'e30.e30.e30', 'a'.repeat(15_000)])('that is none: %.20s', async (token) => {
-    await expectRefused(token, 401, /holds no bearer token of this hub/);
-    expect(provider.keyFetches()).toBe(0);
-  });
+  it.each(['x', 'x.y', 'x.y.z', 'e30.e30.e30', 'a'.repeat(15_000)])(
+    'when it is not a token: %.20s',
+    async (token) => {
+      await expectRefused(token, 401, /holds no bearer token of this hub/);
+      expect(provider.keyFetches()).toBe(0);
+    },
+  );
 
-  it('when its time is over, also when it was good before, but for what clocks may differ', async () => {
+  it('when it has expired, also after it was accepted, except for the clock tolerance', async () => {
     const token = await provider.token('pipeline');
     expect((await as(token, 'GET', LIST)).status).toBe(200);
     runtime.skip(10 * MINUTE_MS + 20_000);
@@ -222,7 +225,7 @@ describe('a token is refused', () => {
   });
 });
 
-describe('the configuration', () => {
+describe('the OIDC configuration', () => {
   const faultsOf = (oidc: Record<string, unknown>) =>
     hubConfigSchema
       .safeParse({
@@ -230,7 +233,7 @@ describe('the configuration', () => {
       })
       .error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
 
-  it('takes https, and http on loopback only', () => {
+  it('accepts https, and http on loopback only', () => {
     for (const issuer of [
       'https://sso.example.org',
       'https://sso.example.org/realms/main/',
@@ -252,14 +255,14 @@ describe('the configuration', () => {
     }
   });
 
-  it('needs issuer and audience, and knows each key', () => {
+  it('needs issuer and audience, and refuses unknown keys', () => {
     expect(faultsOf({ audience: '' })).toHaveLength(1);
     expect(faultsOf({ issuer: undefined, audience: undefined })).toHaveLength(2);
     expect(faultsOf({ roles: { OPERATOR: ['x'] } })).toHaveLength(1);
     expect(faultsOf({ clockTolerance: '-1s' })).toHaveLength(1);
   });
 
-  it('names a file of certificates that is not there, or holds none', async () => {
+  it('refuses a certificate file that is missing or empty', async () => {
     await expect(useOtherHub({ ca: '/nowhere/ca.pem' })).rejects.toThrow(
       'the file /nowhere/ca.pem of security.oidc.ca cannot be read (ENOENT)',
     );

@@ -2,7 +2,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api } from '../support/api.js';
-import { type OpenApiDocument, openApiCheck } from '../support/openapi-check.js';
+import { openApiCheck } from '../support/openapi-check.js';
+import type { OpenApiDocument } from '../support/openapi-document.js';
 import { type RunningHub, startHub } from '../support/running-hub.js';
 
 interface Schema {
@@ -42,20 +43,20 @@ const queryOf = (path: string, method = 'get') =>
       .map(({ name, schema: { description: _, example: __, ...shape } }) => [name, shape]),
   );
 
-it('is valid OpenAPI 3.1', async () => {
+it('the document is valid OpenAPI 3.1', async () => {
   const validator = new Validator();
   const result = await validator.validate(JSON.stringify(document, null, 1));
   expect(result).toEqual({ valid: true });
   expect(validator.version).toBe('3.1');
 });
 
-it('is served as JSON', async () => {
+it('the document is served as JSON', async () => {
   const response = await fetch(`${hub.address}/openapi.json`);
   expect(response.headers.get('content-type')).toBe('application/json');
   expect(await response.json()).toMatchObject({ openapi: '3.1.0', info: { title: 'Workbench Hub' } });
 });
 
-describe('parameters', () => {
+describe('parameters in the document', () => {
   const page = { type: 'integer', minimum: 0, default: 0 };
   const size = { type: 'integer', minimum: 1, default: 20 };
   const text = { type: 'string' };
@@ -106,12 +107,12 @@ describe('parameters', () => {
     }
   });
 
-  it('of cancel hold the force', () => {
+  it('of cancel include force', () => {
     expect(queryOf(`${TASKS}/{id}/cancel`, 'delete')).toEqual({ force: { type: 'boolean', default: false } });
   });
 });
 
-describe('requests', () => {
+describe('requests in the document', () => {
   it('describe simulated work', () => {
     const { properties, required } = schema('SimulateWorkRequest');
     expect(required).toEqual(['duration']);
@@ -157,7 +158,7 @@ describe('requests', () => {
     });
   });
 
-  it('carry examples that the hub takes', async () => {
+  it('have examples that the hub accepts', async () => {
     const exampleOf = (name: string): unknown => {
       const build = (each: Schema): unknown => {
         if (each.$ref) return build(schema(each.$ref.split('/').at(-1) ?? ''));
@@ -176,7 +177,7 @@ describe('requests', () => {
   });
 });
 
-describe('the check of answers against the document', () => {
+describe('the check of responses against the document', () => {
   const answer = {
     method: 'GET',
     path: '/livez',
@@ -186,7 +187,7 @@ describe('the check of answers against the document', () => {
   };
   const fault = (rest: Partial<typeof answer>) => () => openApiCheck(document)({ ...answer, ...rest });
 
-  it('lets pass what the document says', () => {
+  it('accepts responses that fit the document', () => {
     expect(fault({})).not.toThrow();
     expect(fault({ path: '/unknown', status: 404, text: '{}' })).not.toThrow();
   });

@@ -60,7 +60,7 @@ async function download(path: string, headers: Record<string, string> = {}) {
 const digestOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');
 
 describe('the result of a task', () => {
-  it('names what it left, with sizes, in 2.x only', async () => {
+  it('names its stored files, with sizes, in 2.x only', async () => {
     const id = await taskThatLeft({ 'motion.csv': '1;2\n', 'größe.bin': LARGE });
     const result = `workbench/task/execute-batch-job/${id}/result`;
     const { body } = await api.get(`/api/2.0/${result}`);
@@ -74,13 +74,13 @@ describe('the result of a task', () => {
     }
   });
 
-  it('has no such field when it left nothing, nor before the end', async () => {
+  it('has no such field without stored files, nor before the end', async () => {
     const result = async (id: string) => (await api.get(`${TASK}/execute-batch-job/${id}/result`)).body;
     expect(await result(await taskThatLeft({}))).not.toHaveProperty('storedFiles');
     expect(await result(await api.batchJob())).not.toHaveProperty('storedFiles');
   });
 
-  it('of scripts that failed names it too', async () => {
+  it('names stored files of failed scripts too', async () => {
     const id = await api.batchJob();
     const { ref } = await agent.hear('assign');
     await agent.end(ref, 'ERROR', { storedFiles: [{ path: 'a', ...(await agent.upload('a')) }] });
@@ -88,12 +88,12 @@ describe('the result of a task', () => {
   });
 });
 
-describe('a download', () => {
+describe('a download from the output storage', () => {
   it.each<[string, Buffer]>([
     ['empty', Buffer.alloc(0)],
     ['small', Buffer.from([0, 255, 10, 13])],
     ['large', LARGE],
-  ])('of a file that is %s gives it byte for byte, under its name', async (_, content) => {
+  ])('of a file that is %s returns its bytes under its name', async (_, content) => {
     const path = pathOf(await taskThatLeft({ 'a.bin': content }), 'a.bin');
     const { status, headers, bytes } = await download(path);
     expect([status, bytes.equals(content)]).toEqual([200, true]);
@@ -115,7 +115,7 @@ describe('a download', () => {
   });
 
   it.each(['größe 1.csv', 'a"b', '50%.txt', '...', '-', '工具.bin', "it's", 'x'.repeat(200)])(
-    'of a file named %j is possible',
+    'works for a file named %j',
     async (name) => {
       const id = await taskThatLeft({ [name]: 'content' });
       const { status, headers, bytes } = await download(pathOf(id, name));
@@ -133,7 +133,7 @@ describe('a download', () => {
     ['bytes=-5', 299_995, 300_000],
     ['bytes=-400000', 0, 300_000],
     ['bytes=299990-400000', 299_990, 300_000],
-  ])('of the range %s gives that', async (range, from, to) => {
+  ])('of the range %s returns that range', async (range, from, to) => {
     const path = pathOf(await taskThatLeft({ a: LARGE }), 'a');
     const { status, headers, bytes } = await download(path, { range });
     expect([status, headers.get('content-range')]).toEqual([206, `bytes ${from}-${to - 1}/300000`]);
@@ -141,7 +141,7 @@ describe('a download', () => {
     expect(bytes.equals(LARGE.subarray(from, to))).toBe(true);
   });
 
-  it('of a range that there is not is refused, of several or of another unit gives the whole', async () => {
+  it('of an unsatisfiable range is refused; of several ranges or another unit it returns the whole file', async () => {
     const path = pathOf(await taskThatLeft({ a: LARGE }), 'a');
     const beyond = await api.call('GET', path, { headers: { range: 'bytes=300000-' } });
     expectError(beyond, 416, path, 'the file has 300000 bytes');
@@ -152,7 +152,7 @@ describe('a download', () => {
     }
   });
 
-  it('as HEAD tells of the whole, since only GET knows ranges', async () => {
+  it('by HEAD describes the whole file, because only GET has ranges', async () => {
     const path = pathOf(await taskThatLeft({ a: LARGE }), 'a');
     for (const range of ['bytes=0-9', 'bytes=300000-']) {
       const { status, headers } = await api.call('HEAD', path, { headers: { range } });
@@ -161,7 +161,7 @@ describe('a download', () => {
     }
   });
 
-  it('is gone on with only when the file is the same, and left out when the client has it', async () => {
+  it('is resumed only for an unchanged file, and omitted when the client has it', async () => {
     const path = pathOf(await taskThatLeft({ a: LARGE }), 'a');
     const etag = `"${digestOf(LARGE)}"`;
     const range = 'bytes=299999-';
@@ -175,19 +175,19 @@ describe('a download', () => {
   });
 
   it.each(['nothing', '..%2f..%2fetc%2fpasswd', 'a%00b', '%ff', 'x'.repeat(5000)])(
-    'of what is not there is a 404: %s',
+    'of a missing file is answered with 404: %s',
     async (name) => {
       const path = `${OUTPUT}/${name}/download`;
       expectError(await api.get(path), 404, path, /^there is no file ".*" in the output storage/);
     },
   );
 
-  it('of an input is none: the two are apart', async () => {
+  it('does not find files of the input storage', async () => {
     await api.call('POST', '/api/2.0/storage/input/upload', formWithFile('gear.wbpz', 'x'));
     expect((await api.get(`${OUTPUT}/gear.wbpz/download`)).status).toBe(404);
   });
 
-  it('that its client breaks off leaves no file open', async () => {
+  it('that its client aborts leaves no file open', async () => {
     const content = Buffer.alloc(40_000_000, 'more than the sockets between the two hold');
     const path = pathOf(await taskThatLeft({ a: content }), 'a');
     const digest = digestOf(content);
@@ -209,7 +209,7 @@ describe('a download', () => {
     }
   });
 
-  it('that has begun goes on to its end when the file expires meanwhile', async () => {
+  it('that has begun completes when the file expires meanwhile', async () => {
     const runtime = new HandDrivenRuntime();
     await start({ runtime, config: { storage: { output: { expireAfter: '1d' } } } });
     // More than the sockets between the two hold.
@@ -236,7 +236,7 @@ async function contentsOnDisk(): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
 }
 
-describe('what a task left', () => {
+describe('a stored file of a task', () => {
   it('outlives the task', async () => {
     const id = await taskThatLeft({ a: LARGE });
     expect((await api.delete(`${TASK}/${id}/delete`)).status).toBe(204);
@@ -255,7 +255,7 @@ describe('what a task left', () => {
     expect(body['storedFiles']).toHaveLength(2);
   });
 
-  it('is nothing when the attempt no longer counts', async () => {
+  it('is not kept when the attempt no longer counts', async () => {
     const id = await api.batchJob();
     const { ref } = await agent.hear('assign');
     expect((await api.delete(`${TASK}/${id}/cancel?force=true`)).status).toBe(204);
@@ -264,14 +264,14 @@ describe('what a task left', () => {
     expect((await api.get(pathOf(id, 'a'))).status).toBe(404);
   });
 
-  it('must have been sent', async () => {
+  it('must have been uploaded', async () => {
     await api.batchJob();
     const { ref } = await agent.hear('assign');
     agent.report(ref, 'OK', { storedFiles: [{ path: 'a', digest: 'a'.repeat(64), sizeBytes: 5 }] });
     expect(await agent.closed()).toMatch(/a report of task [0-9a-f-]{36} names a/);
   });
 
-  it('may lie encrypted, when somebody has stored the same so, and reads the same', async () => {
+  it('may be an encrypted blob that somebody else stored, and reads the same', async () => {
     await api.call('POST', '/api/2.0/storage/input/upload?encrypt=true', formWithFile('same', LARGE));
     const file = { digest: digestOf(LARGE), sizeBytes: LARGE.length };
     const path = pathOf(await taskThatLeft({ a: file }), 'a');
@@ -281,7 +281,7 @@ describe('what a task left', () => {
     expect([status, bytes.equals(LARGE.subarray(131_000, 262_201))]).toEqual([206, true]);
   });
 
-  it('and was damaged is never given as if it were whole', async () => {
+  it('that is damaged is never returned as if it were complete', async () => {
     const content = Buffer.alloc(3_000_000, 'long enough that its beginning has left before its end is read');
     await api.call('POST', '/api/2.0/storage/input/upload?encrypt=true', formWithFile('same', content));
     const path = pathOf(await taskThatLeft({ a: { digest: digestOf(content), sizeBytes: 3_000_000 } }), 'a');
@@ -308,7 +308,7 @@ describe('what a task left', () => {
   });
 });
 
-it('is 423 while the storage is off, what scripts left is left out, and the agent is told so', async () => {
+it('the output storage answers 423 while it is off, and the agent is told to send no stored files', async () => {
   await start({ config: { storage: { output: { enabled: false } } } });
   expect(agent.heard.find(({ type }) => type === 'welcome')).toMatchObject({ outputStorage: false });
   const id = await taskThatLeft({ a: 'x' });

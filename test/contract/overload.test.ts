@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 let hub: RunningHub;
 afterEach(() => hub.stop());
 
-it('refuses what is more than limits.openRequests with 503 and Retry-After, and is seen, administered and worked for all the same', async () => {
+it('requests beyond limits.openRequests get 503 and Retry-After, while probes, administration and agents go on', async () => {
   hub = await startHub({ config: { limits: { openRequests: 3 } } });
   const api = new Api(hub);
   const id = await api.batchJob();
@@ -37,7 +37,7 @@ it('refuses what is more than limits.openRequests with 503 and Retry-After, and 
   await eventually(async () => (await api.get(`${TASKS}/list`)).status === 200);
 });
 
-it('takes as many bodies into memory as limits.bodiesInMemory lets it, however slowly they come', async () => {
+it('bodies in memory stay within limits.bodiesInMemory, however slowly they arrive', async () => {
   hub = await startHub({ config: { limits: { bodiesInMemory: MIB } } });
   const api = new Api(hub);
   const path = `${TASKS}/simulate-work/create`;
@@ -61,7 +61,7 @@ it('takes as many bodies into memory as limits.bodiesInMemory lets it, however s
   await eventually(async () => (await api.call('POST', path, { raw: whole })).status === 201);
 });
 
-it('cuts off an agent that floods, says so on both sides, and works with the others meanwhile', async () => {
+it('an agent that floods the hub is disconnected, with the reason in both logs, while others work on', async () => {
   hub = await startHub();
   const flooding = await FakeAgent.join(hub, { instances: [{ id: 'noisy', version: '1' }] });
   const other = await FakeAgent.join(hub, { id: 'agent-2', instances: [{ id: 'quiet', version: '2' }] });

@@ -49,7 +49,7 @@ it.each([
   }
 });
 
-it('the path itself is served, with any query, and also in absolute form', async () => {
+it('the exact path is served, with any query, and also in absolute form', async () => {
   for (const target of [INFO, `${INFO}?a=/../b//c%2F`, `http://127.0.0.1${INFO}`]) {
     expect([target, (await send(target)).status]).toEqual([target, 200]);
   }
@@ -68,7 +68,7 @@ it('a parameter may be percent-encoded', async () => {
 });
 
 it.each(['/%61gent/files/0', '/x/../agent/connect', '//agent/files/0', '/agent%2Ffiles/0'])(
-  'agents find nothing at %s either',
+  'nothing is served to agents at %s',
   async (target) => {
     expect((await send(target)).status).toBe(404);
   },

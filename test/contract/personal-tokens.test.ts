@@ -52,7 +52,7 @@ function expectWorthless(answer: Answer): void {
 }
 
 describe('a personal token', () => {
-  it('is shown once, and then does what its user may, in the name of its user', async () => {
+  it('is shown once, and then has the rights and the name of its user', async () => {
     const ulla = await api.asUser('ulla');
     const answer = await ulla.post(TOKENS, { name: 'nightly build' });
     expect(answer.status).toBe(201);
@@ -74,7 +74,7 @@ describe('a personal token', () => {
     expect((await script.get('/actuator/logfile')).status).toBe(403);
   });
 
-  it('may less than its user where that is wanted, and never more', async () => {
+  it('can have fewer rights than its user, and never more', async () => {
     const anna = await api.asUser('anna');
     const viewer = api.as((await made(anna, { role: 'viewer' })).token);
     expect((await viewer.get(LIST)).status).toBe(200);
@@ -91,7 +91,7 @@ describe('a personal token', () => {
     );
   });
 
-  it('may less at once when its user may less, and nothing when its user is gone', async () => {
+  it('loses rights at once when its user does, and all of them when its user is removed', async () => {
     const anna = await api.asUser('anna');
     const { token } = await made(anna);
     await hub.stop();
@@ -109,7 +109,7 @@ describe('a personal token', () => {
     expect(await listed(await api.asUser('anna'))).toEqual([]);
   });
 
-  it('is dead at once when its user is disabled beside the running hub, and for good when its user is removed', async () => {
+  it('is refused at once when a command disables its user, and for good when its user is removed', async () => {
     const { token } = await made(await api.asUser('ulla'));
     const script = api.as(token);
     const db = openAccountsDatabase(join(folder.path, 'accounts.sqlite'));
@@ -162,11 +162,11 @@ describe('a personal token', () => {
   });
 
   it.each(['wbh_', 'wbh_x', `wbh_${'A'.repeat(43)}`, `wbh_${'A'.repeat(15_000)}`])(
-    'is not made up: %.20s',
+    'that was never issued is refused: %.20s',
     async (token) => expectWorthless(await api.as(token).get(LIST)),
   );
 
-  it('does not count on the paths of agents', async () => {
+  it('is refused at the paths of agents', async () => {
     const { token } = await made(await api.asUser('anna'));
     const response = await fetch(`${hub.address}/agent/files/${'0'.repeat(64)}`, {
       headers: { authorization: `Bearer ${token}` },
@@ -176,8 +176,8 @@ describe('a personal token', () => {
   });
 });
 
-describe('the list', () => {
-  it('has the latest first and tells when each was used last, also after a restart', async () => {
+describe('the list of personal tokens', () => {
+  it('has the latest first, with the last use of each, also after a restart', async () => {
     const ulla = await api.asUser('ulla');
     const first = await made(ulla, { name: 'first' });
     runtime.skip(1000);
@@ -205,7 +205,7 @@ describe('the list', () => {
     });
   });
 
-  it('is that of the caller; ADMIN sees and revokes those of others', async () => {
+  it('shows the tokens of the caller; an ADMIN sees and revokes those of others', async () => {
     const [ulla, udo, anna] = [await api.asUser('ulla'), await api.asUser('udo'), await api.asUser('anna')];
     const { id, token } = await made(ulla);
     expect(await listed(udo)).toEqual([]);
@@ -224,7 +224,7 @@ describe('the list', () => {
     expectWorthless(await api.as(token).get(LIST));
   });
 
-  it('holds at most 100', async () => {
+  it('has at most 100 tokens', async () => {
     const ulla = await api.asUser('ulla');
     const [first] = await Promise.all(Array.from({ length: 100 }, () => made(ulla)));
     expectError(
@@ -238,8 +238,8 @@ describe('the list', () => {
   });
 });
 
-describe('tokens are made and revoked', () => {
-  it('by who has logged in, not by another token', async () => {
+describe('personal tokens are created and revoked', () => {
+  it('with a session, not with another personal token', async () => {
     const anna = await api.asUser('anna');
     const { id, token } = await made(anna);
     const script = api.as(token);
@@ -258,7 +258,7 @@ describe('tokens are made and revoked', () => {
     expect(await listed(script)).toHaveLength(1);
   });
 
-  it('not by who comes from the sign-on, whose roles are kept there', async () => {
+  it('not by users of the OIDC sign-on, whose roles the provider keeps', async () => {
     const provider = await startProvider({
       keys: [await providerKey('a', 'ES256')],
       clients: { boss: ['ADMIN'] },
@@ -280,7 +280,7 @@ describe('tokens are made and revoked', () => {
     await provider.stop();
   });
 
-  it('not while security is off, when there is nobody to make one for', async () => {
+  it('not while security is off', async () => {
     await hub.stop();
     await useHub({});
     expectError(
@@ -312,7 +312,7 @@ describe('tokens are made and revoked', () => {
   });
 });
 
-it('the secret is in no list, log or file of the hub', async () => {
+it('the secret of a personal token is in no list, log or file of the hub', async () => {
   const ulla = await api.asUser('ulla');
   const { id, token } = await made(ulla);
   await api.as(token).get(LIST);

@@ -34,7 +34,7 @@ async function change(value: boolean) {
   return answer.body;
 }
 
-it('is told by its status; the time only while it is initiated, and it is the first one', async () => {
+it('the status of the shutdown preparation has the time of the first request, and only while it is initiated', async () => {
   expect((await api.get(STATUS)).body).toEqual({ initiated: false });
   const began = await change(true);
   expect(began).toEqual(initiated);
@@ -43,20 +43,23 @@ it('is told by its status; the time only while it is initiated, and it is the fi
   expect(await change(false)).toEqual({ initiated: false });
 });
 
-describe('while it is initiated', () => {
-  it.each(['1.0', '1.1', '2.0'])('creating a task in %s is a 423, and stores nothing', async (generation) => {
-    await change(true);
-    const base = `/api/${generation}/workbench/task`;
-    for (const [kind, body] of [
-      ['simulate-work', { duration: 1 }],
-      ['execute-batch-job', { inputScripts: [{ content: base64('1') }] }],
-    ] as const) {
-      expectError(await api.post(`${base}/${kind}/create`, body), 423, `${base}/${kind}/create`, LOCKED);
-    }
-    expect((await api.get(`${base}/list`)).body).toMatchObject({ totalElements: 0 });
-  });
+describe('during shutdown preparation', () => {
+  it.each(['1.0', '1.1', '2.0'])(
+    'creating a task in %s is answered with 423, and stores nothing',
+    async (generation) => {
+      await change(true);
+      const base = `/api/${generation}/workbench/task`;
+      for (const [kind, body] of [
+        ['simulate-work', { duration: 1 }],
+        ['execute-batch-job', { inputScripts: [{ content: base64('1') }] }],
+      ] as const) {
+        expectError(await api.post(`${base}/${kind}/create`, body), 423, `${base}/${kind}/create`, LOCKED);
+      }
+      expect((await api.get(`${base}/list`)).body).toMatchObject({ totalElements: 0 });
+    },
+  );
 
-  it('nothing of a request is read, be it right or wrong', async () => {
+  it('no request body is read', async () => {
     await change(true);
     const path = '/api/2.0/workbench/task/simulate-work/create';
     expectError(await api.post(path, {}), 423, path, /takes no tasks/);
@@ -64,7 +67,7 @@ describe('while it is initiated', () => {
     expectError(await api.post(path, {}), 400, path, 'duration: is required');
   });
 
-  it('the running task ends as usual and the waiting one stays; taking it back gives that out', async () => {
+  it('the running task ends and the waiting one stays, until the preparation is revoked', async () => {
     const running = await api.simulateWork();
     const { ref } = await agent.hear('assign');
     const waiting = await api.simulateWork();
@@ -90,7 +93,7 @@ describe('while it is initiated', () => {
     await second.leave();
   });
 
-  it('all else goes on: lists, cancel, delete, agents that come', async () => {
+  it('lists, cancel, delete and joins of agents go on', async () => {
     const id = await api.simulateWork({ classifiers: [{ type: 'VERSION', value: 'none' }] });
     await change(true);
     const base = '/api/2.0/workbench/task';
@@ -101,7 +104,7 @@ describe('while it is initiated', () => {
   });
 });
 
-it('a restart clears it, and the waiting task is given out', async () => {
+it('a restart ends the shutdown preparation, and the waiting task is dispatched', async () => {
   const running = await api.simulateWork();
   const { ref } = await agent.hear('assign');
   const waiting = await api.simulateWork();
@@ -123,12 +126,12 @@ it.each<[unknown, string]>([
   [{ initiated: 1 }, 'initiated: must be true or false'],
   [{ initiated: null }, 'initiated: must be true or false'],
   [true, 'body: must be an object'],
-])('the body %j is refused, and changes nothing', async (body, message) => {
+])('a change of the shutdown preparation with the body %j is refused', async (body, message) => {
   expectError(await api.post(CHANGE, body), 400, CHANGE, message);
   expect((await api.get(STATUS)).body).toEqual({ initiated: false });
 });
 
-it('a field that is not known is passed over', async () => {
+it('a change of the shutdown preparation ignores unknown fields', async () => {
   const answer = await api.post(CHANGE, {
     initiated: true,
     initiationTime: '2000-01-01T00:00:00.000',

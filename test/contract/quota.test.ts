@@ -71,7 +71,7 @@ async function beginUpload(name: string, content: Buffer, bytes: number, query =
 }
 
 describe.each(['', '&encrypt=true'])('with the query "%s"', (encrypt) => {
-  it('overwriting one name 25 times leaves one content', async () => {
+  it('overwriting one name 25 times leaves one blob', async () => {
     const most: number[] = [];
     for (let number = 0; number < 25; number++) {
       expect((await upload('model.bin', contentOf(number), `?overwrite=true${encrypt}`)).status).toBe(204);
@@ -81,7 +81,7 @@ describe.each(['', '&encrypt=true'])('with the query "%s"', (encrypt) => {
     expect(Math.max(...most)).toBeLessThan(FILE_BYTES + KIB);
   });
 
-  it('what is deleted is gone at once, and its room is free', async () => {
+  it('a deleted file is removed at once, and its space is free', async () => {
     for (let round = 0; round < 3; round++) {
       for (let number = 0; number < 3; number++) {
         const content = contentOf(10 * round + number);
@@ -93,7 +93,7 @@ describe.each(['', '&encrypt=true'])('with the query "%s"', (encrypt) => {
     await eventually(async () => (await bytesOnDisk()) === 0);
   });
 
-  it('uploads at the same time have the quota together, and what is refused leaves nothing', async () => {
+  it('simultaneous uploads share the quota, and refused ones leave nothing', async () => {
     const uploads = Array.from({ length: 8 }, (_, number) =>
       upload(`model-${number}`, contentOf(number), `?overwrite=false${encrypt}`),
     );
@@ -104,7 +104,7 @@ describe.each(['', '&encrypt=true'])('with the query "%s"', (encrypt) => {
     await eventually(async () => (await bytesOnDisk()) < named + KIB);
   });
 
-  it('what is under way counts for those that come, until it is there or broken off', async () => {
+  it('an upload in progress counts until it is complete or aborted', async () => {
     const content = contentOf(1, 900 * KIB);
     const query = `?overwrite=false${encrypt}`;
     const slow = await beginUpload('slow', content, 800 * KIB, query);
@@ -123,7 +123,7 @@ describe.each(['', '&encrypt=true'])('with the query "%s"', (encrypt) => {
     expect((await upload('third', contentOf(3), query)).status).toBe(204);
   });
 
-  it('a content that has another name stays when it loses one', async () => {
+  it('a blob with another name stays when it loses one', async () => {
     const content = contentOf(1);
     for (const name of ['one', 'two'])
       await upload(name.padEnd(3, '-'), content, `?overwrite=false${encrypt}`);
@@ -138,7 +138,7 @@ describe.each(['', '&encrypt=true'])('with the query "%s"', (encrypt) => {
 });
 
 describe('a task', () => {
-  it('that is deleted gives back the room of its outputs within seconds', async () => {
+  it('that is deleted frees the space of its outputs within seconds', async () => {
     const agent = await FakeAgent.join(hub);
     const id = await api.batchJob();
     const { ref } = await agent.hear('assign');
@@ -150,7 +150,7 @@ describe('a task', () => {
     await agent.leave();
   });
 
-  it('whose report no longer counts leaves nothing of what it sent', async () => {
+  it('whose report no longer counts leaves no uploaded blobs', async () => {
     const agent = await FakeAgent.join(hub);
     const id = await api.batchJob();
     const { ref } = await agent.hear('assign');
@@ -161,7 +161,7 @@ describe('a task', () => {
     await agent.leave();
   });
 
-  it('keeps what an agent has sent and not reported yet, whoever else loses the same content meanwhile', async () => {
+  it('keeps uploaded blobs until the report, also when another reference to them is removed', async () => {
     const agent = await FakeAgent.join(hub);
     const id = await api.batchJob();
     const { ref } = await agent.hear('assign');
@@ -179,7 +179,7 @@ describe('a task', () => {
   });
 });
 
-it('a request that is refused leaves nothing of the contents that came with it', async () => {
+it('a refused request leaves no blobs', async () => {
   const large = contentOf(1, 400 * KIB).toString('base64');
   const body = {
     inputScripts: [{ content: large }],
@@ -189,7 +189,7 @@ it('a request that is refused leaves nothing of the contents that came with it',
   await eventually(async () => (await bytesOnDisk()) === 0);
 });
 
-it('a download that has begun ends whole though its file is deleted', async () => {
+it('a download completes although its file is deleted meanwhile', async () => {
   const content = contentOf(1, 40_000 * KIB);
   const agent = await FakeAgent.join(hub);
   const id = await api.batchJob();

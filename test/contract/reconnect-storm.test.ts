@@ -19,7 +19,7 @@ const setupOf = (number: number, rest: FakeAgentSetup = {}): FakeAgentSetup => (
   ...rest,
 });
 
-it(`${AGENTS} agents that come back at once, each twice, go on with what they ran`, {
+it(`${AGENTS} agents that rejoin at once, each twice, continue their attempts`, {
   timeout: 120_000,
 }, async () => {
   const folder = await temporaryFolder();

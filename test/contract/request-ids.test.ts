@@ -18,7 +18,7 @@ const idOf = async (path: string, given?: string, init: RequestInit = {}) => {
   return (await fetch(hub.address + path, { ...init, headers })).headers.get('x-request-id');
 };
 
-it('is given to each request, also to one that is refused, and never twice', async () => {
+it('each request gets a request id, also a refused one, and never the same', async () => {
   const seen = new Set<string | null>();
   for (const path of [
     '/livez',
@@ -35,7 +35,7 @@ it('is given to each request, also to one that is refused, and never twice', asy
   expect(await idOf('/livez', undefined, { method: 'PUT' })).toMatch(UUID);
 });
 
-it('is what the client or its proxy gave, if that is fit for a log', async () => {
+it('the request id of the client or its proxy is used if it is fit for a log', async () => {
   for (const given of ['a', 'build-4711/step:7', '01a1fefc-7c80-759c-bc6b-f4501ed6f9e5', 'x'.repeat(128)]) {
     expect(await idOf('/livez', given)).toBe(given);
   }
@@ -44,7 +44,7 @@ it('is what the client or its proxy gave, if that is fit for a log', async () =>
   }
 });
 
-it('goes with a task to its agent, and is the same for each attempt', async () => {
+it('the request id of a task is sent to its agent, the same for each attempt', async () => {
   const agent = await FakeAgent.join(hub);
   const { status } = await api.call('POST', '/api/2.0/workbench/task/simulate-work/create', {
     json: { duration: 1 },

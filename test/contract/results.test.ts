@@ -26,7 +26,7 @@ const simulated = (id: string, query = '') => api.get(`${TASKS}/simulate-work/${
 const executed = (id: string, query = '') => api.get(`${TASKS}/execute-batch-job/${id}/result${query}`);
 
 describe('the result of simulated work', () => {
-  it('tells what the task is, in every state, field for field', async () => {
+  it('describes the task in every state, field for field', async () => {
     const first = await api.simulateWork();
     const { ref } = await agent.hear('assign');
     const waiting = await api.simulateWork();
@@ -119,7 +119,7 @@ describe('the result of a batch job', () => {
     });
   });
 
-  it('of a failed script says so, and still carries what was produced', async () => {
+  it('of a failed script has the failure and its output files', async () => {
     const id = await api.batchJob();
     const { ref } = await agent.hear('assign');
     const outputFiles = [{ path: 'partial.csv', ...(await agent.upload('1;2')) }];
@@ -172,8 +172,8 @@ describe('the result of a batch job', () => {
   });
 });
 
-describe('timeout', () => {
-  it('answers when the task ends', async () => {
+describe('the timeout of a result', () => {
+  it('ends early when the task ends', async () => {
     const id = await api.simulateWork();
     const { ref } = await agent.hear('assign');
     const answers = Promise.all([simulated(id, '?timeout=60'), simulated(id, '?timeout=86400')]);
@@ -181,7 +181,7 @@ describe('timeout', () => {
     for (const { body } of await answers) expect(body).toMatchObject({ status: 'FINISHED' });
   });
 
-  it('answers a waiting client of a batch job with its files', async () => {
+  it('ends early with the files of a batch job', async () => {
     const id = await api.batchJob();
     const { ref } = await agent.hear('assign');
     const answer = executed(id, '?timeout=60');
@@ -190,20 +190,20 @@ describe('timeout', () => {
     expect((await answer).body).toMatchObject({ status: 'FINISHED', outputFiles: [{ filename: 'a' }] });
   });
 
-  it('answers when its seconds are over', async () => {
+  it('ends with the current state when it is over', async () => {
     const id = await api.simulateWork({ classifiers: [{ type: 'VERSION', value: 'none' }] });
     const began = performance.now();
     expect((await simulated(id, '?timeout=1')).body).toMatchObject({ status: 'WAITING' });
     expect(performance.now() - began).toBeGreaterThan(990);
   });
 
-  it.each(['', '?timeout=0'])('answers at once without one: %j', async (query) => {
+  it.each(['', '?timeout=0'])('does not delay the response when it is absent or 0: %j', async (query) => {
     const id = await api.simulateWork({ classifiers: [{ type: 'VERSION', value: 'none' }] });
     expect((await simulated(id, query)).body).toMatchObject({ status: 'WAITING' });
   });
 
   it.each(['-1', '86401', '1.5', 'soon', '', '1e3', '0x10', ' 5', '5&timeout=5'])(
-    'may not be %j',
+    'must not be %j',
     async (timeout) => {
       const id = await api.simulateWork({ classifiers: [{ type: 'VERSION', value: 'none' }] });
       expectError(
@@ -216,8 +216,8 @@ describe('timeout', () => {
   );
 });
 
-describe('no result', () => {
-  it('is there under the path of the other type', async () => {
+describe('a result is not found', () => {
+  it('under the path of the other type', async () => {
     const work = await api.simulateWork({ classifiers: [{ type: 'VERSION', value: 'none' }] });
     const job = await api.batchJob({ classifiers: [{ type: 'VERSION', value: 'none' }] });
     expectError(
@@ -235,14 +235,14 @@ describe('no result', () => {
   });
 
   it.each(['019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77', 'nobody', '7', '..%2f..', '%20', '%00', 'x'.repeat(5000)])(
-    'is there of %j',
+    'for %j',
     async (id) => {
       const answer = await simulated(id);
       expectError(answer, 404, `${TASKS}/simulate-work/${id}/result`, /^there is no task with the id "/);
     },
   );
 
-  it('is there any more when the task is deleted while a client waits', async () => {
+  it('when the task is deleted while a client waits', async () => {
     const id = await api.simulateWork({ classifiers: [{ type: 'VERSION', value: 'none' }] });
     const answer = simulated(id, '?timeout=60');
     await eventually(async () => (await api.task(id))['status'] === 'WAITING');

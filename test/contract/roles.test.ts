@@ -5,7 +5,7 @@ import { leastOf } from '../support/bad-requests.js';
 import { operationsOf } from '../support/exercised.js';
 import { EXPECTED_ROLES, type ExpectedAccess } from '../support/expected-roles.js';
 import { logIn } from '../support/login.js';
-import type { OpenApiDocument } from '../support/openapi-check.js';
+import type { OpenApiDocument } from '../support/openapi-document.js';
 import { type Operation, operationsIn } from '../support/openapi-operations.js';
 import { passwordOf, type RunningHub, startHub, USERS } from '../support/running-hub.js';
 
@@ -48,7 +48,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub.stop());
 
-it('the table has every endpoint of the hub, and no other', () => {
+it('the table of roles has every endpoint of the hub, and no other', () => {
   const inTable = EXPECTED_ROLES.map(({ method, path }) => `${method} ${path}`);
   expect(new Set(inTable).size).toBe(inTable.length);
   expect(inTable.sort()).toEqual(operationsOf(document).sort());
@@ -99,8 +99,8 @@ describe(`${callsInAll}: ${countsInAll}`, () => {
 
 const USERS_ROLE: Readonly<Record<string, string>> = { vera: 'VIEWER', ulla: 'USER', anna: 'ADMIN' };
 
-describe('the door', () => {
-  it('is as shut for HEAD as for GET', async () => {
+describe('the check of roles', () => {
+  it('is as strict for HEAD as for GET', async () => {
     for (const { method, path, access } of EXPECTED_ROLES) {
       if (method !== 'GET' || access === 'OPEN') continue;
       const concrete = path.replaceAll(/\{\w+\}/g, UNKNOWN_ID);
@@ -108,7 +108,7 @@ describe('the door', () => {
     }
   });
 
-  it('refuses before anything of the request is read', async () => {
+  it('refuses before the body is read', async () => {
     const create = '/api/2.0/workbench/task/execute-batch-job/create';
     for (const raw of ['', '{', '{"inputScripts":[]}']) {
       expect((await api.call('POST', create, { raw })).status).toBe(401);
@@ -117,7 +117,7 @@ describe('the door', () => {
     expect((await (callers.get('vera') as Api).call('POST', create, { raw: '{' })).status).toBe(403);
   });
 
-  it('opens by no other name of the same path', async () => {
+  it('cannot be bypassed by another spelling of the path', async () => {
     for (const path of [
       '//api/2.0/workbench/task/list',
       '/api/2.0/workbench/task/list/',
@@ -131,7 +131,7 @@ describe('the door', () => {
     }
   });
 
-  it('opens by no header that proxies or frameworks use', async () => {
+  it('cannot be bypassed by headers of proxies or frameworks', async () => {
     for (const [name, value] of [
       ['x-forwarded-for', '127.0.0.1'],
       ['x-forwarded-user', 'anna'],

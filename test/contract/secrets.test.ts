@@ -19,7 +19,7 @@ it.each([
       return /refreshToken=([^;]+)/.exec(headers.getSetCookie()[0] ?? '')?.[1];
     },
   ],
-])('%s in the audit log would be found', async (_, secretOf) => {
+])('the check of logs finds %s in the audit log', async (_, secretOf) => {
   const folder = await temporaryFolder();
   onTestFinished(folder.remove);
   const hub = await startHub({ users: USERS, dataDir: folder.path });
@@ -31,7 +31,7 @@ it.each([
   await expect(hub.stop()).rejects.toThrow(/audit\.log holds the secret/);
 });
 
-it('the token of agents in the log would be found', async () => {
+it('the check of logs finds the join token', async () => {
   const hub = await startHub();
   (hub.log as { msg: string; level: number }[]).push({ level: 30, msg: `it says ${hub.token}` });
   await expect(hub.stop()).rejects.toThrow(/the log of the hub holds the secret/);

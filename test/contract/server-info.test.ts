@@ -45,7 +45,7 @@ const texts = (names: readonly string[]) =>
 const numbers = (names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, expect.any(Number)]));
 
-it('has every field with its type and no further one', () => {
+it('server info has every field with its type and no other', () => {
   expect(info).toEqual({
     systemInfo: { ...texts(SYSTEM_TEXTS), inputArguments: expect.any(Array) },
     memoryInfo: { ...numbers([...SPACE_NUMBERS, 'max']), ...texts([...SPACE_TEXTS, 'maxFormatted']) },
@@ -53,7 +53,7 @@ it('has every field with its type and no further one', () => {
   });
 });
 
-it('describes the runtime that there is', () => {
+it('server info describes the actual runtime', () => {
   expect(info.systemInfo).toMatchObject({
     javaVersion: process.versions.node,
     javaVm: 'V8',
@@ -68,7 +68,7 @@ it('describes the runtime that there is', () => {
     expect(argument).toBeTypeOf('string');
 });
 
-it('says the same of the build as info does', async () => {
+it('server info names the same build as info', async () => {
   const { application } = (await new Api(hub).get('/actuator/info')).body as { application: Part };
   const { version, revision, buildDate } = info.systemInfo;
   expect(application).toMatchObject({ version, revision, buildDate });

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => hub.stop());
 
 describe('health', () => {
-  it('tells of every component, field for field', async () => {
+  it('describes every component, field for field', async () => {
     const { status, body } = await api.get('/actuator/health');
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -61,7 +61,7 @@ describe('health', () => {
   });
 
   it.each([200, 503] as const)(
-    'of a disk that is not there is DOWN, answered with downStatus %d',
+    'with a missing disk is DOWN, answered with downStatus %d',
     async (downStatus) => {
       const diskSpacePath = join(hub.config.dataDir, 'not there');
       const other = await startHub({ config: { health: { downStatus, diskSpacePath } } });
@@ -78,7 +78,7 @@ describe('health', () => {
     },
   );
 
-  it('of a disk with too little space is DOWN', async () => {
+  it('with too little disk space is DOWN', async () => {
     const other = await startHub({
       config: { health: { diskSpaceThreshold: '4000TiB', diskSpacePath: hub.config.dataDir } },
     });
@@ -112,7 +112,7 @@ describe('the probes', () => {
     expect(await api.get(path)).toMatchObject({ status: 200, body: { status: 'UP' } });
   });
 
-  it('fail when the hub has stopped, which answers at once those who wait', async () => {
+  it('fail when the hub stops, which ends long polls at once', async () => {
     const stopping = await startHub();
     const client = new Api(stopping);
     const id = await client.simulateWork();

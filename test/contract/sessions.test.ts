@@ -44,12 +44,12 @@ async function ownHub(setup: HubSetup = {}) {
   return { hub: own, api: new Api(own) };
 }
 
-describe('a log-in', () => {
+describe('a login', () => {
   it.each([
     ['whose password is changed', { passwordHash: 'another' }],
     ['who is disabled', { disabled: true }],
     ['who is removed', undefined],
-  ])('begins no session for a user %s while the password is being checked', async (_, change) => {
+  ])('starts no session for a user %s during the password check', async (_, change) => {
     const folder = await temporaryFolder();
     onTestFinished(folder.remove);
     // As a command of the operator does it, beside the running hub.
@@ -77,7 +77,7 @@ describe('a log-in', () => {
 });
 
 describe('a refresh', () => {
-  it('gives another access token and another cookie; the access token of before stays good', async () => {
+  it('returns a new access token and a new cookie, and the previous access token stays valid', async () => {
     const first = await logIn(api, 'ulla');
     const second = loggedInBy(await refresh(api, first.cookie));
     expect(second.cookie).not.toBe(first.cookie);
@@ -90,7 +90,7 @@ describe('a refresh', () => {
     expect((await refresh(api.as('rubbish'), cookie)).status).toBe(200);
   });
 
-  it('gives an access token that no other is like, also within one second', async () => {
+  it('returns a unique access token, also within one second', async () => {
     let { cookie, accessToken } = await logIn(api, 'ulla');
     const seen = [accessToken];
     for (let at = 0; at < 5; at++) {
@@ -101,7 +101,7 @@ describe('a refresh', () => {
     expect(new Set(seen).size).toBe(seen.length);
   });
 
-  it('that several ask for at once gives all of them the same session', async () => {
+  it('requested several times at once continues the same session', async () => {
     const { cookie } = await logIn(api, 'ulla');
     const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(api, cookie)));
     const admitted = answers.map(loggedInBy);
@@ -111,7 +111,7 @@ describe('a refresh', () => {
     expect((await refresh(api, admitted[0]?.cookie ?? '')).status).toBe(200);
   });
 
-  it('whose answers are lost again and again keeps the session', async () => {
+  it('whose responses are lost repeatedly keeps the session', async () => {
     let { cookie } = await logIn(api, 'ulla');
     for (let reload = 0; reload < 50; reload++) {
       const renewed = loggedInBy(await refresh(api, cookie));
@@ -121,7 +121,7 @@ describe('a refresh', () => {
     expect((await refresh(api, cookie)).status).toBe(200);
   });
 
-  it('with a token older than the one spent last ends the session: thief and owner are out', async () => {
+  it('with a token older than the last used one ends the session, for thief and owner', async () => {
     const owner = await logIn(api, 'ulla');
     const other = await logIn(api, 'ulla');
     const thief = loggedInBy(await refresh(api, owner.cookie));
@@ -144,8 +144,8 @@ describe('a refresh', () => {
   });
 });
 
-describe('a log-out', () => {
-  it('ends the session at once and clears the cookie', async () => {
+describe('a logout', () => {
+  it('ends its session at once and clears the cookie', async () => {
     const { accessToken, cookie } = await logIn(api, 'ulla');
     const renewed = loggedInBy(await refresh(api, cookie));
     const answer = await logOut(api, renewed.cookie);
@@ -166,7 +166,7 @@ describe('a log-out', () => {
     expect(await statusFor(api, other.accessToken)).toBe(200);
   });
 
-  it('with a token that was used before is refused, and ends the session all the same', async () => {
+  it('with a used token is refused, and ends the session nevertheless', async () => {
     const { cookie } = await logIn(api, 'ulla');
     const renewed = loggedInBy(await refresh(api, cookie));
     expectError(await logOut(api, cookie), 401, AUTH.LOGOUT, USED_BEFORE);
@@ -192,7 +192,7 @@ describe.each([
     expect(answer.headers.get('www-authenticate')).toBe('Bearer');
   });
 
-  it('is refused with the hash that the hub keeps in place of the token, and with an access token', async () => {
+  it('is refused with the stored hash of the token, and with an access token', async () => {
     const { accessToken } = await logIn(api, 'ulla');
     for (const value of [accessToken, accessToken.slice(0, 43)]) {
       const answer = await api.call('GET', path, { headers: { cookie: `refreshToken=${value}` } });
@@ -201,19 +201,19 @@ describe.each([
   });
 });
 
-describe('the cookie', () => {
+describe('the cookie of a session', () => {
   const setCookie = async (address: Api, headers: Record<string, string> = {}) => {
     const json = { username: 'ulla', password: 'the password of ulla' };
     const answer = await address.call('POST', AUTH.LOGIN, { json, headers });
     return answer.headers.getSetCookie()[0];
   };
 
-  it('is for https only when that is how clients reach the hub', async () => {
+  it('is Secure when clients reach the hub by https', async () => {
     const { api: own } = await ownHub({ config: { server: { publicUrl: 'https://hub.example.com' } } });
     expect(await setCookie(own)).toMatch(/; HttpOnly; Secure; SameSite=Strict$/);
   });
 
-  it('is for https only when a trusted proxy says so, and nobody else', async () => {
+  it('is Secure when a trusted proxy reports https, and not when a client does', async () => {
     const forwarded = { 'x-forwarded-proto': 'https' };
     expect(await setCookie(api, forwarded)).not.toMatch(/Secure/);
     const { api: own } = await ownHub({ config: { server: { trustedProxies: ['loopback'] } } });
@@ -221,7 +221,7 @@ describe('the cookie', () => {
     expect(await setCookie(own)).not.toMatch(/; Secure/);
   });
 
-  it('holds nothing that the hub keeps as it is', async () => {
+  it('has no value that the hub stores in plain', async () => {
     const { hub: own, api: ownApi } = await ownHub();
     const { cookie, accessToken } = await logIn(ownApi, 'ulla');
     const token = cookie.split('=')[1] ?? '';
@@ -237,14 +237,14 @@ describe('the cookie', () => {
   });
 });
 
-describe('time', () => {
+describe('the lifetime of a session', () => {
   async function hubWithTime(setup: HubSetup = {}) {
     const time = new HandDrivenRuntime();
     const runtime = { ...systemRuntime, clock: time.clock };
     return { time, ...(await ownHub({ ...setup, runtime })) };
   }
 
-  it('ends access tokens after security.accessTokenLifetime, and then the cookie gives another', async () => {
+  it('outlasts its access tokens, which end after security.accessTokenLifetime', async () => {
     const { time, api: own } = await hubWithTime({ config: { security: { accessTokenLifetime: '5m' } } });
     const { accessToken, cookie } = await logIn(own, 'ulla');
     time.skip(5 * MINUTE_MS - 1);
@@ -256,7 +256,7 @@ describe('time', () => {
     expect(await statusFor(own, renewed.accessToken)).toBe(200);
   });
 
-  it('lets a spent token be used again for 15 seconds; a later use ends the session', async () => {
+  it('allows a used token again for 15 seconds, and ends with a later use', async () => {
     const { time, api: own } = await hubWithTime();
     const { cookie } = await logIn(own, 'ulla');
     const renewed = loggedInBy(await refresh(own, cookie));
@@ -270,7 +270,7 @@ describe('time', () => {
     expectError(await refresh(own, renewed.cookie), 401, AUTH.REFRESH, NOT_VALID);
   });
 
-  it('does not let a clock that is set back make those 15 seconds longer', async () => {
+  it('does not extend those 15 seconds when the clock is set back', async () => {
     const { time, api: own } = await hubWithTime();
     const { cookie } = await logIn(own, 'ulla');
     loggedInBy(await refresh(own, cookie));
@@ -278,7 +278,7 @@ describe('time', () => {
     expectError(await refresh(own, cookie), 401, AUTH.REFRESH, USED_BEFORE);
   });
 
-  it('bounds how often a session is refreshed, without ending it', async () => {
+  it('is not ended by the limit of refreshes', async () => {
     const { time, api: own } = await hubWithTime();
     let { cookie, accessToken } = await logIn(own, 'ulla');
     const other = await logIn(own, 'ulla');
@@ -294,7 +294,7 @@ describe('time', () => {
     expect((await refresh(own, cookie)).status).toBe(200);
   });
 
-  it('ends sessions that are not refreshed for security.refreshTokenLifetime, counted anew each time', async () => {
+  it('ends security.refreshTokenLifetime after the last refresh', async () => {
     const { time, api: own } = await hubWithTime({ config: { security: { refreshTokenLifetime: '10d' } } });
     let { cookie } = await logIn(own, 'ulla');
     for (let at = 0; at < 3; at++) {
@@ -305,7 +305,7 @@ describe('time', () => {
     expectError(await refresh(own, cookie), 401, AUTH.REFRESH, NOT_VALID);
   });
 
-  it('ends a session of 1.0, which knows no refresh, with its access token', async () => {
+  it('ends with the access token in 1.0, which has no refresh', async () => {
     const { time, api: own } = await hubWithTime();
     const { body } = await own.post('/api/1.0/auth/login', {
       username: 'ulla',
@@ -319,8 +319,8 @@ describe('time', () => {
   });
 });
 
-describe('a session that was begun before its refresh tokens had families', () => {
-  it('goes on with the cookie that its user has', async () => {
+describe('a session from before refresh tokens had families', () => {
+  it('continues with its cookie', async () => {
     const folder = await temporaryFolder();
     onTestFinished(folder.remove);
     const setup = { users: USERS, dataDir: join(folder.path, 'data') };
@@ -342,7 +342,7 @@ describe('a session that was begun before its refresh tokens had families', () =
 });
 
 describe('a restart of the hub', () => {
-  it('ends no session, and brings none back', async () => {
+  it('ends no session, and restores no ended one', async () => {
     const folder = await temporaryFolder();
     onTestFinished(folder.remove);
     const setup = { users: USERS, dataDir: join(folder.path, 'data') };

@@ -38,8 +38,8 @@ function kidOf(accessToken: string): string {
   return (JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid: string }).kid;
 }
 
-describe('the file of the keys', () => {
-  it('is made at the first start, for the user of the hub only, and nothing is left beside it', async () => {
+describe('the file of signing keys', () => {
+  it('is created at the first start, for the user of the hub only, without temporary files', async () => {
     const key = await (await open()).newest();
     expect(key.secret).toHaveLength(32);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
@@ -47,7 +47,7 @@ describe('the file of the keys', () => {
     expect((await (await open()).newest()).kid).toBe(key.kid);
   });
 
-  it('is one and the same when several start at once', async () => {
+  it('is the same for several simultaneous starts', async () => {
     const all = await Promise.all(Array.from({ length: 10 }, open));
     const kids = await Promise.all(all.map(async (keys) => (await keys.newest()).kid));
     expect(new Set(kids).size).toBe(1);
@@ -60,7 +60,7 @@ describe('the file of the keys', () => {
     ['holds no keys', '{"keys":[]}'],
     ['holds a short key', '{"keys":[{"kid":"12345678","secret":"AAAA","supersededAt":null}]}'],
     ['holds something else', '[]'],
-  ])('refuses the start when it %s', async (_, text) => {
+  ])('prevents the start when it %s', async (_, text) => {
     await open();
     await writeFile(path, text);
     const refusal = await open().catch((error: unknown) => error);
@@ -71,7 +71,7 @@ describe('the file of the keys', () => {
   });
 
   it.skipIf(process.platform === 'win32')(
-    'refuses the start when others may read it, and says what to do',
+    'prevents the start when others can read it, with what to do',
     async () => {
       await open();
       await chmod(path, 0o640);
@@ -82,21 +82,21 @@ describe('the file of the keys', () => {
     },
   );
 
-  it('refuses the start when it cannot be read', async () => {
+  it('prevents the start when it cannot be read', async () => {
     await startHub({ dataDir }).then((hub) => hub.stop());
     await mkdir(path, { mode: 0o700 });
     await expect(open()).rejects.toThrow(/token-keys\.json cannot be read \(EISDIR\)/);
   });
 
-  it('is not made while security is off', async () => {
+  it('is not created while security is off', async () => {
     const hub = await startHub({ dataDir });
     await hub.stop();
     expect(await readdir(dataDir)).not.toContain('token-keys.json');
   });
 });
 
-describe('a rotation', () => {
-  it('puts a new key in use and keeps the one before for as long as its tokens are good', async () => {
+describe('a rotation of signing keys', () => {
+  it('activates a new key and keeps the old one as long as its tokens are valid', async () => {
     const keys = await open();
     const { kid: first } = await keys.newest();
     const second = await rotate();
@@ -112,7 +112,7 @@ describe('a rotation', () => {
     expect(await readdir(dataDir)).toEqual(['token-keys.json']);
   });
 
-  it('several times in a row keeps all keys that may have signed', async () => {
+  it('several times in a row keeps all keys with valid tokens', async () => {
     const keys = await open();
     const all = [(await keys.newest()).kid];
     for (let at = 0; at < 5; at++) all.push(await rotate());
@@ -120,7 +120,7 @@ describe('a rotation', () => {
     for (const kid of all) expect((await keys.find(kid))?.kid).toBe(kid);
   });
 
-  it('is found out when a token names the new key, at most once a second', async () => {
+  it('is noticed when a token names the new key, at most once a second', async () => {
     const keys = await open();
     const kid = await rotate();
     expect(await keys.find(kid)).toBeUndefined();
@@ -128,7 +128,7 @@ describe('a rotation', () => {
     expect((await keys.find(kid))?.kid).toBe(kid);
   });
 
-  it('of a file that is broken meanwhile leaves the known keys in use, and is told', async () => {
+  it('with a damaged file keeps the known keys in use, and is logged', async () => {
     const { log, lines } = memoryLog();
     const keys = await openSigningKeys({ ...options(), log });
     const { kid } = await keys.newest();

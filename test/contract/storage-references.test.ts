@@ -59,7 +59,7 @@ async function contentFor(agent: FakeAgent, { digest }: { readonly digest: strin
   return Buffer.from(await answer.arrayBuffer());
 }
 
-describe('a model', () => {
+describe('a model in the input storage', () => {
   it.each<[string, string | Buffer, string]>([
     ['small', 'the model', ''],
     ['large', LARGE, ''],
@@ -77,7 +77,7 @@ describe('a model', () => {
     await agent.leave();
   });
 
-  it('stays what it was when its name is overwritten or deleted', async () => {
+  it('stays the same for a task when its name is overwritten or deleted', async () => {
     await upload('gear.wbpz', 'the first');
     const request = withModel(['name', 'gear.wbpz']);
     await api.batchJob(request);
@@ -95,7 +95,7 @@ describe('a model', () => {
     await agent.leave();
   });
 
-  it.each(['', '?encrypt=true'])('is kept for a task that waits while its name expires %s', async (query) => {
+  it.each(['', '?encrypt=true'])('is kept for a waiting task when its name expires %s', async (query) => {
     const runtime = new HandDrivenRuntime();
     await start({ runtime });
     await upload('gear.wbpz', LARGE, query);
@@ -114,7 +114,7 @@ describe('a model', () => {
 });
 
 it.each(['', '?encrypt=true'])(
-  'a file is read to its end by whoever has begun, whatever becomes of its name and its tasks %s',
+  'a transfer that has begun completes although the name is overwritten and the task deleted %s',
   async (query) => {
     const runtime = new HandDrivenRuntime();
     await start({ runtime });
@@ -136,7 +136,10 @@ it.each(['', '?encrypt=true'])(
     await runtime.advance(6000);
     // What took its place is small, and in the database unless it is encrypted.
     const left = query === '' ? 0 : 1;
-    await eventually(async () => (await contentsOnDisk()).length === left);
+    await eventually(async () => {
+      await runtime.advance(100);
+      return (await contentsOnDisk()).length === left;
+    });
     expect((await agent.file(model.digest, { method: 'HEAD' })).status).toBe(404);
 
     const hash = createHash('sha256');
@@ -146,8 +149,8 @@ it.each(['', '?encrypt=true'])(
   },
 );
 
-describe('additional files', () => {
-  it('may name what is uploaded, also the same more than once, beside others that carry it', async () => {
+describe('additional files in the input storage', () => {
+  it('may be referred to more than once, beside files with inline content', async () => {
     await upload('mesh.stl', LARGE);
     await upload('materials.csv', 'steel', '?encrypt=true');
     await api.batchJob(
@@ -169,7 +172,7 @@ describe('additional files', () => {
     await agent.leave();
   });
 
-  it('count as the files of a task that they are', async () => {
+  it('count towards the files of a task', async () => {
     await start({ config: { limits: { filesPerTask: 2 } } });
     await upload('mesh.stl', 'x');
     const request = {
@@ -182,7 +185,7 @@ describe('additional files', () => {
   });
 });
 
-describe('a reference is refused', () => {
+describe('a reference to the input storage is refused', () => {
   const none = 'there is no file none.wbpz in the input storage, or it has expired';
   const name = /: must have 3 to 64 characters, of which the first is a letter or digit/;
 
@@ -237,7 +240,7 @@ describe('a reference is refused', () => {
     expect((await api.get('/api/2.0/workbench/task/list')).body['totalElements']).toBe(0);
   });
 
-  it('to a name that has expired', async () => {
+  it('when the name has expired', async () => {
     const runtime = new HandDrivenRuntime();
     await start({ runtime, config: { storage: { input: { expireAfter: '1h' } } } });
     await upload('none.wbpz', 'x');

@@ -27,14 +27,14 @@ afterEach(() => hub.stop());
 const upload = (who: keyof typeof USERS, name: string, bytes: number, query = '') =>
   as[who].call('POST', UPLOAD + query, formWithFile(name, Buffer.alloc(bytes, 'x')));
 
-describe('the time of a file', () => {
+describe('the expiry of a file', () => {
   const lifetime = {
     config: { storage: { input: { expireAfter: '1h' } }, security: { accessTokenLifetime: '1d' } },
   };
   const renew = (who: keyof typeof USERS) => as[who].get(`${FILE}?renewExpirationTimestamp=true`);
   beforeEach(() => start(lifetime));
 
-  it('is renewed by any USER, and by no VIEWER, who may look only', async () => {
+  it('can be renewed by any USER, and by no VIEWER', async () => {
     await upload('ulla', 'gear.wbpz', 1);
     runtime.skip(HOUR_MS - 1);
     expectError(await renew('vera'), 403, FILE, 'this takes the role USER; vera has VIEWER');
@@ -46,7 +46,7 @@ describe('the time of a file', () => {
     expect((await as.vera.get(FILE)).body).toEqual({ exists: false });
   });
 
-  it('is refused to a VIEWER in the same words when there is no such file', async () => {
+  it('is refused to a VIEWER with the same message when the file does not exist', async () => {
     expectError(await renew('vera'), 403, FILE, 'this takes the role USER; vera has VIEWER');
     expect((await renew('ulla')).body).toEqual({ exists: false });
   });
@@ -65,7 +65,7 @@ describe('storage.input.quotaPerUser', () => {
     }),
   );
 
-  it('is each user’s own', async () => {
+  it('applies to each user separately', async () => {
     expect((await upload('ulla', 'ullas.wbpz', 1000)).status).toBe(204);
     expect((await upload('udo', 'udos.wbpz', 1000)).status).toBe(204);
     expectError(await upload('ulla', 'more.wbpz', 1), 413, UPLOAD, over(1000));
@@ -73,7 +73,7 @@ describe('storage.input.quotaPerUser', () => {
     expect((await upload('ulla', 'empty.wbpz', 0)).status).toBe(204);
   });
 
-  it('counts a file that is replaced no more, for whoever had it', async () => {
+  it('no longer counts a replaced file for its owner', async () => {
     await upload('ulla', 'gear.wbpz', 900);
     expect((await upload('ulla', 'gear.wbpz', 1000, '?overwrite=true')).status).toBe(204);
     expectError(await upload('ulla', 'gear.wbpz', 1001, '?overwrite=true'), 413, UPLOAD, over(0));

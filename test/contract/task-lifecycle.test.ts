@@ -30,7 +30,7 @@ async function runJob() {
 }
 
 describe('a task', () => {
-  it('is shown field for field, and grows as it lives', async () => {
+  it('is shown field for field in every state', async () => {
     const id = await api.batchJob({
       name: 'run 7',
       classifiers: [
@@ -60,7 +60,7 @@ describe('a task', () => {
     });
   });
 
-  it('without name and classifiers has none', async () => {
+  it('without name and classifiers shows none', async () => {
     const id = await api.simulateWork();
     await eventually(async () => (await api.task(id))['status'] === 'RUNNING');
     const { ref } = await agent.hear('assign');
@@ -76,7 +76,7 @@ describe('a task', () => {
     await agent.end(ref, 'OK');
   });
 
-  it('that waits again has not started', async () => {
+  it('that was requeued has no start time', async () => {
     const { id, ref } = await runJob();
     await agent.leave();
     agent = await FakeAgent.join(hub, { nodeId: agent.nodeId, instances: [] });
@@ -87,20 +87,23 @@ describe('a task', () => {
     await api.delete(`${TASKS}/${id}/cancel`);
   });
 
-  it.each(['', '/log', '/cancel', '/delete'])('that is unknown is a 404: task/{id}%s', async (rest) => {
-    const method = rest === '/cancel' || rest === '/delete' ? 'DELETE' : 'GET';
-    for (const id of [UNKNOWN, 'nobody', '%F0%9F%98%80', '*', "'"]) {
-      const path = `${TASKS}/${id}${rest}`;
-      const shown = JSON.stringify(decodeURIComponent(id));
-      expectError(await api.call(method, path), 404, path, `there is no task with the id ${shown}`);
-    }
-  });
+  it.each(['', '/log', '/cancel', '/delete'])(
+    'that is unknown is answered with 404: task/{id}%s',
+    async (rest) => {
+      const method = rest === '/cancel' || rest === '/delete' ? 'DELETE' : 'GET';
+      for (const id of [UNKNOWN, 'nobody', '%F0%9F%98%80', '*', "'"]) {
+        const path = `${TASKS}/${id}${rest}`;
+        const shown = JSON.stringify(decodeURIComponent(id));
+        expectError(await api.call(method, path), 404, path, `there is no task with the id ${shown}`);
+      }
+    },
+  );
 });
 
 describe('the log of a task', () => {
   const log = (id: string) => api.get(`${TASKS}/${id}/log`);
 
-  it('is 204 without a body as long as nothing was printed', async () => {
+  it('is answered with 204 and no body as long as nothing was printed', async () => {
     const { id, ref } = await runJob();
     expect(await log(id)).toMatchObject({ status: 204, text: '' });
     await agent.end(ref, 'OK');
@@ -120,7 +123,7 @@ describe('the log of a task', () => {
     await api.delete(`${TASKS}/${id}/cancel?force=true`);
   });
 
-  it.each([10, 5_000_000])('of %d bytes is whole after the end', async (bytes) => {
+  it.each([10, 5_000_000])('of %d bytes is complete after the end', async (bytes) => {
     const { id, ref } = await runJob();
     agent.say({ type: 'output', ref, offset: 0, text: 'live' });
     const whole = Buffer.alloc(bytes, '0123456789\n');
@@ -134,7 +137,7 @@ describe('the log of a task', () => {
     expect([head.status, head.headers.get('content-length'), head.text]).toEqual([200, String(bytes), '']);
   });
 
-  it('of a waiting task is 204', async () => {
+  it('of a waiting task is answered with 204', async () => {
     expect(await log(await api.simulateWork(NOWHERE))).toMatchObject({ status: 204, text: '' });
   });
 });
@@ -142,24 +145,27 @@ describe('the log of a task', () => {
 describe('cancel', () => {
   const cancel = (id: string, query = '') => api.delete(`${TASKS}/${id}/cancel${query}`);
 
-  it('of a waiting task is 204, and the task stays, CANCELED', async () => {
+  it('of a waiting task is answered with 204, and the task stays as CANCELED', async () => {
     const id = await api.simulateWork(NOWHERE);
     expect(await cancel(id)).toMatchObject({ status: 204, text: '' });
     expect(await api.task(id)).toMatchObject({ status: 'CANCELED', endedDatetime: time });
     expect(await api.task(id)).not.toHaveProperty('startedDatetime');
   });
 
-  it.each(['', '?force=false', '?force=FALSE'])('of a running task is 409: %j', async (query) => {
-    const { id, ref } = await runJob();
-    expectError(
-      await cancel(id, query),
-      409,
-      `${TASKS}/${id}/cancel`,
-      `task ${id} is RUNNING, only a WAITING one can be canceled; add ?force=true to end it on its workbench instance`,
-    );
-    expect(await api.task(id)).toMatchObject({ status: 'RUNNING' });
-    await agent.end(ref, 'OK');
-  });
+  it.each(['', '?force=false', '?force=FALSE'])(
+    'of a running task is answered with 409: %j',
+    async (query) => {
+      const { id, ref } = await runJob();
+      expectError(
+        await cancel(id, query),
+        409,
+        `${TASKS}/${id}/cancel`,
+        `task ${id} is RUNNING, only a WAITING one can be canceled; add ?force=true to end it on its workbench instance`,
+      );
+      expect(await api.task(id)).toMatchObject({ status: 'RUNNING' });
+      await agent.end(ref, 'OK');
+    },
+  );
 
   it.each(['true', 'True'])('by force ends a running task on its instance: force=%s', async (force) => {
     const { id, ref } = await runJob();
@@ -174,7 +180,7 @@ describe('cancel', () => {
     expect(await api.task(id)).toMatchObject({ status: 'CANCELED' });
   });
 
-  it.each(['', '?force=true'])('of an ended task is 409: %j', async (query) => {
+  it.each(['', '?force=true'])('of an ended task is answered with 409: %j', async (query) => {
     const { id, ref } = await runJob();
     await agent.end(ref, 'OK');
     const cancelable = query === '' ? 'WAITING' : 'WAITING or RUNNING';
@@ -185,7 +191,7 @@ describe('cancel', () => {
     expect((await cancel(canceled, query)).status).toBe(409);
   });
 
-  it.each(['yes', '1', '', 'true&force=true'])('by a force of %j is 400', async (force) => {
+  it.each(['yes', '1', '', 'true&force=true'])('with the force %j is answered with 400', async (force) => {
     const id = await api.simulateWork(NOWHERE);
     expectError(
       await cancel(id, `?force=${force}`),
@@ -217,7 +223,7 @@ describe('delete', () => {
     },
   );
 
-  it('of any other task is 409', async () => {
+  it('of any other task is answered with 409', async () => {
     const { id, ref } = await runJob();
     const waiting = await api.simulateWork(NOWHERE);
     for (const [each, status] of [

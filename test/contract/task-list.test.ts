@@ -88,7 +88,7 @@ describe('a page of tasks', () => {
     expect(await names(query)).toEqual(expected);
   });
 
-  it('of nothing has no pages, and is the first and the last', async () => {
+  it('without tasks has totalPages 0, and is the first and the last', async () => {
     for (const page of [0, 5]) {
       expect(await list(`?name=nobody&page=${page}`)).toEqual({
         content: [],
@@ -104,7 +104,7 @@ describe('a page of tasks', () => {
   });
 });
 
-describe('a filter', () => {
+describe('a filter of the task list', () => {
   it.each<[string, string[]]>([
     ['?type=EXECUTE_BATCH_JOB', ['batch']],
     ['?type=execute_batch_job', ['batch']],
@@ -134,7 +134,7 @@ describe('a filter', () => {
     expect(await names(query)).toEqual(expected);
   });
 
-  it('by id takes the whole id, or wildcards', async () => {
+  it('by id matches the whole id, or wildcards', async () => {
     const id = ids.get('batch') ?? '';
     expect(await names(`?id=${id}`)).toEqual(['batch']);
     expect(await names(`?id=${id.slice(0, 35)}`)).toEqual([]);
@@ -142,12 +142,12 @@ describe('a filter', () => {
     expect(await names('?id=????????-*')).toHaveLength(8);
   });
 
-  it('counts in totalElements what it finds on all pages', async () => {
+  it('counts matches on all pages in totalElements', async () => {
     expect(await list('?status=WAITING&size=1')).toMatchObject({ totalElements: 4, totalPages: 4, size: 1 });
   });
 });
 
-describe('a bad query', () => {
+describe('a bad query of a list', () => {
   const page = 'must be a whole number of at least 0, given once';
   const size = 'must be a whole number of at least 1, given once';
   it.each<[string, string]>([
@@ -173,7 +173,7 @@ describe('a bad query', () => {
     ['?id=a&id=b', 'id: must be given once'],
     ['?creator=a&creator=b', 'creator: must be given once'],
     ['?page=x&size=0', `page: ${page}; size: ${size}`],
-  ])('%s is a 400', async (query, message) => {
+  ])('%s is answered with 400', async (query, message) => {
     expectError(await api.get(PATH + query), 400, PATH, message);
   });
 });
@@ -186,7 +186,7 @@ describe('a filter with wildcards', () => {
     expectError(answer, 400, PATH, new RegExp(`^${field}: with wildcards must have at most 256 characters$`));
   });
 
-  it('may be longer without them', async () => {
+  it('may be longer without wildcards', async () => {
     expect((await list(`?name=${'x'.repeat(1000)}`))['totalElements']).toBe(0);
   });
 });

@@ -53,7 +53,7 @@ describe.each(['2.0', '1.0'] as const)('a task can be canceled over %s', (genera
   });
 });
 
-it('by force it is no different', async () => {
+it('the same users can cancel by force', async () => {
   const agent = await FakeAgent.join(hub);
   onTestFinished(() => agent.leave());
   const { ref } = await agent.hear('assign');
@@ -83,8 +83,8 @@ describe('an ended task can be deleted', () => {
   });
 });
 
-describe('the creator', () => {
-  it('is shown to all who may read, in the task and in lists', async () => {
+describe('the creator of a task', () => {
+  it('is shown to all readers, in the task and in lists', async () => {
     for (const reader of [vera, ulla, udo, anna]) {
       expect(await reader.task(id)).toMatchObject({ creator: 'ulla' });
       const { body } = await reader.get(`${TASKS}/list?id=${id}`);
@@ -92,7 +92,7 @@ describe('the creator', () => {
     }
   });
 
-  it('is whoever sent the request, in every generation and for both kinds of task', async () => {
+  it('is the caller of the request, in every API version and for both types of task', async () => {
     for (const generation of ['1.0', '1.1', '2.0']) {
       for (const [kind, json] of [
         ['simulate-work', { duration: 1, creator: 'anna' }],
@@ -104,7 +104,7 @@ describe('the creator', () => {
     }
   });
 
-  it('is what lists can be filtered by', async () => {
+  it('can be a filter of lists', async () => {
     const found = async (creator: string) =>
       (
         (await vera.get(`${TASKS}/list?size=2000&creator=${creator}`)).body['content'] as {
@@ -116,7 +116,7 @@ describe('the creator', () => {
     expect(await found('nobody')).toEqual([]);
   });
 
-  it('is absent while security is off, and then the task is everybody’s; later it is the ADMINs’', async () => {
+  it('is absent while security is off; such a task is everybody’s, and later the ADMINs’', async () => {
     const folder = await temporaryFolder();
     onTestFinished(folder.remove);
     const dataDir = join(folder.path, 'data');
@@ -140,7 +140,7 @@ describe('the creator', () => {
     expect((await (await new Api(secured).asUser('anna')).delete(path)).status).toBe(204);
   });
 
-  it('of a task stays when the user is gone', async () => {
+  it('stays when the user is removed', async () => {
     const folder = await temporaryFolder();
     onTestFinished(folder.remove);
     const dataDir = join(folder.path, 'data');

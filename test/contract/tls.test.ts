@@ -134,7 +134,7 @@ describe('a hub with a certificate', () => {
     expect(outcome).toBe(works);
   });
 
-  it('closes the connection of a client that speaks plain HTTP, and makes no noise about it', async () => {
+  it('closes the connection of a client that speaks plain HTTP, without a log line', async () => {
     const hub = await startTlsHub();
     const { port } = new URL(hub.address);
     const outcome = await new Promise((resolve) => {
@@ -152,7 +152,7 @@ describe('a hub with a certificate', () => {
     expect(hub.log.filter(({ level }) => level >= LOG_LEVEL.WARN)).toEqual([]);
   });
 
-  it('answers what is no HTTP inside TLS with 400, as it does without TLS', async () => {
+  it('answers malformed requests inside TLS with 400, as it does without TLS', async () => {
     const hub = await startTlsHub();
     const socket = await secured(hub);
     socket.write('rubbish\r\n\r\n');
@@ -161,7 +161,7 @@ describe('a hub with a certificate', () => {
     await closed(socket);
   });
 
-  it('passes over the offer of another protocol, and keeps the connection', async () => {
+  it('ignores an Upgrade offer, and keeps the connection', async () => {
     const hub = await startTlsHub();
     const socket = await secured(hub);
     let text = '';
@@ -177,7 +177,7 @@ describe('a hub with a certificate', () => {
     socket.destroy();
   });
 
-  it('stops without waiting for connections on which nothing is asked, or whose handshake does not end', async () => {
+  it('stops without waiting for idle connections or unfinished handshakes', async () => {
     const hub = await startTlsHub();
     const silent = await bare(hub);
     const unused = await secured(hub);
@@ -192,7 +192,7 @@ describe('a hub with a certificate', () => {
     expect(performance.now() - began).toBeLessThan(4000);
   });
 
-  it('finishes the requests under way when it stops', async () => {
+  it('finishes requests in progress when it stops', async () => {
     const hub = await startTlsHub();
     const create = await ask(hub, '/api/2.0/workbench/task/simulate-work/create', {
       method: 'POST',
@@ -209,14 +209,14 @@ describe('a hub with a certificate', () => {
   });
 });
 
-describe('the start', () => {
+describe('the start of a hub with TLS', () => {
   async function refusal(tls: object): Promise<string> {
     const outcome = await startTlsHub(tls).catch((error: unknown) => error);
     if (outcome instanceof StartRefused) return outcome.message;
     throw new Error('the start was not refused', { cause: outcome });
   }
 
-  it('is refused with the setting and the file when a file is not there', async () => {
+  it('is refused with the setting and the file when a file is missing', async () => {
     for (const setting of ['cert', 'key', 'agentCa']) {
       const file = join(folder.path, 'nowhere.pem');
       expect(await refusal({ [setting]: file })).toBe(
@@ -225,7 +225,7 @@ describe('the start', () => {
     }
   });
 
-  it('is refused when key and certificate do not fit, or are none', async () => {
+  it('is refused when key and certificate do not match, or are invalid', async () => {
     const { key, cert } = await ca.issue({ name: 'another', hosts: ['localhost'] });
     expect(await refusal({ key })).toContain(
       `server.tls.key: ${key} is not the key of the certificate in server.tls.cert (${server.cert})`,
@@ -261,7 +261,7 @@ describe('a renewed certificate', () => {
     hub = await startTlsHub(files, { runtime });
   }
 
-  it('is taken without a restart, and connections that are open stay', async () => {
+  it('is used without a restart, and open connections stay', async () => {
     await start();
     const before = await secured(hub);
     await put(await ca.issue({ name: 'renewed', hosts: ['127.0.0.1'] }));
@@ -273,7 +273,7 @@ describe('a renewed certificate', () => {
     before.destroy();
   });
 
-  it('that cannot be used is told once, and the former one stays until there is a good one', async () => {
+  it('that is invalid is logged once, and the former one stays in use until there is a valid one', async () => {
     await start();
     await writeFile(files.cert, 'half a certif');
     for (let at = 0; at < 3; at++) {
@@ -293,7 +293,7 @@ describe('a renewed certificate', () => {
   });
 });
 
-describe('a hub that wants certificates of agents', () => {
+describe('a hub that requires certificates of agents', () => {
   let hub: RunningHub;
   let own: DialTls;
   async function pem({ cert, key }: CertificateFiles): Promise<DialTls> {
@@ -305,7 +305,7 @@ describe('a hub that wants certificates of agents', () => {
   }
   const FILE = `${AGENT_PATHS.FILES}/${'a'.repeat(64)}`;
 
-  it('lets in an agent that shows one, with its token', async () => {
+  it('admits an agent with a certificate and its token', async () => {
     await start();
     (await dialHub(hub, own)).terminate();
     await expect(dialHub(hub, own, 'wrong')).rejects.toMatchObject({ status: 401 });
@@ -314,7 +314,7 @@ describe('a hub that wants certificates of agents', () => {
     expect((await ask(hub, AGENT_PATHS.ENROLL, { tls: own, method: 'POST', body: '{}' })).status).toBe(400);
   });
 
-  it('asks no certificate of those who use the REST interface', async () => {
+  it('requires no certificate at the REST interface', async () => {
     await start();
     expect((await ask(hub, '/livez')).status).toBe(200);
     expect((await ask(hub, '/api/2.0/workbench/task/list')).status).toBe(200);
@@ -337,7 +337,7 @@ describe('a hub that wants certificates of agents', () => {
       () => pem(server),
       /^its client certificate is not accepted \(INVALID_PURPOSE\)/,
     ],
-  ])('refuses an agent that shows %s with 401, and says so in the log', async (_, shown, why) => {
+  ])('refuses an agent that shows %s with 401, and logs it', async (_, shown, why) => {
     await start();
     const tls = await shown();
     const refused = () =>
@@ -352,7 +352,7 @@ describe('a hub that wants certificates of agents', () => {
     for (const reason of refused()) expect(reason).toMatch(why);
   });
 
-  it('takes the resumption of a session for no certificate', async () => {
+  it('does not accept a resumed TLS session as a certificate', async () => {
     await start();
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       const first = await secured(hub, { maxVersion: version });
@@ -375,7 +375,7 @@ describe('a hub that wants certificates of agents', () => {
   });
 });
 
-it('a client that does not trust the authority of the hub sends it nothing', async () => {
+it('a client that does not trust the authority of the hub sends no request', async () => {
   const hub = await startTlsHub();
   const untrusting = new Promise((resolve) => {
     get(`${hub.address}/livez`, { ca: otherCa.pem, agent: false }).once(

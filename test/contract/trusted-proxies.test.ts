@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 describe('server.trustedProxies', () => {
   it.each(['10.0.0.1', '10.0.0.0/8', 'loopback', 'uniquelocal', '::1', 'fd00::/8', '10.0.0.0/255.0.0.0'])(
-    'takes %s',
+    'accepts %s',
     (network) => {
       expect(hubConfigSchema.safeParse({ server: { trustedProxies: [network] } }).success).toBe(true);
     },

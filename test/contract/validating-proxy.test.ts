@@ -52,7 +52,7 @@ function isJson(json: unknown): boolean {
   return json !== undefined && !(json instanceof FormData);
 }
 
-it('finds no violation on a walk through every endpoint', async () => {
+it('the validating proxy finds no violation on a walk through every endpoint', async () => {
   const document = await new Api(hub).document();
   const called = new Set<string>();
   const call: Call = async (method, path, json, requestHeaders) => {
@@ -69,14 +69,14 @@ it('finds no violation on a walk through every endpoint', async () => {
   expect([...called].sort()).toEqual(operationsOf(document).sort());
 }, 60_000);
 
-it('would find one in a request', async () => {
+it('the validating proxy finds a violation in a request', async () => {
   const create = '/api/2.0/workbench/task/simulate-work/create';
   const refused = { status: 422, text: expect.stringContaining('stoplight.io/prism') };
   expect(await throughProxy(prism, 'POST', create, { duration: -1 })).toMatchObject(refused);
   expect(await throughProxy(prism, 'GET', '/docs')).toMatchObject({ status: 404, text: refused.text });
 });
 
-it('would find one in an answer', async () => {
+it('the validating proxy finds a violation in a response', async () => {
   const another = await startPrism(hub.address, folder.path, (document) =>
     document
       .replaceAll('"runningInstances":{"type":"integer"', '"runningInstances":{"type":"string"')

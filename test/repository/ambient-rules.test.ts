@@ -63,11 +63,11 @@ describe('ambient rules', () => {
     }
   });
 
-  it.each(reaches)('let the runtime have %s', (name) => {
+  it.each(reaches)('permit %s in the runtime', (name) => {
     expect(findings).not.toContain(`shared/runtime/${name}.ts`);
   });
 
-  it('let a date be made of a number, and main end the process', () => {
+  it('permit a date from a number, and main to end the process', () => {
     expect(findings).not.toContain('hub/engine/harmless.ts');
     expect(findings).not.toContain('hub/main.ts');
   });

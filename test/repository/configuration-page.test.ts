@@ -1,4 +1,4 @@
-/** The configuration page tells every key of hub and agent, and no other. */
+/** The configuration page has every key of hub and agent, and no other. */
 import { readFileSync } from 'node:fs';
 import { agentConfigSchema } from '@workbench-hub/agent/config';
 import { hubConfigSchema } from '@workbench-hub/hub/config';
@@ -31,11 +31,11 @@ function keysInPage(from: string, to: string): string[] {
 }
 
 describe('the configuration page', () => {
-  it('tells the keys of the hub', () => {
+  it('has the keys of the hub', () => {
     expect(keysInPage('## Hub', '## Agent').sort()).toEqual(keysOf(hubConfigSchema).sort());
   });
 
-  it('tells the keys of the agent and its instances', () => {
+  it('has the keys of the agent and its instances', () => {
     expect(keysInPage('## Agent', '').sort()).toEqual(keysOf(agentConfigSchema).sort());
   });
 });

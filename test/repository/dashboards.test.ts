@@ -1,4 +1,4 @@
-/** The dashboard and the alert rules under deploy/ name nothing that the hub does not tell. */
+/** The dashboard and the alert rules under deploy/ name only metrics that the hub has. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ const ALERTS = fileURLToPath(new URL('../../deploy/prometheus/alerts.yaml', impo
 const PAGE = fileURLToPath(new URL('../../packages/docs/operations.md', import.meta.url));
 
 let hub: RunningHub;
-/** Of each metric of the hub: its type, and its labels. */
+/** Type and labels of each metric of the hub. */
 let metrics: Map<string, string>;
 beforeAll(async () => {
   hub = await startHub();
@@ -47,7 +47,7 @@ describe('the dashboard', () => {
   const { panels } = JSON.parse(readFileSync(DASHBOARD, 'utf8')) as { panels: Panel[] };
   const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
 
-  it('names only what the hub tells', () => {
+  it('names only metrics of the hub', () => {
     expect(expressions.length).toBeGreaterThan(30);
     for (const expression of expressions) {
       expect(namesIn(expression), expression).not.toEqual([]);
@@ -55,7 +55,7 @@ describe('the dashboard', () => {
     }
   });
 
-  it('shows everything that the hub counts of its own', () => {
+  it('shows every metric that the hub defines', () => {
     const shown = new Set(
       namesIn(expressions.join(' ')).map((name) => name.replace(/_(bucket|sum|count)$/, '')),
     );
@@ -66,7 +66,7 @@ describe('the dashboard', () => {
     ]);
   });
 
-  it('has panels of different numbers, none over another', () => {
+  it('has panels with different ids, without overlap', () => {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     const taken = new Set<string>();
     for (const { gridPos, title } of panels) {
@@ -92,7 +92,7 @@ describe('the alert rules', () => {
   const { groups } = parse(readFileSync(ALERTS, 'utf8')) as { groups: { rules: Rule[] }[] };
   const rules = groups.flatMap((group) => group.rules);
 
-  it('name only what the hub tells, and say what to do', () => {
+  it('name only metrics of the hub, with what to do', () => {
     expect(rules.length).toBeGreaterThan(10);
     expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
     for (const { alert, expr, labels, annotations } of rules) {
@@ -106,7 +106,7 @@ describe('the alert rules', () => {
     }
   });
 
-  it('have the form of rules, also to the word of Prometheus where it is installed', () => {
+  it('are valid, also by promtool where it is installed', () => {
     for (const rule of rules) {
       expect(
         Object.keys(rule).filter((key) => !RULE_KEYS.has(key)),

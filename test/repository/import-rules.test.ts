@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Who imports, what, and the rule that must object. */
+/** Importer, imported file, and the rule that must report it. */
 const forbidden: [from: string, to: string, rule: string][] = [
   ['hub/main.ts', '@workbench-hub/agent/agent', 'hub-imports-only-shared'],
   ['agent/agent.ts', '@workbench-hub/hub/hub', 'agent-imports-only-shared'],
@@ -216,11 +216,11 @@ describe('import rules', () => {
     expect(rulesAgainst('hub/core/u.ts')).toContain('core-is-pure');
   });
 
-  it('lets a composition root load the traces when they are wanted', () => {
+  it('lets a composition root load tracing on demand', () => {
     expect(rulesAgainst('hub/hub-c.ts')).toEqual([]);
   });
 
-  it('lets core name a clock or a stream as a type', () => {
+  it('lets core use a clock or a stream as a type', () => {
     expect([...rulesAgainst('hub/core/t.ts'), ...rulesAgainst('hub/core/s.ts')]).toEqual([]);
   });
 });

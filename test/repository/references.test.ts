@@ -82,7 +82,7 @@ describe('references', () => {
     expect(brokenReferences(files, sectionsNamed, (section) => !sections.has(section))).toEqual([]);
   });
 
-  it('name no section of a document that is elsewhere', () => {
+  it('name no section of an external document', () => {
     const elsewhere = /\bspecification,? (?:part )?\d|\bdecisions (?:part )?\d(?!\d{3})/gi;
     const named = (text: string) => text.match(elsewhere) ?? [];
     expect(named('(specification 4.1) and decisions 3, as decisions 0027 say')).toHaveLength(2);

@@ -10,7 +10,7 @@ const unit = (name: string) =>
 const setting = (name: string, key: string) => new RegExp(`^${key}=(.*)$`, 'm').exec(unit(name))?.[1];
 
 it.each(['hub', 'agent'])(
-  'the unit of the %s signals its main process alone, and starts it anew when it crashes',
+  'the unit of the %s signals its main process only, and restarts it after a crash',
   (name) => {
     expect(setting(name, 'KillMode')).toBe('mixed');
     expect(setting(name, 'KillSignal')).toBeUndefined(); // SIGTERM
@@ -18,13 +18,13 @@ it.each(['hub', 'agent'])(
   },
 );
 
-it('the unit of the agent leaves it the time that a stop takes with the defaults', () => {
+it('the unit of the agent allows the time of a stop with the defaults', () => {
   const { drainTimeout, instances } = agentConfigSchema.parse({ instances: [{ id: 'a', version: '1' }] });
   const stopTimeout = instances[0]?.stopTimeout ?? 0;
   expect(Number(setting('agent', 'TimeoutStopSec')) * 1000).toBeGreaterThan(drainTimeout + 2 * stopTimeout);
 });
 
-it('the unit of the agent lets it make control groups', () => {
+it('the unit of the agent permits control groups', () => {
   expect(setting('agent', 'Delegate')).toBe('yes');
   expect(setting('agent', 'ProtectControlGroups')).toBeUndefined();
 });
@@ -35,7 +35,7 @@ it.each([
   'ProtectKernelLogs',
   'ProcSubset',
   'SystemCallFilter',
-])('the unit of the agent leaves out %s, which a sandbox does not bear', (key) => {
+])('the unit of the agent omits %s, which would break the sandbox', (key) => {
   expect(setting('agent', key)).toBeUndefined();
 });
 

@@ -1,4 +1,4 @@
-// What a clone must not carry: addresses of one registry, paths of one machine.
+// A clone must not contain addresses of one registry or paths of one machine.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ describe('tracked files', () => {
 });
 
 describe('the lock file', () => {
-  it('names no download address, so that any registry or mirror will do', () => {
+  it('has no download addresses, so that any registry or mirror works', () => {
     expect(read('package-lock.json')).not.toMatch(/"resolved": "(?:https?|git)/);
   });
 

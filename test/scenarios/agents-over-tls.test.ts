@@ -133,8 +133,8 @@ it('an agent is enrolled, shows its certificate, runs a job with files, and is r
   }
 });
 
-describe('an agent says what is wrong, and what to set', () => {
-  it('when it cannot believe the hub, or the hub cannot believe it', async () => {
+describe('an agent reports the error and the setting', () => {
+  it('when it does not trust the hub, or the hub does not trust it', async () => {
     const hub = await startTlsHub({ agentCa: ca.file });
     const { port } = new URL(hub.baseUrl);
     const stranger = await authority(folder.path, 'stranger');
@@ -175,7 +175,7 @@ describe('an agent says what is wrong, and what to set', () => {
     );
   });
 
-  it('when one of its files cannot be read: then it does not start', async () => {
+  it('when one of its files cannot be read, and does not start', async () => {
     const hub = await startHub(folder.path);
     const missing = join(folder.path, 'missing.pem');
     const program = startAgent(folder.path, hub, 'no-ca', { instances: [], tls: { ca: missing } });
@@ -186,7 +186,7 @@ describe('an agent says what is wrong, and what to set', () => {
   });
 });
 
-it('a code of no hub is refused with what to do', async () => {
+it('an enrolment code without a hub is refused with what to do', async () => {
   const hub = await startHub(folder.path);
   startAgent(folder.path, hub, 'typo', { instances: [] });
   const { code, stderr } = await enrollAgent('typo', '0000-0000\n');
@@ -206,7 +206,7 @@ it('a code of no hub is refused with what to do', async () => {
   }
 });
 
-it('commands may be the first to use the data folder of the hub, several at once', async () => {
+it('commands can create the data folder of the hub, several at once', async () => {
   await writeFile(join(folder.path, 'hub.yaml'), JSON.stringify({ dataDir: join(folder.path, 'hub') }));
   const codes = await Promise.all(['a', 'b', 'c', 'd'].map(codeFor));
   expect(new Set(codes).size).toBe(4);

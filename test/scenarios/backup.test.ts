@@ -1,4 +1,4 @@
-/** A backup of a hub that goes on working, and what becomes of it on another machine. */
+/** A backup of a running hub, and its restore on another machine. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -85,7 +85,7 @@ const restoredHub = async (archive = file) => {
 };
 
 describe('a backup of a running hub', () => {
-  it.each(['hub.tar', 'hub.tgz'])('holds every task with its contents, large or small (%s)', async (name) => {
+  it.each(['hub.tar', 'hub.tgz'])('has every task with its blobs, large or small (%s)', async (name) => {
     file = at(name);
     const hub = await startHub(at('one'));
     const api = apiOf(hub);
@@ -117,7 +117,7 @@ describe('a backup of a running hub', () => {
     }
   });
 
-  it('holds every task that was acknowledged before it began, whatever comes meanwhile', async () => {
+  it('has every task that was acknowledged before its start', async () => {
     const hub = await startHub(at('one'));
     const api = apiOf(hub);
     const acknowledged: string[] = [];
@@ -139,7 +139,7 @@ describe('a backup of a running hub', () => {
     for (const id of before) expect(await other.task(id)).toMatchObject({ status: 'WAITING' });
   });
 
-  it('does not replace a file, unless told so', async () => {
+  it('does not replace a file without --overwrite', async () => {
     await startHub(at('one'));
     writeFileSync(file, 'of somebody');
     expect(await refused('one', 'backup', file)).toContain('is there already');
@@ -148,7 +148,7 @@ describe('a backup of a running hub', () => {
     expect(await refused('two', 'backup', at('other.tar'))).toContain('there is no hub in');
   });
 
-  it('names contents that the hub has lost, and holds the rest when that is wanted', async () => {
+  it('names lost blobs, and has the rest on request', async () => {
     const hub = await startHub(at('one'));
     const content = randomBytes(40_000);
     await apiOf(hub).batchJob({ inputScripts: [{ content: base64(content) }] });
@@ -167,7 +167,7 @@ describe('a backup of a running hub', () => {
 });
 
 describe('a restore', () => {
-  it('leaves a hub alone that runs, and data that is there already unless told otherwise', async () => {
+  it('refuses a running hub, and existing data without an option', async () => {
     const hub = await startHub(at('one'));
     const id = await apiOf(hub).simulateWork();
     await done('one', 'backup', file);
@@ -187,7 +187,7 @@ describe('a restore', () => {
     expect((await again.get(`/api/2.0/workbench/task/${lost}`)).status).toBe(404);
   });
 
-  it('refuses what is no whole backup, and changes nothing', async () => {
+  it('refuses an incomplete backup, and changes nothing', async () => {
     const hub = await startHub(at('one'));
     await apiOf(hub).batchJob({ inputScripts: [{ content: base64(randomBytes(100_000)) }] });
     await done('one', 'backup', file);
@@ -214,7 +214,7 @@ describe('a restore', () => {
     await expect(restored(at('nothing.tar'))).rejects.toThrow('cannot be read');
   });
 
-  it('that was cut off keeps the hub from starting on half of it', async () => {
+  it('that was interrupted prevents the start of the hub', async () => {
     await startHub(at('one'));
     await done('one', 'backup', file);
     mkdirSync(dataOf('two'));
@@ -224,7 +224,7 @@ describe('a restore', () => {
     await startHub(at('two'));
   });
 
-  it('takes over what agents run and have finished since, and drops what the older queue does not know', async () => {
+  it('adopts attempts that agents run or finished since, and drops those that the older queue does not have', async () => {
     const hub = await startHub(at('one'));
     const api = apiOf(hub);
     const agent = await agentOf(hub, 'one', { instances: [{}, { id: 'sim-2' }, { id: 'sim-3' }] });
@@ -249,7 +249,7 @@ describe('a restore', () => {
     back.report(ofTask(spooled), 'OK');
     expect((await back.hear('settled')).counted).toBe(true);
     expect(await other.task(running)).toMatchObject({ status: 'RUNNING' });
-    // Its run is known to nobody any more, so it is given out again.
+    // No agent holds its attempt, so it is requeued.
     expect((await back.hear('assign', ({ ref }) => ref.taskId === begun)).ref).toMatchObject({ attempt: 2 });
   });
 });

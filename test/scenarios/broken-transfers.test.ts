@@ -17,7 +17,7 @@ import { base64, restClient } from '../support/rest-client.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const SIZE_BYTES = 8 * 1024 ** 2;
-/** Of a test, and of whatever is waited for in it. */
+/** Timeout of a test and of each wait in it. */
 const LIMIT_MS = 180_000;
 const FETCHED = 'fetched a content from the hub';
 const SENT = 'sent a content to the hub';
@@ -83,11 +83,11 @@ function digestOf(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Where agent and hub keep what is on its way to them. */
+/** Folders in which agent and hub keep partial blobs. */
 const ofAgent = () => join(folder.path, 'host', 'cache');
 const ofHub = () => join(folder.path, 'hub', 'files', 'incoming');
 
-/** Waits until a part of a content lies there: what has passed the valve may still be in the memory of the system, and is
+/** Waits until a partial blob is on the disk: bytes that passed the valve may still be in the memory of the system, and are
  *  lost with the connection. */
 async function partOf(place: string): Promise<void> {
   await eventually(
@@ -102,7 +102,7 @@ function transfer(agent: Program, what: string): Promise<LogLine> {
   return agent.logged(({ msg, sizeBytes }) => msg === what && Number(sizeBytes) >= SIZE_BYTES);
 }
 
-describe('a connection that is cut', { timeout: LIMIT_MS }, () => {
+describe('a transfer whose connection is cut', { timeout: LIMIT_MS }, () => {
   it.each([
     ['agent', 10],
     ['agent', 50],
@@ -110,7 +110,7 @@ describe('a connection that is cut', { timeout: LIMIT_MS }, () => {
     ['hub', 10],
     ['hub', 50],
     ['hub', 99],
-  ] as const)('on the way to the %s at %d percent costs only what had not come', async (to, percent) => {
+  ] as const)('on the way to the %s at %d percent is resumed', async (to, percent) => {
     const held = valve.watch({ to, afterBytes: (SIZE_BYTES / 100) * percent });
     const agent = startHost();
     const id = await handIn();
@@ -123,22 +123,22 @@ describe('a connection that is cut', { timeout: LIMIT_MS }, () => {
   });
 });
 
-describe('killed in the middle of', { timeout: LIMIT_MS }, () => {
-  it('a download, the agent goes on with what it has', async () => {
+describe('a transfer is resumed', { timeout: LIMIT_MS }, () => {
+  it('by an agent that was killed during a download', async () => {
     const held = valve.watch({ to: 'agent', afterBytes: SIZE_BYTES / 2 });
     const first = startHost();
     const id = await handIn();
     await held;
     await partOf(ofAgent());
     await first.kill();
-    // What a crash can leave besides.
+    // A remainder of a crash.
     writeFileSync(join(ofAgent(), 'left-by-a-crash.removed'), 'x');
     const agent = startHost();
     await expectRight(id);
     expect((await transfer(agent, FETCHED))['fromByte']).toBeGreaterThan(0);
   });
 
-  it('a download, the hub is found again and asked for the rest', async () => {
+  it('after the hub was killed during a download', async () => {
     const held = valve.watch({ to: 'agent', afterBytes: SIZE_BYTES / 2 });
     const agent = startHost();
     const id = await handIn();
@@ -150,7 +150,7 @@ describe('killed in the middle of', { timeout: LIMIT_MS }, () => {
     expect((await transfer(agent, FETCHED))['fromByte']).toBeGreaterThan(0);
   });
 
-  it('an upload, the hub keeps what has come and takes the rest', async () => {
+  it('by a hub that was killed during an upload', async () => {
     const held = valve.watch({ to: 'hub', afterBytes: SIZE_BYTES / 2 });
     const agent = startHost();
     const id = await handIn();
@@ -163,7 +163,7 @@ describe('killed in the middle of', { timeout: LIMIT_MS }, () => {
     expect((await transfer(agent, SENT))['fromByte']).toBeGreaterThan(0);
   });
 
-  it('an upload, the agent has its result in the spool and sends the rest', async () => {
+  it('from the spool after the agent was killed during an upload', async () => {
     const held = valve.watch({ to: 'hub', afterBytes: SIZE_BYTES / 2 });
     const first = startHost();
     const id = await handIn();

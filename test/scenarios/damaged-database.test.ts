@@ -1,4 +1,4 @@
-/** A database that was cut short, removed or replaced: the hub starts with all that it has confirmed, or says what is missing. */
+/** A database that was truncated, removed or replaced: the hub starts with all confirmed data, or reports what is missing. */
 import {
   appendFileSync,
   copyFileSync,
@@ -31,7 +31,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-/** A hub that has answered all of them with 201, in several transactions. */
+/** A hub that has accepted all of them with 201, in several transactions. */
 async function hubWithTasks(): Promise<HubProgram> {
   const hub = await startHub(folder.path);
   const client = restClient(hub.baseUrl);
@@ -50,7 +50,7 @@ async function stoppedHub(): Promise<void> {
   expect(await (await hubWithTasks()).stop()).toBe(0);
 }
 
-/** What a hub says that does not start. */
+/** The message of a hub that does not start. */
 async function refusal(): Promise<string> {
   const hub = startProgram(
     'hub/bin/workbench-hub.js',
@@ -69,13 +69,13 @@ async function tasksOfHub(): Promise<number> {
 }
 
 describe('a hub whose database', { timeout: TIME_LIMIT_MS }, () => {
-  it('was killed in the middle of writing has every task that was answered with 201', async () => {
+  it('was being written when it was killed has every task accepted with 201', async () => {
     await killedHub();
     appendFileSync(`${database}-wal`, Buffer.alloc(3000, 'half a transaction'));
     expect(await tasksOfHub()).toBe(TASKS);
   });
 
-  it('has lost the end of its log says how much is missing, and goes on without it only when told', async () => {
+  it('has lost the end of its log reports how much is missing, and starts without it only on request', async () => {
     await killedHub();
     truncateSync(`${database}-wal`, Math.floor(statSync(`${database}-wal`).size / 2));
     expect(await refusal()).toMatch(
@@ -87,13 +87,13 @@ describe('a hub whose database', { timeout: TIME_LIMIT_MS }, () => {
     expect(left).toBeLessThan(TASKS);
   });
 
-  it.each(['-wal', ''])('has lost hub.sqlite%s altogether says so', async (suffix) => {
+  it.each(['-wal', ''])('has lost hub.sqlite%s reports that', async (suffix) => {
     await (suffix === '' ? stoppedHub() : killedHub());
     rmSync(database + suffix);
     expect(await refusal()).toMatch(/lacks the last \d+ transactions|cannot be used/);
   });
 
-  it('is an older copy says so', async () => {
+  it('is an older copy reports that', async () => {
     await stoppedHub();
     copyFileSync(database, `${database}-copy`);
     await stoppedHub();
@@ -117,7 +117,7 @@ describe('a hub whose database', { timeout: TIME_LIMIT_MS }, () => {
       () => writeFileSync(database, 'x'.repeat(9000)),
       /cannot be used: .*restore a backup/,
     ],
-  ])('is %s says so', async (_, damage, message) => {
+  ])('is %s reports that', async (_, damage, message) => {
     await stoppedHub();
     damage();
     expect(await refusal()).toMatch(message);

@@ -1,4 +1,4 @@
-/** What goes wrong says so where its reader looks, and nothing hangs. */
+/** Failures are reported where their reader looks, and nothing hangs. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -47,7 +47,7 @@ describe('an instance program', () => {
     }, 60_000);
   }, 70_000);
 
-  it('that dies under a task has it given out again, and the task fails after tasks.maxAttempts', async () => {
+  it('that dies with a task has it requeued, and the task fails after tasks.maxAttempts', async () => {
     const hub = await startHub(folder.path, { tasks: { maxAttempts: 2 } });
     startAgent(folder.path, hub, 'host', { instances: [{ id: 'sim', version: '1' }] });
     const client = restClient(hub.baseUrl);
@@ -62,7 +62,7 @@ describe('an instance program', () => {
 });
 
 describe('a model that MuJoCo cannot load', () => {
-  it('fails the task with what MuJoCo says', async () => {
+  it('fails the task with the message of MuJoCo', async () => {
     const hub = await startHub(folder.path);
     startAgent(folder.path, hub, 'host', {
       instances: [{ id: 'm', version: '3', command: ['workbench-mujoco'] }],
@@ -83,7 +83,7 @@ describe('a model that MuJoCo cannot load', () => {
 });
 
 describe('an agent', () => {
-  it('with a wrong token is told so in both logs, and joins once the token is right', async () => {
+  it('with a wrong token is refused in both logs, and joins once the token is right', async () => {
     const hub = await startHub(folder.path);
     const tokenFile = join(folder.path, 'token');
     writeFileSync(tokenFile, 'wrong');
@@ -110,7 +110,7 @@ describe('an agent', () => {
     await twin.logged((line) => /connected from elsewhere/.test(JSON.stringify(line)));
   });
 
-  it('whose configuration is wrong says every fault and exits with 2', async () => {
+  it('with a wrong configuration reports every error and exits with 2', async () => {
     const file = join(folder.path, 'agent.yaml');
     writeFileSync(file, 'hubb: ws://x\ninstances: [{ id: a, version: 9.1, count: 0 }]\n');
     const agent = startProgram('agent/bin/workbench-agent.js', ['--config', file], folder.path);
@@ -122,7 +122,7 @@ describe('an agent', () => {
 });
 
 describe('a hub', () => {
-  it('does not start a second time on the same data, or on a port in use, and says why', async () => {
+  it('does not start a second time on the same data, or on a port in use, with the reason', async () => {
     const hub = await startHub(folder.path);
     const start = (config: object) => {
       const file = join(folder.path, 'second.yaml');
@@ -138,7 +138,7 @@ describe('a hub', () => {
     expect(samePort.lines.at(-1)?.msg).toMatch(/in use.*server\.port/);
   });
 
-  it('refuses to be reachable from elsewhere while security is off', async () => {
+  it('refuses to listen beyond loopback while security is off', async () => {
     const hub = startProgram('hub/bin/workbench-hub.js', [], folder.path, {
       WORKBENCH_HUB_SERVER_HOST: '0.0.0.0',
     });

@@ -27,7 +27,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-/** Writes until nothing more fits; gives what makes room again. */
+/** Fills the disk; returns a function that frees the space. */
 function fill(disk: string): () => void {
   const path = join(disk, 'filler');
   const file = openSync(path, 'w');
@@ -45,7 +45,7 @@ function fill(disk: string): () => void {
   return () => rmSync(path);
 }
 
-/** Resolves with the body of the error that the hub answers with. */
+/** Resolves with the error body of the hub. */
 async function refused(hub: HubProgram, path: string, init: RequestInit): Promise<Record<string, unknown>> {
   const answer = await fetch(`${hub.baseUrl}${path}`, init);
   const body = (await answer.json()) as Record<string, unknown>;
@@ -79,7 +79,7 @@ describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 180_000 }, () => 
     expect((await client.batchJobResult(id)).status).toBe('FINISHED');
   });
 
-  it('the hub answers who reads, and tasks end as soon as there is room', async () => {
+  it('the hub serves reads, and tasks end as soon as there is space', async () => {
     const data = join(folder.path, 'hub');
     unmount = mountSmallDisk(data, 24);
     const hub = await startHub(folder.path);
@@ -105,7 +105,7 @@ describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 180_000 }, () => 
     await agent.logged(({ msg }) => msg === 'uploading a result failed; trying again');
     const job = JSON.stringify({ inputScripts: [{ content: base64('1') }], name: 'x'.repeat(200) });
     await eventually(async () => {
-      // What was free within the database may still take one or another.
+      // Free pages of the database may still hold a few.
       await refused(hub, '/api/2.0/workbench/task/execute-batch-job/create', { method: 'POST', body: job });
       return true;
     });
@@ -118,7 +118,7 @@ describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 180_000 }, () => 
     expect(outputsOf(result)['out.txt'] === output).toBe(true);
   });
 
-  it('the hub cancels, deletes and renews, which is how room is made', async () => {
+  it('the hub cancels, deletes and renews, so that space can be freed', async () => {
     const data = join(folder.path, 'hub');
     unmount = mountSmallDisk(data, 48);
     const hub = await startHub(folder.path);
@@ -151,7 +151,7 @@ describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 180_000 }, () => 
     await refused(hub, `${tasks}/execute-batch-job/create`, create);
   });
 
-  it('an agent gives its task back, and the task fails with the reason when nobody else can run it', async () => {
+  it('an agent returns its task, which fails with the reason when no other agent can run it', async () => {
     const hub = await startHub(folder.path, { tasks: { maxLosses: 2 } });
     const data = join(folder.path, 'host');
     unmount = mountSmallDisk(data, 8);
@@ -190,7 +190,7 @@ describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 180_000 }, () => 
     }
   `;
 
-  it('an agent gives back what failed while its disk was full, and another one runs it', async () => {
+  it('an agent returns a task that failed while its disk was full, and another agent runs it', async () => {
     const hub = await startHub(folder.path);
     unmount = mountSmallDisk(join(folder.path, 'small'), 8);
     const small = startAgent(folder.path, hub, 'small', {
@@ -233,7 +233,7 @@ describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 180_000 }, () => 
     await client.cancel(filler, true);
   });
 
-  it('a job that fills every disk fails at last, with the reason, the host and its log', async () => {
+  it('a job that fills every disk finally fails, with the reason, the host and its log', async () => {
     const hub = await startHub(folder.path, { tasks: { maxLosses: 2 } });
     unmount = mountSmallDisk(join(folder.path, 'host'), 8);
     startAgent(folder.path, hub, 'host', SIM);

@@ -42,7 +42,7 @@ describe.skipIf(!hasSmallDisks())('the spool of an agent on a full disk', () => 
       () => 0,
     );
 
-  it('makes room for a log once, and holds it free again when there is room', async () => {
+  it('frees its reserve for a log once, and restores it when there is space', async () => {
     const contents = await spool.createFolder(REF);
     expect(await heldBytes()).toBe(MIB);
     await fill();
@@ -70,7 +70,7 @@ describe.skipIf(!hasSmallDisks())('the spool of an agent on a full disk', () => 
     expect(await eventually(async () => (await heldBytes()) === MIB)).toBe(true);
   });
 
-  it('takes reports', async () => {
+  it('accepts reports', async () => {
     await fill();
     const message = 'm'.repeat(9000);
     for (let attempt = 1; attempt <= 20; attempt++) {

@@ -63,7 +63,7 @@ const agentStatus = async (hub: HubProgram, id: string) =>
   ).status;
 
 describe.runIf(process.platform === 'linux')('an agent that is killed (SIGKILL)', () => {
-  /** Runs for ever the first time, and leaves a process in a session of its own. */
+  /** Runs forever the first time, and leaves a process in its own session. */
   const HANGS_ONCE = `
   const fs = require('node:fs');
   const stray = require('node:child_process').spawn('sleep', ['600'], { detached: true, stdio: 'ignore' });
@@ -72,7 +72,7 @@ describe.runIf(process.platform === 'linux')('an agent that is killed (SIGKILL)'
   else stray.unref();
   `;
 
-  it('finds and ends when it comes back what was left of its instances, and runs their tasks anew', async () => {
+  it('ends the orphans of its instances when it is back, and their tasks run again', async () => {
     const hub = await startHub(folder.path);
     const deaf = fileURLToPath(new URL('../../agent/process/fixtures/ignores-shutdown.mjs', import.meta.url));
     const config = {
@@ -105,11 +105,11 @@ describe.runIf(process.platform === 'linux')('an agent that is killed (SIGKILL)'
   }, 90_000);
 });
 
-describe('a stall that is longer than agents.unreachableAfter, and shorter than the lease', () => {
+describe('a stall longer than agents.unreachableAfter and shorter than the lease', () => {
   const CONFIG = { agents: { unreachableAfter: '1s', leaseTimeout: '5m' } };
 
   it.each(['agent', 'hub'] as const)(
-    'of the %s costs a run nothing',
+    'of the %s does not affect an attempt',
     async (which) => {
       const hub = await startHub(folder.path, CONFIG);
       const agent = startAgent(folder.path, hub, 'host', { instances: [{ id: 'sim', version: '1' }] });
@@ -136,7 +136,7 @@ describe('a stall that is longer than agents.unreachableAfter, and shorter than 
 });
 
 describe.skipIf(process.platform === 'win32')('an instance that hangs while alive', () => {
-  /** What calls the program is answered no more, and nothing of it has ended. */
+  /** Stops the program: it replies no more, and none of its processes has ended. */
   const HANGS = "process.kill(process.ppid, 'SIGSTOP');";
 
   it('is ended by the time limit of its task, or by a cancel by force, and takes the next task', async () => {

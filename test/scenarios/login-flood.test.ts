@@ -96,7 +96,7 @@ it.each([
   ],
   ['the address of everybody, with many names', (n: number) => `made-up-${n}`, () => OFFICE, () => OFFICE],
 ])(
-  'a flood from %s keeps nobody out who logged in there lately, and others for seconds',
+  'a flood from %s does not block users who logged in there lately, and others only for seconds',
   async (...flooded) => {
     const [, username, address, placeOf] = flooded;
     for (const user of KNOWN) expect(await logIn(user, placeOf(user))).toBe(200);

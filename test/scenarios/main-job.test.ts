@@ -32,7 +32,7 @@ afterEach(async () => {
 });
 
 describe('an execute-batch-job task', () => {
-  it('runs two scripts with model, additional file and variable, and brings back what they produced', async () => {
+  it('runs two scripts with model, additional file and variable, and returns their output files', async () => {
     const id = await client.createBatchJob({
       name: 'two scripts',
       classifiers: [
@@ -96,7 +96,7 @@ describe('an execute-batch-job task', () => {
     expect(await client.log(id)).toBe('python XL\nshell XL\n');
   });
 
-  it('is FAILED with what was produced when a script fails, and runs no later script', async () => {
+  it('is FAILED with its output files when a script fails, and runs no later script', async () => {
     const id = await client.createBatchJob({
       classifiers: [{ type: 'VERSION', value: '9.1.0' }],
       inputScripts: [
@@ -110,7 +110,7 @@ describe('an execute-batch-job task', () => {
     expect(outputsOf(result)).toEqual({ 'kept.txt': 'kept' });
   });
 
-  it('shows its log while it runs, refuses a plain cancel, and ends by force', async () => {
+  it('shows its log while it runs, refuses a plain cancel, and is canceled by force', async () => {
     const id = await client.createBatchJob({
       classifiers: [{ type: 'VERSION', value: '9.1.0' }],
       inputScripts: [{ content: base64(`println('begun'); setInterval(() => {}, 1000);`) }],

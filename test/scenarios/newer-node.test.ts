@@ -57,7 +57,7 @@ describe.skipIf(node === undefined)('on Node.js 24', () => {
     expect(await client.log(String(simulated.id))).toMatch(/^v24[.]/);
   });
 
-  it('a hub whose SQLite add-on was built for another Node.js says how to mend that', async () => {
+  it('a hub whose SQLite add-on was built for another Node.js reports how to rebuild it', async () => {
     const file = join(folder.path, 'hub.yaml');
     writeFileSync(file, JSON.stringify({ server: { port: 0 }, dataDir: join(folder.path, 'hub') }));
     const hub = startProgram(

@@ -47,7 +47,7 @@ function create(hub: HubProgram, agent: Agent, body: string): Promise<Shed> {
   });
 }
 
-it('a hub that is asked for 50 times more than it may serve sheds the rest, in its memory, and is there at once afterwards', async () => {
+it('a hub with 50 times its permitted load sheds the rest within its memory, and recovers at once', async () => {
   const SERVED = 20;
   const CONNECTIONS = 50 * SERVED;
   const REQUESTS_A_CONNECTION = 5;
@@ -78,7 +78,7 @@ it('a hub that is asked for 50 times more than it may serve sheds the rest, in i
   agent.destroy();
 }, 120_000);
 
-it('a script that prints without end fills neither the memory of agent and hub nor their disks', async () => {
+it('a script that prints endlessly fills neither memory nor disks of agent and hub', async () => {
   const PRINTED_MIB = 300;
   const hub = await startHub(folder.path);
   const agent = startAgent(folder.path, hub, 'host', {

@@ -78,7 +78,7 @@ describe.skipIf(!(await hasSandbox()))('an agent whose instances have a sandbox'
     }
   }, 40_000);
 
-  it('leaves nothing of a job when it is killed, and goes on with a new one', async () => {
+  it('leaves nothing of a job when it is killed, and continues with a new one', async () => {
     const hub = await startHub(folder.path);
     const agent = startAgent(folder.path, hub, 'host', configuration());
     const client = restClient(hub.baseUrl);
@@ -98,7 +98,7 @@ until [ -s late ]; do sleep 0.01; done; echo begun; sleep 1000`;
     await eventually(() => !readdirSync(join(folder.path, 'host', 'work')).includes(room));
   });
 
-  it('says in --check-config that it works here', async () => {
+  it('reports in --check-config that the sandbox works', async () => {
     const check = checkConfig(configuration());
     expect(await check.ended).toBe(0);
     expect(check.printed[0]).toBe('The configuration is valid.');
@@ -128,7 +128,7 @@ describe('an agent whose sandbox does not work', () => {
       () => ({}),
       /^sandbox of sim: bwrap does not work here: .*; user name spaces are off: run "sysctl/,
     ],
-  ])('refuses to start %s, and --check-config says so, too', async (_, by, environment, sentence) => {
+  ])('refuses to start %s, and --check-config reports the same', async (_, by, environment, sentence) => {
     const given = environment();
     const check = checkConfig(configuration(), by, given);
     expect(await check.ended).toBe(2);

@@ -1,4 +1,4 @@
-/** The storage on real processes: the page that tells of it run to the letter, and a hub whose disk is full. */
+/** The storage on real processes: the examples of its page, and a hub with a full disk. */
 import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
@@ -36,7 +36,7 @@ it('one upload, two runs and two downloads go as the page on the storage says', 
   expect(stdout).toBe('speed 500 rpm\nspeed 1500 rpm\n');
 });
 
-it('a hub that is killed in the middle of an upload still has what was to be replaced, and nothing of the rest', async () => {
+it('a hub that is killed during an upload keeps the file to be replaced, and nothing of the new one', async () => {
   const hub = await startHub(folder.path);
   const first = formWithFile('gear.txt', 'the first');
   const upload = `${hub.baseUrl}/api/2.0/storage/input/upload`;
@@ -115,7 +115,7 @@ describe.runIf(mayMount())('a hub whose disk is full', () => {
     ['an encrypted upload', (content) => upload(content, '?overwrite=true&encrypt=true'), 204],
     ['a batch job in JSON', createWith, 201],
     ['an output of an agent', sendAsAgent, 204],
-  ])('refuses %s with 507, keeps nothing of it and goes on', async (_, send, good) => {
+  ])('refuses %s with 507, and keeps nothing of it', async (_, send, good) => {
     expect((await upload(SMALL)).status).toBe(204);
     const answer = await send(LARGE);
     expect(answer.status).toBe(507);

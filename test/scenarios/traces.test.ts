@@ -49,8 +49,8 @@ const onlySpan = (name: string): Promise<CollectedSpan> => eventually(() => span
 
 const WRITES = `require('node:fs').writeFileSync('result.txt', 'done');`;
 
-describe('a batch job with a hub and an agent that deliver traces', () => {
-  it('is one trace, which the client has begun, with every step under the one that it follows from', async () => {
+describe('a batch job with exported traces', () => {
+  it('is one trace, begun by the client, with every span under its parent', async () => {
     const tracing = { endpoint: collector.endpoint, headers: { 'x-collector': 'let-me-in' } };
     const hub = await startHub(folder.path, { tracing });
     joinAgent(hub, tracing);
@@ -91,7 +91,7 @@ describe('a batch job with a hub and an agent that deliver traces', () => {
     for (const { 'x-collector': sent } of collector.headers) expect(sent).toBe('let-me-in');
   });
 
-  it('stays one trace when the hub is killed before the task is given out', async () => {
+  it('stays one trace when the hub is killed before dispatch', async () => {
     const tracing = { endpoint: collector.endpoint };
     const before = await startHub(folder.path, { tracing });
     const taskId = await create(before, WRITES);
@@ -137,7 +137,7 @@ describe('a batch job with a hub and an agent that deliver traces', () => {
     }
   });
 
-  it('tells where it failed, and is delivered when hub and agent stop', async () => {
+  it('shows where it failed, and is exported when hub and agent stop', async () => {
     const tracing = { endpoint: collector.endpoint };
     const hub = await startHub(folder.path, { tracing });
     const agent = joinAgent(hub, tracing);
@@ -152,7 +152,7 @@ describe('a batch job with a hub and an agent that deliver traces', () => {
   });
 });
 
-it('a trace of which the client keeps nothing is not kept here either', async () => {
+it('a trace that the client does not sample is not exported', async () => {
   const tracing = { endpoint: collector.endpoint };
   const hub = await startHub(folder.path, { tracing });
   const agent = joinAgent(hub, tracing);
@@ -162,7 +162,7 @@ it('a trace of which the client keeps nothing is not kept here either', async ()
   expect(collector.spans.filter(({ traceId }) => traceId === TRACE_ID)).toEqual([]);
 });
 
-it('nothing is delivered with a ratio of 0, but for traces that a client keeps', async () => {
+it('nothing is exported with a ratio of 0, except traces that a client samples', async () => {
   const tracing = { endpoint: collector.endpoint, sampleRatio: 0 };
   const hub = await startHub(folder.path, { tracing });
   const agent = joinAgent(hub, tracing);
@@ -175,7 +175,7 @@ it('nothing is delivered with a ratio of 0, but for traces that a client keeps',
   expect(new Set(collector.spans.map(({ service }) => service))).toEqual(new Set(['workbench-hub']));
 });
 
-it('a collector that is away costs one warning, and holds up neither tasks nor the stop', async () => {
+it('an unreachable collector causes one warning, and delays neither tasks nor the stop', async () => {
   const { endpoint } = collector;
   await collector.close();
   const tracing = { endpoint };

@@ -8,7 +8,7 @@ import { base64, outputsOf, restClient } from '../support/rest-client.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const JOBS = 200;
-/** Of a test. */
+/** Timeout of a test. */
 const LIMIT_MS = 120_000;
 
 /** Writes a file whose bytes follow from the job's number, and a line into a ledger that all jobs share. */
@@ -69,19 +69,19 @@ async function expectAllRight(hub: HubProgram, ids: readonly string[], ledger: s
 }
 
 describe('200 jobs at once on 4 instances of 2 agents', () => {
-  it('all finish, with the right bytes, none twice', { timeout: LIMIT_MS }, async () => {
+  it('finish with the right output, each once', { timeout: LIMIT_MS }, async () => {
     const hub = await startHub(folder.path);
     startAgents(folder.path, hub);
     const ledger = join(folder.path, 'ledger');
     await expectAllRight(hub, await handIn(hub, ledger), ledger);
   });
 
-  it('all finish, none twice, though the hub is killed in the middle', { timeout: LIMIT_MS }, async () => {
+  it('finish, each once, although the hub is killed meanwhile', { timeout: LIMIT_MS }, async () => {
     const hub = await startHub(folder.path);
     startAgents(folder.path, hub);
     const ledger = join(folder.path, 'ledger');
     const ids = await handIn(hub, ledger);
-    // However long a busy machine takes for a few of them: only the whole test has a limit.
+    // Only the whole test has a timeout: a busy machine may take long for a few of them.
     await eventually(() => readFileSync(ledger, 'utf8').split('\n').length > 40, LIMIT_MS);
     await hub.kill();
     expect(readFileSync(ledger, 'utf8').split('\n').length).toBeLessThan(JOBS);

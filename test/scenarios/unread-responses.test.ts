@@ -59,7 +59,7 @@ function ask(socket: Socket, path: string, count: number): void {
   socket.write(requests.join(''));
 }
 
-/** The longest that another client waits for `/livez` while this goes on. */
+/** Longest time of a `/livez` request of another client meanwhile. */
 async function slowestAnswerMs(hub: HubProgram, durationMs: number): Promise<number> {
   let slowestMs = 0;
   const until = performance.now() + durationMs;
@@ -79,7 +79,7 @@ async function hubWithResult(
   return { hub, path: await largeResult(hub) };
 }
 
-it('thousands of requests on a connection that is not read cost the memory of a few, and all are answered in order when it is read', async () => {
+it('thousands of requests on an unread connection use the memory of a few, and are answered in order once it is read', async () => {
   const { hub, path } = await hubWithResult();
   const expected = await (await fetch(`${hub.baseUrl}${path}`)).text();
   const beforeMib = mibOf(hub, 'VmRSS');
@@ -109,11 +109,11 @@ it('thousands of requests on a connection that is not read cost the memory of a 
   expect(wrong).toBe(0);
 }, 120_000);
 
-it('answers that are not read take limits.answersInMemory at most: beyond it large ones are refused, all else is served, and those who read nothing are cut off', async () => {
+it('unread responses use limits.answersInMemory at most: then large ones are refused, others served, and clients that do not read disconnected', async () => {
   const { hub, path } = await hubWithResult({ limits: { answersInMemory: '8MiB' } });
   const beforeMib = mibOf(hub, 'VmRSS');
   const flood = await Promise.all(Array.from({ length: 40 }, () => unread(hub)));
-  // More than the sockets hold, so that the last answer of each stays with the hub.
+  // More than the sockets hold, so that the hub keeps the last response of each.
   for (const socket of flood) ask(socket, path, 30);
 
   const refused = await eventually(async () => {

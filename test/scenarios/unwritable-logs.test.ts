@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 describe('hub and agent', () => {
-  it('work and stop though the disk of their log files is full', async () => {
+  it('work and stop although the disk of their log files is full', async () => {
     const log = { level: 'debug', file: '/dev/full' };
     const hub = await startHub(folder.path, { log });
     const agent = startAgent(folder.path, hub, 'host', { log, instances: [{ id: 'sim', version: '1' }] });
@@ -28,7 +28,7 @@ describe('hub and agent', () => {
     expect(await hub.stop()).toBe(0);
   });
 
-  it('work and stop though nobody reads their standard output any more', async () => {
+  it('work and stop although their standard output is closed', async () => {
     const hub = await startHub(folder.path, { log: { level: 'debug' } });
     hub.process.stdout?.destroy();
     const agent = startAgent(folder.path, hub, 'host', { instances: [{ id: 'sim', version: '1' }] });
@@ -41,7 +41,7 @@ describe('hub and agent', () => {
   });
 
   it.each(['hub/bin/workbench-hub.js', 'agent/bin/workbench-agent.js'])(
-    '%s is refused in words where its log or its data cannot be',
+    '%s is refused with a message where its log or its data cannot be written',
     async (script) => {
       const env = {
         WORKBENCH_HUB_DATA_DIR: '/dev/null/data',

@@ -1,4 +1,4 @@
-/** What an administrator does to users by commands counts in the hub that runs beside, at once and without a restart. */
+/** Changes of users by commands take effect in the running hub at once, without a restart. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -29,7 +29,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-/** Runs `workbench-hub user …`; gives what it printed. */
+/** Runs `workbench-hub user …` and returns its output. */
 async function user(words: string, input = ''): Promise<string> {
   const args = ['user', ...words.split(' '), '--config', 'hub.yaml'];
   const { code, stdout, stderr } = await runCommand('hub/bin/workbench-hub.js', args, {
@@ -89,7 +89,7 @@ it('a user is added, given roles and a password, disabled, enabled and removed',
   expect((await logIn(SECOND)).status).toBe(401);
 });
 
-it('what the hub keeps is for its own user alone', async () => {
+it('the files of the hub are accessible to its own user only', async () => {
   await user('add nora --role VIEWER', FIRST);
   const dataDir = join(folder.path, 'hub');
   for (const name of ['.', ...(await readdir(dataDir, { recursive: true }))]) {
@@ -97,7 +97,7 @@ it('what the hub keeps is for its own user alone', async () => {
   }
 });
 
-it('what users and agents show is in no log of hub and agent, and what they did in the audit log', async () => {
+it('secrets of users and agents are in no log, and their actions in the audit log', async () => {
   await user('add nora --role ADMIN', FIRST);
   const { token } = await logIn(FIRST);
   startAgent(folder.path, hub, 'sim-host', {

@@ -1,4 +1,4 @@
-/** What a simulated agent keeps on its disk: the spool and the cache survive the end of its process. */
+/** The disk of a simulated agent: spool and file cache survive the end of its process. */
 import { createHash } from 'node:crypto';
 import { type BlobCache, BlobMismatch } from '@workbench-hub/agent/core/ports/blob-cache';
 import {
@@ -16,13 +16,13 @@ export class AgentDisk {
   readonly reports = new Map<string, SpooledReport>();
   readonly folders = new Map<string, Map<string, Buffer>>();
   readonly cache = new Map<string, Buffer>();
-  /** What has come of contents that did not come whole. */
+  /** Partial blobs by digest. */
   readonly partials = new Map<string, Buffer>();
-  /** Contents of the cache that jobs of the process that runs need, each with how many do. */
+  /** Pins of the running process by digest: the number of jobs that need the file. */
   readonly pinned = new Map<string, number>();
-  /** Working directories of the process that runs: a start removes those of the last one. */
+  /** Number of working directories of the running process; a start removes older ones. */
   directories = 0;
-  /** It takes nothing: every write fails. */
+  /** True when every write fails. */
   full = false;
   folderCount = 0;
 }
@@ -33,7 +33,7 @@ export function digestOf(content: Uint8Array): string {
 
 const DISK_BYTES = 1e9;
 
-/** Contents are read and sent in pieces of this size. */
+/** Blobs are read and sent in pieces of this size. */
 const PIECE_BYTES = 100;
 
 export function piecesOf(content: Buffer): Buffer[] {
@@ -52,7 +52,7 @@ async function write(disk: AgentDisk, process: Process): Promise<void> {
   refuseIfFull(disk);
 }
 
-/** Opens the spool as a process that starts does: contents that no report names are removed. */
+/** Opens the spool as a starting process does: files that no report names are removed. */
 export function simulatedSpool(disk: AgentDisk, process: Process): Spool {
   const named = new Set([...disk.reports.values()].map(({ folder }) => folder));
   for (const name of [...disk.folders.keys()]) if (!named.has(name)) disk.folders.delete(name);
@@ -78,12 +78,12 @@ export function simulatedSpool(disk: AgentDisk, process: Process): Spool {
     read: async function* (folder, { digest }, fromByte) {
       await process.wait(1);
       const content = disk.folders.get(folder)?.get(digest);
-      if (!content) throw new BlobLost(`the spooled content ${digest} is gone`);
+      if (!content) throw new BlobLost(`the spooled file ${digest} is gone`);
       yield* piecesOf(content.subarray(fromByte));
     },
     verify: async (folder, { digest }) => {
       await process.wait(1);
-      if (!disk.folders.get(folder)?.has(digest)) throw new BlobLost(`the spooled content ${digest} is gone`);
+      if (!disk.folders.get(folder)?.has(digest)) throw new BlobLost(`the spooled file ${digest} is gone`);
     },
   };
 }
@@ -114,7 +114,7 @@ function folderOf(
         abandon: () => Promise.resolve(),
       };
     },
-    // Outputs are written here, never moved.
+    // Simulated outputs are written, never moved.
     move: () => Promise.resolve(undefined),
     discard: async () => void disk.folders.delete(name),
   };
@@ -144,14 +144,14 @@ export function simulatedCache(disk: AgentDisk, process: Process): BlobCache {
         disk.partials.set(digest, whole);
       }
       disk.partials.delete(digest);
-      if (digestOf(whole) !== digest) throw new BlobMismatch(`${digest} is another content`);
+      if (digestOf(whole) !== digest) throw new BlobMismatch(`${digest} is another file`);
       disk.cache.set(digest, whole);
     },
   };
 }
 
-/** What a run leaves behind names its attempt, so that a result tells which run it is of. Of some tasks a part goes to the
- *  output storage. */
+/** Workspace whose outputs name their attempt, so that a result shows which run it is of. Some tasks also leave a file in
+ *  the output storage. */
 export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace {
   const { world } = process;
   disk.directories = 0;
@@ -159,7 +159,7 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
     if (!disk.cache.has(digest))
       world.violated('inputs are whole', `${process.name} runs with a part of ${digest}`);
   };
-  /** Of one to four pieces. */
+  /** Writes a result of one to four pieces. */
   const writeResult = async (into: ReportFolder, first: string): Promise<FileRef> => {
     const writer = await into.begin();
     await writer.write(Buffer.from(`${first}\n${'.'.repeat(world.between(0, 3) * PIECE_BYTES)}`));
@@ -212,7 +212,7 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
   };
 }
 
-/** Under what a task leaves a file in the output storage. */
+/** Path of the file that a task leaves in the output storage. */
 export const STORED_PATH = 'stored.txt';
 
 /** The first line of every output of an attempt. */

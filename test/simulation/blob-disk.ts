@@ -1,5 +1,5 @@
-/** The disk on which the contents of the simulated hub lie. What a process wrote survives its end; what a loss of power leaves is
- *  what was synced, and by chance more. */
+/** The disk with the blobs of the simulated hub. Written data survives the end of the process; synced data, and at random
+ *  more, survives a power failure. */
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import type { BlobDisk, BlobFile } from '@workbench-hub/hub/files/blob-disk';
@@ -14,16 +14,16 @@ interface Inode {
   mtimeMs: number;
 }
 
-/** Steps that wait for the disk take up to this. */
+/** Longest time of a step that waits for the disk. */
 const SLOW_MS = 4;
 
-export class SimulatedContentDisk {
-  /** It takes nothing: every write fails. */
+export class SimulatedBlobDisk {
+  /** Whether every write fails. */
   isFull: () => boolean = () => false;
   readonly #world: World;
-  /** By path, as a process sees it. */
+  /** Inodes by path, as a process sees them. */
   #names = new Map<string, Inode>();
-  /** Those that a loss of power leaves for certain. */
+  /** Inodes by path that certainly survive a power failure. */
   #syncedNames = new Map<string, Inode>();
 
   constructor(world: World) {
@@ -31,7 +31,7 @@ export class SimulatedContentDisk {
     for (const names of [this.#names, this.#syncedNames]) names.set('/', { ...emptyAt(0), isFolder: true });
   }
 
-  /** The names of files, without the folders that they lie in. */
+  /** The names of all files, without their folders. */
   files(): string[] {
     return [...this.#names]
       .filter(([, { isFolder }]) => !isFolder)
@@ -48,7 +48,7 @@ export class SimulatedContentDisk {
     }
     for (const inode of new Set(survivors.values())) {
       if (inode.written !== inode.synced && this.#world.happens(0.5)) {
-        // Its length is on the disk, and what was in it is not.
+        // The length is on the disk, and the data is not.
         const lost = Buffer.alloc(Math.max(inode.written.length - inode.synced.length, 0));
         inode.written = Buffer.concat([inode.synced, lost]);
       }
@@ -58,7 +58,7 @@ export class SimulatedContentDisk {
     this.#syncedNames = new Map(survivors);
   }
 
-  /** The disk as this process has it: nothing happens after its end. */
+  /** The disk as this process uses it: nothing happens after its end. */
   of(process: Process): BlobDisk {
     const slowly = () => process.wait(this.#world.between(0, SLOW_MS));
     const at = async (path: string): Promise<Inode> => {

@@ -9,14 +9,14 @@ import type { Invariants } from './invariants.js';
 import type { SimulatedHub } from './simulated-hub.js';
 import type { World } from './world.js';
 
-/** How many scripts there are in this world: tasks share them. */
+/** Number of different scripts; tasks share them. */
 const SCRIPTS = 3;
 
 export class Clients {
   readonly #world: World;
   readonly #hub: SimulatedHub;
   readonly #invariants: Invariants;
-  /** What tasks may ask for; of some, no instance has it. */
+  /** Classifiers of tasks; some fit no instance. */
   readonly #requirements: readonly (readonly Classifier[])[];
   readonly #inputs: readonly Input[];
   readonly #created: { readonly id: string; readonly type: TaskRequest['job']['type'] }[] = [];
@@ -34,23 +34,23 @@ export class Clients {
     this.#inputs = ['mesh', 'loads'].map((name) => new Input(name, world, hub));
   }
 
-  /** Creates so many tasks within this time, and does with them what clients do. */
+  /** Creates this number of tasks within this time, and uses them as clients do. */
   start(tasks: number, withinMs: number): void {
     const world = this.#world;
     for (const input of this.#inputs) input.start();
     for (let count = 0; count < tasks; count++) {
-      // Some come together.
+      // Some arrive together.
       const atMs = world.happens(0.3) ? world.between(1, 5) * 1000 : world.between(0, withinMs);
       world.after(atMs, () => this.#create());
     }
   }
 
-  /** Every content that an input has stood for at some time. */
+  /** Digests of all blobs that an input has referred to. */
   get inputContents(): string[] {
     return this.#inputs.flatMap(({ named }) => [...named]);
   }
 
-  /** Those whom a hub that ended left without an answer ask again. */
+  /** Repeats the requests that an ended hub left without a response. */
   comeBack(): void {
     const world = this.#world;
     for (const { id, type } of this.#created) {
@@ -59,7 +59,7 @@ export class Clients {
     }
   }
 
-  /** Cancels a task and tries again until it is done. */
+  /** Cancels a task, and retries until that succeeds. */
   cancelForSure(id: string): void {
     this.#cancel(id, true);
   }
@@ -69,13 +69,13 @@ export class Clients {
     const isBatch = world.happens(0.6);
     const timeLimitS = world.happens(0.3) ? world.between(1, 60) : null;
     const classifiers: Classifier[] = [
-      ...world.chance.of(this.#requirements),
-      { type: 'PRIORITY', value: world.chance.of(PRIORITIES) },
+      ...world.random.of(this.#requirements),
+      { type: 'PRIORITY', value: world.random.of(PRIORITIES) },
     ];
     const durationS = world.happens(0.2) ? world.between(60, 300) : world.between(0, 20);
     const inputs = isBatch ? this.#inputs.filter(() => world.happens(0.3)) : [];
-    const script = Buffer.from(`script ${world.chance.below(SCRIPTS)}`);
-    // What else a request brings takes a while to come.
+    const script = Buffer.from(`script ${world.random.below(SCRIPTS)}`);
+    // The rest of a request takes a while to arrive.
     const takesMs = world.happens(0.3) ? world.between(1, 100) : 0;
     for (const input of inputs) {
       if (takesMs > 0 && world.happens(0.5)) world.after(world.between(0, takesMs), () => input.change());
@@ -163,7 +163,7 @@ export class Clients {
         answered = code === 'TASK_NOT_CANCELABLE' || code === 'TASK_NOT_FOUND';
       },
     );
-    // Somebody else looks at the same moment.
+    // Another client looks at the same time.
     if (world.happens(0.8)) world.after(world.between(0, 10), () => this.#look(id));
     if (!world.turbulent) world.after(10_000, () => !answered && this.#cancel(id, force));
   }

@@ -1,5 +1,5 @@
-/** What may not last, as long as the hub runs and its disk takes what is written: what is to happen at some time, or again
- *  after a fault, happens. */
+/** States that must not last while the hub runs and its disk accepts writes: due actions, and retries after a fault, must
+ *  happen. */
 import type { Engine } from '@workbench-hub/hub/engine/engine';
 import type { TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
 import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
@@ -11,16 +11,16 @@ import type { SimulatedHub } from './simulated-hub.js';
 import type { World } from './world.js';
 
 const LOOK_EVERY_MS = 2000;
-/** Longer than any try after a fault takes to come, and what follows from it. */
+/** Longer than the delay of any retry after a fault, with its consequences. */
 const PATIENCE_MS = 10_000;
-/** A sweep comes each minute. */
+/** Sweeps run each minute. */
 const SWEPT_WITHIN_MS = 60_000 + PATIENCE_MS;
 
 interface Rule {
   readonly invariant: string;
-  /** How long what it finds may last, after it began and after the disk last refused something. */
+  /** Longest time of a found state, after it began and after the disk last refused a write. */
   readonly limitMs: number;
-  /** What must not last: each in words that are the same at every look. */
+  /** Descriptions of states that must not last, the same at every look. */
   find(engine: Engine, tasks: readonly TaskState[]): Iterable<string>;
 }
 
@@ -28,9 +28,9 @@ export class Delays {
   readonly #world: World;
   readonly #hub: SimulatedHub;
   readonly #rules: readonly Rule[];
-  /** Since when something lasts, in its words. */
+  /** Begin of each state, by its description. */
   #lasting = new Map<string, number>();
-  /** In which it was seen. */
+  /** The process in which it was seen. */
   #process: Process | undefined;
 
   constructor(world: World, hub: SimulatedHub, invariants: Invariants) {
@@ -43,7 +43,7 @@ export class Delays {
     ];
   }
 
-  /** Looks again and again from now on. */
+  /** Begins to look periodically. */
   start(): void {
     this.#world.after(LOOK_EVERY_MS, () => {
       this.#look();
@@ -52,8 +52,9 @@ export class Delays {
   }
 
   #look(): void {
-    const { engine, store, refusedAtMs, slowSyncs } = this.#hub;
-    // With the process everything begins anew.
+    const { engine, store } = this.#hub;
+    const { refusedAtMs, slowSyncs } = this.#hub.disk;
+    // Each process starts with no states.
     const before = this.#process === this.#hub.process ? this.#lasting : new Map<string, number>();
     this.#process = this.#hub.process;
     this.#lasting = new Map();
@@ -95,13 +96,13 @@ function heldByNobody(invariants: Invariants): Rule['find'] {
   return function* ({ instances }, tasks) {
     for (const { id, status, attempt, agent_id: agentId } of tasks) {
       if (status !== 'RUNNING' || agentId === null || instances.isConnected(agentId)) continue;
-      // A lease begins with each time that the agent goes away.
+      // A lease begins each time the agent disconnects.
       yield `${id} attempt ${attempt} is with ${agentId}, away since ${invariants.awaySinceMs(agentId)}`;
     }
   };
 }
 
-/** After its clock was set, a hub may keep everything for an hour more (decision 0035): such worlds do not count. */
+/** After a change of its clock, a hub may keep everything for an hour more (decision 0035): such worlds do not count. */
 function overdue(hub: SimulatedHub): Rule['find'] {
   const firstOffsetMs = hub.wallClock.offsetMs;
   return function* (_engine, tasks) {

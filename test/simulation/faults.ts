@@ -1,8 +1,9 @@
-/** What is done to the simulated world. Each kind happens at a moment that chance chooses, and most are mended after a
- *  while; a seed has some kinds often and others not at all, so that they meet in ever other company. */
+/** Faults of the simulated world. Each kind happens at random times, and most are mended after a while. A seed has some
+ *  kinds often and others never, so that their combinations differ. */
 import type { Network } from './network.js';
 import type { SimulatedAgent } from './simulated-agent.js';
-import { MOMENTS, type SimulatedHub } from './simulated-hub.js';
+import type { SimulatedHub } from './simulated-hub.js';
+import { CRITICAL_STEPS } from './watched-ports.js';
 import type { World } from './world.js';
 
 export interface Victims {
@@ -12,12 +13,12 @@ export interface Victims {
   readonly agents: readonly SimulatedAgent[];
 }
 
-/** Mends what was done. */
+/** Mends a fault. */
 type Mend = () => void;
 
 interface Fault {
   readonly kind: string;
-  /** Does it, and tells of it with `did`; gives how it is mended, unless it needs no mending. */
+  /** Causes the fault and reports it with `did`; returns how to mend it, unless that is not needed. */
   happen(victims: Victims, did: (who: string, detail?: string) => void): Mend | undefined;
   readonly lastsMs?: readonly [number, number];
 }
@@ -29,7 +30,7 @@ const HOUR_MS = 3_600_000;
 
 function ofAgents(hit: (agent: SimulatedAgent, victims: Victims) => Mend | undefined): Fault['happen'] {
   return (victims, did) => {
-    const agent = victims.world.chance.of(victims.agents);
+    const agent = victims.world.random.of(victims.agents);
     if (!agent.alive) return undefined;
     did(agent.id);
     return hit(agent, victims);
@@ -50,21 +51,21 @@ const FAULTS: readonly Fault[] = [
   {
     kind: 'hub killed in a sync',
     happen: ofHub((hub) => {
-      hub.duringSync = () => hub.kill();
+      hub.disk.duringSync = () => hub.kill();
       return undefined;
     }),
   },
   {
     kind: 'hub without power in a sync',
     happen: ofHub((hub) => {
-      hub.duringSync = () => hub.losePower();
+      hub.disk.duringSync = () => hub.losePower();
       return undefined;
     }),
   },
   {
     kind: 'hub killed in a sync, without power when it is back',
     happen: ofHub((hub, { world }) => {
-      hub.duringSync = () => {
+      hub.disk.duringSync = () => {
         hub.kill();
         hub.whenReady = () => world.after(world.between(0, 1000), () => hub.losePower());
       };
@@ -84,9 +85,9 @@ const FAULTS: readonly Fault[] = [
     kind: 'hub disk full',
     lastsMs: SHORT_MS,
     happen: ofHub((hub) => {
-      hub.refusal = 'SQLITE_FULL';
+      hub.disk.refusal = 'SQLITE_FULL';
       return () => {
-        hub.refusal = undefined;
+        hub.disk.refusal = undefined;
       };
     }),
   },
@@ -94,21 +95,21 @@ const FAULTS: readonly Fault[] = [
     kind: 'hub disk failing',
     lastsMs: SHORT_MS,
     happen: ofHub((hub) => {
-      hub.refusal = 'SQLITE_IOERR';
+      hub.disk.refusal = 'SQLITE_IOERR';
       return () => {
-        hub.refusal = undefined;
+        hub.disk.refusal = undefined;
       };
     }),
   },
-  ...MOMENTS.map(
-    (moment): Fault => ({
-      kind: `hub disk failing as ${moment}`,
+  ...CRITICAL_STEPS.map(
+    (step): Fault => ({
+      kind: `hub disk failing as ${step}`,
       happen: ofHub((hub, { world }) => {
-        hub.atMoment.set(moment, () => {
+        hub.beforeStep.set(step, () => {
           if (!world.turbulent) return;
-          hub.refusal = 'SQLITE_IOERR';
+          hub.disk.refusal = 'SQLITE_IOERR';
           world.after(world.between(1, 4000), () => {
-            hub.refusal = undefined;
+            hub.disk.refusal = undefined;
           });
         });
         return undefined;
@@ -119,9 +120,9 @@ const FAULTS: readonly Fault[] = [
     kind: 'hub disk slow',
     lastsMs: SHORT_MS,
     happen: ofHub((hub) => {
-      hub.slowSyncs = true;
+      hub.disk.slowSyncs = true;
       return () => {
-        hub.slowSyncs = false;
+        hub.disk.slowSyncs = false;
       };
     }),
   },
@@ -129,9 +130,9 @@ const FAULTS: readonly Fault[] = [
     kind: 'hub sync failed',
     lastsMs: SHORT_MS,
     happen: ofHub((hub) => {
-      hub.failingSync = true;
+      hub.disk.failingSync = true;
       return () => {
-        hub.failingSync = false;
+        hub.disk.failingSync = false;
       };
     }),
   },
@@ -171,10 +172,10 @@ const FAULTS: readonly Fault[] = [
   },
   {
     kind: 'agent disk filled by a job',
-    // A script may well remove its files when it fails.
+    // A script may remove its files when it fails.
     lastsMs: [0, 500],
     happen: ({ world, agents }, did) => {
-      const agent = world.chance.of(agents);
+      const agent = world.random.of(agents);
       if (!agent.programs?.running.some((program) => program.fillDisk())) return undefined;
       did(agent.id);
       return () => {
@@ -186,15 +187,15 @@ const FAULTS: readonly Fault[] = [
     kind: 'instance killed',
     happen: ofAgents((agent, { world }) => {
       const running = agent.programs?.running ?? [];
-      if (running.length > 0) world.chance.of(running).die('SIGKILL');
+      if (running.length > 0) world.random.of(running).die('SIGKILL');
       return undefined;
     }),
   },
   {
     kind: 'instance commanded',
     happen: ofAgents((agent, { world, hub }) => {
-      const { id } = world.chance.of(agent.instances);
-      const command = world.chance.of(['start', 'stop', 'restart'] as const);
+      const { id } = world.random.of(agent.instances);
+      const command = world.random.of(['start', 'stop', 'restart'] as const);
       hub.request(
         ({ control }) => control.command(id, command),
         () => world.note(id, `takes the command ${command}`),
@@ -233,7 +234,7 @@ const FAULTS: readonly Fault[] = [
     lastsMs: SHORT_MS,
     happen: ofAgents((agent, { world, network }) => {
       const held = network.of(agent.id);
-      for (const connection of held) connection.hold(world.chance.of(['toHub', 'toAgent', 'both'] as const));
+      for (const connection of held) connection.hold(world.random.of(['toHub', 'toAgent', 'both'] as const));
       return () => {
         for (const connection of held) connection.release();
       };
@@ -249,8 +250,8 @@ const FAULTS: readonly Fault[] = [
         world.after(index * 50, () => world.turbulent && connection.hold('toHub'));
       }
       return () => {
-        // One after the other, and not in the order in which they were held up.
-        const from = world.chance.below(agents.length);
+        // One after the other, in another order than before.
+        const from = world.random.below(agents.length);
         for (const index of held.keys()) {
           world.after(index * world.between(10, 300), () => held[(index + from) % held.length]?.release());
         }
@@ -275,17 +276,17 @@ export class Faults {
     this.#victims = victims;
   }
 
-  /** Lets them happen from now on, as long as the world is turbulent. */
+  /** Begins to cause faults, as long as the world is turbulent. */
   start(): void {
     const { world } = this.#victims;
     for (const fault of FAULTS) {
       if (world.happens(0.5)) continue;
-      const meanMs = world.chance.of([40_000, 120_000, 400_000]);
+      const meanMs = world.random.of([40_000, 120_000, 400_000]);
       this.#next(fault, meanMs);
     }
   }
 
-  /** All that still lasts is over. */
+  /** Mends all faults that still last. */
   mendAll(): void {
     for (const mend of this.#mends) mend();
     this.#mends.clear();
@@ -306,8 +307,8 @@ export class Faults {
     if (!mend) return;
     this.#mends.add(mend);
     const [leastMs, mostMs] = fault.lastsMs ?? SHORT_MS;
-    // More often short than long.
-    const lastsMs = leastMs + Math.floor((mostMs - leastMs) * world.chance.next() ** 3);
+    // Short faults are more frequent than long ones.
+    const lastsMs = leastMs + Math.floor((mostMs - leastMs) * world.random.next() ** 3);
     world.after(lastsMs, () => {
       if (!this.#mends.delete(mend)) return;
       mend();

@@ -10,27 +10,27 @@ import type { World } from './world.js';
 const CHANGE_EVERY_MS = 60_000;
 const LENGTHS = [50, 250, 450];
 
-/** One upload or removal. Its effect comes at some moment between its beginning and its end. */
+/** One upload or removal. It takes effect at some time between its beginning and its end. */
 interface Change {
   digest: string | null;
   begun: number;
-  /** Infinity while it is under way. */
+  /** Infinity while it is in progress. */
   ended: number;
-  /** True if it is known to have had its effect. */
+  /** True if it is known to have taken effect. */
   answered: boolean;
   hub: Process;
 }
 
-/** One name, with every change of it that was asked for. */
+/** One name with all its requested changes. */
 export class Input {
   readonly name: string;
   readonly #world: World;
   readonly #hub: SimulatedHub;
   readonly #changes: Change[] = [];
-  /** Counts beginnings and ends, in their order. */
+  /** Counter of beginnings and ends, in their order. */
   #moment = 0;
   #uploads = 0;
-  /** Digests of all contents that it has stood for at some time. */
+  /** Digests of all blobs that it has referred to. */
   readonly named = new Set<string>();
 
   constructor(name: string, world: World, hub: SimulatedHub) {
@@ -39,7 +39,7 @@ export class Input {
     this.#hub = hub;
   }
 
-  /** One client after the other uploads or removes it from now on. */
+  /** Begins a sequence of uploads and removals by clients. */
   start(): void {
     const world = this.#world;
     world.after(world.between(0, CHANGE_EVERY_MS), () => {
@@ -49,13 +49,13 @@ export class Input {
     });
   }
 
-  /** Somebody uploads or removes it. */
+  /** Uploads or removes it. */
   change(): void {
     if (this.#world.happens(0.2)) this.#remove();
     else this.#upload();
   }
 
-  /** What it stands for now, given the storage of the hub. */
+  /** The digest that it refers to now in the storage of the hub. */
   async find(storage: Pick<Storage, 'input'>, hold: Hold): Promise<FileRef | undefined> {
     const begun = ++this.#moment;
     const found = await storage.input(this.name, hold);
@@ -68,7 +68,7 @@ export class Input {
   #upload(): void {
     const world = this.#world;
     const text = `${this.name} upload ${++this.#uploads} `;
-    const content = Buffer.from(text.padEnd(world.chance.of(LENGTHS), '.'));
+    const content = Buffer.from(text.padEnd(world.random.of(LENGTHS), '.'));
     const digest = digestOf(content);
     const file = { name: this.name, overwrite: true, encrypt: world.happens(0.3) };
     const change = this.#begin(digest);
@@ -121,8 +121,8 @@ export class Input {
     change.answered = true;
   }
 
-  /** Digests that a read which began at `begun` and ends now may see: of each change that no later one has overwritten
-   *  for certain. */
+  /** Digests that a read from `begun` until now may see: those of all changes that no later one has certainly
+   *  overwritten. */
   #possible(begun: number): Set<string | null> {
     for (const change of this.#changes) {
       if (change.ended > this.#moment && !change.hub.alive) this.#end(change);

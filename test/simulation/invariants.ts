@@ -1,4 +1,4 @@
-/** What must be true after every step, and at the end. */
+/** Invariants that hold after every step, and at the end. */
 
 import { attemptKey } from '@workbench-hub/agent/core/reports';
 import { outputName } from '@workbench-hub/hub/core/storage';
@@ -12,7 +12,8 @@ import { digestOf, resultOf, STORED_PATH } from './agent-disk.js';
 import { FOUND_NO_ROOM, SCRIPT_FAILED } from './programs.js';
 import { LEASE_MS, LIMITS } from './settings.js';
 import type { SimulatedAgent } from './simulated-agent.js';
-import type { HubObserver, SimulatedHub } from './simulated-hub.js';
+import type { SimulatedHub } from './simulated-hub.js';
+import type { HubObserver } from './watched-ports.js';
 import type { World } from './world.js';
 
 const ENDED: ReadonlySet<string> = new Set(['FINISHED', 'FAILED', 'CANCELED']);
@@ -22,28 +23,28 @@ const ENDING: ReadonlySet<string> = new Set(['OK', 'ERROR', 'FAILED']);
 export class Invariants implements HubObserver {
   readonly #world: World;
   readonly #agents: () => readonly SimulatedAgent[];
-  /** As the database has them. */
+  /** Tasks as the database has them. */
   #tasks = new Map<string, TaskState>();
   #store: SimulatedStore | undefined;
-  /** Answered with 201. */
+  /** Tasks accepted with 201. */
   readonly #acknowledged = new Set<string>();
-  /** Whose removal a client has asked for. */
+  /** Tasks that a client asked to remove. */
   readonly #removable = new Set<string>();
-  /** What a client or an agent has been told of the end, by task. */
+  /** The end that a client or an agent has learned, by task. */
   readonly #told = new Map<string, string>();
   /** Reports that counted and ended their task, by task. */
   readonly #counted = new Map<string, string>();
-  /** Attempts that, as an agent was told, counted and did not end their task. */
+  /** Attempts that were acknowledged as counting and did not end their task. */
   readonly #cameToNothing = new Set<string>();
-  /** Attempts that left a file for the output storage and, as an agent was told, counted. */
+  /** Attempts with a file for the output storage that were acknowledged as counting. */
   readonly #stored = new Set<string>();
-  /** Tasks of which the scheduler knows that they wait, with the attempt after which they do. */
+  /** Waiting tasks that the scheduler knows, with their last attempt. */
   #known = new Map<string, number>();
-  /** Agents that are joined to the hub that runs. */
+  /** Agents that have joined the running hub. */
   readonly #joined = new Set<string>();
-  /** Since when the hub has not heard of an agent, by its id. */
+  /** Time of the last contact with a disconnected agent, by its id. */
   readonly #awaySinceMs = new Map<string, number>();
-  /** `<task>/<agent>`: the task may prefer another host. */
+  /** `<task>/<agent>`: exclusions that may be in force. */
   readonly #exclusions = new Set<string>();
   #hubStartedAtMs = 0;
   #attempts = 0;
@@ -59,7 +60,7 @@ export class Invariants implements HubObserver {
     return this.#acknowledged.size;
   }
 
-  /** How many attempts have begun. */
+  /** Number of attempts that have begun. */
   get attempts(): number {
     return this.#attempts;
   }
@@ -69,7 +70,7 @@ export class Invariants implements HubObserver {
     return true;
   }
 
-  /** Those that wait for an instance. */
+  /** Tasks that wait for an instance. */
   get waiting(): TaskState[] {
     return [...this.#tasks.values()].filter(({ status }) => status === 'WAITING');
   }
@@ -78,7 +79,7 @@ export class Invariants implements HubObserver {
     return [...this.#tasks.values()].filter(({ status }) => ENDED.has(status)).length;
   }
 
-  // ---- what happens
+  // ---- events
 
   created(taskId: string): void {
     this.#acknowledged.add(taskId);
@@ -88,12 +89,12 @@ export class Invariants implements HubObserver {
     this.#removable.add(taskId);
   }
 
-  /** A client has been told that the task ended like this. */
+  /** A client has seen this end of the task. */
   tellsEnd({ id, status, endedAtMs }: { id: string; status: string; endedAtMs: number | null }): void {
     if (ENDED.has(status)) this.#mustStay(id, `${status} at ${endedAtMs}`, 'a client was told');
   }
 
-  /** A client has been told that the task is canceled. */
+  /** A client has seen that the task is canceled. */
   tellsCanceled(taskId: string): void {
     const task = this.#tasks.get(taskId);
     if (!task && this.#removable.has(taskId)) return;
@@ -119,14 +120,14 @@ export class Invariants implements HubObserver {
     }
     if (!ENDED.has(task.status) || task.attempt !== report.attempt) {
       this.#violated(
-        'settled means kept',
+        'acknowledged means kept',
         `${report.taskId} ${ref} counted, the task is ${task.status} ${task.attempt}`,
       );
     }
     this.#mustStay(report.taskId, endOf(task), 'an agent was told');
   }
 
-  /** The hub has told an agent to end an attempt that it runs. */
+  /** The hub has told an agent to cancel a running attempt. */
   canceled({ taskId, attempt, instanceId }: AttemptRef): void {
     const task = this.#tasks.get(taskId);
     if (task?.status !== 'RUNNING' || task.attempt !== attempt || task.instance_id !== instanceId) return;
@@ -142,7 +143,7 @@ export class Invariants implements HubObserver {
     this.#hubStartedAtMs = this.#world.nowMs;
     this.#joined.clear();
     this.#awaySinceMs.clear();
-    // What was not synced may be as it was before; what anybody was told may not.
+    // Unsynced changes may be undone; confirmed ones may not.
     if (lostPower) this.#tasks = new Map(store.tasks().map((task) => [task.id, task]));
     if (lostPower) this.#checkKept();
   }
@@ -161,7 +162,7 @@ export class Invariants implements HubObserver {
     this.#awaySinceMs.set(agentId, this.#world.nowMs);
   }
 
-  onGivenBack(taskId: string, agentId: string): void {
+  onReturned(taskId: string, agentId: string): void {
     this.#exclusions.add(`${taskId}/${agentId}`);
   }
 
@@ -169,18 +170,17 @@ export class Invariants implements HubObserver {
     this.#sweptBeforeMs = Math.max(this.#sweptBeforeMs, endedBeforeMs);
   }
 
-  /** Since when the hub has not heard of the agent. */
+  /** Time of the last contact with the agent. */
   awaySinceMs(agentId: string): number {
     return this.#awaySinceMs.get(agentId) ?? this.#hubStartedAtMs;
   }
 
-  /** Whether the scheduler knows that the task waits, and this agent may well be given it. */
+  /** Whether the scheduler knows that the task waits and may dispatch it to this agent. */
   mayBegin({ id, attempt }: TaskState, agentId: string): boolean {
     return this.#known.get(id) === attempt && !this.#exclusions.has(`${id}/${agentId}`);
   }
 
-  /** These tasks are about to be claimed: none of them before one that is better and fits, and that the host did not give
-   *  back. */
+  /** Checks claims: no task is claimed before one that precedes it, fits, and was not returned by this host. */
   onClaim(claims: readonly { taskId: string; instanceId: string }[]): void {
     const waiting = (this.#store as SimulatedStore).tasks().filter(({ status }) => status === 'WAITING');
     const byId = new Map(waiting.map((task) => [task.id, task]));
@@ -202,9 +202,9 @@ export class Invariants implements HubObserver {
     }
   }
 
-  // ---- what is looked at
+  // ---- checks
 
-  /** After a step: the tasks as they are in the database now. */
+  /** Checks the tasks of the database after a step. */
   look(tasks: readonly TaskState[]): void {
     const now = new Map(tasks.map((task) => [task.id, task]));
     for (const before of this.#tasks.values()) {
@@ -227,7 +227,7 @@ export class Invariants implements HubObserver {
     this.#checkKept();
   }
 
-  /** At the end, when everything has been well for long, and these agents are there. */
+  /** Checks the end, after a long time without faults, with these agents present. */
   async finish(
     hub: SimulatedHub,
     agents: readonly SimulatedAgent[],
@@ -253,7 +253,7 @@ export class Invariants implements HubObserver {
     }
   }
 
-  /** When nothing runs, and all reports are settled. */
+  /** Checks a state in which nothing runs and all reports are acknowledged. */
   #checkDisk({ id, disk, held }: SimulatedAgent): void {
     const { pinned, directories } = disk;
     if (held > 0 || pinned.size + directories === 0) return;
@@ -263,11 +263,11 @@ export class Invariants implements HubObserver {
     );
   }
 
-  /** What the storage has named once is there as long as something names it, and no longer. */
+  /** Checks that each blob exists as long as something refers to it, and no longer. */
   async #checkInputs(digests: readonly string[], hub: SimulatedHub): Promise<void> {
     const { inlineBlobs } = hub.store;
     const named = await inlineBlobs.named(digests, false);
-    const there = new Set(hub.contentDisk.files());
+    const there = new Set(hub.disk.blobs.files());
     for (const digest of new Set(digests)) {
       const isThere = there.has(digest) || (await inlineBlobs.find(digest)) !== undefined;
       if (isThere !== named.has(digest))
@@ -278,12 +278,12 @@ export class Invariants implements HubObserver {
   async #checkResult(task: TaskState, hub: SimulatedHub): Promise<void> {
     const { outputFiles, log } = await hub.store.archive.filesOf(task.id);
     for (const { digest } of log ? [...outputFiles, log] : outputFiles) {
-      if (!(await hub.contentOf(digest))) this.#violated('results are whole', `${task.id} lacks ${digest}`);
+      if (!(await hub.blobOf(digest))) this.#violated('results are whole', `${task.id} lacks ${digest}`);
     }
     for (const { digest } of outputFiles) await this.#checkContent(task, digest, hub);
   }
 
-  /** The output storage has what the attempt that counted has put there, and nothing of any other. */
+  /** Checks that the output storage has the files of the attempt that counted, and of no other. */
   async #checkStored(task: TaskState, hub: SimulatedHub): Promise<void> {
     const name = outputName(task.id, STORED_PATH);
     const stored = await hub.store.namedObjects.find('OUTPUT', name, 0);
@@ -295,7 +295,7 @@ export class Invariants implements HubObserver {
   }
 
   async #checkContent(task: TaskState, digest: string, hub: SimulatedHub): Promise<void> {
-    const content = (await hub.contentOf(digest)) ?? Buffer.alloc(0);
+    const content = (await hub.blobOf(digest)) ?? Buffer.alloc(0);
     if (digestOf(content) !== digest)
       this.#violated('results are whole', `${task.id} has something else for ${digest}`);
     const [first] = content.toString().split('\n');
@@ -349,7 +349,7 @@ export class Invariants implements HubObserver {
       this.#violated('a full disk is a fault of the host', `${id} failed for the disk of ${after.agent_id}`);
   }
 
-  /** A short break costs nothing: what an agent still holds is lost only when its lease is over. */
+  /** Checks that an attempt that an agent still holds is lost only after its lease. */
   #checkLoss({ id, attempt, agent_id: agentId, instance_id: instanceId }: TaskState): void {
     if (agentId === null || instanceId === null) return;
     const agent = this.#agents().find((other) => other.id === agentId);

@@ -1,4 +1,4 @@
-/** Jobs that kill every program they meet, in a world without faults and without an operator. */
+/** Jobs that kill every program that runs them, in a world without other faults and without an operator. */
 import type { TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
 import type { InstanceStatus } from '@workbench-hub/shared/domain/instance';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
@@ -15,7 +15,7 @@ const KILLING_JOBS = 7;
 const INSTANCES = ['sim-1', 'sim-2', 'sim-3'];
 const HOUR_MS = 3_600_000;
 
-it('a good job behind seven that kill their program ends, though they have every instance given up', async () => {
+it('a good job behind seven that kill their program finishes, although they drive every instance into a crash loop', async () => {
   const world = new World(1);
   world.turbulent = false;
   const network = new Network(world, undefined);
@@ -35,7 +35,7 @@ it('a good job behind seven that kill their program ends, though they have every
       hub,
       rules: {
         mayHang: () => false,
-        // Every other job kills, also one that runs before its creation was answered.
+        // Every other job kills, also one that runs before the response to its creation.
         kills: (taskId) => taskId !== good,
         troubles: { crash: 0, hang: 0, fail: 0, deaf: 0, badStart: 0 },
       },
@@ -56,7 +56,7 @@ it('a good job behind seven that kill their program ends, though they have every
   async function until(holds: () => boolean): Promise<void> {
     const untilMs = world.nowMs + 4 * HOUR_MS;
     while (!holds()) {
-      if (world.nowMs > untilMs) expect.fail(`it never came to that; instances: ${statuses().join(', ')}`);
+      if (world.nowMs > untilMs) expect.fail(`timed out; instances: ${statuses().join(', ')}`);
       await world.step();
       const changed = hub.changes();
       if (!changed) continue;
@@ -64,7 +64,7 @@ it('a good job behind seven that kill their program ends, though they have every
       invariants.look(tasks);
     }
   }
-  async function handIn(): Promise<string> {
+  async function createTask(): Promise<string> {
     let id: string | undefined;
     hub.request(
       ({ tasks }) =>
@@ -88,16 +88,16 @@ it('a good job behind seven that kill their program ends, though they have every
   await until(() => hub.engine !== undefined);
   agent.start();
   await until(() => areAll('UP'));
-  for (let count = 0; count < KILLING_JOBS; count++) killing.push(await handIn());
-  const last = await handIn();
+  for (let count = 0; count < KILLING_JOBS; count++) killing.push(await createTask());
+  const last = await createTask();
   good = last;
   await until(() => areAll('FAILED'));
   expect(stateOf(last)?.status).toBe('WAITING');
 
-  const givenUpAtMs = world.nowMs;
+  const failedAtMs = world.nowMs;
   await until(() => stateOf(last)?.status === 'FINISHED');
-  expect(world.nowMs - givenUpAtMs).toBeLessThan(2 * HOUR_MS);
-  // One of them may be at it on another instance.
+  expect(world.nowMs - failedAtMs).toBeLessThan(2 * HOUR_MS);
+  // One of them may still run on another instance.
   await until(() => killing.every((id) => stateOf(id)?.status !== 'RUNNING'));
   for (const id of killing) {
     expect(stateOf(id)).toMatchObject({ status: 'FAILED', attempt: LIMITS.maxAttempts });

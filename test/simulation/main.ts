@@ -1,4 +1,4 @@
-/** `npm run simulate`: runs seeds of the simulated world and says what came of them. See packages/docs/reliability.md. */
+/** `npm run simulate`: runs seeds of the simulation and prints a summary. See packages/docs/reliability.md. */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { BREAKAGES } from './breakages.js';
@@ -9,13 +9,13 @@ import { Summary } from './summary.js';
 const HELP = `npm run simulate -- [options]
 
 Options:
-  --seeds N       how many seeds, 1000 by default
+  --seeds N       number of seeds, 1000 by default
   --from S        the first of them, 1 by default
   --seed S        only this one
-  --trace         tells everything that happens in it
+  --trace         prints everything that happens in it
   --broken NAME   with a defect built in: ${BREAKAGES.map(({ name }) => JSON.stringify(name)).join(', ')}
   --broken all    each of these in turn, until a seed finds it
-  --threads N     how many seeds at the same time, by default as many as there are cores
+  --threads N     number of threads, by default one for each core
 `;
 
 function wholeNumber(option: string, text: string): number {
@@ -43,7 +43,7 @@ async function main(): Promise<void> {
   if (broken === 'all') return findEach(from, from + seeds);
   const breakage = BREAKAGES.find(({ name }) => name === broken);
   if (broken !== undefined && !breakage)
-    throw new Error(`there is no defect ${JSON.stringify(broken)}\n\n${HELP}`);
+    throw new Error(`unknown defect ${JSON.stringify(broken)}\n\n${HELP}`);
   const summary = new Summary(broken);
   if (values.seed !== undefined) {
     const seed = wholeNumber('seed', values.seed);
@@ -65,7 +65,7 @@ async function main(): Promise<void> {
   if (summary.failed) process.exitCode = 1;
 }
 
-/** Says of each defect which of the seeds finds it first, and what it breaks. */
+/** Prints for each defect the first seed that finds it, and the violated invariant. */
 async function findEach(from: number, to: number): Promise<void> {
   for (const breakage of BREAKAGES) {
     let found: string | undefined;

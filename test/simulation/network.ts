@@ -1,5 +1,5 @@
-/** The simulated network between agents and hub: connections that deliver frames in order, late, or never, and requests
- *  beside them. Connections are dropped, known to one side only, held up and let go. */
+/** The simulated network between agents and hub: connections that deliver frames in order, delayed, or never, and requests
+ *  beside them. Connections are cut, half open, held up and released. */
 import type { Transport } from '@workbench-hub/shared/agent-protocol/link';
 import type { Process } from './process.js';
 import type { World } from './world.js';
@@ -9,7 +9,7 @@ export interface Handlers {
   onClose(reason: string): void;
 }
 
-/** Takes a connection of an agent; gives what is to be told of it. */
+/** Accepts a connection of an agent. */
 export type Accept = (carry: (handlers: Handlers) => Transport, agentId: string) => void;
 
 type Item = { readonly frame: string } | { readonly close: string };
@@ -42,13 +42,13 @@ class Pipe {
     this.#later(this.#latestMs - this.#world.nowMs);
   }
 
-  /** What is under way is lost. */
+  /** Drops the frames that are under way. */
   drop(): void {
     this.#items = [];
     this.#bytes = 0;
   }
 
-  /** Nothing goes through it any more. */
+  /** Drops all frames from now on. */
   break(): void {
     this.drop();
     this.#broken = true;
@@ -78,9 +78,9 @@ class Pipe {
 class End {
   readonly process: Process;
   handlers: Handlers | undefined;
-  /** It has said good-bye, or the connection has ended for it: it sends nothing more. */
+  /** True when this side sends nothing more. */
   closing = false;
-  /** It hears nothing more. */
+  /** True when this side receives nothing more. */
   closed = false;
 
   constructor(process: Process) {
@@ -94,9 +94,9 @@ class End {
   }
 }
 
-/** What a network does not do that keeps its promises. */
+/** A defect of the network, which breaks its guarantees. */
 export interface BrokenWire {
-  /** One frame in so many is lost, and its connection goes on. */
+  /** One frame in this many is lost, and the connection stays open. */
   readonly losesOneIn?: number;
 }
 
@@ -132,7 +132,7 @@ export class Connection {
     return {
       send: (frame) => {
         const { losesOneIn } = this.#wire;
-        if (losesOneIn !== undefined && this.#world.chance.oneIn(losesOneIn)) return;
+        if (losesOneIn !== undefined && this.#world.random.oneIn(losesOneIn)) return;
         if (!self.closing && self.process.alive) out.push({ frame }, this.#delayMs());
       },
       close: (_code, reason) => {
@@ -162,8 +162,8 @@ export class Connection {
     this.toAgent.release();
   }
 
-  /** It breaks: what is under way is lost, and each side learns of it by itself; never within the time of this world when
-   *  its delay is null. */
+  /** Cuts the connection: frames under way are lost, and each side learns of it after its delay, or never when that is
+   *  null. */
   cut(hubLearnsAfterMs: number | null, agentLearnsAfterMs: number | null): void {
     for (const [end, learnsAfterMs, pipe] of [
       [this.hub, hubLearnsAfterMs, this.toHub],
@@ -174,7 +174,7 @@ export class Connection {
     }
   }
 
-  /** The operating system of a process that ended closes its connections. */
+  /** Closes the connection as the operating system of an ended process does. */
   #died(end: End): void {
     if (end.closed) return;
     end.closed = end.closing = true;
@@ -183,7 +183,7 @@ export class Connection {
   }
 
   #silentDeath = false;
-  /** The machine of one side loses its power: nobody says good-bye. */
+  /** The machine of one side loses power: nothing closes the connection. */
   losePower(): void {
     this.#silentDeath = true;
   }
@@ -195,13 +195,13 @@ export class Connection {
       return;
     }
     to.told(item.close);
-    // The other side of the good-bye.
+    // The other side of the close.
     if (from.closing && !from.closed && from.process.alive) back.push({ close: item.close }, this.#delayMs());
   }
 
   #delayMs(): number {
-    const { chance } = this.#world;
-    return chance.oneIn(20) ? this.#world.between(20, 400) : this.#world.between(0, 8);
+    const { random } = this.#world;
+    return random.oneIn(20) ? this.#world.between(20, 400) : this.#world.between(0, 8);
   }
 }
 
@@ -210,7 +210,7 @@ export class Network {
   readonly #wire: BrokenWire;
   #connections: Connection[] = [];
   #listening: { readonly process: Process; readonly accept: Accept } | null = null;
-  /** Agents that reach the hub by nothing new: dials and requests time out. */
+  /** Agents that cannot reach the hub: new connections and requests time out. */
   readonly #cutOff = new Set<string>();
 
   constructor(world: World, wire: BrokenWire = {}) {
@@ -226,11 +226,11 @@ export class Network {
   }
 
   /** New connections are refused from now on. */
-  closeDoor(): void {
+  refuseConnections(): void {
     this.#listening = null;
   }
 
-  /** Connections that some side holds for open. */
+  /** Connections that at least one side considers open. */
   get open(): Connection[] {
     this.#connections = this.#connections.filter((connection) => !connection.over);
     return this.#connections;
@@ -250,7 +250,7 @@ export class Network {
     for (const connection of this.of(agentId)) connection.release();
   }
 
-  /** Connects an agent to the hub; rejects as a network does. */
+  /** Connects an agent to the hub; rejects with network errors. */
   dial(agentId: string, agent: Process, handlers: Handlers, timeoutMs: number): Promise<Transport> {
     return new Promise((resolve, reject) => {
       if (this.#cutOff.has(agentId)) {
@@ -272,8 +272,8 @@ export class Network {
     });
   }
 
-  /** A body of a request of an agent, as its receiver reads it: in pieces, each late by a little, until the connection
-   *  breaks. Then it throws what `unreachable` makes, and what came before has come. */
+  /** A request body as its receiver reads it: in delayed pieces until the connection breaks. Then it throws the error of
+   *  `unreachable`; earlier pieces have arrived. */
   async *body(
     agentId: string,
     { sender, receiver }: { readonly sender: Process; readonly receiver: Process },
@@ -318,8 +318,8 @@ export class Network {
     }
   }
 
-  /** One request of an agent beside its connection: `serve` is carried out in the hub. Rejects with what `unreachable`
-   *  makes when no answer comes, and with the signal's reason. */
+  /** One request of an agent beside its connection, which `serve` performs in the hub. Rejects with the error of
+   *  `unreachable` when no response arrives, and with the signal's reason. */
   request<T>(
     agentId: string,
     agent: Process,

@@ -1,8 +1,8 @@
-/** A process of the simulated world: as long as it lives, its clock, timers, chance and ids are a Runtime. */
+/** A process of the simulated world, with a runtime as long as it is alive. */
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { World } from './world.js';
 
-/** The machine's clock by which people read the time; it may be set. */
+/** The wall clock of a machine; it may be set. */
 export interface WallClock {
   offsetMs: number;
 }
@@ -30,7 +30,7 @@ export class Process {
         after: (delayMs, action) => this.#timer(delayMs, action),
         soon: (action) => void this.after(0, action),
       },
-      random: () => world.chance.next(),
+      random: () => world.random.next(),
       newId: () => world.newId(),
     };
   }
@@ -39,7 +39,7 @@ export class Process {
     return this.#alive;
   }
 
-  /** How many timers its program has set that have neither run nor been canceled. */
+  /** Number of timers that have neither run nor been canceled. */
   get pendingTimers(): number {
     return this.#pendingTimers;
   }
@@ -63,24 +63,24 @@ export class Process {
     };
   }
 
-  /** Does it then, if the process still lives. */
+  /** Runs the action then, if the process is still alive. */
   after(delayMs: number, action: () => void): { cancel(): void } {
     return this.world.after(delayMs, () => {
       if (this.#alive) action();
     });
   }
 
-  /** Resolves after this time; never when the process dies before. */
+  /** Resolves after this time; never when the process ends before. */
   wait(delayMs: number): Promise<void> {
     return new Promise((resolve) => this.after(delayMs, resolve));
   }
 
-  /** Called when the process ends, however it does. */
+  /** Registers an action for the end of the process. */
   onEnd(action: () => void): void {
     this.#onEnd.push(action);
   }
 
-  /** From now on nothing of it happens any more. */
+  /** Ends the process: none of its timers runs any more. */
   end(): void {
     if (!this.#alive) return;
     this.#alive = false;

@@ -1,4 +1,4 @@
-/** Instance programs of the simulated world: they take their time, print, fail, crash, and hang while alive. */
+/** Instance programs of the simulated world: they take time, print, fail, crash and hang. */
 import {
   type BatchRun,
   JobCanceled,
@@ -15,25 +15,25 @@ import type { AgentDisk } from './agent-disk.js';
 import type { Process } from './process.js';
 import type { World } from './world.js';
 
-/** What a job comes to whose script fails: its outputs count nevertheless. */
+/** Result of a job whose script fails; its outputs count nevertheless. */
 export const SCRIPT_FAILED = 'a simulated script failed';
 
-/** What a job comes to whose script wrote to a full disk. */
+/** Result of a job whose script wrote to a full disk. */
 export const FOUND_NO_ROOM = 'a simulated script found the disk full';
 
 export interface ProgramRules {
-  /** Whether the task would end even if its program never answered: only such a one may hang. */
+  /** Whether the task ends even if its program hangs; only such a one may hang. */
   mayHang(taskId: string): boolean;
-  /** Whether every program that works on the task dies of it, in good times as well. */
+  /** Whether the task kills every program that runs it, also in a calm world. */
   kills?(taskId: string): boolean;
-  /** How likely a run goes wrong, from 0 to 1. */
+  /** Probabilities of troubles, from 0 to 1. */
   readonly troubles: { crash: number; hang: number; fail: number; deaf: number; badStart: number };
 }
 
 interface Job {
   readonly taskId: string;
   readonly hangs: boolean;
-  /** It writes, and fails if there is no room; undefined for a job that writes nothing. */
+  /** Writes, and fails on a full disk; undefined for a job that writes nothing. */
   write?: () => void;
   reject(error: Error): void;
 }
@@ -48,7 +48,7 @@ class SimulatedProgram implements Program {
   readonly #world: World;
   readonly #rules: ProgramRules;
   readonly #disk: AgentDisk;
-  /** It does not obey: it ends only by force. */
+  /** True for a program that ends by force only. */
   readonly #isDeaf: boolean;
   #end!: (end: ProgramEnd) => void;
   #pending = new Set<(error: Error) => void>();
@@ -89,7 +89,7 @@ class SimulatedProgram implements Program {
       this.#pending.add(reject);
       if (this.#trouble('badStart')) {
         if (this.#world.happens(0.5)) this.#agent.after(50, () => this.die('1'));
-        return; // or it never answers
+        return; // or hangs
       }
       this.#agent.after(this.#world.between(20, 800), () => {
         this.#pending.delete(reject);
@@ -133,7 +133,7 @@ class SimulatedProgram implements Program {
     this.#agent.after(this.#world.between(0, 10), () => this.die('SIGKILL'));
   }
 
-  /** It ends, for whatever reason. */
+  /** Ends the program. */
   die(how: string): void {
     if (this.#gone) return;
     this.#gone = true;
@@ -146,7 +146,7 @@ class SimulatedProgram implements Program {
     );
   }
 
-  /** Its job fills the disk, and fails of it; false when it has none that could. */
+  /** Lets the job fill the disk and fail; false when there is no such job. */
   fillDisk(): boolean {
     const write = this.#job?.write;
     if (!write || this.#job?.hangs) return false;
@@ -181,10 +181,10 @@ class SimulatedProgram implements Program {
         job.write = () => {
           if (this.#job === job && this.#disk.full) settle(() => resolve('NO_ROOM'));
         };
-        this.#agent.after(durationMs * world.chance.next(), job.write);
+        this.#agent.after(durationMs * world.random.next(), job.write);
       }
       if (this.#rules.kills?.(taskId) || this.#trouble('crash')) {
-        this.#agent.after(durationMs * world.chance.next(), () => this.#job === job && this.die('SIGSEGV'));
+        this.#agent.after(durationMs * world.random.next(), () => this.#job === job && this.die('SIGSEGV'));
         return;
       }
       const fails = this.#trouble('fail');
@@ -208,7 +208,7 @@ class SimulatedProgram implements Program {
   }
 }
 
-/** The programs of one process of an agent; they end with it. */
+/** The instance programs of one agent process; they end with it. */
 export class SimulatedPrograms implements Programs {
   readonly #agent: Process;
   readonly #rules: ProgramRules;

@@ -5,7 +5,7 @@ import type { Outcome } from './simulation.js';
 
 export interface SeedsOptions {
   readonly from: number;
-  /** Not included. */
+  /** Excluded. */
   readonly to: number;
   readonly threads: number;
   /** Name of a defect that is built in. */
@@ -13,7 +13,7 @@ export interface SeedsOptions {
   readonly onOutcome: (outcome: Outcome) => void;
 }
 
-/** What a thread is told: the seeds `from`, `from + step` and so on, up to `to`. */
+/** Input of a thread: the seeds `from`, `from + step` and so on, up to `to`. */
 export interface ThreadSeeds {
   readonly from: number;
   readonly to: number;

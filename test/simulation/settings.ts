@@ -1,12 +1,12 @@
-/** Settings of the hub in the simulated world that invariants and defects know of. */
+/** Settings of the simulated hub that invariants and defects use. */
 
-/** No timer of anything else takes exactly as long. */
+/** Lease timeout; no other timer has exactly this delay. */
 export const LEASE_MS = 60_007;
-/** In some worlds ended tasks are kept for so long only, and agents that are away; in the others nothing is old enough. */
+/** Retention of ended tasks and disconnected agents in some worlds; in the others nothing gets old enough. */
 export const KEPT_SHORTLY_MS = 120_000;
 export const KEPT_LONG_MS = 30 * 86_400_000;
-/** How long agents that are stopped let tasks go on; each agent has one of these. */
+/** Drain timeouts; each agent has one of these. */
 export const DRAIN_TIMEOUTS_MS = [0, 5003, 45_011];
 export const LIMITS = { maxAttempts: 3, maxLosses: 4 };
-/** So few that a few waiting tasks are more than that. */
+/** Small, so that a few waiting tasks exceed it. */
 export const HEADS_OF_POOL = 2;

@@ -11,7 +11,7 @@ import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { AgentDisk, piecesOf, simulatedCache, simulatedSpool, simulatedWorkspace } from './agent-disk.js';
-import type { Breakage } from './breakages.js';
+import type { Breakage } from './breakages/breakage.js';
 import type { Network } from './network.js';
 import { Process, type WallClock } from './process.js';
 import { type ProgramRules, SimulatedPrograms } from './programs.js';
@@ -19,7 +19,7 @@ import { DRAIN_TIMEOUTS_MS } from './settings.js';
 import type { SimulatedHub } from './simulated-hub.js';
 import type { World } from './world.js';
 
-/** What a stop may take beside the drain time: programs that do not end by themselves are ended by force. */
+/** Longest time of a stop beyond the drain timeout, in which programs are ended by force. */
 const STOP_LIMIT_MS = 30_000;
 
 export interface AgentWorld {
@@ -30,9 +30,9 @@ export interface AgentWorld {
   readonly logFor: (process: Process) => Logger;
   readonly breakage: Breakage | undefined;
   readonly onAssigned: (assignment: Assignment) => void;
-  /** The hub has told the agent to end an attempt that it runs. */
+  /** Called when the hub cancels a running attempt. */
   readonly onCancel: (ref: AttemptRef) => void;
-  /** The hub has told the agent that this report is settled. */
+  /** Called when the hub acknowledges a report. */
   readonly onSettled: (report: AttemptReport, counted: boolean) => void;
 }
 
@@ -41,7 +41,7 @@ export class SimulatedAgent {
   readonly disk = new AgentDisk();
   readonly wallClock: WallClock = { offsetMs: 0 };
   readonly instances: readonly InstanceProfile[];
-  /** Its process has ended, however it did. */
+  /** Called when its process has ended. */
   onEnd: () => void = () => undefined;
   readonly #nodeId: string;
   readonly #around: AgentWorld;
@@ -49,14 +49,14 @@ export class SimulatedAgent {
   #process: Process | undefined;
   #programs: SimulatedPrograms | undefined;
   #engine: AgentEngine | undefined;
-  /** Of this process, by attempt: what it was assigned and has not reported. */
+  /** Attempts that this process was assigned and has not reported. */
   #running = new Map<string, AttemptRef>();
-  /** Since when it is to stop, and the attempts that it was given since. */
+  /** Begin of the stop, and the attempts assigned since. */
   #stop: { readonly sinceMs: number; readonly late: Set<string> } | null = null;
-  /** Of this process, by attempt: what it has reported, settled or not. */
+  /** Reports of this process by attempt, acknowledged or not. */
   #reports = new Map<string, AttemptReport>();
   #unsettled = new Set<string>();
-  /** Of all its processes, by attempt: what the disk has promised to keep, and is not settled. */
+  /** Spooled reports of all its processes by attempt, not acknowledged yet. */
   readonly #kept = new Map<string, AttemptReport>();
 
   constructor(id: string, instances: readonly InstanceProfile[], around: AgentWorld) {
@@ -64,7 +64,7 @@ export class SimulatedAgent {
     this.instances = instances;
     this.#around = around;
     this.#nodeId = around.world.newId();
-    this.#drainTimeoutMs = around.world.chance.of(DRAIN_TIMEOUTS_MS);
+    this.#drainTimeoutMs = around.world.random.of(DRAIN_TIMEOUTS_MS);
   }
 
   get alive(): boolean {
@@ -75,7 +75,7 @@ export class SimulatedAgent {
     return this.alive ? this.#programs : undefined;
   }
 
-  /** Whether the attempt runs here, or has a result that is kept and not settled. */
+  /** Whether the attempt runs here or has a spooled report. */
   holds(ref: AttemptRef): boolean {
     const key = attemptKey(ref);
     const kept = this.#kept.get(key);
@@ -83,7 +83,7 @@ export class SimulatedAgent {
     return this.alive && !this.#givesBack && this.#running.has(key);
   }
 
-  /** How many attempts it holds, also while it is down. */
+  /** Number of attempts that it holds, also while it is down. */
   get held(): number {
     return this.alive ? this.#running.size + this.#unsettled.size : this.disk.reports.size;
   }
@@ -135,12 +135,12 @@ export class SimulatedAgent {
     void this.#engine.start();
   }
 
-  /** As kill -9: its programs die with it. */
+  /** Ends it like kill -9, with its programs. */
   kill(): void {
     this.#process?.end();
   }
 
-  /** As SIGTERM; it is gone afterwards. What it runs it may end within its drain time, and gives back then. */
+  /** Stops it like SIGTERM. Its attempts may end within the drain timeout; then it returns them. */
   stop(): void {
     const process = this.#process;
     if (!process?.alive || this.#stop) return;
@@ -157,12 +157,12 @@ export class SimulatedAgent {
     });
   }
 
-  /** It gives back what it runs, whether or not a hub is there to hear of it. */
+  /** Returns its attempts, whether or not a hub is connected. */
   get #givesBack(): boolean {
     return this.#stop !== null && this.#around.world.nowMs - this.#stop.sinceMs >= this.#drainTimeoutMs;
   }
 
-  /** What was begun before a stop goes on for the drain time, and nothing is begun after it. */
+  /** Checks that attempts from before a stop go on for the drain timeout, and that none begins after it. */
   #checkStop(key: string, { outcome, message }: AttemptReport): void {
     if (!this.#stop || !this.#running.has(key)) return;
     const { world } = this.#around;
@@ -190,12 +190,12 @@ export class SimulatedAgent {
     };
   }
 
-  /** Sometimes, and late: it may have been settled long ago. Rather what leaves the task to be run again. */
+  /** Repeats an old report at random, preferably one after which the task is run again. */
   #tellAgain(process: Process, { sendEnded }: HubConnection, report: AttemptReport): void {
     const { world } = this.#around;
     const leavesTask = report.outcome === 'RETURNED' || report.outcome === 'INSTANCE_LOST';
     if (!world.turbulent || !world.happens(leavesTask ? 0.7 : 0.1)) return;
-    process.after(60_000 * world.chance.next() ** 3, () => {
+    process.after(60_000 * world.random.next() ** 3, () => {
       world.fault('report told twice', this.id);
       sendEnded(report);
     });
@@ -250,7 +250,7 @@ export class SimulatedAgent {
             },
             onJoined: (connection) => {
               world.tell(this.id, 'has joined');
-              // What an agent that stops gives back is not spooled.
+              // A stopping agent does not spool what it returns.
               const sendEnded = (report: AttemptReport) => {
                 this.#reported(report);
                 connection.sendEnded(report);
@@ -265,7 +265,7 @@ export class SimulatedAgent {
             },
             onAcknowledged: (ref, counted) => {
               const report = this.#reports.get(attemptKey(ref));
-              world.tell(this.id, `is told ${attemptKey(ref)} is settled, counted ${counted}`);
+              world.tell(this.id, `is told ${attemptKey(ref)} is acknowledged, counted ${counted}`);
               this.#unsettled.delete(attemptKey(ref));
               this.#kept.delete(attemptKey(ref));
               if (report) onSettled(report, counted);
@@ -300,7 +300,7 @@ export class SimulatedAgent {
         }, signal),
       download: (digest, fromByte, signal) =>
         request(async () => {
-          const content = await hub.contentOf(digest);
+          const content = await hub.blobOf(digest);
           if (!content) throw new TransferFailed('MISSING', `no content ${digest}`);
           const begin = fromByte > content.length ? 0 : fromByte;
           const way = { sender: hub.process, receiver: process };

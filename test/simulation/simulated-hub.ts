@@ -1,5 +1,5 @@
-/** The hub of the simulated world: the real engine, the real store on SQLite and the real connections of agents, over a
- *  disk and a network that are simulated. */
+/** The hub of the simulated world: the real engine, the real SQLite store and the real agent link, over a simulated disk and
+ *  network. */
 import { Readable } from 'node:stream';
 import type { EngineForAgents } from '@workbench-hub/hub/agent-link/agent-session';
 import { serveConnection } from '@workbench-hub/hub/agent-link/connection';
@@ -7,67 +7,37 @@ import { HubError } from '@workbench-hub/hub/core/errors';
 import type { FileStore } from '@workbench-hub/hub/core/ports/files';
 import { createEngine, type Engine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
-import {
-  openSimulatedStore,
-  type SimulatedDisk,
-  type SimulatedStore,
-  type TaskState,
-} from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
+import type { SimulatedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import { SimulatedContentDisk } from './blob-disk.js';
-import type { Breakage } from './breakages.js';
+import type { Breakage } from './breakages/breakage.js';
+import { HubDisk } from './hub-disk.js';
 import type { Network } from './network.js';
 import { Process, type WallClock } from './process.js';
 import { HEADS_OF_POOL, KEPT_LONG_MS, KEPT_SHORTLY_MS, LEASE_MS, LIMITS } from './settings.js';
+import { type CriticalStep, type HubObserver, watchedLeases, watchedPorts } from './watched-ports.js';
 import type { World } from './world.js';
 
 const HEARTBEAT_MS = 5000;
 const WEEK_MS = 7 * 86_400_000;
 const SILENCE_MS = 30_000;
 
-/** When a fault of the disk may do more harm than at other times. */
-export const MOMENTS = ['a lease ends', 'tasks are given out', 'tasks are removed'] as const;
-type Moment = (typeof MOMENTS)[number];
 const FOLDER = '/files';
 const ENCRYPTION_KEY = Buffer.alloc(32, 'key');
-/** Some contents of this world are larger. */
+/** Some blobs of this world are larger. */
 const MAX_INLINE_BYTES = 200;
-
-/** What looks on. */
-export interface HubObserver {
-  /** The hub starts on this store. After a loss of power `survived` is what the disk has. */
-  onStart(store: SimulatedStore, lostPower: boolean): void;
-  /** Every task that ended before this time by the clock of the hub may be gone from now on. */
-  onSwept(endedBeforeMs: number): void;
-  /** Everything that waits now is known to the scheduler. */
-  onQueueKnown(waiting: readonly TaskState[]): void;
-  onClaim(claims: readonly { taskId: string; instanceId: string }[]): void;
-  onJoin(agentId: string): void;
-  onLeave(agentId: string): void;
-  /** The agent gives a task back for a fault of its host. */
-  onGivenBack(taskId: string, agentId: string): void;
-}
 
 export class SimulatedHub {
   readonly wallClock: WallClock = { offsetMs: 0 };
-  /** What the disk says to the next commits. */
-  refusal: 'SQLITE_FULL' | 'SQLITE_IOERR' | undefined;
-  slowSyncs = false;
-  failingSync = false;
-  /** When the disk last refused a commit. */
-  refusedAtMs = Number.NEGATIVE_INFINITY;
-  /** Done once, just before it comes to that. */
-  readonly atMoment = new Map<Moment, () => void>();
-  /** Done while the next sync is under way. */
-  duringSync: (() => void) | undefined;
-  /** Done once, when it has started the next time. */
+  readonly disk: HubDisk;
+  /** Actions that happen once, just before a critical step. */
+  readonly beforeStep = new Map<CriticalStep, () => void>();
+  /** Called once after its next start. */
   whenReady: (() => void) | undefined;
   observer!: HubObserver;
-  /** Its process has ended, however it did. */
+  /** Called when its process has ended. */
   onEnd: () => void = () => undefined;
-  /** It serves requests from now on. */
+  /** Called when it serves requests. */
   onReady: () => void = () => undefined;
   readonly #world: World;
   readonly #network: Network;
@@ -77,13 +47,7 @@ export class SimulatedHub {
   #store: SimulatedStore | undefined;
   #engine: Engine | undefined;
   #files: FileStore | undefined;
-  /** What survives a loss of power. */
-  #durable: Buffer | null = null;
-  /** What survives the end of the process. */
-  #written: Buffer | null = null;
   readonly #keptForMs: number;
-  readonly contentDisk: SimulatedContentDisk;
-  #lostPower = false;
   #changed = false;
 
   constructor(
@@ -97,8 +61,7 @@ export class SimulatedHub {
     this.#logFor = logFor;
     this.#breakage = breakage;
     this.#keptForMs = world.happens(0.5) ? KEPT_SHORTLY_MS : KEPT_LONG_MS;
-    this.contentDisk = new SimulatedContentDisk(world);
-    this.contentDisk.isFull = () => this.refusal === 'SQLITE_FULL';
+    this.disk = new HubDisk(world);
   }
 
   get keptForMs(): number {
@@ -109,17 +72,17 @@ export class SimulatedHub {
     return this.#process?.alive ?? false;
   }
 
-  /** Of the process that lives; undefined while none is ready. */
+  /** Engine of the running process; undefined while none is ready. */
   get engine(): Engine | undefined {
     return this.alive ? this.#engine : undefined;
   }
 
-  /** The latest, whether or not it lives. */
+  /** The latest process, alive or not. */
   get process(): Process {
     return this.#process as Process;
   }
 
-  /** Takes in a body that an agent sends. */
+  /** Receives a body from an agent. */
   async receive(
     agentId: string,
     file: FileRef,
@@ -127,7 +90,7 @@ export class SimulatedHub {
     fromByte: number,
   ): Promise<void> {
     const content = Readable.from(body);
-    // Told by whoever reads it.
+    // Handled by the reader.
     content.on('error', () => undefined);
     if (!this.engine) throw new Error('the hub is not ready');
     await this.engine.sentBlobs.receive(agentId, file, content, fromByte);
@@ -137,8 +100,8 @@ export class SimulatedHub {
     return this.#files as FileStore;
   }
 
-  /** Undefined when it is not there, and also when it is damaged. */
-  async contentOf(digest: string): Promise<Buffer | undefined> {
+  /** The blob; undefined when it is missing or damaged. */
+  async blobOf(digest: string): Promise<Buffer | undefined> {
     const file = await this.files.find(digest);
     return file && Buffer.concat(await file.open().toArray());
   }
@@ -160,31 +123,27 @@ export class SimulatedHub {
     world.tell('hub', 'starts');
     this.#process = process;
     const log = this.#logFor(process);
-    const disk: SimulatedDisk = {
-      sync: () => this.#sync(process, store),
-      refusal: () => {
-        if (this.refusal) this.refusedAtMs = world.nowMs;
-        return this.refusal;
-      },
-      onCommit: () => {
-        this.#changed = true;
-      },
-      onSyncFailed: () => this.kill(),
-    };
-    const store = openSimulatedStore(
-      this.#lostPower ? this.#durable : this.#written,
-      this.#breakage?.disk?.(disk) ?? disk,
-      process.runtime.timers,
+    const { store, lostPower } = this.disk.open(
+      process,
       log,
+      {
+        onCommit: () => {
+          this.#changed = true;
+        },
+        onSync: () => {
+          const waiting = store.tasks().filter(({ status }) => status === 'WAITING');
+          return () => this.observer.onQueueKnown(waiting);
+        },
+        onSyncFailed: () => this.kill(),
+      },
+      this.#breakage,
     );
     process.onEnd(() => {
-      this.#written = store.image();
       this.#engine = undefined;
       this.onEnd();
     });
     this.#store = store;
-    this.observer.onStart(store, this.#lostPower);
-    this.#lostPower = false;
+    this.observer.onStart(store, lostPower);
     this.#changed = true;
     const contents = {
       folder: FOLDER,
@@ -192,55 +151,44 @@ export class SimulatedHub {
       runtime: process.runtime,
       log,
       encryptionKey: ENCRYPTION_KEY,
-      disk: this.contentDisk.of(process),
+      disk: this.disk.blobs.of(process),
       maxSmallBytes: MAX_INLINE_BYTES,
     };
     try {
       await store.syncLeftOver();
     } catch {
-      process.end(); // and the service manager starts it again
+      process.end(); // the service manager restarts it
       return;
     }
     const files = await openBlobStore(this.#breakage?.contents?.(contents) ?? contents);
     if (!process.alive) return;
+    const options = this.#optionsFor(process, store, files, log);
+    const engine = await createEngine(options);
+    if (!process.alive) return;
+    this.#listen(process, engine, options);
+    await engine.start();
+    if (!process.alive) return;
+    this.#engine = engine;
+    this.onReady();
+    this.whenReady?.();
+    this.whenReady = undefined;
+  }
+
+  #optionsFor(process: Process, store: SimulatedStore, files: FileStore, log: Logger): EngineOptions {
+    const onStep = (step: CriticalStep) => this.#reach(step);
     const ports = {
       queue: store.queue,
       archive: store.archive,
       agentStore: store.agents,
       files,
       names: store.namedObjects,
-      runtime: this.#watchingLeases(process.runtime),
+      runtime: watchedLeases(process.runtime, onStep),
     };
     const broken = { ...ports, ...this.#breakage?.hub?.(ports, store) };
     this.#files = broken.files;
-    const { queue, archive } = broken;
-    const options: EngineOptions = {
+    return {
       ...broken,
-      queue: {
-        ...queue,
-        claim: (claims) => {
-          this.#comesTo('tasks are given out');
-          this.observer.onClaim(claims.map(({ taskId, instance }) => ({ taskId, instanceId: instance.id })));
-          return queue.claim(claims);
-        },
-        waitingGroups: async (page) => {
-          const waiting = store.tasks().filter(({ status }) => status === 'WAITING');
-          const groups = await queue.waitingGroups(page);
-          process.after(0, () => this.observer.onQueueKnown(waiting));
-          return groups;
-        },
-      },
-      archive: {
-        ...archive,
-        endedBefore: (timeMs, limit) => {
-          this.observer.onSwept(timeMs);
-          return archive.endedBefore(timeMs, limit);
-        },
-        remove: (taskIds) => {
-          this.#comesTo('tasks are removed');
-          return archive.remove(taskIds);
-        },
-      },
+      ...watchedPorts(broken, { process, store, observer: this.observer, onStep }),
       log,
       storage: {
         input: { enabled: true, expireAfterMs: WEEK_MS, maxFileBytes: 1e6, quotaPerUserBytes: null },
@@ -253,29 +201,11 @@ export class SimulatedHub {
       defaultVersion: null,
       headsOfPool: HEADS_OF_POOL,
     };
-    const engine = await createEngine(options);
-    if (!process.alive) return;
-    this.#listen(process, engine, options);
-    await engine.start();
-    if (!process.alive) return;
-    this.#engine = engine;
-    this.onReady();
-    this.whenReady?.();
-    this.whenReady = undefined;
   }
 
-  #comesTo(moment: Moment): void {
-    this.atMoment.get(moment)?.();
-    this.atMoment.delete(moment);
-  }
-
-  #watchingLeases(runtime: Runtime): Runtime {
-    const after = (delayMs: number, action: () => void) =>
-      runtime.timers.after(delayMs, () => {
-        if (delayMs === LEASE_MS) this.#comesTo('a lease ends');
-        action();
-      });
-    return { ...runtime, timers: { ...runtime.timers, after } };
+  #reach(step: CriticalStep): void {
+    this.beforeStep.get(step)?.();
+    this.beforeStep.delete(step);
   }
 
   #listen(process: Process, engine: Engine, { runtime, log }: EngineOptions): void {
@@ -292,7 +222,7 @@ export class SimulatedHub {
               return agents.join(introduction, connection);
             },
             reported: (agentId, connection, report) => {
-              if (report.hostFault === true) this.observer.onGivenBack(report.taskId, agentId);
+              if (report.hostFault === true) this.observer.onReturned(report.taskId, agentId);
               return agents.reported(agentId, connection, report);
             },
             leave: (agentId, connection, reason) => {
@@ -313,31 +243,30 @@ export class SimulatedHub {
     });
   }
 
-  /** As kill -9. */
+  /** Ends it like kill -9. */
   kill(): void {
     this.#process?.end();
   }
 
   losePower(): void {
     if (!this.alive) return;
-    this.#lostPower = true;
-    this.contentDisk.losePower();
+    this.disk.losePower();
     for (const connection of this.#network.open) connection.losePower();
     this.kill();
   }
 
-  /** As SIGTERM: resolves when it is gone. */
+  /** Stops it like SIGTERM; resolves when it has ended. */
   async stop(): Promise<void> {
     const [process, engine] = [this.#process, this.#engine];
     if (!process?.alive || !engine) return;
-    this.#network.closeDoor();
+    this.#network.refuseConnections();
     await engine.quiesce();
     await engine.stop();
     process.end();
   }
 
-  /** One request of a client: `work` is carried out by the hub, unless none is there. `answered` is told what the hub
-   *  answered, which it need not live to do. */
+  /** One request of a client, which the hub performs by `work` if it is up. `answered` gets the response, if the hub lives
+   *  to send it. */
   request<T>(
     work: (engine: Engine, files: FileStore) => Promise<T>,
     answered: (result: T) => void,
@@ -354,26 +283,9 @@ export class SimulatedHub {
       },
     );
   }
-
-  async #sync(process: Process, store: SimulatedStore): Promise<void> {
-    const image = store.image();
-    const world = this.#world;
-    const waiting = store.tasks().filter(({ status }) => status === 'WAITING');
-    const isSlow = this.slowSyncs || this.duringSync !== undefined;
-    const tookMs = isSlow ? world.between(100, 3000) : world.between(0, 6);
-    if (this.duringSync) process.after(world.between(0, tookMs), this.duringSync);
-    this.duringSync = undefined;
-    await process.wait(tookMs);
-    if (this.failingSync) {
-      this.failingSync = false;
-      throw new Error('EIO: simulated');
-    }
-    this.#durable = image;
-    process.after(0, () => this.observer.onQueueKnown(waiting));
-  }
 }
 
-/** The methods of the engine that agents reach, each of which may be replaced by itself. */
+/** The engine's methods for agents, each of which can be replaced. */
 function sideOf({ agents }: Engine): EngineForAgents {
   return {
     join: (...args) => agents.join(...args),

@@ -6,9 +6,9 @@ const SEEDS_A_TEST = 25;
 const TESTS = 8;
 const TIME_LIMIT_MS = 120_000;
 
-describe('the simulated world', () => {
+describe('the simulation', () => {
   it.each(Array.from({ length: TESTS }, (_, index) => 1 + index * SEEDS_A_TEST))(
-    `keeps every promise, with ${SEEDS_A_TEST} seeds from %i on`,
+    `holds every invariant, with ${SEEDS_A_TEST} seeds from %i on`,
     async (from) => {
       const summary = new Summary();
       for (let seed = from; seed < from + SEEDS_A_TEST; seed++) {
@@ -20,7 +20,7 @@ describe('the simulated world', () => {
     TIME_LIMIT_MS,
   );
 
-  it('is the same for the same seed, whether it is watched or not', async () => {
+  it('runs the same way for the same seed, with or without a trace', async () => {
     const lines: string[] = [];
     const first = await simulate({ seed: 7 });
     const second = await simulate({ seed: 7, onTrace: (line) => lines.push(line) });

@@ -1,10 +1,10 @@
-/** One run of the simulated world, from its seed to what came of it. */
+/** One run of the simulated world, from its seed to its outcome. */
 import type { Classifier } from '@workbench-hub/shared/domain/classifier';
 import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import { fits } from '@workbench-hub/shared/domain/matching';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Breakage } from './breakages.js';
+import type { Breakage } from './breakages/breakage.js';
 import { Clients } from './clients.js';
 import { Delays } from './deadlines.js';
 import { Faults } from './faults.js';
@@ -18,7 +18,7 @@ import { type Violation, World } from './world.js';
 export interface SimulateOptions {
   readonly seed: number;
   readonly breakage?: Breakage | undefined;
-  /** Told of everything that happens, line by line. */
+  /** Called with each line of the trace. */
   readonly onTrace?: ((line: string) => void) | undefined;
 }
 
@@ -26,23 +26,23 @@ export interface Outcome {
   readonly seed: number;
   readonly steps: number;
   readonly simulatedMs: number;
-  /** Tasks that a client was told of. */
+  /** Number of tasks accepted with 201. */
   readonly tasks: number;
   readonly attempts: number;
   readonly faults: ReadonlyMap<string, number>;
   readonly violations: readonly Violation[];
-  /** The same for the same seed. */
+  /** Hash of the run, the same for the same seed. */
   readonly digest: string;
 }
 
 const VERSIONS = ['2024.1', '2025.1'];
 const LABELS = ['gpu', 'large'];
-/** When everything has been well for so long, whatever has not ended never will. */
+/** Time without faults after which a task that has not ended never will. */
 const PATIENCE_MS = 4 * 3_600_000;
-/** How long to look on after the last end. */
+/** Observation time after the last end. */
 const AFTERMATH_MS = 60_000;
 const OPERATOR_EVERY_MS = 20_000;
-/** A run with more violations than this has made its point. */
+/** Number of violations at which a run stops. */
 const ENOUGH_VIOLATIONS = 5;
 
 export async function simulate({ seed, breakage, onTrace }: SimulateOptions): Promise<Outcome> {
@@ -87,7 +87,7 @@ class Simulation {
     this.invariants = new Invariants(world, () => this.#agents);
     this.#hub = new SimulatedHub(world, this.#network, (process) => this.#logOf(process), breakage);
     this.#hub.observer = this.invariants;
-    const trouble = () => (world.happens(0.5) ? 0 : world.chance.next() * 0.3);
+    const trouble = () => (world.happens(0.5) ? 0 : world.random.next() * 0.3);
     const rules = {
       mayHang: (taskId: string) => this.#limited.has(taskId),
       troubles: { crash: trouble(), hang: trouble(), fail: trouble(), deaf: trouble(), badStart: trouble() },
@@ -127,7 +127,7 @@ class Simulation {
     this.#faults.start();
     this.#delays.start();
     if (this.#agents.length > 1 && world.happens(0.3)) {
-      world.after(world.between(0, turbulentMs), () => this.#retire(world.chance.of(this.#agents)));
+      world.after(world.between(0, turbulentMs), () => this.#retire(world.random.of(this.#agents)));
     }
     world.after(turbulentMs, () => this.#calm());
 
@@ -158,14 +158,14 @@ class Simulation {
     });
   }
 
-  /** As a service manager does, or whoever comes by and switches the machine on. */
+  /** Restarts a process like a service manager, or like a person who switches the machine on. */
   #startLater(start: () => void): void {
     const world = this.#world;
     const isLong = world.turbulent && world.happens(0.1);
     world.after(isLong ? world.between(10_000, 200_000) : world.between(50, 5000), start);
   }
 
-  /** Its host is given away. */
+  /** Removes an agent for good. */
   #retire(agent: SimulatedAgent): void {
     this.#world.fault('agent gone for good', agent.id);
     this.#retired.add(agent);
@@ -173,7 +173,7 @@ class Simulation {
     agent.kill();
   }
 
-  /** No faults from now on. */
+  /** Ends all faults. */
   #calm(): void {
     const world = this.#world;
     world.turbulent = false;
@@ -182,8 +182,8 @@ class Simulation {
     this.#operate();
   }
 
-  /** What an operator does about instances that were stopped, and clients about tasks that fit nowhere. Instances that
-   *  were given up come back by themselves. */
+  /** Acts as an operator who starts stopped instances, and as clients who cancel tasks that fit no instance. Instances in a
+   *  crash loop recover by themselves. */
   #operate(): void {
     const world = this.#world;
     this.#hub.engine?.shutdown.change(false);
@@ -215,7 +215,7 @@ class Simulation {
     const world = this.#world;
     return Array.from({ length: world.between(1, 3) }, (_, index) => ({
       id: `${agentId.replace('agent', 'sim')}-${index + 1}`,
-      version: world.chance.of(VERSIONS),
+      version: world.random.of(VERSIONS),
       revision: '1',
       labels: LABELS.filter(() => world.happens(0.4)),
     }));
@@ -251,7 +251,7 @@ function fieldsOf(fields: unknown): string {
   return JSON.stringify(fields, (_key, value: unknown) => (value instanceof Error ? value.message : value));
 }
 
-/** What tasks ask for in this world. */
+/** Classifiers of the tasks of this world. */
 function requirementsOf(world: World): Classifier[][] {
   const all: Classifier[][] = [
     [],

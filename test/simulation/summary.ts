@@ -1,4 +1,4 @@
-/** What came of many seeds, in words. */
+/** The summary of many seeds. */
 import type { Outcome } from './simulation.js';
 
 export class Summary {
@@ -13,7 +13,7 @@ export class Summary {
   #attempts = 0;
   #simulatedMs = 0;
 
-  /** `broken` names the defect that was built in. */
+  /** `broken` names the built-in defect. */
   constructor(broken?: string) {
     this.#broken = broken;
   }
@@ -34,7 +34,7 @@ export class Summary {
     if (violations.length > 0) this.#failed.push(seed);
   }
 
-  /** One failing seed, with the command by which it is looked into. */
+  /** One failing seed, with the command that replays it. */
   describe({ seed, violations }: Outcome): string {
     const broken = this.#broken === undefined ? '' : ` --broken ${JSON.stringify(this.#broken)}`;
     const lines = violations.map(({ invariant, what }) => `  ${invariant}: ${what}`);

@@ -1,6 +1,6 @@
-/** The simulated world: one queue of events, one clock, one source of chance. What happens follows from the seed alone. */
+/** The simulated world: one event queue, one clock, one source of randomness. The seed alone decides what happens. */
 import { createHash } from 'node:crypto';
-import { type Chance, chanceOf } from '../support/random.js';
+import { type SeededRandom, seededRandom } from '../support/random.js';
 
 export interface Planned {
   cancel(): void;
@@ -13,21 +13,21 @@ interface Event {
   canceled: boolean;
 }
 
-/** Something that must not happen has happened. */
+/** A violated invariant. */
 export interface Violation {
   readonly invariant: string;
   readonly what: string;
 }
 
 export class World {
-  readonly chance: Chance;
-  /** Since the beginning of the world. */
+  readonly random: SeededRandom;
+  /** Time since the beginning of the world. */
   nowMs = 0;
   steps = 0;
   readonly violations: Violation[] = [];
-  /** What was done to the world, by kind. */
+  /** Number of faults by kind. */
   readonly faults = new Map<string, number>();
-  /** Whether faults happen; afterwards everything is well and has to end. */
+  /** Whether faults happen; afterwards every task has to end. */
   turbulent = true;
   readonly #events = new Heap();
   readonly #onTrace: ((line: string) => void) | undefined;
@@ -36,11 +36,11 @@ export class World {
   #ids = 0;
 
   constructor(seed: number, onTrace?: (line: string) => void) {
-    this.chance = chanceOf(seed);
+    this.random = seededRandom(seed);
     this.#onTrace = onTrace;
   }
 
-  /** Whether anybody reads the trace: lines that cost something are made only then. */
+  /** Whether the trace is read; costly lines are made only then. */
   get traced(): boolean {
     return this.#onTrace !== undefined;
   }
@@ -60,28 +60,28 @@ export class World {
     };
   }
 
-  /** A whole number of milliseconds, from `leastMs` up to `mostMs`. */
+  /** A random integer of milliseconds, from `leastMs` up to `mostMs`. */
   between(leastMs: number, mostMs: number): number {
-    return leastMs + this.chance.below(mostMs - leastMs + 1);
+    return leastMs + this.random.below(mostMs - leastMs + 1);
   }
 
   /** True with this probability. */
   happens(probability: number): boolean {
-    return this.chance.next() < probability;
+    return this.random.next() < probability;
   }
 
   newId(): string {
     return `00000000-0000-7000-8000-${(++this.#ids).toString(16).padStart(12, '0')}`;
   }
 
-  /** What happened, in words. It is part of the hash by which two runs are compared. */
+  /** Records an event; it is part of the hash by which runs are compared. */
   tell(who: string, what: string): void {
     const line = `${(this.nowMs / 1000).toFixed(3).padStart(9)} ${who.padEnd(10)} ${what}`;
     this.#hash.update(line);
     this.#onTrace?.(line);
   }
 
-  /** A line for the reader of the trace only. */
+  /** Adds a line to the trace only. */
   note(who: string, what: string): void {
     this.#onTrace?.(`${(this.nowMs / 1000).toFixed(3).padStart(9)} ${who.padEnd(10)}   ${what}`);
   }
@@ -96,7 +96,7 @@ export class World {
     this.tell('VIOLATED', `${invariant}: ${what}`);
   }
 
-  /** Lets the next event happen with all that follows from it at once; false when there is none. */
+  /** Runs the next event with its immediate consequences; false when there is none. */
   async step(): Promise<boolean> {
     for (;;) {
       const event = this.#events.pop();
@@ -110,13 +110,13 @@ export class World {
     }
   }
 
-  /** Of the whole run: the same for the same seed. */
+  /** Hash of the whole run, the same for the same seed. */
   digest(): string {
     return this.#hash.copy().update(`${this.steps} ${this.#orders}`).digest('hex');
   }
 }
 
-/** Resolves when every promise that is settled has had its consequences: they all come before the next turn. */
+/** Resolves when all settled promises have had their consequences, which is before the next turn. */
 function quiet(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -11,7 +11,7 @@ import { keepSecret } from './secrets.js';
 
 const HOUR_MS = 3_600_000;
 
-/** What a command does beside the running hub, over a connection of its own. */
+/** Runs an action on the credentials as a command does beside the running hub, over its own connection. */
 export function besideHub<T>(
   dataDir: string,
   action: (credentials: AgentCredentials) => T,
@@ -37,7 +37,7 @@ export function offerCode(
   return code;
 }
 
-/** Sends a request for enrolment as it is. */
+/** Sends an enrolment request unchanged. */
 export async function askToEnroll(
   address: string,
   body: string | Uint8Array | ReadableStream,
@@ -52,7 +52,7 @@ export async function askToEnroll(
   return { status: response.status, text: await response.text(), headers: response.headers };
 }
 
-/** Makes a code and fetches a credential for it. */
+/** Creates a code and exchanges it for a credential. */
 export async function enrolled(
   { address, config }: { readonly address: string; readonly config: { readonly dataDir: string } },
   agentId: string,

@@ -1,4 +1,4 @@
-/** For files whose tests share one hub, at which agents show what they have: the common token, credentials, or neither. */
+/** One hub for all tests of a file, which agents join with the join token, with credentials, or with neither. */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { DialRefused } from '@workbench-hub/shared/agent-protocol/dial';
@@ -11,7 +11,7 @@ export let hub: RunningHub;
 export let dataDir: string;
 const agents: FakeAgent[] = [];
 
-/** To be called once, at the top of the file: the hub runs for all tests, agents that joined leave after each. */
+/** Registers the hooks; call it once at the top of the file. The hub serves all tests; agents leave after each. */
 export function agentsAtOneHub(): void {
   beforeAll(async () => {
     hub = await startHub();
@@ -23,14 +23,14 @@ export function agentsAtOneHub(): void {
   afterAll(() => hub.stop());
 }
 
-/** Joins under this id with whatever it has to show. */
+/** Joins under this id with this secret. */
 export async function joined(id: string, token: string): Promise<FakeAgent> {
   const agent = await FakeAgent.join({ ...hub, token }, { id, instances: [] });
   agents.push(agent);
   return agent;
 }
 
-/** What a dial is answered with. */
+/** The response to a connection attempt. */
 export async function dialStatus(token: string): Promise<number> {
   const outcome = await FakeAgent.connect({ ...hub, token }, { id: 'any', instances: [] }).catch(
     (error: unknown) => error,
@@ -39,14 +39,14 @@ export async function dialStatus(token: string): Promise<number> {
   throw new Error('the dial was not refused', { cause: outcome });
 }
 
-/** Why the hub has refused somebody, the latest last. */
+/** The reasons of the hub's refusals, the latest last. */
 export function refusals(): unknown[] {
   return hub.log
     .filter(({ level, msg }) => level === LOG_LEVEL.WARN && msg === 'an agent was refused')
     .map(({ reason }) => reason);
 }
 
-/** A connection to a hub on which nothing has been said; it is cut when the test has finished. */
+/** A silent connection to a hub; it is closed when the test has finished. */
 export async function rawConnection({ address }: RunningHub): Promise<Socket> {
   const { hostname, port } = new URL(address);
   const socket = connect(Number(port), hostname);

@@ -1,4 +1,4 @@
-/** Reads the answers of one HTTP/1.1 connection as they come, one after the other. */
+/** Reads the responses of one HTTP/1.1 connection, one after the other. */
 
 export interface ReadAnswer {
   readonly status: number;
@@ -14,7 +14,7 @@ interface Head {
 
 const END_OF_HEAD = '\r\n\r\n';
 
-/** Takes answers with a Content-Length only. */
+/** Reader of responses with a Content-Length. */
 export class AnswerReader {
   readonly #onAnswer: (answer: ReadAnswer) => void;
   #pieces: Buffer[] = [];
@@ -31,7 +31,7 @@ export class AnswerReader {
     while (this.#take());
   }
 
-  /** Takes a head or a body; false when more has to come. */
+  /** Consumes a head or a body; false when more has to arrive. */
   #take(): boolean {
     const head = this.#head;
     if (!head) {

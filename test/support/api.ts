@@ -1,7 +1,8 @@
-/** A client of the REST interface whose every answer is held against the hub's openapi.json. */
+/** A client of the REST interface that checks each response against the hub's openapi.json. */
 import { expect } from 'vitest';
 import { countAnswer } from './exercised.js';
-import { type OpenApiCheck, type OpenApiDocument, openApiCheck } from './openapi-check.js';
+import { type CheckedDocument, checkedDocument } from './openapi-check.js';
+import type { OpenApiDocument } from './openapi-document.js';
 import { passwordOf } from './running-hub.js';
 import { keepSecretsOf, keepSecretsOfHeaders } from './secrets.js';
 
@@ -16,7 +17,7 @@ export interface Answer {
 export interface CallOptions {
   /** Sent as JSON. */
   readonly json?: unknown;
-  /** Sent as it is. */
+  /** Sent unchanged. */
   readonly raw?: string | Uint8Array | ReadableStream;
   readonly headers?: Record<string, string>;
   readonly signal?: AbortSignal;
@@ -27,7 +28,7 @@ const TASKS = '/api/2.0/workbench/task';
 export class Api {
   readonly #address: string;
   readonly #token: string | undefined;
-  #document: Promise<{ document: OpenApiDocument; check: OpenApiCheck }> | undefined;
+  #checked: Promise<CheckedDocument> | undefined;
 
   /** With a token, every request carries it. */
   constructor({ address }: { readonly address: string }, token?: string) {
@@ -35,31 +36,36 @@ export class Api {
     this.#token = token;
   }
 
-  /** The same hub, called by whoever holds this token. */
+  /** The same hub, called with this token. */
   as(token: string): Api {
     return new Api({ address: this.#address }, token);
   }
 
-  /** The same hub, called by this user of the setup, who logs in for it. */
+  /** The same hub, called by this user of the setup after a login. */
   async asUser(username: string, password = passwordOf(username)): Promise<Api> {
     const { status, body, text } = await this.post('/api/2.0/auth/login', { username, password });
     expect(status, text).toBe(200);
     return this.as(body['accessToken'] as string);
   }
 
-  /** By which it calls. */
+  /** The token of the requests. */
   get token(): string | undefined {
     return this.#token;
   }
 
   async document(): Promise<OpenApiDocument> {
+    const { document } = await this.#fetchDocument();
+    return document;
+  }
+
+  async #fetchDocument(): Promise<CheckedDocument> {
     const response = await fetch(`${this.#address}/openapi.json`);
-    return (await response.json()) as OpenApiDocument;
+    return checkedDocument(await response.text());
   }
 
   async call(method: string, pathAndQuery: string, options: CallOptions = {}): Promise<Answer> {
-    this.#document ??= this.document().then((document) => ({ document, check: openApiCheck(document) }));
-    const { document, check } = await this.#document;
+    this.#checked ??= this.#fetchDocument();
+    const { document, check } = await this.#checked;
     const body = options.json === undefined ? options.raw : JSON.stringify(options.json);
     const headers = {
       ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
@@ -106,12 +112,12 @@ export class Api {
     return this.call('DELETE', path);
   }
 
-  /** Creates a simulate-work task; gives its id. */
+  /** Creates a simulate-work task and returns its id. */
   async simulateWork(request: object = {}): Promise<string> {
     return this.#create('simulate-work', { duration: 1, ...request });
   }
 
-  /** Creates an execute-batch-job task; gives its id. */
+  /** Creates an execute-batch-job task and returns its id. */
   async batchJob(request: object = {}): Promise<string> {
     return this.#create('execute-batch-job', {
       inputScripts: [{ content: base64('// nothing') }],
@@ -143,7 +149,7 @@ export const LOCAL_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}$/;
 /** `2026-11-21T06:53:00.123+01:00` (contract 1.5). */
 export const OFFSET_TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d$/;
 
-/** Holds an answer against the error body (contract 10.1). */
+/** Checks a response for the error body (contract 10.1). */
 export function expectError(answer: Answer, status: number, path: string, message: string | RegExp): void {
   expect(answer.status, answer.text).toBe(status);
   expect(answer.headers.get('content-type')).toBe('application/json');

@@ -1,11 +1,11 @@
-/** Everything that can be wrong with a single parameter or field of an operation, made from the hub's own document: an
- *  endpoint that is added tomorrow is tried without anybody thinking of it. */
+/** Bad values for each single parameter or field of an operation, generated from the hub's own document, so that new
+ *  endpoints are covered as well. */
 import type { JsonSchema, Operation } from './openapi-operations.js';
 
 export interface BadRequest {
-  /** The parameter or field that is wrong, as the message has to name it: `inputScripts[0].content`. */
+  /** The bad parameter or field, as the message must name it: `inputScripts[0].content`. */
   readonly field: string;
-  /** In words, for the name of a test. */
+  /** Description for a test title. */
   readonly fault: string;
   readonly query?: string;
   readonly pathValues?: Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ export function badRequestsOf({ parameters, body }: Operation): BadRequest[] {
   for (const { in: place, name, schema } of parameters) {
     for (const text of badTexts(schema)) {
       if (place === 'path') {
-        // Any other text is the id of something that is not there.
+        // Any other text is the id of something that does not exist.
         if (schema.enum) bad.push({ field: name, fault: `is ${text}`, pathValues: { [name]: text } });
         continue;
       }
@@ -32,7 +32,7 @@ export function badRequestsOf({ parameters, body }: Operation): BadRequest[] {
   return bad;
 }
 
-/** The least that the schema takes. */
+/** The smallest value that the schema allows. */
 export function leastOf(schema: JsonSchema): unknown {
   switch (schema.type) {
     case 'object':
@@ -80,10 +80,10 @@ function goodText(schema: JsonSchema): string {
   return schema.type === 'integer' ? '1' : String(leastOf(schema));
 }
 
-/** What few patterns allow. */
+/** A text that few patterns allow. */
 const ANOTHER_FORM = '../*';
 
-/** `whole` puts a value into its place in a body that is good otherwise. */
+/** `whole` puts a value in its place in an otherwise good body. */
 function badValues(
   schema: JsonSchema,
   field: string,

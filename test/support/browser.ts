@@ -4,14 +4,14 @@ import { type Browser, chromium } from 'playwright-core';
 
 const CHROMIUM = '/usr/bin/chromium';
 
-/** Whether there is one. In CI there has to be: the run installs it. */
+/** Whether a browser is installed; always true in CI, which installs it. */
 export const hasBrowser = existsSync(CHROMIUM) || process.env['CI'] !== undefined;
 
 if (!hasBrowser) {
   console.warn(`\n!!! No ${CHROMIUM}: what a browser shows is NOT tested here. apt-get install chromium\n`);
 }
 
-/** Starts it without a window; whoever starts it closes it. */
+/** Starts the browser without a window; the caller closes it. */
 export function startBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: CHROMIUM,

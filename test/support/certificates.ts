@@ -1,5 +1,5 @@
-/** Certificates for tests: an authority, and what it signs. */
-// What @peculiar/x509 is built on wants it first.
+/** Certificates for tests: an authority and the certificates that it signs. */
+// @peculiar/x509 needs this import first.
 import 'reflect-metadata';
 
 import { webcrypto } from 'node:crypto';
@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 
 export interface CertificateWish {
   readonly name: string;
-  /** For a server: the host names and addresses that it is good for. Without them, it is a client's. */
+  /** Host names and addresses of a server certificate; absent in a client certificate. */
   readonly hosts?: readonly string[];
   readonly expired?: boolean;
 }
@@ -30,7 +30,7 @@ export interface Authority {
   issue(wish: CertificateWish): Promise<CertificateFiles>;
 }
 
-/** Makes an authority whose files, and those of what it signs, are in `folder`, under its name. */
+/** Creates an authority; its files and those that it signs are in `folder`, under its name. */
 export async function authority(folder: string, name: string): Promise<Authority> {
   const keys = await newKeys();
   const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };

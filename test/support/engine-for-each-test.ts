@@ -1,4 +1,4 @@
-/** For files in which each test has an engine of its own: started before it, ended after it, with its files removed. */
+/** One engine for each test of a file: started before the test, ended and its files removed after it. */
 import { afterEach, beforeEach } from 'vitest';
 import {
   type AgentSetup,
@@ -10,10 +10,10 @@ import {
   type WorkToHandIn,
 } from './running-engine.js';
 
-/** That of the test that runs. */
+/** The engine of the running test. */
 export let engine: RunningEngine;
 
-/** To be called once, at the top of the file. */
+/** Registers the hooks; call it once at the top of the file. */
 export function engineForEachTest(): void {
   beforeEach(async () => {
     engine = await startEngine();
@@ -21,23 +21,23 @@ export function engineForEachTest(): void {
   afterEach(() => engine.close());
 }
 
-/** Puts an engine of this setup, which knows of nothing, in the place of the one that runs. */
+/** Replaces the running engine with an empty one of this setup. */
 export async function startAnew(setup: EngineSetup): Promise<void> {
   await engine.close();
   engine = await startEngine(setup);
 }
 
-/** Ends the engine as a hub that is killed would, and starts one on the same files. */
+/** Ends the engine like a killed hub, and starts one on the same files. */
 export async function restart(): Promise<void> {
   engine = await engine.restart();
 }
 
-/** Hands in a second of simulated work, or this, and waits until all that follows has come to rest. Gives the id of the task. */
+/** Creates a task, by default a second of simulated work, waits until the engine is idle, and returns the id. */
 export const create = (work?: WorkToHandIn) => handIn(engine, work);
 
-/** An agent comes, which holds instance sim-1 unless the setup says otherwise. */
+/** An agent joins, by default with instance sim-1. */
 export const join = (setup?: AgentSetup) => SocketlessAgent.join(engine, setup);
 
-/** The agent again, after its connection broke or another one replaced it. */
+/** The same agent joins again after its connection broke or was replaced. */
 export const comeBack = ({ id, nodeId }: SocketlessAgent, setup?: AgentSetup) =>
   join({ id, nodeId, ...setup });

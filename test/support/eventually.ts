@@ -1,15 +1,15 @@
-/** How often {@link eventually} looks. Short, because what is waited for takes a few milliseconds as a rule. */
+/** Interval between two looks; short, because most facts are true within a few milliseconds. */
 const LOOK_EVERY_MS = 5;
 
-/** Waits until `look` gives something else than undefined or false without throwing, and gives that. After `timeoutMs`
- *  it fails with what `look` threw last. */
+/** Waits until `look` returns neither undefined nor false and does not throw, and returns the value. After `timeoutMs` it
+ *  fails with the last error of `look`. */
 export async function eventually<T>(
   look: () => T | Promise<T>,
   timeoutMs = 10_000,
 ): Promise<Exclude<T, undefined | false>> {
   const giveUpAt = performance.now() + timeoutMs;
   for (;;) {
-    let failure: unknown = new Error(`nothing of the kind within ${timeoutMs} ms`);
+    let failure: unknown = new Error(`not true within ${timeoutMs} ms`);
     try {
       const found = await look();
       if (found !== undefined && found !== false) return found as Exclude<T, undefined | false>;

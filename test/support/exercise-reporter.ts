@@ -1,6 +1,6 @@
 /**
- * Prints, endpoint by endpoint, what the tests exercised: each status and how often it was seen. A run of all contract
- * tests in which an endpoint never succeeded fails.
+ * Prints for each endpoint the statuses that the tests saw, with their counts. A run of all contract tests in which an
+ * endpoint never succeeded fails.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,13 +10,14 @@ import type { Exercised } from './exercised.js';
 
 const CONTRACT_TESTS = 'test/contract';
 
-/** Adds the table to whatever reporters the command line asks for. */
+/** Adds this report to the reporters of the command line. */
 export function exerciseReport(): Plugin {
   return {
     name: 'exercise-report',
-    configureVitest: ({ vitest }) => {
-      const { root } = vitest.config;
-      vitest.config.reporters.push(reporterOf(root));
+    configureVitest: ({ vitest, project }) => {
+      // Each project configures its plugins, and one table is enough.
+      const [first] = vitest.projects;
+      if (project === first) vitest.config.reporters.push(reporterOf(vitest.config.root));
     },
   };
 }
@@ -27,7 +28,7 @@ function reporterOf(root: string): Reporter {
       const found = modules.flatMap((module) => module.meta().exercised ?? []);
       if (found.length === 0) return;
       const { lines, left } = tableOf(found);
-      console.log(`\nThe interface as the tests exercised it (status × answers):\n${lines.join('\n')}\n`);
+      console.log(`\nThe interface as the tests exercised it (status × responses):\n${lines.join('\n')}\n`);
       if (left.length === 0 || !isComplete(modules, root)) return;
       console.error(`Never seen to succeed: ${left.join(', ')}. This run fails.`);
       process.exitCode = 1;
@@ -35,7 +36,7 @@ function reporterOf(root: string): Reporter {
   };
 }
 
-/** The lines of the table, and the operations of which nobody saw a success. */
+/** The lines of the table, and the operations that never succeeded. */
 function tableOf(found: readonly Exercised[]): { lines: string[]; left: string[] } {
   const operations = [...new Set(found.flatMap((file) => file.operations))].sort(byPath);
   const width = Math.max(...operations.map((operation) => operation.length));
@@ -59,7 +60,7 @@ function byPath(a: string, b: string): number {
   return `${pathOfA}` < `${pathOfB}` ? -1 : `${pathOfA}` > `${pathOfB}` ? 1 : a < b ? -1 : 1;
 }
 
-/** Whether all contract tests were run to their end: only then does it mean something that a call is missing. */
+/** Whether all contract tests ran to their end; a missing call means nothing otherwise. */
 function isComplete(modules: readonly TestModule[], root: string): boolean {
   const ran = new Set(modules.filter((module) => everyTestRan(module)).map(({ moduleId }) => moduleId));
   const folder = join(root, CONTRACT_TESTS);

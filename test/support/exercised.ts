@@ -1,11 +1,11 @@
-/** Keeps which endpoints the tests of a file called, and what they answered, for the table at the end of the run. */
-import { afterAll } from 'vitest';
-import { type OpenApiDocument, templateOf } from './openapi-check.js';
+/** Counts the responses of each endpoint that the tests of a file called, for the table at the end of the run. */
+import type { OpenApiDocument } from './openapi-document.js';
+import { templateOf } from './openapi-document.js';
 
 export interface Exercised {
-  /** Every operation that the documents of the hubs under test name: `GET /livez`. */
+  /** All operations in the documents of the tested hubs: `GET /livez`. */
   readonly operations: string[];
-  /** Operation to status to how often it was seen. */
+  /** Responses counted by operation and status. */
   readonly answers: Record<string, Record<number, number>>;
 }
 
@@ -15,11 +15,10 @@ declare module 'vitest' {
   }
 }
 
-const answers: Record<string, Record<number, number>> = {};
+let answers: Record<string, Record<number, number>> = {};
 const documents = new Map<OpenApiDocument, string[]>();
 
-/** Counts an answer of a hub with this document, under the operation that is given back. What the document does not name
- *  is not counted. */
+/** Counts a response under its operation, and returns the operation; undefined for one that the document does not name. */
 export function countAnswer(
   document: OpenApiDocument,
   { method, path, status }: { method: string; path: string; status: number },
@@ -40,8 +39,11 @@ export function operationsOf(document: OpenApiDocument): string[] {
   );
 }
 
-// The suite that is being collected when this file is imported is the file of the test.
-// biome-ignore lint/correctness/noEmptyPattern: vitest insists on a pattern here
-afterAll(({}, file) => {
-  file.meta.exercised = { operations: [...new Set([...documents.values()].flat())], answers };
-});
+/** The counts since the last call; undefined when no hub was called. */
+export function takeExercised(): Exercised | undefined {
+  if (documents.size === 0) return undefined;
+  const exercised = { operations: [...new Set([...documents.values()].flat())], answers };
+  documents.clear();
+  answers = {};
+  return exercised;
+}

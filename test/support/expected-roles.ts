@@ -1,5 +1,5 @@
-/** Who may call which endpoint (contract 8.7), written down once more: the hub is held against this table, which is never
- *  made of the hub's own. OPEN is everybody, without a token. */
+/** Roles of the endpoints (contract 8.7), written independently of the hub's own table, which is checked against this one.
+ *  OPEN means everybody, without a token. */
 
 export type ExpectedAccess = 'OPEN' | 'VIEWER' | 'USER' | 'ADMIN';
 

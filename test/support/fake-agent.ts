@@ -1,6 +1,6 @@
 /**
- * An agent whose every word the test chooses. It speaks the real protocol over a real WebSocket to a real hub; what the
- * hub says is kept and waited for.
+ * An agent whose messages the test chooses. It speaks the real protocol over a real WebSocket to a real hub, and keeps
+ * the messages of the hub.
  */
 import { createHash } from 'node:crypto';
 import { dial } from '@workbench-hub/shared/agent-protocol/dial';
@@ -20,7 +20,7 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { eventually } from './eventually.js';
 
 export interface FakeAgentSetup {
-  /** What its clock shows. */
+  /** The time of its clock. */
   readonly clockMs?: number;
   readonly id?: string;
   readonly nodeId?: string;
@@ -28,11 +28,11 @@ export interface FakeAgentSetup {
   readonly running?: readonly AttemptRef[];
   readonly spooled?: readonly AttemptRef[];
   readonly protocolVersions?: number[];
-  /** Is told at once whatever the hub says. */
+  /** Called with each message of the hub. */
   readonly onHeard?: (this: FakeAgent, message: HubMessage) => void;
 }
 
-/** The same for all who do not say otherwise: an agent that comes again is the same agent. */
+/** The default for all agents: an agent that rejoins is the same agent. */
 const NODE_ID = '0c0e5e0e-0000-4000-8000-000000000000';
 
 type Of<Type extends HubMessage['type']> = Extract<HubMessage, { type: Type }>;
@@ -53,7 +53,7 @@ export function instanceReportOf(report: Partial<InstanceReport> = {}): Instance
 export class FakeAgent {
   readonly id: string;
   readonly nodeId: string;
-  /** Everything that the hub has said, in order. */
+  /** All messages of the hub, in order. */
   readonly heard: HubMessage[] = [];
   readonly #hub: { address: string; token: string };
   readonly #link: Link<HubMessage, AgentMessage>;
@@ -83,7 +83,7 @@ export class FakeAgent {
     });
   }
 
-  /** Connects and says hello, without waiting for the answer. */
+  /** Connects and sends the hello message, without waiting for a reply. */
   static async connect(
     hub: { address: string; token: string },
     setup: FakeAgentSetup = {},
@@ -106,14 +106,14 @@ export class FakeAgent {
     return agent;
   }
 
-  /** Connects, says hello and is welcome. */
+  /** Connects, sends the hello message and is welcomed. */
   static async join(hub: { address: string; token: string }, setup: FakeAgentSetup = {}): Promise<FakeAgent> {
     const agent = await FakeAgent.connect(hub, setup);
     await agent.hear('welcome');
     return agent;
   }
 
-  /** Says it with whatever else is said at this turn. */
+  /** Sends a message together with the others of this turn. */
   queue(message: AgentMessage): void {
     this.#link.send(message);
   }
@@ -123,7 +123,7 @@ export class FakeAgent {
     this.#link.flush();
   }
 
-  /** The first message of this type that no earlier call has given. */
+  /** The first message of this type that no earlier call has returned. */
   async hear<Type extends HubMessage['type']>(
     type: Type,
     accept: (message: Of<Type>) => boolean = () => true,
@@ -139,7 +139,7 @@ export class FakeAgent {
     });
   }
 
-  /** Sends a content to the hub, as an agent does before its report names it. */
+  /** Uploads a file to the hub, as an agent does before its report names it. */
   async upload(content: string | Buffer): Promise<FileRef> {
     const bytes = Buffer.from(content);
     const ref = { digest: createHash('sha256').update(bytes).digest('hex'), sizeBytes: bytes.length };
@@ -148,7 +148,7 @@ export class FakeAgent {
     return ref;
   }
 
-  /** Asks for a path beneath the files of the hub, with the token. */
+  /** Requests a path beneath the files of the hub, with the token. */
   file(digest: string, init: RequestInit = {}): Promise<Response> {
     return fetch(`${this.#hub.address}${AGENT_PATHS.FILES}/${digest}`, {
       ...init,
@@ -156,7 +156,7 @@ export class FakeAgent {
     });
   }
 
-  /** Reports the end of an attempt, with these files that have been uploaded. */
+  /** Reports the end of an attempt, with these uploaded files. */
   report(ref: AttemptRef, outcome: AttemptReport['outcome'], rest: Partial<AttemptReport> = {}): void {
     this.say({
       type: 'ended',
@@ -164,7 +164,7 @@ export class FakeAgent {
     });
   }
 
-  /** Reports the end of an attempt and waits until the hub has settled it; true when it counted. */
+  /** Reports the end of an attempt and waits for its acknowledgement; true when it counted. */
   async end(
     ref: AttemptRef,
     outcome: AttemptReport['outcome'],
@@ -179,8 +179,8 @@ export class FakeAgent {
     return eventually(() => this.#closeReason);
   }
 
-  /** Goes away; resolves when the hub knows it. Does nothing when the connection has ended already. A hub with security on
-   *  tells it to whoever may read only. */
+  /** Leaves and resolves when the hub knows it; does nothing when the connection has ended already. With security on, a
+   *  token that may read is needed. */
   async leave(readerToken?: string): Promise<void> {
     if (this.#closeReason !== undefined) return;
     this.#link.close(CLOSE.GOING_AWAY, 'the agent stops');

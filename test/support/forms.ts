@@ -1,4 +1,4 @@
-/** Forms with files (multipart/form-data), down to the bytes: what `FormData` makes has no faults. */
+/** Forms with files (multipart/form-data), byte by byte: `FormData` cannot make a bad one. */
 
 const BOUNDARY = 'boundary-of-the-tests';
 
@@ -8,7 +8,7 @@ export interface FormPart {
   readonly content: string | Buffer;
 }
 
-/** What `Api.call` and `fetch` need to send a form. */
+/** A form as `Api.call` and `fetch` send it. */
 export interface Form {
   readonly raw: Buffer;
   readonly headers: { readonly 'content-type': string };

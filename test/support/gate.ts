@@ -1,10 +1,10 @@
-/** A way from agents to a hub on which a test can stop or cut what flows. */
+/** A TCP proxy between agents and a hub that a test can stop or cut. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 export interface Watch {
   readonly to: 'agent' | 'hub';
-  /** So much may still pass in this direction, on all connections together. */
+  /** Bytes that may still pass in this direction, on all connections together. */
   readonly afterBytes: number;
 }
 
@@ -26,20 +26,19 @@ export class Valve {
     return valve;
   }
 
-  /** Where agents find the hub. */
+  /** The address under which agents find the hub. */
   get address(): string {
     return `ws://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Resolves when the bytes have passed: nothing more comes through on the connection of the last of them, and all others
-   *  flow. */
+  /** Resolves when the bytes have passed. The connection of the last of them then stalls; all others go on. */
   watch(watch: Watch): Promise<void> {
     return new Promise((reached) => {
       this.#watch = { watch, leftBytes: watch.afterBytes, reached };
     });
   }
 
-  /** Ends the connection on which nothing more comes through. */
+  /** Ends the stalled connection. */
   cut(): void {
     this.#endHeld();
   }

@@ -1,18 +1,18 @@
-/** Requests out of a generator: some that the document nearly allows, some that nobody would think of. */
+/** Generated requests: some that the document nearly allows, some that nobody would think of. */
 import fc from 'fast-check';
 import type { JsonSchema, Operation, Parameter } from './openapi-operations.js';
 
 export interface GeneratedRequest {
   readonly method: string;
-  /** As it goes over the wire, with its query. */
+  /** The path on the wire, with its query. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | undefined;
 }
 
-/** Ids of things that are there. */
+/** Ids that exist. */
 export interface KnownIds {
-  /** Ended: whoever waits for their end is answered at once. */
+  /** Ended tasks, whose results are returned at once. */
   readonly ended: readonly string[];
   readonly waiting: readonly string[];
   readonly instances: readonly string[];
@@ -37,7 +37,7 @@ const CURIOUS_TEXTS = [
   '-0',
 ];
 
-/** What a request line can carry: the client refuses to send anything else. */
+/** Characters of a request line; the client refuses to send others. */
 const onTheWire = fc.string({ unit: fc.constantFrom(...wireCharacters()), maxLength: 40 });
 const text = fc.oneof(
   { weight: 3, arbitrary: fc.string({ unit: 'binary', maxLength: 30 }) },
@@ -61,7 +61,7 @@ export function requestFor(operation: Operation, ids: KnownIds): fc.Arbitrary<Ge
   });
 }
 
-/** A request for whatever path. */
+/** A request for any path. */
 export function requestForAnything(): fc.Arbitrary<GeneratedRequest> {
   const prefix = fc.constantFrom(
     '',
@@ -205,7 +205,7 @@ function mostly<A, B>(likely: fc.Arbitrary<A>, other: fc.Arbitrary<B>, oneIn: nu
   return fc.oneof({ weight: oneIn - 1, arbitrary: likely }, { weight: 1, arbitrary: other });
 }
 
-/** As encodeURIComponent, also of half a surrogate pair. */
+/** Like encodeURIComponent, also for half a surrogate pair. */
 function encodeText(value: string): string {
   return encodeURIComponent(value.toWellFormed());
 }

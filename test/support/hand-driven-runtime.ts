@@ -6,7 +6,7 @@ interface Pending {
   readonly action: () => void;
 }
 
-/** Time that stands still until the test advances it. What is `soon` happens by itself, as in production. */
+/** A runtime whose time stands still until the test advances it. Actions of `soon` run by themselves, as in production. */
 export class HandDrivenRuntime implements Runtime {
   #timeMs = 0;
   #startMs: number;
@@ -15,7 +15,7 @@ export class HandDrivenRuntime implements Runtime {
   #soon = 0;
   #timers = new Set<Pending>();
 
-  /** Begins at this moment, in milliseconds since 1970. */
+  /** Begins at this time, in milliseconds since 1970. */
   constructor(startMs = Date.UTC(2026, 10, 21, 6, 53)) {
     this.#startMs = startMs;
   }
@@ -48,7 +48,7 @@ export class HandDrivenRuntime implements Runtime {
     return `019aa4f2-6d3c-7c41-9f0e-${(++this.#ids).toString(16).padStart(12, '0')}`;
   }
 
-  /** How many timers wait. */
+  /** Number of timers that are set. */
   get pendingTimers(): number {
     return this.#timers.size;
   }
@@ -58,20 +58,20 @@ export class HandDrivenRuntime implements Runtime {
     this.#timeMs += byMs;
   }
 
-  /** Sets the machine's clock, by which people read the time. */
+  /** Sets the wall clock. */
   setClock(byMs: number): void {
     this.#startMs += byMs;
   }
 
-  /** Forgets what waits, as the end of a process does. */
+  /** Drops all timers, as the end of a process does. */
   dropTimers(): void {
     this.#timers.clear();
   }
 
-  /** Waits for what happens beside this thread, if something does: see {@link settle}. */
+  /** Waits for work of other threads, if there is any: see {@link settle}. */
   beside: (() => Promise<unknown>) | undefined;
 
-  /** Resolves when nothing more happens by itself. Does not wait for files and sockets, except for `beside`. */
+  /** Resolves when nothing is left to run. Does not wait for files and sockets, except for `beside`. */
   async settle(): Promise<void> {
     do {
       await new Promise(setImmediate);
@@ -81,7 +81,7 @@ export class HandDrivenRuntime implements Runtime {
     } while (this.#soon > 0);
   }
 
-  /** Lets this much time pass: each timer runs at its moment, and what it sets off comes to rest before the next. */
+  /** Lets this time pass: each timer runs at its time, and all that it starts is done before the next one. */
   async advance(byMs: number): Promise<void> {
     const untilMs = this.#timeMs + byMs;
     await this.settle();

@@ -1,5 +1,4 @@
-/** A walk through every endpoint as a client and an agent make it: each is called so that it succeeds, and most also so
- *  that they do not. */
+/** A walk through every endpoint by a client and an agent: each call succeeds once, and most also fail once. */
 import { expect } from 'vitest';
 import type { Answer } from './api.js';
 import type { FakeAgent } from './fake-agent.js';
@@ -61,7 +60,7 @@ export async function walkThroughInterface(call: Call, agent: FakeAgent): Promis
   await expected(200, 'GET', '/api/x/audit?limit=10&outcome=REFUSED&from=2026-11-21T06:53:00Z');
 }
 
-/** Gives an access token that goes on when the session that the walk ends has ended. */
+/** An access token that outlives the session that the walk ends. */
 async function walkThroughLogIn(call: Call): Promise<string> {
   const anna = { username: 'anna', password: passwordOf('anna') };
   const { text } = await call('POST', '/api/1.0/auth/login', anna);

@@ -1,4 +1,4 @@
-/** Logging in as a browser does: with the cookie that carries the session on. */
+/** Logins as a browser makes them: with the cookie that continues the session. */
 import { expect } from 'vitest';
 import type { Answer, Api } from './api.js';
 import { passwordOf } from './running-hub.js';
@@ -12,7 +12,7 @@ export const AUTH = {
 
 export interface LoggedIn {
   readonly accessToken: string;
-  /** As the header sends it: `refreshToken=…`. */
+  /** The cookie as a header sends it: `refreshToken=…`. */
   readonly cookie: string;
 }
 
@@ -21,7 +21,7 @@ export async function logIn(api: Api, username: string): Promise<LoggedIn> {
   return loggedInBy(await api.post(AUTH.LOGIN, { username, password: passwordOf(username) }));
 }
 
-/** What a log-in or a refresh that succeeded gave. */
+/** The tokens of a successful login or refresh. */
 export function loggedInBy(answer: Answer): LoggedIn {
   expect(answer.status, answer.text).toBe(200);
   const [cookie = ''] = answer.headers.getSetCookie()[0]?.split(';') ?? [];
@@ -36,7 +36,7 @@ export function logOut(api: Api, cookie: string): Promise<Answer> {
   return api.call('GET', AUTH.LOGOUT, { headers: { cookie } });
 }
 
-/** The status with which the hub meets whoever presents this token. */
+/** The status of a request with this token. */
 export async function statusFor(api: Api, accessToken: string): Promise<number> {
   return (await api.as(accessToken).get(AUTH.USER)).status;
 }

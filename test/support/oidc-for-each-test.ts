@@ -1,4 +1,4 @@
-/** For files in which each test has a company's sign-on of its own, and a hub that takes the tokens of it. */
+/** One OIDC provider for each test of a file, and a hub that accepts its tokens. */
 import { afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { type Answer, Api } from './api.js';
 import { HandDrivenRuntime } from './hand-driven-runtime.js';
@@ -24,25 +24,25 @@ const CLIENTS = {
   nobody: undefined,
 };
 
-/** The header of a token that is signed with {@link oldKey}. */
+/** The header of a token signed with {@link oldKey}. */
 export const RS256 = { alg: 'RS256', kid: 'first' };
 
 /** The key of the provider. */
 export let oldKey: ProviderKey;
-/** One that it may sign with later. */
+/** A key that the provider may sign with later. */
 export let newKey: ProviderKey;
-/** One that it never has, under the name of the first. */
+/** A key that the provider never has, under the name of the first. */
 export let foreignKey: ProviderKey;
 
-/** Those of the test that runs. */
+/** The parts of the running test. */
 export let runtime: HandDrivenRuntime;
 export let provider: SignOnProvider;
 export let hub: RunningHub;
 export let api: Api;
 
-/** To be called once, at the top of the file. */
+/** Registers the hooks; call it once at the top of the file. */
 export function signOnForEachTest(): void {
-  // Making keys takes long, so they are made once.
+  // Keys take long to generate: one set serves all tests.
   beforeAll(async () => {
     [oldKey, newKey, foreignKey] = await Promise.all([
       providerKey('first'),
@@ -74,13 +74,13 @@ async function useHub(oidc: Partial<Oidc>, users: HubSetup['users'] = {}): Promi
   api = new Api(hub);
 }
 
-/** Puts another hub in the place of the one that runs; rejects with what its start rejects with. */
+/** Replaces the running hub; rejects when the new one does not start. */
 export async function useOtherHub(oidc: Partial<Oidc>, users?: HubSetup['users']): Promise<void> {
   await hub.stop();
   await useHub(oidc, users);
 }
 
-/** Puts another provider in the place of the one that runs or was stopped, on the same port. */
+/** Replaces the provider, running or stopped, on the same port. */
 export async function useOtherProvider(setup: Partial<ProviderSetup> = {}): Promise<void> {
   const { port } = provider;
   await provider.stop();
@@ -99,14 +99,14 @@ export async function expectRefused(token: string, status: number, message: RegE
   expect(answer.headers.get('www-authenticate')).toBe(status === 401 ? 'Bearer' : null);
 }
 
-/** Claims of a good token, for those that differ in one. */
+/** Claims of a good token, with these changed. */
 export function claims(other: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   const nowS = Math.floor(runtime.clock.nowMs() / 1000);
   const good = { iss: provider.issuer, aud: AUDIENCE, sub: 'pipeline', roles: ['USER'], iat: nowS };
   return { ...good, exp: nowS + 600, ...other };
 }
 
-/** A token with these claims, signed with the key of the provider, though it never gave it. */
+/** A token with these claims that the test signs with the provider's key. */
 export function signed(claimed: Readonly<Record<string, unknown>>): Promise<string> {
   return forged(claimed, oldKey.privateKey, RS256);
 }

@@ -1,5 +1,5 @@
-/** A company's sign-on: the real OpenID Connect provider `oidc-provider` on loopback, whose clients are machines that get
- *  access tokens by their secret. */
+/** An identity provider: the real OpenID Connect server `oidc-provider` on loopback, whose clients are machines that get
+ *  access tokens for their secret. */
 import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose';
 import Provider from 'oidc-provider';
 
-/** A key of the provider, of which the test has both halves. */
+/** A key pair of the provider. */
 export interface ProviderKey {
   readonly privateKey: CryptoKey;
   readonly jwk: JWK;
@@ -20,21 +20,21 @@ export async function providerKey(kid: string, alg = 'RS256'): Promise<ProviderK
 
 export interface ProviderSetup {
   readonly keys: readonly ProviderKey[];
-  /** What the claim `roles` holds in the tokens of each client; the client `x` has the secret `secret-of-x`. */
+  /** The claim `roles` in the tokens of each client; the client `x` has the secret `secret-of-x`. */
   readonly clients: Readonly<Record<string, unknown>>;
-  /** For how long a token is good. */
+  /** Lifetime of a token. */
   readonly tokenLifetimeS?: number;
-  /** 0: any free one. */
+  /** 0 takes any free port. */
   readonly port?: number;
-  /** Files of its certificate and key; none: it speaks plain HTTP. */
+  /** Files of its certificate and key; without them it speaks plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string };
 }
 
 export interface SignOnProvider {
-  /** Its address, and what its tokens have as `iss`. */
+  /** Its address, and the `iss` of its tokens. */
   readonly issuer: string;
   readonly port: number;
-  /** How often its keys have been fetched. */
+  /** Number of times its keys were fetched. */
   readonly keyFetches: () => number;
   /** An access token by the client credentials grant, for this audience. */
   token(client: string, audience?: string): Promise<string>;
@@ -52,7 +52,7 @@ class KeepsNothing {
   async revokeByGrantId(): Promise<void> {}
 }
 
-/** As which the provider knows the hub. */
+/** The provider's name for the hub. */
 export const AUDIENCE = 'https://hub.example.org';
 
 export async function startProvider(setup: ProviderSetup): Promise<SignOnProvider> {
@@ -127,7 +127,7 @@ export async function startProvider(setup: ProviderSetup): Promise<SignOnProvide
   };
 }
 
-/** A token that the provider never gave: the claims as they are, signed with any key. */
+/** A token that the provider never issued: these claims, signed with any key. */
 export function forged(
   claims: Readonly<Record<string, unknown>>,
   key: CryptoKey | Uint8Array,

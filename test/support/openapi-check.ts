@@ -1,20 +1,11 @@
-/** Holds what a hub answers against its own openapi.json. */
+/** Checks the responses of a hub against its own openapi.json. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
-
-interface Operation {
-  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, unknown>> }>>;
-}
-
-export interface OpenApiDocument {
-  readonly openapi: string;
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
-}
+import { type OpenApiDocument, templateOf } from './openapi-document.js';
 
 export interface AnswerToCheck {
   readonly method: string;
-  /** Without the query. */
+  /** The path without the query. */
   readonly path: string;
   readonly status: number;
   readonly contentType: string | null;
@@ -23,8 +14,25 @@ export interface AnswerToCheck {
 
 export type OpenApiCheck = (answer: AnswerToCheck) => void;
 
-/** A check that throws when an answer is not as the document describes it: unknown status, another content type, a body
- *  that the schema does not allow, or a field that it does not know. Paths that are not in the document pass. */
+export interface CheckedDocument {
+  readonly document: OpenApiDocument;
+  readonly check: OpenApiCheck;
+}
+
+const checkedDocuments = new Map<string, CheckedDocument>();
+
+/** A document with its check. Hubs with equal documents share one, because validators take long to compile. */
+export function checkedDocument(text: string): CheckedDocument {
+  const known = checkedDocuments.get(text);
+  if (known) return known;
+  const document = JSON.parse(text) as OpenApiDocument;
+  const checked = { document, check: openApiCheck(document) };
+  checkedDocuments.set(text, checked);
+  return checked;
+}
+
+/** A check that throws when a response differs from the document: unknown status, another content type, a body that the
+ *  schema does not allow, or an unknown field. Paths that the document does not name pass. */
 export function openApiCheck(document: OpenApiDocument): OpenApiCheck {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   ajvFormats.default(ajv);
@@ -59,14 +67,6 @@ export function openApiCheck(document: OpenApiDocument): OpenApiCheck {
     if (validate(JSON.parse(text))) return;
     throw new Error(`${where} with ${text}, but ${ajv.errorsText(validate.errors, { dataVar: 'the body' })}`);
   };
-}
-
-/** The path of the document that stands for this one; one without parameters goes before one with them. */
-export function templateOf(document: OpenApiDocument, path: string): string | undefined {
-  const matching = Object.keys(document.paths).filter((template) =>
-    new RegExp(`^${template.replaceAll('.', '[.]').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
-  );
-  return matching.find((template) => !template.includes('{')) ?? matching[0];
 }
 
 function escapePointer(part: string): string {

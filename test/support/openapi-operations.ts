@@ -1,5 +1,5 @@
-/** The operations of an OpenAPI document, as tests that are made from it need them. */
-import type { OpenApiDocument } from './openapi-check.js';
+/** The operations of an OpenAPI document, for tests that are generated from it. */
+import type { OpenApiDocument } from './openapi-document.js';
 
 /** A JSON schema, as far as the hub's document uses it. */
 export interface JsonSchema {
@@ -20,7 +20,7 @@ export interface JsonSchema {
 }
 
 export interface Parameter {
-  /** Cookies are left out: what is wrong with one is no bad request, but a caller who is not known. */
+  /** Cookies are absent: a bad one makes the caller unknown, not the request bad. */
   readonly in: 'path' | 'query' | 'cookie';
   readonly name: string;
   readonly schema: JsonSchema;
@@ -32,9 +32,9 @@ export interface Operation {
   readonly summary: string;
   readonly parameters: readonly Parameter[];
   readonly needsCookie: boolean;
-  /** Of the JSON body; absent when it takes none. References are resolved. */
+  /** Schema of the JSON body, with references resolved; absent without a body. */
   readonly body?: JsonSchema;
-  /** Whether it takes a form with a file instead. */
+  /** Whether the body is a form with a file. */
   readonly takesForm: boolean;
   readonly responses: Readonly<
     Record<string, { readonly description: string; readonly content?: Readonly<Record<string, unknown>> }>

@@ -1,4 +1,4 @@
-/** An independent judge between client and hub: Prism, which holds requests and answers against the hub's document. */
+/** An independent validator between client and hub: Prism, which checks requests and responses against the document. */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
@@ -7,14 +7,14 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 export interface PrismProxy {
-  /** Of the proxy; what is asked there is asked of the hub. */
+  /** Address of the proxy, which forwards requests to the hub. */
   readonly address: string;
   stop(): Promise<void>;
 }
 
 const require = createRequire(import.meta.url);
 
-/** Starts the proxy before the hub; `folder` gets a copy of the hub's document, with what `altered` makes of it. */
+/** Starts the proxy; `folder` gets a copy of the hub's document, changed by `altered`. */
 export async function startPrism(
   hubAddress: string,
   folder: string,

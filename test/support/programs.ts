@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expectNoSecret, expectNoSecretInLogsOf, keepSecretsOfDataDir } from './secrets.js';
 
-// This file runs from its source in tests, and from what was compiled of it in the benchmark.
+// Tests run this file from its source, the benchmark runs it compiled.
 const ROOT = fileURLToPath(new URL('../..', import.meta.url)).replace(/test[/\\]$/, '');
 
 /** One line of a program's log. */
@@ -14,11 +14,11 @@ export type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: strin
 
 export interface Program {
   readonly process: ChildProcess;
-  /** Every line that it has logged so far. */
+  /** Log lines so far. */
   readonly lines: readonly LogLine[];
-  /** What it printed that is no log line. */
+  /** Printed lines that are not log lines. */
   readonly printed: readonly string[];
-  /** Resolves with the first line, past or future, that fits; rejects when the program ends without one. */
+  /** Resolves with the first log line, past or future, that matches; rejects when the program ends without one. */
   logged(fits: (line: LogLine) => boolean): Promise<LogLine>;
   /** Resolves with the exit code, or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals>;
@@ -30,11 +30,11 @@ export interface Program {
 
 const started = new Set<Program>();
 
-/** Of the hubs and agents that were started. */
+/** Data folders of the started hubs and agents. */
 const dataDirs = new Set<string>();
 
-/** Ends whatever a test has left running, and fails when one of them has said a secret, or written one into a log; for
- *  `afterEach`, before the folder goes. */
+/** Ends the programs that a test left running, and fails when one of them printed or logged a secret; for `afterEach`,
+ *  before the folder is removed. */
 export async function endPrograms(): Promise<void> {
   await Promise.all([...started].map((program) => program.stop()));
   for (const dataDir of dataDirs) keepSecretsOfDataDir(dataDir);
@@ -43,14 +43,13 @@ export async function endPrograms(): Promise<void> {
   for (const { lines, printed } of started) {
     expectNoSecret(
       [...lines.map((line) => JSON.stringify(line)), ...printed].join('\n'),
-      'what a program said',
+      'the output of a program',
     );
   }
   started.clear();
 }
 
-/** Runs a program of this repository: `hub/bin/workbench-hub.js`. `by` is a command that runs it in its own way, `node` the
- *  Node.js that it runs on. */
+/** Runs a program of this repository: `hub/bin/workbench-hub.js`. `by` is a command that wraps it, `node` its Node.js. */
 export function startProgram(
   script: string,
   args: readonly string[],
@@ -149,7 +148,7 @@ export async function startHub(
   return Object.assign(program, { baseUrl: String(address), tokenFile: join(dataDir, 'agent-token') });
 }
 
-/** Starts an agent in `folder` for this hub; `by` is a command that runs it in its own way, `node` its Node.js. */
+/** Starts an agent in `folder` for this hub; `by` is a command that wraps it, `node` its Node.js. */
 export function startAgent(
   folder: string,
   hub: HubProgram,

@@ -1,16 +1,16 @@
-/** Chance that is always the same for a seed: what fails once fails again. */
-export interface Chance {
-  /** From 0 up to 1, 1 not included. */
+/** Random numbers that are the same for the same seed, so that failures repeat. */
+export interface SeededRandom {
+  /** A number from 0 up to 1, 1 excluded. */
   next(): number;
-  /** A whole number from 0 up to `limit`, `limit` not included. */
+  /** An integer from 0 up to `limit`, `limit` excluded. */
   below(limit: number): number;
-  /** True once in so many times. */
+  /** True once in `times` on average. */
   oneIn(times: number): boolean;
   of<T>(items: readonly T[]): T;
 }
 
 /** Mulberry32. */
-export function chanceOf(seed: number): Chance {
+export function seededRandom(seed: number): SeededRandom {
   let state = seed | 0;
   const next = () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -1,9 +1,9 @@
-/** Sends a request as it is: `fetch` would tidy up its path and refuse half of its headers. */
+/** Requests sent unchanged: `fetch` would normalize the path and refuse half of the headers. */
 import { Agent, request } from 'node:http';
 
 export interface RawRequest {
   readonly method: string;
-  /** What stands in the request line: path and query, or whatever else. */
+  /** The target of the request line, usually path and query. */
   readonly target: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer | undefined;
@@ -15,10 +15,10 @@ export interface RawAnswer {
   readonly text: string;
 }
 
-/** Nothing that the tests ask takes longer: what does, hangs. */
+/** Longest time of a request of the tests; a longer one hangs. */
 const DEADLINE_MS = 10_000;
 
-/** A sender of requests over connections that it keeps; `close` ends them. */
+/** A sender of requests over kept connections; `close` ends them. */
 export function rawSender(address: string) {
   const agent = new Agent({ keepAlive: true, maxSockets: 8 });
   const { hostname, port } = new URL(address);

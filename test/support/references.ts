@@ -1,7 +1,7 @@
 /** Finds references in the text of a file: to sections of the contract, decision records, headings and paths. */
 
 const SECTION = String.raw`\d+\.\d+`;
-/** `contract 2.9`, `contract 2.9, 8.7 and 8.9`; a line break of a comment may stand in between. */
+/** `contract 2.9`, `contract 2.9, 8.7 and 8.9`; a comment may break the line in between. */
 const GAP = String.raw`[\s*/#]+`;
 const SECTIONS_NAMED = new RegExp(
   `\\bcontract${GAP}(${SECTION}(?:(?:,|${GAP}and|${GAP}to|,${GAP}and)${GAP}${SECTION})*)`,

@@ -42,9 +42,9 @@ export interface RunningEngine extends Engine {
   readonly logger: Logger;
   /** Holds the database and the folder `files`. */
   readonly folder: string;
-  /** Ends this engine as a hub that is killed would: nobody is told. Gives a new one on the same files. */
+  /** Ends this engine like a killed hub, without a message, and returns a new one on the same files. */
   restart(): Promise<RunningEngine>;
-  /** Ends it and removes its files. */
+  /** Ends the engine and removes its files. */
   close(): Promise<void>;
 }
 
@@ -121,7 +121,7 @@ export interface WorkToHandIn {
 
 const SECOND_OF_WORK: Job = { type: 'SIMULATE_WORK', durationS: 1 };
 
-/** Hands in a second of simulated work, or this, and waits until all that follows has come to rest. Gives the id of the task. */
+/** Creates a task, by default a second of simulated work, waits until the engine is idle, and returns the id. */
 export async function handIn(
   engine: RunningEngine,
   { name = null, classifiers = [], job = SECOND_OF_WORK }: WorkToHandIn = {},
@@ -142,12 +142,12 @@ export interface AgentSetup {
   readonly protocolVersions?: number[];
 }
 
-/** An agent whose every word the test chooses, connected to the engine itself. */
+/** An agent whose messages the test chooses, connected directly to the engine. */
 export class SocketlessAgent {
   readonly id: string;
   readonly nodeId: string;
   readonly heard: HubMessage[] = [];
-  /** Why the hub ended the connection, if it did. */
+  /** The reason with which the hub ended the connection. */
   ended: string | undefined;
   welcome = false;
   readonly #engine: RunningEngine;
@@ -186,7 +186,7 @@ export class SocketlessAgent {
     return agent;
   }
 
-  /** The assignments that it was given, in order. */
+  /** The received assignments, in order. */
   get assigned(): Assign[] {
     return this.heard.filter((message): message is Assign => message.type === 'assign');
   }
@@ -204,7 +204,7 @@ export class SocketlessAgent {
     await this.#engine.runtime.settle();
   }
 
-  /** Reports the end of an attempt; gives what the hub settles: whether it counted, or undefined when it did not say. */
+  /** Reports the end of an attempt; returns whether it counted, or undefined when the hub did not acknowledge it. */
   async end(
     ref: AttemptRef,
     outcome: AttemptReport['outcome'],

@@ -13,27 +13,27 @@ import { expectNoSecret, expectNoSecretInLogsOf, keepSecret, keepSecretsOf } fro
 import { temporaryFolder } from './temporary-folder.js';
 
 export interface HubSetup {
-  /** As in a configuration file; port, data folder and agent token are set already. */
+  /** Configuration as in a file; port, data folder and agent token are preset. */
   readonly config?: z.input<typeof hubConfigSchema>;
   /** Users of the configuration, by name; with them, security is on. Each has the password {@link passwordOf}. */
   readonly users?: Readonly<Record<string, readonly Role[]>>;
-  /** A folder that outlives the hub, to start another one on it; by default one that goes with the hub. */
+  /** A folder that outlives the hub, to start another one on it; by default it is removed with the hub. */
   readonly dataDir?: string;
   readonly runtime?: Runtime;
-  /** By default, hashes that cost the least. */
+  /** By default, the cheapest hashes. */
   readonly passwords?: Passwords;
 }
 
 export interface RunningHub {
   /** `http://127.0.0.1:49152` */
   readonly address: string;
-  /** By which agents join. */
+  /** The join token. */
   readonly token: string;
   readonly config: HubConfig;
-  /** What it has logged. */
+  /** Its log lines. */
   readonly log: readonly LogLine[];
-  /** Stops it and removes its folder, unless that was given; fails when a secret stands in one of its logs. Does nothing
-   *  when it has been stopped. */
+  /** Stops the hub and removes its folder, unless that was passed in; fails when one of its logs has a secret. Does nothing
+   *  the second time. */
   stop(): Promise<void>;
 }
 
@@ -46,10 +46,10 @@ export function passwordOf(username: string): string {
   return `the password of ${username}`;
 }
 
-/** The least that a hash may cost, so that tests do not wait for passwords. */
+/** The cheapest hashes, so that tests do not wait for passwords. */
 export const quickPasswords = scryptPasswords({ ln: 10, r: 8, p: 1 });
 
-/** Starts a hub; rejects with what its start rejects with. */
+/** Starts a hub; rejects when it does not start. */
 export async function startHub({
   config: settings,
   users,

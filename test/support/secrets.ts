@@ -1,21 +1,21 @@
-/** Every secret that the tests of a file use or get, none of which may ever stand in a log. */
+/** The secrets that tests use or receive; none of them may appear in a log. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Shorter texts stand in logs by chance. */
+/** Shorter texts may appear in logs by coincidence. */
 const MIN_LENGTH = 12;
 
 const secrets = new Set<string>();
 
-/** From here on no log may hold this text. */
+/** Forbids this text in all logs from now on. */
 export function keepSecret(text: string): void {
   if (text.length >= MIN_LENGTH) secrets.add(text);
 }
 
-/** Names of fields whose value is a secret, in requests and answers of the REST interface and of enrolment. */
+/** Names of fields whose value is a secret, in requests and responses of the REST interface and of enrolment. */
 const SECRET_FIELDS = new Set(['password', 'accessToken', 'token', 'code', 'credential', 'passwordHash']);
 
-/** Keeps the secrets of a JSON text; passes over what is none. */
+/** Keeps the secrets of a JSON value; ignores all else. */
 export function keepSecretsOf(json: unknown): void {
   if (typeof json !== 'object' || json === null) return;
   for (const [name, value] of Object.entries(json)) {
@@ -23,7 +23,7 @@ export function keepSecretsOf(json: unknown): void {
   }
 }
 
-/** Keeps what a request or an answer carries in its headers. */
+/** Keeps the secrets in the headers of a request or response. */
 export function keepSecretsOfHeaders(headers: Headers): void {
   const bearer = /^Bearer +(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1];
   if (bearer !== undefined) keepSecret(bearer);
@@ -31,7 +31,7 @@ export function keepSecretsOfHeaders(headers: Headers): void {
   for (const [, value] of cookies.join(';').matchAll(/refreshToken=([^;\s]+)/g)) keepSecret(value ?? '');
 }
 
-/** Keeps what a hub or an agent has made or fetched for itself, in its data folder. */
+/** Keeps the secrets in the data folder of a hub or agent. */
 export function keepSecretsOfDataDir(dataDir: string): void {
   const read = (name: string) => {
     const path = join(dataDir, name);
@@ -41,16 +41,16 @@ export function keepSecretsOfDataDir(dataDir: string): void {
   for (const [, key] of read('token-keys.json').matchAll(/"secret": *"([^"]+)"/g)) keepSecret(key ?? '');
 }
 
-/** Fails when a secret stands in one of the logs that a hub or an agent has written in its data folder. */
+/** Fails when a log in the data folder of a hub or agent has a secret. */
 export function expectNoSecretInLogsOf(dataDir: string): void {
   keepSecretsOfDataDir(dataDir);
   for (const folder of ['logs', 'audit']) expectNoSecretIn(join(dataDir, folder));
 }
 
-/** Fails when a secret stands in this text. Says which by its first letters only. */
+/** Fails when this text has a secret; the message shows only its first letters. */
 export function expectNoSecret(text: string, where: string): void {
   for (const secret of secrets) {
-    // In a log a text stands as JSON has it.
+    // Logs escape texts as JSON does.
     const at = Math.max(text.indexOf(secret), text.indexOf(JSON.stringify(secret).slice(1, -1)));
     if (at < 0) continue;
     const line = text.slice(text.lastIndexOf('\n', at) + 1).split('\n')[0];
@@ -58,7 +58,7 @@ export function expectNoSecret(text: string, where: string): void {
   }
 }
 
-/** The same for every file beneath a folder of logs or of the audit, if it is there. */
+/** Fails when a file beneath this folder, if it exists, has a secret. */
 function expectNoSecretIn(folder: string): void {
   if (!existsSync(folder)) return;
   for (const entry of readdirSync(folder, { withFileTypes: true })) {

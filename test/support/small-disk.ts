@@ -1,10 +1,10 @@
-/** A disk of a few MiB, so that it can be full: a file system in memory, which takes Linux and the rights of root. */
+/** A disk of a few MiB that can be filled: a file system in memory, which needs Linux and root. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where there can be none, tests with one are left out, and the run says so; never under CI, where they fail. */
+/** Whether such a disk can be mounted. Without it the tests that need one are skipped, except under CI, where they fail. */
 export function hasSmallDisks(): boolean {
   if (process.env['CI'] !== undefined) return true;
   const folder = mkdtempSync(join(tmpdir(), 'workbench-test-disk-'));
@@ -19,7 +19,7 @@ export function hasSmallDisks(): boolean {
   }
 }
 
-/** Puts such a disk at a path that is a folder, or becomes one; gives what takes it away, with all that is on it. */
+/** Mounts such a disk at this path, creating the folder if needed; returns the function that removes it. */
 export function mountSmallDisk(path: string, sizeMib: number): () => void {
   mkdirSync(path, { recursive: true });
   const run = (program: string, args: readonly string[]) =>

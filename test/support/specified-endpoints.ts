@@ -1,10 +1,10 @@
-/** The endpoint tables of the contract (1.0 and 1.1: contract 11.2 and 11.3), written down once more: the document of
- *  the hub is held against this list, never made of it. */
+/** The endpoint tables of the contract (1.0 and 1.1: contract 11.2 and 11.3), written independently of the hub, whose
+ *  document is checked against them. */
 
 export interface SpecifiedEndpoint {
   readonly method: string;
   readonly path: string;
-  /** The success and what is particular to the endpoint; 400, 401, 403 and 500 go for all. */
+  /** The success and the statuses of this endpoint; 400, 401, 403 and 500 apply to all. */
   readonly statuses: readonly number[];
 }
 
@@ -82,7 +82,7 @@ export const SPECIFIED_11 = parse(`
   GET    /api/1.1/workbench/node/server/{id}                       200 404
 `);
 
-/** What this product has beside the contract. */
+/** Endpoints beyond the contract. */
 export const ADDITIONS = parse(`
   GET    /livez                                                    200
   GET    /readyz                                                   200 503

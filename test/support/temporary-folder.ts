@@ -8,7 +8,7 @@ export interface TemporaryFolder {
   remove(): Promise<void>;
 }
 
-/** A new, empty folder of its own; whoever makes it removes it, for instance with `onTestFinished(folder.remove)`. */
+/** Creates an empty folder, which the caller removes, for instance with `onTestFinished(folder.remove)`. */
 export async function temporaryFolder(): Promise<TemporaryFolder> {
   const path = await mkdtemp(join(tmpdir(), 'workbench-test-'));
   return { path, remove: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) };

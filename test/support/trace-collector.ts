@@ -1,4 +1,4 @@
-/** A collector of traces: takes what hub and agents deliver by OTLP over HTTP, as JSON. */
+/** A trace collector that receives the exports of hub and agents by OTLP over HTTP, as JSON. */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,7 +10,7 @@ export interface CollectedSpan {
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;
-  /** Undefined for the first of a trace. */
+  /** Undefined for the root of a trace. */
   readonly parentSpanId?: string;
   readonly beganAtMs: number;
   readonly endedAtMs: number;
@@ -21,7 +21,7 @@ export interface CollectedSpan {
 export interface TraceCollector {
   readonly endpoint: string;
   readonly spans: readonly CollectedSpan[];
-  /** Of the deliveries. */
+  /** Headers of the deliveries. */
   readonly headers: readonly IncomingHttpHeaders[];
   close(): Promise<void>;
 }
@@ -51,7 +51,7 @@ interface Delivery {
 
 const ERROR = 2;
 
-/** Listens on `port`; 0 is any that is free. */
+/** Listens on `port`; 0 takes any free one. */
 export async function startTraceCollector(port = 0): Promise<TraceCollector> {
   const spans: CollectedSpan[] = [];
   const headers: IncomingHttpHeaders[] = [];

@@ -1,7 +1,7 @@
 /** Many simulated agents in one process. */
 import { SimulatedAgent } from './simulated-agent.js';
 
-/** What it is told: to join so many agents, or to cut all connections. It answers when all have been welcomed. */
+/** Input: the number of agents to join, or the request to cut all connections. It replies when all have been welcomed. */
 export type ToAgents =
   | {
       readonly kind: 'join';
@@ -44,5 +44,5 @@ process.on('message', async (message: ToAgents) => {
   const answer: FromAgents = { tookMs: performance.now() - began };
   process.send?.(answer);
 });
-// Nobody is left without whoever has started them.
+// Ends with its parent process.
 process.on('disconnect', () => process.exit());

@@ -1,4 +1,4 @@
-/** A thousand agents on one hub: what it costs, and how they come back. */
+/** A thousand agents on one hub: their cost, and how they rejoin. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, rmSync } from 'node:fs';

@@ -12,7 +12,7 @@ import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import { type BackOff, backOff } from '@workbench-hub/shared/runtime/back-off';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 
-// As agents do.
+// The delay that agents use.
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 15_000;
 const HANDSHAKE_TIMEOUT_MS = 10_000;
@@ -29,7 +29,7 @@ export interface SimulatedAgentOptions {
 export class SimulatedAgent {
   readonly #options: SimulatedAgentOptions;
   readonly #pauses: BackOff = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, systemRuntime.random);
-  /** What the hub has not settled, by task. */
+  /** Reports that the hub has not acknowledged, by task. */
   readonly #reports = new Map<string, AttemptReport>();
   #transport: Transport | undefined;
 
@@ -50,7 +50,7 @@ export class SimulatedAgent {
     }
   }
 
-  /** Loses the connection, finds that out, and comes back. */
+  /** Loses the connection, notices it, and rejoins. */
   async rejoin(): Promise<void> {
     this.#transport?.terminate();
     const pauseMs = this.#pauses.nextMs();

@@ -199,7 +199,7 @@ function urgentSamples(measured: ReadonlyMap<string, number>): Sample[] {
   ];
 }
 
-/** What a load gives, by name. */
+/** Results of a load by name. */
 async function load(
   name: LoadName,
   count: number,

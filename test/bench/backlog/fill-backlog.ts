@@ -6,7 +6,7 @@ import { openDatabase } from '@workbench-hub/hub/store/sqlite/database';
 import type { Classifier, Requirement } from '@workbench-hub/shared/domain/classifier';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { PRIORITIES, type Priority, priorityRank } from '@workbench-hub/shared/domain/priority';
-import { chanceOf } from '../../support/random.js';
+import { seededRandom } from '../../support/random.js';
 import { idOf } from '../lists/fill-store.js';
 
 /** Every one of them fits the first agent, about half of them the second one too. */
@@ -22,7 +22,7 @@ const REQUIREMENTS: readonly Requirement[] = VERSIONS.flatMap((version) =>
   LABELS.map((labels) => ({ version, labels })),
 );
 
-/** So few have the highest priority that they are done before the next one comes. */
+/** Tasks of the highest priority are rare, so that each is done before the next one. */
 const ONE_HIGHEST_IN = 1000;
 const OTHER_PRIORITIES = PRIORITIES.filter((priority) => priority !== 'HIGHEST');
 
@@ -33,9 +33,9 @@ const INSERT = `
   INSERT INTO task (id, type, status, priority, requirement_id, requested_at, name, classifiers, job)
   VALUES (?, 'SIMULATE_WORK', 'WAITING', ?, ?, ?, ?, ?, '${JOB}')`;
 
-/** Makes the database; gives the id of one of its tasks. */
+/** Creates the database and returns the id of one of its tasks. */
 export function fillBacklog(file: string, count: number, seed: number): string {
-  const chance = chanceOf(seed);
+  const random = seededRandom(seed);
   const db = openDatabase(file);
   db.pragma('synchronous = OFF');
   const insertRequirement = db.prepare('INSERT INTO requirement (id, key) VALUES (?, ?)');
@@ -46,9 +46,9 @@ export function fillBacklog(file: string, count: number, seed: number): string {
   let id = '';
   db.transaction(() => {
     for (let at = 0; at < count; at++) {
-      id = idOf(FIRST_REQUEST_MS + at, chance);
-      const which = chance.below(REQUIREMENTS.length);
-      const priority = chance.oneIn(ONE_HIGHEST_IN) ? 'HIGHEST' : chance.of(OTHER_PRIORITIES);
+      id = idOf(FIRST_REQUEST_MS + at, random);
+      const which = random.below(REQUIREMENTS.length);
+      const priority = random.oneIn(ONE_HIGHEST_IN) ? 'HIGHEST' : random.of(OTHER_PRIORITIES);
       const classifiers = JSON.stringify(classifiersOf(REQUIREMENTS[which], priority));
       const requestedAt = FIRST_REQUEST_MS + at;
       insert.run(id, priorityRank(priority), which + 1, requestedAt, `Gear study run ${at}`, classifiers);

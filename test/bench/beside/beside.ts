@@ -22,7 +22,7 @@ const TASKS = 20_000;
 const SLOTS = 16;
 const CONNECTIONS = 64;
 const LOAD_LIMIT_MS = 300_000;
-/** As many people who leaf through lists. */
+/** Clients that page through lists. */
 const LIST_EVERY_MS = 100;
 const LIST_LIMIT_MS = 50;
 
@@ -121,7 +121,7 @@ async function listOnce(connection: HttpConnection, path: string): Promise<void>
   if (status !== 200) throw new Error(`GET ${path} answered ${status} ${text}`);
 }
 
-/** One list after the other, at intervals; `stop` gives how long each took. */
+/** Requests lists one after the other, at intervals; `stop` returns the duration of each. */
 function lookThrough(connection: HttpConnection): { stop(): Promise<number[]> } {
   const times: number[] = [];
   let stopped = false;

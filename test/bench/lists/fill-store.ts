@@ -1,8 +1,8 @@
-/** A store with a long history, written straight into the database: the way through the hub would take hours. */
+/** A store with a long history, written directly into the database, because requests would take hours. */
 import { openDatabase, type SqliteDatabase } from '@workbench-hub/hub/store/sqlite/database';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { priorityRank } from '@workbench-hub/shared/domain/priority';
-import { type Chance, chanceOf } from '../../support/random.js';
+import { type SeededRandom, seededRandom } from '../../support/random.js';
 
 export interface StoreSize {
   readonly ended: number;
@@ -10,12 +10,12 @@ export interface StoreSize {
   readonly running: number;
 }
 
-/** What there are only a few of, so that lists can look for it. */
+/** Rare values for lists to find. */
 export const RARE = { count: 3, name: 'Needle in the haystack', creator: 'rita', status: 'FAILED' } as const;
 
 const CREATORS = 100;
 const INSTANCES = 16;
-/** Of yesterday: what has ended longer ago than `tasks.keepEndedFor` would be removed while it is measured. */
+/** Yesterday, so that `tasks.keepEndedFor` removes no task during the measurement. */
 const FIRST_REQUEST_MS = Date.now() - 86_400_000;
 const REQUEST_EVERY_MS = 20;
 const CLASSIFIERS = JSON.stringify([{ type: 'VERSION', value: '9*' }]);
@@ -33,13 +33,13 @@ const INSERT = `
                     instance_id, instance_version, instance_revision, batch_status, creator, name, classifiers, job)
   VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** Makes the database; gives it open. Ended tasks come first, then the running, then the waiting. */
+/** Creates and opens the database. Ended tasks come first, then running, then waiting ones. */
 export function fillStore(
   file: string,
   { ended, waiting, running }: StoreSize,
   seed: number,
 ): SqliteDatabase {
-  const chance = chanceOf(seed);
+  const random = seededRandom(seed);
   const db = openDatabase(file);
   db.pragma('synchronous = OFF');
   db.prepare('INSERT INTO requirement (id, key) VALUES (1, ?)').run(
@@ -51,8 +51,8 @@ export function fillStore(
   db.transaction(() => {
     for (let at = 0; at < total; at++) {
       const rare = at < ended && rareEvery > 0 && at % rareEvery === 0 && at / rareEvery < RARE.count;
-      const status = at < ended ? endedStatus(rare, chance) : at < ended + running ? 'RUNNING' : 'WAITING';
-      insert.run(...rowOf(at, status, rare, chance));
+      const status = at < ended ? endedStatus(rare, random) : at < ended + running ? 'RUNNING' : 'WAITING';
+      insert.run(...rowOf(at, status, rare, random));
     }
   })();
   db.pragma('synchronous = FULL');
@@ -60,43 +60,43 @@ export function fillStore(
   return db;
 }
 
-function endedStatus(rare: boolean, chance: Chance): string {
+function endedStatus(rare: boolean, random: SeededRandom): string {
   if (rare) return RARE.status;
-  return chance.oneIn(50) ? 'CANCELED' : 'FINISHED';
+  return random.oneIn(50) ? 'CANCELED' : 'FINISHED';
 }
 
-function rowOf(at: number, status: string, rare: boolean, chance: Chance): (string | number | null)[] {
+function rowOf(at: number, status: string, rare: boolean, random: SeededRandom): (string | number | null)[] {
   const requestedAt = FIRST_REQUEST_MS + at * REQUEST_EVERY_MS;
   const started = status === 'RUNNING' || status === 'FINISHED' || status === 'FAILED';
   const ended = status !== 'RUNNING' && status !== 'WAITING';
-  const batch = chance.oneIn(2);
+  const batch = random.oneIn(2);
   const instance = started ? ['agent-1', `sim-${at % INSTANCES}`, '9.1.0', '4711'] : [null, null, null, null];
   return [
-    idOf(requestedAt, chance),
+    idOf(requestedAt, random),
     batch ? 'EXECUTE_BATCH_JOB' : 'SIMULATE_WORK',
     status,
-    chance.oneIn(20) ? priorityRank('HIGH') : priorityRank('NORMAL'),
+    random.oneIn(20) ? priorityRank('HIGH') : priorityRank('NORMAL'),
     requestedAt,
     started ? requestedAt + 5 : null,
     ended ? requestedAt + 1000 : null,
     started ? 1 : 0,
     ...instance,
     batch && status === 'FINISHED' ? 'OK' : null,
-    rare ? RARE.creator : `user${chance.below(CREATORS)}`,
-    rare ? RARE.name : `Gear study ${hexOf(chance, 4)} run ${at}`,
+    rare ? RARE.creator : `user${random.below(CREATORS)}`,
+    rare ? RARE.name : `Gear study ${hexOf(random, 4)} run ${at}`,
     CLASSIFIERS,
     batch ? BATCH_JOB : JOB,
   ];
 }
 
-/** UUIDv7 text of this moment. */
-export function idOf(atMs: number, chance: Chance): string {
+/** UUIDv7 text of this time. */
+export function idOf(atMs: number, random: SeededRandom): string {
   const time = atMs.toString(16).padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${hexOf(chance, 3)}-8${hexOf(chance, 3)}-${hexOf(chance, 6)}${hexOf(chance, 6)}`;
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${hexOf(random, 3)}-8${hexOf(random, 3)}-${hexOf(random, 6)}${hexOf(random, 6)}`;
 }
 
-function hexOf(chance: Chance, digits: number): string {
-  return chance
+function hexOf(random: SeededRandom, digits: number): string {
+  return random
     .below(16 ** digits)
     .toString(16)
     .padStart(digits, '0');

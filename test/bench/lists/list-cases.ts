@@ -1,4 +1,4 @@
-/** What is asked for: first pages by every filter, the costly ones above all, and pages far behind. */
+/** Measured lists: first pages with every filter, mainly the costly ones, and pages far behind. */
 import { RARE } from './fill-store.js';
 
 export interface ListCase {
@@ -67,7 +67,7 @@ export const LIST_CASES: readonly ListCase[] = [
   ...FAR_PAGES.map((path) => ({ path, limitMs: FAR_PAGE_LIMIT_MS })),
 ];
 
-/** As it stands in a table. */
+/** Label in a table. */
 export function nameOf({ path }: ListCase): string {
   return decodeURIComponent(path.replace(/^\/api\/(\d\.\d)\/workbench\/task\//, '$1 '));
 }

@@ -118,7 +118,7 @@ async function measureLists(get: (path: string) => Promise<string>): Promise<Sam
   ];
 }
 
-/** Calls again and again, at intervals; `stop` gives how long each call took. */
+/** Calls repeatedly, at intervals; `stop` returns the duration of each call. */
 function readMeanwhile(call: () => Promise<unknown>): { stop(): Promise<number[]> } {
   const times: number[] = [];
   let stopped = false;
@@ -139,7 +139,7 @@ function readMeanwhile(call: () => Promise<unknown>): { stop(): Promise<number[]
   };
 }
 
-/** What SQLite needs at the least to compare each identifier with a pattern. */
+/** Shortest time in which SQLite compares each identifier with a pattern. */
 function bareScan(db: SqliteDatabase): void {
   db.prepare('SELECT count(*) FROM task WHERE id GLOB ?').get('*abc*');
 }

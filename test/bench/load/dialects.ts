@@ -1,4 +1,4 @@
-/** How the load generator speaks: to a hub, or to the HTTP front that stands before every peer. */
+/** Requests of the load generator: to a hub, or to the HTTP front of a peer. */
 import type { Priority } from '@workbench-hub/shared/domain/priority';
 import type { HttpAnswer, HttpRequest } from './http-connection.js';
 
@@ -15,7 +15,7 @@ export interface Dialect {
   result(id: string, kind: LoadTask['kind'], timeoutS: number): HttpRequest;
   /** Undefined as long as the task has not ended; then whether it ended well. */
   ended(answer: HttpAnswer): boolean | undefined;
-  /** How many tasks have ended. */
+  /** Number of ended tasks. */
   count(): HttpRequest;
   countIn(answer: HttpAnswer): number;
 }
@@ -28,7 +28,7 @@ const TRUE = [{ content: Buffer.from('#!/bin/true\n').toString('base64') }];
 
 const hub: Dialect = {
   create: ({ kind, priority, payload }) => {
-    // The payload goes into the name, so that the hub stores as much as the peers do.
+    // The payload is the name, so that the hub stores as much as the peers.
     const name = JSON.stringify(payload);
     const classifiers =
       priority === undefined ? {} : { classifiers: [{ type: 'PRIORITY', value: priority }] };

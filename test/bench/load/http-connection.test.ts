@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { expect, it, onTestFinished } from 'vitest';
 import { answerIn, HttpConnection } from './http-connection.js';
 
-it('understands an answer only when all of it is there', () => {
+it('an HTTP connection returns a response only when it is complete', () => {
   const sized = Buffer.from('HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nhäß');
   expect(answerIn(sized)).toEqual({ status: 201, text: 'häß', last: false });
   const chunked = Buffer.from(
@@ -16,7 +16,7 @@ it('understands an answer only when all of it is there', () => {
   }
 });
 
-it('asks one thing after the other, and connects again when the server has hung up', async () => {
+it('an HTTP connection sends one request after the other, and reconnects when the server has closed it', async () => {
   let connections = 0;
   const server = createServer((request, response) => {
     if (request.url === '/last') response.setHeader('connection', 'close');

@@ -1,4 +1,4 @@
-/** An HTTP client that costs as little as possible: what it uses, the server beside it lacks. One request at a time. */
+/** An HTTP client of minimal cost, because it shares the machine with the server. One request at a time. */
 import { connect, type Socket } from 'node:net';
 
 export interface HttpRequest {
@@ -65,7 +65,7 @@ export class HttpConnection {
     const forget = () => {
       if (this.#socket === socket) this.#socket = undefined;
     };
-    // Of the server, to say that it is tired of waiting for a request.
+    // The server closes an idle connection with 408.
     socket.on('end', () => {
       if (!this.#waiting) forget();
     });
@@ -83,7 +83,7 @@ export class HttpConnection {
   }
 }
 
-/** The answer that stands there, or undefined as long as some of it is missing. */
+/** The complete response, or undefined as long as some of it is missing. */
 export function answerIn(received: Buffer): HttpAnswer | undefined {
   const endOfHead = received.indexOf(END_OF_HEAD);
   if (endOfHead < 0) return undefined;

@@ -1,5 +1,5 @@
 /** Connections to what is measured, and what a load does over them. */
-import { type Chance, chanceOf } from '../../support/random.js';
+import { type SeededRandom, seededRandom } from '../../support/random.js';
 import { DIALECTS, type Dialect, type DialectName, type LoadTask } from './dialects.js';
 import { type HttpAnswer, HttpConnection, type HttpRequest } from './http-connection.js';
 
@@ -8,7 +8,7 @@ export interface LoadClientOptions {
   readonly dialect: DialectName;
   readonly connections: number;
   readonly seed: number;
-  /** After so long it gives up. */
+  /** Timeout of a request. */
   readonly limitMs: number;
 }
 
@@ -18,20 +18,20 @@ const COUNT_EVERY_MS = 10;
 export class LoadClient {
   readonly #connections: readonly HttpConnection[];
   readonly #dialect: Dialect;
-  readonly #chance: Chance;
+  readonly #random: SeededRandom;
   readonly #giveUpAt: number;
 
   constructor({ port, dialect, connections, seed, limitMs }: LoadClientOptions) {
     this.#connections = Array.from({ length: connections }, () => new HttpConnection(port));
     this.#dialect = DIALECTS[dialect];
-    this.#chance = chanceOf(seed);
+    this.#random = seededRandom(seed);
     this.#giveUpAt = performance.now() + limitMs;
   }
 
   /** Requests for new tasks of about 300 bytes, made before they are sent. */
   tasks(count: number, kind: LoadTask['kind'], priority?: LoadTask['priority']): HttpRequest[] {
     const hex = (digits: number) =>
-      Array.from({ length: digits }, () => this.#chance.below(16).toString(16)).join('');
+      Array.from({ length: digits }, () => this.#random.below(16).toString(16)).join('');
     return Array.from({ length: count }, (_, index) => {
       const payload = {
         index,
@@ -59,7 +59,7 @@ export class LoadClient {
     );
   }
 
-  /** Sends the requests; gives the ids, and how long each took. */
+  /** Sends the requests; returns the ids and durations. */
   async createAll(requests: readonly HttpRequest[]): Promise<{ ids: string[]; tookMs: number[] }> {
     const ids = new Array<string>(requests.length);
     const tookMs = new Array<number>(requests.length);
@@ -90,7 +90,7 @@ export class LoadClient {
     }
   }
 
-  /** How many tasks have ended by now. */
+  /** Number of tasks that have ended so far. */
   async count(): Promise<number> {
     return this.#dialect.countIn(await this.#first.request(this.#dialect.count()));
   }

@@ -4,7 +4,7 @@ import type { Sample } from '../workload.js';
 import { LoadClient, type LoadClientOptions } from './load-client.js';
 import { LOADS, type LoadName } from './loads.js';
 
-/** What it is told first; after each mark it waits for any further message. */
+/** The first message; after each mark the process waits for another message. */
 export interface LoadOrder extends LoadClientOptions {
   readonly load: LoadName;
   readonly count: number;
@@ -33,5 +33,5 @@ process.once('message', async ({ load, count, ...options }: LoadOrder) => {
     client.close();
   }
 });
-// Nobody is left without whoever has started them.
+// Ends with its parent process.
 process.on('disconnect', () => process.exit());

@@ -1,4 +1,4 @@
-/** What the load generator can do. Every load tells when the measured part begins and ends, and gives its values. */
+/** Loads of the generator. Each marks the begin and end of its measured part, and returns its values. */
 import { quantile } from '../figures.js';
 import type { Sample } from '../workload.js';
 import type { LoadTask } from './dialects.js';
@@ -14,7 +14,7 @@ export type LoadName =
   | 'closed-loop'
   | 'one-by-one';
 
-/** `begin` and `end` resolve when whoever measures has looked at the processes. */
+/** `begin` and `end` resolve when the processes have been measured. */
 export interface Marks {
   begin(): Promise<void>;
   end(): Promise<void>;
@@ -23,7 +23,7 @@ export interface Marks {
 export type Load = (client: LoadClient, count: number, marks: Marks) => Promise<Sample[]>;
 
 const CHECKED_TASKS = 100;
-/** What is compared are services that have been up for a while, so each has had half as many tasks before. */
+/** Each service first gets half as many tasks, to compare services that have been up for a while. */
 const WARM_SHARE = 0.5;
 const MIN_WARM_TASKS = 500;
 const BACKLOG_MOVES_MS = 2000;
@@ -31,7 +31,7 @@ const URGENT_EVERY_MS = 500;
 /** 1,000 a second. */
 const PACE_PER_MS = 1;
 
-/** Creates only: nobody takes the tasks. */
+/** Creates tasks that no instance runs. */
 async function create(client: LoadClient, count: number, marks: Marks): Promise<Sample[]> {
   const warm = warmTasks(count);
   const requests = client.tasks(count + warm, 'NOOP');
@@ -74,7 +74,7 @@ async function urgent(client: LoadClient, count: number, marks: Marks): Promise<
   return [perS('tasks', (endedAfter - endedBefore) / seconds), ...latencies('urgent task', tookMs)];
 }
 
-/** As many tasks a second as are asked for, whether or not those before have been answered. */
+/** Creates tasks at a fixed rate, without waiting for responses. */
 async function paced(client: LoadClient, count: number, marks: Marks): Promise<Sample[]> {
   await warmUp(client, 'NOOP', count);
   const endedBefore = await client.count();
@@ -88,7 +88,7 @@ async function paced(client: LoadClient, count: number, marks: Marks): Promise<S
     const earlyMs = dueAt - performance.now();
     if (earlyMs > 0) await new Promise((resolve) => setTimeout(resolve, earlyMs));
     ids[at] = await client.create(request, connection);
-    // Also what it was late because all connections were busy.
+    // Includes the delay when all connections were busy.
     tookMs.push(performance.now() - dueAt);
   });
   await client.expectEnd(ids.at(-1) ?? '', 'NOOP');
@@ -98,7 +98,7 @@ async function paced(client: LoadClient, count: number, marks: Marks): Promise<S
   return [perS('tasks', count / seconds), ...latencies('create', tookMs)];
 }
 
-/** All tasks are created as fast as it goes, and ended meanwhile. */
+/** Creates all tasks as fast as possible while they are run. */
 function throughput(kind: LoadTask['kind']): Load {
   return async (client, count, marks) => {
     await warmUp(client, kind, count);
@@ -119,7 +119,7 @@ function throughput(kind: LoadTask['kind']): Load {
   };
 }
 
-/** Every connection creates a task, waits for its result, and goes on. */
+/** Every connection creates a task, waits for its result, and repeats. */
 async function closedLoop(client: LoadClient, count: number, marks: Marks): Promise<Sample[]> {
   await warmUp(client, 'NOOP', count);
   const { seconds, tookMs } = await roundTrips(client, count, marks);

@@ -1,4 +1,4 @@
-/** The other end of the WebSocket: parses what comes and sends it back. */
+/** The other end of the WebSocket, which parses messages and sends them back. */
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
 

@@ -1,4 +1,4 @@
-/** What this machine allows below everything else: synced writes, and messages between two processes. */
+/** Limits of this machine: synced writes, and messages between two processes. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, fdatasyncSync, fsyncSync, openSync, writeSync } from 'node:fs';

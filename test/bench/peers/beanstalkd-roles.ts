@@ -7,7 +7,7 @@ import { execute, type PeerRoles } from './role.js';
 const PRIORITY = { HIGHEST: 1, OTHER: 10 } as const;
 const RESULT_READERS = 8;
 
-/** What goes through the tube of results. */
+/** A message in the tube of results. */
 interface Result {
   readonly id: string;
   readonly result: unknown;
@@ -23,7 +23,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** One connection: commands go out at once, answers come in their order. */
+/** One connection: commands are pipelined, replies arrive in order. */
 class Beanstalk {
   readonly #socket: Socket;
   readonly #waiting: ((answer: Answer) => void)[] = [];
@@ -100,7 +100,7 @@ export const beanstalkdRoles: PeerRoles = {
           JSON.stringify(task),
           PRIORITY[task.priority === 'HIGHEST' ? 'HIGHEST' : 'OTHER'],
         );
-        // Its result may have been quicker than the answer.
+        // The result may arrive before the reply.
         if (!known.has(id)) known.set(id, { state: 'PENDING' });
         return id;
       },

@@ -7,7 +7,7 @@ const QUEUE = 'bench';
 /** As many ends as may pass before those who wait have seen them. */
 const EVENTS_KEPT = 100_000;
 
-/** BullMQ takes tasks without a priority before all others; a priority costs it a sorted set. */
+/** BullMQ runs tasks without a priority before all others; a priority needs a sorted set. */
 const PRIORITY = { HIGHEST: 1, OTHER: 10 } as const;
 
 const connectionTo = (port: number) => ({ host: '127.0.0.1', port, maxRetriesPerRequest: null });

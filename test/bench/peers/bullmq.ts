@@ -1,4 +1,4 @@
-/** BullMQ on Redis, whose log of changes is synced before each answer (`always`) or once a second (`everysec`). */
+/** BullMQ on Redis, whose append-only file is synced before each reply (`always`) or once a second (`everysec`). */
 import { freePort, installed, listens, ServerProgram } from '../subjects/server-program.js';
 import { type PeerServer, peerSubject } from './peer.js';
 

@@ -64,7 +64,7 @@ export async function serveFront(backend: FrontBackend): Promise<Front> {
       };
       resolve({ server, port, ended });
     }) as Front['server'];
-    // As the hub: a client that takes its time finds its connection open.
+    // The same as the hub: the connection of a slow client stays open.
     server.keepAliveTimeout = 65_000;
   });
 }

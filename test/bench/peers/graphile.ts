@@ -1,4 +1,4 @@
-/** graphile-worker on PostgreSQL, synced before each answer, in batches: requests that meet share a transaction. */
+/** graphile-worker on PostgreSQL, synced before each response, in batches: simultaneous requests share a transaction. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';

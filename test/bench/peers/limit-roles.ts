@@ -30,7 +30,7 @@ const SCHEMA = `
   CREATE TABLE task (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, state TEXT NOT NULL, payload TEXT NOT NULL,
                      result TEXT) STRICT`;
 
-/** One store, its ready tasks, and whoever executes them. */
+/** One store, its ready tasks, and their workers. */
 class Pipeline {
   readonly #db: Database.Database;
   readonly #insert;

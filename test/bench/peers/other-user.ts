@@ -8,7 +8,7 @@ export interface OtherUser {
   readonly gid?: number;
 }
 
-/** This user instead of root; whoever is not root stays who he is. */
+/** This user instead of root; other users stay the same. */
 export function instead(username: string): OtherUser {
   if (process.getuid?.() !== 0) return {};
   const id = (what: string) => Number(execFileSync('id', [what, username], { encoding: 'utf8' }));

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import type { PeerRoles, RoleOptions } from './role.js';
 
-/** What a process of a peer says: it is ready; a front says where it listens. */
+/** Message of a ready peer process; a front adds its address. */
 export interface Ready {
   readonly port: number | null;
 }
@@ -18,7 +18,7 @@ const PEERS: Readonly<Record<string, () => Promise<PeerRoles>>> = {
 
 const say = (message: Ready) => process.send?.(message);
 
-// Nobody is left without whoever has started them.
+// Ends with its parent process.
 process.on('disconnect', () => process.exit());
 process.on('SIGTERM', () => process.exit());
 

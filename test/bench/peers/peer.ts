@@ -14,9 +14,9 @@ export interface PeerServer {
 }
 
 export interface PeerSetup {
-  /** As it stands in tables. */
+  /** Label in tables. */
   readonly name: string;
-  /** As `peer-process.ts` knows it. */
+  /** Name in `peer-process.ts`. */
   readonly peer: string;
   readonly variant: string;
   /** Without one, nothing is executed. */

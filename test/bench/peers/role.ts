@@ -1,12 +1,12 @@
-/** What the processes of a peer do: the front takes requests, the worker executes tasks. */
+/** Roles of peer processes: the front accepts requests, the worker executes tasks. */
 import { spawn } from 'node:child_process';
 import type { LoadTask } from '../load/dialects.js';
 
-/** What such a process is started with. */
+/** Options of such a process. */
 export interface RoleOptions {
   readonly folder: string;
   readonly slots: number;
-  /** Of the peer's own server, or for the worker of a limit, of the front. */
+  /** Address of the peer's server, or for the worker of a limit, of the front. */
   readonly serverPort: number;
   /** Which of the variants of a peer. */
   readonly variant: string;
@@ -19,7 +19,7 @@ export interface PeerRoles {
   worker(options: RoleOptions, go: () => Promise<void>): Promise<void>;
 }
 
-/** What a worker does for a task: nothing, or one process. */
+/** Work of one task: nothing, or one process. */
 export async function execute(kind: LoadTask['kind']): Promise<{ ok: boolean }> {
   if (kind === 'NOOP') return { ok: true };
   return new Promise((resolve, reject) => {

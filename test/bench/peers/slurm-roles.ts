@@ -55,7 +55,7 @@ export const slurmRoles: PeerRoles = {
   worker: async () => undefined,
 };
 
-/** Reads what is added to the file, for ever. */
+/** Follows additions to the file forever. */
 async function watchEnds(
   path: string,
   onEnd: (id: string, state: 'COMPLETED' | 'FAILED') => void,

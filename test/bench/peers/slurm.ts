@@ -84,7 +84,7 @@ async function nodeState(env: NodeJS.ProcessEnv): Promise<string> {
   return stdout;
 }
 
-/** As quick as it goes: no accounting, no pauses in scheduling, as many processors as there are slots. */
+/** The fastest configuration: no accounting, no scheduling delays, one processor for each slot. */
 async function configuration(at: (name: string) => string, slots: number): Promise<string> {
   const host = hostname().split('.')[0] ?? '';
   return `ClusterName=bench

@@ -1,4 +1,4 @@
-/** The least that a server in Node can do: it takes requests and holds them. */
+/** A minimal Node server, which accepts requests and holds them. */
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

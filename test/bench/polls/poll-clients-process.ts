@@ -2,13 +2,13 @@
 import { connect, type Socket } from 'node:net';
 import { wallClockMs } from './wall-clock.js';
 
-/** What the process is told. */
+/** Input of the process. */
 export type ToPollClients =
   | { readonly kind: 'open'; readonly port: number; readonly paths: readonly string[] }
   | { readonly kind: 'leave'; readonly count: number }
   | { readonly kind: 'report' };
 
-/** What it says: every connection is open and has asked; so many have left; when each answer came, by path. */
+/** Output: all requests are sent; the number of clients that left; the arrival time of each response, by path. */
 export type FromPollClients =
   | { readonly kind: 'asked' }
   | { readonly kind: 'left' }
@@ -55,5 +55,5 @@ process.on('message', (message: ToPollClients) => {
   }
   if (message.kind === 'report') say({ kind: 'answers', answers: [...answers] });
 });
-// Nobody is left without whoever has started them.
+// Ends with its parent process.
 process.on('disconnect', () => process.exit());

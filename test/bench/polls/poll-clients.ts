@@ -40,7 +40,7 @@ export class PollClients {
     await this.#ask({ kind: 'leave', count }, 'left');
   }
 
-  /** When the answer to each path began to come, by the wall clock. */
+  /** Arrival time of each response by path, by the wall clock. */
   async answers(): Promise<Map<string, number>> {
     return new Map((await this.#ask({ kind: 'report' }, 'answers')).answers);
   }

@@ -17,7 +17,7 @@ import { wallClockMs } from './wall-clock.js';
 
 const CLIENTS = 10_000;
 
-/** So many more clients go away before their task has ended. */
+/** Additional clients that leave before their task ends. */
 const LEAVING_PART = 0.1;
 
 const INSTANCES = 16;
@@ -113,7 +113,7 @@ async function measureHub(
   }
 }
 
-/** Puts waiting tasks into a new store; gives the path of the result of each, by id. */
+/** Writes waiting tasks into a new store; returns the result path of each, by id. */
 function writeTasks(file: string, waiting: number, seed: number): Map<string, string> {
   const db = fillStore(file, { ended: 0, running: 0, waiting }, seed);
   const rows = db.prepare<[], { id: string; type: string }>('SELECT id, type FROM task').all();
@@ -123,7 +123,7 @@ function writeTasks(file: string, waiting: number, seed: number): Map<string, st
   return new Map(rows.map(({ id, type }) => [id, pathOf(id, type)]));
 }
 
-/** An agent joins and ends every task at once that it is given; gives when it reported the end of each. */
+/** Joins an agent that ends every task at once; returns the report time of each. */
 async function endAll(hub: { address: string; token: string }, count: number): Promise<Map<string, number>> {
   const ends = new Map<string, number>();
   const onHeard: FakeAgentSetup['onHeard'] = function (message) {

@@ -3,7 +3,7 @@
 import type { Frame, Stack } from './profile.js';
 
 export interface StepCost {
-  /** Of the hub, of both agents together, of all instance programs together. */
+  /** Processor time of the hub, of both agents, of all instance programs. */
   readonly where: Where;
   readonly step: string;
   readonly us: number;

@@ -11,10 +11,10 @@ interface Bar {
 const WIDTH = 1200;
 const BAR_HEIGHT = 17;
 const CHARACTER_WIDTH = 6.2;
-/** What is narrower cannot be read, and makes the file large. */
+/** Narrower frames are unreadable and make the file large. */
 const MIN_WIDTH = 3;
 
-/** By whose code it is. */
+/** Colors by owner of the code. */
 const COLOURS: readonly (readonly [RegExp, string])[] = [
   [/^(?:hub|agent|shared|packages)\//, '#e8743b'],
   [/^node:/, '#9fc5a8'],

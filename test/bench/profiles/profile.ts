@@ -1,11 +1,11 @@
-/** What Node.js leaves with `--cpu-prof`: samples of what a thread was at, as the stacks that they were taken from. */
+/** Profiles of Node.js (`--cpu-prof`): sampled stacks of a thread. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export interface Frame {
   /** Empty for one without a name. */
   readonly name: string;
-  /** Where it stands; empty for what is no JavaScript. */
+  /** Its file; empty for native code. */
   readonly file: string;
 }
 
@@ -54,7 +54,7 @@ function stacksOf({ nodes, samples, timeDeltas }: RawProfile, lastMs: number): S
   const framesOf = (id: number): Frame[] => {
     const node = byId.get(id);
     const parent = parentOf.get(id);
-    // The root stands for the thread itself.
+    // The root is the thread itself.
     if (!node || parent === undefined) return [];
     const { functionName, url } = node.callFrame;
     return [...framesOf(parent), { name: functionName, file: shortened(url) }];

@@ -23,7 +23,7 @@ function profileBusyProcess(): void {
 }
 
 describe('profiles of processes', () => {
-  it('tell the function in which a process spent its time', () => {
+  it('show the function in which a process spent its time', () => {
     profileBusyProcess();
     const stacks = stacksIn(folder.path, Number.POSITIVE_INFINITY);
     const all = stacks.reduce((sum, { ms }) => sum + ms, 0);
@@ -31,7 +31,7 @@ describe('profiles of processes', () => {
     expect(busy.reduce((sum, { ms }) => sum + ms, 0)).toBeGreaterThan(all / 2);
   });
 
-  it('are read from their end only as far as is asked for', () => {
+  it('can be read for the last milliseconds only', () => {
     profileBusyProcess();
     const lengthOf = (lastMs: number) => stacksIn(folder.path, lastMs).reduce((sum, { ms }) => sum + ms, 0);
     expect(lengthOf(50)).toBeLessThan(lengthOf(Number.POSITIVE_INFINITY));
@@ -50,7 +50,7 @@ describe('costs of steps', () => {
     ms,
   });
 
-  it('belong to the innermost step, and add up to what a task costs', () => {
+  it('belong to the innermost step, and add up to the cost of a task', () => {
     const costs = costsOf(
       'hub',
       [

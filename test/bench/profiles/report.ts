@@ -1,4 +1,4 @@
-/** What is made of the profiles of a workload: a flame graph of each kind of process, and the table of costs. */
+/** Report from the profiles of a workload: a flame graph of each type of process, and the table of costs. */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WorkloadResult } from '../run-workload.js';

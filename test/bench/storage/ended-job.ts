@@ -25,7 +25,7 @@ export async function jobWithOutput(
     body: createReadStream(source, { highWaterMark: PIECE_BYTES }),
     status: 204,
   });
-  // Only now: an agent that says nothing for long counts as gone.
+  // Joins only now: a silent agent becomes unreachable.
   const agent = await FakeAgent.join({ address: hub.baseUrl, token });
   const id = await restClient(hub.baseUrl).createBatchJob({ inputScripts: [{ content: 'cHJpbnQ=' }] });
   const { ref } = await agent.hear('assign');

@@ -1,4 +1,4 @@
-/** What the ways ask of a hub: bodies of any size, in both directions, without a copy in memory. */
+/** Requests to a hub with bodies of any size, in both directions, without a copy in memory. */
 import { get, request } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -10,11 +10,11 @@ export interface Sending {
   readonly method: 'POST' | 'PUT';
   readonly headers: Record<string, string | number>;
   readonly body: Readable;
-  /** What the hub is meant to answer. */
+  /** Expected status. */
   readonly status: number;
 }
 
-/** Sends a body; resolves when the hub has answered. */
+/** Sends a body; resolves with the response. */
 export async function send(url: string, { method, headers, body, status }: Sending): Promise<void> {
   const outgoing = request(url, { method, headers });
   const answered = new Promise<number>((resolve, reject) => {
@@ -28,7 +28,7 @@ export async function send(url: string, { method, headers, body, status }: Sendi
   if (answer !== status) throw new Error(`${method} ${url} answered ${answer}`);
 }
 
-/** Reads an answer to its end; gives how many bytes its body has. */
+/** Reads a response to its end; returns the size of its body. */
 export function receive(url: string, headers: Record<string, string> = {}): Promise<number> {
   return new Promise((resolve, reject) => {
     get(url, { headers }, (incoming) => {

@@ -36,7 +36,7 @@ async function* bodyOf(source: string): AsyncGenerator<Buffer> {
   yield Buffer.from(TAIL);
 }
 
-/** Asks for something small again and again until it is called; gives how long the answers took. */
+/** Sends small requests until it is called; returns their durations. */
 function watchOthers(baseUrl: string): () => Promise<Sample[]> {
   const waits: number[] = [];
   let done = false;

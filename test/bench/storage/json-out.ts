@@ -1,4 +1,4 @@
-/** The result of a batch job whose output is the file, in one JSON answer. */
+/** The result of a batch job whose output is the file, in one JSON response. */
 import { jobWithOutput } from './ended-job.js';
 import { receive } from './http.js';
 import { pace, type StorageWay } from './storage-way.js';

@@ -1,4 +1,4 @@
-/** What the machine itself takes: to copy a file so that it is safe, and to compute its digest. */
+/** Time of the machine itself to copy a file durably, and to compute its digest. */
 import { execFile } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';

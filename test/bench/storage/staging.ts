@@ -10,7 +10,7 @@ import { uploadSource } from './uploads.js';
 
 const AGENT_MEMORY_LIMIT_MIB = 200;
 
-/** Its output is one byte longer than the model: another content, which the hub does not have. */
+/** Its output is one byte longer than the model, so that the hub does not have it. */
 const LENGTHEN = `
 const { appendFileSync, copyFileSync } = require('node:fs');
 copyFileSync(process.env.WORKBENCH_MODEL, 'longer.bin');
@@ -85,7 +85,7 @@ function agentOf({ folder, hub }: StorageStage, id: string, count: number): Prog
   return startAgent(folder, hub, id, {
     instances: [{ id: `${id}-sim`, version: '1', count }],
     limits: { fileCache: '40GiB', taskOutputs: '40GiB', outputFile: '40GiB' },
-    // What was moved, and how long it took.
+    // Bytes moved, and the duration.
     log: { level: 'debug' },
   });
 }
@@ -117,7 +117,7 @@ interface Transfer {
   readonly ms: number;
 }
 
-/** What an agent says to have moved of contents of about this size. */
+/** Bytes that an agent logs as transferred, of blobs of about this size. */
 function transfersOf({ lines }: Program, what: string, sizeBytes: number): Transfer[] {
   return lines
     .filter(({ msg, sizeBytes: size }) => msg === what && Math.abs(Number(size) - sizeBytes) <= 1)

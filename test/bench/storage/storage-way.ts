@@ -6,7 +6,7 @@ import type { Sample } from '../workload.js';
 export interface StorageStage {
   /** Just started, for this way alone. */
   readonly hub: HubProgram;
-  /** Of the hub; goes with it. */
+  /** Data folder of the hub, removed with it. */
   readonly folder: string;
   /** A file of `sizeBytes` that nothing can compress. */
   readonly source: string;
@@ -19,7 +19,7 @@ export interface StorageStage {
 export interface StorageWay {
   /** Samples begin with it. */
   readonly name: string;
-  /** Of its hub, beside what every test hub has. */
+  /** Configuration of its hub, beyond that of every test hub. */
   readonly config?: Record<string, unknown>;
   measure(stage: StorageStage): Promise<Sample[]>;
 }

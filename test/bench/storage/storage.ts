@@ -77,7 +77,7 @@ async function prepare(options: WorkloadOptions): Promise<ReadyWorkload> {
   };
 }
 
-/** How a way does beside the slower of the two things that it cannot do without. */
+/** Speed of a way relative to the slower of copy and digest, which it needs. */
 function ratioOf(way: StorageWay, samples: readonly Sample[], { copy, digest }: MachinePace): Sample[] {
   const own = samples.find(({ name, unit }) => name === way.name && unit === 'MiB/s');
   if (!own) return [];

@@ -10,14 +10,14 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/test[/
 
 const AGENTS = ['a', 'b'] as const;
 
-/** What an instance of the agent is. */
+/** Configuration of an instance of the agent. */
 export interface InstanceClass {
   readonly version: string;
   readonly labels: readonly string[];
 }
 
 export interface HubOptions {
-  /** Of each agent; by default both have the same. */
+  /** Configuration of each agent, by default the same for both. */
   readonly instances?: readonly InstanceClass[];
 }
 

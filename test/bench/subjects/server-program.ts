@@ -10,12 +10,12 @@ const STOP_WITHIN_MS = 15_000;
 const READY_WITHIN_MS = 30_000;
 
 export interface ServerProgramOptions {
-  /** Its output goes to `<name>.log` there. */
+  /** Folder of its output, `<name>.log`. */
   readonly folder: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly uid?: number;
   readonly gid?: number;
-  /** With a channel for messages. */
+  /** Whether it has a message channel. */
   readonly ipc?: boolean;
   readonly stopSignal?: NodeJS.Signals;
 }
@@ -31,7 +31,7 @@ export class ServerProgram {
   readonly child: ChildProcess;
   readonly #name: string;
   readonly #logFile: string;
-  /** Before that stands what an earlier program of this name has printed. */
+  /** Offset after the output of an earlier program of this name. */
   readonly #outputFrom: number;
   readonly #stopSignal: NodeJS.Signals;
 
@@ -59,7 +59,7 @@ export class ServerProgram {
     return this.child.pid ?? 0;
   }
 
-  /** What it has printed so far. */
+  /** Its output so far. */
   output(): string {
     return readFileSync(this.#logFile).toString('utf8', this.#outputFrom);
   }
@@ -111,7 +111,7 @@ export function listens(port: number): Promise<boolean> {
   });
 }
 
-/** A port that nobody uses at the moment. */
+/** A free port. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -121,7 +121,7 @@ export async function freePort(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-/** Where a program stands, or undefined when it is not installed. */
+/** Path of a program; undefined when it is not installed. */
 export function installed(program: string, folders: readonly string[] = []): string | undefined {
   const path = [...folders, ...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin'];
   return path.map((folder) => join(folder, program)).find(isExecutable);

@@ -1,14 +1,14 @@
-/** What a load is put on: the hub, a peer, or a limit of the machine. */
+/** The subject of a load: the hub, a peer, or a limit of the machine. */
 import type { DialectName } from '../load/dialects.js';
 
 export interface SubjectSetup {
   /** A folder of its own, empty. */
   readonly folder: string;
-  /** How many tasks may run at the same time. */
+  /** Number of simultaneous tasks. */
   readonly slots: number;
-  /** Ready, but nothing is taken before `resume`. */
+  /** Starts paused: no task runs before `resume`. */
   readonly paused: boolean;
-  /** Where the processes of the product leave profiles of what they computed. */
+  /** Folder for the profiles of the product's processes. */
   readonly profiles?: string;
 }
 
@@ -23,10 +23,10 @@ export interface RunningSubject {
 
 export interface Subject {
   readonly name: string;
-  /** No more tasks than that, for those that would take minutes. */
+  /** Maximum of tasks, for subjects that would take minutes. */
   readonly mostTasks?: number;
-  /** What this machine lacks for it, in words; undefined when nothing. */
+  /** The missing requirement of this machine; undefined when nothing is missing. */
   missing(): string | undefined;
-  /** Resolves when it takes tasks, and when those who execute them are ready. */
+  /** Resolves when it accepts tasks and its workers are ready. */
   start(setup: SubjectSetup): Promise<RunningSubject>;
 }

@@ -16,7 +16,7 @@ export interface ThroughputSetup {
   readonly count: number;
   readonly connections: number;
   readonly slots: number;
-  /** Nothing is taken. */
+  /** No task is run. */
   readonly paused?: boolean;
   readonly subjects: readonly Subject[];
   readonly targets: readonly Target[];
@@ -120,14 +120,14 @@ async function measure(
   }
 }
 
-/** The processes at a moment. */
+/** A snapshot of the processes. */
 interface Look {
   readonly machineCpuS: number;
   readonly loadCpuS: number;
   readonly processes: ReadonlyMap<string, TreeUse>;
 }
 
-/** What each process has used in the measured part, and the most memory that it has held ever. */
+/** Resource use of each process in the measured part, and its peak memory. */
 function usedBetween(
   subject: string,
   before: ReadonlyMap<string, TreeUse>,

@@ -7,7 +7,7 @@ import { slurm } from '../peers/slurm.js';
 import { hub } from '../subjects/hub.js';
 import { throughputWorkload } from './throughput.js';
 
-/** What people would build on otherwise, and what the machine allows. */
+/** The alternatives to the hub, and the limit of the machine. */
 const OTHERS = [limitPipeline, bullmqAlways, bullmqEverysec, graphile, beanstalkd];
 
 export const w0 = throughputWorkload({

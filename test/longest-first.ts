@@ -1,0 +1,33 @@
+/** Starts the longest test files first, so that no long one is left alone at the end of a run. */
+import { existsSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** The files that take longest on a quiet machine, longest first. */
+const LONGEST_FILES = [
+  'test/bench/bench.test.ts',
+  'test/simulation/simulation.test.ts',
+  'test/scenarios/backup.test.ts',
+  'test/scenarios/two-hundred-jobs.test.ts',
+  'test/scenarios/agents-over-tls.test.ts',
+  'test/scenarios/traces.test.ts',
+  'test/scenarios/login-flood.test.ts',
+  'test/chaos/chaos.test.ts',
+  'test/scenarios/full-disks.test.ts',
+  'packages/workbench-mujoco/mujoco.test.ts',
+  'test/scenarios/broken-transfers.test.ts',
+  'test/conformance/sqlite.test.ts',
+];
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const missing = LONGEST_FILES.filter((file) => !existsSync(join(this.ctx.config.root, file)));
+    if (missing.length > 0)
+      throw new Error(`test/longest-first.ts lists missing files: ${missing.join(', ')}`);
+    const rank = ({ moduleId }: TestSpecification) => {
+      const index = LONGEST_FILES.indexOf(relative(this.ctx.config.root, moduleId));
+      return index < 0 ? LONGEST_FILES.length : index;
+    };
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}

@@ -1,0 +1,29 @@
+/** The type of a defect that is put into the simulated parts on purpose. */
+import type { EnginePorts } from '@workbench-hub/agent/engine/agent-engine';
+import type { EngineForAgents } from '@workbench-hub/hub/agent-link/agent-session';
+import type { EngineOptions } from '@workbench-hub/hub/engine/engine';
+import type { BlobStoreOptions } from '@workbench-hub/hub/files/blob-store';
+import type { SimulatedDisk, SimulatedStore } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
+import type { BrokenWire } from '../network.js';
+
+export type HubPorts = Pick<
+  EngineOptions,
+  'queue' | 'archive' | 'agentStore' | 'files' | 'names' | 'runtime'
+>;
+
+export interface Breakage {
+  readonly name: string;
+  /** The first seed that finds it; the tests try this one first. */
+  readonly seed: number;
+  /** Replaces ports of the hub. */
+  readonly hub?: (ports: HubPorts, store: SimulatedStore) => Partial<HubPorts>;
+  /** Replaces the disk beneath the hub's database. */
+  readonly disk?: (disk: SimulatedDisk) => SimulatedDisk;
+  /** Replaces options of the hub's blob store. */
+  readonly contents?: (options: BlobStoreOptions) => BlobStoreOptions;
+  /** Replaces the engine as connections of agents see it. */
+  readonly agents?: (agents: EngineForAgents) => EngineForAgents;
+  readonly wire?: BrokenWire;
+  /** Replaces ports of an agent. */
+  readonly agent?: (ports: EnginePorts) => Partial<EnginePorts>;
+}

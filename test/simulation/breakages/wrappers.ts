@@ -1,0 +1,157 @@
+/** Wrappers around real ports, from which defects are made. */
+import type { FileStore } from '@workbench-hub/hub/core/ports/files';
+import { outputName } from '@workbench-hub/hub/core/storage';
+import type { BlobDisk } from '@workbench-hub/hub/files/blob-disk';
+import type { BlobStoreOptions } from '@workbench-hub/hub/files/blob-store';
+import type { SimulatedStore } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
+import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import { DRAIN_TIMEOUTS_MS, LEASE_MS } from '../settings.js';
+import type { Breakage, HubPorts } from './breakage.js';
+
+export const ACTIVE_ATTEMPT = 'id = ? AND attempt = ? AND instance_id = ?';
+
+export function fence({ taskId, attempt, instanceId }: AttemptRef): unknown[] {
+  return [taskId, attempt, instanceId];
+}
+
+/** A runtime whose timers of these delays take another time. */
+function retimed(runtime: Runtime, timesMs: readonly number[], otherMs: number): Runtime {
+  const { timers } = runtime;
+  return {
+    ...runtime,
+    timers: {
+      ...timers,
+      after: (delayMs, action) => timers.after(timesMs.includes(delayMs) ? otherMs : delayMs, action),
+    },
+  };
+}
+
+/** A lease of another length. */
+export function leaseOf(leaseMs: number): NonNullable<Breakage['hub']> {
+  return ({ runtime }) => ({ runtime: retimed(runtime, [LEASE_MS], leaseMs) });
+}
+
+/** A drain timeout of another length. */
+export function drainOf(drainMs: number): NonNullable<Breakage['agent']> {
+  const timeoutsMs = DRAIN_TIMEOUTS_MS.filter((timeoutMs) => timeoutMs > 0);
+  return ({ runtime }) => ({ runtime: retimed(runtime, timeoutsMs, drainMs) });
+}
+
+/** A store failure at the end of a lease is the last try to requeue its tasks. */
+export const leaseWithoutRetry: NonNullable<Breakage['hub']> = ({ queue, runtime }) => {
+  let isLeaseEnd = false;
+  const untried = new Set<string>();
+  return {
+    runtime: {
+      ...runtime,
+      timers: {
+        ...runtime.timers,
+        after: (delayMs, action) =>
+          runtime.timers.after(delayMs, () => {
+            isLeaseEnd = delayMs === LEASE_MS;
+            action();
+            isLeaseEnd = false;
+          }),
+      },
+    },
+    queue: {
+      ...queue,
+      runningOn: async (agentId) => {
+        const mark = isLeaseEnd;
+        const tasks = await queue.runningOn(agentId);
+        if (mark) for (const { id } of tasks) untried.add(id);
+        return tasks;
+      },
+      requeue: (released) =>
+        queue.requeue(released).catch((error: unknown) => {
+          if (released.every(({ ref }) => untried.has(ref.taskId))) return released.map(() => false);
+          throw error;
+        }),
+    },
+  };
+};
+
+/** A store failure during a scheduler round is not followed by another round. */
+export const roundsWithoutRetry: NonNullable<Breakage['hub']> = ({ queue, runtime }) => {
+  let hasFailed = false;
+  return {
+    runtime: {
+      ...runtime,
+      timers: {
+        ...runtime.timers,
+        after: (delayMs, action) => {
+          if (!hasFailed) return runtime.timers.after(delayMs, action);
+          hasFailed = false;
+          return { cancel: () => undefined };
+        },
+      },
+    },
+    queue: {
+      ...queue,
+      claim: (claims) =>
+        queue.claim(claims).catch((error: unknown) => {
+          hasFailed = true;
+          throw error;
+        }),
+    },
+  };
+};
+
+export function namesBeforeItCounts(): Breakage {
+  let names: HubPorts['names'] | undefined;
+  return {
+    name: 'files of an attempt that does not count are named in the output storage',
+    seed: 30,
+    hub: (ports) => {
+      names = ports.names;
+      return {};
+    },
+    agents: (agents) => ({
+      ...agents,
+      reported: async (agentId, connection, report) => {
+        const { taskId, storedFiles = [] } = report;
+        for (const { path, ...file } of storedFiles) {
+          const name = outputName(taskId, path);
+          await names?.put(
+            {
+              ...file,
+              area: 'OUTPUT',
+              name,
+              owner: null,
+              storedAtMs: 0,
+              expiresAtMs: Number.MAX_SAFE_INTEGER,
+            },
+            { overwrite: true, quotaBytes: null, maxFiles: 10 },
+          );
+        }
+        return agents.reported(agentId, connection, report);
+      },
+    }),
+  };
+}
+
+export function onDisk(options: BlobStoreOptions, change: (disk: BlobDisk) => BlobDisk): BlobStoreOptions {
+  return { ...options, disk: change(options.disk as BlobDisk) };
+}
+
+export function withoutHolds(files: FileStore): FileStore {
+  const hold = () => ({ add: () => undefined, release: () => undefined, abandon: () => undefined });
+  return broken(files, { hold });
+}
+
+/** The file store with some of its methods replaced. */
+export function broken(files: FileStore, methods: Partial<FileStore>): FileStore {
+  return Object.assign(files, methods);
+}
+
+/** The archive, showing every dispatched task as running. */
+export function withoutStatus(store: SimulatedStore): HubPorts['archive'] {
+  return {
+    ...store.archive,
+    find: async (taskId) => {
+      const task = await store.archive.find(taskId);
+      return task && task.attempt > 0 ? { ...task, status: 'RUNNING' } : task;
+    },
+  };
+}
