@@ -191,19 +191,9 @@ export function loadHubConfig(
   return loadConfig({ schema: hubConfigSchema, file, environment, environmentPrefix: 'WORKBENCH_HUB' });
 }
 
-/** Where the log of the hub goes. */
+/** Path of the hub's log file. */
 export function logFileOf(config: HubConfig): string {
   return config.log.file ?? join(config.dataDir, 'logs', 'hub.log');
-}
-
-/** The queue, all tasks, and small contents. */
-export function tasksFileOf(config: HubConfig): string {
-  return join(config.dataDir, 'hub.sqlite');
-}
-
-/** Users, sessions, tokens and credentials: the commands open it beside the running hub. */
-export function accountsFileOf(config: HubConfig): string {
-  return join(config.dataDir, 'accounts.sqlite');
 }
 
 function isNetwork(text: string): boolean {

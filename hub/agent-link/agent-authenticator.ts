@@ -60,14 +60,15 @@ export class AgentAuthenticator {
     this.#logged = new RefusalCount(options.clock, LOGGED);
   }
 
-  /** Who asks; undefined when it is to be answered with 401, which the log tells by then. */
-  admit(request: IncomingMessage): AgentIdentity | undefined {
+  /** Identity behind a request; undefined when the response is 401, which has been logged. Rejects as the credential
+   *  store does. */
+  async admit(request: IncomingMessage): Promise<AgentIdentity | undefined> {
     if (!this.admitsConnection(request)) return undefined;
     const secret = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
     const found =
       secret === undefined
         ? { refusal: 'it presents neither token nor credential' }
-        : this.#options.credentials.identify(secret);
+        : await this.#options.credentials.identify(secret);
     if ('by' in found) return found;
     this.refused(request, { reason: found.refusal, agentId: found.agentId });
     return undefined;

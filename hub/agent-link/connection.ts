@@ -3,6 +3,7 @@ import { CLOSE, Link, type Transport } from '@workbench-hub/shared/agent-protoco
 import {
   AGENT_PATHS,
   type AgentMessage,
+  type HelloMessage,
   type HubMessage,
 } from '@workbench-hub/shared/agent-protocol/messages';
 import { parseAgentMessage } from '@workbench-hub/shared/agent-protocol/parse-message';
@@ -30,8 +31,8 @@ export interface TransportHandlers {
 /** A connection that has not said hello by then is closed. */
 const HELLO_TIMEOUT_MS = 10_000;
 
-/** Ends a connection whose agent is no longer who it was; does nothing while it is. */
-export type EndIfRevoked = () => void;
+/** Ends a connection whose identity is no longer valid. Rejects as the credential store does. */
+export type EndIfRevoked = () => Promise<void>;
 
 /** Serves a connection that is open; `carry` gives its transport, which tells the handlers from then on. */
 export function serveConnection(
@@ -42,6 +43,8 @@ export function serveConnection(
   const { agents, credentials, runtime, log } = options;
   let agentId: string | undefined;
   let isIn = false;
+  /** The hello was answered, by a refusal or by joining. */
+  let isAnswered = false;
   /** What an agent that may not join is told. */
   let refusal: string | undefined;
   /** Messages are taken one after the other: a report waits for the join that precedes it. */
@@ -71,7 +74,7 @@ export function serveConnection(
       helloTimer.cancel();
       session.down(reason);
       if (isIn) record('AGENT_LEFT', agentId ?? null, reason);
-      if (joined !== undefined) return;
+      if (isAnswered) return;
       log.warn({ remoteAddress, reason }, 'a connection of an agent ended before it joined');
       record('AGENT_REFUSED', identity.by === 'CREDENTIAL' ? identity.agentId : null, reason);
     },
@@ -112,36 +115,48 @@ export function serveConnection(
     if (!joined) {
       if (message.type !== 'hello') return messages.fail(`${message.type} before hello`);
       helloTimer.cancel();
-      const fault = credentials.faultOf(identity, message.agent.id);
-      if (fault !== undefined) {
-        log.warn({ remoteAddress, agentId: message.agent.id, reason: fault }, 'an agent was refused');
-        joined = Promise.resolve(false);
-        record('AGENT_REFUSED', message.agent.id, fault);
-        messages.send({ type: 'refused', code: 'AGENT_ID_NOT_PROVEN', message: fault });
-        return link.close(CLOSE.REFUSED, 'refused');
-      }
-      agentId = message.agent.id;
-      joined = session.join(message);
-      link.watch(options.heartbeatIntervalMs, options.silenceLimitMs);
-      if (await joined) {
-        credentials.joined(identity);
-        record('AGENT_JOIN', agentId);
-        if (link.ended) record('AGENT_LEFT', agentId, 'the connection ended while it joined');
-        else isIn = true;
-      } else {
-        record('AGENT_REFUSED', agentId, refusal);
-        link.close(CLOSE.REFUSED, 'refused');
-      }
+      joined = join(message);
+      await joined;
       return;
     }
     if (await joined) await session.receive(message);
   };
 
-  return () => {
-    const end = agentId === undefined ? credentials.endOf(identity) : credentials.faultOf(identity, agentId);
+  /** False when the agent may not join, or its connection has ended. */
+  const join = async (hello: HelloMessage): Promise<boolean> => {
+    // Known from here on, so that a revocation during the lookup ends the connection.
+    agentId = hello.agent.id;
+    const fault = await credentials.faultOf(identity, agentId);
+    if (link.ended) return false;
+    isAnswered = true;
+    if (fault !== undefined) {
+      log.warn({ remoteAddress, agentId, reason: fault }, 'an agent was refused');
+      record('AGENT_REFUSED', agentId, fault);
+      messages.send({ type: 'refused', code: 'AGENT_ID_NOT_PROVEN', message: fault });
+      link.close(CLOSE.REFUSED, 'refused');
+      return false;
+    }
+    const joining = session.join(hello);
+    link.watch(options.heartbeatIntervalMs, options.silenceLimitMs);
+    if (!(await joining)) {
+      record('AGENT_REFUSED', agentId, refusal);
+      link.close(CLOSE.REFUSED, 'refused');
+      return false;
+    }
+    await credentials.joined(identity);
+    record('AGENT_JOIN', agentId);
+    if (link.ended) record('AGENT_LEFT', agentId, 'the connection ended while it joined');
+    else isIn = true;
+    return true;
+  };
+
+  return async () => {
+    const end = await (agentId === undefined
+      ? credentials.endOf(identity)
+      : credentials.faultOf(identity, agentId));
     if (end === undefined || link.ended) return;
     log.warn({ remoteAddress, agentId, reason: end }, 'the connection of an agent was ended');
-    if (agentId !== undefined) record('AGENT_REFUSED', agentId, end);
+    if (isAnswered) record('AGENT_REFUSED', agentId ?? null, end);
     link.close(CLOSE.REFUSED, end);
   };
 }

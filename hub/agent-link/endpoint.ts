@@ -20,7 +20,7 @@ export interface AgentEndpointOptions extends LinkTerms {
   readonly log: Logger;
 }
 
-/** How often the hub looks whether a credential was revoked, by a command for instance. */
+/** Interval of the check for credentials that a command has revoked. */
 const LOOK_FOR_REVOKED_MS = 2000;
 
 /** Serves the upgrade requests of `server`. */
@@ -44,8 +44,16 @@ export function serveAgents(server: Server, options: AgentEndpointOptions): void
       return;
     }
     if (request.url?.split('?')[0] !== AGENT_PATHS.CONNECT) return refuse(socket, 404, 'Not Found');
-    const identity = options.authenticator.admit(request);
+    upgradeAgent(request, socket, head).catch((error: unknown) => {
+      options.log.error({ err: error }, 'a connection of an agent could not be opened');
+      refuse(socket, 503, 'Service Unavailable');
+    });
+  });
+  const upgradeAgent = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+    const identity = await options.authenticator.admit(request);
     if (!identity) return refuse(socket, 401, 'Unauthorized', 'WWW-Authenticate: Bearer\r\n');
+    // The client may have gone while its credential was looked up.
+    if (socket.destroyed) return;
     const remoteAddress = options.authenticator.addressOf(request);
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
       const carry = (handlers: TransportHandlers) => webSocketTransport(webSocket, handlers);
@@ -53,29 +61,34 @@ export function serveAgents(server: Server, options: AgentEndpointOptions): void
       connections.add(endIfRevoked);
       webSocket.once('close', () => connections.delete(endIfRevoked));
     });
-  });
+  };
   const stopLooking = lookForRevoked(connections, options);
   server.once('close', stopLooking);
 }
 
-/** Connections end soon after their credential, whichever process revoked it. Gives what ends the looking. */
+/** Ends connections whose credential was revoked, by whichever process. Returns the function that stops it. */
 function lookForRevoked(
   connections: ReadonlySet<EndIfRevoked>,
   { credentials, runtime, log }: AgentEndpointOptions,
 ): () => void {
-  let seen = credentials.version();
-  const look = () => {
+  let seen: string | undefined;
+  let isStopped = false;
+  const look = async () => {
     try {
-      const version = credentials.version();
-      if (version !== seen) for (const endIfRevoked of [...connections]) endIfRevoked();
+      // Read first: a change during the checks is found by the next look.
+      const version = await credentials.version();
+      if (version !== seen) await Promise.all([...connections].map((endIfRevoked) => endIfRevoked()));
       seen = version;
     } catch (error) {
       log.error({ err: error }, 'whether credentials of agents were revoked could not be read');
     }
-    timer = runtime.timers.after(LOOK_FOR_REVOKED_MS, look);
+    if (!isStopped) timer = runtime.timers.after(LOOK_FOR_REVOKED_MS, look);
   };
   let timer = runtime.timers.after(LOOK_FOR_REVOKED_MS, look);
-  return () => timer.cancel();
+  return () => {
+    isStopped = true;
+    timer.cancel();
+  };
 }
 
 /** A client may offer another protocol with an ordinary request (the HTTP client of Java offers h2c), and a server may

@@ -65,7 +65,7 @@ export function enrolmentHandler({
       return answer(response, 429, `too many codes were tried from this address: try again in ${waitS} s`);
     }
     const { agentId, code } = readEnrolment(await readBody(request, timers));
-    const outcome = credentials.exchange(agentId, code);
+    const outcome = await credentials.exchange(agentId, code);
     if ('refusal' in outcome) {
       tries.add(address);
       const reason = `enrolment of agent ${agentId}: ${outcome.refusal}`;

@@ -33,7 +33,7 @@ export function transferHandler({
   errorBody,
 }: TransferOptions): TransferHandler {
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const identity = authenticator.admit(request);
+    const identity = await authenticator.admit(request);
     if (!identity) {
       const message = 'the token or credential of the agent is wrong';
       return answer(response, 401, message, { connection: 'close', 'www-authenticate': 'Bearer' });

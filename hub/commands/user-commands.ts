@@ -2,14 +2,13 @@
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { Argument, type Command, Option } from 'commander';
-import { accountsFileOf, type HubConfig } from '../config.js';
+import type { HubConfig } from '../config.js';
 import { ROLES, type Role } from '../core/access.js';
 import { isUsername, passwordFault } from '../core/accounts.js';
 import { escapedName } from '../core/names.js';
 import { fromConfiguration, Users } from '../engine/accounts/users.js';
 import { scryptPasswords } from '../security/passwords.js';
-import { openAccountsDatabase } from '../store/sqlite/accounts/accounts-database.js';
-import { sqliteUserStore } from '../store/sqlite/accounts/user-store.js';
+import { openAccountStore } from '../store/open-store.js';
 import { audited } from './audited.js';
 import { printTable, refusing, withConfig } from './command.js';
 import { newPassword } from './password-input.js';
@@ -133,11 +132,11 @@ async function onUsers(
   config: HubConfig,
   action: (users: Users, config: HubConfig) => Promise<void>,
 ): Promise<void> {
-  const db = openAccountsDatabase(accountsFileOf(config));
+  const { users: store, close } = openAccountStore(config);
   try {
-    await action(new Users({ store: sqliteUserStore(db, null), passwords, clock }), config);
+    await action(new Users({ store, passwords, clock }), config);
   } finally {
-    db.close();
+    await close();
   }
 }
 

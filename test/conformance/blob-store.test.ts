@@ -12,7 +12,7 @@ import {
 } from '@workbench-hub/hub/core/ports/files';
 import { type BlobDisk, type BlobFile, systemDisk } from '@workbench-hub/hub/files/blob-disk';
 import { MAX_INLINE_BYTES, openBlobStore } from '@workbench-hub/hub/files/blob-store';
-import { openSqliteStore, type Store } from '@workbench-hub/hub/store/sqlite/store';
+import { openSqliteStore, type SqliteTaskStore } from '@workbench-hub/hub/store/sqlite/store';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
@@ -26,7 +26,7 @@ const KEY = Buffer.alloc(32, 'key');
 
 let folder: TemporaryFolder;
 let runtime: HandDrivenRuntime;
-let store: Store;
+let store: SqliteTaskStore;
 let files: FileStore;
 
 beforeEach(async () => {

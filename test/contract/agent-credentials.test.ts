@@ -50,7 +50,7 @@ describe('a credential that is revoked', () => {
     const credential = await enrolled(hub, 'lost');
     const agent = await joined('lost', credential);
     expect(await fileStatus(credential)).toBe(404);
-    besideHub(dataDir, (credentials) => credentials.revoke('lost'));
+    await besideHub(dataDir, (credentials) => credentials.revoke('lost'));
     expect(await fileStatus(credential)).toBe(401);
     expect(await agent.closed()).toBe('the credential of agent lost is revoked');
     expect(await dialStatus(credential)).toBe(401);
@@ -64,14 +64,14 @@ describe('a credential that is revoked', () => {
 
   it('does not give its id back to those who know the common token', async () => {
     await enrolled(hub, 'banned');
-    besideHub(dataDir, (credentials) => credentials.revoke('banned'));
+    await besideHub(dataDir, (credentials) => credentials.revoke('banned'));
     const agent = await FakeAgent.connect(hub, { id: 'banned', instances: [] });
     expect(await agent.hear('refused')).toMatchObject({ code: 'AGENT_ID_NOT_PROVEN' });
   });
 
   it('is revoked before it was fetched: neither the code nor the common token lets the agent in', async () => {
-    const code = offerCode(dataDir, 'unwanted');
-    besideHub(dataDir, (credentials) => credentials.revoke('unwanted'));
+    const code = await offerCode(dataDir, 'unwanted');
+    await besideHub(dataDir, (credentials) => credentials.revoke('unwanted'));
     const body = JSON.stringify({ agentId: 'unwanted', code });
     expect((await askToEnroll(hub.address, body)).status).toBe(401);
     const agent = await FakeAgent.connect(hub, { id: 'unwanted', instances: [] });
@@ -80,8 +80,8 @@ describe('a credential that is revoked', () => {
 
   it('cannot be revoked again, but be replaced by a new one', async () => {
     await enrolled(hub, 'back');
-    expect(besideHub(dataDir, (credentials) => credentials.revoke('back'))).toBe(true);
-    expect(besideHub(dataDir, (credentials) => credentials.revoke('back'))).toBe(false);
+    expect(await besideHub(dataDir, (credentials) => credentials.revoke('back'))).toBe(true);
+    expect(await besideHub(dataDir, (credentials) => credentials.revoke('back'))).toBe(false);
     await joined('back', await enrolled(hub, 'back'));
   });
 });

@@ -302,7 +302,11 @@ export class SimulatedHub {
             },
           },
           authenticator: { record: () => undefined },
-          credentials: { faultOf: () => undefined, endOf: () => undefined, joined: () => undefined },
+          credentials: {
+            faultOf: async () => undefined,
+            endOf: async () => undefined,
+            joined: async () => undefined,
+          },
           runtime,
           log,
           hubVersion: '1',
