@@ -82,9 +82,9 @@ function lookForRevoked(
     } catch (error) {
       log.error({ err: error }, 'whether credentials of agents were revoked could not be read');
     }
-    if (!isStopped) timer = runtime.timers.after(LOOK_FOR_REVOKED_MS, look);
+    if (!isStopped) timer = runtime.timers.after(LOOK_FOR_REVOKED_MS, () => void look());
   };
-  let timer = runtime.timers.after(LOOK_FOR_REVOKED_MS, look);
+  let timer = runtime.timers.after(LOOK_FOR_REVOKED_MS, () => void look());
   return () => {
     isStopped = true;
     timer.cancel();

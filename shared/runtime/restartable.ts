@@ -54,14 +54,14 @@ export function restartable(name: string, startParts: (releases: Releases) => Pr
   return {
     name,
     start: () => {
-      if (!started) {
+      if (started === undefined) {
         started = start(stopped);
         stopped = undefined;
       }
       return started;
     },
     stop: async () => {
-      if (started) {
+      if (started !== undefined) {
         stopped = stop(started);
         started = undefined;
       }

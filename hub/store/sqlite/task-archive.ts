@@ -71,7 +71,7 @@ export function sqliteTaskArchive(
         ...(storedFiles.length === 0 ? {} : { storedFiles }),
       };
     },
-    list: (query, asker) => lists.list(query, asker),
+    list: (query, client) => lists.list(query, client),
     remove: (taskIds) => commit.freeing(() => taskIds.map(removeOne)),
     endedBefore: async (timeMs, limit) => selectEnded.all(timeMs, limit).map(({ id }) => id),
   };
