@@ -143,7 +143,7 @@ describe('an upload that broke off', () => {
     const headers = { 'content-range': 'bytes 1000-199999/200000' };
     const answer = await ask(digestOf(content), { method: 'PUT', body: content.subarray(1000), headers });
     expect([answer.status, answer.headers.get('upload-offset')]).toEqual([409, '0']);
-    expect(await messageOf(answer)).toBe('0 bytes of this content are kept: go on from there');
+    expect(await messageOf(answer)).toBe('0 bytes of this blob are stored: continue from there');
   });
 
   it('and goes on with other bytes is a 400, and begins anew', async () => {

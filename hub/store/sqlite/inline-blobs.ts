@@ -3,7 +3,7 @@ import { isNamed } from './blob-references.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';
 
-/** Rows looked at in one transaction, so that a sweep never holds up the hub for long. */
+/** Rows of one transaction, so that a sweep never blocks the hub for long. */
 const SWEEP_BATCH = 500;
 
 interface DroppedRow {
@@ -60,7 +60,7 @@ export function sqliteInlineBlobs(db: SqliteDatabase, commit: GroupCommit): Inli
       for (let after = ''; ; ) {
         const { old, changes } = await commit.freeing(
           () => {
-            // A clock that was ahead for a while must not keep anything for as long.
+            // Times in the future, from a clock that was ahead, must not delay the removal.
             if (after === '') setBack.run(nowMs, nowMs);
             const old = selectOld.all(after, storedBeforeMs, SWEEP_BATCH);
             const free = old.filter((digest) => !isHeld(digest));

@@ -61,11 +61,11 @@ export function openSqliteStore(
 
 /** The ports over an open database. */
 export function storeOver(db: SqliteDatabase, commit: GroupCommit, lists: TaskLists): TaskStore {
-  const endings: PendingCompletions = new Map();
+  const pending: PendingCompletions = new Map();
   const names = nameTable(db);
   return {
-    queue: sqliteTaskQueue(db, commit, lists, endings, names),
-    archive: sqliteTaskArchive(db, commit, lists, endings),
+    queue: sqliteTaskQueue(db, commit, lists, pending, names),
+    archive: sqliteTaskArchive(db, commit, lists, pending),
     agents: sqliteAgentStore(db, commit),
     inlineBlobs: sqliteInlineBlobs(db, commit),
     namedObjects: sqliteNamedObjects(db, commit, names),
