@@ -74,7 +74,10 @@ module.exports = {
         'The columns of the lists are a package of their own; only the store knows that there are any.',
       severity: 'error',
       from: { path: '^hub/store/' },
-      to: { path: ours, pathNot: ['^(?:hub|shared)/', '^packages/list-columns/(?:list-columns|rows|thread-limits)[.]ts$'] },
+      to: {
+        path: ours,
+        pathNot: ['^(?:hub|shared)/', '^packages/list-columns/(?:list-columns|rows|thread-limits)[.]ts$'],
+      },
     },
     {
       name: 'list-columns-know-no-store',
