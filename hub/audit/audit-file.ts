@@ -1,11 +1,10 @@
 /**
- * Writes one series of the audit log: lines of JSON, appended to a file that only this user may read, in a new file when one
- * is full. What comes in one turn of the event loop is one write. Commands append to a file of the hub from processes of
- * their own, so before each write it is looked at.
+ * Writer of one series of the audit log: JSON lines in private files, with a new file when one is full. Entries of one turn of
+ * the event loop are one write. Commands append to the hub's file from processes of their own, so its state is checked before
+ * each write.
  *
- * Whoever is recorded never waits for the disk, nor notices that it is full: entries wait until they can be written. Only
- * when too many wait, or the hub stops, they are lost, which the hub's log tells at once and the audit log as soon as it
- * can.
+ * Callers never wait for the disk, nor notice that it is full: entries wait until they can be written. They are lost only when
+ * too many wait, or the hub stops, which the hub's log tells at once and the audit log as soon as possible.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
@@ -17,39 +16,39 @@ import { CurrentFile } from './current-file.js';
 export interface AuditFileOptions {
   readonly folder: string;
   readonly series: AuditSeries;
-  /** No file becomes larger, unless a single line is. */
+  /** Maximum file size, exceeded only by a single longer line. */
   readonly maxFileBytes: number;
-  /** How many full files are kept. */
+  /** Number of full files kept. */
   readonly keepFiles: number;
   readonly runtime: Runtime;
   readonly log: Logger;
 }
 
 export interface AuditFile {
-  /** Takes an entry; never throws and holds nobody up. */
+  /** Records an entry; never throws or waits. */
   record(entry: AuditEntry): void;
-  /** Writes what waits; resolves when all of it is synced, or given up. What is recorded after that is dropped. */
+  /** Writes waiting entries; resolves when all are synced or lost. Later entries are dropped. */
   close(): Promise<void>;
 }
 
-/** More than this does not wait while writing is impossible. */
+/** Maximum waiting entries while writing is impossible. */
 const MAX_WAITING_BYTES = 4 * 1024 ** 2;
 
-/** After a failure, writing is tried again after this pause. */
+/** Delay before a failed write is retried. */
 const RETRY_AFTER_MS = 1000;
 
-/** What is removed sooner after it was written is told to the operator. */
+/** Age below which a removal is reported to the operator. */
 const SHORT_MS = 7 * 86_400_000;
 
-/** Opens the series for writing. Rejects as `mkdir` and `open` do. */
+/** Opens the series. Rejects as `mkdir` and `open` do. */
 export async function openAuditFile(options: AuditFileOptions): Promise<AuditFile> {
   const { folder, series, runtime, log } = options;
   const removed = (path: string, writtenAtMs: number) => {
     if (writtenAtMs + SHORT_MS < runtime.clock.nowMs()) return;
     log.warn(
       { path, writtenAt: new Date(writtenAtMs).toISOString() },
-      'entries of the audit log that are less than a week old have made room for newer ones: raise audit.keepFiles, ' +
-        'and look who writes so many',
+      'entries of the audit log less than a week old were removed for newer ones: raise audit.keepFiles, ' +
+        'and find out who causes so many',
     );
   };
   const file = new CurrentFile({ ...options, removed });
@@ -57,7 +56,7 @@ export async function openAuditFile(options: AuditFileOptions): Promise<AuditFil
 
   let waiting: Buffer[] = [];
   let waitingBytes = 0;
-  /** Entries that are lost and of which the audit log knows nothing yet. */
+  /** Lost entries not yet recorded in the audit log. */
   let lost = 0;
   let failing = false;
   let isPlanned = false;
@@ -71,7 +70,7 @@ export async function openAuditFile(options: AuditFileOptions): Promise<AuditFil
     return lines;
   };
 
-  /** Writes all that waits, and what comes meanwhile; false when something kept it from that. */
+  /** Writes all waiting and arriving entries; false after a failure. */
   const writeWaiting = async (): Promise<boolean> => {
     while (waiting.length > 0) {
       const lines = takeWaiting();
@@ -81,7 +80,7 @@ export async function openAuditFile(options: AuditFileOptions): Promise<AuditFil
         waitingBytes = waiting.reduce((sum, { length }) => sum + length, 0);
         log.error(
           { err: appended.error, waiting: waiting.length, lost, folder },
-          'the audit log cannot be written: requests go on, and its entries wait as long as there is room for them',
+          'the audit log cannot be written: requests continue, and a limited number of entries waits',
         );
         return false;
       }

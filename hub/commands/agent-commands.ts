@@ -1,4 +1,4 @@
-/** `workbench-hub agent …`: credentials of agents, beside the running hub, which needs no restart to see what changed. */
+/** `workbench-hub agent …`: credentials of agents. A running hub sees changes without a restart. */
 import { agentIdSchema } from '@workbench-hub/shared/agent-protocol/messages';
 import { duration } from '@workbench-hub/shared/config/values';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
@@ -14,7 +14,7 @@ import { printTable, withConfig } from './command.js';
 
 const { clock } = systemRuntime;
 
-/** A code is used at once or forgotten; one that is good for weeks is a password on a piece of paper. */
+/** Maximum validity of a code, which is meant to be used at once. */
 const MAX_VALID_MS = 7 * 86_400_000;
 
 const validity = duration({ minMs: 1000 }).refine((validMs) => validMs <= MAX_VALID_MS);
@@ -31,8 +31,8 @@ export function agentCommands(program: Command, environment: NodeJS.ProcessEnv):
 
   group
     .command('enroll <id>')
-    .description('Prints a code with which the agent of this id can fetch a credential of its own, once.')
-    .option('--valid <duration>', 'how long the code is good: 10m, 1h, 2d; at most 7d', '1h')
+    .description('Prints a code with which this agent can fetch its own credential, once.')
+    .option('--valid <duration>', 'validity of the code: 10m, 1h, 2d; at most 7d', '1h')
     .action((id: string, { valid }: { valid: string }) =>
       changeCredentials(`agent enroll ${id}`, async (credentials) => {
         const agentId = idOf(id);
@@ -45,7 +45,7 @@ export function agentCommands(program: Command, environment: NodeJS.ProcessEnv):
         const { code, expiresAtMs } = await credentials.offer(agentId, validFor.data);
         console.log(code);
         console.error(
-          `Good once, for agent ${agentId}, until ${timeOf(expiresAtMs)}. On its host:\n` +
+          `Valid once, for agent ${agentId}, until ${timeOf(expiresAtMs)}. On its host:\n` +
             '  workbench-agent enroll --config agent.yaml',
         );
       }),
@@ -53,7 +53,7 @@ export function agentCommands(program: Command, environment: NodeJS.ProcessEnv):
 
   group
     .command('list')
-    .description('Lists the agents that were ever enrolled.')
+    .description('Lists all agents that were ever enrolled.')
     .action(() =>
       withCredentials(async (credentials) => {
         const rows = (await credentials.all()).map((record) => [
@@ -74,8 +74,8 @@ export function agentCommands(program: Command, environment: NodeJS.ProcessEnv):
         const agentId = idOf(id);
         if (!(await credentials.revoke(agentId))) {
           throw new StartRefused(
-            `agent ${agentId} has no credential that could be revoked ("workbench-hub agent list" tells who has); ` +
-              'an agent that joins by agents.token is shut out by another token, or by agents.enrolledOnly',
+            `agent ${agentId} has no credential to revoke (see "workbench-hub agent list"); ` +
+              'to exclude an agent that joins by agents.token, change the token or set agents.enrolledOnly',
           );
         }
         console.log(`The credential of agent ${agentId} is revoked.`);
@@ -99,7 +99,7 @@ function idOf(text: string): string {
   const parsed = agentIdSchema.safeParse(text);
   if (parsed.success) return parsed.data;
   throw new StartRefused(
-    `agent id: found ${JSON.stringify(text)}, allowed: 1 to 200 letters, digits and . _ : @ -, as "id" of the agent has it`,
+    `agent id: found ${JSON.stringify(text)}, allowed: 1 to 200 letters, digits and . _ : @ -, as in "id" of the agent`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** `workbench-hub user …` and `hash-password`: users beside the running hub, which needs no restart to see what changed. */
+/** `workbench-hub user …` and `hash-password`. A running hub sees changes without a restart. */
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { Argument, type Command, Option } from 'commander';
@@ -55,25 +55,25 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
         await users.add(name, await askPassword(), distinct(role));
         console.log(`${name} can log in, as ${distinct(role).join(', ')}.`);
         if (!config.security.enabled) {
-          console.error('Security is off, so nobody has to: that changes with security.enabled: true.');
+          console.error('Security is off, so no login is needed; security.enabled: true changes that.');
         }
       }),
     );
 
   group
     .command('passwd <name>')
-    .description('Gives a user another password, which ends the sessions of this user.')
+    .description('Sets the password of a user, which ends the sessions of this user.')
     .action((name: string) =>
       changeUsers(`user passwd ${typed(name)}`, async (users) => {
         await users.changeable(name);
         await users.setPassword(name, await askPassword());
-        console.log(`${name} has another password, and has to log in with it.`);
+        console.log(`${name} has a new password, and must log in with it.`);
       }),
     );
 
   group
     .command('roles <name>')
-    .description('Gives a user other roles, from the next request on.')
+    .description('Sets the roles of a user, from the next request on.')
     .addArgument(roleArgument())
     .action((name: string, roles: Role[]) =>
       changeUsers(`user roles ${typed(name)} ${distinct(roles).join(' ')}`, async (users) => {
@@ -84,7 +84,7 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
 
   group
     .command('disable <name>')
-    .description('Shuts a user out, and ends the sessions of this user at once.')
+    .description('Disables a user, and ends the sessions of this user at once.')
     .action((name: string) =>
       changeUsers(`user disable ${typed(name)}`, async (users) => {
         await users.setDisabled(name, true);
@@ -94,7 +94,7 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
 
   group
     .command('enable <name>')
-    .description('Lets a user in again that was disabled.')
+    .description('Enables a disabled user.')
     .action((name: string) =>
       changeUsers(`user enable ${typed(name)}`, async (users) => {
         await users.setDisabled(name, false);
@@ -104,7 +104,7 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
 
   group
     .command('remove <name>')
-    .description('Removes a user, and ends the sessions of this user. The tasks stay.')
+    .description('Removes a user, and ends the sessions of this user. The tasks remain.')
     .action((name: string) =>
       changeUsers(`user remove ${typed(name)}`, async (users) => {
         await users.remove(name);
@@ -114,7 +114,7 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
 
   group
     .command('list')
-    .description('Lists the users, those of the configuration as at the latest start of the hub.')
+    .description('Lists the users; those of the configuration as of the latest start of the hub.')
     .action(() =>
       withUsers(async (users) => {
         const rows = (await users.list()).map(({ username, roles, disabled, source }) => [
@@ -140,7 +140,7 @@ async function onUsers(
   }
 }
 
-/** For the audit log: a name that is none shows what it is made of. */
+/** Name for the audit log; an invalid one is escaped. */
 function typed(name: string): string {
   return isUsername(name) ? name : escapedName(name);
 }

@@ -1,7 +1,7 @@
 /**
- * Contents of files under their SHA-256: small ones in the database, where they share the commit of the task that
- * names them, large ones and encrypted ones as files. A file is there when it is whole and synced. What nothing refers to
- * is removed soon after ({@link Reclaiming}), and by age what that has not heard of ({@link Sweeping}).
+ * Blobs under their SHA-256: small ones in the database, where they share the commit of the task that refers to them, large
+ * and encrypted ones as files, which exist only whole and synced. Unreferenced blobs are removed soon
+ * ({@link Reclaiming}), those without a removed reference by age ({@link Sweeping}).
  */
 import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
@@ -29,7 +29,7 @@ import { PartialBlobs } from './partial-blobs.js';
 import { type BlobPlace, PlainBlobs } from './plain-blobs.js';
 import { Sweeping } from './sweeping.js';
 
-/** Contents up to this size go into the database, unless they are to be encrypted. */
+/** Maximum size of inline blobs; encrypted ones are never inline. */
 export const MAX_INLINE_BYTES = 32 * 1024;
 
 const TEMPORARY_FOLDER = 'incoming';
@@ -41,14 +41,14 @@ export interface BlobStoreOptions {
   readonly log: Logger;
   /** 32 bytes. */
   readonly encryptionKey: Buffer;
-  /** Whether files have to stay at the moment, named or not; never, when left out. */
+  /** True while files must stay, referenced or not; never when left out. */
   readonly isPostponed?: () => Promise<boolean>;
-  /** The machine's, when left out. */
+  /** The machine's disk when left out. */
   readonly disk?: BlobDisk;
   readonly maxSmallBytes?: number;
 }
 
-/** Prepares the folder, removes what a crash left half-written, and makes sure that what it left whole has its name. */
+/** Prepares the folder, removes partial writes of a crash, and makes the names of whole files durable. */
 export async function openBlobStore(options: BlobStoreOptions): Promise<FileStore> {
   const { folder, runtime, disk = systemDisk } = options;
   const temporaryFolder = join(folder, TEMPORARY_FOLDER);
@@ -57,14 +57,14 @@ export async function openBlobStore(options: BlobStoreOptions): Promise<FileStor
   const place: BlobPlace = { folder, temporaryFolder, disk, locks: new BlobLocks(), runtime };
   const sealed = new EncryptedBlobs(place, options.encryptionKey);
   await sealed.renameFormer();
-  // A process that is killed after it gave a content its name leaves the name unsynced.
+  // A killed process may leave the name of a whole file unsynced.
   for (const prefix of await prefixesIn(folder, disk)) await disk.syncFolder(join(folder, prefix));
   await disk.syncFolder(folder);
   await disk.syncFolder(dirname(folder));
-  return new ContentStore(options, place, sealed, partial);
+  return new BlobStore(options, place, sealed, partial);
 }
 
-class ContentStore implements FileStore {
+class BlobStore implements FileStore {
   readonly #small: InlineBlobs;
   readonly #runtime: Runtime;
   readonly #maxSmallBytes: number;
@@ -121,18 +121,18 @@ class ContentStore implements FileStore {
     const ref = refOf(content);
     hold?.add(ref);
     if (await this.#clear.renew(ref.digest)) return ref;
-    return this.#clear.write(chunksOf(content), hold).catch(rethrown);
+    return this.#clear.write(chunksOf(content), hold).catch(translated);
   }
 
   async store(content: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef> {
     const stream = limited(content, maxBytes);
     const first = await readUpTo(stream, this.#maxSmallBytes);
     if (first.isWhole) return this.#putSmall(first.bytes, hold);
-    return this.#clear.write(rejoined(first.bytes, stream), hold).catch(rethrown);
+    return this.#clear.write(rejoined(first.bytes, stream), hold).catch(translated);
   }
 
   async storeEncrypted(content: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef> {
-    return this.#sealed.store(limited(content, maxBytes), hold).catch(rethrown);
+    return this.#sealed.store(limited(content, maxBytes), hold).catch(translated);
   }
 
   async receive(expected: FileRef, content: Readable, fromByte = 0, hold?: Hold): Promise<void> {
@@ -140,14 +140,14 @@ class ContentStore implements FileStore {
     hold?.add({ digest: announced });
     if (expected.sizeBytes > this.#maxSmallBytes) {
       const keep = (path: string) => this.#clear.keep(path, announced);
-      await this.#partial.receive(expected, content, fromByte, keep).catch(rethrown);
+      await this.#partial.receive(expected, content, fromByte, keep).catch(translated);
       return;
     }
     if (fromByte > 0) throw new WrongOffset(0);
     const whole = await readAll(content, expected.sizeBytes);
     const { digest, sizeBytes } = refOf(whole);
     if (digest !== announced || sizeBytes !== expected.sizeBytes) {
-      throw new DigestMismatch(`announced ${announced} (${expected.sizeBytes} bytes), came ${digest}`);
+      throw new DigestMismatch(`announced ${announced} (${expected.sizeBytes} bytes), received ${digest}`);
     }
     await this.#putSmall(whole, hold);
   }
@@ -165,9 +165,7 @@ class ContentStore implements FileStore {
     const found = await (encrypted ? this.#findSealed(digest, hold) : this.#findClear(digest, hold));
     if (!found && encrypted) await this.#sealed.explainAbsence();
     if (found && found.sizeBytes !== sizeBytes) {
-      throw new Error(
-        `content ${digest} is damaged: it has ${found.sizeBytes} instead of ${sizeBytes} bytes`,
-      );
+      throw new Error(`blob ${digest} is damaged: it has ${found.sizeBytes} instead of ${sizeBytes} bytes`);
     }
     return found;
   }
@@ -226,8 +224,8 @@ function refOf(content: Buffer): FileRef {
   return { digest: createHash('sha256').update(content).digest('hex'), sizeBytes: content.length };
 }
 
-/** Rejects with what a full disk says, in the words of the hub; everything else stays as it is. */
-function rethrown(error: unknown): never {
+/** Rethrows a full disk as STORAGE_FULL, and any other error as it is. */
+function translated(error: unknown): never {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error;
   throw new HubError('STORAGE_FULL', 'the disk of the hub is full; the file was not kept', { cause: error });

@@ -1,5 +1,5 @@
-/** The encrypted contents of a content store, in files beside the clear ones whose names tell nothing of what they hold. A
- *  content that was stored encrypted has no clear byte on this disk, however small it is. */
+/** Encrypted blobs of a blob store, in files beside the clear ones whose names reveal nothing. An encrypted blob has no
+ *  clear byte on the disk, however small it is. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
@@ -11,7 +11,7 @@ import { anotherKey, BlobCipher, findEncrypted, isEncryptedWith } from './encryp
 import { type BlobPlace, giveName, pathOfName, touch, touchFile } from './plain-blobs.js';
 import { SYNC_EVERY_BYTES } from './sync-folder.js';
 
-/** So many files are tried with a key. */
+/** Files tried to check a key. */
 const SAMPLES = 20;
 
 export class EncryptedBlobs {
@@ -26,14 +26,14 @@ export class EncryptedBlobs {
     this.#names = new KeyedNames(key);
   }
 
-  /** Gives files that are named by the digest of their content the names of now. */
+  /** Renames files with a former, digest-based name. */
   async renameFormer(): Promise<void> {
     const { folder, disk } = this.#place;
     for (const prefix of await prefixesIn(folder, disk)) {
       const former = (await disk.list(join(folder, prefix))).filter(isFormerEncryptedName);
       for (const name of former) {
         const path = join(folder, prefix, name);
-        // What this key cannot read keeps the name by which it is found and told of.
+        // A file that this key cannot read keeps the name by which it is found and reported.
         if (!(await isEncryptedWith(this.#key, path, disk))) continue;
         await giveName(this.#place, path, this.#names.nameOf(name.slice(0, 64)));
       }
@@ -73,8 +73,8 @@ export class EncryptedBlobs {
     });
   }
 
-  /** Removes a file that no content is known to have, if `isToGo` says so in the moment in which nobody stores or finds it;
-   *  false when it stays. What this key cannot read stays. */
+  /** Removes a file of unknown digest if `isToGo` returns true while nobody stores or finds it; false when it stays.
+   *  Files that this key cannot read stay. */
   async removeOrphan(name: string, isToGo: (path: string) => Promise<boolean>): Promise<boolean> {
     const { disk, locks } = this.#place;
     const path = pathOfName(this.#place, name);
@@ -85,20 +85,20 @@ export class EncryptedBlobs {
     });
   }
 
-  /** Removes the file of a content, whose lock the caller has. */
+  /** Removes the file of a blob whose lock the caller holds. */
   async remove(digest: string): Promise<void> {
     const { disk, locks } = this.#place;
     await locks.lockedName(this.nameOf(digest), () => disk.remove(this.pathOf(digest)));
   }
 
-  /** Says why a content that should be there is not: its name is another one with another key. */
+  /** Throws the reason for a missing blob: with another key it has another name. */
   async explainAbsence(): Promise<void> {
     const { folder, disk } = this.#place;
     const foreign = await fileOfAnotherKey(folder, this.#key, disk);
     if (foreign !== undefined) throw anotherKey(foreign);
   }
 
-  /** Neither {@link remove} nor {@link removeOrphan} is at it meanwhile. */
+  /** Not concurrent with {@link remove} and {@link removeOrphan}. */
   #locked<T>(digest: string, step: () => Promise<T>): Promise<T> {
     const { locks } = this.#place;
     return locks.locked({ digest, encrypted: true }, () => locks.lockedName(this.nameOf(digest), step));
@@ -131,7 +131,7 @@ export class EncryptedBlobs {
   }
 }
 
-/** The path of an encrypted file that this key cannot read; undefined when there is none among those that are tried. */
+/** Path of an encrypted file that this key cannot read; undefined when none of the tried files is one. */
 export async function fileOfAnotherKey(
   folder: string,
   key: Buffer,
@@ -149,12 +149,12 @@ export async function fileOfAnotherKey(
   return undefined;
 }
 
-/** The folders in which contents lie. */
+/** Folders of blob files. */
 export async function prefixesIn(folder: string, disk: BlobDisk): Promise<string[]> {
   return (await disk.list(folder)).filter((name) => /^[0-9a-f]{2}$/.test(name));
 }
 
-/** The file from its beginning, with room for the header. */
+/** The file from its start, with space for the header. */
 async function* sealed(
   sealing: BlobCipher,
   content: AsyncIterable<Buffer>,

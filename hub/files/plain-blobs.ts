@@ -1,5 +1,5 @@
-/** The large contents of a content store: files `<first two digits>/<digest>`. A file has its name when it is whole and
- *  synced: it is written under a temporary name, synced, renamed, and its folder synced. */
+/** Large clear blobs: files `<first two digits>/<digest>`. A file has its name only when it is complete and durable: it
+ *  is written under a temporary name, synced, renamed, and its folder synced. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -12,10 +12,10 @@ import type { BlobLocks } from './blob-locks.js';
 import { folderOfName, plainName } from './blob-names.js';
 import { SYNC_EVERY_BYTES } from './sync-folder.js';
 
-/** Where and by what contents are kept. */
+/** Location of blobs and the means to work on them. */
 export interface BlobPlace {
   readonly folder: string;
-  /** For what is under way. */
+  /** Folder of incomplete files. */
   readonly temporaryFolder: string;
   readonly disk: BlobDisk;
   readonly locks: BlobLocks;
@@ -29,7 +29,7 @@ export class PlainBlobs {
     this.#place = place;
   }
 
-  /** Writes a content of unknown digest. */
+  /** Writes a blob of unknown digest. */
   async write(content: AsyncIterable<Buffer>, hold: Hold | undefined): Promise<FileRef> {
     const { disk, runtime, temporaryFolder } = this.#place;
     const temporary = join(temporaryFolder, runtime.newId());
@@ -58,19 +58,19 @@ export class PlainBlobs {
     }
   }
 
-  /** Gives a whole and synced file its name. */
+  /** Names a complete and synced file. */
   async keep(path: string, digest: string): Promise<void> {
     await this.#place.locks.locked({ digest, encrypted: false }, () =>
       giveName(this.#place, path, plainName(digest)),
     );
   }
 
-  /** Whether the content is there; then a sweep takes it for new. */
+  /** True when the blob exists; a sweep then treats it as new. */
   renew(digest: string): Promise<boolean> {
     return this.#place.locks.locked({ digest, encrypted: false }, () => this.#touch(digest));
   }
 
-  /** Undefined when it is not there. */
+  /** Undefined when it does not exist. */
   find(digest: string): Promise<StoredFile | undefined> {
     return this.#place.locks.locked({ digest, encrypted: false }, async () => {
       const { disk } = this.#place;
@@ -100,7 +100,7 @@ export function pathOfName({ folder }: BlobPlace, name: string): string {
   return join(folder, folderOfName(name), name);
 }
 
-/** Gives a file that is whole and synced its name, so that it has it also after a loss of power. */
+/** Durably names a complete and synced file. */
 export async function giveName(place: BlobPlace, path: string, name: string): Promise<void> {
   const { folder, disk } = place;
   const parent = join(folder, folderOfName(name));
@@ -110,13 +110,13 @@ export async function giveName(place: BlobPlace, path: string, name: string): Pr
   await disk.syncFolder(folder);
 }
 
-/** False when there is no such file. */
+/** False when the file does not exist. */
 export async function touch({ disk, runtime }: BlobPlace, path: string): Promise<boolean> {
   const nowS = runtime.clock.nowMs() / 1000;
   return disk.utimes(path, nowS, nowS).then(() => true, absent(false));
 }
 
-/** The system's clock may be another than the runtime's. */
+/** The system's clock may differ from the runtime's. */
 export async function touchFile(
   file: { utimes(accessedS: number, modifiedS: number): Promise<void> },
   clock: Clock,

@@ -1,5 +1,5 @@
-/** The net below {@link Reclaiming}: removes contents that nothing names, nobody holds and that are old. A crash leaves such,
- *  and agents that send contents and never report them. */
+/** Safety net below {@link Reclaiming}: removes old blobs that are unreferenced and not held, left by a crash, or
+ *  uploaded by agents and never reported. */
 import { join } from 'node:path';
 import type { InlineBlobs } from '../core/ports/files.js';
 import { absent } from './blob-disk.js';
@@ -17,7 +17,7 @@ export interface SweepingOptions {
   readonly reclaiming: Reclaiming;
 }
 
-/** Contents removed at a time. */
+/** Blobs removed at a time. */
 const BATCH = 100;
 
 export class Sweeping {
@@ -27,7 +27,7 @@ export class Sweeping {
     this.#options = options;
   }
 
-  /** Gives how many were removed. */
+  /** Resolves with the number removed. */
   async sweep(beforeMs: number): Promise<number> {
     const { place, small, holds } = this.#options;
     const isHeld = (digest: string) => holds.has({ digest, encrypted: false });
@@ -59,13 +59,13 @@ export class Sweeping {
     return removed;
   }
 
-  /** Nobody knows the digests of these: what is named is looked up by its name. */
+  /** Their digests are unknown: references are looked up by file name. */
   async #sweepSealed(names: readonly string[], beforeMs: number): Promise<number> {
     const { sealed, small, holds } = this.#options;
     const inUse = new Set((await small.namedEncrypted()).map((digest) => sealed.nameOf(digest)));
     const unnamed = names.filter((name) => !inUse.has(name));
     if (unnamed.length === 0) return 0;
-    // What nothing names according to the look above, nothing names after a loss of power, either.
+    // Blobs that are unreferenced now are unreferenced after a loss of power, too.
     await small.removeUnnamed([], () => false);
     let removed = 0;
     for (const name of unnamed) {
@@ -77,8 +77,7 @@ export class Sweeping {
     return removed;
   }
 
-  /** A file that seems to come from the future was written now: a clock that was ahead for a while must not keep anything for
-   *  as long. */
+  /** A modification time in the future, from a clock that was ahead, counts as now. */
   async #isOld(path: string, beforeMs: number): Promise<boolean> {
     const { place } = this.#options;
     const info = await place.disk.stat(path).catch(absent(undefined));

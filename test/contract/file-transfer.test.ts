@@ -57,7 +57,7 @@ describe('a content', () => {
   it.each([10, 100_000])('that is not the one announced is refused (%d bytes)', async (bytes) => {
     const answer = await ask(MISSING, { method: 'PUT', body: Buffer.alloc(bytes, 'x') });
     expect(answer.status).toBe(400);
-    expect(await messageOf(answer)).toMatch(/^announced a{64} \(\d+ bytes\), came [0-9a-f]{64}/);
+    expect(await messageOf(answer)).toMatch(/^announced a{64} \(\d+ bytes\), received [0-9a-f]{64}/);
     expect((await ask(MISSING)).status).toBe(404);
   });
 
