@@ -42,7 +42,7 @@ const SHORT_MS = 7 * 86_400_000;
 
 /** Opens the series. Rejects as `mkdir` and `open` do. */
 export async function openAuditFile(options: AuditFileOptions): Promise<AuditFile> {
-  const { folder, series, runtime, log } = options;
+  const { runtime, log } = options;
   const removed = (path: string, writtenAtMs: number) => {
     if (writtenAtMs + SHORT_MS < runtime.clock.nowMs()) return;
     log.warn(
@@ -53,85 +53,103 @@ export async function openAuditFile(options: AuditFileOptions): Promise<AuditFil
   };
   const file = new CurrentFile({ ...options, removed });
   await file.open();
+  return new AuditFileWriter(file, options);
+}
 
-  let waiting: Buffer[] = [];
-  let waitingBytes = 0;
+class AuditFileWriter implements AuditFile {
+  readonly #file: CurrentFile;
+  readonly #options: AuditFileOptions;
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
   /** Lost entries not yet recorded in the audit log. */
-  let lost = 0;
-  let failing = false;
-  let isPlanned = false;
-  let isClosed = false;
-  let writing: Promise<void> | undefined;
+  #lost = 0;
+  #isFailing = false;
+  #isPlanned = false;
+  #isClosed = false;
+  #writing: Promise<void> | undefined;
 
-  const takeWaiting = (): Buffer[] => {
-    const lines = waiting;
-    waiting = [];
-    waitingBytes = 0;
-    return lines;
-  };
+  constructor(file: CurrentFile, options: AuditFileOptions) {
+    this.#file = file;
+    this.#options = options;
+  }
+
+  record(entry: AuditEntry): void {
+    if (this.#isClosed) return;
+    const line = Buffer.from(lineOf(entry));
+    if (this.#waitingBytes + line.length > MAX_WAITING_BYTES) {
+      this.#lost++;
+      return;
+    }
+    this.#waiting.push(line);
+    this.#waitingBytes += line.length;
+    this.#plan();
+  }
+
+  async close(): Promise<void> {
+    const { folder, log } = this.#options;
+    this.#isClosed = true;
+    await this.#writing;
+    if (!(await this.#writeWaiting()))
+      log.error({ lost: this.#waiting.length + this.#lost, folder }, 'entries of the audit log are lost');
+    this.#waiting = [];
+    await this.#file.sync().catch((error: unknown) => {
+      log.error({ err: error, folder }, 'the audit log could not be synced');
+    });
+    await this.#file.close();
+  }
+
+  /** Schedules a write of the waiting entries, later after a failure. */
+  #plan(): void {
+    if (this.#isPlanned || this.#isClosed || this.#writing !== undefined || this.#waiting.length === 0)
+      return;
+    this.#isPlanned = true;
+    const { timers } = this.#options.runtime;
+    if (this.#isFailing) timers.after(RETRY_AFTER_MS, () => this.#begin());
+    else timers.soon(() => this.#begin());
+  }
+
+  #begin(): void {
+    this.#isPlanned = false;
+    if (this.#isClosed) return;
+    this.#writing = this.#writeWaiting().then((written) => {
+      this.#isFailing = !written;
+      this.#writing = undefined;
+      this.#plan();
+    });
+  }
 
   /** Writes all waiting and arriving entries; false after a failure. */
-  const writeWaiting = async (): Promise<boolean> => {
-    while (waiting.length > 0) {
-      const lines = takeWaiting();
-      const appended = await file.append(lines);
+  async #writeWaiting(): Promise<boolean> {
+    const { folder, series, runtime, log } = this.#options;
+    while (this.#waiting.length > 0) {
+      const lines = this.#takeWaiting();
+      const appended = await this.#file.append(lines);
       if (appended.error !== undefined) {
-        waiting = [...lines.slice(appended.lines), ...waiting];
-        waitingBytes = waiting.reduce((sum, { length }) => sum + length, 0);
+        this.#waiting = [...lines.slice(appended.lines), ...this.#waiting];
+        this.#waitingBytes = this.#waiting.reduce((sum, { length }) => sum + length, 0);
         log.error(
-          { err: appended.error, waiting: waiting.length, lost, folder },
+          { err: appended.error, waiting: this.#waiting.length, lost: this.#lost, folder },
           'the audit log cannot be written: requests continue, and a limited number of entries waits',
         );
         return false;
       }
-      if (failing) log.warn({ folder }, 'the audit log can be written again');
-      failing = false;
-      if (lost > 0) waiting.unshift(Buffer.from(lineOf(entryOfLoss(runtime.clock.nowMs(), series, lost))));
-      lost = 0;
+      if (this.#isFailing) log.warn({ folder }, 'the audit log can be written again');
+      this.#isFailing = false;
+      if (this.#lost > 0) {
+        const loss = entryOfLoss(runtime.clock.nowMs(), series, this.#lost);
+        this.#waiting.unshift(Buffer.from(lineOf(loss)));
+      }
+      this.#lost = 0;
     }
     return true;
-  };
+  }
 
-  const plan = () => {
-    if (isPlanned || isClosed || writing !== undefined || waiting.length === 0) return;
-    isPlanned = true;
-    const begin = () => {
-      isPlanned = false;
-      if (isClosed) return;
-      writing = writeWaiting().then((written) => {
-        failing = !written;
-        writing = undefined;
-        plan();
-      });
-    };
-    if (failing) runtime.timers.after(RETRY_AFTER_MS, begin);
-    else runtime.timers.soon(begin);
-  };
-
-  return {
-    record(entry) {
-      if (isClosed) return;
-      const line = Buffer.from(lineOf(entry));
-      if (waitingBytes + line.length > MAX_WAITING_BYTES) {
-        lost++;
-        return;
-      }
-      waiting.push(line);
-      waitingBytes += line.length;
-      plan();
-    },
-    async close() {
-      isClosed = true;
-      await writing;
-      const written = await writeWaiting();
-      if (!written) log.error({ lost: waiting.length + lost, folder }, 'entries of the audit log are lost');
-      waiting = [];
-      await file.sync().catch((error: unknown) => {
-        log.error({ err: error, folder }, 'the audit log could not be synced');
-      });
-      await file.close();
-    },
-  };
+  #takeWaiting(): Buffer[] {
+    const lines = this.#waiting;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    return lines;
+  }
 }
 
 function entryOfLoss(atMs: number, series: AuditSeries, entries: number): AuditEntry {

@@ -36,14 +36,23 @@ export function hashPasswordCommand(program: Command): void {
     );
 }
 
+type UserAction = (users: Users, config: HubConfig) => Promise<void>;
+
+/** Runs an action that makes a change, which `command` names in the audit log. */
+type ChangeUsers = (command: string, action: UserAction) => Promise<void>;
+
 /** Adds `user add|passwd|roles|disable|enable|remove|list` to the program. */
 export function userCommands(program: Command, environment: NodeJS.ProcessEnv): void {
   const group = program.command('user').description('Users and their roles.');
-  const withUsers = (action: (users: Users, config: HubConfig) => Promise<void>) =>
-    withConfig(program, environment, (config) => onUsers(config, action));
-  const changeUsers = (command: string, action: (users: Users, config: HubConfig) => Promise<void>) =>
+  const changeUsers: ChangeUsers = (command, action) =>
     withConfig(program, environment, (config) => audited(config, command, () => onUsers(config, action)));
+  addCommand(group, changeUsers);
+  propertyCommands(group, changeUsers);
+  presenceCommands(group, changeUsers);
+  listCommand(group, (action) => withConfig(program, environment, (config) => onUsers(config, action)));
+}
 
+function addCommand(group: Command, changeUsers: ChangeUsers): void {
   group
     .command('add <name>')
     .description('Adds a user. Reads the password from standard input, or asks for it.')
@@ -59,7 +68,9 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
         }
       }),
     );
+}
 
+function propertyCommands(group: Command, changeUsers: ChangeUsers): void {
   group
     .command('passwd <name>')
     .description('Sets the password of a user, which ends the sessions of this user.')
@@ -81,7 +92,9 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
         console.log(`${name} is ${distinct(roles).join(', ')} from now on.`);
       }),
     );
+}
 
+function presenceCommands(group: Command, changeUsers: ChangeUsers): void {
   group
     .command('disable <name>')
     .description('Disables a user, and ends the sessions of this user at once.')
@@ -111,7 +124,9 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
         console.log(`${name} is removed.`);
       }),
     );
+}
 
+function listCommand(group: Command, withUsers: (action: UserAction) => Promise<void>): void {
   group
     .command('list')
     .description('Lists the users; those of the configuration as of the latest start of the hub.')
@@ -128,10 +143,7 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
     );
 }
 
-async function onUsers(
-  config: HubConfig,
-  action: (users: Users, config: HubConfig) => Promise<void>,
-): Promise<void> {
+async function onUsers(config: HubConfig, action: UserAction): Promise<void> {
   const { users: store, close } = openAccountStore(config);
   try {
     await action(new Users({ store, passwords, clock }), config);

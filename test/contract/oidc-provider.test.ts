@@ -205,7 +205,7 @@ describe('what is no provider', () => {
 
   it('since it sends elsewhere', async () => {
     answers[DISCOVERY] = { status: 302, headers: { location: `${provider.issuer}${DISCOVERY}` }, body: '' };
-    expect(await reason()).toMatch(/answered 302 instead of 200; redirects are not followed/);
+    expect(await reason()).toMatch(/responded with 302 instead of 200; redirects are not followed/);
   });
 
   it('since it answers no JSON', async () => {
@@ -237,7 +237,7 @@ describe('what is no provider', () => {
 
   it('since it answers without end', async () => {
     answers[DISCOVERY] = { body: `"${'x'.repeat(2 * 1024 * 1024)}"` };
-    expect(await reason()).toMatch(/answered more than 1048576 bytes/);
+    expect(await reason()).toMatch(/responded with more than 1048576 bytes/);
   });
 
   it('since it does not answer within five seconds', async () => {
@@ -245,7 +245,7 @@ describe('what is no provider', () => {
     const found = reason();
     await asked;
     await runtime.advance(5000);
-    expect(await found).toMatch(/no answer within 5 s/);
+    expect(await found).toMatch(/no response within 5 s/);
   });
 
   it('takes a key without a fault only: one that cannot be used refuses its tokens, no more', async () => {
