@@ -136,7 +136,7 @@ async function openFiles(
 ): Promise<FileStore> {
   return openBlobStore({
     folder: join(dataDir, 'files'),
-    small: inlineBlobs,
+    inline: inlineBlobs,
     runtime,
     log,
     encryptionKey: await storageKey(storage.encryptionKey, dataDir),

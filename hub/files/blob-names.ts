@@ -4,7 +4,7 @@ import { createHmac, hkdfSync } from 'node:crypto';
 /** Names that contain the digest: of clear blobs, and of encrypted ones from before `.sealed`. */
 const CLEAR = /^[0-9a-f]{64}$/;
 const FORMER = /^[0-9a-f]{64}\.enc$/;
-const SEALED = /^[0-9a-f]{64}\.sealed$/;
+const KEYED_NAME = /^[0-9a-f]{64}\.sealed$/;
 
 /** Folder of a file. */
 export function folderOfName(name: string): string {
@@ -42,7 +42,7 @@ export function isPlainName(name: string): boolean {
 
 /** True for the file name of an encrypted blob. */
 export function isEncryptedName(name: string): boolean {
-  return SEALED.test(name);
+  return KEYED_NAME.test(name);
 }
 
 /** Name of an encrypted blob before names were keyed. */

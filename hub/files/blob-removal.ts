@@ -13,7 +13,7 @@ import { type BlobLocks, blobKey } from './blob-locks.js';
 import type { Holds } from './holds.js';
 
 export interface ReclaimingOptions {
-  readonly small: Pick<InlineBlobs, 'removeUnnamed' | 'dropped' | 'forgetDropped'>;
+  readonly inline: Pick<InlineBlobs, 'removeUnreferenced' | 'dropped' | 'forgetDropped'>;
   readonly locks: BlobLocks;
   readonly holds: Holds;
   readonly timers: Timers;
@@ -62,13 +62,16 @@ export class Reclaiming {
   async remove(
     contents: readonly BlobForm[],
   ): Promise<{ readonly removed: number; readonly left: readonly BlobForm[] }> {
-    const { small, locks, holds, removeFiles, isPostponed } = this.#options;
+    const { inline, locks, holds, removeFiles, isPostponed } = this.#options;
     const distinct = [...new Map(contents.map((content) => [blobKey(content), content])).values()];
     return locks.allLocked(distinct, async () => {
-      const { unnamed, held } = await small.removeUnnamed(distinct, (content) => holds.has(content));
-      if (unnamed.length > 0 && (await isPostponed())) return { removed: 0, left: [...held, ...unnamed] };
-      await removeFiles(unnamed);
-      return { removed: unnamed.length, left: held };
+      const { unreferenced, held } = await inline.removeUnreferenced(distinct, (content) =>
+        holds.has(content),
+      );
+      if (unreferenced.length > 0 && (await isPostponed()))
+        return { removed: 0, left: [...held, ...unreferenced] };
+      await removeFiles(unreferenced);
+      return { removed: unreferenced.length, left: held };
     });
   }
 
@@ -99,10 +102,10 @@ export class Reclaiming {
   }
 
   async #reclaimDropped(): Promise<boolean> {
-    const { small } = this.#options;
+    const { inline } = this.#options;
     let isLeft = false;
     for (let after = 0; ; ) {
-      const dropped = await small.dropped(after, BATCH);
+      const dropped = await inline.dropped(after, BATCH);
       const last = dropped.at(-1);
       if (!last) return isLeft;
       after = last.id;
@@ -110,7 +113,7 @@ export class Reclaiming {
       const kept = new Set(left.map(blobKey));
       const done = dropped.filter((content) => !kept.has(blobKey(content)));
       if (done.length < dropped.length) isLeft = true;
-      if (done.length > 0) await small.forgetDropped(done.map(({ id }) => id));
+      if (done.length > 0) await inline.forgetDropped(done.map(({ id }) => id));
     }
   }
 

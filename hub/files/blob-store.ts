@@ -26,7 +26,7 @@ import { chunksOf, limited, readAll, readUpTo, rejoined } from './blob-streams.j
 import { EncryptedBlobs, prefixesIn } from './encrypted-blobs.js';
 import { Holds } from './holds.js';
 import { PartialBlobs } from './partial-blobs.js';
-import { type BlobPlace, PlainBlobs } from './plain-blobs.js';
+import { type BlobLocation, PlainBlobs } from './plain-blobs.js';
 import { Sweeping } from './sweeping.js';
 
 /** Maximum size of inline blobs; encrypted ones are never inline. */
@@ -36,7 +36,7 @@ const TEMPORARY_FOLDER = 'incoming';
 
 export interface BlobStoreOptions {
   readonly folder: string;
-  readonly small: InlineBlobs;
+  readonly inline: InlineBlobs;
   readonly runtime: Runtime;
   readonly log: Logger;
   /** 32 bytes. */
@@ -45,7 +45,7 @@ export interface BlobStoreOptions {
   readonly isPostponed?: () => Promise<boolean>;
   /** The machine's disk when left out. */
   readonly disk?: BlobDisk;
-  readonly maxSmallBytes?: number;
+  readonly maxInlineBytes?: number;
 }
 
 /** Prepares the folder, removes partial writes of a crash, and makes the names of whole files durable. */
@@ -54,55 +54,60 @@ export async function openBlobStore(options: BlobStoreOptions): Promise<FileStor
   const temporaryFolder = join(folder, TEMPORARY_FOLDER);
   await disk.makeFolder(temporaryFolder);
   const partial = await PartialBlobs.open(temporaryFolder, disk, runtime);
-  const place: BlobPlace = { folder, temporaryFolder, disk, locks: new BlobLocks(), runtime };
-  const sealed = new EncryptedBlobs(place, options.encryptionKey);
-  await sealed.renameFormer();
+  const location: BlobLocation = { folder, temporaryFolder, disk, locks: new BlobLocks(), runtime };
+  const encryptedBlobs = new EncryptedBlobs(location, options.encryptionKey);
+  await encryptedBlobs.renameFormer();
   // A killed process may leave the name of a whole file unsynced.
   for (const prefix of await prefixesIn(folder, disk)) await disk.syncFolder(join(folder, prefix));
   await disk.syncFolder(folder);
   await disk.syncFolder(dirname(folder));
-  return new BlobStore(options, place, sealed, partial);
+  return new BlobStore(options, location, encryptedBlobs, partial);
 }
 
 class BlobStore implements FileStore {
-  readonly #small: InlineBlobs;
+  readonly #inline: InlineBlobs;
   readonly #runtime: Runtime;
-  readonly #maxSmallBytes: number;
+  readonly #maxInlineBytes: number;
   readonly #clear: PlainBlobs;
-  readonly #sealed: EncryptedBlobs;
+  readonly #encryptedBlobs: EncryptedBlobs;
   readonly #partial: PartialBlobs;
   readonly #holds: Holds;
   readonly #reclaiming: Reclaiming;
   readonly #sweeping: Sweeping;
 
-  constructor(options: BlobStoreOptions, place: BlobPlace, sealed: EncryptedBlobs, partial: PartialBlobs) {
+  constructor(
+    options: BlobStoreOptions,
+    location: BlobLocation,
+    encryptedBlobs: EncryptedBlobs,
+    partial: PartialBlobs,
+  ) {
     const {
-      small,
+      inline,
       runtime,
       log,
       isPostponed = async () => false,
-      maxSmallBytes = MAX_INLINE_BYTES,
+      maxInlineBytes = MAX_INLINE_BYTES,
     } = options;
-    this.#small = small;
+    this.#inline = inline;
     this.#runtime = runtime;
-    this.#maxSmallBytes = maxSmallBytes;
-    this.#clear = new PlainBlobs(place);
-    this.#sealed = sealed;
+    this.#maxInlineBytes = maxInlineBytes;
+    this.#clear = new PlainBlobs(location);
+    this.#encryptedBlobs = encryptedBlobs;
     this.#partial = partial;
     this.#holds = new Holds(runtime.clock, (contents) => this.#reclaiming.abandon(contents));
     this.#reclaiming = new Reclaiming({
-      small,
-      locks: place.locks,
+      inline,
+      locks: location.locks,
       holds: this.#holds,
       timers: runtime.timers,
       log,
-      removeFiles: (contents) => this.#removeFiles(contents, place.disk),
+      removeFiles: (contents) => this.#removeFiles(contents, location.disk),
       isPostponed,
     });
     this.#sweeping = new Sweeping({
-      place,
-      sealed,
-      small,
+      location,
+      encryptedBlobs,
+      inline,
       holds: this.#holds,
       reclaiming: this.#reclaiming,
     });
@@ -117,7 +122,7 @@ class BlobStore implements FileStore {
   }
 
   async put(content: Buffer, hold?: Hold): Promise<FileRef> {
-    if (content.length <= this.#maxSmallBytes) return this.#putSmall(content, hold);
+    if (content.length <= this.#maxInlineBytes) return this.#putInline(content, hold);
     const ref = refOf(content);
     hold?.add(ref);
     if (await this.#clear.renew(ref.digest)) return ref;
@@ -126,19 +131,19 @@ class BlobStore implements FileStore {
 
   async store(content: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef> {
     const stream = limited(content, maxBytes);
-    const first = await readUpTo(stream, this.#maxSmallBytes);
-    if (first.isWhole) return this.#putSmall(first.bytes, hold);
+    const first = await readUpTo(stream, this.#maxInlineBytes);
+    if (first.isWhole) return this.#putInline(first.bytes, hold);
     return this.#clear.write(rejoined(first.bytes, stream), hold).catch(translated);
   }
 
   async storeEncrypted(content: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef> {
-    return this.#sealed.store(limited(content, maxBytes), hold).catch(translated);
+    return this.#encryptedBlobs.store(limited(content, maxBytes), hold).catch(translated);
   }
 
   async receive(expected: FileRef, content: Readable, fromByte = 0, hold?: Hold): Promise<void> {
     const { digest: announced } = expected;
     hold?.add({ digest: announced });
-    if (expected.sizeBytes > this.#maxSmallBytes) {
+    if (expected.sizeBytes > this.#maxInlineBytes) {
       const keep = (path: string) => this.#clear.keep(path, announced);
       await this.#partial.receive(expected, content, fromByte, keep).catch(translated);
       return;
@@ -149,7 +154,7 @@ class BlobStore implements FileStore {
     if (digest !== announced || sizeBytes !== expected.sizeBytes) {
       throw new DigestMismatch(`announced ${announced} (${expected.sizeBytes} bytes), received ${digest}`);
     }
-    await this.#putSmall(whole, hold);
+    await this.#putInline(whole, hold);
   }
 
   receivedBytes(digest: string): Promise<number> {
@@ -159,11 +164,11 @@ class BlobStore implements FileStore {
   async find(content: string | FileRef, hold?: Hold): Promise<StoredFile | undefined> {
     if (typeof content === 'string') {
       const clear = await this.#findClear(content, hold);
-      return clear ?? this.#findSealed(content, hold);
+      return clear ?? this.#findEncrypted(content, hold);
     }
     const { digest, sizeBytes, encrypted } = content;
-    const found = await (encrypted ? this.#findSealed(digest, hold) : this.#findClear(digest, hold));
-    if (!found && encrypted) await this.#sealed.explainAbsence();
+    const found = await (encrypted ? this.#findEncrypted(digest, hold) : this.#findClear(digest, hold));
+    if (!found && encrypted) await this.#encryptedBlobs.explainAbsence();
     if (found && found.sizeBytes !== sizeBytes) {
       throw new Error(`blob ${digest} is damaged: it has ${found.sizeBytes} instead of ${sizeBytes} bytes`);
     }
@@ -182,25 +187,25 @@ class BlobStore implements FileStore {
   async #removeFiles(contents: readonly BlobForm[], disk: BlobDisk): Promise<void> {
     const folders = new Set<string>();
     for (const { digest, encrypted } of contents) {
-      const path = encrypted ? this.#sealed.pathOf(digest) : this.#clear.pathOf(digest);
+      const path = encrypted ? this.#encryptedBlobs.pathOf(digest) : this.#clear.pathOf(digest);
       if ((await disk.stat(path).catch(absent(undefined))) === undefined) continue;
-      if (encrypted) await this.#sealed.remove(digest);
+      if (encrypted) await this.#encryptedBlobs.remove(digest);
       else await disk.remove(path);
       folders.add(dirname(path));
     }
     for (const folder of folders) await disk.syncFolder(folder);
   }
 
-  async #putSmall(content: Buffer, hold: Hold | undefined): Promise<FileRef> {
+  async #putInline(content: Buffer, hold: Hold | undefined): Promise<FileRef> {
     const ref = refOf(content);
     hold?.add(ref);
-    await this.#small.put(ref.digest, content, this.#runtime.clock.nowMs());
+    await this.#inline.put(ref.digest, content, this.#runtime.clock.nowMs());
     return ref;
   }
 
   async #findClear(digest: string, hold: Hold | undefined): Promise<StoredFile | undefined> {
     this.#keep({ digest, encrypted: false }, hold);
-    const content = await this.#small.find(digest);
+    const content = await this.#inline.find(digest);
     if (!content) return this.#clear.find(digest);
     return {
       sizeBytes: content.length,
@@ -209,9 +214,9 @@ class BlobStore implements FileStore {
     };
   }
 
-  #findSealed(digest: string, hold: Hold | undefined): Promise<StoredFile | undefined> {
+  #findEncrypted(digest: string, hold: Hold | undefined): Promise<StoredFile | undefined> {
     this.#keep({ digest, encrypted: true }, hold);
-    return this.#sealed.find(digest);
+    return this.#encryptedBlobs.find(digest);
   }
 
   #keep(content: BlobForm, hold: Hold | undefined): void {

@@ -84,7 +84,7 @@ export class BlobCipher {
     let left = bytes;
     while (this.#restBytes + left.length > CHUNK_BYTES) {
       const missing = CHUNK_BYTES - this.#restBytes;
-      yield* this.#seal([...this.#rest, left.subarray(0, missing)], false);
+      yield* this.#encrypt([...this.#rest, left.subarray(0, missing)], false);
       this.#rest = [];
       this.#restBytes = 0;
       left = left.subarray(missing);
@@ -96,7 +96,7 @@ export class BlobCipher {
   }
 
   *end(): Generator<Buffer> {
-    yield* this.#seal(this.#rest, true);
+    yield* this.#encrypt(this.#rest, true);
   }
 
   header(digest: string, sizeBytes: number): Buffer {
@@ -109,7 +109,7 @@ export class BlobCipher {
     return header;
   }
 
-  *#seal(pieces: readonly Buffer[], isLast: boolean): Generator<Buffer> {
+  *#encrypt(pieces: readonly Buffer[], isLast: boolean): Generator<Buffer> {
     const cipher = createCipheriv('aes-256-gcm', this.#keys.content, nonceOf(this.#chunk++, isLast));
     for (const piece of pieces) yield cipher.update(piece);
     cipher.final();
@@ -196,9 +196,9 @@ async function readHeader(handle: BlobFile, path: string, digest: string, key: B
   if (!held.equals(expected)) throw new EncryptedFileUnreadable(`${path} holds another blob`);
   const sizeBytes = Number(header.readBigUInt64BE(LENGTH_AT));
   const { size } = await handle.stat();
-  if (size !== sealedBytes(sizeBytes)) {
+  if (size !== fileBytes(sizeBytes)) {
     throw new EncryptedFileUnreadable(
-      `${path} is damaged: it has ${size} bytes instead of ${sealedBytes(sizeBytes)}`,
+      `${path} is damaged: it has ${size} bytes instead of ${fileBytes(sizeBytes)}`,
     );
   }
   return { keys, sizeBytes };
@@ -231,8 +231,8 @@ async function* unsealed(
       const clear: Buffer[] = [];
       for (let at = 0; at < count; at++) {
         const from = at * (CHUNK_BYTES + TAG_BYTES);
-        const sealed = block.subarray(from, Math.min(from + CHUNK_BYTES + TAG_BYTES, bytesRead));
-        const opened = unsealChunk(sealed, keys, chunk + at, chunk + at === lastChunk);
+        const encrypted = block.subarray(from, Math.min(from + CHUNK_BYTES + TAG_BYTES, bytesRead));
+        const opened = decryptChunk(encrypted, keys, chunk + at, chunk + at === lastChunk);
         if (!opened) throw new EncryptedFileUnreadable(`${path} is damaged in chunk ${chunk + at}`);
         const position = (chunk + at) * CHUNK_BYTES;
         clear.push(opened.subarray(Math.max(start - position, 0), Math.max(end - position, 0)));
@@ -245,14 +245,19 @@ async function* unsealed(
   }
 }
 
-function unsealChunk(sealed: Buffer, { content }: Keys, chunk: number, isLast: boolean): Buffer | undefined {
-  if (sealed.length < TAG_BYTES) return undefined;
-  const tagAt = sealed.length - TAG_BYTES;
+function decryptChunk(
+  encrypted: Buffer,
+  { content }: Keys,
+  chunk: number,
+  isLast: boolean,
+): Buffer | undefined {
+  if (encrypted.length < TAG_BYTES) return undefined;
+  const tagAt = encrypted.length - TAG_BYTES;
   const decipher = createDecipheriv('aes-256-gcm', content, nonceOf(chunk, isLast), {
     authTagLength: TAG_BYTES,
   });
-  decipher.setAuthTag(sealed.subarray(tagAt));
-  const clear = decipher.update(sealed.subarray(0, tagAt));
+  decipher.setAuthTag(encrypted.subarray(tagAt));
+  const clear = decipher.update(encrypted.subarray(0, tagAt));
   try {
     decipher.final();
     return clear;
@@ -269,6 +274,6 @@ function chunksOf(sizeBytes: number): number {
   return Math.max(Math.ceil(sizeBytes / CHUNK_BYTES), 1);
 }
 
-function sealedBytes(sizeBytes: number): number {
+function fileBytes(sizeBytes: number): number {
   return HEADER_BYTES + sizeBytes + chunksOf(sizeBytes) * TAG_BYTES;
 }

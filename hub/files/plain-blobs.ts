@@ -13,7 +13,7 @@ import { folderOfName, plainName } from './blob-names.js';
 import { SYNC_EVERY_BYTES } from './sync-folder.js';
 
 /** Location of blobs and the means to work on them. */
-export interface BlobPlace {
+export interface BlobLocation {
   readonly folder: string;
   /** Folder of incomplete files. */
   readonly temporaryFolder: string;
@@ -23,15 +23,15 @@ export interface BlobPlace {
 }
 
 export class PlainBlobs {
-  readonly #place: BlobPlace;
+  readonly #location: BlobLocation;
 
-  constructor(place: BlobPlace) {
-    this.#place = place;
+  constructor(location: BlobLocation) {
+    this.#location = location;
   }
 
   /** Writes a blob of unknown digest. */
   async write(content: AsyncIterable<Buffer>, hold: Hold | undefined): Promise<FileRef> {
-    const { disk, runtime, temporaryFolder } = this.#place;
+    const { disk, runtime, temporaryFolder } = this.#location;
     const temporary = join(temporaryFolder, runtime.newId());
     const hash = createHash('sha256');
     let sizeBytes = 0;
@@ -60,20 +60,20 @@ export class PlainBlobs {
 
   /** Names a complete and synced file. */
   async keep(path: string, digest: string): Promise<void> {
-    await this.#place.locks.locked({ digest, encrypted: false }, () =>
-      giveName(this.#place, path, plainName(digest)),
+    await this.#location.locks.locked({ digest, encrypted: false }, () =>
+      giveName(this.#location, path, plainName(digest)),
     );
   }
 
   /** True when the blob exists; a sweep then treats it as new. */
   renew(digest: string): Promise<boolean> {
-    return this.#place.locks.locked({ digest, encrypted: false }, () => this.#touch(digest));
+    return this.#location.locks.locked({ digest, encrypted: false }, () => this.#touch(digest));
   }
 
   /** Undefined when it does not exist. */
   find(digest: string): Promise<StoredFile | undefined> {
-    return this.#place.locks.locked({ digest, encrypted: false }, async () => {
-      const { disk } = this.#place;
+    return this.#location.locks.locked({ digest, encrypted: false }, async () => {
+      const { disk } = this.#location;
       const path = this.pathOf(digest);
       const info = await disk.stat(path).catch(absent(undefined));
       if (!info || !(await this.#touch(digest))) return undefined;
@@ -88,30 +88,30 @@ export class PlainBlobs {
   }
 
   pathOf(digest: string): string {
-    return pathOfName(this.#place, plainName(digest));
+    return pathOfName(this.#location, plainName(digest));
   }
 
   #touch(digest: string): Promise<boolean> {
-    return touch(this.#place, this.pathOf(digest));
+    return touch(this.#location, this.pathOf(digest));
   }
 }
 
-export function pathOfName({ folder }: BlobPlace, name: string): string {
+export function pathOfName({ folder }: BlobLocation, name: string): string {
   return join(folder, folderOfName(name), name);
 }
 
 /** Durably names a complete and synced file. */
-export async function giveName(place: BlobPlace, path: string, name: string): Promise<void> {
-  const { folder, disk } = place;
+export async function giveName(location: BlobLocation, path: string, name: string): Promise<void> {
+  const { folder, disk } = location;
   const parent = join(folder, folderOfName(name));
   await disk.makeFolder(parent);
-  await disk.rename(path, pathOfName(place, name));
+  await disk.rename(path, pathOfName(location, name));
   await disk.syncFolder(parent);
   await disk.syncFolder(folder);
 }
 
 /** False when the file does not exist. */
-export async function touch({ disk, runtime }: BlobPlace, path: string): Promise<boolean> {
+export async function touch({ disk, runtime }: BlobLocation, path: string): Promise<boolean> {
   const nowS = runtime.clock.nowMs() / 1000;
   return disk.utimes(path, nowS, nowS).then(() => true, absent(false));
 }

@@ -266,7 +266,7 @@ export class Invariants implements HubObserver {
   /** What the storage has named once is there as long as something names it, and no longer. */
   async #checkInputs(digests: readonly string[], hub: SimulatedHub): Promise<void> {
     const { inlineBlobs } = hub.store;
-    const named = await inlineBlobs.named(digests, false);
+    const named = await inlineBlobs.referenced(digests, false);
     const there = new Set(hub.contentDisk.files());
     for (const digest of new Set(digests)) {
       const isThere = there.has(digest) || (await inlineBlobs.find(digest)) !== undefined;

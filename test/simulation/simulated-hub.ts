@@ -188,12 +188,12 @@ export class SimulatedHub {
     this.#changed = true;
     const contents = {
       folder: FOLDER,
-      small: store.inlineBlobs,
+      inline: store.inlineBlobs,
       runtime: process.runtime,
       log,
       encryptionKey: ENCRYPTION_KEY,
       disk: this.contentDisk.of(process),
-      maxSmallBytes: MAX_INLINE_BYTES,
+      maxInlineBytes: MAX_INLINE_BYTES,
     };
     try {
       await store.syncLeftOver();

@@ -61,7 +61,7 @@ async function startOn(
   const store = openSqliteStore(join(folder.path, 'hub.sqlite'), runtime.timers, log);
   const files = await openBlobStore({
     folder: join(folder.path, 'files'),
-    small: store.inlineBlobs,
+    inline: store.inlineBlobs,
     runtime,
     log,
     encryptionKey: ENCRYPTION_KEY,

@@ -112,15 +112,15 @@ export interface InlineBlobs {
    *  counts as now. */
   sweep(storedBeforeMs: number, nowMs: number, isHeld: (digest: string) => boolean): Promise<number>;
   /** The referenced ones among these digests, in the encrypted or the clear form. */
-  named(digests: readonly string[], encrypted: boolean): Promise<Set<string>>;
+  referenced(digests: readonly string[], encrypted: boolean): Promise<Set<string>>;
   /** Digests of all referenced encrypted blobs. */
-  namedEncrypted(): Promise<string[]>;
+  referencedEncrypted(): Promise<string[]>;
   /** Determines in one transaction which of these blobs are unreferenced and not held, and removes the inline ones among
    *  them; resolves when that is durable. */
-  removeUnnamed(
+  removeUnreferenced(
     contents: readonly BlobForm[],
     isHeld: (content: BlobForm) => boolean,
-  ): Promise<{ readonly unnamed: readonly BlobForm[]; readonly held: readonly BlobForm[] }>;
+  ): Promise<{ readonly unreferenced: readonly BlobForm[]; readonly held: readonly BlobForm[] }>;
   /** Removed references with an id above `afterId`, in order, that are not forgotten yet. */
   dropped(afterId: number, limit: number): Promise<DroppedBlob[]>;
   forgetDropped(ids: readonly number[]): Promise<void>;

@@ -73,17 +73,20 @@ export function sqliteInlineBlobs(db: SqliteDatabase, commit: GroupCommit): Inli
         after = old.at(-1) as string;
       }
     },
-    named: async (digests, encrypted) =>
+    referenced: async (digests, encrypted) =>
       new Set(
         selectNamed
           .all({ digests: JSON.stringify(digests), encrypted: encrypted ? 1 : 0 })
           .map(({ value }) => value),
       ),
-    namedEncrypted: async () => selectNamedEncrypted.all(),
-    removeUnnamed: (contents, isHeld) =>
+    referencedEncrypted: async () => selectNamedEncrypted.all(),
+    removeUnreferenced: (contents, isHeld) =>
       commit.freeing(() => {
         const held = contents.filter(isHeld);
-        return { held, unnamed: contents.filter((content) => !held.includes(content) && removeOne(content)) };
+        return {
+          held,
+          unreferenced: contents.filter((content) => !held.includes(content) && removeOne(content)),
+        };
       }),
     dropped: async (afterId, limit) =>
       selectDropped
