@@ -165,13 +165,13 @@ export function describeStoredNames(open: OpenStore): void {
       await store.inlineBlobs.put(digest, Buffer.from('a'), NOW);
       await put(stored('a'));
       const remove = (isHeld: boolean) => store.inlineBlobs.removeUnreferenced([content], () => isHeld);
-      expect(await remove(false)).toEqual({ unnamed: [], held: [] });
+      expect(await remove(false)).toEqual({ unreferenced: [], held: [] });
       await lose();
       store = await store.reopen();
       expect(await store.inlineBlobs.dropped(0, 10)).toEqual([{ id: 1, ...content }]);
-      expect(await remove(true)).toEqual({ unnamed: [], held: [content] });
+      expect(await remove(true)).toEqual({ unreferenced: [], held: [content] });
       expect(await store.inlineBlobs.find(digest)).toBeDefined();
-      expect(await remove(false)).toEqual({ unnamed: [content], held: [] });
+      expect(await remove(false)).toEqual({ unreferenced: [content], held: [] });
       expect(await store.inlineBlobs.find(digest)).toBeUndefined();
     });
 

@@ -200,7 +200,7 @@ describe('what is no provider', () => {
 
   it('since it answers an error', async () => {
     answers[DISCOVERY] = { status: 500, body: 'secret internals' };
-    expect(await reason()).toMatch(/answered 500 instead of 200/);
+    expect(await reason()).toMatch(/responded with 500 instead of 200/);
   });
 
   it('since it sends elsewhere', async () => {
