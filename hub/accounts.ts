@@ -1,10 +1,11 @@
-/** The part of the composition root that is about users: the accounts database, the keys, and who is let in. */
+/** Composition of users, sessions, tokens and the guard of the HTTP interface. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConfig } from './config.js';
 import { ANYBODY } from './core/access.js';
 import type { Passwords } from './core/ports/accounts.js';
 import type { LoginMetrics } from './core/ports/metrics.js';
+import type { AccountStore } from './core/ports/store.js';
 import { AuthenticatorChain } from './engine/accounts/authenticator-chain.js';
 import { passwordCheck, skipPassword, watched } from './engine/accounts/password-check.js';
 import { PersonalTokens } from './engine/accounts/personal-tokens.js';
@@ -15,89 +16,88 @@ import { oidcAuthenticators } from './oidc-sign-on.js';
 import { accessTokens } from './security/access-tokens.js';
 import { secrets } from './security/secrets.js';
 import { ephemeralKey, openSigningKeys } from './security/signing-keys.js';
-import { openAccountsDatabase } from './store/sqlite/accounts/accounts-database.js';
-import { sqlitePersonalTokens } from './store/sqlite/accounts/personal-tokens.js';
-import { sqliteSessionStore } from './store/sqlite/accounts/session-store.js';
-import { sqliteUserStore } from './store/sqlite/accounts/user-store.js';
-import type { SqliteDatabase } from './store/sqlite/database.js';
+import { openVolatileAccountStore } from './store/open-store.js';
 
 export interface Accounts {
   readonly sessions: Sessions;
   readonly personalTokens: PersonalTokens;
   readonly guard: Guard;
-  /** Removes what has expired. */
+  /** Removes expired sessions and tokens. */
   sweep(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface AccountsOptions {
   readonly config: HubConfig;
-  readonly kept: SqliteDatabase;
+  /** The hub's own; unused while security is off. */
+  readonly store: AccountStore;
   readonly passwords: Passwords;
   readonly runtime: Runtime;
   readonly log: Logger;
   readonly metrics: LoginMetrics;
 }
 
-/** Over the accounts database, which stays open when this is closed. While security is off everybody may do everything,
- *  and the sessions are gone with the process. */
+/** While security is off, everybody may do everything, and sessions end with the process. */
 export async function openAccounts(options: AccountsOptions): Promise<Accounts> {
-  const { config, kept, passwords, runtime, log } = options;
-  const { enabled, accessTokenLifetime: lifetimeMs, refreshTokenLifetime } = config.security;
-  const { dataDir } = config;
-  const { clock } = runtime;
-  const keys = enabled ? await openSigningKeys({ dataDir, lifetimeMs, clock, log }) : ephemeralKey();
-  const db = enabled ? kept : openAccountsDatabase(':memory:');
-  const close = () => {
-    if (db !== kept) db.close();
-  };
+  if (options.config.security.enabled) return openOver(options.store, options);
+  const volatile = openVolatileAccountStore(options.log);
   try {
-    const users = sqliteUserStore(db, log);
-    const sessionStore = sqliteSessionStore(db, log);
-    if (enabled) await takeUsers(new Users({ store: users, passwords, clock }), config, log);
-    else await users.add({ ...NOBODY, createdAtMs: clock.nowMs() });
-    const sessions = new Sessions({
-      store: sessionStore,
-      passwords: enabled
-        ? watched(await passwordCheck({ users, passwords, clock }), options.metrics)
-        : skipPassword(NOBODY),
-      tokens: accessTokens({ keys, lifetimeMs, clock, newId: () => runtime.newId() }),
-      secrets,
-      clock,
-      newId: () => runtime.newId(),
-      accessTokenLifetimeMs: lifetimeMs,
-      refreshTokenLifetimeMs: refreshTokenLifetime,
-    });
-    const personalTokens = new PersonalTokens({ store: sqlitePersonalTokens(db, log), secrets, runtime });
-    const guard = async () =>
-      guardWith(
-        new AuthenticatorChain([
-          sessions,
-          personalTokens,
-          ...(await oidcAuthenticators(config, users, runtime, log)),
-        ]),
-      );
-    return {
-      sessions,
-      personalTokens,
-      guard: enabled ? await guard() : openGuard,
-      sweep: async () => {
-        await sessionStore.sweep(clock.nowMs());
-        await personalTokens.sweep();
-      },
-      close: async () => {
-        // What could not be written has been logged, and is no reason not to stop.
-        await personalTokens.noteUses().catch(() => undefined);
-        close();
-      },
-    };
+    const accounts = await openOver(volatile, options);
+    return { ...accounts, close: () => accounts.close().finally(() => volatile.close()) };
   } catch (error) {
-    close();
+    await volatile.close();
     throw error;
   }
 }
 
-/** Has the sessions of a hub that is open to everybody. */
+async function openOver(store: AccountStore, options: AccountsOptions): Promise<Accounts> {
+  const { config, passwords, runtime, log } = options;
+  const { enabled } = config.security;
+  const { clock } = runtime;
+  const { users } = store;
+  if (enabled) await takeUsers(new Users({ store: users, passwords, clock }), config, log);
+  else await users.add({ ...NOBODY, createdAtMs: clock.nowMs() });
+  const sessions = await openSessions(store, options);
+  const personalTokens = new PersonalTokens({ store: store.personalTokens, secrets, runtime });
+  const signOn = enabled ? await oidcAuthenticators(config, users, runtime, log) : [];
+  return {
+    sessions,
+    personalTokens,
+    guard: enabled ? guardWith(new AuthenticatorChain([sessions, personalTokens, ...signOn])) : openGuard,
+    sweep: async () => {
+      await store.sessions.sweep(clock.nowMs());
+      await personalTokens.sweep();
+    },
+    close: async () => {
+      // A failure has been logged and must not prevent the stop.
+      await personalTokens.noteUses().catch(() => undefined);
+    },
+  };
+}
+
+async function openSessions(
+  { users, sessions }: AccountStore,
+  { config: { dataDir, security }, passwords, runtime, log, metrics }: AccountsOptions,
+): Promise<Sessions> {
+  const { enabled, accessTokenLifetime: lifetimeMs, refreshTokenLifetime } = security;
+  const { clock } = runtime;
+  const newId = () => runtime.newId();
+  const keys = enabled ? await openSigningKeys({ dataDir, lifetimeMs, clock, log }) : ephemeralKey();
+  return new Sessions({
+    store: sessions,
+    passwords: enabled
+      ? watched(await passwordCheck({ users, passwords, clock }), metrics)
+      : skipPassword(NOBODY),
+    tokens: accessTokens({ keys, lifetimeMs, clock, newId }),
+    secrets,
+    clock,
+    newId,
+    accessTokenLifetimeMs: lifetimeMs,
+    refreshTokenLifetimeMs: refreshTokenLifetime,
+  });
+}
+
+/** Owner of the sessions of a hub without security. */
 const NOBODY = {
   username: ANYBODY.username,
   passwordHash: '',

@@ -25,10 +25,10 @@ const oidcSchema = z.strictObject({
   audience: z.string().min(1, { error: 'the name under which the provider knows this hub' }),
   usernameClaim: claimName.default('sub'),
   rolesClaim: claimName.default('roles'),
-  /** Which values of the claim give the role; none: the role's own name. */
+  /** Claim values that give the role; default: the role's own name. */
   roles: section({ ADMIN: roleValues, USER: roleValues, VIEWER: roleValues }),
   clockTolerance: duration({ minMs: 0 }).default(30_000),
-  /** File of the certificates that are trusted instead of those that come with Node. */
+  /** File of trusted certificates instead of Node's. */
   ca: z.string().min(1).nullable().default(null),
 });
 
@@ -45,7 +45,7 @@ const user = z.strictObject({
 const ORIGIN_ALLOWED = 'an origin such as https://console.example.org, without a path';
 const origin = z.string({ error: ORIGIN_ALLOWED }).refine(isOrigin, { error: ORIGIN_ALLOWED });
 
-/** A list that has to stay empty in this version. */
+/** A list that must be empty in this version. */
 function none(why: string) {
   return z
     .array(z.unknown())
@@ -63,13 +63,13 @@ export const hubConfigSchema = z
         .url({ protocol: /^https?$/, error: PUBLIC_URL_ALLOWED })
         .nullable()
         .default(null),
-      /** HTTPS and WSS on the one port. */
+      /** HTTPS and WSS on the same port. */
       tls: z
         .strictObject({
-          /** PEM: the certificate of the hub, then those between it and its authority. */
+          /** PEM: the hub's certificate, then intermediate ones. */
           cert: z.string().min(1),
           key: z.string().min(1),
-          /** Given: agents have to show a certificate that this authority signed. */
+          /** When set, agents must show a certificate signed by this authority. */
           agentCa: z.string().min(1).nullable().default(null),
         })
         .nullable()
@@ -84,20 +84,20 @@ export const hubConfigSchema = z
       users: z.array(user).default([]),
       accessTokenLifetime: duration({ minMs: 1000 }).default(15 * 60_000),
       refreshTokenLifetime: duration({ minMs: 1000 }).default(30 * 86_400_000),
-      /** The company's own sign-on, whose tokens are taken. */
+      /** OIDC sign-on, whose tokens are accepted. */
       oidc: oidcSchema.nullable().default(null),
-      /** Whose pages may read what the hub answers. */
+      /** Origins whose pages may read responses. */
       corsOrigins: z.array(origin).default([]),
     }),
     instances: none('this version holds instances in agents only; start an agent on the same machine'),
     upstreams: none('this version joins no other hubs yet'),
     agents: section({
-      /** None: one is generated into <dataDir>/agent-token. */
+      /** Default: generated into <dataDir>/agent-token. */
       token: secret()
         .regex(/^[\x21-\x7e]+$/, { error: 'visible ASCII characters only' })
         .nullable()
         .default(null),
-      /** Agents join by credentials of their own only; there is no token that all share. */
+      /** Agents join by their own credentials only; there is no join token. */
       enrolledOnly: z.boolean().default(false),
       unreachableAfter: duration({ minMs: 1000 }).default(30_000),
       leaseTimeout: duration().default(30 * 60_000),
@@ -114,14 +114,14 @@ export const hubConfigSchema = z
         enabled: z.boolean().default(true),
         expireAfter: duration().default(7 * 86_400_000),
         maxFileSize: size().default(16 * 1024 ** 3),
-        /** None: as much as there is room. */
+        /** Default: no limit. */
         quotaPerUser: size().nullable().default(null),
       }),
       output: section({
         enabled: z.boolean().default(true),
         expireAfter: duration().default(7 * 86_400_000),
       }),
-      /** None: one is generated into <dataDir>/storage-key. */
+      /** Default: generated into <dataDir>/storage-key. */
       encryptionKey: secret()
         .refine(isKeyOf32Bytes, { error: '32 bytes in Base64, such as `openssl rand -base64 32` makes' })
         .nullable()
@@ -129,19 +129,19 @@ export const hubConfigSchema = z
     }),
     limits: section({
       requestBody: size().default(2 * 1024 ** 3),
-      /** Worked on at once. */
+      /** Requests handled concurrently. */
       requests: z.int().min(1).default(2000),
-      /** Open at once: also those that wait for a result, and those whose body is on its way. */
+      /** Open requests, including those that wait for a result or whose body is arriving. */
       openRequests: z.int().min(1).default(20_000),
       bodiesInMemory: size({ minBytes: 1024 ** 2 }).default(256 * 1024 ** 2),
-      /** Of answers that their clients have not taken yet. */
+      /** Bytes of responses that clients have not read yet. */
       answersInMemory: size({ minBytes: 1024 ** 2 }).default(256 * 1024 ** 2),
-      /** A second; 0: any pace will do. */
+      /** Bytes a second; 0 for no minimum. */
       minBodyRate: size({ minBytes: 0 }).default(1024),
       stalledAnswer: duration().default(60_000),
-      /** Of a single file in a request. */
+      /** Size of a single file in a request. */
       fileSize: size().default(2 * 1024 ** 3),
-      /** Model, scripts and additional files. */
+      /** Number of files: model, scripts and additional files. */
       filesPerTask: z.int().min(1).default(10_000),
     }),
     audit: section({
@@ -150,14 +150,14 @@ export const hubConfigSchema = z
     }),
     health: section({
       diskSpaceThreshold: size({ minBytes: 0 }).default(10_485_760),
-      /** None: the folder in which the hub is installed. */
+      /** Default: the folder in which the hub is installed. */
       diskSpacePath: z.string().min(1).nullable().default(null),
       downStatus: z.literal([200, 503], { error: '200 or 503' }).default(200),
     }),
     tracing: tracingSection(),
     log: section({
       level: z.enum(LOG_LEVELS).default('info'),
-      /** None: <dataDir>/logs/hub.log. */
+      /** Default: <dataDir>/logs/hub.log. */
       file: z.string().min(1).nullable().default(null),
     }),
   })
@@ -191,19 +191,9 @@ export function loadHubConfig(
   return loadConfig({ schema: hubConfigSchema, file, environment, environmentPrefix: 'WORKBENCH_HUB' });
 }
 
-/** Where the log of the hub goes. */
+/** Path of the hub's log file. */
 export function logFileOf(config: HubConfig): string {
   return config.log.file ?? join(config.dataDir, 'logs', 'hub.log');
-}
-
-/** The queue, all tasks, and small contents. */
-export function tasksFileOf(config: HubConfig): string {
-  return join(config.dataDir, 'hub.sqlite');
-}
-
-/** Users, sessions, tokens and credentials: the commands open it beside the running hub. */
-export function accountsFileOf(config: HubConfig): string {
-  return join(config.dataDir, 'accounts.sqlite');
 }
 
 function isNetwork(text: string): boolean {

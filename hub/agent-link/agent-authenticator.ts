@@ -60,14 +60,15 @@ export class AgentAuthenticator {
     this.#logged = new RefusalCount(options.clock, LOGGED);
   }
 
-  /** Identity of the agent; undefined for a request to be refused with 401, which is then recorded. */
-  admit(request: IncomingMessage): AgentIdentity | undefined {
+  /** Identity of the agent; undefined for a request to be refused with 401, which is then recorded. Rejects as the
+   *  credential store does. */
+  async admit(request: IncomingMessage): Promise<AgentIdentity | undefined> {
     if (!this.admitsConnection(request)) return undefined;
     const secret = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
     const found =
       secret === undefined
         ? { refusal: 'it presents neither token nor credential' }
-        : this.#options.credentials.identify(secret);
+        : await this.#options.credentials.identify(secret);
     if ('by' in found) return found;
     this.refused(request, { reason: found.refusal, agentId: found.agentId });
     return undefined;

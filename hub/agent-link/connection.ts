@@ -37,8 +37,8 @@ interface Peer {
 /** Time after which a connection without hello is closed. */
 const HELLO_TIMEOUT_MS = 10_000;
 
-/** Ends a connection whose credential is no longer valid. */
-export type EndIfRevoked = () => void;
+/** Ends a connection whose credential is no longer valid. Rejects as the credential store does. */
+export type EndIfRevoked = () => Promise<void>;
 
 /** Serves an open connection; `carry` returns its transport, which calls the handlers from then on. */
 export function serveConnection(
@@ -58,6 +58,8 @@ class Connection {
   readonly #session: AgentSession;
   readonly #helloTimer: Timer;
   #agentId: string | undefined;
+  /** Whether the hello was answered, by a refusal or by joining. */
+  #isAnswered = false;
   /** Whether the join was recorded. */
   #isIn = false;
   /** Message to an agent that may not join. */
@@ -88,15 +90,16 @@ class Connection {
     this.#session = new AgentSession({ agents, link: this.#messages(), terms, remoteAddress, log });
   }
 
-  endIfRevoked(): void {
+  async endIfRevoked(): Promise<void> {
     const { credentials, log } = this.#options;
     const { identity, remoteAddress } = this.#peer;
     const agentId = this.#agentId;
-    const reason =
-      agentId === undefined ? credentials.endOf(identity) : credentials.faultOf(identity, agentId);
+    const reason = await (agentId === undefined
+      ? credentials.endOf(identity)
+      : credentials.faultOf(identity, agentId));
     if (reason === undefined || this.#link.ended) return;
     log.warn({ remoteAddress, agentId, reason }, 'the connection of an agent was ended');
-    if (agentId !== undefined) this.#record('AGENT_REFUSED', agentId, reason);
+    if (this.#isAnswered) this.#record('AGENT_REFUSED', agentId ?? null, reason);
     this.#link.close(CLOSE.REFUSED, reason);
   }
 
@@ -128,35 +131,45 @@ class Connection {
   async #handle(message: AgentMessage): Promise<void> {
     if (this.#joined !== undefined) {
       if (await this.#joined) await this.#session.receive(message);
-    } else if (message.type === 'hello') await this.#onHello(message);
-    else this.#violated(`${message.type} before hello`);
+    } else if (message.type === 'hello') {
+      this.#helloTimer.cancel();
+      this.#joined = this.#join(message);
+      await this.#joined;
+    } else this.#violated(`${message.type} before hello`);
   }
 
-  async #onHello(hello: HelloMessage): Promise<void> {
+  /** False when the agent may not join, or its connection has ended. */
+  async #join(hello: HelloMessage): Promise<boolean> {
     const { credentials, heartbeatIntervalMs, silenceLimitMs } = this.#options;
     const { identity } = this.#peer;
-    this.#helloTimer.cancel();
-    const refusal = credentials.faultOf(identity, hello.agent.id);
-    if (refusal !== undefined) return this.#refuseId(hello.agent.id, refusal);
     const agentId = hello.agent.id;
+    // Known from here on, so that a revocation during the lookup ends the connection.
     this.#agentId = agentId;
-    this.#joined = this.#session.join(hello);
-    this.#link.watch(heartbeatIntervalMs, silenceLimitMs);
-    if (!(await this.#joined)) {
-      this.#record('AGENT_REFUSED', agentId, this.#refusal);
-      return this.#link.close(CLOSE.REFUSED, 'refused');
+    const refusal = await credentials.faultOf(identity, agentId);
+    if (this.#link.ended) return false;
+    this.#isAnswered = true;
+    if (refusal !== undefined) {
+      this.#refuseId(agentId, refusal);
+      return false;
     }
-    credentials.joined(identity);
+    const joining = this.#session.join(hello);
+    this.#link.watch(heartbeatIntervalMs, silenceLimitMs);
+    if (!(await joining)) {
+      this.#record('AGENT_REFUSED', agentId, this.#refusal);
+      this.#link.close(CLOSE.REFUSED, 'refused');
+      return false;
+    }
+    await credentials.joined(identity);
     this.#record('AGENT_JOIN', agentId);
     if (this.#link.ended) this.#record('AGENT_LEFT', agentId, 'the connection ended while it joined');
     else this.#isIn = true;
+    return true;
   }
 
   /** Refuses an agent whose id is not that of its credential. */
   #refuseId(agentId: string, reason: string): void {
     const { remoteAddress } = this.#peer;
     this.#options.log.warn({ remoteAddress, agentId, reason }, 'an agent was refused');
-    this.#joined = Promise.resolve(false);
     this.#record('AGENT_REFUSED', agentId, reason);
     this.#link.send({ type: 'refused', code: 'AGENT_ID_NOT_PROVEN', message: reason });
     this.#link.close(CLOSE.REFUSED, 'refused');
@@ -167,7 +180,7 @@ class Connection {
     this.#helloTimer.cancel();
     this.#session.down(reason);
     if (this.#isIn) this.#record('AGENT_LEFT', this.#agentId ?? null, reason);
-    if (this.#joined !== undefined) return;
+    if (this.#isAnswered) return;
     this.#options.log.warn({ remoteAddress, reason }, 'a connection of an agent ended before it joined');
     this.#record('AGENT_REFUSED', identity.by === 'CREDENTIAL' ? identity.agentId : null, reason);
   }

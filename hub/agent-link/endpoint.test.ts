@@ -24,10 +24,10 @@ beforeEach(async () => {
   server = createServer();
   serveAgents(server, {
     agents: { leave: () => undefined },
-    authenticator: { admit: () => ({ by: 'TOKEN' }), addressOf: () => null, record: () => undefined },
+    authenticator: { admit: async () => ({ by: 'TOKEN' }), addressOf: () => null, record: () => undefined },
     credentials: {
-      version: () => version,
-      endOf: () => {
+      version: async () => version,
+      endOf: async () => {
         checks++;
         return undefined;
       },

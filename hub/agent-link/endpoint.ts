@@ -58,7 +58,15 @@ export function serveAgents(server: Server, options: AgentEndpointOptions): void
     if (request.url?.split('?')[0] !== AGENT_PATHS.CONNECT) {
       return refuse(request, socket, { status: 404, message: 'no WebSocket has this path' });
     }
-    const identity = authenticator.admit(request);
+    upgradeAgent(request, socket, head).catch((error: unknown) => {
+      options.log.error({ err: error }, 'a connection of an agent could not be opened');
+      refuse(request, socket, { status: 503, message: 'the hub cannot check credentials now' });
+    });
+  });
+  const upgradeAgent = async (request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> => {
+    const identity = await authenticator.admit(request);
+    // The client may have gone while its credential was looked up.
+    if (socket.destroyed) return;
     if (!identity) {
       const message = 'the token or credential of the agent is wrong';
       return refuse(request, socket, { status: 401, message, headers: ['WWW-Authenticate: Bearer'] });
@@ -70,7 +78,7 @@ export function serveAgents(server: Server, options: AgentEndpointOptions): void
       connections.add(endIfRevoked);
       webSocket.once('close', () => connections.delete(endIfRevoked));
     });
-  });
+  };
   server.once('close', checkRevoked(connections, options));
 }
 
@@ -79,19 +87,24 @@ function checkRevoked(
   connections: ReadonlySet<EndIfRevoked>,
   { credentials, runtime, log }: AgentEndpointOptions,
 ): () => void {
-  let seen = credentials.version();
-  const check = () => {
+  let seen: string | undefined;
+  let isStopped = false;
+  const check = async () => {
     try {
-      const version = credentials.version();
-      if (version !== seen) for (const endIfRevoked of [...connections]) endIfRevoked();
+      // Read first: a change during the checks is found by the next one.
+      const version = await credentials.version();
+      if (version !== seen) await Promise.all([...connections].map((endIfRevoked) => endIfRevoked()));
       seen = version;
     } catch (error) {
       log.error({ err: error }, 'the check for revoked credentials of agents failed');
     }
-    timer = runtime.timers.after(CHECK_REVOKED_MS, check);
+    if (!isStopped) timer = runtime.timers.after(CHECK_REVOKED_MS, () => void check());
   };
-  let timer = runtime.timers.after(CHECK_REVOKED_MS, check);
-  return () => timer.cancel();
+  let timer = runtime.timers.after(CHECK_REVOKED_MS, () => void check());
+  return () => {
+    isStopped = true;
+    timer.cancel();
+  };
 }
 
 /** Serves a request that offers another protocol as if it did not: a client may offer one with any request (the HTTP client of

@@ -1,4 +1,4 @@
-/** Unpacks an archive of {@link createArchive}, compressed or not, and holds all of it against the digests at its end. */
+/** Unpacking of an archive of {@link createArchive}, compressed or not, verified against its digests. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
@@ -13,21 +13,21 @@ import { SUMS } from './archive-writer.js';
 const READ_BYTES = 256 * 1024;
 const SYNC_EVERY_BYTES = 128 * 1024 * 1024;
 
-/** The list of digests is read into memory. */
+/** Maximum size of the digest list, which is read into memory. */
 const MAX_SUMS_BYTES = 1024 ** 3;
 
 export interface UnpackOptions {
-  /** Whether an entry of this name belongs into such an archive; one that does not refuses it. */
+  /** True for the name of an allowed entry; any other refuses the archive. */
   readonly isKnown: (name: string) => boolean;
-  /** Hears of the first entry before anything else is unpacked, and may throw. */
+  /** Called with the first entry before the others are unpacked; may throw. */
   readonly onFirst: (text: string) => void;
   readonly firstName: string;
-  /** How much of the archive has been read. */
+  /** Called with the bytes read so far. */
   readonly onProgress: (readBytes: number) => void;
 }
 
-/** Unpacks `file` into `folder`, every file synced; gives the digest of each. Rejects with {@link StartRefused} for what is
- *  no whole archive, or was changed. */
+/** Unpacks `file` into `folder`, with every file synced; resolves with the digests. Rejects with {@link StartRefused}
+ *  for an incomplete or changed archive. */
 export async function unpackArchive(
   file: string,
   folder: string,
@@ -47,7 +47,7 @@ export async function unpackArchive(
   const unpacked = (await isCompressed(file))
     ? pipeline(source, watched, createGunzip(), tar)
     : pipeline(source, watched, tar);
-  // What goes wrong with the archive ends the loop below, too.
+  // Errors of the archive end the loop below.
   unpacked.catch(() => undefined);
   try {
     for await (const entry of tar) {
@@ -67,13 +67,13 @@ export async function unpackArchive(
         digests.set(name, createHash('sha256').update(text).digest('hex'));
         continue;
       }
-      if (!options.isKnown(name)) throw refuse(`${JSON.stringify(name)} does not belong into a backup`);
+      if (!options.isKnown(name)) throw refuse(`${JSON.stringify(name)} is not an entry of a backup`);
       digests.set(name, await unpack(content, join(folder, name)));
     }
     await unpacked;
   } catch (error) {
     if (error instanceof StartRefused || isOfTheSystem(error)) throw error;
-    throw refuse(`it is damaged, or no backup (${(error as Error).message})`);
+    throw refuse(`it is damaged, or not a backup (${(error as Error).message})`);
   } finally {
     source.destroy();
     tar.destroy();
@@ -128,7 +128,7 @@ async function isCompressed(file: string): Promise<boolean> {
   }
 }
 
-/** A full disk is no fault of the archive. */
+/** A full disk is not a fault of the archive. */
 function isOfTheSystem(error: unknown): boolean {
   return typeof (error as NodeJS.ErrnoException).syscall === 'string';
 }

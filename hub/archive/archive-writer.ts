@@ -1,7 +1,7 @@
 /**
- * Writes a tar archive (POSIX, so that `tar -t` reads it) that vouches for itself: its last entry, `SHA256SUMS`, has the
- * digest of every other one. The archive has its name when it is whole and synced: it is written beside it under a temporary
- * one. A name that ends with `.gz` or `.tgz` is compressed.
+ * Writing of a POSIX tar archive that can be verified: its last entry, `SHA256SUMS`, has the digest of every other one. It is
+ * written under a temporary name and renamed when it is complete and synced. A name that ends in `.gz` or `.tgz` is
+ * compressed.
  */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -16,18 +16,18 @@ import { pack } from 'tar-stream';
 
 export const SUMS = 'SHA256SUMS';
 
-/** What is not synced while it is written takes long at the end. */
+/** Bytes between syncs, so that the last sync is short. */
 const SYNC_EVERY_BYTES = 128 * 1024 * 1024;
 
 const READ_BYTES = 256 * 1024;
 
 export interface ArchiveWriter {
   addText(name: string, text: string): Promise<void>;
-  /** `onBytes` hears of each piece. */
+  /** `onBytes` is called for each chunk. */
   addFile(name: string, path: string, onBytes: (bytes: number) => void): Promise<void>;
-  /** Resolves when the archive has its name. Rejects with {@link StartRefused} when the name has been taken meanwhile. */
+  /** Resolves when the archive has its name. Rejects with {@link StartRefused} when the name was taken in the meantime. */
   finish(): Promise<void>;
-  /** Leaves nothing behind. Does nothing when it is finished. */
+  /** Removes the unfinished archive; does nothing after {@link finish}. */
   abandon(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export async function createArchive(
     onChunk: () => undefined,
     syncEveryBytes: SYNC_EVERY_BYTES,
   });
-  // Whoever adds or finishes hears of a failure.
+  // Failures reject adding and finishing.
   written.catch((error: Error) => tar.destroy(error));
   const sums: string[] = [];
   let done = false;
@@ -101,10 +101,10 @@ function header(name: string) {
 async function giveName(temporary: string, file: string, overwrite: boolean): Promise<void> {
   if (overwrite) await rename(temporary, file);
   else {
-    // Other than a renaming, this fails where there is something.
+    // Unlike a rename, this fails when the name exists.
     await link(temporary, file).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
-      throw new StartRefused(`${file} is there already: give another name, or --overwrite`);
+      throw new StartRefused(`${file} is there already: choose another name, or use --overwrite`);
     });
     await rm(temporary);
   }

@@ -115,7 +115,7 @@ describe('the audit file', () => {
     for (const n of [1, 2]) file.record(entry(n));
     await runtime.advance(0);
     await expect.poll(() => logged).toMatchObject([{ level: 'error', waiting: 2, lost: 0 }]);
-    expect(logged[0]?.msg).toMatch(/^the audit log cannot be written: requests go on/);
+    expect(logged[0]?.msg).toMatch(/^the audit log cannot be written: requests continue/);
     file.record(entry(3));
     await runtime.advance(1000);
     await expect.poll(() => logged).toMatchObject([{ waiting: 2 }, { waiting: 3 }]);

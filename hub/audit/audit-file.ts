@@ -1,11 +1,10 @@
 /**
- * Writes one series of the audit log: lines of JSON, appended to a file that only this user may read, in a new file when one
- * is full. What comes in one turn of the event loop is one write. Commands append to a file of the hub from processes of
- * their own, so before each write it is looked at.
+ * Writer of one series of the audit log: JSON lines in private files, with a new file when one is full. Entries of one turn of
+ * the event loop are one write. Commands append to the hub's file from processes of their own, so its state is checked before
+ * each write.
  *
- * Whoever is recorded never waits for the disk, nor notices that it is full: entries wait until they can be written. Only
- * when too many wait, or the hub stops, they are lost, which the hub's log tells at once and the audit log as soon as it
- * can.
+ * Callers never wait for the disk, nor notice that it is full: entries wait until they can be written. They are lost only when
+ * too many wait, or the hub stops, which the hub's log tells at once and the audit log as soon as possible.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
@@ -17,122 +16,140 @@ import { CurrentFile } from './current-file.js';
 export interface AuditFileOptions {
   readonly folder: string;
   readonly series: AuditSeries;
-  /** No file becomes larger, unless a single line is. */
+  /** Maximum file size, exceeded only by a single longer line. */
   readonly maxFileBytes: number;
-  /** How many full files are kept. */
+  /** Number of full files kept. */
   readonly keepFiles: number;
   readonly runtime: Runtime;
   readonly log: Logger;
 }
 
 export interface AuditFile {
-  /** Takes an entry; never throws and holds nobody up. */
+  /** Records an entry; never throws or waits. */
   record(entry: AuditEntry): void;
-  /** Writes what waits; resolves when all of it is synced, or given up. What is recorded after that is dropped. */
+  /** Writes waiting entries; resolves when all are synced or lost. Later entries are dropped. */
   close(): Promise<void>;
 }
 
-/** More than this does not wait while writing is impossible. */
+/** Maximum waiting entries while writing is impossible. */
 const MAX_WAITING_BYTES = 4 * 1024 ** 2;
 
-/** After a failure, writing is tried again after this pause. */
+/** Delay before a failed write is retried. */
 const RETRY_AFTER_MS = 1000;
 
-/** What is removed sooner after it was written is told to the operator. */
+/** Age below which a removal is reported to the operator. */
 const SHORT_MS = 7 * 86_400_000;
 
-/** Opens the series for writing. Rejects as `mkdir` and `open` do. */
+/** Opens the series. Rejects as `mkdir` and `open` do. */
 export async function openAuditFile(options: AuditFileOptions): Promise<AuditFile> {
-  const { folder, series, runtime, log } = options;
+  const { runtime, log } = options;
   const removed = (path: string, writtenAtMs: number) => {
     if (writtenAtMs + SHORT_MS < runtime.clock.nowMs()) return;
     log.warn(
       { path, writtenAt: new Date(writtenAtMs).toISOString() },
-      'entries of the audit log that are less than a week old have made room for newer ones: raise audit.keepFiles, ' +
-        'and look who writes so many',
+      'entries of the audit log less than a week old were removed for newer ones: raise audit.keepFiles, ' +
+        'and find out who causes so many',
     );
   };
   const file = new CurrentFile({ ...options, removed });
   await file.open();
+  return new AuditFileWriter(file, options);
+}
 
-  let waiting: Buffer[] = [];
-  let waitingBytes = 0;
-  /** Entries that are lost and of which the audit log knows nothing yet. */
-  let lost = 0;
-  let failing = false;
-  let isPlanned = false;
-  let isClosed = false;
-  let writing: Promise<void> | undefined;
+class AuditFileWriter implements AuditFile {
+  readonly #file: CurrentFile;
+  readonly #options: AuditFileOptions;
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  /** Lost entries not yet recorded in the audit log. */
+  #lost = 0;
+  #isFailing = false;
+  #isPlanned = false;
+  #isClosed = false;
+  #writing: Promise<void> | undefined;
 
-  const takeWaiting = (): Buffer[] => {
-    const lines = waiting;
-    waiting = [];
-    waitingBytes = 0;
-    return lines;
-  };
+  constructor(file: CurrentFile, options: AuditFileOptions) {
+    this.#file = file;
+    this.#options = options;
+  }
 
-  /** Writes all that waits, and what comes meanwhile; false when something kept it from that. */
-  const writeWaiting = async (): Promise<boolean> => {
-    while (waiting.length > 0) {
-      const lines = takeWaiting();
-      const appended = await file.append(lines);
+  record(entry: AuditEntry): void {
+    if (this.#isClosed) return;
+    const line = Buffer.from(lineOf(entry));
+    if (this.#waitingBytes + line.length > MAX_WAITING_BYTES) {
+      this.#lost++;
+      return;
+    }
+    this.#waiting.push(line);
+    this.#waitingBytes += line.length;
+    this.#plan();
+  }
+
+  async close(): Promise<void> {
+    const { folder, log } = this.#options;
+    this.#isClosed = true;
+    await this.#writing;
+    if (!(await this.#writeWaiting()))
+      log.error({ lost: this.#waiting.length + this.#lost, folder }, 'entries of the audit log are lost');
+    this.#waiting = [];
+    await this.#file.sync().catch((error: unknown) => {
+      log.error({ err: error, folder }, 'the audit log could not be synced');
+    });
+    await this.#file.close();
+  }
+
+  /** Schedules a write of the waiting entries, later after a failure. */
+  #plan(): void {
+    if (this.#isPlanned || this.#isClosed || this.#writing !== undefined || this.#waiting.length === 0)
+      return;
+    this.#isPlanned = true;
+    const { timers } = this.#options.runtime;
+    if (this.#isFailing) timers.after(RETRY_AFTER_MS, () => this.#begin());
+    else timers.soon(() => this.#begin());
+  }
+
+  #begin(): void {
+    this.#isPlanned = false;
+    if (this.#isClosed) return;
+    this.#writing = this.#writeWaiting().then((written) => {
+      this.#isFailing = !written;
+      this.#writing = undefined;
+      this.#plan();
+    });
+  }
+
+  /** Writes all waiting and arriving entries; false after a failure. */
+  async #writeWaiting(): Promise<boolean> {
+    const { folder, series, runtime, log } = this.#options;
+    while (this.#waiting.length > 0) {
+      const lines = this.#takeWaiting();
+      const appended = await this.#file.append(lines);
       if (appended.error !== undefined) {
-        waiting = [...lines.slice(appended.lines), ...waiting];
-        waitingBytes = waiting.reduce((sum, { length }) => sum + length, 0);
+        this.#waiting = [...lines.slice(appended.lines), ...this.#waiting];
+        this.#waitingBytes = this.#waiting.reduce((sum, { length }) => sum + length, 0);
         log.error(
-          { err: appended.error, waiting: waiting.length, lost, folder },
-          'the audit log cannot be written: requests go on, and its entries wait as long as there is room for them',
+          { err: appended.error, waiting: this.#waiting.length, lost: this.#lost, folder },
+          'the audit log cannot be written: requests continue, and a limited number of entries waits',
         );
         return false;
       }
-      if (failing) log.warn({ folder }, 'the audit log can be written again');
-      failing = false;
-      if (lost > 0) waiting.unshift(Buffer.from(lineOf(entryOfLoss(runtime.clock.nowMs(), series, lost))));
-      lost = 0;
+      if (this.#isFailing) log.warn({ folder }, 'the audit log can be written again');
+      this.#isFailing = false;
+      if (this.#lost > 0) {
+        const loss = entryOfLoss(runtime.clock.nowMs(), series, this.#lost);
+        this.#waiting.unshift(Buffer.from(lineOf(loss)));
+      }
+      this.#lost = 0;
     }
     return true;
-  };
+  }
 
-  const plan = () => {
-    if (isPlanned || isClosed || writing !== undefined || waiting.length === 0) return;
-    isPlanned = true;
-    const begin = () => {
-      isPlanned = false;
-      if (isClosed) return;
-      writing = writeWaiting().then((written) => {
-        failing = !written;
-        writing = undefined;
-        plan();
-      });
-    };
-    if (failing) runtime.timers.after(RETRY_AFTER_MS, begin);
-    else runtime.timers.soon(begin);
-  };
-
-  return {
-    record(entry) {
-      if (isClosed) return;
-      const line = Buffer.from(lineOf(entry));
-      if (waitingBytes + line.length > MAX_WAITING_BYTES) {
-        lost++;
-        return;
-      }
-      waiting.push(line);
-      waitingBytes += line.length;
-      plan();
-    },
-    async close() {
-      isClosed = true;
-      await writing;
-      const written = await writeWaiting();
-      if (!written) log.error({ lost: waiting.length + lost, folder }, 'entries of the audit log are lost');
-      waiting = [];
-      await file.sync().catch((error: unknown) => {
-        log.error({ err: error, folder }, 'the audit log could not be synced');
-      });
-      await file.close();
-    },
-  };
+  #takeWaiting(): Buffer[] {
+    const lines = this.#waiting;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    return lines;
+  }
 }
 
 function entryOfLoss(atMs: number, series: AuditSeries, entries: number): AuditEntry {

@@ -1,21 +1,21 @@
 /**
- * The files of the audit log, in series by whose doing an entry is, so that nobody's entries push out those of others. Of the
- * series `audit`, for instance, `audit.log` is written, `audit-000001.log` and so on are full. Each file has a number for good:
- * `audit.log` has the one that it will get when it is full.
+ * Files of the audit log, in series by kind of caller, so that no one's entries displace those of others. In the series
+ * `audit`, for instance, `audit.log` is being written, and `audit-000001.log` and so on are full. The number of a file is
+ * permanent: `audit.log` has the one that it will get when it is full.
  */
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** What each series holds, and its share of the volume that is kept. In cursors they stand in this order. */
+/** Series with their share of the kept volume, in the order of cursors. */
 export const SERIES_SHARES = {
-  /** What users and agents did that are no administrators, each at a pace that leaves room for others. */
+  /** Actions of users and agents who are no administrators, each within a rate limit. */
   audit: 6 / 16,
-  /** All that administrators did, and what they were refused. Commands on the machine of the hub write it, too, each from a
-   *  process of its own: what is left to the size that no file exceeds leaves room for them. */
+  /** Actions and refusals of administrators. Commands on the hub's machine write it, too, from processes of their own:
+   *  the difference to the maximum file size leaves space for them. */
   administration: 5 / 16,
-  /** Requests of all others that were refused, or failed. */
+  /** Refused and failed requests of all others. */
   refusals: 3 / 16,
-  /** What was done beyond the pace. */
+  /** Actions beyond the rate limit. */
   bulk: 2 / 16,
 } as const;
 
@@ -29,7 +29,7 @@ export function auditFolderOf(dataDir: string): string {
   return join(dataDir, 'audit');
 }
 
-/** Whether a file of this name is one of the audit log. */
+/** True for the name of an audit file. */
 export function isAuditFile(name: string): boolean {
   return NAME.test(name);
 }
@@ -47,7 +47,7 @@ export function fullFileOf(folder: string, series: AuditSeries, number: number):
   return { number, path: join(folder, `${series}-${String(number).padStart(6, '0')}.log`) };
 }
 
-/** The full ones, oldest first. */
+/** Full files, oldest first. */
 export async function fullFilesIn(folder: string, series: AuditSeries): Promise<AuditFile[]> {
   const numbers = (await readdir(folder)).flatMap((name) => {
     const number =
@@ -57,7 +57,7 @@ export async function fullFilesIn(folder: string, series: AuditSeries): Promise<
   return numbers.sort((a, b) => a - b).map((number) => fullFileOf(folder, series, number));
 }
 
-/** The number of the one that is written. */
+/** Number of the file being written. */
 export function currentNumber(fullFiles: readonly AuditFile[]): number {
   return (fullFiles.at(-1)?.number ?? 0) + 1;
 }

@@ -1,14 +1,14 @@
-/** One entry as a line of JSON, and back. */
+/** Conversion between entries and lines of JSON. */
 import type { AuditEntry } from '../core/ports/audit.js';
 
-/** How long the texts of an entry are at most, in bytes of the line. What comes from outside is cut, visibly: a line must stay
- *  one that is easily read, and small, whatever a client sends. A name that was proven is long enough for any. */
+/** Maximum length of texts in bytes of the line. Texts from outside are visibly cut, so that lines stay small and
+ *  readable whatever clients send. Authenticated names always fit. */
 const MAX_BYTES = { provenUser: 1100, claimedUser: 256, address: 64, resource: 512, detail: 512 };
 
-/** Longer ones are not written: the texts above and what stands between them. */
+/** Maximum line: the texts above and what stands between them. */
 export const MAX_LINE_BYTES = 3 * 1024;
 
-/** With its line end. JSON escapes every line break within. */
+/** The line with its line end. JSON escapes line breaks within. */
 export function lineOf({ atMs, ...entry }: AuditEntry): string {
   const line = {
     at: new Date(atMs).toISOString(),
@@ -21,7 +21,7 @@ export function lineOf({ atMs, ...entry }: AuditEntry): string {
   return `${JSON.stringify(line)}\n`;
 }
 
-/** Undefined for what is no whole entry: a crash may have cut a line short. */
+/** Undefined for an incomplete entry, as a crash may leave. */
 export function entryOf(line: string): AuditEntry | undefined {
   try {
     const { at, ...entry } = JSON.parse(line) as { at: string } & Omit<AuditEntry, 'atMs'>;
@@ -44,7 +44,6 @@ function cut(text: string | null, maxBytes: number): string | null {
   return `${kept}…`;
 }
 
-/** Within a line. */
 function bytesOf(text: string): number {
   return Buffer.byteLength(JSON.stringify(text)) - 2;
 }

@@ -125,7 +125,7 @@ describe('the audit log', () => {
     await audit.close();
     expect(warnings[0]).toMatchObject({
       path: join(folder.path, 'refusals-000001.log'),
-      msg: expect.stringMatching(/^entries of the audit log that are less than a week old have made room/),
+      msg: expect.stringMatching(/^entries of the audit log less than a week old were removed/),
     });
   });
 

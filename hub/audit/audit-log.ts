@@ -1,5 +1,4 @@
-/** The audit log as the hub writes it: entries go to the series of those whose doing they are, each of which has a share of the
- *  volume that is kept. */
+/** The audit log of the hub: each entry goes to the series of its caller, which has a share of the kept volume. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AuditEntry, AuditTrail } from '../core/ports/audit.js';
@@ -11,20 +10,20 @@ import { CurrentFile } from './current-file.js';
 
 export interface AuditLogOptions {
   readonly folder: string;
-  /** No file becomes larger, and all that is kept is no more than this, times one more than `keepFiles`. */
+  /** Maximum file size; the kept volume is at most this times `keepFiles` plus 1. */
   readonly maxFileBytes: number;
-  /** How many full files of each series are kept. */
+  /** Number of full files kept in each series. */
   readonly keepFiles: number;
   readonly runtime: Runtime;
   readonly log: Logger;
 }
 
 export interface AuditLog extends AuditTrail {
-  /** Writes what waits; resolves when all of it is synced, or given up. What is recorded after that is dropped. */
+  /** Writes waiting entries; resolves when all are synced or lost. Later entries are dropped. */
   close(): Promise<void>;
 }
 
-/** Opens the log for writing. Rejects as `mkdir` and `open` do. */
+/** Opens the log. Rejects as `mkdir` and `open` do. */
 export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> {
   const sizedFor = (series: AuditSeries) => ({
     ...options,
@@ -52,7 +51,7 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
   };
 }
 
-/** Appends one entry of a command from a process of its own, beside a hub that runs or does not. Resolves when it is synced. */
+/** Appends an entry from a command's process, whether or not a hub runs. Resolves when it is synced. */
 export async function appendToAudit(folder: string, entry: AuditEntry): Promise<void> {
   const file = new CurrentFile({ folder, series: 'administration', maxFileBytes: null, keepFiles: 0 });
   try {

@@ -1,4 +1,4 @@
-/** Reads the audit log, newest first: the series, each in its own order, are merged by the time of their entries. */
+/** Reader of the audit log, newest first: the series, each in its own order, are merged by time. */
 import { invalidInput } from '../core/errors.js';
 import type { AuditEntry, AuditPage, AuditQuery, AuditReader } from '../core/ports/audit.js';
 import { AUDIT_SERIES } from './audit-folder.js';
@@ -13,7 +13,7 @@ export function auditReader(folder: string): AuditReader {
           : positionsOf(query.before);
       const entries: AuditEntry[] = [];
       let next: string | null = null;
-      // One more than asked for tells whether there is a next page.
+      // One more than requested tells whether there is a next page.
       for await (const { entry, positions } of merged(folder, from, query, client)) {
         if (entries.length === query.limit) return { entries, next };
         entries.push(entry);
@@ -26,11 +26,11 @@ export function auditReader(folder: string): AuditReader {
 
 interface Found {
   readonly entry: AuditEntry;
-  /** Where each series goes on after it. */
+  /** Continuation of each series. */
   readonly positions: readonly Position[];
 }
 
-/** The entries of all series that the query asks for. */
+/** Matching entries of all series. */
 async function* merged(
   folder: string,
   from: readonly Position[],
@@ -61,7 +61,7 @@ async function next(reader: AsyncGenerator<Passed>): Promise<Passed | undefined>
   return done ? undefined : value;
 }
 
-/** -1 when all series are at their end. */
+/** -1 at the end of all series. */
 function newestOf(heads: readonly (Passed | undefined)[]): number {
   let newest = -1;
   for (const [index, head] of heads.entries()) {

@@ -1,14 +1,13 @@
-/** Tells the callers that change much from those that change little: what one does beyond a pace is kept apart, so that it does
- *  not push out what others did. */
+/** Rate of entries by caller: entries beyond a limit are kept apart, so that they do not displace those of others. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AuditEntry } from '../core/ports/audit.js';
 
 const WINDOW_MS = 3_600_000;
 
-/** Entries of a caller within a window: with the largest of them, no more than 3 MiB. */
+/** Entries of a caller within a window: at most 3 MiB of the largest ones. */
 const MAX_OF_CALLER = 1000;
 
-/** More callers than these are not told apart within a window. */
+/** Maximum callers distinguished within a window. */
 const MAX_CALLERS = 10_000;
 
 export class CallerRate {
@@ -20,7 +19,7 @@ export class CallerRate {
     this.#clock = clock;
   }
 
-  /** Counts an entry; whether its caller is beyond the pace. */
+  /** Counts an entry; true when its caller is beyond the limit. */
   isExceeded(entry: AuditEntry): boolean {
     const nowMs = this.#clock.monotonicMs();
     if (nowMs >= this.#windowBeganMs + WINDOW_MS) {
@@ -35,7 +34,7 @@ export class CallerRate {
   }
 }
 
-/** By whom entries are counted. With the token that all agents share, anybody takes any agent's name. */
+/** Key by which entries are counted. With the join token, anybody can use any agent's name. */
 export function callerOf({ user, by }: Pick<AuditEntry, 'user' | 'by'>): string {
   if (by === 'AGENT_TOKEN') return 'agents by token';
   return by === 'AGENT_CREDENTIAL' ? `agent ${user}` : `user ${user}`;

@@ -1,23 +1,23 @@
-/** The file of a series of the audit log that is being written. */
+/** The file of a series that is being written. */
 import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { type AuditSeries, currentFileOf, currentNumber, fullFileOf, fullFilesIn } from './audit-folder.js';
 
 export interface CurrentFileOptions {
   readonly folder: string;
   readonly series: AuditSeries;
-  /** A file that has no room for another line below this size is full; null: whoever else writes it sees to that. */
+  /** Size at which a file is full; null when another process rotates it. */
   readonly maxFileBytes: number | null;
-  /** How many full files are kept. */
+  /** Number of full files kept. */
   readonly keepFiles: number;
-  /** Hears of a file that makes room for newer ones, and when it was last written. */
+  /** Called when a file is removed for newer ones, with the time of its last write. */
   readonly removed?: (path: string, writtenAtMs: number) => void;
 }
 
-/** How far an append came. */
+/** Result of an append. */
 export interface Appended {
-  /** So many of the lines are whole in the file. */
+  /** Number of lines written completely. */
   readonly lines: number;
-  /** Why not all of them are. */
+  /** Error that prevented the rest. */
   readonly error: unknown;
 }
 
@@ -26,14 +26,14 @@ const NEW_LINE = 0x0a;
 export class CurrentFile {
   readonly #options: CurrentFileOptions;
   #handle: FileHandle | undefined;
-  /** Its size after the last write; another means that somebody else wrote, or it is unknown. */
+  /** Size after the last write; another size means that another process wrote, or it is unknown. */
   #sizeBytes = -1;
 
   constructor(options: CurrentFileOptions) {
     this.#options = options;
   }
 
-  /** Makes what is not there, readable by this user only. */
+  /** Creates a missing folder and file with private permissions. */
   async open(): Promise<FileHandle> {
     if (this.#handle === undefined) {
       const { folder, series } = this.#options;
@@ -43,7 +43,7 @@ export class CurrentFile {
     return this.#handle;
   }
 
-  /** Each line has its end. A last line that was cut short, by a crash or a full disk, is ended first. */
+  /** Appends lines with their line ends. A last line that was cut off by a crash or a full disk is ended first. */
   async append(lines: readonly Buffer[]): Promise<Appended> {
     let whole = 0;
     try {
@@ -108,7 +108,7 @@ export class CurrentFile {
     const { size, nlink } = await handle.stat();
     const { maxFileBytes } = this.#options;
     const isRemoved = nlink === 0;
-    // One byte more may have to end a line that was cut short.
+    // One more byte may be needed to end a truncated line.
     const hasRoom = maxFileBytes === null || size === 0 || size + lineBytes + 1 <= maxFileBytes;
     if (!isRemoved && hasRoom) return { handle, sizeBytes: size };
     if (!isRemoved) await this.#putFullFileAway();

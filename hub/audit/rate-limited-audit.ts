@@ -1,7 +1,7 @@
 /**
- * Keeps the audit log from being filled with what was tried in vain: a million refused requests would push out what it is kept
- * for. So of the refusals and failures of a caller, and of those of strangers, only so many get entries of their own within a
- * minute; the rest is counted into one entry for each caller and action, or for all strangers.
+ * Rate limit of refusals and failures in the audit log, which a million refused requests would fill otherwise. Those of a
+ * caller, and of unknown callers, get a limited number of entries in a minute; the rest is counted in one entry for each
+ * caller and action, or for all unknown callers.
  */
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AuditEntry, AuditTrail } from '../core/ports/audit.js';
@@ -9,24 +9,24 @@ import { callerOf } from './caller-rate.js';
 
 const WINDOW_MS = 60_000;
 
-/** Entries of their own within a window, of callers whom nobody knows. */
+/** Single entries of unknown callers within a window. */
 const MAX_OF_ADDRESS = 20;
 const MAX_OF_STRANGERS = 200;
-/** More addresses than these are not told apart. */
+/** Maximum addresses distinguished. */
 const MAX_ADDRESSES = 1000;
 
-/** The same of a known caller: with the same action and outcome, and in all. */
+/** Single entries of a known caller, with the same action and outcome, and in total. */
 const MAX_OF_EQUAL = 10;
 const MAX_OF_CALLER = 60;
-/** More kinds of refusals of known callers than these are counted together. */
+/** Maximum kinds of refusals of known callers; further ones are counted together. */
 const MAX_KINDS = 5000;
 
 export interface RateLimitedAudit extends AuditTrail {
-  /** Records what has been counted so far. */
+  /** Records the counts so far. */
   flush(): void;
 }
 
-/** Of one caller, action and outcome. */
+/** Count for one caller, action and outcome. */
 interface Equal {
   latest: AuditEntry;
   isAdministrators: boolean;
@@ -56,7 +56,7 @@ export function rateLimitedAudit(trail: AuditTrail, { timers, clock }: Runtime):
     isPlanned = false;
   };
 
-  /** Whether the refusal of a stranger gets an entry of its own. */
+  /** True when the refusal of an unknown caller gets a single entry. */
   const isToldOfStranger = (entry: AuditEntry): boolean => {
     const address = seen.size < MAX_ADDRESSES || seen.has(entry.address) ? entry.address : null;
     const ofAddress = (seen.get(address) ?? 0) + 1;
@@ -67,7 +67,7 @@ export function rateLimitedAudit(trail: AuditTrail, { timers, clock }: Runtime):
     return isTold;
   };
 
-  /** The same of a known caller. */
+  /** True when the refusal of a known caller gets a single entry. */
   const isToldOfCaller = (entry: AuditEntry, isAdministrators: boolean): boolean => {
     const caller = callerOf(entry);
     const kind = `${caller} ${entry.outcome} ${entry.action}`;
@@ -118,7 +118,7 @@ function moreOfStrangers(
   };
 }
 
-/** As the latest of them, but for what they do not have in common. */
+/** The latest entry without the values in which the entries differ. */
 function moreOfCaller(atMs: number, latest: AuditEntry, counted: number): AuditEntry {
   return {
     ...latest,

@@ -1,23 +1,22 @@
-/** Reads the lines of a file from its end to its beginning, a piece at a time. */
+/** Reader of a file's lines from end to start, chunk by chunk. */
 import type { FileHandle } from 'node:fs/promises';
 
 export interface LineAt {
-  /** Where the line begins in the file. */
+  /** Offset of the line. */
   readonly offset: number;
   readonly text: string;
 }
 
 const PIECE_BYTES = 64 * 1024;
 
-/** A longer line is no line of ours, and passed over. */
+/** Longer lines are not entries and are skipped. */
 const MAX_LINE_BYTES = 256 * 1024;
 
 const NEW_LINE = 0x0a;
 
-/** The lines that end before `endOffset`, last first. Gives those of one piece at a time, so that whoever goes through them
- *  returns to the event loop between pieces. */
+/** Lines that end before `endOffset`, last first, one chunk at a time, between which callers return to the event loop. */
 export async function* readLinesBackwards(handle: FileHandle, endOffset: number): AsyncGenerator<LineAt[]> {
-  /** What has been read of the line that reaches into the next piece; null while one too long is passed over. */
+  /** The part of a line that continues in the next chunk; null while a too long one is skipped. */
   let rest: Buffer | null = Buffer.alloc(0);
   for (let end = endOffset; end > 0; ) {
     const start = Math.max(end - PIECE_BYTES, 0);

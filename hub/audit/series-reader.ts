@@ -1,4 +1,4 @@
-/** Reads one series of the audit log, newest first, across its files, without ever holding more than a piece of one. */
+/** Reader of one series across its files, newest first, with one chunk in memory. */
 import { type FileHandle, open } from 'node:fs/promises';
 import type { AuditEntry, AuditQuery } from '../core/ports/audit.js';
 import {
@@ -12,20 +12,20 @@ import {
 import { entryOf } from './audit-line.js';
 import { readLinesBackwards } from './reverse-line-reader.js';
 
-/** Where an entry begins: everything before it is older. */
+/** Position of an entry: everything before it is older. */
 export interface Position {
   readonly number: number;
   readonly offset: number;
 }
 
-/** An entry that the query asks for, or (without one) how far the reader has come. */
+/** A matching entry, or (without one) the progress of the reader. */
 export interface Passed {
   readonly position: Position;
   readonly atMs: number;
   readonly entry?: AuditEntry;
 }
 
-/** The end of a series as it is now. */
+/** Present end of a series. */
 export async function endOf(folder: string, series: AuditSeries): Promise<Position> {
   for (const file of await listFiles(folder, series)) {
     const handle = await openIfThere(folder, series, file);
@@ -39,10 +39,10 @@ export async function endOf(folder: string, series: AuditSeries): Promise<Positi
   return { number: 0, offset: 0 };
 }
 
-/** The time of a file comes from a coarser clock than that of an entry, and may be a little behind it. */
+/** File times come from a coarser clock than entries, and may be slightly earlier. */
 const FILE_TIME_LAG_MS = 1000;
 
-/** Goes through what was written before a position, newest first. */
+/** Goes through the entries before a position, newest first. */
 export async function* readBackwards(
   folder: string,
   series: AuditSeries,
@@ -57,7 +57,7 @@ export async function* readBackwards(
     if (handle === undefined) continue;
     try {
       const { size, mtimeMs } = await handle.stat();
-      // What was last written before the time in question holds nothing from it.
+      // A file last written before the wanted time has no matching entry.
       if (query.fromMs !== undefined && mtimeMs + FILE_TIME_LAG_MS < query.fromMs) continue;
       const end = file.number === before.number ? Math.min(before.offset, size) : size;
       for await (const lines of readLinesBackwards(handle, end)) {
@@ -89,7 +89,7 @@ async function listFiles(folder: string, series: AuditSeries): Promise<AuditFile
   }
 }
 
-/** Undefined for a file that has gone meanwhile. The one that was being written may have become full. */
+/** Undefined for a file removed in the meantime. The one being written may have become full. */
 async function openIfThere(
   folder: string,
   series: AuditSeries,
@@ -106,7 +106,7 @@ async function openIfThere(
   return undefined;
 }
 
-/** Sorts out most lines by a look at their text: to parse each would take ten times as long. */
+/** Rejects most lines by their text: parsing each would take ten times as long. */
 function glanceFor({ user, action, outcome }: AuditQuery): (text: string) => boolean {
   const pieces = [user, action, outcome].flatMap((value) =>
     value === undefined ? [] : [JSON.stringify(value)],

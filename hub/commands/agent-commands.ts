@@ -1,21 +1,20 @@
-/** `workbench-hub agent …`: credentials of agents, beside the running hub, which needs no restart to see what changed. */
+/** `workbench-hub agent …`: credentials of agents. A running hub sees changes without a restart. */
 import { agentIdSchema } from '@workbench-hub/shared/agent-protocol/messages';
 import { duration } from '@workbench-hub/shared/config/values';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import type { Command } from 'commander';
-import { accountsFileOf, type HubConfig } from '../config.js';
+import type { HubConfig } from '../config.js';
 import type { AgentCredentialRecord } from '../core/ports/agent-credentials.js';
 import { AgentCredentials } from '../engine/accounts/agent-credentials.js';
 import { agentSecrets } from '../security/agent-secrets.js';
-import { openAccountsDatabase } from '../store/sqlite/accounts/accounts-database.js';
-import { sqliteAgentCredentials } from '../store/sqlite/accounts/agent-credentials.js';
+import { openAccountStore } from '../store/open-store.js';
 import { audited } from './audited.js';
 import { printTable, withConfig } from './command.js';
 
 const { clock } = systemRuntime;
 
-/** A code is used at once or forgotten; one that is good for weeks is a password on a piece of paper. */
+/** Maximum validity of a code, which is meant to be used at once. */
 const MAX_VALID_MS = 7 * 86_400_000;
 
 const validity = duration({ minMs: 1000 }).refine((validMs) => validMs <= MAX_VALID_MS);
@@ -23,19 +22,19 @@ const validity = duration({ minMs: 1000 }).refine((validMs) => validMs <= MAX_VA
 /** Adds `agent enroll|list|revoke` to the program. */
 export function agentCommands(program: Command, environment: NodeJS.ProcessEnv): void {
   const group = program.command('agent').description('Credentials of agents.');
-  const withCredentials = (action: (credentials: AgentCredentials) => void) =>
+  const withCredentials = (action: (credentials: AgentCredentials) => Promise<void>) =>
     withConfig(program, environment, (config) => onCredentials(config, action));
-  const changeCredentials = (command: string, action: (credentials: AgentCredentials) => void) =>
+  const changeCredentials = (command: string, action: (credentials: AgentCredentials) => Promise<void>) =>
     withConfig(program, environment, (config) =>
       audited(config, command, () => onCredentials(config, action)),
     );
 
   group
     .command('enroll <id>')
-    .description('Prints a code with which the agent of this id can fetch a credential of its own, once.')
-    .option('--valid <duration>', 'how long the code is good: 10m, 1h, 2d; at most 7d', '1h')
+    .description('Prints a code with which this agent can fetch its own credential, once.')
+    .option('--valid <duration>', 'validity of the code: 10m, 1h, 2d; at most 7d', '1h')
     .action((id: string, { valid }: { valid: string }) =>
-      changeCredentials(`agent enroll ${id}`, (credentials) => {
+      changeCredentials(`agent enroll ${id}`, async (credentials) => {
         const agentId = idOf(id);
         const validFor = validity.safeParse(valid);
         if (!validFor.success) {
@@ -43,10 +42,10 @@ export function agentCommands(program: Command, environment: NodeJS.ProcessEnv):
             `--valid: found ${JSON.stringify(valid)}, allowed: a duration from 1s to 7d`,
           );
         }
-        const { code, expiresAtMs } = credentials.offer(agentId, validFor.data);
+        const { code, expiresAtMs } = await credentials.offer(agentId, validFor.data);
         console.log(code);
         console.error(
-          `Good once, for agent ${agentId}, until ${timeOf(expiresAtMs)}. On its host:\n` +
+          `Valid once, for agent ${agentId}, until ${timeOf(expiresAtMs)}. On its host:\n` +
             '  workbench-agent enroll --config agent.yaml',
         );
       }),
@@ -54,17 +53,15 @@ export function agentCommands(program: Command, environment: NodeJS.ProcessEnv):
 
   group
     .command('list')
-    .description('Lists the agents that were ever enrolled.')
+    .description('Lists all agents that were ever enrolled.')
     .action(() =>
-      withCredentials((credentials) => {
-        const rows = credentials
-          .all()
-          .map((record) => [
-            record.agentId,
-            stateOf(record),
-            timeOf(record.enrolledAtMs),
-            timeOf(record.joinedAtMs),
-          ]);
+      withCredentials(async (credentials) => {
+        const rows = (await credentials.all()).map((record) => [
+          record.agentId,
+          stateOf(record),
+          timeOf(record.enrolledAtMs),
+          timeOf(record.joinedAtMs),
+        ]);
         printTable([['AGENT', 'STATE', 'ENROLLED', 'LAST JOINED'], ...rows]);
       }),
     );
@@ -73,12 +70,12 @@ export function agentCommands(program: Command, environment: NodeJS.ProcessEnv):
     .command('revoke <id>')
     .description('Ends the credential of an agent, and its connection within seconds.')
     .action((id: string) =>
-      changeCredentials(`agent revoke ${id}`, (credentials) => {
+      changeCredentials(`agent revoke ${id}`, async (credentials) => {
         const agentId = idOf(id);
-        if (!credentials.revoke(agentId)) {
+        if (!(await credentials.revoke(agentId))) {
           throw new StartRefused(
-            `agent ${agentId} has no credential that could be revoked ("workbench-hub agent list" tells who has); ` +
-              'an agent that joins by agents.token is shut out by another token, or by agents.enrolledOnly',
+            `agent ${agentId} has no credential to revoke (see "workbench-hub agent list"); ` +
+              'to exclude an agent that joins by agents.token, change the token or set agents.enrolledOnly',
           );
         }
         console.log(`The credential of agent ${agentId} is revoked.`);
@@ -86,13 +83,15 @@ export function agentCommands(program: Command, environment: NodeJS.ProcessEnv):
     );
 }
 
-function onCredentials(config: HubConfig, action: (credentials: AgentCredentials) => void): void {
-  const db = openAccountsDatabase(accountsFileOf(config));
+async function onCredentials(
+  config: HubConfig,
+  action: (credentials: AgentCredentials) => Promise<void>,
+): Promise<void> {
+  const { agentCredentials: store, close } = openAccountStore(config);
   try {
-    const store = sqliteAgentCredentials(db);
-    action(new AgentCredentials({ store, secrets: agentSecrets, clock, joinToken: null }));
+    await action(new AgentCredentials({ store, secrets: agentSecrets, clock, joinToken: null }));
   } finally {
-    db.close();
+    await close();
   }
 }
 
@@ -100,7 +99,7 @@ function idOf(text: string): string {
   const parsed = agentIdSchema.safeParse(text);
   if (parsed.success) return parsed.data;
   throw new StartRefused(
-    `agent id: found ${JSON.stringify(text)}, allowed: 1 to 200 letters, digits and . _ : @ -, as "id" of the agent has it`,
+    `agent id: found ${JSON.stringify(text)}, allowed: 1 to 200 letters, digits and . _ : @ -, as in "id" of the agent`,
   );
 }
 

@@ -1,12 +1,12 @@
-/** Changes by commands are told to the audit log like those by requests, also while the hub does not run. */
+/** Audit of commands, whether or not the hub runs. */
 import { userInfo } from 'node:os';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { auditFolderOf } from '../audit/audit-folder.js';
 import { appendToAudit } from '../audit/audit-log.js';
 import type { HubConfig } from '../config.js';
 
-/** Runs a command that changes something and records it: `command` is what was typed, without any secret. Rejects as
- *  `change` does, having recorded that too. */
+/** Runs and records a command that makes a change; `command` is its command line without secrets. Rejects as `change`
+ *  does. */
 export async function audited<T>(
   config: HubConfig,
   command: string,
@@ -22,7 +22,7 @@ export async function audited<T>(
   }
 }
 
-/** A change that was made stands, whether or not it could be recorded. */
+/** A change stands even when it cannot be recorded. */
 async function record(config: HubConfig, command: string, error: Error | null): Promise<void> {
   const folder = auditFolderOf(config.dataDir);
   try {
@@ -37,12 +37,12 @@ async function record(config: HubConfig, command: string, error: Error | null): 
       status: null,
       detail: error?.message ?? null,
     });
-  } catch (fault) {
-    console.error(`The audit log in ${folder} could not be written: ${(fault as Error).message}`);
+  } catch (cause) {
+    console.error(`The audit log in ${folder} could not be written: ${(cause as Error).message}`);
   }
 }
 
-/** Of the operating system; an id without a name is known by its number. */
+/** Account of the operating system; an id without a name is shown as a number. */
 function accountName(): string {
   try {
     return userInfo().username;

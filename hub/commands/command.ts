@@ -1,12 +1,11 @@
-/** What the commands beside the hub itself have in common. */
+/** Common parts of the commands. */
 import { EXIT, StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Command } from 'commander';
 import { type HubConfig, loadHubConfig } from '../config.js';
 import { HubError } from '../core/errors.js';
 import { AccountRefused } from '../engine/accounts/users.js';
 
-/** Runs `action` with the configuration that `--config` of the program names; faults of that are refused. See
- *  {@link refusing}. */
+/** Runs `action` with the configuration of `--config`, whose faults are refused. See {@link refusing}. */
 export async function withConfig(
   program: Command,
   environment: Readonly<Record<string, string | undefined>>,
@@ -20,7 +19,7 @@ export async function withConfig(
   });
 }
 
-/** Runs `action`; what it refuses becomes its message and exit code 2. */
+/** Runs `action`; a refusal becomes its message and exit code 2. */
 export async function refusing(action: () => Promise<void>): Promise<void> {
   try {
     await action();
@@ -31,10 +30,10 @@ export async function refusing(action: () => Promise<void>): Promise<void> {
   }
 }
 
-/** What the operator can mend, in words. */
+/** Errors that the operator can correct. */
 const REFUSALS = [StartRefused, AccountRefused, HubError];
 
-/** Columns side by side, under their heads. */
+/** Prints a table with aligned columns. */
 export function printTable(rows: readonly (readonly string[])[]): void {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   for (const row of rows) {

@@ -13,11 +13,11 @@ export function doctorCommand(program: Command, environment: NodeJS.ProcessEnv):
   program
     .command('doctor')
     .description(
-      'Looks at configuration, data, keys, certificate, disk and agents of a hub, whether or not it runs, and says what ' +
-        'is wrong and what to do. Changes nothing. Exits with 1 when there is a fault.',
+      'Checks configuration, data, keys, certificate, disk and agents of a hub, whether or not it runs, and says what is ' +
+        'wrong and what to do. Changes nothing. Exits with 1 when there is a fault.',
     )
-    .option('--deep', 'read every index and every byte that is kept, which takes long')
-    .option('--json', 'for programs')
+    .option('--deep', 'check every index and read every stored byte, which takes long')
+    .option('--json', 'print JSON')
     .action(async ({ deep = false, json = false }: { deep?: boolean; json?: boolean }) => {
       const { config: file } = program.opts<{ config?: string }>();
       const loaded = loadHubConfig(file ?? null, environment);

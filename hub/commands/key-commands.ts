@@ -11,7 +11,7 @@ export function keyCommands(program: Command, environment: NodeJS.ProcessEnv): v
     .command('keys')
     .description('The keys that sign access tokens.')
     .command('rotate')
-    .description('Makes a new key, with which the running hub signs from now on. Nobody is logged out.')
+    .description('Creates a new key, with which the running hub signs from now on. Sessions continue.')
     .action(() =>
       withConfig(program, environment, async (config) => {
         const { dataDir, security } = config;
@@ -20,7 +20,7 @@ export function keyCommands(program: Command, environment: NodeJS.ProcessEnv): v
           rotateSigningKeys({ dataDir, lifetimeMs, clock: systemRuntime.clock }),
         );
         console.log(
-          `Access tokens are signed with key ${kid} from now on; those of the key before stay good until they expire.`,
+          `Access tokens are signed with key ${kid} from now on; those of the former key stay valid until they expire.`,
         );
       }),
     );

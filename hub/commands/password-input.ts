@@ -1,11 +1,11 @@
-/** Asks whoever runs a command for a new password: twice and unseen at a terminal, otherwise standard input holds it. */
+/** Input of a new password: twice and hidden at a terminal, otherwise from standard input. */
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { Writable } from 'node:stream';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { MAX_PASSWORD_LENGTH } from '../core/accounts.js';
 
-/** Rejects with {@link StartRefused} when there is none, or the two are not the same. `tell` shows a prompt. */
+/** Rejects with {@link StartRefused} when there is none, or the two differ. `tell` shows a prompt. */
 export async function newPassword(
   input: Readable & { readonly isTTY?: boolean },
   tell: (text: string) => void,
@@ -27,20 +27,20 @@ async function typed(input: Readable, tell: (text: string) => void): Promise<str
   try {
     const password = await ask('Password: ');
     if ((await ask('The same again: ')) === password) return password;
-    throw new StartRefused('the two passwords are not the same, and nothing was changed');
+    throw new StartRefused('the two passwords differ, and nothing was changed');
   } finally {
     terminal.close();
   }
 }
 
-/** All of standard input but the line break at its end. */
+/** Standard input without the final line break. */
 async function piped(input: Readable): Promise<string> {
   const pieces: Buffer[] = [];
   let length = 0;
   for await (const piece of input as AsyncIterable<Buffer>) {
     pieces.push(piece);
     length += piece.length;
-    // Of what is no password there is no need to read on; a letter has at most 4 bytes.
+    // Longer input is no password; a character has at most 4 bytes.
     if (length > 4 * MAX_PASSWORD_LENGTH + 2) break;
   }
   return Buffer.concat(pieces)

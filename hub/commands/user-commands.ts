@@ -1,15 +1,14 @@
-/** `workbench-hub user …` and `hash-password`: users beside the running hub, which needs no restart to see what changed. */
+/** `workbench-hub user …` and `hash-password`. A running hub sees changes without a restart. */
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { Argument, type Command, Option } from 'commander';
-import { accountsFileOf, type HubConfig } from '../config.js';
+import type { HubConfig } from '../config.js';
 import { ROLES, type Role } from '../core/access.js';
 import { isUsername, passwordFault } from '../core/accounts.js';
 import { escapedName } from '../core/names.js';
 import { fromConfiguration, Users } from '../engine/accounts/users.js';
 import { scryptPasswords } from '../security/passwords.js';
-import { openAccountsDatabase } from '../store/sqlite/accounts/accounts-database.js';
-import { sqliteUserStore } from '../store/sqlite/accounts/user-store.js';
+import { openAccountStore } from '../store/open-store.js';
 import { audited } from './audited.js';
 import { printTable, refusing, withConfig } from './command.js';
 import { newPassword } from './password-input.js';
@@ -37,14 +36,23 @@ export function hashPasswordCommand(program: Command): void {
     );
 }
 
+type UserAction = (users: Users, config: HubConfig) => Promise<void>;
+
+/** Runs an action that makes a change, which `command` names in the audit log. */
+type ChangeUsers = (command: string, action: UserAction) => Promise<void>;
+
 /** Adds `user add|passwd|roles|disable|enable|remove|list` to the program. */
 export function userCommands(program: Command, environment: NodeJS.ProcessEnv): void {
   const group = program.command('user').description('Users and their roles.');
-  const withUsers = (action: (users: Users, config: HubConfig) => Promise<void>) =>
-    withConfig(program, environment, (config) => onUsers(config, action));
-  const changeUsers = (command: string, action: (users: Users, config: HubConfig) => Promise<void>) =>
+  const changeUsers: ChangeUsers = (command, action) =>
     withConfig(program, environment, (config) => audited(config, command, () => onUsers(config, action)));
+  addCommand(group, changeUsers);
+  propertyCommands(group, changeUsers);
+  presenceCommands(group, changeUsers);
+  listCommand(group, (action) => withConfig(program, environment, (config) => onUsers(config, action)));
+}
 
+function addCommand(group: Command, changeUsers: ChangeUsers): void {
   group
     .command('add <name>')
     .description('Adds a user. Reads the password from standard input, or asks for it.')
@@ -56,25 +64,27 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
         await users.add(name, await askPassword(), distinct(role));
         console.log(`${name} can log in, as ${distinct(role).join(', ')}.`);
         if (!config.security.enabled) {
-          console.error('Security is off, so nobody has to: that changes with security.enabled: true.');
+          console.error('Security is off, so no login is needed; security.enabled: true changes that.');
         }
       }),
     );
+}
 
+function propertyCommands(group: Command, changeUsers: ChangeUsers): void {
   group
     .command('passwd <name>')
-    .description('Gives a user another password, which ends the sessions of this user.')
+    .description('Sets the password of a user, which ends the sessions of this user.')
     .action((name: string) =>
       changeUsers(`user passwd ${typed(name)}`, async (users) => {
         await users.changeable(name);
         await users.setPassword(name, await askPassword());
-        console.log(`${name} has another password, and has to log in with it.`);
+        console.log(`${name} has a new password, and must log in with it.`);
       }),
     );
 
   group
     .command('roles <name>')
-    .description('Gives a user other roles, from the next request on.')
+    .description('Sets the roles of a user, from the next request on.')
     .addArgument(roleArgument())
     .action((name: string, roles: Role[]) =>
       changeUsers(`user roles ${typed(name)} ${distinct(roles).join(' ')}`, async (users) => {
@@ -82,10 +92,12 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
         console.log(`${name} is ${distinct(roles).join(', ')} from now on.`);
       }),
     );
+}
 
+function presenceCommands(group: Command, changeUsers: ChangeUsers): void {
   group
     .command('disable <name>')
-    .description('Shuts a user out, and ends the sessions of this user at once.')
+    .description('Disables a user, and ends the sessions of this user at once.')
     .action((name: string) =>
       changeUsers(`user disable ${typed(name)}`, async (users) => {
         await users.setDisabled(name, true);
@@ -95,7 +107,7 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
 
   group
     .command('enable <name>')
-    .description('Lets a user in again that was disabled.')
+    .description('Enables a disabled user.')
     .action((name: string) =>
       changeUsers(`user enable ${typed(name)}`, async (users) => {
         await users.setDisabled(name, false);
@@ -105,17 +117,19 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
 
   group
     .command('remove <name>')
-    .description('Removes a user, and ends the sessions of this user. The tasks stay.')
+    .description('Removes a user, and ends the sessions of this user. The tasks remain.')
     .action((name: string) =>
       changeUsers(`user remove ${typed(name)}`, async (users) => {
         await users.remove(name);
         console.log(`${name} is removed.`);
       }),
     );
+}
 
+function listCommand(group: Command, withUsers: (action: UserAction) => Promise<void>): void {
   group
     .command('list')
-    .description('Lists the users, those of the configuration as at the latest start of the hub.')
+    .description('Lists the users; those of the configuration as of the latest start of the hub.')
     .action(() =>
       withUsers(async (users) => {
         const rows = (await users.list()).map(({ username, roles, disabled, source }) => [
@@ -129,19 +143,16 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
     );
 }
 
-async function onUsers(
-  config: HubConfig,
-  action: (users: Users, config: HubConfig) => Promise<void>,
-): Promise<void> {
-  const db = openAccountsDatabase(accountsFileOf(config));
+async function onUsers(config: HubConfig, action: UserAction): Promise<void> {
+  const { users: store, close } = openAccountStore(config);
   try {
-    await action(new Users({ store: sqliteUserStore(db, null), passwords, clock }), config);
+    await action(new Users({ store, passwords, clock }), config);
   } finally {
-    db.close();
+    await close();
   }
 }
 
-/** For the audit log: a name that is none shows what it is made of. */
+/** Name for the audit log; an invalid one is escaped. */
 function typed(name: string): string {
   return isUsername(name) ? name : escapedName(name);
 }

@@ -1,11 +1,10 @@
-/** The part of the file system on which contents lie. Every path that gives a content its name goes through it, so that a
- *  simulation can take the power away at any step. */
+/** File system operations of the blob store. A simulation replaces them to cut the power at any step. */
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { diskSpace } from './disk-space.js';
 
-/** An open file, as `FileHandle` of Node is one. */
+/** An open file, like Node's `FileHandle`. */
 export interface BlobFile {
   read(
     into: Buffer,
@@ -24,24 +23,23 @@ export interface BlobFile {
 }
 
 export interface BlobDisk {
-  /** Makes a folder that only its owner may enter, and those above it; an existing one stays as it is. */
+  /** Creates a folder with private permissions, and its parents; an existing one stays as it is. */
   makeFolder(path: string): Promise<void>;
   list(folder: string): Promise<string[]>;
-  /** A file that is made can be read by its owner only. */
+  /** Created files are readable by their owner only. */
   open(path: string, flags: 'r' | 'wx' | 'a+'): Promise<BlobFile>;
   stat(path: string): Promise<{ readonly size: number; readonly mtimeMs: number }>;
   utimes(path: string, accessedS: number, modifiedS: number): Promise<void>;
   rename(from: string, to: string): Promise<void>;
-  /** Does nothing when there is no such file. */
+  /** Does nothing when the file does not exist. */
   remove(path: string): Promise<void>;
-  /** Makes the names in a folder safe against the loss of power. */
+  /** Makes the names in a folder durable. */
   syncFolder(path: string): Promise<void>;
-  /** Reads from `start` up to `end`, which is not included; the file is opened soon afterwards. */
+  /** Reads from `start` up to `end`, excluded; the file is opened soon afterwards. */
   read(path: string, start: number, end: number): Readable;
   freeBytes(folder: string): Promise<number>;
 }
 
-/** Read at a time. */
 const READ_BYTES = 256 * 1024;
 
 export const systemDisk: BlobDisk = {
@@ -65,7 +63,7 @@ export const systemDisk: BlobDisk = {
   freeBytes: async (folder) => (await diskSpace(folder)).freeBytes,
 };
 
-/** Turns "there is no such file" into a value; everything else stays an error. */
+/** Turns ENOENT into a value; other errors stay errors. */
 export function absent<T>(value: T): (error: unknown) => T {
   return (error) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return value;

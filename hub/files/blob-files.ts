@@ -1,4 +1,4 @@
-/** The files of contents as tools see them that look at the folder of a store from outside. */
+/** Files of blobs, for tools that examine the store's folder from outside. */
 import { join } from 'node:path';
 import { systemDisk } from './blob-disk.js';
 import {
@@ -16,15 +16,15 @@ interface Content {
   readonly encrypted: boolean;
 }
 
-/** Paths below the folder under which the file of a content may lie, the likeliest first. Without the key of encrypted contents
- *  it may lie anywhere. */
+/** Paths below the folder at which a blob may lie, the likeliest first. Without the key, an encrypted blob may lie
+ *  anywhere. */
 export function pathsOf(content: Content, key: Buffer | null): string[] {
   const former = content.encrypted ? [formerEncryptedName(content.digest)] : [];
   const now = blobPath(content, key && new KeyedNames(key));
   return [...(now === undefined ? [] : [now]), ...former.map((name) => `${folderOfName(name)}/${name}`)];
 }
 
-/** The paths of all encrypted contents below the folder, named or not. */
+/** Paths of all encrypted blobs below the folder. */
 export async function encryptedFilesIn(folder: string): Promise<string[]> {
   const found: string[] = [];
   for (const prefix of await prefixesIn(folder, systemDisk)) {
@@ -35,7 +35,7 @@ export async function encryptedFilesIn(folder: string): Promise<string[]> {
   return found;
 }
 
-/** Whether it can be told of every encrypted content where its file is: with the key with which all of them were written. */
+/** True when the paths of all encrypted blobs can be computed: this is the key that encrypted all of them. */
 export async function areEncryptedKnown(folder: string, key: Buffer | null): Promise<boolean> {
   return key !== null && (await fileOfAnotherKey(folder, key, systemDisk)) === undefined;
 }

@@ -1,17 +1,16 @@
 import type { BlobForm } from '../core/ports/files.js';
 
-/** By which a content in one of its forms is known in memory. */
+/** Key of a blob in one of its forms. */
 export function blobKey({ digest, encrypted }: { digest: string; encrypted?: boolean }): string {
   return encrypted ? `${digest}.encrypted` : digest;
 }
 
-/** The digest in such a key, which is the whole key of a clear content. */
+/** The digest in a key; a clear blob's key is its digest. */
 export function digestOfKey(key: string): string {
   return key.slice(0, 64);
 }
 
-/** One step at a time for each content: it is not removed while somebody finds out that it is there, nor found while it is
- *  being removed. */
+/** Mutual exclusion for each blob: it is not removed while it is found, nor found while it is removed. */
 export class BlobLocks {
   readonly #latest = new Map<string, Promise<void>>();
 
@@ -19,7 +18,7 @@ export class BlobLocks {
     return this.lockedName(blobKey(content), step);
   }
 
-  /** The same for a file whose content is not known. */
+  /** Lock for a file whose digest is not known. */
   async lockedName<T>(key: string, step: () => Promise<T>): Promise<T> {
     const before = this.#latest.get(key);
     let release = (): void => undefined;
@@ -37,7 +36,7 @@ export class BlobLocks {
     }
   }
 
-  /** The same for several contents, of which none is given twice. Only one caller at a time may do this. */
+  /** Locks several distinct blobs. Only one caller at a time may do this. */
   async allLocked<T>(contents: readonly BlobForm[], step: () => Promise<T>): Promise<T> {
     const all = contents.reduce<() => Promise<T>>(
       (inner, content) => () => this.locked(content, inner),

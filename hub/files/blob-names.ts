@@ -1,23 +1,23 @@
-/** Where contents lie below the folder of the content store. */
+/** Names and folders of blob files in the store. */
 import { createHmac, hkdfSync } from 'node:crypto';
 
-/** Names that tell their content's digest: clear ones, and encrypted ones of before `.sealed`. */
+/** Names that contain the digest: of clear blobs, and of encrypted ones from before `.sealed`. */
 const CLEAR = /^[0-9a-f]{64}$/;
 const FORMER = /^[0-9a-f]{64}\.enc$/;
-const SEALED = /^[0-9a-f]{64}\.sealed$/;
+const KEYED_NAME = /^[0-9a-f]{64}\.sealed$/;
 
-/** The folder of a file of this name. */
+/** Folder of a file. */
 export function folderOfName(name: string): string {
   return name.slice(0, 2);
 }
 
-/** The name of the file of a clear content. */
+/** File name of a clear blob. */
 export function plainName(digest: string): string {
   return digest;
 }
 
-/** Names the files of encrypted contents by a digest that takes the storage key, so that a name does not tell which content
- *  it holds, nor whether it is one that somebody guesses. */
+/** File names of encrypted blobs: a digest keyed with the storage key, so that a name does not reveal the blob or
+ *  confirm a guess. */
 export class KeyedNames {
   readonly #key: Buffer;
 
@@ -26,7 +26,7 @@ export class KeyedNames {
     this.#key = Buffer.from(hkdfSync('sha256', storageKey, '', 'workbench-hub content name 1', 32));
   }
 
-  /** The keyed digest of a content's SHA-256, 32 bytes. */
+  /** Keyed digest of a SHA-256, 32 bytes. */
   idOf(digest: string): Buffer {
     return createHmac('sha256', this.#key).update(Buffer.from(digest, 'hex')).digest();
   }
@@ -40,12 +40,12 @@ export function isPlainName(name: string): boolean {
   return CLEAR.test(name);
 }
 
-/** Whether a file of this name holds an encrypted content. */
+/** True for the file name of an encrypted blob. */
 export function isEncryptedName(name: string): boolean {
-  return SEALED.test(name);
+  return KEYED_NAME.test(name);
 }
 
-/** The name that an encrypted content had before names were keyed. */
+/** Name of an encrypted blob before names were keyed. */
 export function formerEncryptedName(digest: string): string {
   return `${digest}.enc`;
 }
@@ -54,8 +54,7 @@ export function isFormerEncryptedName(name: string): boolean {
   return FORMER.test(name);
 }
 
-/** Where the file of a content is, below the folder of the store: `ab/ab…`. Without the storage key nobody knows where an
- *  encrypted one is. */
+/** Path of a blob below the store's folder: `ab/ab…`. Undefined for an encrypted one without the storage key. */
 export function blobPath(
   { digest, encrypted }: { readonly digest: string; readonly encrypted: boolean },
   names: KeyedNames | null,
@@ -64,7 +63,7 @@ export function blobPath(
   return name === undefined ? undefined : `${folderOfName(name)}/${name}`;
 }
 
-/** The digest of a clear content that has this path; undefined for any other path. */
+/** Digest of the clear blob with this path; undefined for any other path. */
 export function clearDigestOfPath(path: string): string | undefined {
   return /^([0-9a-f]{2})\/(\1[0-9a-f]{62})$/.exec(path)?.[2];
 }

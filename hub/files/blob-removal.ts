@@ -1,10 +1,10 @@
 /**
- * Removes contents that nothing refers to any more, soon after the last reference has gone.
+ * Removal of unreferenced blobs, soon after their last reference was removed.
  *
- * The store notes each reference that goes. A pass looks at what is noted, one batch after the other: with the locks of
- * these contents it asks the store which of them nobody holds and nothing names, and removes those when the answer is durable.
- * A request that stores or finds a content holds it first and then looks under its lock: either the content is not removed, or
- * the request finds it gone and stores it again.
+ * The store logs each removed reference. A pass goes through the log in batches: holding the locks of the blobs, it asks the
+ * store which of them are unreferenced and not held, and removes those when the response is durable. A request that stores or
+ * finds a blob first holds it and then takes its lock: either the blob is not removed, or the request finds it removed and
+ * stores it again.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
@@ -13,25 +13,25 @@ import { type BlobLocks, blobKey } from './blob-locks.js';
 import type { Holds } from './holds.js';
 
 export interface ReclaimingOptions {
-  readonly small: Pick<InlineBlobs, 'removeUnnamed' | 'dropped' | 'forgetDropped'>;
+  readonly inline: Pick<InlineBlobs, 'removeUnreferenced' | 'dropped' | 'forgetDropped'>;
   readonly locks: BlobLocks;
   readonly holds: Holds;
   readonly timers: Timers;
   readonly log: Logger;
-  /** Removes the files of these contents, as far as there are any, so that no loss of power brings them back. */
+  /** Durably removes the files of these blobs, if any. */
   readonly removeFiles: (contents: readonly BlobForm[]) => Promise<void>;
-  /** Whether files have to stay at the moment: a backup links those that it has read the names of. */
+  /** True while files must stay: a backup links blobs whose names it has read. */
   readonly isPostponed: () => Promise<boolean>;
 }
 
 const BATCH = 100;
 
-/** What is held, and what could not be removed, is looked at again so much later. */
+/** Delay until blobs that were held or could not be removed are tried again. */
 const AGAIN_MS = 1000;
 
 export class Reclaiming {
   readonly #options: ReclaimingOptions;
-  /** Contents that no reference was dropped of: they never had one. */
+  /** Blobs that never had a reference. */
   readonly #abandoned = new Map<string, BlobForm>();
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
@@ -41,13 +41,13 @@ export class Reclaiming {
     this.#options = options;
   }
 
-  /** Never named, as far as is known: if nothing names them, they are removed at once. */
+  /** Removes blobs that presumably never had a reference. */
   abandon(contents: readonly BlobForm[]): void {
     for (const content of contents) this.#abandoned.set(blobKey(content), content);
     void this.reclaim();
   }
 
-  /** Resolves after a pass that began later than this call. */
+  /** Resolves after a pass that began after this call. */
   reclaim(): Promise<void> {
     this.#next ??= (this.#running ?? Promise.resolve()).then(() => {
       this.#next = undefined;
@@ -57,18 +57,21 @@ export class Reclaiming {
     return this.#next;
   }
 
-  /** Removes those of these contents that are neither named nor held; gives how many, and those that have to stay for
-   *  another reason than that they are named. */
+  /** Removes the blobs that are unreferenced and not held; resolves with their number and with those that must stay for
+   *  another reason than a reference. */
   async remove(
     contents: readonly BlobForm[],
   ): Promise<{ readonly removed: number; readonly left: readonly BlobForm[] }> {
-    const { small, locks, holds, removeFiles, isPostponed } = this.#options;
+    const { inline, locks, holds, removeFiles, isPostponed } = this.#options;
     const distinct = [...new Map(contents.map((content) => [blobKey(content), content])).values()];
     return locks.allLocked(distinct, async () => {
-      const { unnamed, held } = await small.removeUnnamed(distinct, (content) => holds.has(content));
-      if (unnamed.length > 0 && (await isPostponed())) return { removed: 0, left: [...held, ...unnamed] };
-      await removeFiles(unnamed);
-      return { removed: unnamed.length, left: held };
+      const { unreferenced, held } = await inline.removeUnreferenced(distinct, (content) =>
+        holds.has(content),
+      );
+      if (unreferenced.length > 0 && (await isPostponed()))
+        return { removed: 0, left: [...held, ...unreferenced] };
+      await removeFiles(unreferenced);
+      return { removed: unreferenced.length, left: held };
     });
   }
 
@@ -77,18 +80,15 @@ export class Reclaiming {
       const isLeft = await this.#reclaimAbandoned();
       if ((await this.#reclaimDropped()) || isLeft) this.#planAnother();
     } catch (error) {
-      // What was taken up of the abandoned ones is left to the sweep.
-      this.#options.log.error(
-        { err: error },
-        'contents that nothing names could not be removed; trying again',
-      );
+      // Abandoned blobs of this pass are left to the sweep.
+      this.#options.log.error({ err: error }, 'unreferenced blobs could not be removed; trying again');
       this.#planAnother();
     } finally {
       this.#running = undefined;
     }
   }
 
-  /** True when some have to stay for now. */
+  /** True when some must stay for now. */
   async #reclaimAbandoned(): Promise<boolean> {
     const abandoned = [...this.#abandoned.values()];
     this.#abandoned.clear();
@@ -102,10 +102,10 @@ export class Reclaiming {
   }
 
   async #reclaimDropped(): Promise<boolean> {
-    const { small } = this.#options;
+    const { inline } = this.#options;
     let isLeft = false;
     for (let after = 0; ; ) {
-      const dropped = await small.dropped(after, BATCH);
+      const dropped = await inline.dropped(after, BATCH);
       const last = dropped.at(-1);
       if (!last) return isLeft;
       after = last.id;
@@ -113,7 +113,7 @@ export class Reclaiming {
       const kept = new Set(left.map(blobKey));
       const done = dropped.filter((content) => !kept.has(blobKey(content)));
       if (done.length < dropped.length) isLeft = true;
-      if (done.length > 0) await small.forgetDropped(done.map(({ id }) => id));
+      if (done.length > 0) await inline.forgetDropped(done.map(({ id }) => id));
     }
   }
 

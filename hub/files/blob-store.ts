@@ -1,7 +1,7 @@
 /**
- * Contents of files under their SHA-256: small ones in the database, where they share the commit of the task that
- * names them, large ones and encrypted ones as files. A file is there when it is whole and synced. What nothing refers to
- * is removed soon after ({@link Reclaiming}), and by age what that has not heard of ({@link Sweeping}).
+ * Blobs under their SHA-256: small ones in the database, where they share the commit of the task that refers to them, large
+ * and encrypted ones as files, which exist only whole and synced. Unreferenced blobs are removed soon
+ * ({@link Reclaiming}), those without a removed reference by age ({@link Sweeping}).
  */
 import { createHash } from 'node:crypto';
 import { dirname, join } from 'node:path';
@@ -26,83 +26,88 @@ import { chunksOf, limited, readAll, readUpTo, rejoined } from './blob-streams.j
 import { EncryptedBlobs, prefixesIn } from './encrypted-blobs.js';
 import { Holds } from './holds.js';
 import { PartialBlobs } from './partial-blobs.js';
-import { type BlobPlace, PlainBlobs } from './plain-blobs.js';
+import { type BlobLocation, PlainBlobs } from './plain-blobs.js';
 import { Sweeping } from './sweeping.js';
 
-/** Contents up to this size go into the database, unless they are to be encrypted. */
+/** Maximum size of inline blobs; encrypted ones are never inline. */
 export const MAX_INLINE_BYTES = 32 * 1024;
 
 const TEMPORARY_FOLDER = 'incoming';
 
 export interface BlobStoreOptions {
   readonly folder: string;
-  readonly small: InlineBlobs;
+  readonly inline: InlineBlobs;
   readonly runtime: Runtime;
   readonly log: Logger;
   /** 32 bytes. */
   readonly encryptionKey: Buffer;
-  /** Whether files have to stay at the moment, named or not; never, when left out. */
+  /** True while files must stay, referenced or not; never when left out. */
   readonly isPostponed?: () => Promise<boolean>;
-  /** The machine's, when left out. */
+  /** The machine's disk when left out. */
   readonly disk?: BlobDisk;
-  readonly maxSmallBytes?: number;
+  readonly maxInlineBytes?: number;
 }
 
-/** Prepares the folder, removes what a crash left half-written, and makes sure that what it left whole has its name. */
+/** Prepares the folder, removes partial writes of a crash, and makes the names of whole files durable. */
 export async function openBlobStore(options: BlobStoreOptions): Promise<FileStore> {
   const { folder, runtime, disk = systemDisk } = options;
   const temporaryFolder = join(folder, TEMPORARY_FOLDER);
   await disk.makeFolder(temporaryFolder);
   const partial = await PartialBlobs.open(temporaryFolder, disk, runtime);
-  const place: BlobPlace = { folder, temporaryFolder, disk, locks: new BlobLocks(), runtime };
-  const sealed = new EncryptedBlobs(place, options.encryptionKey);
-  await sealed.renameFormer();
-  // A process that is killed after it gave a content its name leaves the name unsynced.
+  const location: BlobLocation = { folder, temporaryFolder, disk, locks: new BlobLocks(), runtime };
+  const encryptedBlobs = new EncryptedBlobs(location, options.encryptionKey);
+  await encryptedBlobs.renameFormer();
+  // A killed process may leave the name of a whole file unsynced.
   for (const prefix of await prefixesIn(folder, disk)) await disk.syncFolder(join(folder, prefix));
   await disk.syncFolder(folder);
   await disk.syncFolder(dirname(folder));
-  return new ContentStore(options, place, sealed, partial);
+  return new BlobStore(options, location, encryptedBlobs, partial);
 }
 
-class ContentStore implements FileStore {
-  readonly #small: InlineBlobs;
+class BlobStore implements FileStore {
+  readonly #inline: InlineBlobs;
   readonly #runtime: Runtime;
-  readonly #maxSmallBytes: number;
+  readonly #maxInlineBytes: number;
   readonly #clear: PlainBlobs;
-  readonly #sealed: EncryptedBlobs;
+  readonly #encryptedBlobs: EncryptedBlobs;
   readonly #partial: PartialBlobs;
   readonly #holds: Holds;
   readonly #reclaiming: Reclaiming;
   readonly #sweeping: Sweeping;
 
-  constructor(options: BlobStoreOptions, place: BlobPlace, sealed: EncryptedBlobs, partial: PartialBlobs) {
+  constructor(
+    options: BlobStoreOptions,
+    location: BlobLocation,
+    encryptedBlobs: EncryptedBlobs,
+    partial: PartialBlobs,
+  ) {
     const {
-      small,
+      inline,
       runtime,
       log,
       isPostponed = async () => false,
-      maxSmallBytes = MAX_INLINE_BYTES,
+      maxInlineBytes = MAX_INLINE_BYTES,
     } = options;
-    this.#small = small;
+    this.#inline = inline;
     this.#runtime = runtime;
-    this.#maxSmallBytes = maxSmallBytes;
-    this.#clear = new PlainBlobs(place);
-    this.#sealed = sealed;
+    this.#maxInlineBytes = maxInlineBytes;
+    this.#clear = new PlainBlobs(location);
+    this.#encryptedBlobs = encryptedBlobs;
     this.#partial = partial;
     this.#holds = new Holds(runtime.clock, (contents) => this.#reclaiming.abandon(contents));
     this.#reclaiming = new Reclaiming({
-      small,
-      locks: place.locks,
+      inline,
+      locks: location.locks,
       holds: this.#holds,
       timers: runtime.timers,
       log,
-      removeFiles: (contents) => this.#removeFiles(contents, place.disk),
+      removeFiles: (contents) => this.#removeFiles(contents, location.disk),
       isPostponed,
     });
     this.#sweeping = new Sweeping({
-      place,
-      sealed,
-      small,
+      location,
+      encryptedBlobs,
+      inline,
       holds: this.#holds,
       reclaiming: this.#reclaiming,
     });
@@ -117,39 +122,39 @@ class ContentStore implements FileStore {
   }
 
   async put(content: Buffer, hold?: Hold): Promise<FileRef> {
-    if (content.length <= this.#maxSmallBytes) return this.#putSmall(content, hold);
+    if (content.length <= this.#maxInlineBytes) return this.#putInline(content, hold);
     const ref = refOf(content);
     hold?.add(ref);
     if (await this.#clear.renew(ref.digest)) return ref;
-    return this.#clear.write(chunksOf(content), hold).catch(rethrown);
+    return this.#clear.write(chunksOf(content), hold).catch(translated);
   }
 
   async store(content: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef> {
     const stream = limited(content, maxBytes);
-    const first = await readUpTo(stream, this.#maxSmallBytes);
-    if (first.isWhole) return this.#putSmall(first.bytes, hold);
-    return this.#clear.write(rejoined(first.bytes, stream), hold).catch(rethrown);
+    const first = await readUpTo(stream, this.#maxInlineBytes);
+    if (first.isWhole) return this.#putInline(first.bytes, hold);
+    return this.#clear.write(rejoined(first.bytes, stream), hold).catch(translated);
   }
 
   async storeEncrypted(content: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef> {
-    return this.#sealed.store(limited(content, maxBytes), hold).catch(rethrown);
+    return this.#encryptedBlobs.store(limited(content, maxBytes), hold).catch(translated);
   }
 
   async receive(expected: FileRef, content: Readable, fromByte = 0, hold?: Hold): Promise<void> {
     const { digest: announced } = expected;
     hold?.add({ digest: announced });
-    if (expected.sizeBytes > this.#maxSmallBytes) {
+    if (expected.sizeBytes > this.#maxInlineBytes) {
       const keep = (path: string) => this.#clear.keep(path, announced);
-      await this.#partial.receive(expected, content, fromByte, keep).catch(rethrown);
+      await this.#partial.receive(expected, content, fromByte, keep).catch(translated);
       return;
     }
     if (fromByte > 0) throw new WrongOffset(0);
     const whole = await readAll(content, expected.sizeBytes);
     const { digest, sizeBytes } = refOf(whole);
     if (digest !== announced || sizeBytes !== expected.sizeBytes) {
-      throw new DigestMismatch(`announced ${announced} (${expected.sizeBytes} bytes), came ${digest}`);
+      throw new DigestMismatch(`announced ${announced} (${expected.sizeBytes} bytes), received ${digest}`);
     }
-    await this.#putSmall(whole, hold);
+    await this.#putInline(whole, hold);
   }
 
   receivedBytes(digest: string): Promise<number> {
@@ -159,15 +164,13 @@ class ContentStore implements FileStore {
   async find(content: string | FileRef, hold?: Hold): Promise<StoredFile | undefined> {
     if (typeof content === 'string') {
       const clear = await this.#findClear(content, hold);
-      return clear ?? this.#findSealed(content, hold);
+      return clear ?? this.#findEncrypted(content, hold);
     }
     const { digest, sizeBytes, encrypted } = content;
-    const found = await (encrypted ? this.#findSealed(digest, hold) : this.#findClear(digest, hold));
-    if (!found && encrypted) await this.#sealed.explainAbsence();
+    const found = await (encrypted ? this.#findEncrypted(digest, hold) : this.#findClear(digest, hold));
+    if (!found && encrypted) await this.#encryptedBlobs.explainAbsence();
     if (found && found.sizeBytes !== sizeBytes) {
-      throw new Error(
-        `content ${digest} is damaged: it has ${found.sizeBytes} instead of ${sizeBytes} bytes`,
-      );
+      throw new Error(`blob ${digest} is damaged: it has ${found.sizeBytes} instead of ${sizeBytes} bytes`);
     }
     return found;
   }
@@ -184,25 +187,25 @@ class ContentStore implements FileStore {
   async #removeFiles(contents: readonly BlobForm[], disk: BlobDisk): Promise<void> {
     const folders = new Set<string>();
     for (const { digest, encrypted } of contents) {
-      const path = encrypted ? this.#sealed.pathOf(digest) : this.#clear.pathOf(digest);
+      const path = encrypted ? this.#encryptedBlobs.pathOf(digest) : this.#clear.pathOf(digest);
       if ((await disk.stat(path).catch(absent(undefined))) === undefined) continue;
-      if (encrypted) await this.#sealed.remove(digest);
+      if (encrypted) await this.#encryptedBlobs.remove(digest);
       else await disk.remove(path);
       folders.add(dirname(path));
     }
     for (const folder of folders) await disk.syncFolder(folder);
   }
 
-  async #putSmall(content: Buffer, hold: Hold | undefined): Promise<FileRef> {
+  async #putInline(content: Buffer, hold: Hold | undefined): Promise<FileRef> {
     const ref = refOf(content);
     hold?.add(ref);
-    await this.#small.put(ref.digest, content, this.#runtime.clock.nowMs());
+    await this.#inline.put(ref.digest, content, this.#runtime.clock.nowMs());
     return ref;
   }
 
   async #findClear(digest: string, hold: Hold | undefined): Promise<StoredFile | undefined> {
     this.#keep({ digest, encrypted: false }, hold);
-    const content = await this.#small.find(digest);
+    const content = await this.#inline.find(digest);
     if (!content) return this.#clear.find(digest);
     return {
       sizeBytes: content.length,
@@ -211,9 +214,9 @@ class ContentStore implements FileStore {
     };
   }
 
-  #findSealed(digest: string, hold: Hold | undefined): Promise<StoredFile | undefined> {
+  #findEncrypted(digest: string, hold: Hold | undefined): Promise<StoredFile | undefined> {
     this.#keep({ digest, encrypted: true }, hold);
-    return this.#sealed.find(digest);
+    return this.#encryptedBlobs.find(digest);
   }
 
   #keep(content: BlobForm, hold: Hold | undefined): void {
@@ -226,8 +229,8 @@ function refOf(content: Buffer): FileRef {
   return { digest: createHash('sha256').update(content).digest('hex'), sizeBytes: content.length };
 }
 
-/** Rejects with what a full disk says, in the words of the hub; everything else stays as it is. */
-function rethrown(error: unknown): never {
+/** Rethrows a full disk as STORAGE_FULL, and any other error as it is. */
+function translated(error: unknown): never {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   if (code !== 'ENOSPC' && code !== 'EDQUOT') throw error;
   throw new HubError('STORAGE_FULL', 'the disk of the hub is full; the file was not kept', { cause: error });

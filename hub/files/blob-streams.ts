@@ -1,7 +1,7 @@
-/** What streams of contents pass through on their way to the store. */
+/** Transformations of blob streams on their way to the store. */
 import { BlobTooLarge } from '../core/ports/files.js';
 
-/** Large buffers go to disk in pieces, so that hashing and writing never hold the event loop for long. */
+/** Splits large buffers, so that hashing and writing do not block the event loop for long. */
 export async function* chunksOf(content: Buffer): AsyncGenerator<Buffer> {
   const pieceBytes = 1024 * 1024;
   for (let start = 0; start < content.length; start += pieceBytes) {
@@ -9,7 +9,7 @@ export async function* chunksOf(content: Buffer): AsyncGenerator<Buffer> {
   }
 }
 
-/** The stream, which fails as soon as it has given more than `maxBytes`. */
+/** Fails the stream after more than `maxBytes`. */
 export async function* limited(content: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
   let sizeBytes = 0;
   for await (const chunk of content) {
@@ -19,7 +19,7 @@ export async function* limited(content: AsyncIterable<Buffer>, maxBytes: number)
   }
 }
 
-/** Reads until more than `limitBytes` have come, or the end. */
+/** Reads up to the end, or until more than `limitBytes` were read. */
 export async function readUpTo(
   stream: AsyncGenerator<Buffer>,
   limitBytes: number,
@@ -40,7 +40,7 @@ export async function* rejoined(first: Buffer, rest: AsyncGenerator<Buffer>): As
   yield* rest;
 }
 
-/** Reads a stream that should have `sizeBytes`; stops soon after when it has more. */
+/** Reads a stream of expected size; stops soon after exceeding it. */
 export async function readAll(content: AsyncIterable<Buffer>, sizeBytes: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let length = 0;

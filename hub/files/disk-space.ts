@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 
-/** The space of the file system that holds `path`; `exists` is false, and the space 0, when there is no such path. */
+/** Space of the file system that holds `path`; `exists` is false and the space 0 when the path does not exist. */
 export async function diskSpace(
   path: string,
 ): Promise<{ totalBytes: number; freeBytes: number; exists: boolean }> {

@@ -1,5 +1,5 @@
-/** The encrypted contents of a content store, in files beside the clear ones whose names tell nothing of what they hold. A
- *  content that was stored encrypted has no clear byte on this disk, however small it is. */
+/** Encrypted blobs of a blob store, in files beside the clear ones whose names reveal nothing. An encrypted blob has no
+ *  clear byte on the disk, however small it is. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
@@ -8,41 +8,41 @@ import type { Hold, StoredFile } from '../core/ports/files.js';
 import type { BlobDisk } from './blob-disk.js';
 import { folderOfName, isEncryptedName, isFormerEncryptedName, KeyedNames } from './blob-names.js';
 import { anotherKey, BlobCipher, findEncrypted, isEncryptedWith } from './encrypted.js';
-import { type BlobPlace, giveName, pathOfName, touch, touchFile } from './plain-blobs.js';
+import { type BlobLocation, giveName, pathOfName, touch, touchFile } from './plain-blobs.js';
 import { SYNC_EVERY_BYTES } from './sync-folder.js';
 
-/** So many files are tried with a key. */
+/** Files tried to check a key. */
 const SAMPLES = 20;
 
 export class EncryptedBlobs {
-  readonly #place: BlobPlace;
+  readonly #location: BlobLocation;
   readonly #key: Buffer;
   readonly #names: KeyedNames;
 
   /** `key` has 32 bytes. */
-  constructor(place: BlobPlace, key: Buffer) {
-    this.#place = place;
+  constructor(location: BlobLocation, key: Buffer) {
+    this.#location = location;
     this.#key = key;
     this.#names = new KeyedNames(key);
   }
 
-  /** Gives files that are named by the digest of their content the names of now. */
+  /** Renames files with a former, digest-based name. */
   async renameFormer(): Promise<void> {
-    const { folder, disk } = this.#place;
+    const { folder, disk } = this.#location;
     for (const prefix of await prefixesIn(folder, disk)) {
       const former = (await disk.list(join(folder, prefix))).filter(isFormerEncryptedName);
       for (const name of former) {
         const path = join(folder, prefix, name);
-        // What this key cannot read keeps the name by which it is found and told of.
+        // A file that this key cannot read keeps the name by which it is found and reported.
         if (!(await isEncryptedWith(this.#key, path, disk))) continue;
-        await giveName(this.#place, path, this.#names.nameOf(name.slice(0, 64)));
+        await giveName(this.#location, path, this.#names.nameOf(name.slice(0, 64)));
       }
       if (former.length > 0) await disk.syncFolder(join(folder, prefix));
     }
   }
 
   pathOf(digest: string): string {
-    return pathOfName(this.#place, this.nameOf(digest));
+    return pathOfName(this.#location, this.nameOf(digest));
   }
 
   nameOf(digest: string): string {
@@ -50,12 +50,12 @@ export class EncryptedBlobs {
   }
 
   async store(content: AsyncIterable<Buffer>, hold: Hold | undefined): Promise<FileRef> {
-    const { disk, runtime, temporaryFolder } = this.#place;
+    const { disk, runtime, temporaryFolder } = this.#location;
     const temporary = join(temporaryFolder, runtime.newId());
     try {
       const ref = await this.#write(temporary, content);
       hold?.add(ref);
-      await this.#locked(ref.digest, () => giveName(this.#place, temporary, this.nameOf(ref.digest)));
+      await this.#locked(ref.digest, () => giveName(this.#location, temporary, this.nameOf(ref.digest)));
       return ref;
     } catch (error) {
       await disk.remove(temporary);
@@ -64,20 +64,20 @@ export class EncryptedBlobs {
   }
 
   find(digest: string): Promise<StoredFile | undefined> {
-    const { disk } = this.#place;
+    const { disk } = this.#location;
     return this.#locked(digest, async () => {
       const path = this.pathOf(digest);
-      if (!(await touch(this.#place, path))) return undefined;
+      if (!(await touch(this.#location, path))) return undefined;
       const found = await findEncrypted(path, digest, this.#key, disk);
       return found && { ...found, isEncrypted: true };
     });
   }
 
-  /** Removes a file that no content is known to have, if `isToGo` says so in the moment in which nobody stores or finds it;
-   *  false when it stays. What this key cannot read stays. */
+  /** Removes a file of unknown digest if `isToGo` returns true while nobody stores or finds it; false when it stays.
+   *  Files that this key cannot read stay. */
   async removeOrphan(name: string, isToGo: (path: string) => Promise<boolean>): Promise<boolean> {
-    const { disk, locks } = this.#place;
-    const path = pathOfName(this.#place, name);
+    const { disk, locks } = this.#location;
+    const path = pathOfName(this.#location, name);
     return locks.lockedName(name, async () => {
       if (!(await isToGo(path)) || !(await isEncryptedWith(this.#key, path, disk))) return false;
       await disk.remove(path);
@@ -85,27 +85,27 @@ export class EncryptedBlobs {
     });
   }
 
-  /** Removes the file of a content, whose lock the caller has. */
+  /** Removes the file of a blob whose lock the caller holds. */
   async remove(digest: string): Promise<void> {
-    const { disk, locks } = this.#place;
+    const { disk, locks } = this.#location;
     await locks.lockedName(this.nameOf(digest), () => disk.remove(this.pathOf(digest)));
   }
 
-  /** Says why a content that should be there is not: its name is another one with another key. */
+  /** Throws the reason for a missing blob: with another key it has another name. */
   async explainAbsence(): Promise<void> {
-    const { folder, disk } = this.#place;
+    const { folder, disk } = this.#location;
     const foreign = await fileOfAnotherKey(folder, this.#key, disk);
     if (foreign !== undefined) throw anotherKey(foreign);
   }
 
-  /** Neither {@link remove} nor {@link removeOrphan} is at it meanwhile. */
+  /** Not concurrent with {@link remove} and {@link removeOrphan}. */
   #locked<T>(digest: string, step: () => Promise<T>): Promise<T> {
-    const { locks } = this.#place;
+    const { locks } = this.#location;
     return locks.locked({ digest, encrypted: true }, () => locks.lockedName(this.nameOf(digest), step));
   }
 
   async #write(path: string, content: AsyncIterable<Buffer>): Promise<FileRef> {
-    const { disk, runtime } = this.#place;
+    const { disk, runtime } = this.#location;
     const hash = createHash('sha256');
     const sealing = new BlobCipher(this.#key);
     let sizeBytes = 0;
@@ -115,7 +115,7 @@ export class EncryptedBlobs {
         hash.update(chunk);
         sizeBytes += chunk.length;
       };
-      await writeStream(file, sealed(sealing, content, onClear), {
+      await writeStream(file, encryptedStream(sealing, content, onClear), {
         onChunk: () => undefined,
         syncEveryBytes: SYNC_EVERY_BYTES,
       });
@@ -131,7 +131,7 @@ export class EncryptedBlobs {
   }
 }
 
-/** The path of an encrypted file that this key cannot read; undefined when there is none among those that are tried. */
+/** Path of an encrypted file that this key cannot read; undefined when none of the tried files is one. */
 export async function fileOfAnotherKey(
   folder: string,
   key: Buffer,
@@ -149,13 +149,13 @@ export async function fileOfAnotherKey(
   return undefined;
 }
 
-/** The folders in which contents lie. */
+/** Folders of blob files. */
 export async function prefixesIn(folder: string, disk: BlobDisk): Promise<string[]> {
   return (await disk.list(folder)).filter((name) => /^[0-9a-f]{2}$/.test(name));
 }
 
-/** The file from its beginning, with room for the header. */
-async function* sealed(
+/** The file from its start, with space for the header. */
+async function* encryptedStream(
   sealing: BlobCipher,
   content: AsyncIterable<Buffer>,
   onClear: (chunk: Buffer) => void,

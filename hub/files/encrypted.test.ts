@@ -92,7 +92,7 @@ describe('a file is refused', () => {
   test.each<[string, (file: Buffer) => Buffer]>([
     ['is empty', () => Buffer.alloc(0)],
     ['is only a header', header],
-    ['is no encrypted file', () => Buffer.alloc(10_000, 'text')],
+    ['is not an encrypted file', () => Buffer.alloc(10_000, 'text')],
     ['lacks its last byte', (file) => file.subarray(0, -1)],
     ['lacks its last chunk', (file) => file.subarray(0, HEADER_BYTES + 5 * SEALED_CHUNK)],
     ['was lengthened by a byte', (file) => Buffer.concat([file, Buffer.alloc(1)])],

@@ -1,15 +1,15 @@
 /**
- * Contents that lie encrypted: AES-256-GCM in chunks that are authenticated one by one, so that a content of any size is
- * sealed, read and checked as it passes, and any part can be read without the rest.
+ * Format of encrypted blobs: AES-256-GCM in chunks that are authenticated one by one, so that a blob of any size is encrypted,
+ * read and verified as a stream, and any part can be read without the rest.
  *
- *   header   magic (8 bytes), salt (32), keyed digest of the clear content (32, see content-name.ts), its length (8,
+ *   header   magic (8 bytes), salt (32), keyed digest of the clear blob (32, see blob-names.ts), its length (8,
  *            big-endian), HMAC-SHA-256 of all that (32)
- *   chunks   64 KiB of the content each, the last one shorter (and there also when the content is empty), with its tag (16)
+ *   chunks   64 KiB of the blob each, with its tag (16); the last one is shorter, and present even for an empty blob
  *
  * Each file has keys of its own, derived from the hub's key and the salt (HKDF-SHA-256), so that no nonce is ever used
- * twice with a key. The nonce of a chunk is its number (11 bytes) and whether it is the last (1 byte): chunks that are left
- * out, repeated, put in another order or taken from another file fail the tag, and so does an end that is cut off or
- * lengthened. The header binds the content to its digest, and so to its name. In files of the former format, whose magic ends
+ * twice with a key. The nonce of a chunk is its number (11 bytes) and whether it is the last (1 byte): chunks that are
+ * missing, repeated, reordered or taken from another file fail the tag, and so does a truncated or extended end. The header
+ * binds the blob to its digest, and so to its name. In files of the former format, whose magic ends
  * with 1, the digest is the plain SHA-256.
  */
 import {
@@ -37,10 +37,10 @@ const MAC_AT = LENGTH_AT + 8;
 export const HEADER_BYTES = MAC_AT + MAC_BYTES;
 export const CHUNK_BYTES = 64 * 1024;
 
-/** So much is read from disk at a time. */
+/** Bytes read from the disk at a time. */
 const CHUNKS_AT_A_TIME = 16;
 
-/** An encrypted file cannot be read: another key, or not what was written. The message names the file. */
+/** An encrypted file that cannot be read: another key, or damage. The message names the file. */
 export class EncryptedFileUnreadable extends Error {
   override readonly name = 'EncryptedFileUnreadable';
 }
@@ -62,13 +62,13 @@ function nonceOf(chunk: number, isLast: boolean): Buffer {
   return nonce;
 }
 
-/** Seals one content. What it gives is written in order; the header at last, at the beginning. */
+/** Encrypts one blob. Its output is written in order, and the header at last, at the beginning. */
 export class BlobCipher {
   readonly #salt = randomBytes(SALT_BYTES);
   readonly #names: KeyedNames;
   readonly #keys: Keys;
   #chunk = 0;
-  /** What is not sealed yet: at most one chunk, since the last one has to be known for the last. */
+  /** Pending bytes: at most one chunk, since the last one must be known as such. */
   #rest: Buffer[] = [];
   #restBytes = 0;
 
@@ -77,26 +77,26 @@ export class BlobCipher {
     this.#keys = keysOf(key, this.#salt);
   }
 
-  /** What stands where the header will be. */
+  /** Placeholder of the header. */
   static readonly placeholder = Buffer.alloc(HEADER_BYTES);
 
   *add(bytes: Buffer): Generator<Buffer> {
     let left = bytes;
     while (this.#restBytes + left.length > CHUNK_BYTES) {
       const missing = CHUNK_BYTES - this.#restBytes;
-      yield* this.#seal([...this.#rest, left.subarray(0, missing)], false);
+      yield* this.#encrypt([...this.#rest, left.subarray(0, missing)], false);
       this.#rest = [];
       this.#restBytes = 0;
       left = left.subarray(missing);
     }
     if (left.length === 0) return;
-    // A copy: whoever gave the bytes may use their memory again.
+    // A copy, since the caller may reuse the memory.
     this.#rest.push(Buffer.from(left));
     this.#restBytes += left.length;
   }
 
   *end(): Generator<Buffer> {
-    yield* this.#seal(this.#rest, true);
+    yield* this.#encrypt(this.#rest, true);
   }
 
   header(digest: string, sizeBytes: number): Buffer {
@@ -109,7 +109,7 @@ export class BlobCipher {
     return header;
   }
 
-  *#seal(pieces: readonly Buffer[], isLast: boolean): Generator<Buffer> {
+  *#encrypt(pieces: readonly Buffer[], isLast: boolean): Generator<Buffer> {
     const cipher = createCipheriv('aes-256-gcm', this.#keys.content, nonceOf(this.#chunk++, isLast));
     for (const piece of pieces) yield cipher.update(piece);
     cipher.final();
@@ -117,7 +117,7 @@ export class BlobCipher {
   }
 }
 
-/** How many bytes the file of a content takes that has so many. */
+/** File size of a blob of this size. */
 export function encryptedSize(sizeBytes: number): number {
   const chunks = Math.max(Math.ceil(sizeBytes / CHUNK_BYTES), 1);
   return HEADER_BYTES + sizeBytes + chunks * TAG_BYTES;
@@ -128,8 +128,8 @@ export interface EncryptedFile {
   open(range?: ByteRange): Readable;
 }
 
-/** Reads the header of a file that should hold the content with this digest. Undefined when there is no such file; rejects
- *  with {@link EncryptedFileUnreadable} when the header does not fit the key, the digest, or the length of the file. */
+/** Reads the header of the file of a blob with this digest. Undefined when the file does not exist; rejects with {@link
+ *  EncryptedFileUnreadable} when the header does not match key, digest, or file size. */
 export async function findEncrypted(
   path: string,
   digest: string,
@@ -149,7 +149,7 @@ export async function findEncrypted(
   }
 }
 
-/** Whether a file was encrypted with this key, whatever it holds; also false for what is no encrypted file. */
+/** True when the file was encrypted with this key; false also when it is not encrypted. */
 export async function isEncryptedWith(key: Buffer, path: string, disk: BlobDisk): Promise<boolean> {
   const handle = await disk.open(path, 'r').catch(absent(undefined));
   if (!handle) return false;
@@ -164,7 +164,7 @@ export async function isEncryptedWith(key: Buffer, path: string, disk: BlobDisk)
   }
 }
 
-/** The header, and that it was written with this key. */
+/** Reads the header and verifies that it was written with this key. */
 async function headerOf(
   handle: BlobFile,
   path: string,
@@ -175,14 +175,14 @@ async function headerOf(
   const magic = header.subarray(0, MAGIC.length);
   const isFormer = magic.equals(FORMER_MAGIC);
   if (bytesRead < HEADER_BYTES || !(isFormer || magic.equals(MAGIC))) {
-    throw new EncryptedFileUnreadable(`${path} is no encrypted file of a hub: it is damaged`);
+    throw new EncryptedFileUnreadable(`${path} is not an encrypted file of a hub: it is damaged`);
   }
   const keys = keysOf(key, header.subarray(MAGIC.length, MAGIC.length + SALT_BYTES));
   if (!timingSafeEqual(macOf(header, keys), header.subarray(MAC_AT))) throw anotherKey(path);
   return { header, keys, isFormer };
 }
 
-/** What a file that cannot be read with this key is, as far as anybody can tell. */
+/** Error for a file that this key cannot read. */
 export function anotherKey(path: string): EncryptedFileUnreadable {
   return new EncryptedFileUnreadable(
     `${path} was encrypted with another key than storage.encryptionKey (or storage-key), or is damaged`,
@@ -193,18 +193,18 @@ async function readHeader(handle: BlobFile, path: string, digest: string, key: B
   const { header, keys, isFormer } = await headerOf(handle, path, key);
   const held = header.subarray(MAGIC.length + SALT_BYTES, LENGTH_AT);
   const expected = isFormer ? Buffer.from(digest, 'hex') : new KeyedNames(key).idOf(digest);
-  if (!held.equals(expected)) throw new EncryptedFileUnreadable(`${path} holds another content`);
+  if (!held.equals(expected)) throw new EncryptedFileUnreadable(`${path} holds another blob`);
   const sizeBytes = Number(header.readBigUInt64BE(LENGTH_AT));
   const { size } = await handle.stat();
-  if (size !== sealedBytes(sizeBytes)) {
+  if (size !== fileBytes(sizeBytes)) {
     throw new EncryptedFileUnreadable(
-      `${path} is damaged: it has ${size} bytes instead of ${sealedBytes(sizeBytes)}`,
+      `${path} is damaged: it has ${size} bytes instead of ${fileBytes(sizeBytes)}`,
     );
   }
   return { keys, sizeBytes };
 }
 
-/** Every chunk is checked before anything of it is given. */
+/** Each chunk is verified before it is emitted. */
 async function* unsealed(
   disk: BlobDisk,
   path: string,
@@ -212,7 +212,7 @@ async function* unsealed(
   key: Buffer,
   range: ByteRange | undefined,
 ): AsyncGenerator<Buffer, void> {
-  // The same handle to the end: another content may take the name meanwhile, encrypted with other keys.
+  // One handle for the whole read: another blob may take the name meanwhile, with other keys.
   const handle = await disk.open(path, 'r');
   try {
     const { keys, sizeBytes } = await readHeader(handle, path, digest, key);
@@ -231,8 +231,8 @@ async function* unsealed(
       const clear: Buffer[] = [];
       for (let at = 0; at < count; at++) {
         const from = at * (CHUNK_BYTES + TAG_BYTES);
-        const sealed = block.subarray(from, Math.min(from + CHUNK_BYTES + TAG_BYTES, bytesRead));
-        const opened = unsealChunk(sealed, keys, chunk + at, chunk + at === lastChunk);
+        const encrypted = block.subarray(from, Math.min(from + CHUNK_BYTES + TAG_BYTES, bytesRead));
+        const opened = decryptChunk(encrypted, keys, chunk + at, chunk + at === lastChunk);
         if (!opened) throw new EncryptedFileUnreadable(`${path} is damaged in chunk ${chunk + at}`);
         const position = (chunk + at) * CHUNK_BYTES;
         clear.push(opened.subarray(Math.max(start - position, 0), Math.max(end - position, 0)));
@@ -245,14 +245,19 @@ async function* unsealed(
   }
 }
 
-function unsealChunk(sealed: Buffer, { content }: Keys, chunk: number, isLast: boolean): Buffer | undefined {
-  if (sealed.length < TAG_BYTES) return undefined;
-  const tagAt = sealed.length - TAG_BYTES;
+function decryptChunk(
+  encrypted: Buffer,
+  { content }: Keys,
+  chunk: number,
+  isLast: boolean,
+): Buffer | undefined {
+  if (encrypted.length < TAG_BYTES) return undefined;
+  const tagAt = encrypted.length - TAG_BYTES;
   const decipher = createDecipheriv('aes-256-gcm', content, nonceOf(chunk, isLast), {
     authTagLength: TAG_BYTES,
   });
-  decipher.setAuthTag(sealed.subarray(tagAt));
-  const clear = decipher.update(sealed.subarray(0, tagAt));
+  decipher.setAuthTag(encrypted.subarray(tagAt));
+  const clear = decipher.update(encrypted.subarray(0, tagAt));
   try {
     decipher.final();
     return clear;
@@ -269,6 +274,6 @@ function chunksOf(sizeBytes: number): number {
   return Math.max(Math.ceil(sizeBytes / CHUNK_BYTES), 1);
 }
 
-function sealedBytes(sizeBytes: number): number {
+function fileBytes(sizeBytes: number): number {
   return HEADER_BYTES + sizeBytes + chunksOf(sizeBytes) * TAG_BYTES;
 }

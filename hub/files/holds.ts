@@ -1,16 +1,16 @@
-/** Contents that must not be removed at the moment, whether or not anything names them. */
+/** Blobs that must not be removed at the moment, referenced or not. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { BlobForm, Hold } from '../core/ports/files.js';
 import { blobKey, digestOfKey } from './blob-locks.js';
 
-/** Between the look at a content and its opening for reading. */
+/** Time between finding a blob and opening it. */
 const BRIEF_MS = 5000;
 
 export class Holds {
   readonly #clock: Clock;
   readonly #onAbandoned: (contents: readonly BlobForm[]) => void;
   readonly #counts = new Map<string, number>();
-  /** Until when, in monotonic time; in this order. */
+  /** End in monotonic time; in this order. */
   readonly #brief = new Map<string, number>();
 
   constructor(clock: Clock, onAbandoned: (contents: readonly BlobForm[]) => void) {
@@ -41,7 +41,7 @@ export class Holds {
     };
   }
 
-  /** For some seconds. */
+  /** Holds a blob for some seconds. */
   briefly(content: BlobForm): void {
     const nowMs = this.#clock.monotonicMs();
     for (const [key, untilMs] of this.#brief) {
@@ -58,7 +58,7 @@ export class Holds {
     return this.#counts.has(key) || (this.#brief.get(key) ?? 0) > this.#clock.monotonicMs();
   }
 
-  /** The digests of the encrypted contents that are held. */
+  /** Digests of held encrypted blobs. */
   encrypted(): string[] {
     return [...this.#counts.keys(), ...this.#brief.keys()]
       .filter((key) => key !== digestOfKey(key))

@@ -1,4 +1,4 @@
-/** Contents of which only the beginning has come: `<digest>.partial` each, for senders that take up what broke off. */
+/** Partial blobs: one file `<digest>.partial` each, for senders that resume. */
 import { createHash, type Hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -12,17 +12,17 @@ import { SYNC_EVERY_BYTES } from './sync-folder.js';
 
 const PARTIAL_NAME = /^[0-9a-f]{64}\.partial$/;
 
-/** A sender of which nothing has come for so long gives way to one that goes on: its connection may well be dead. */
+/** Silence after which a sender gives way to another: its connection is probably dead. */
 const SILENT_SENDER_MS = 10_000;
 
 interface Sender {
   readonly content: Readable;
   readonly done: Promise<void>;
-  /** Null while it is the hub that is not ready: it reads what is kept, which may take long. */
+  /** Null while the hub reads the stored part, which may take long. */
   heardAtMs: number | null;
 }
 
-/** What the folder has no room for; like a write that finds it full. */
+/** No space in the folder, like a write to a full disk. */
 class NoRoom extends Error {
   readonly code = 'ENOSPC';
 }
@@ -39,7 +39,7 @@ export class PartialBlobs {
     this.#runtime = runtime;
   }
 
-  /** Removes everything from the folder that is no partial content. */
+  /** Removes everything but partial blobs from the folder. */
   static async open(folder: string, disk: BlobDisk, runtime: Runtime): Promise<PartialBlobs> {
     for (const name of await disk.list(folder)) {
       if (!PARTIAL_NAME.test(name)) await disk.remove(join(folder, name));
@@ -51,8 +51,8 @@ export class PartialBlobs {
     return this.#disk.stat(this.#pathOf(digest)).then(({ size }) => size, absent(0));
   }
 
-  /** Receives a content from `fromByte` on. `keep` is given the path of what is whole, right and synced, and takes it
-   *  from there. Rejects as the port's `receive` does, and with what the disk says. */
+  /** Receives a blob from `fromByte` on. `keep` takes over the path of the complete, verified and synced file. Rejects
+   *  as the port's `receive` does, and with errors of the disk. */
   async receive(
     expected: FileRef,
     content: Readable,
@@ -60,7 +60,7 @@ export class PartialBlobs {
     keep: (path: string) => Promise<void>,
   ): Promise<void> {
     const { digest } = expected;
-    // Whoever finds nobody takes the turn in the same moment: of several that waited for it one has it.
+    // The check and the claim of the turn happen in the same tick: of several waiting senders one gets it.
     for (let before = this.#senders.get(digest); before; before = this.#senders.get(digest)) {
       await this.#giveWay(before);
     }
@@ -80,7 +80,7 @@ export class PartialBlobs {
     }
   }
 
-  /** Removes what was begun before this moment and is not gone on with; gives how many. */
+  /** Removes partial blobs begun before this time that are not being received; resolves with their number. */
   async sweep(beforeMs: number): Promise<number> {
     let removed = 0;
     for (const { name, mtimeMs } of await this.#idle()) {
@@ -91,7 +91,7 @@ export class PartialBlobs {
     return removed;
   }
 
-  /** What nobody sends at the moment, the oldest first. */
+  /** Partial blobs that are not being received, oldest first. */
   async #idle(): Promise<{ readonly name: string; readonly mtimeMs: number; readonly size: number }[]> {
     const idle: { name: string; mtimeMs: number; size: number }[] = [];
     for (const name of await this.#disk.list(this.#folder)) {
@@ -102,7 +102,7 @@ export class PartialBlobs {
     return idle.sort((a, b) => a.mtimeMs - b.mtimeMs);
   }
 
-  /** On a full disk, what broke off gives way to what comes; false when there is nothing left of that. */
+  /** Removes the oldest idle partial blob to free space; false when there is none. */
   async #makeRoom(): Promise<boolean> {
     for (const { name } of await this.#idle()) {
       if (this.#senders.has(digestOf(name))) continue;
@@ -120,7 +120,7 @@ export class PartialBlobs {
     if (heardAtMs === null || this.#runtime.clock.monotonicMs() - heardAtMs < SILENT_SENDER_MS) {
       throw new TransferInProgress();
     }
-    content.destroy(new Error('another connection goes on with this content'));
+    content.destroy(new Error('another connection continues this transfer'));
     await done;
   }
 
@@ -143,7 +143,7 @@ export class PartialBlobs {
         }
         hash.update(chunk);
       };
-      // Not destroyed when it is refused: its sender is still to be told why.
+      // Not destroyed on refusal, since the sender still gets a response.
       const pieces = sender.content.iterator({ destroyOnReturn: false });
       const makeRoom = () => this.#makeRoom();
       await writeStream(file, pieces, { onChunk, syncEveryBytes: SYNC_EVERY_BYTES, makeRoom });
@@ -155,7 +155,7 @@ export class PartialBlobs {
       await touchFile(file, this.#runtime.clock);
       await file.sync();
     } catch (error) {
-      // Only a broken connection is gone on after. What did not fit would take the room that others need.
+      // Kept for resumption only after a broken connection. A blob that did not fit would take space from others.
       const isOfTheDisk =
         (error as NodeJS.ErrnoException).syscall !== undefined && error !== sender.content.errored;
       if (isWorthKeeping && !isOfTheDisk) await touchFile(file, this.#runtime.clock).catch(() => undefined);
@@ -166,7 +166,7 @@ export class PartialBlobs {
     }
   }
 
-  /** Makes the file end at `fromByte`, and gives the hash of what is before. */
+  /** Truncates the file to `fromByte` and returns the hash of the rest. */
   async #takeUp(file: BlobFile, path: string, expected: FileRef, fromByte: number): Promise<Hash> {
     if (fromByte === 0) await file.truncate(0);
     const neededBytes = expected.sizeBytes - fromByte;
@@ -185,7 +185,7 @@ export class PartialBlobs {
 }
 
 function mismatch({ digest, sizeBytes }: FileRef, came: string): DigestMismatch {
-  return new DigestMismatch(`announced ${digest} (${sizeBytes} bytes), came ${came}`);
+  return new DigestMismatch(`announced ${digest} (${sizeBytes} bytes), received ${came}`);
 }
 
 function digestOf(partialName: string): string {

@@ -1,5 +1,5 @@
-/** The large contents of a content store: files `<first two digits>/<digest>`. A file has its name when it is whole and
- *  synced: it is written under a temporary name, synced, renamed, and its folder synced. */
+/** Large clear blobs: files `<first two digits>/<digest>`. A file has its name only when it is complete and durable: it
+ *  is written under a temporary name, synced, renamed, and its folder synced. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -12,10 +12,10 @@ import type { BlobLocks } from './blob-locks.js';
 import { folderOfName, plainName } from './blob-names.js';
 import { SYNC_EVERY_BYTES } from './sync-folder.js';
 
-/** Where and by what contents are kept. */
-export interface BlobPlace {
+/** Location of blobs and the means to work on them. */
+export interface BlobLocation {
   readonly folder: string;
-  /** For what is under way. */
+  /** Folder of incomplete files. */
   readonly temporaryFolder: string;
   readonly disk: BlobDisk;
   readonly locks: BlobLocks;
@@ -23,15 +23,15 @@ export interface BlobPlace {
 }
 
 export class PlainBlobs {
-  readonly #place: BlobPlace;
+  readonly #location: BlobLocation;
 
-  constructor(place: BlobPlace) {
-    this.#place = place;
+  constructor(location: BlobLocation) {
+    this.#location = location;
   }
 
-  /** Writes a content of unknown digest. */
+  /** Writes a blob of unknown digest. */
   async write(content: AsyncIterable<Buffer>, hold: Hold | undefined): Promise<FileRef> {
-    const { disk, runtime, temporaryFolder } = this.#place;
+    const { disk, runtime, temporaryFolder } = this.#location;
     const temporary = join(temporaryFolder, runtime.newId());
     const hash = createHash('sha256');
     let sizeBytes = 0;
@@ -58,22 +58,22 @@ export class PlainBlobs {
     }
   }
 
-  /** Gives a whole and synced file its name. */
+  /** Names a complete and synced file. */
   async keep(path: string, digest: string): Promise<void> {
-    await this.#place.locks.locked({ digest, encrypted: false }, () =>
-      giveName(this.#place, path, plainName(digest)),
+    await this.#location.locks.locked({ digest, encrypted: false }, () =>
+      giveName(this.#location, path, plainName(digest)),
     );
   }
 
-  /** Whether the content is there; then a sweep takes it for new. */
+  /** True when the blob exists; a sweep then treats it as new. */
   renew(digest: string): Promise<boolean> {
-    return this.#place.locks.locked({ digest, encrypted: false }, () => this.#touch(digest));
+    return this.#location.locks.locked({ digest, encrypted: false }, () => this.#touch(digest));
   }
 
-  /** Undefined when it is not there. */
+  /** Undefined when it does not exist. */
   find(digest: string): Promise<StoredFile | undefined> {
-    return this.#place.locks.locked({ digest, encrypted: false }, async () => {
-      const { disk } = this.#place;
+    return this.#location.locks.locked({ digest, encrypted: false }, async () => {
+      const { disk } = this.#location;
       const path = this.pathOf(digest);
       const info = await disk.stat(path).catch(absent(undefined));
       if (!info || !(await this.#touch(digest))) return undefined;
@@ -88,35 +88,35 @@ export class PlainBlobs {
   }
 
   pathOf(digest: string): string {
-    return pathOfName(this.#place, plainName(digest));
+    return pathOfName(this.#location, plainName(digest));
   }
 
   #touch(digest: string): Promise<boolean> {
-    return touch(this.#place, this.pathOf(digest));
+    return touch(this.#location, this.pathOf(digest));
   }
 }
 
-export function pathOfName({ folder }: BlobPlace, name: string): string {
+export function pathOfName({ folder }: BlobLocation, name: string): string {
   return join(folder, folderOfName(name), name);
 }
 
-/** Gives a file that is whole and synced its name, so that it has it also after a loss of power. */
-export async function giveName(place: BlobPlace, path: string, name: string): Promise<void> {
-  const { folder, disk } = place;
+/** Durably names a complete and synced file. */
+export async function giveName(location: BlobLocation, path: string, name: string): Promise<void> {
+  const { folder, disk } = location;
   const parent = join(folder, folderOfName(name));
   await disk.makeFolder(parent);
-  await disk.rename(path, pathOfName(place, name));
+  await disk.rename(path, pathOfName(location, name));
   await disk.syncFolder(parent);
   await disk.syncFolder(folder);
 }
 
-/** False when there is no such file. */
-export async function touch({ disk, runtime }: BlobPlace, path: string): Promise<boolean> {
+/** False when the file does not exist. */
+export async function touch({ disk, runtime }: BlobLocation, path: string): Promise<boolean> {
   const nowS = runtime.clock.nowMs() / 1000;
   return disk.utimes(path, nowS, nowS).then(() => true, absent(false));
 }
 
-/** The system's clock may be another than the runtime's. */
+/** The system's clock may differ from the runtime's. */
 export async function touchFile(
   file: { utimes(accessedS: number, modifiedS: number): Promise<void> },
   clock: Clock,

@@ -1,5 +1,5 @@
-/** The net below {@link Reclaiming}: removes contents that nothing names, nobody holds and that are old. A crash leaves such,
- *  and agents that send contents and never report them. */
+/** Safety net below {@link Reclaiming}: removes old blobs that are unreferenced and not held, left by a crash, or
+ *  uploaded by agents and never reported. */
 import { join } from 'node:path';
 import type { InlineBlobs } from '../core/ports/files.js';
 import { absent } from './blob-disk.js';
@@ -7,17 +7,17 @@ import { isEncryptedName, isPlainName } from './blob-names.js';
 import type { Reclaiming } from './blob-removal.js';
 import { type EncryptedBlobs, prefixesIn } from './encrypted-blobs.js';
 import type { Holds } from './holds.js';
-import { type BlobPlace, touch } from './plain-blobs.js';
+import { type BlobLocation, touch } from './plain-blobs.js';
 
 export interface SweepingOptions {
-  readonly place: BlobPlace;
-  readonly sealed: EncryptedBlobs;
-  readonly small: InlineBlobs;
+  readonly location: BlobLocation;
+  readonly encryptedBlobs: EncryptedBlobs;
+  readonly inline: InlineBlobs;
   readonly holds: Holds;
   readonly reclaiming: Reclaiming;
 }
 
-/** Contents removed at a time. */
+/** Blobs removed at a time. */
 const BATCH = 100;
 
 export class Sweeping {
@@ -27,29 +27,29 @@ export class Sweeping {
     this.#options = options;
   }
 
-  /** Gives how many were removed. */
+  /** Resolves with the number removed. */
   async sweep(beforeMs: number): Promise<number> {
-    const { place, small, holds } = this.#options;
+    const { location, inline, holds } = this.#options;
     const isHeld = (digest: string) => holds.has({ digest, encrypted: false });
-    let removed = await small.sweep(beforeMs, place.runtime.clock.nowMs(), isHeld);
-    const sealed: string[] = [];
-    for (const prefix of await prefixesIn(place.folder, place.disk)) {
-      const names = await place.disk.list(join(place.folder, prefix));
+    let removed = await inline.sweep(beforeMs, location.runtime.clock.nowMs(), isHeld);
+    const oldEncrypted: string[] = [];
+    for (const prefix of await prefixesIn(location.folder, location.disk)) {
+      const names = await location.disk.list(join(location.folder, prefix));
       removed += await this.#sweepClear(prefix, names.filter(isPlainName), beforeMs);
       for (const name of names.filter(isEncryptedName)) {
-        if (await this.#isOld(join(place.folder, prefix, name), beforeMs)) sealed.push(name);
+        if (await this.#isOld(join(location.folder, prefix, name), beforeMs)) oldEncrypted.push(name);
       }
     }
-    return removed + (sealed.length > 0 ? await this.#sweepSealed(sealed, beforeMs) : 0);
+    return removed + (oldEncrypted.length > 0 ? await this.#sweepEncrypted(oldEncrypted, beforeMs) : 0);
   }
 
   async #sweepClear(prefix: string, digests: readonly string[], beforeMs: number): Promise<number> {
-    const { place, small, reclaiming } = this.#options;
-    const named = await small.named(digests, false);
+    const { location, inline, reclaiming } = this.#options;
+    const named = await inline.referenced(digests, false);
     const old: { digest: string; encrypted: boolean }[] = [];
     for (const digest of digests) {
       if (named.has(digest)) continue;
-      if (await this.#isOld(join(place.folder, prefix, digest), beforeMs))
+      if (await this.#isOld(join(location.folder, prefix, digest), beforeMs))
         old.push({ digest, encrypted: false });
     }
     let removed = 0;
@@ -59,31 +59,37 @@ export class Sweeping {
     return removed;
   }
 
-  /** Nobody knows the digests of these: what is named is looked up by its name. */
-  async #sweepSealed(names: readonly string[], beforeMs: number): Promise<number> {
-    const { sealed, small, holds } = this.#options;
-    const inUse = new Set((await small.namedEncrypted()).map((digest) => sealed.nameOf(digest)));
-    const unnamed = names.filter((name) => !inUse.has(name));
-    if (unnamed.length === 0) return 0;
-    // What nothing names according to the look above, nothing names after a loss of power, either.
-    await small.removeUnnamed([], () => false);
+  /** Their digests are unknown: references are looked up by file name. */
+  async #sweepEncrypted(names: readonly string[], beforeMs: number): Promise<number> {
+    const { encryptedBlobs, inline, holds } = this.#options;
+    const inUse = new Set(
+      (await inline.referencedEncrypted()).map((digest) => encryptedBlobs.nameOf(digest)),
+    );
+    const unreferenced = names.filter((name) => !inUse.has(name));
+    if (unreferenced.length === 0) return 0;
+    // Blobs that are unreferenced now are unreferenced after a loss of power, too.
+    await inline.removeUnreferenced([], () => false);
     let removed = 0;
-    for (const name of unnamed) {
-      const isHeld = () => holds.encrypted().some((digest) => sealed.nameOf(digest) === name);
-      if (await sealed.removeOrphan(name, async (path) => !isHeld() && (await this.#isOld(path, beforeMs)))) {
+    for (const name of unreferenced) {
+      const isHeld = () => holds.encrypted().some((digest) => encryptedBlobs.nameOf(digest) === name);
+      if (
+        await encryptedBlobs.removeOrphan(
+          name,
+          async (path) => !isHeld() && (await this.#isOld(path, beforeMs)),
+        )
+      ) {
         removed++;
       }
     }
     return removed;
   }
 
-  /** A file that seems to come from the future was written now: a clock that was ahead for a while must not keep anything for
-   *  as long. */
+  /** A modification time in the future, from a clock that was ahead, counts as now. */
   async #isOld(path: string, beforeMs: number): Promise<boolean> {
-    const { place } = this.#options;
-    const info = await place.disk.stat(path).catch(absent(undefined));
+    const { location } = this.#options;
+    const info = await location.disk.stat(path).catch(absent(undefined));
     if (!info) return false;
-    if (info.mtimeMs > place.runtime.clock.nowMs()) await touch(place, path);
+    if (info.mtimeMs > location.runtime.clock.nowMs()) await touch(location, path);
     return info.mtimeMs < beforeMs;
   }
 }

@@ -1,9 +1,9 @@
 import { open } from 'node:fs/promises';
 
-/** The last sync of a large file has little left to do: its sender waits for it. */
+/** Syncing as it is written leaves little for the last sync, for which the sender waits. */
 export const SYNC_EVERY_BYTES = 128 * 1024 * 1024;
 
-/** Makes the names in a folder safe against the loss of power. */
+/** Makes the names in a folder durable. */
 export async function syncFolder(path: string): Promise<void> {
   const handle = await open(path, 'r');
   try {

@@ -1,7 +1,6 @@
 /**
- * Access tokens: JWT signed by HMAC-SHA-256, since the hub that issues them is the hub that verifies them. They name a
- * session and say nothing of roles. What was verified once is remembered until it expires, so that a request costs
- * microseconds.
+ * Access tokens: JWT signed by HMAC-SHA-256, for the hub that issues them also verifies them. They name a session and no
+ * roles. A verified token is cached until it expires, so that a request costs microseconds.
  */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { decodeJwt, errors, jwtVerify, SignJWT } from 'jose';
@@ -11,7 +10,7 @@ import type { SigningKeys } from './signing-keys.js';
 const ALGORITHM = 'HS256';
 const TYPE = 'at+jwt';
 
-/** Issuer and audience: this hub makes tokens for itself. */
+/** Issuer and audience: the hub issues tokens for itself. */
 const HUB = 'workbench-hub';
 
 const MAX_REMEMBERED = 10_000;
@@ -51,7 +50,7 @@ export function accessTokens({ keys, lifetimeMs, clock, newId }: AccessTokensOpt
           .setIssuer(HUB)
           .setAudience(HUB)
           .setSubject(username)
-          // The other claims are the same for all tokens that a session gets within a second.
+          // The other claims are equal for all tokens of a session within a second.
           .setJti(newId())
           .setIssuedAt(Math.floor(nowMs / 1000))
           .setExpirationTime(Math.ceil((nowMs + lifetimeMs) / 1000))
@@ -96,7 +95,7 @@ async function check(token: string, keys: SigningKeys, atMs: number): Promise<Ve
   }
 }
 
-/** What a token says of its origin; undefined when it is no JWT. */
+/** Unverified origin of a token; undefined when it is no JWT. */
 function issuerOf(token: string): unknown {
   try {
     return decodeJwt(token).iss;

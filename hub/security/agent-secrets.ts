@@ -1,14 +1,14 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { AgentSecrets } from '../core/ports/agent-credentials.js';
 
-/** Crockford's base 32: no letter that is taken for another letter or a digit. */
+/** Crockford's base 32, without characters that are easily confused. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /** 28 characters of 5 bits: 140 bits. */
 const CODE_LENGTH = 28;
 const GROUP = /.{4}(?=.)/g;
 
-/** What a search for secrets in files or logs can look for. */
+/** Prefix by which secret scanners find credentials. */
 const CREDENTIAL_PREFIX = 'wba_';
 
 export const agentSecrets: AgentSecrets = {
@@ -28,7 +28,7 @@ function hashOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }
 
-/** A code as it was made, however it was typed. */
+/** Canonical form of a code, however it was typed. */
 function asMade(code: string): string {
   return code.toUpperCase().replaceAll(/[\s-]/g, '').replaceAll('O', '0').replaceAll(/[IL]/g, '1');
 }

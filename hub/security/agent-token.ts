@@ -6,8 +6,8 @@ import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 
 const FILE_NAME = 'agent-token';
 
-/** The token by which agents join: the configured one, or one that is kept in `<dataDir>/agent-token`, made at the
- *  first start and readable by the hub's user only (contract 13.4). */
+/** The join token: the configured one, or the one in `<dataDir>/agent-token`, created at the first start and readable
+ *  by the hub's user only (contract 13.4). */
 export async function agentToken(configured: string | null, dataDir: string): Promise<string> {
   if (configured !== null) return configured;
   const path = join(dataDir, FILE_NAME);

@@ -1,19 +1,19 @@
-/** Fetches a small JSON document from a server that is not ours: within a time, up to a size, following nothing. */
+/** Fetch of a small JSON document from a foreign server: bounded in time and size, without redirects. */
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 
 export interface JsonSource {
   readonly timers: Timers;
-  /** Certificates in PEM that are trusted instead of those that come with Node; null: those. */
+  /** Trusted certificates in PEM instead of Node's; null for Node's. */
   readonly ca: string | null;
 }
 
-/** From the first byte sent to the last one read. */
+/** Maximum time from the first byte sent to the last one read. */
 const TIMEOUT_MS = 5000;
 const MAX_BYTES = 1024 * 1024;
 
-/** Rejects with an Error whose message says to an operator what was wrong. */
+/** Rejects with an Error that tells the operator what was wrong. */
 export function fetchJson(address: string, { timers, ca }: JsonSource): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const url = new URL(address);
@@ -26,11 +26,13 @@ export function fetchJson(address: string, { timers, ca }: JsonSource): Promise<
       request.destroy();
       reject(new Error(`${address}: ${error.message || (error as NodeJS.ErrnoException).code}`));
     };
-    const timer = timers.after(TIMEOUT_MS, () => fail(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)));
+    const timer = timers.after(TIMEOUT_MS, () =>
+      fail(new Error(`no response within ${TIMEOUT_MS / 1000} s`)),
+    );
     request.on('error', fail);
     request.on('response', (response) => {
       if (response.statusCode !== 200) {
-        fail(new Error(`answered ${response.statusCode} instead of 200; redirects are not followed`));
+        fail(new Error(`responded with ${response.statusCode} instead of 200; redirects are not followed`));
         return;
       }
       const chunks: Buffer[] = [];
@@ -38,7 +40,7 @@ export function fetchJson(address: string, { timers, ca }: JsonSource): Promise<
       response.on('error', fail);
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.length;
-        if (bytes > MAX_BYTES) fail(new Error(`answered more than ${MAX_BYTES} bytes`));
+        if (bytes > MAX_BYTES) fail(new Error(`responded with more than ${MAX_BYTES} bytes`));
         else chunks.push(chunk);
       });
       response.on('end', () => {

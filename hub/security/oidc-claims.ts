@@ -1,8 +1,8 @@
-/** What a token of the sign-on says about its holder. */
+/** Name and roles in the claims of a sign-on token. */
 import { ROLES, type Role } from '../core/access.js';
 import { escapedName } from '../core/names.js';
 
-/** Which values of the claim give a role; null: the role's own name, in capitals or not. */
+/** Claim values that give a role; null: the role's own name in any case. */
 export type RoleValues = Readonly<Record<Role, readonly string[] | null>>;
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -10,12 +10,12 @@ type Claims = Readonly<Record<string, unknown>>;
 const MAX_USERNAME_LENGTH = 255;
 const MAX_SHOWN_LENGTH = 64;
 
-/** In the composed form of Unicode (NFC), in which a name that is typed in another way is the same. Undefined when the claim
- *  holds no name that can be shown as one. */
+/** The name in composed form (NFC), so that equal-looking names are equal. Undefined when the claim has no displayable
+ *  name. */
 export function usernameIn(claims: Claims, claim: string): string | undefined {
   const name = claimIn(claims, claim);
   if (typeof name !== 'string' || name.length > MAX_USERNAME_LENGTH) return undefined;
-  // Nothing but what can be seen, and single spaces between.
+  // Visible characters and single spaces only.
   return /^[^\p{C}\p{Z}]+(?: [^\p{C}\p{Z}]+)*$/u.test(name) ? name.normalize('NFC') : undefined;
 }
 
@@ -27,13 +27,13 @@ export function rolesIn(claims: Claims, claim: string, valuesOf: RoleValues): Ro
   });
 }
 
-/** What the claim holds, for somebody who looks into why it is refused. */
+/** Value of the claim, for the log. */
 export function shownClaim(claims: Claims, claim: string): string {
   const value = claimIn(claims, claim);
   return typeof value === 'string' ? escapedName(value.slice(0, MAX_SHOWN_LENGTH)) : typeof value;
 }
 
-/** By its whole name first, since names may be addresses with dots in them, then as a path. */
+/** Looked up by the whole name first, since names may be addresses with dots, then as a path. */
 function claimIn(claims: Claims, claim: string): unknown {
   if (Object.hasOwn(claims, claim)) return claims[claim];
   let at: unknown = claims;
@@ -44,7 +44,7 @@ function claimIn(claims: Claims, claim: string): unknown {
   return at;
 }
 
-/** A list of texts, or one text with spaces between, as `scope` has it. */
+/** A list of strings, or one string separated by spaces, like `scope`. */
 function valuesIn(value: unknown): string[] {
   if (typeof value === 'string') return value.split(' ').filter((part) => part !== '');
   return Array.isArray(value) ? value.filter((part) => typeof part === 'string') : [];

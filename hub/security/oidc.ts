@@ -1,5 +1,4 @@
-/** Tokens of the company's own sign-on (OpenID Connect), which the hub takes as they are: it checks them by the provider's
- *  public keys and keeps nothing of them. */
+/** OIDC sign-on: verification of access tokens with the provider's public keys. Nothing of them is stored. */
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from 'jose';
 import type { Caller } from '../core/access.js';
 import { ROLES } from '../core/access.js';
@@ -10,36 +9,36 @@ import { type RoleValues, rolesIn, shownClaim, usernameIn } from './oidc-claims.
 import { type KeySet, ProviderKeys, type ProviderKeysOptions } from './provider-keys.js';
 
 export interface OidcOptions extends ProviderKeysOptions {
-  /** Whom the tokens are for: this hub, by the name that the provider has for it. */
+  /** Audience of the tokens: the provider's name for this hub. */
   readonly audience: string;
   readonly usernameClaim: string;
   readonly rolesClaim: string;
   readonly roles: RoleValues;
-  /** How far the clocks of provider and hub may be apart. */
+  /** Maximum difference between the clocks of provider and hub. */
   readonly clockToleranceMs: number;
-  /** Whether this hub has a user of its own by that name. */
+  /** True when the hub has a local user of this name. */
   readonly isOwnUser: (username: string) => Promise<boolean>;
-  /** The names of all users of this hub's own. */
+  /** Names of all local users. */
   readonly ownUsers: () => Promise<readonly string[]>;
 }
 
-/** Signatures that the provider alone can make. With a shared secret, whoever checks could forge. */
+/** Asymmetric signatures only: with a shared secret, every verifier could forge. */
 const ALGORITHMS = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
 ];
 
-/** Refused names of which the log of the hub is told. */
+/** Maximum refused names that are logged. */
 const MAX_TOLD_NAMES = 1000;
 
-/** Verified tokens that are remembered. */
+/** Maximum cached tokens. */
 const MAX_REMEMBERED = 10_000;
 
 interface Remembered {
   readonly caller: Caller;
-  /** By the wall clock, as tokens have it. */
+  /** In wall-clock time, like the claims. */
   readonly expiresAtMs: number;
-  /** By the monotonic clock. */
+  /** In monotonic time. */
   readonly untilMs: number;
 }
 
@@ -58,7 +57,7 @@ export function oidcAuthenticator(options: OidcOptions): Authenticator {
   };
 
   const told = new Set<string>();
-  /** The administrator reads of each name once, in a form that shows what it is made of. */
+  /** Logs each name once, in an escaped form. */
   const refuseName = (name: string, fault: string): HubError => {
     const shown = escapedName(name);
     if (!told.has(name) && told.size < MAX_TOLD_NAMES) {
@@ -111,7 +110,7 @@ export function oidcAuthenticator(options: OidcOptions): Authenticator {
   };
 }
 
-/** What the token says of itself, unproven. */
+/** Unverified claims of the token. */
 function issuerOf(token: string): unknown {
   try {
     return decodeJwt(token).iss;
@@ -138,7 +137,7 @@ async function verified(
   } catch (error) {
     if (!(error instanceof errors.JWKSNoMatchingKey)) throw refused(error, options);
   }
-  // The provider may have begun to sign with a new key.
+  // The provider may use a new signing key.
   const newer = await keys.newerThan(known);
   if (!newer) throw refused(new errors.JWKSNoMatchingKey(), options);
   try {
@@ -173,7 +172,7 @@ async function verifiedBy(
   return payload;
 }
 
-/** For a provider that does not say which of its keys it signed with. */
+/** For tokens that do not name their key. */
 async function verifiedByAny(
   token: string,
   candidates: errors.JWKSMultipleMatchingKeys,
@@ -208,7 +207,7 @@ function faultOf(error: unknown, audience: string): string {
   return 'it is not signed by a key of the provider';
 }
 
-/** Throws FORBIDDEN for someone who has no name or no role here. */
+/** Throws FORBIDDEN without a name or role. */
 function callerOf(
   claims: JWTPayload,
   { usernameClaim, rolesClaim, roles: valuesOf }: OidcOptions,

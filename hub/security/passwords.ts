@@ -1,9 +1,9 @@
-/** Passwords by scrypt, the memory-hard function that Node itself has. */
+/** Password hashes by scrypt, which Node includes. */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import { formatPasswordHash, parsePasswordHash, type ScryptCost } from '../core/accounts.js';
 import type { Passwords } from '../core/ports/accounts.js';
 
-/** 32 MiB and about a tenth of a second: what the OWASP password storage cheat sheet asks for at this size. */
+/** 32 MiB and about a tenth of a second, as the OWASP password storage cheat sheet recommends. */
 const COST: ScryptCost = { ln: 15, r: 8, p: 3 };
 
 const SALT_BYTES = 16;
@@ -22,13 +22,13 @@ export function scryptPasswords(cost: ScryptCost = COST): Passwords {
       const hash = Buffer.from(stored.hash, 'base64');
       const salt = Buffer.from(stored.salt, 'base64');
       const isEqual = timingSafeEqual(await derive(password, salt, hash.length, stored.cost), hash);
-      // For HMAC, on which scrypt is built, a text and the same text with zeros after it are one key.
+      // HMAC, on which scrypt is built, treats a text and the same text followed by zeros as one key.
       return isEqual && !password.includes('\0');
     },
   };
 }
 
-/** Runs in Node's thread pool. Passwords that look the same are the same, however their letters are composed. */
+/** Runs in Node's thread pool. Passwords are normalised, so that equal-looking ones are equal. */
 function derive(password: string, salt: Buffer, length: number, { ln, r, p }: ScryptCost): Promise<Buffer> {
   const N = 2 ** ln;
   const maxmem = 128 * r * (N + p) + 1024 ** 2;

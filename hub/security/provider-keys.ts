@@ -1,5 +1,5 @@
-/** The public keys of the company's sign-on, by OpenID Connect discovery: fetched when they are first needed, again when
- *  they have grown old, and again when a token names a key that is not among them. */
+/** The provider's public keys, by OpenID Connect discovery: fetched when first needed, when they are old, and when a
+ *  token names an unknown key. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { createLocalJWKSet, type JSONWebKeySet } from 'jose';
@@ -10,7 +10,7 @@ import { isSafeAddress } from './safe-address.js';
 
 export interface ProviderKeysOptions {
   readonly issuer: string;
-  /** Certificates in PEM that are trusted instead of those that come with Node; null: those. */
+  /** Trusted certificates in PEM instead of Node's; null for Node's. */
   readonly ca: string | null;
   readonly runtime: Runtime;
   readonly log: Logger;
@@ -18,7 +18,7 @@ export interface ProviderKeysOptions {
 
 export interface KeySet {
   readonly keyOf: ReturnType<typeof createLocalJWKSet>;
-  /** Until then nothing needs to be asked anew, by the monotonic clock. */
+  /** No fetch is needed before this monotonic time. */
   readonly freshUntilMs: number;
 }
 
@@ -26,20 +26,19 @@ interface Fetched extends KeySet {
   readonly atMs: number;
 }
 
-/** So long before they are too old, and while the provider is away, the keys are asked for beside the requests, so that none
- *  has to wait. */
+/** Time before their end at which keys are fetched in the background, so that no request waits. */
 const ASK_AHEAD_MS = 60_000;
-/** A request that could go on with the last keys waits no longer for newer ones. */
+/** Maximum wait of a request that can use the former keys. */
 const MAX_HOLD_MS = 1000;
-/** More requests than these do not wait for the provider: with tokens that nobody signed, a stranger could otherwise take all
- *  places of the hub while the provider hangs. */
+/** Maximum requests that wait for the provider: otherwise forged tokens could occupy all request permits while it
+ *  hangs. */
 const MAX_WAITING = 100;
 
-/** A key that the provider withdraws counts for so long at most, as long as the provider can be reached. */
+/** Maximum age of keys while the provider is reachable, which bounds the life of a withdrawn key. */
 const FRESH_MS = 5 * 60_000;
-/** While the provider cannot be reached, its last keys count until they are so old. */
+/** Maximum age of keys while the provider is unreachable. */
 const USABLE_MS = 60 * 60_000;
-/** So long must lie between two tries, whether for an unknown key or after a failure. */
+/** Minimum interval between fetches, for an unknown key or after a failure. */
 const PAUSE_MS = 10_000;
 
 const discovered = z.object({ issuer: z.string(), jwks_uri: z.string() });
@@ -57,7 +56,7 @@ export class ProviderKeys {
     this.#options = options;
   }
 
-  /** The keys that count. Rejects with SIGN_ON_UNAVAILABLE when there are none and the provider cannot be asked. */
+  /** The valid keys. Rejects with SIGN_ON_UNAVAILABLE when there are none and the provider is unreachable. */
   async current(): Promise<KeySet> {
     const nowMs = this.#nowMs();
     const last = this.#last;
@@ -71,15 +70,15 @@ export class ProviderKeys {
     return this.#last ?? last;
   }
 
-  /** The keys as they are now at the provider, for a token whose key is not in `known`; undefined when those are as new as
-   *  may be. Rejects with SIGN_ON_UNAVAILABLE. */
+  /** Newly fetched keys for a token whose key is not in `known`; undefined when those are recent. Rejects with
+   *  SIGN_ON_UNAVAILABLE. */
   async newerThan(known: KeySet): Promise<KeySet | undefined> {
     if (this.#last && this.#last.keyOf !== known.keyOf) return this.#last;
     if (!this.#fetching && !this.#isFailing && this.#waitMs() > 0) return undefined;
     return this.#waitFor(this.#fetchAgain());
   }
 
-  /** Rejects with SIGN_ON_UNAVAILABLE at once when too many wait already. */
+  /** Rejects with SIGN_ON_UNAVAILABLE at once when too many requests wait. */
   async #waitFor(fetched: Promise<Fetched>): Promise<Fetched> {
     if (this.#waiting >= MAX_WAITING) {
       fetched.catch(() => undefined);
@@ -93,7 +92,7 @@ export class ProviderKeys {
     }
   }
 
-  /** Resolves when the keys are fetched, or cannot be, or that takes too long. */
+  /** Resolves when the keys are fetched, the fetch failed, or time is up. */
   #hold(fetched: Promise<Fetched>): Promise<void> {
     return new Promise((resolve) => {
       const timer = this.#options.runtime.timers.after(MAX_HOLD_MS, resolve);
@@ -105,12 +104,12 @@ export class ProviderKeys {
     });
   }
 
-  /** A failure is logged there; who needs the keys asks again. */
+  /** Failures are logged by the fetch, and seen by the next look-up. */
   #fetchBeside(): void {
     this.#fetchAgain().catch(() => undefined);
   }
 
-  /** One try at a time, for all who wait for it. */
+  /** One fetch at a time, shared by all who wait. */
   #fetchAgain(): Promise<Fetched> {
     this.#fetching ??= this.#fetch().finally(() => {
       this.#fetching = undefined;
@@ -131,7 +130,7 @@ export class ProviderKeys {
       return this.#last;
     } catch (error) {
       this.#isFailing = true;
-      // Until the next try, nobody whose token the last keys verify waits for the provider.
+      // Until the next fetch, tokens of known keys are verified without waiting.
       if (this.#last) this.#last = { ...this.#last, freshUntilMs: this.#nowMs() + PAUSE_MS };
       log.warn(
         { issuer, reason: (error as Error).message },

@@ -1,4 +1,4 @@
-/** Whether nobody on the way can change what comes from there. */
+/** True for an address whose responses cannot be tampered with on the way. */
 export function isSafeAddress(address: string): boolean {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url?.protocol === 'https:') return true;

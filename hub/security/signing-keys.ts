@@ -1,8 +1,7 @@
 /**
- * The keys that sign access tokens, in `<dataDir>/token-keys.json`, readable by the hub's user only. The newest one signs;
- * one that was superseded verifies for as long as a token that it signed can be good. `workbench-hub keys rotate` adds
- * a key while the hub runs: the file is looked at again, at most once a second, before a token is signed and when a
- * token names a key that is not known.
+ * Signing keys of access tokens, in `<dataDir>/token-keys.json`, readable by the hub's user only. The newest key signs; a
+ * superseded one verifies for as long as its tokens can be valid. `workbench-hub keys rotate` adds a key while the hub runs:
+ * the file is checked, at most once a second, before a token is signed and when a token names an unknown key.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
@@ -19,14 +18,14 @@ const KEY_BYTES = 32;
 
 const LOOK_AGAIN_AFTER_MS = 1000;
 
-/** A running hub may sign with a key for a moment after it was superseded, and clocks of processes are read at
- *  slightly different moments. */
+/** Tolerance for a running hub that signs with a key shortly after its rotation, and for clock differences between
+ *  processes. */
 const GRACE_MS = 60_000;
 
 const keySchema = z.strictObject({
   kid: z.string().regex(/^[\w-]{8,64}$/),
   secret: z.string().regex(/^[\w-]{43}$/),
-  /** The newest key has none. */
+  /** Undefined for the newest key. */
   supersededAt: z.iso.datetime().nullable(),
 });
 
@@ -44,9 +43,9 @@ export interface SigningKey {
 }
 
 export interface SigningKeys {
-  /** The one to sign with. */
+  /** The signing key. */
   newest(): Promise<SigningKey>;
-  /** The one of this name, as long as it may verify. */
+  /** The key of this name, while it may verify. */
   find(kid: string): Promise<SigningKey | undefined>;
 }
 
@@ -56,7 +55,7 @@ export interface SigningKeysOptions {
   readonly clock: Clock;
 }
 
-/** Reads the keys, or makes the first one. Throws {@link StartRefused} when the file cannot be used. */
+/** Reads the keys, or creates the first one. Throws {@link StartRefused} when the file is unusable. */
 export async function openSigningKeys(
   options: SigningKeysOptions & { readonly log: Logger },
 ): Promise<SigningKeys> {
@@ -77,7 +76,7 @@ export async function openSigningKeys(
       held = await read(path);
       log.info({ kid: inUse(held).kid }, 'access tokens are signed with a new key from now on');
     } catch (error) {
-      log.error({ err: error }, 'the file of the signing keys cannot be read; the known keys stay in use');
+      log.error({ err: error }, 'the file of the signing keys cannot be read; the present keys stay in use');
     }
   };
   const known = (kid: string) => held.keys.find((key) => key.kid === kid && !isOver(key, lifetimeMs, clock));
@@ -95,13 +94,13 @@ export async function openSigningKeys(
   };
 }
 
-/** The key of a hub that is open to everybody: gone with its process, so a token of it is worth nothing afterwards. */
+/** Key of a hub without security, which ends with the process. */
 export function ephemeralKey(): SigningKeys {
   const key = { kid: randomUUID(), secret: randomBytes(KEY_BYTES) };
   return { newest: async () => key, find: async (kid) => (kid === key.kid ? key : undefined) };
 }
 
-/** Puts a new key in use and drops those that are over; gives its name. */
+/** Adds a new key and drops expired ones; resolves with its name. */
 export async function rotateSigningKeys({ dataDir, lifetimeMs, clock }: SigningKeysOptions): Promise<string> {
   const path = join(dataDir, FILE_NAME);
   await makeFirst(path);
@@ -138,7 +137,7 @@ function newKey() {
   return { kid: randomUUID(), secret: randomBytes(KEY_BYTES).toString('base64url'), supersededAt: null };
 }
 
-/** Of several that start at once, the first to be there is the one for all. */
+/** Of several concurrent creators, the first wins. */
 async function makeFirst(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER_MODE });
   if (await isThere(path)) return;
@@ -168,7 +167,7 @@ async function isThere(path: string): Promise<boolean> {
   }
 }
 
-/** A whole file, synced, of which nobody knows yet. An operator who is root leaves it to the owner of the old one. */
+/** Creates a complete, synced temporary file. When root runs this, the owner of the old file stays. */
 async function writeBeside(
   path: string,
   content: KeyFile,

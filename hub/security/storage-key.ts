@@ -8,9 +8,9 @@ const FILE_NAME = 'storage-key';
 
 const KEY_BYTES = 32;
 
-/** The key of encrypted files: the configured one (Base64), or one that is kept in `<dataDir>/storage-key`, made at the
- *  first start and readable by the hub's user only (contract 7.8). Throws {@link StartRefused} when that file cannot be
- *  used: a new key would not read what is encrypted already. */
+/** The storage key: the configured one (Base64), or the one in `<dataDir>/storage-key`, created at the first start and
+ *  readable by the hub's user only (contract 7.8). Throws {@link StartRefused} when that file is unusable, for a new
+ *  key could not read encrypted files. */
 export async function storageKey(configured: string | null, dataDir: string): Promise<Buffer> {
   if (configured !== null) return Buffer.from(configured, 'base64');
   const path = join(dataDir, FILE_NAME);
@@ -38,7 +38,7 @@ function isStorageKey(text: string): boolean {
   return bytes.length === KEY_BYTES && bytes.toString('base64') === text;
 }
 
-/** Whole or not at all, so that a crash leaves no half of a key. */
+/** Written atomically, so that a crash leaves no partial key. */
 async function make(path: string): Promise<void> {
   const fresh = `${path}.${randomUUID()}`;
   const handle = await open(fresh, 'wx', 0o600);

@@ -1,4 +1,4 @@
-/** Certificate and key of the hub, from files that may be renewed while it runs. */
+/** The hub's certificate and key, which may be renewed while it runs. */
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
@@ -9,21 +9,21 @@ import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
 export interface TlsFileNames {
   readonly cert: string;
   readonly key: string;
-  /** The authority whose certificates agents have to show; null when they need none. */
+  /** Authority of the agents' certificates; null when agents need none. */
   readonly agentCa: string | null;
 }
 
 export interface TlsFiles {
-  /** As they are now, and known to fit together. */
+  /** Present files, verified to match. */
   readonly content: SecureContextOptions;
-  /** Looks every minute whether they have changed; gives what ends that. Those that cannot be used are logged, once for
-   *  each change, and the former ones stay. */
+  /** Checks every minute for changed files; returns the function that stops it. Unusable files are logged once for each
+   *  change, and the former ones stay in use. */
   watch(onChanged: (content: SecureContextOptions) => void, timers: Timers, log: Logger): () => void;
 }
 
 const LOOK_EVERY_MS = 60_000;
 
-/** Rejects with {@link StartRefused} for files that cannot be read or do not fit together. */
+/** Rejects with {@link StartRefused} for files that are unreadable or do not match. */
 export async function openTlsFiles(names: TlsFileNames): Promise<TlsFiles> {
   const content = await read(names);
   return {
@@ -51,7 +51,7 @@ export async function openTlsFiles(names: TlsFileNames): Promise<TlsFiles> {
       const again = () => {
         timer = timers.after(LOOK_EVERY_MS, () => {
           look()
-            .catch((error: unknown) => log.error({ err: error }, 'the certificate could not be looked at'))
+            .catch((error: unknown) => log.error({ err: error }, 'the certificate could not be checked'))
             .finally(() => {
               if (!stopped) again();
             });
@@ -93,7 +93,7 @@ async function readOne(setting: string, file: string): Promise<string> {
   }
 }
 
-/** Throws {@link StartRefused} unless a server can be run with them. */
+/** Throws {@link StartRefused} unless a server can use them. */
 function check({ cert, key, agentCa }: TlsFileNames, content: SecureContextOptions): void {
   const refuse = (message: string, cause: unknown) => new StartRefused(message, { cause });
   if (agentCa !== null) {

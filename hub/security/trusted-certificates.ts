@@ -2,7 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 
-/** What the file holds, in PEM. Throws {@link StartRefused} that names `key` when it cannot be read or holds no certificate. */
+/** Certificates of a PEM file. Throws {@link StartRefused} that names `key` when the file is unreadable or has no
+ *  certificate. */
 export async function trustedCertificates(file: string, key: string): Promise<string> {
   try {
     const pem = await readFile(file, 'utf8');

@@ -104,8 +104,8 @@ export function describeRememberedThings(open: OpenStore): void {
         }),
       ]);
       const all = [model, script, file, other].map(String);
-      expect(await store.inlineBlobs.named(all, false)).toEqual(new Set([model, script, file]));
-      expect(await store.inlineBlobs.named([], false)).toEqual(new Set());
+      expect(await store.inlineBlobs.referenced(all, false)).toEqual(new Set([model, script, file]));
+      expect(await store.inlineBlobs.referenced([], false)).toEqual(new Set());
     });
   });
 }

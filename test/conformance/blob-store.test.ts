@@ -12,7 +12,7 @@ import {
 } from '@workbench-hub/hub/core/ports/files';
 import { type BlobDisk, type BlobFile, systemDisk } from '@workbench-hub/hub/files/blob-disk';
 import { MAX_INLINE_BYTES, openBlobStore } from '@workbench-hub/hub/files/blob-store';
-import { openSqliteStore, type Store } from '@workbench-hub/hub/store/sqlite/store';
+import { openSqliteStore, type SqliteTaskStore } from '@workbench-hub/hub/store/sqlite/store';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
@@ -26,7 +26,7 @@ const KEY = Buffer.alloc(32, 'key');
 
 let folder: TemporaryFolder;
 let runtime: HandDrivenRuntime;
-let store: Store;
+let store: SqliteTaskStore;
 let files: FileStore;
 
 beforeEach(async () => {
@@ -45,7 +45,7 @@ const open = (disk: BlobDisk = systemDisk): Promise<FileStore> =>
   openBlobStore({
     disk,
     folder: root(),
-    small: store.inlineBlobs,
+    inline: store.inlineBlobs,
     runtime,
     log: memoryLog().log,
     encryptionKey: KEY,
@@ -266,7 +266,7 @@ describe('a content whose stream breaks', () => {
   it('is received from one sender at a time, unless that one has fallen silent', async () => {
     const silent = openEnded(content.subarray(0, 1_100_000));
     const first = files.receive(ref, silent);
-    const firstEnds = expect(first).rejects.toThrow('another connection goes on');
+    const firstEnds = expect(first).rejects.toThrow('another connection continues');
     await eventually(async () => (await files.receivedBytes(ref.digest)) === 1_100_000);
     runtime.skip(9_000);
     await expect(files.receive(ref, rest(0))).rejects.toThrow(TransferInProgress);
@@ -280,7 +280,7 @@ describe('a content whose stream breaks', () => {
   it('is received from one of several who find that its sender has fallen silent', async () => {
     const silent = openEnded(content.subarray(0, 1_100_000));
     const first = files.receive(ref, silent);
-    const firstEnds = expect(first).rejects.toThrow('another connection goes on');
+    const firstEnds = expect(first).rejects.toThrow('another connection continues');
     await eventually(async () => (await files.receivedBytes(ref.digest)) === 1_100_000);
     runtime.skip(10_000);
     const both = [1, 2].map(() => files.receive(ref, rest(1_100_000), 1_100_000));
@@ -534,7 +534,7 @@ describe('the name of an encrypted content', () => {
   const openWith = (key: Buffer) =>
     openBlobStore({
       folder: root(),
-      small: store.inlineBlobs,
+      inline: store.inlineBlobs,
       runtime,
       log: memoryLog().log,
       encryptionKey: key,

@@ -140,10 +140,10 @@ export function describeStoredNames(open: OpenStore): void {
       await put(stored('clear'));
       await put(stored('secret', { encrypted: true }));
       const digests = [fileOf('clear').digest, fileOf('secret').digest];
-      expect(await store.inlineBlobs.named(digests, false)).toEqual(new Set([digests[0]]));
-      expect(await store.inlineBlobs.named(digests, true)).toEqual(new Set([digests[1]]));
+      expect(await store.inlineBlobs.referenced(digests, false)).toEqual(new Set([digests[0]]));
+      expect(await store.inlineBlobs.referenced(digests, true)).toEqual(new Set([digests[1]]));
       await store.namedObjects.remove('INPUT', 'clear');
-      expect(await store.inlineBlobs.named(digests, false)).toEqual(new Set());
+      expect(await store.inlineBlobs.referenced(digests, false)).toEqual(new Set());
     });
 
     it('that a task refers to is named in the form that it lies in', async () => {
@@ -151,8 +151,8 @@ export function describeStoredNames(open: OpenStore): void {
       const script = { ...fileOf('secret'), encrypted: true } as const;
       const job = { model: null, scripts: [script], additionalFiles: [], variables: [] };
       await store.queue.insert([newTask({ job: { type: 'EXECUTE_BATCH_JOB', ...job } })]);
-      expect(await store.inlineBlobs.named([digest], true)).toEqual(new Set([digest]));
-      expect(await store.inlineBlobs.named([digest], false)).toEqual(new Set());
+      expect(await store.inlineBlobs.referenced([digest], true)).toEqual(new Set([digest]));
+      expect(await store.inlineBlobs.referenced([digest], false)).toEqual(new Set());
     });
 
     it.each<[string, () => Promise<unknown>]>([
@@ -164,14 +164,14 @@ export function describeStoredNames(open: OpenStore): void {
       const content = { digest, encrypted: false };
       await store.inlineBlobs.put(digest, Buffer.from('a'), NOW);
       await put(stored('a'));
-      const remove = (isHeld: boolean) => store.inlineBlobs.removeUnnamed([content], () => isHeld);
-      expect(await remove(false)).toEqual({ unnamed: [], held: [] });
+      const remove = (isHeld: boolean) => store.inlineBlobs.removeUnreferenced([content], () => isHeld);
+      expect(await remove(false)).toEqual({ unreferenced: [], held: [] });
       await lose();
       store = await store.reopen();
       expect(await store.inlineBlobs.dropped(0, 10)).toEqual([{ id: 1, ...content }]);
-      expect(await remove(true)).toEqual({ unnamed: [], held: [content] });
+      expect(await remove(true)).toEqual({ unreferenced: [], held: [content] });
       expect(await store.inlineBlobs.find(digest)).toBeDefined();
-      expect(await remove(false)).toEqual({ unnamed: [content], held: [] });
+      expect(await remove(false)).toEqual({ unreferenced: [content], held: [] });
       expect(await store.inlineBlobs.find(digest)).toBeUndefined();
     });
 
@@ -190,7 +190,7 @@ export function describeStoredNames(open: OpenStore): void {
     it('that lies encrypted is among those that are named so', async () => {
       await put(stored('secret', { encrypted: true }));
       await put(stored('clear'));
-      expect(await store.inlineBlobs.namedEncrypted()).toEqual([fileOf('secret').digest]);
+      expect(await store.inlineBlobs.referencedEncrypted()).toEqual([fileOf('secret').digest]);
     });
   });
 
@@ -209,7 +209,7 @@ export function describeStoredNames(open: OpenStore): void {
       expect(await store.archive.filesOf(ref.taskId)).toMatchObject({ storedFiles: remembered });
       await store.namedObjects.removeExpired(LATER + 1);
       expect(await store.archive.filesOf(ref.taskId)).toMatchObject({ storedFiles: remembered });
-      expect(await store.inlineBlobs.named([entry.digest], false)).toEqual(new Set());
+      expect(await store.inlineBlobs.referenced([entry.digest], false)).toEqual(new Set());
     });
 
     it('names nothing when it does not count', async () => {

@@ -4,8 +4,6 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { openReader } from '@workbench-hub/hub/store/sqlite/lists/reader-database';
-import { SearchThread } from '@workbench-hub/hub/store/sqlite/lists/search-helper';
-import { SegmentTextsBuilder } from '@workbench-hub/hub/store/sqlite/lists/segment-texts';
 import { TaskLists } from '@workbench-hub/hub/store/sqlite/lists/task-lists';
 import { openSqliteStore } from '@workbench-hub/hub/store/sqlite/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
@@ -57,16 +55,6 @@ describe('the thread of the lists', () => {
     expect(existsSync(`${file}-wal`)).toBe(false);
     expect(existsSync(`${file}-shm`)).toBe(false);
   });
-});
-
-it('a thread that helps with lists answers each search with its own rows', async () => {
-  const helper = new SearchThread();
-  const builder = new SegmentTextsBuilder();
-  builder.append(0, { id: 'id', name: 'first', creator: null });
-  builder.append(1, { id: 'id', name: 'second', creator: null });
-  helper.hold(7, builder.take());
-  const searches = ['first', 'second', 'third'].map((name) => helper.search({ name }, [7]));
-  expect((await Promise.all(searches)).map(([bits]) => bits?.[0])).toEqual([1, 2, 0]);
 });
 
 describe('a store so large that threads share its lists', () => {

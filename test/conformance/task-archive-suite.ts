@@ -139,14 +139,14 @@ export function describeTaskArchive(open: OpenStore): void {
       const ended = await startTask(store);
       const files = { outputFiles: [{ path: 'a', ...fileOf('a') }], log: fileOf('log') };
       await store.queue.end([{ ref: ended, ending: { ...WELL, files }, endedAtMs: 1 }]);
-      expect(await store.inlineBlobs.named([fileOf('a').digest], false)).toEqual(
+      expect(await store.inlineBlobs.referenced([fileOf('a').digest], false)).toEqual(
         new Set([fileOf('a').digest]),
       );
       const all = [waiting.id, running.taskId, ended.taskId, 'nobody'];
       expect(await store.archive.remove(all)).toEqual([false, false, true, false]);
       expect(await store.archive.find(ended.taskId)).toBeUndefined();
       expect(await store.archive.filesOf(ended.taskId)).toEqual({ outputFiles: [], log: null });
-      expect(await store.inlineBlobs.named([fileOf('a').digest, fileOf('log').digest], false)).toEqual(
+      expect(await store.inlineBlobs.referenced([fileOf('a').digest, fileOf('log').digest], false)).toEqual(
         new Set(),
       );
       expect((await list()).totalElements).toBe(2);

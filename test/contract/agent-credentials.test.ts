@@ -50,7 +50,7 @@ describe('a revoked credential', () => {
     const credential = await enrolled(hub, 'lost');
     const agent = await joined('lost', credential);
     expect(await fileStatus(credential)).toBe(404);
-    besideHub(dataDir, (credentials) => credentials.revoke('lost'));
+    await besideHub(dataDir, (credentials) => credentials.revoke('lost'));
     expect(await fileStatus(credential)).toBe(401);
     expect(await agent.closed()).toBe('the credential of agent lost is revoked');
     expect(await dialStatus(credential)).toBe(401);
@@ -64,14 +64,14 @@ describe('a revoked credential', () => {
 
   it('does not free its id for the join token', async () => {
     await enrolled(hub, 'banned');
-    besideHub(dataDir, (credentials) => credentials.revoke('banned'));
+    await besideHub(dataDir, (credentials) => credentials.revoke('banned'));
     const agent = await FakeAgent.connect(hub, { id: 'banned', instances: [] });
     expect(await agent.hear('refused')).toMatchObject({ code: 'AGENT_ID_NOT_PROVEN' });
   });
 
   it('that was not fetched yet admits the agent neither by code nor by join token', async () => {
-    const code = offerCode(dataDir, 'unwanted');
-    besideHub(dataDir, (credentials) => credentials.revoke('unwanted'));
+    const code = await offerCode(dataDir, 'unwanted');
+    await besideHub(dataDir, (credentials) => credentials.revoke('unwanted'));
     const body = JSON.stringify({ agentId: 'unwanted', code });
     expect((await askToEnroll(hub.address, body)).status).toBe(401);
     const agent = await FakeAgent.connect(hub, { id: 'unwanted', instances: [] });
@@ -80,8 +80,8 @@ describe('a revoked credential', () => {
 
   it('cannot be revoked again, and can be replaced by a new one', async () => {
     await enrolled(hub, 'back');
-    expect(besideHub(dataDir, (credentials) => credentials.revoke('back'))).toBe(true);
-    expect(besideHub(dataDir, (credentials) => credentials.revoke('back'))).toBe(false);
+    expect(await besideHub(dataDir, (credentials) => credentials.revoke('back'))).toBe(true);
+    expect(await besideHub(dataDir, (credentials) => credentials.revoke('back'))).toBe(false);
     await joined('back', await enrolled(hub, 'back'));
   });
 });

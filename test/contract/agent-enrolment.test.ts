@@ -31,7 +31,7 @@ agentsAtOneHub();
 
 describe('an enrolment code', () => {
   it('is exchanged for a credential, with which the agent joins and transfers files', async () => {
-    const code = offerCode(dataDir, 'host-1');
+    const code = await offerCode(dataDir, 'host-1');
     expect(code).toMatch(/^([0-9A-HJKMNP-TV-Z]{4}-){6}[0-9A-HJKMNP-TV-Z]{4}$/);
     const { status, text } = await askToEnroll(hub.address, enrolment('host-1', code));
     expect(status).toBe(200);
@@ -40,8 +40,10 @@ describe('an enrolment code', () => {
     const agent = await joined('host-1', credential);
     const { digest } = await agent.upload('a file');
     expect(await (await agent.file(digest)).text()).toBe('a file');
-    await eventually(() => besideHub(dataDir, (credentials) => credentials.all()[0]?.joinedAtMs !== null));
-    expect(besideHub(dataDir, (credentials) => credentials.all())).toMatchObject([
+    await eventually(
+      async () => (await besideHub(dataDir, (credentials) => credentials.all()))[0]?.joinedAtMs !== null,
+    );
+    expect(await besideHub(dataDir, (credentials) => credentials.all())).toMatchObject([
       {
         agentId: 'host-1',
         revokedAtMs: null,
@@ -52,15 +54,15 @@ describe('an enrolment code', () => {
   });
 
   it('is accepted in lower case and without dashes', async () => {
-    const code = offerCode(dataDir, 'typed').toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o');
+    const code = (await offerCode(dataDir, 'typed')).toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o');
     expect((await askToEnroll(hub.address, enrolment('typed', code))).status).toBe(200);
   });
 
   it('and a credential are stored as hashes only, in files of this user, and never logged', async () => {
-    const code = offerCode(dataDir, 'hashed');
+    const code = await offerCode(dataDir, 'hashed');
     const { text } = await askToEnroll(hub.address, enrolment('hashed', code));
     const { credential } = JSON.parse(text) as { credential: string };
-    const open = offerCode(dataDir, 'hashed');
+    const open = await offerCode(dataDir, 'hashed');
     const names = (await readdir(dataDir)).filter((name) => name.startsWith('accounts.sqlite'));
     expect(names).toContain('accounts.sqlite');
     for (const name of names) {
@@ -73,12 +75,16 @@ describe('an enrolment code', () => {
 
   it.each<[string, () => Promise<[string, string]> | [string, string], string]>([
     ['that was never made', () => ['ghost', '0000-0000-0000-0000-0000-0000-0000'], 'there is no such code'],
-    ['of another agent', () => ['thief', offerCode(dataDir, 'owner')], 'the code is that of agent owner'],
-    ['that has expired', () => ['late', offerCode(dataDir, 'late', -1)], 'the code has expired'],
+    [
+      'of another agent',
+      async () => ['thief', await offerCode(dataDir, 'owner')],
+      'the code is that of agent owner',
+    ],
+    ['that has expired', async () => ['late', await offerCode(dataDir, 'late', -1)], 'the code has expired'],
     [
       'that was used',
       async () => {
-        const code = offerCode(dataDir, 'twice');
+        const code = await offerCode(dataDir, 'twice');
         await askToEnroll(hub.address, enrolment('twice', code));
         return ['twice', code];
       },
@@ -86,18 +92,18 @@ describe('an enrolment code', () => {
     ],
     [
       'that a later one replaced',
-      () => {
-        const code = offerCode(dataDir, 'changed');
-        offerCode(dataDir, 'changed');
+      async () => {
+        const code = await offerCode(dataDir, 'changed');
+        await offerCode(dataDir, 'changed');
         return ['changed', code];
       },
       'there is no such code',
     ],
     [
       'that was revoked',
-      () => {
-        const code = offerCode(dataDir, 'unwanted');
-        expect(besideHub(dataDir, (credentials) => credentials.revoke('unwanted'))).toBe(true);
+      async () => {
+        const code = await offerCode(dataDir, 'unwanted');
+        expect(await besideHub(dataDir, (credentials) => credentials.revoke('unwanted'))).toBe(true);
         return ['unwanted', code];
       },
       'there is no such code',
@@ -112,7 +118,7 @@ describe('an enrolment code', () => {
   });
 
   it('used twice at once succeeds once', async () => {
-    const code = offerCode(dataDir, 'raced');
+    const code = await offerCode(dataDir, 'raced');
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => askToEnroll(hub.address, enrolment('raced', code))),
     );
@@ -124,7 +130,7 @@ describe('an enrolment code', () => {
 
   it('leaves the previous credential valid until the new one is fetched', async () => {
     const first = await enrolled(hub, 'again');
-    const code = offerCode(dataDir, 'again');
+    const code = await offerCode(dataDir, 'again');
     const agent = await joined('again', first);
     const { text } = await askToEnroll(hub.address, enrolment('again', code));
     expect(await agent.closed()).toBe('agent again has fetched a new credential');
@@ -176,7 +182,7 @@ describe('a request for enrolment', () => {
       askToEnroll(own.address, enrolment('host-1', code), { 'x-forwarded-for': address });
     for (let at = 0; at < 30; at++) expect((await askFrom('192.0.2.1', `guess-${at}`)).status).toBe(401);
 
-    const code = offerCode(own.config.dataDir, 'host-1', HOUR_MS, time.clock);
+    const code = await offerCode(own.config.dataDir, 'host-1', HOUR_MS, time.clock);
     const refused = await askFrom('192.0.2.1', code);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '300']);
     expect(JSON.parse(refused.text)).toMatchObject({

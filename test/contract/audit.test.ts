@@ -197,7 +197,7 @@ describe('the audit log with security on', () => {
   it('records why an agent is refused, at every stage', async () => {
     const refusedFor = (detail: RegExp) =>
       recorded(anna, '&action=AGENT_REFUSED', (entry) => detail.test(String(entry.detail)));
-    const code = offerCode(hub.config.dataDir, 'once-1');
+    const code = await offerCode(hub.config.dataDir, 'once-1');
     const body = JSON.stringify({ agentId: 'once-1', code });
     for (const status of [200, 401]) expect((await askToEnroll(hub.address, body)).status).toBe(status);
     expect(await refusedFor(/^enrolment of agent once-1: the code was used before$/)).toMatchObject({

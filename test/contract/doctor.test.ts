@@ -85,7 +85,7 @@ describe('the doctor', () => {
   it('reports a missing hub', async () => {
     const config = hubConfigSchema.parse({ dataDir, server: { port: 0 } });
     expect(told(await doctor(config))).toEqual([
-      `FAULT dataDir: ${dataDir} is not there: no hub was ever started with this configuration`,
+      `FAULT dataDir: ${dataDir} does not exist: no hub was ever started with this configuration`,
     ]);
   });
 
@@ -102,7 +102,7 @@ describe('the doctor', () => {
     damaged[5] = (damaged[5] ?? 0) ^ 1;
     writeFileSync(path, damaged);
     expect(told(await doctor(config))).toEqual([]);
-    const wrong = `FAULT contents: 1 contents are not as they should be: ${digest}`;
+    const wrong = `FAULT blobs: 1 blobs are missing or damaged: ${digest}`;
     expect(told(await doctor(config, true))).toEqual([`${wrong} is damaged (task ${id})`]);
     truncateSync(path, 50);
     expect(told(await doctor(config))).toEqual([`${wrong} has 50 bytes instead of 100000 (task ${id})`]);
@@ -119,7 +119,7 @@ describe('the doctor', () => {
     expect(told(await doctor(config, true))).toEqual([]);
     writeFileSync(join(dataDir, 'storage-key'), `${randomBytes(32).toString('base64')}\n`);
     expect(told(await doctor(config, true)).join()).toMatch(
-      /contents: 1 .* cannot be read: .*\.sealed was encrypted with another key/,
+      /blobs: 1 .* cannot be read: .*\.sealed was encrypted with another key/,
     );
     rmSync(join(dataDir, 'storage-key'));
     expect(told(await doctor(config, true))).toEqual(['WARNING storage key: there is none']);
@@ -164,7 +164,7 @@ describe('the doctor', () => {
     );
     await new Promise((resolve) => other.close(resolve));
     expect(findings).toEqual([
-      expect.stringMatching(/^FAULT disk space: only .* are free$/),
+      expect.stringMatching(/^FAULT disk space: only .* free$/),
       `FAULT hub: no hub runs on this dataDir, and none could listen on 127.0.0.1:${port}: another program has the port`,
     ]);
   });

@@ -57,7 +57,7 @@ describe('a blob', () => {
   it.each([10, 100_000])('with another digest than announced is refused (%d bytes)', async (bytes) => {
     const answer = await ask(MISSING, { method: 'PUT', body: Buffer.alloc(bytes, 'x') });
     expect(answer.status).toBe(400);
-    expect(await messageOf(answer)).toMatch(/^announced a{64} \(\d+ bytes\), came [0-9a-f]{64}/);
+    expect(await messageOf(answer)).toMatch(/^announced a{64} \(\d+ bytes\), received [0-9a-f]{64}/);
     expect((await ask(MISSING)).status).toBe(404);
   });
 
@@ -143,7 +143,7 @@ describe('an interrupted upload', () => {
     const headers = { 'content-range': 'bytes 1000-199999/200000' };
     const answer = await ask(digestOf(content), { method: 'PUT', body: content.subarray(1000), headers });
     expect([answer.status, answer.headers.get('upload-offset')]).toEqual([409, '0']);
-    expect(await messageOf(answer)).toBe('0 bytes of this content are kept: go on from there');
+    expect(await messageOf(answer)).toBe('0 bytes of this blob are stored: continue from there');
   });
 
   it('resumed with other bytes is answered with 400 and starts over', async () => {

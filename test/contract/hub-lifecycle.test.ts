@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
+import { hubConfigSchema } from '@workbench-hub/hub/config';
+import { createHub } from '@workbench-hub/hub/hub';
 import { openAccountsDatabase } from '@workbench-hub/hub/store/sqlite/accounts/accounts-database';
 import { openDatabase } from '@workbench-hub/hub/store/sqlite/database';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
@@ -14,6 +16,7 @@ import { WebSocket } from 'ws';
 import { Api } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
+import { memoryLog } from '../support/memory-log.js';
 import { startHub } from '../support/running-hub.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
@@ -33,6 +36,30 @@ async function refusal(setup: Parameters<typeof startHub>[0]): Promise<string> {
   if (outcome instanceof StartRefused) return outcome.message;
   throw new Error('the start was not refused', { cause: outcome });
 }
+
+describe('start and stop of a hub', () => {
+  const answers = (address: string) =>
+    fetch(`${address}/readyz`).then(
+      ({ status }) => status,
+      () => 'nobody',
+    );
+
+  it('bear any order and repetition', async () => {
+    const config = hubConfigSchema.parse({ dataDir, server: { port: 0 } });
+    const hub = createHub(config, memoryLog().log);
+    await hub.stop();
+    await Promise.all([hub.start(), hub.start()]);
+    const { address } = hub;
+    expect(await answers(address)).toBe(200);
+    await Promise.all([hub.stop(), hub.stop()]);
+    expect(await answers(address)).toBe('nobody');
+
+    const starting = hub.start();
+    await Promise.all([starting, hub.stop()]);
+    expect(await answers(hub.address)).toBe('nobody');
+    await (await startHub({ dataDir })).stop();
+  });
+});
 
 describe('the start of a hub', () => {
   it('is refused when the port is in use, and releases the database', async () => {

@@ -125,7 +125,7 @@ it('a flood of logins is refused except for fifty that wait, and the hub serves 
   for (const answer of answers) void answer.then((settled) => refused.push(settled));
   await eventually(() => refused.length === 120 - 52);
   for (const answer of refused) {
-    expectError(answer, 429, AUTH.LOGIN, 'too many log in at this moment: try again in a second');
+    expectError(answer, 429, AUTH.LOGIN, 'too many logins at the moment: try again in a second');
     expect(answer.headers.get('retry-after')).toBe('1');
   }
   expect((await flooded.get('/livez')).status).toBe(200);

@@ -200,12 +200,12 @@ describe('an address that is no provider', () => {
 
   it('because it returns an error is refused', async () => {
     answers[DISCOVERY] = { status: 500, body: 'secret internals' };
-    expect(await reason()).toMatch(/answered 500 instead of 200/);
+    expect(await reason()).toMatch(/responded with 500 instead of 200/);
   });
 
   it('because it redirects is refused', async () => {
     answers[DISCOVERY] = { status: 302, headers: { location: `${provider.issuer}${DISCOVERY}` }, body: '' };
-    expect(await reason()).toMatch(/answered 302 instead of 200; redirects are not followed/);
+    expect(await reason()).toMatch(/responded with 302 instead of 200; redirects are not followed/);
   });
 
   it('because it returns no JSON is refused', async () => {
@@ -237,7 +237,7 @@ describe('an address that is no provider', () => {
 
   it('because its response is endless is refused', async () => {
     answers[DISCOVERY] = { body: `"${'x'.repeat(2 * 1024 * 1024)}"` };
-    expect(await reason()).toMatch(/answered more than 1048576 bytes/);
+    expect(await reason()).toMatch(/responded with more than 1048576 bytes/);
   });
 
   it('because it does not respond within five seconds is refused', async () => {
@@ -245,7 +245,7 @@ describe('an address that is no provider', () => {
     const found = reason();
     await asked;
     await runtime.advance(5000);
-    expect(await found).toMatch(/no answer within 5 s/);
+    expect(await found).toMatch(/no response within 5 s/);
   });
 
   it('because of one unusable key loses only the tokens of that key', async () => {

@@ -44,6 +44,16 @@ const forbidden: [from: string, to: string, rule: string][] = [
   ['hub/newcomer/a.ts', '../http/x.js', 'adapters-import-only-inward'],
   ['agent/hub-link/a.ts', '../disk/x.js', 'adapters-import-only-inward'],
   ['hub/store/sqlite/a.ts', '../postgres/x.js', 'stores-do-not-import-each-other'],
+  ['hub/commands/c.ts', '../store/sqlite/x.js', 'store-is-chosen-in-one-place'],
+  ['hub/hub-d.ts', './store/sqlite/x.js', 'store-is-chosen-in-one-place'],
+  ['hub/store/sqlite/b.ts', '@workbench-hub/agent/agent', 'store-imports-only-shared-and-list-columns'],
+  [
+    'hub/store/sqlite/c.ts',
+    '@workbench-hub/list-columns/texts',
+    'store-imports-only-shared-and-list-columns',
+  ],
+  ['hub/http/d.ts', '@workbench-hub/list-columns/rows', 'hub-imports-only-shared'],
+  ['packages/list-columns/a.ts', '@workbench-hub/hub/core/x', 'list-columns-know-no-store'],
   ['hub/hub.ts', './main.js', 'not-to-main'],
   ['hub/commands/a.ts', 'hono', 'hono-only-in-http'],
   ['hub/hub-a.ts', '@hono/node-server', 'hono-only-in-http'],
@@ -83,7 +93,9 @@ const forbidden: [from: string, to: string, rule: string][] = [
 
 const allowed: [from: string, to: string][] = [
   ['hub/config.ts', '@workbench-hub/shared/config/x'],
-  ['hub/commands/b.ts', '../store/sqlite/x.js'],
+  ['hub/commands/b.ts', '../store/open-store.js'],
+  ['hub/store/sqlite/lists/y.ts', '@workbench-hub/list-columns/rows'],
+  ['packages/list-columns/y.ts', '@workbench-hub/shared/domain/x'],
   ['hub/core/y.ts', '@workbench-hub/shared/domain/x'],
   ['hub/core/ports/y.ts', '../x.js'],
   ['hub/core/y.test.ts', 'vitest'],
@@ -112,6 +124,7 @@ const targets = [
     'hub/http/x.ts',
     'hub/files/x.ts',
     'hub/tracing/x.ts',
+    'hub/store/open-store.ts',
     'hub/store/sqlite/x.ts',
     'hub/store/postgres/x.ts',
   ],
@@ -125,6 +138,8 @@ const targets = [
   ],
   ...['domain', 'runtime', 'config', 'tracing', 'instance-protocol'].map((folder) => `shared/${folder}/x.ts`),
   ...['workbench', 'client', 'cli'].map((name) => `packages/${name}/x.ts`),
+  'packages/list-columns/rows.ts',
+  'packages/list-columns/texts.ts',
   'shared/dist/domain/x.js',
 ];
 const npmPackages = [

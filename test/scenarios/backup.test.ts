@@ -101,7 +101,7 @@ describe('a backup of a running hub', () => {
       classifiers: [{ type: 'VERSION', value: 'none' }],
     });
 
-    expect(await done('one', 'backup', file)).toMatch(/holds the hub, with 3 contents of 2\d\d\.\d KiB/);
+    expect(await done('one', 'backup', file)).toMatch(/holds the hub, with 3 blobs of 2\d\d\.\d KiB/);
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readdirSync(folder.path).filter((entry) => entry.startsWith('.'))).toEqual([]);
     expect(readdirSync(dataOf('one')).filter((entry) => entry.startsWith('backup-'))).toEqual([]);
@@ -158,7 +158,7 @@ describe('a backup of a running hub', () => {
     );
     rmSync(join(contents, name));
     expect(await refused('one', 'backup', file)).toContain(
-      `1 contents that tasks name are missing, such as ${name}`,
+      `1 blobs that tasks refer to are missing, such as ${name}`,
     );
     expect(existsSync(file)).toBe(false);
     await done('one', 'backup', file, '--incomplete');
@@ -219,7 +219,7 @@ describe('a restore', () => {
     await done('one', 'backup', file);
     mkdirSync(dataOf('two'));
     writeFileSync(join(dataOf('two'), 'restore-under-way'), '');
-    await expect(startHub(at('two'))).rejects.toThrow('a restore was cut off');
+    await expect(startHub(at('two'))).rejects.toThrow('a restore was interrupted');
     await done('two', 'restore', file, '--replace');
     await startHub(at('two'));
   });

@@ -266,7 +266,7 @@ export class Invariants implements HubObserver {
   /** Checks that each blob exists as long as something refers to it, and no longer. */
   async #checkInputs(digests: readonly string[], hub: SimulatedHub): Promise<void> {
     const { inlineBlobs } = hub.store;
-    const named = await inlineBlobs.named(digests, false);
+    const named = await inlineBlobs.referenced(digests, false);
     const there = new Set(hub.disk.blobs.files());
     for (const digest of new Set(digests)) {
       const isThere = there.has(digest) || (await inlineBlobs.find(digest)) !== undefined;

@@ -147,12 +147,12 @@ export class SimulatedHub {
     this.#changed = true;
     const contents = {
       folder: FOLDER,
-      small: store.inlineBlobs,
+      inline: store.inlineBlobs,
       runtime: process.runtime,
       log,
       encryptionKey: ENCRYPTION_KEY,
       disk: this.disk.blobs.of(process),
-      maxSmallBytes: MAX_INLINE_BYTES,
+      maxInlineBytes: MAX_INLINE_BYTES,
     };
     try {
       await store.syncLeftOver();
@@ -232,7 +232,11 @@ export class SimulatedHub {
             },
           },
           authenticator: { record: () => undefined },
-          credentials: { faultOf: () => undefined, endOf: () => undefined, joined: () => undefined },
+          credentials: {
+            faultOf: async () => undefined,
+            endOf: async () => undefined,
+            joined: async () => undefined,
+          },
           runtime,
           log,
           hubVersion: '1',

@@ -6,7 +6,7 @@ import type { FileStore } from '@workbench-hub/hub/core/ports/files';
 import { createEngine, type Engine } from '@workbench-hub/hub/engine/engine';
 import type { StorageSettings } from '@workbench-hub/hub/engine/storage-settings';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
-import { openSqliteStore, type Store } from '@workbench-hub/hub/store/sqlite/store';
+import { openSqliteStore, type SqliteTaskStore } from '@workbench-hub/hub/store/sqlite/store';
 import type { AgentMessage, HelloMessage, HubMessage } from '@workbench-hub/shared/agent-protocol/messages';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { Classifier } from '@workbench-hub/shared/domain/classifier';
@@ -36,7 +36,7 @@ export interface EngineSetup {
 
 export interface RunningEngine extends Engine {
   readonly runtime: HandDrivenRuntime;
-  readonly store: Store;
+  readonly store: SqliteTaskStore;
   readonly files: FileStore;
   readonly log: readonly LogLine[];
   readonly logger: Logger;
@@ -61,7 +61,7 @@ async function startOn(
   const store = openSqliteStore(join(folder.path, 'hub.sqlite'), runtime.timers, log);
   const files = await openBlobStore({
     folder: join(folder.path, 'files'),
-    small: store.inlineBlobs,
+    inline: store.inlineBlobs,
     runtime,
     log,
     encryptionKey: ENCRYPTION_KEY,

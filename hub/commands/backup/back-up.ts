@@ -1,6 +1,6 @@
 /**
- * Makes one file of all that a hub keeps, while the hub runs. The tasks are those of one moment. Every content that they
- * name is there at that moment, and gets a second name (a hard link) before the hub could sweep it.
+ * Backup of a hub's data into one file, while the hub runs. The tasks are those of one point in time. Every blob that they
+ * refer to exists at that time, and gets a hard link before the hub could remove it.
  */
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
@@ -10,39 +10,31 @@ import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { type ArchiveWriter, createArchive } from '../../archive/archive-writer.js';
 import { auditFolderOf } from '../../audit/audit-folder.js';
-import { accountsFileOf, type HubConfig, tasksFileOf } from '../../config.js';
+import type { HubConfig } from '../../config.js';
+import type { ReferencedBlob, StoreMaintenance } from '../../core/ports/store-maintenance.js';
 import { BACKUP_LINKS } from '../../data-folder.js';
 import { areEncryptedKnown, encryptedFilesIn, pathsOf } from '../../files/blob-files.js';
-import { type NamedFile, openSnapshot } from '../../store/sqlite/snapshot.js';
+import { storeMaintenance } from '../../store/open-store.js';
 import { existingStorageKey } from '../existing-storage-key.js';
-import {
-  ACCOUNTS_DATABASE,
-  AUDIT_FOLDER,
-  CONTENTS_FOLDER,
-  isEntry,
-  KEY_FILES,
-  MANIFEST,
-  manifestText,
-  TASKS_DATABASE,
-} from './layout.js';
+import { AUDIT_FOLDER, BLOBS_FOLDER, isAuditEntry, KEY_FILES, MANIFEST, manifestText } from './layout.js';
 import { Progress, sizeText } from './progress.js';
 
 export interface BackupOptions {
   readonly config: HubConfig;
   readonly file: string;
   readonly overwrite: boolean;
-  /** The audit log, too. */
+  /** Include the audit log. */
   readonly audit: boolean;
-  /** Go on although contents are missing. */
+  /** Continue when blobs are missing. */
   readonly incomplete: boolean;
   readonly clock: Clock;
-  /** Tells the operator how far it is. */
+  /** Shows a line of progress. */
   readonly tell: (line: string) => void;
 }
 
 export interface MadeBackup {
-  readonly contents: number;
-  readonly contentBytes: number;
+  readonly blobs: number;
+  readonly blobBytes: number;
   readonly sizeBytes: number;
   readonly missing: readonly string[];
 }
@@ -53,17 +45,18 @@ interface Pinned {
   readonly sizeBytes: number;
 }
 
-/** A content that is not there may have been swept with its task after the look at the tasks: another look tells. */
-const LOOKS = 3;
+/** A missing blob may have been removed with its task after the snapshot; a newer snapshot tells. */
+const MAX_SNAPSHOTS = 3;
 
-/** Rejects with {@link StartRefused}, having left nothing behind, when it cannot be made. */
+/** Rejects with {@link StartRefused}, leaving nothing behind, when the backup cannot be made. */
 export async function backUp(options: BackupOptions): Promise<MadeBackup> {
   const { config, overwrite } = options;
   const file = resolve(options.file);
   if (!overwrite && (await isThere(file))) {
-    throw new StartRefused(`${file} is there already: give another name, or --overwrite`);
+    throw new StartRefused(`${file} is there already: choose another name, or use --overwrite`);
   }
-  if (!(await isThere(tasksFileOf(config)))) {
+  const store = storeMaintenance(config.dataDir);
+  if (!store.exists()) {
     throw new StartRefused(
       `there is no hub in ${resolve(config.dataDir)}: name its configuration with --config, or its folder as dataDir`,
     );
@@ -74,51 +67,53 @@ export async function backUp(options: BackupOptions): Promise<MadeBackup> {
   const pins = await mkdtemp(join(config.dataDir, BACKUP_LINKS));
   try {
     await mkdir(copies, { mode: 0o700 });
-    const { pinned, missing } = await copyAndPin({ ...options, copies, pins });
+    const { pinned, missing } = await copyAndPin(store, { ...options, copies, pins });
     const archive = await createArchive(file, temporary, { overwrite });
     try {
-      await write(archive, { ...options, copies, pinned, missing });
+      const databases = store.databases.map((name) => ({ name, path: join(copies, name) }));
+      await write(archive, { ...options, databases, pinned, missing });
     } finally {
       await archive.abandon();
     }
-    const contentBytes = sum(pinned);
-    return { contents: pinned.length, contentBytes, sizeBytes: (await stat(file)).size, missing };
+    return {
+      blobs: pinned.length,
+      blobBytes: sum(pinned),
+      sizeBytes: (await stat(file)).size,
+      missing,
+    };
   } finally {
     await rm(copies, { recursive: true, force: true });
     await rm(pins, { recursive: true, force: true });
   }
 }
 
-interface Places {
+interface Folders {
   readonly copies: string;
   readonly pins: string;
 }
 
-/** Copies both databases and pins what the tasks in the copy name. */
-async function copyAndPin(options: BackupOptions & Places): Promise<{ pinned: Pinned[]; missing: string[] }> {
-  const { config, copies, clock, tell } = options;
-  for (let look = 1; ; look++) {
-    const snapshot = openSnapshot(tasksFileOf(config));
+/** Copies the databases and pins the blobs that the copied tasks refer to. */
+async function copyAndPin(
+  store: StoreMaintenance,
+  options: BackupOptions & Folders,
+): Promise<{ pinned: Pinned[]; missing: string[] }> {
+  const { copies, clock, tell } = options;
+  for (let snapshots = 1; ; snapshots++) {
+    const snapshot = store.snapshot();
     try {
-      const { pinned, missing } = await pin(snapshot.namedFiles(), options);
-      if (missing.length > 0 && look < LOOKS) continue;
+      const { pinned, missing } = await pin(snapshot.referencedBlobs(), options);
+      if (missing.length > 0 && snapshots < MAX_SNAPSHOTS) continue;
       if (missing.length > 0 && !options.incomplete) {
         throw new StartRefused(
-          `${missing.length} contents that tasks name are missing, such as ${missing[0]}, so that the backup would be ` +
-            'incomplete: "workbench-hub doctor" tells more, --incomplete backs up the rest',
+          `${missing.length} blobs that tasks refer to are missing, such as ${missing[0]}, so the backup would be ` +
+            'incomplete: see "workbench-hub doctor", or back up the rest with --incomplete',
         );
       }
       let progress: Progress | undefined;
-      await snapshot.copyTo(join(copies, TASKS_DATABASE), (copied, left) => {
+      await snapshot.copyTo(copies, (copied, left) => {
         progress ??= new Progress(copied + left, clock, (line) => tell(`databases: ${line}`));
         progress.reached(copied);
       });
-      const accounts = openSnapshot(accountsFileOf(config));
-      try {
-        await accounts.copyTo(join(copies, ACCOUNTS_DATABASE), () => undefined);
-      } finally {
-        accounts.close();
-      }
       return { pinned, missing };
     } finally {
       snapshot.close();
@@ -126,12 +121,12 @@ async function copyAndPin(options: BackupOptions & Places): Promise<{ pinned: Pi
   }
 }
 
-/** Links every named content, and all encrypted ones, since without their key nobody knows which of them are named. */
+/** Links every referenced blob, and all encrypted ones, since only the key tells which of them are referenced. */
 async function pin(
-  named: readonly NamedFile[],
-  { config, pins }: BackupOptions & Places,
+  referenced: readonly ReferencedBlob[],
+  { config, pins }: BackupOptions & Folders,
 ): Promise<{ pinned: Pinned[]; missing: string[] }> {
-  const folder = join(config.dataDir, CONTENTS_FOLDER);
+  const folder = join(config.dataDir, BLOBS_FOLDER);
   const pinned = new Map<string, Pinned>();
   const pinOne = async (name: string): Promise<boolean> => {
     if (pinned.has(name)) return true;
@@ -141,22 +136,22 @@ async function pin(
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
       if (code === 'ENOENT') return false;
-      // An earlier look has pinned it.
+      // Pinned for an earlier snapshot.
       if (code !== 'EEXIST') throw error;
     }
-    pinned.set(name, { name: `${CONTENTS_FOLDER}/${name}`, path, sizeBytes: (await stat(path)).size });
+    pinned.set(name, { name: `${BLOBS_FOLDER}/${name}`, path, sizeBytes: (await stat(path)).size });
     return true;
   };
 
-  const encrypted = named.filter((content) => content.encrypted);
+  const encrypted = referenced.filter((blob) => blob.encrypted);
   if (encrypted.length > 0) for (const name of await encryptedFilesIn(folder)) await pinOne(name);
   const key = encrypted.length > 0 ? await existingStorageKey(config, config.dataDir) : null;
-  const isTold = encrypted.length > 0 && (await areEncryptedKnown(folder, key));
+  const isKeyRight = encrypted.length > 0 && (await areEncryptedKnown(folder, key));
   const missing: string[] = [];
-  for (const content of named) {
-    let isThere = content.encrypted && !isTold;
-    for (const name of pathsOf(content, key)) isThere ||= await pinOne(name);
-    if (!isThere) missing.push(pathsOf(content, key)[0] as string);
+  for (const blob of referenced) {
+    let isPinned = blob.encrypted && !isKeyRight;
+    for (const name of pathsOf(blob, key)) isPinned ||= await pinOne(name);
+    if (!isPinned) missing.push(pathsOf(blob, key)[0] as string);
   }
   return { pinned: [...pinned.values()].sort((a, b) => (a.name < b.name ? -1 : 1)), missing };
 }
@@ -165,29 +160,32 @@ async function write(
   archive: ArchiveWriter,
   {
     config,
-    copies,
+    databases,
     pinned,
     missing,
     audit,
     clock,
     tell,
-  }: BackupOptions & { copies: string; pinned: readonly Pinned[]; missing: readonly string[] },
+  }: BackupOptions & {
+    readonly databases: readonly NamedPath[];
+    readonly pinned: readonly Pinned[];
+    readonly missing: readonly string[];
+  },
 ): Promise<void> {
-  const databases = [TASKS_DATABASE, ACCOUNTS_DATABASE].map((name) => ({ name, path: join(copies, name) }));
   const others = await existing([
     ...KEY_FILES.map((name) => ({ name, path: join(config.dataDir, name) })),
     ...(audit ? await auditFiles(config) : []),
   ]);
-  const contentBytes = sum(pinned);
+  const blobBytes = sum(pinned);
   const databaseBytes = sum(await existing(databases));
-  const progress = new Progress(contentBytes + databaseBytes + sum(others), clock, tell);
+  const progress = new Progress(blobBytes + databaseBytes + sum(others), clock, tell);
   await archive.addText(
     MANIFEST,
     manifestText({
       hubVersion: buildInfo.version,
       createdAt: new Date(clock.nowMs()).toISOString(),
       contents: pinned.length,
-      contentBytes,
+      contentBytes: blobBytes,
       missing: [...missing],
     }),
   );
@@ -195,15 +193,21 @@ async function write(
     await archive.addFile(name, path, (bytes) => progress.add(bytes));
   }
   await archive.finish();
-  if (contentBytes > 0) tell(`${sizeText(contentBytes)} in ${pinned.length} contents`);
+  if (blobBytes > 0) tell(`${sizeText(blobBytes)} in ${pinned.length} blobs`);
 }
 
-async function auditFiles(config: HubConfig): Promise<{ name: string; path: string }[]> {
+/** A file and its name in the backup. */
+interface NamedPath {
+  readonly name: string;
+  readonly path: string;
+}
+
+async function auditFiles(config: HubConfig): Promise<NamedPath[]> {
   const folder = auditFolderOf(config.dataDir);
   const names = await readdir(folder).catch(() => []);
   return names
     .map((name) => ({ name: `${AUDIT_FOLDER}/${name}`, path: join(folder, name) }))
-    .filter(({ name }) => isEntry(name))
+    .filter(({ name }) => isAuditEntry(name))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
@@ -223,7 +227,7 @@ async function existing<File extends { path: string }>(
 
 const OLD_BACKUP_LINKS_MS = 7 * 86_400_000;
 
-/** A backup that was killed leaves links behind, which keep what is swept on the disk. */
+/** Removes the links of a killed backup, which keep removed blobs on the disk. */
 async function removeOldPins(dataDir: string, clock: Clock): Promise<void> {
   for (const name of await readdir(dataDir)) {
     if (!name.startsWith(BACKUP_LINKS)) continue;

@@ -1,18 +1,18 @@
-/** What a backup holds, and under which names: those that it has in dataDir. */
+/** Entries of a backup. Their names are those in dataDir. */
 import { z } from 'zod';
 import { isAuditFile } from '../../audit/audit-folder.js';
 
 export const MANIFEST = 'manifest.json';
-export const TASKS_DATABASE = 'hub.sqlite';
-export const ACCOUNTS_DATABASE = 'accounts.sqlite';
-export const CONTENTS_FOLDER = 'files';
+export const BLOBS_FOLDER = 'files';
 export const AUDIT_FOLDER = 'audit';
 
-/** Secrets that the hub has made. Each is there only where the configuration does not give it. */
+/** Secrets that the hub generated because the configuration does not set them. */
 export const KEY_FILES = ['agent-token', 'storage-key', 'token-keys.json'] as const;
 
-/** A restored hub has these from the backup, or not at all. */
-export const RESTORED = [TASKS_DATABASE, ACCOUNTS_DATABASE, CONTENTS_FOLDER, ...KEY_FILES];
+/** Parts of dataDir that a restored hub has from the backup or not at all. */
+export function restoredParts(databases: readonly string[]): readonly string[] {
+  return [...databases, BLOBS_FOLDER, ...KEY_FILES];
+}
 
 const FORMAT = 1;
 
@@ -22,7 +22,7 @@ const manifestSchema = z.object({
   createdAt: z.iso.datetime(),
   contents: z.int().nonnegative(),
   contentBytes: z.int().nonnegative(),
-  /** Contents, by name, that the backed up hub had lost before. */
+  /** Names of blobs that the hub had lost before the backup. */
   missing: z.array(z.string()),
 });
 
@@ -32,7 +32,7 @@ export function manifestText(manifest: Omit<Manifest, 'format'>): string {
   return `${JSON.stringify({ format: FORMAT, ...manifest }, null, 2)}\n`;
 }
 
-/** Undefined for what is no manifest of a backup that this build can read. */
+/** Undefined when the text is no manifest that this build can read. */
 export function parseManifest(text: string): Manifest | undefined {
   try {
     return manifestSchema.safeParse(JSON.parse(text)).data;
@@ -41,15 +41,18 @@ export function parseManifest(text: string): Manifest | undefined {
   }
 }
 
-const ENTRY = new RegExp(
-  [
-    '^(?:hub\\.sqlite|accounts\\.sqlite|agent-token|storage-key|token-keys\\.json',
-    '|files/([0-9a-f]{2})/\\1[0-9a-f]{62}(?:\\.enc|\\.sealed)?)$',
-  ].join(''),
-);
+const BLOB = /^files\/([0-9a-f]{2})\/\1[0-9a-f]{62}(?:\.enc|\.sealed)?$/;
 
-/** Whether a backup may hold an entry of this name. */
-export function isEntry(name: string): boolean {
-  const [folder, file] = [name.slice(0, AUDIT_FOLDER.length + 1), name.slice(AUDIT_FOLDER.length + 1)];
-  return ENTRY.test(name) || (folder === `${AUDIT_FOLDER}/` && isAuditFile(file));
+/** True for an entry that a backup with these databases may hold. */
+export function isEntry(name: string, databases: readonly string[]): boolean {
+  return databases.includes(name) || isKeyFile(name) || BLOB.test(name) || isAuditEntry(name);
+}
+
+export function isAuditEntry(name: string): boolean {
+  const folder = `${AUDIT_FOLDER}/`;
+  return name.startsWith(folder) && isAuditFile(name.slice(folder.length));
+}
+
+function isKeyFile(name: string): boolean {
+  return (KEY_FILES as readonly string[]).includes(name);
 }

@@ -1,4 +1,4 @@
-/** Tells an operator how far a long command has come: not at once, and not too often. */
+/** Progress lines of a long command: not at once, and not too often. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 
 const FIRST_AFTER_MS = 2000;
@@ -18,12 +18,11 @@ export class Progress {
     this.#nextMs = clock.monotonicMs() + FIRST_AFTER_MS;
   }
 
-  /** So much more is done. */
   add(bytes: number): void {
     this.reached(this.#doneBytes + bytes);
   }
 
-  /** So much is done in all. */
+  /** Total so far. */
   reached(doneBytes: number): void {
     this.#doneBytes = doneBytes;
     const nowMs = this.#clock.monotonicMs();

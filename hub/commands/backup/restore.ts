@@ -1,38 +1,28 @@
 /**
- * Puts a backup into dataDir. Everything is unpacked beside what is there and checked first; then the parts change places
- * by renaming, the former ones going into a folder of their own. A hub does not start in between.
+ * Restore of a backup into dataDir. Everything is unpacked beside the present data and checked first; then the parts are
+ * swapped by renaming, and the former ones moved into a folder of their own. No hub can start in between.
  */
 import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { unpackArchive } from '../../archive/archive-reader.js';
-import { type HubConfig, tasksFileOf } from '../../config.js';
+import type { HubConfig } from '../../config.js';
+import type { StoreMaintenance } from '../../core/ports/store-maintenance.js';
 import { RESTORE_UNDER_WAY } from '../../data-folder.js';
 import { areEncryptedKnown, pathsOf } from '../../files/blob-files.js';
 import { clearDigestOfPath } from '../../files/blob-names.js';
 import { syncFolder } from '../../files/sync-folder.js';
-import { watermarkFileOf } from '../../store/sqlite/commit-watermark.js';
-import { lockDatabase } from '../../store/sqlite/database.js';
-import { inspectDatabase, namedFilesOf, tasksByStatus } from '../../store/sqlite/snapshot.js';
+import { storeMaintenance } from '../../store/open-store.js';
 import { existingStorageKey } from '../existing-storage-key.js';
-import {
-  ACCOUNTS_DATABASE,
-  CONTENTS_FOLDER,
-  isEntry,
-  MANIFEST,
-  type Manifest,
-  parseManifest,
-  RESTORED,
-  TASKS_DATABASE,
-} from './layout.js';
+import { BLOBS_FOLDER, isEntry, MANIFEST, type Manifest, parseManifest, restoredParts } from './layout.js';
 import { Progress } from './progress.js';
 
 export interface RestoreOptions {
   readonly config: HubConfig;
   readonly file: string;
-  /** Also where data of a hub is already. */
+  /** Replace the data of a hub in dataDir. */
   readonly replace: boolean;
   readonly clock: Clock;
   readonly tell: (line: string) => void;
@@ -41,13 +31,13 @@ export interface RestoreOptions {
 export interface Restored {
   readonly manifest: Manifest;
   readonly tasks: Readonly<Record<string, number>>;
-  /** Where the former data is; null when there was none. */
+  /** Folder of the former data; null when there was none. */
   readonly former: string | null;
 }
 
 const FRESH = 'restore-';
 
-/** Rejects with {@link StartRefused}, having changed nothing, when it cannot be restored. */
+/** Rejects with {@link StartRefused}, having changed nothing, when the backup cannot be restored. */
 export async function restore(options: RestoreOptions): Promise<Restored> {
   const { config, file, replace, clock } = options;
   const { dataDir } = config;
@@ -55,21 +45,23 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
     throw new StartRefused(`${file} cannot be read (${error.code})`);
   });
   await mkdir(dataDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
-  const lock = lockDatabase(tasksFileOf(config));
+  const store = storeMaintenance(dataDir);
+  const lock = store.lock();
   try {
-    const there = await thereOf(dataDir);
-    if (there.length > 0 && !replace) {
+    const present = await presentParts(dataDir, store);
+    if (present.length > 0 && !replace) {
       throw new StartRefused(
-        `there is data of a hub in ${resolve(dataDir)} (${there.join(', ')}): --replace puts it into a folder of its own and ` +
-          'the backup in its place',
+        `there is data of a hub in ${resolve(dataDir)} (${present.join(', ')}): --replace moves it into a folder of its own ` +
+          'and restores the backup in its place',
       );
     }
     await removeLeftOvers(dataDir);
     const fresh = await mkdtemp(join(dataDir, FRESH));
     try {
-      const manifest = await unpackChecked(fresh, size, options);
-      const tasks = tasksByStatus(join(fresh, TASKS_DATABASE));
-      const former = await changePlaces(dataDir, fresh, clock.nowMs());
+      const unpacked = storeMaintenance(fresh);
+      const manifest = await unpackChecked(fresh, unpacked, size, options);
+      const tasks = unpacked.tasksByStatus();
+      const former = await swap(dataDir, fresh, store, clock.nowMs());
       return { manifest, tasks, former };
     } finally {
       await rm(fresh, { recursive: true, force: true });
@@ -79,9 +71,10 @@ export async function restore(options: RestoreOptions): Promise<Restored> {
   }
 }
 
-/** Unpacks and checks all of it; gives its manifest. */
+/** Unpacks and checks the whole backup. */
 async function unpackChecked(
   fresh: string,
+  store: StoreMaintenance,
   sizeBytes: number,
   { config, file, clock, tell }: RestoreOptions,
 ): Promise<Manifest> {
@@ -90,7 +83,7 @@ async function unpackChecked(
   let manifest: Manifest | undefined;
   const digests = await unpackArchive(file, fresh, {
     firstName: MANIFEST,
-    isKnown: isEntry,
+    isKnown: (name) => isEntry(name, store.databases),
     onFirst: (text) => {
       manifest = parseManifest(text);
       if (!manifest) throw refuse('it is no backup, or one of a newer hub');
@@ -98,73 +91,82 @@ async function unpackChecked(
     onProgress: (readBytes) => progress.reached(readBytes),
   });
   if (!manifest) throw refuse('it is no backup of a hub');
-  for (const [name, kind] of [
-    [TASKS_DATABASE, 'TASKS'],
-    [ACCOUNTS_DATABASE, 'ACCOUNTS'],
-  ] as const) {
-    if (!digests.has(name)) throw refuse(`it holds no ${name}`);
-    const { faults, schemaVersion, knownVersion } = inspectDatabase(join(fresh, name), kind, {
-      quick: false,
-    });
-    if (faults.length > 0) throw refuse(`${name} in it is damaged: ${faults.join('; ')}`);
-    if (schemaVersion > knownVersion) {
-      throw refuse(
-        `${name} in it has schema version ${schemaVersion}, this hub knows up to ${knownVersion}: install a newer hub ` +
-          `(the backup was made by ${manifest.hubVersion})`,
-      );
-    }
-  }
+  for (const name of store.databases) if (!digests.has(name)) throw refuse(`it holds no ${name}`);
+  const databaseFault = faultOfDatabases(store, manifest);
+  if (databaseFault !== undefined) throw refuse(databaseFault);
   for (const [name, digest] of digests) {
-    const promised = clearDigestOfPath(name.slice(CONTENTS_FOLDER.length + 1));
+    const promised = clearDigestOfPath(name.slice(BLOBS_FOLDER.length + 1));
     if (promised !== undefined && promised !== digest) throw refuse(`${name} in it is damaged`);
   }
-  const lacking = await lackingContent(fresh, config, new Set([...digests.keys(), ...manifest.missing]));
-  if (lacking !== undefined) throw refuse(`the content ${lacking}, which a task names, is not in it`);
-  // What the look at the databases has left beside them.
+  const lacking = await missingBlob(fresh, store, config, new Set([...digests.keys(), ...manifest.missing]));
+  if (lacking !== undefined) throw refuse(`the blob ${lacking}, to which a task refers, is not in it`);
+  // Left by the inspection of the databases.
   for (const name of await readdir(fresh)) if (/-(wal|shm)$/.test(name)) await rm(join(fresh, name));
   return manifest;
 }
 
-/** A content that the tasks name and that is not there; undefined when there is none, as far as can be told: without the key of
- *  encrypted contents, nobody knows which files they are. */
-async function lackingContent(
-  fresh: string,
-  config: HubConfig,
-  there: ReadonlySet<string>,
-): Promise<string | undefined> {
-  const named = namedFilesOf(join(fresh, TASKS_DATABASE));
-  const hasEncrypted = named.some(({ encrypted }) => encrypted);
-  const key = hasEncrypted ? await existingStorageKey(config, fresh) : null;
-  const isTold = hasEncrypted && (await areEncryptedKnown(join(fresh, CONTENTS_FOLDER), key));
-  for (const content of named) {
-    if (content.encrypted && !isTold) continue;
-    const paths = pathsOf(content, key);
-    if (!paths.some((path) => there.has(`${CONTENTS_FOLDER}/${path}`) || there.has(path))) return paths[0];
+function faultOfDatabases(store: StoreMaintenance, { hubVersion }: Manifest): string | undefined {
+  for (const report of store.inspect({ quick: false })) {
+    const name = basename(report.location);
+    if ('unreadable' in report) return report.unreadable;
+    const { faults, schemaVersion, knownVersion } = report;
+    if (faults.length > 0) return `${name} in it is damaged: ${faults.join('; ')}`;
+    if (schemaVersion > knownVersion) {
+      return (
+        `${name} in it has schema version ${schemaVersion}, this hub knows up to ${knownVersion}: install a newer hub ` +
+        `(the backup was made by ${hubVersion})`
+      );
+    }
   }
   return undefined;
 }
 
-/** Data of a hub that is in dataDir. */
-async function thereOf(dataDir: string): Promise<string[]> {
-  const names = new Set(await readdir(dataDir));
-  return [...RESTORED, RESTORE_UNDER_WAY].filter((name) => names.has(name));
+/** Path of a referenced blob that is missing; undefined when none is. Encrypted blobs cannot be checked without their key. */
+async function missingBlob(
+  fresh: string,
+  store: StoreMaintenance,
+  config: HubConfig,
+  present: ReadonlySet<string>,
+): Promise<string | undefined> {
+  const referenced = store.referencedBlobs();
+  const hasEncrypted = referenced.some(({ encrypted }) => encrypted);
+  const key = hasEncrypted ? await existingStorageKey(config, fresh) : null;
+  const isKeyRight = hasEncrypted && (await areEncryptedKnown(join(fresh, BLOBS_FOLDER), key));
+  for (const blob of referenced) {
+    if (blob.encrypted && !isKeyRight) continue;
+    const paths = pathsOf(blob, key);
+    if (!paths.some((path) => present.has(`${BLOBS_FOLDER}/${path}`) || present.has(path))) return paths[0];
+  }
+  return undefined;
 }
 
-/** Gives the folder of what was there, or null. The audit log stays where it is unless the backup has one. */
-async function changePlaces(dataDir: string, fresh: string, nowMs: number): Promise<string | null> {
+/** Parts of a hub's data that are in dataDir. */
+async function presentParts(dataDir: string, { databases }: StoreMaintenance): Promise<string[]> {
+  const names = new Set(await readdir(dataDir));
+  return [...restoredParts(databases), RESTORE_UNDER_WAY].filter((name) => names.has(name));
+}
+
+/** Replaces the present data; resolves with the folder of the former data, or null. The audit log stays unless the backup
+ *  has one. */
+async function swap(
+  dataDir: string,
+  fresh: string,
+  store: StoreMaintenance,
+  nowMs: number,
+): Promise<string | null> {
   const underWay = join(dataDir, RESTORE_UNDER_WAY);
   for (const folder of await foldersIn(fresh)) await syncFolder(folder);
   await writeFile(underWay, '', { mode: 0o600, flush: true });
   await syncFolder(dataDir);
   const parts = await readdir(fresh);
   const leaving = new Set(
-    [...RESTORED, ...parts].flatMap((name) => [name, `${name}-wal`, `${name}-shm`, watermarkFileOf(name)]),
+    [...restoredParts(store.databases), ...parts].flatMap((name) => [name, ...store.companionsOf(name)]),
   );
-  const there = (await readdir(dataDir)).filter((name) => leaving.has(name));
-  const former = there.length === 0 ? null : join(dataDir, `replaced-${stampOf(nowMs)}`);
+  const present = (await readdir(dataDir)).filter((name) => leaving.has(name));
+  const former = present.length === 0 ? null : join(dataDir, `replaced-${stampOf(nowMs)}`);
   if (former !== null) {
     await mkdir(former, { mode: 0o700 });
-    for (const name of there) await rename(join(dataDir, name), join(former, name));
+    for (const name of present) await rename(join(dataDir, name), join(former, name));
     await syncFolder(former);
   }
   for (const name of parts) await rename(join(fresh, name), join(dataDir, name));
@@ -174,7 +176,7 @@ async function changePlaces(dataDir: string, fresh: string, nowMs: number): Prom
   return former;
 }
 
-/** Of a restore that was cut off. */
+/** Removes what an interrupted restore has unpacked. */
 async function removeLeftOvers(dataDir: string): Promise<void> {
   for (const entry of await readdir(dataDir, { withFileTypes: true })) {
     if (entry.isDirectory() && entry.name.startsWith(FRESH)) {

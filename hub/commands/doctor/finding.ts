@@ -1,11 +1,10 @@
-/** What a look at a hub has found, for a person who has to do something about it. */
+/** Result of one check of a hub, for its operator. */
 export interface Finding {
-  /** What was looked at. */
+  /** Subject of the check. */
   readonly check: string;
-  /** FAULT: the hub does not work, or something is lost; WARNING: it will be so if nothing is done. */
+  /** FAULT: the hub does not work, or data is lost; WARNING: that will happen unless something is done. */
   readonly state: 'OK' | 'WARNING' | 'FAULT';
   readonly message: string;
-  /** What to do. */
   readonly advice?: string;
 }
 

@@ -1,17 +1,17 @@
 /**
- * Users and their sessions, and the secrets that stand for them. The database is shared with the commands of the
- * operator, which are processes of their own: every look is a look at what is there now. What resolves after a change
- * is durable. All reject with HubError `STORE_UNAVAILABLE` or `STORAGE_FULL` when the store cannot be used; then nothing
- * of the call has taken place.
+ * Users, their sessions, and the secrets that stand for them. The store is shared with the operator's commands, which are
+ * processes of their own: every call reads the present state, and nothing is cached. Changes are durable when their promise
+ * resolves. All reject with HubError `STORE_UNAVAILABLE` or `STORAGE_FULL` when the store cannot be used, and then change
+ * nothing.
  */
 import type { Role } from '../access.js';
 
-/** Who has the last word about a user: the configuration file, or `workbench-hub user`. */
+/** Owner of a user record: the configuration file, or `workbench-hub user`. */
 export type UserSource = 'CONFIGURATION' | 'COMMAND';
 
 export interface UserRecord {
   readonly username: string;
-  /** As {@link Passwords.hash} gives it. */
+  /** Result of {@link Passwords.hash}. */
   readonly passwordHash: string;
   readonly roles: readonly Role[];
   readonly disabled: boolean;
@@ -24,15 +24,15 @@ export interface UserChange {
   readonly roles?: readonly Role[];
   readonly disabled?: boolean;
   readonly source?: UserSource;
-  /** Ends all sessions of the user in the same step. */
+  /** End all sessions of the user in the same transaction. */
   readonly endSessions: boolean;
 }
 
 export interface UserStore {
   find(username: string): Promise<UserRecord | undefined>;
-  /** By name. */
+  /** Ordered by name. */
   all(): Promise<UserRecord[]>;
-  /** False when there is a user of this name; then nothing is changed. */
+  /** False, and nothing changed, when the name is taken. */
   add(user: UserRecord): Promise<boolean>;
   /** False when there is no such user. */
   change(username: string, change: UserChange): Promise<boolean>;
@@ -44,33 +44,33 @@ export interface SessionRecord {
   readonly id: string;
   readonly username: string;
   readonly startedAtMs: number;
-  /** From then on it is as if it had never been. */
+  /** The session is invalid from this time on. */
   readonly expiresAtMs: number;
 }
 
-/** Of a session that is in force: its user, as that is now. */
+/** The present user of a valid session. */
 export interface SessionHolder {
   readonly username: string;
   readonly roles: readonly Role[];
 }
 
-/** A session that can be refreshed, and what is known of its refresh tokens. Hashes are as {@link Secrets.hashOf} gives them. */
+/** A session that can be refreshed, with the state of its refresh tokens. Hashes are those of {@link Secrets.hashOf}. */
 export interface RefreshState {
   readonly session: SessionRecord;
-  /** The token that is good now. */
+  /** Hash of the valid token. */
   readonly currentHash: string;
-  /** The token that was spent for it; null before the first refresh. */
+  /** The token exchanged for the valid one; null before the first refresh. */
   readonly spent: SpentToken | null;
 }
 
 export interface SpentToken {
   readonly hash: string;
   readonly atMs: number;
-  /** Turns the spent token into the current one again, see {@link Secrets.derived}. */
+  /** Derives the current token from the spent one, see {@link Secrets.derived}. */
   readonly salt: string;
 }
 
-/** One refresh: the current token is spent, and another one takes its place. */
+/** One refresh: the current token is spent and replaced. */
 export interface Rotation {
   readonly spent: SpentToken;
   readonly familyHash: string;
@@ -78,56 +78,56 @@ export interface Rotation {
   readonly expiresAtMs: number;
 }
 
-/** The hashes with which a session begins that can be refreshed. */
+/** Initial hashes of a session that can be refreshed. */
 export interface InitialToken {
   readonly familyHash: string;
   readonly tokenHash: string;
 }
 
 export interface SessionStore {
-  /** Opens a session; `first` is null for one that cannot be refreshed. When a user has very many sessions, the oldest one
-   *  ends. False, and nothing has happened, when the user is disabled or gone by now, or has another password than the one
-   *  that was checked (`passwordHash`). */
+  /** Opens a session; `first` is null for one that cannot be refreshed. The oldest session of a user with very many ends.
+   *  False, and nothing changed, when the user is disabled or removed, or no longer has the checked password
+   *  (`passwordHash`). */
   open(session: SessionRecord, first: InitialToken | null, passwordHash: string): Promise<boolean>;
-  /** Undefined when the session has ended or expired, and when its user is disabled or gone. */
+  /** Undefined when the session has ended or expired, or its user is disabled or removed. */
   holder(sessionId: string, nowMs: number): Promise<SessionHolder | undefined>;
   /** The session of a family of refresh tokens; undefined as for {@link holder}. */
   ofFamily(familyHash: string, nowMs: number): Promise<RefreshState | undefined>;
-  /** Turns the refresh token over and has the session expire later. False, and nothing has happened, when `spent` is not the
-   *  current token any more, or the session has ended. */
+  /** Rotates the refresh token and extends the session. False, and nothing changed, when `spent` is no longer the current
+   *  token, or the session has ended. */
   rotate(sessionId: string, turn: Rotation): Promise<boolean>;
   end(sessionId: string): Promise<void>;
-  /** Removes sessions that have expired; how many. */
+  /** Removes expired sessions; resolves with their number. */
   sweep(nowMs: number): Promise<number>;
 }
 
-/** A hash that is slow and takes much memory, so that a stolen database does not give the passwords away. */
+/** Password hashes that are slow and take much memory, so that a stolen database does not reveal passwords. */
 export interface Passwords {
   hash(password: string): Promise<string>;
-  /** Takes as long for a wrong password as for the right one. */
+  /** Takes the same time for right and wrong passwords. */
   verify(password: string, passwordHash: string): Promise<boolean>;
 }
 
-/** What an access token says. Who holds it, and with which roles, the session tells. */
+/** Claims of an access token. Holder and roles are those of the session. */
 export interface AccessClaims {
   readonly sessionId: string;
   readonly username: string;
 }
 
 export interface AccessTokens {
-  /** A signed token that is good for `security.accessTokenLifetime`. */
+  /** Issues a signed token, valid for `security.accessTokenLifetime`. */
   issue(claims: AccessClaims): Promise<string>;
-  /** Whether the token says of itself that this hub made it; nothing is proven by that. */
+  /** True when the token names this hub as its issuer, unverified. */
   isOwn(token: string): boolean;
-  /** Undefined when the token is not one of this hub, or had expired at `atMs`. */
+  /** Undefined when the token is not from this hub, or was expired at `atMs`. */
   verify(token: string, atMs: number): Promise<AccessClaims | undefined>;
 }
 
-/** Secrets that nobody guesses, of which the hub keeps the hash only. */
+/** Unguessable secrets, of which the hub keeps only hashes. */
 export interface Secrets {
   /** 256 bits as 43 letters, digits, `-` and `_`. */
   newSecret(): string;
   hashOf(secret: string): string;
-  /** Another secret, always the same for the same two; who knows only one of them cannot tell it. */
+  /** A secret that is determined by both arguments and cannot be computed from one of them. */
   derived(secret: string, salt: string): string;
 }

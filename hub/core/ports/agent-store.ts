@@ -1,4 +1,4 @@
-/** What is remembered of agents between their connections and over a restart of the hub. */
+/** Records of agents, which outlast their connections and restarts of the hub. */
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 
 export interface AgentRecord {
@@ -6,7 +6,7 @@ export interface AgentRecord {
   readonly version: string;
   readonly revision: string;
   readonly seenAtMs: number;
-  /** How far its clock was ahead of the hub's when it joined; null when it did not say. */
+  /** Lead of its clock over the hub's when it joined; null when it did not send its time. */
   readonly clockOffsetMs: number | null;
   readonly instances: readonly InstanceProfile[];
 }

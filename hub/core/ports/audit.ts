@@ -1,33 +1,33 @@
-/** The trail of who did what: written while security is on, never changed, read by administrators. */
+/** The audit log: written while security is on, append-only, read by administrators. */
 import type { Caller } from '../access.js';
 
 /**
- * What somebody did. A request has the method and the path template of its endpoint as action
- * (`DELETE /api/2.0/workbench/task/{id}/cancel`); what is no request has one of these.
+ * Actions other than requests. The action of a request is the method and path template of its endpoint
+ * (`DELETE /api/2.0/workbench/task/{id}/cancel`).
  */
 export const AUDIT_EVENTS = [
   /** An agent fetched a credential of its own with a one-time code. */
   'AGENT_ENROLLED',
-  /** An agent was let in. */
+  /** An agent joined. */
   'AGENT_JOIN',
-  /** The connection of an agent that was let in has ended. */
+  /** The connection of a joined agent ended. */
   'AGENT_LEFT',
-  /** An agent was not, or no longer: a wrong token, code or credential, or another agent of its name is there. */
+  /** An agent was refused or cut off: a wrong token, code or credential, or its id is in use. */
   'AGENT_REFUSED',
-  /** A command of the hub's own machine changed something: `workbench-hub user add`. */
+  /** A command on the hub's machine made a change: `workbench-hub user add`. */
   'COMMAND',
-  /** Refusals and failures beyond those that have an entry of their own: of a known caller, with the action as resource, or of
-   *  all whom nobody knows. */
+  /** Refusals and failures beyond the rate of single entries: of one caller, with the action as resource, or of all unknown
+   *  callers. */
   'MORE_REFUSALS',
-  /** Entries could not be written, and are lost. */
+  /** Entries were lost because they could not be written. */
   'ENTRIES_LOST',
 ] as const;
 
 export const AUDIT_OUTCOMES = ['ALLOWED', 'REFUSED', 'FAILED'] as const;
-/** REFUSED: for who it was; FAILED: for another reason. */
+/** REFUSED: for lack of permission; FAILED: for another reason. */
 export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];
 
-/** How somebody showed who it is. */
+/** Means of authentication. */
 export const AUDIT_MEANS = [
   'SESSION',
   'PERSONAL_TOKEN',
@@ -41,51 +41,50 @@ export const AUDIT_MEANS = [
 ] as const satisfies readonly (Caller['by'] | string)[];
 export type AuditMeans = (typeof AUDIT_MEANS)[number];
 
-/** One entry. No value of it may hold a secret, nor the query of a request. */
+/** One entry, without secrets and without the query of a request. */
 export interface AuditEntry {
   readonly atMs: number;
-  /** Name of the user, the agent, or (of a command) the account of the operating system; null as long as nobody has shown
-   *  who it is. */
+  /** Name of the user or agent, or for a command the account of the operating system; null when not authenticated. */
   readonly user: string | null;
   readonly by: AuditMeans | null;
-  /** From where, through the trusted proxies; null for what came over no network. */
+  /** Client address behind trusted proxies; null for local actions. */
   readonly address: string | null;
   readonly action: string;
-  /** The path with its identifiers, or what else was acted on. */
+  /** Path with its identifiers, or another object of the action. */
   readonly resource: string;
   readonly outcome: AuditOutcome;
-  /** HTTP status, where there was one. */
+  /** HTTP status; null without a response. */
   readonly status: number | null;
   readonly detail: string | null;
 }
 
 export interface AuditTrail {
-  /** Takes an entry; never throws and holds nobody up. `isAdministrators` tells that the caller has the role ADMIN: what others
-   *  do takes no room from that. */
+  /** Records an entry; never throws or waits. `isAdministrators` marks callers with the role ADMIN, whose entries have space
+   *  of their own. */
   record(entry: AuditEntry, isAdministrators?: boolean): void;
 }
 
-/** What to read, newest first. */
+/** Filter of entries, which are read newest first. */
 export interface AuditQuery {
   readonly limit: number;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly before?: string | undefined;
   readonly user?: string | undefined;
   readonly action?: string | undefined;
   readonly outcome?: AuditOutcome | undefined;
-  /** From this moment on. */
+  /** Included. */
   readonly fromMs?: number | undefined;
-  /** Up to this moment, which is not included. */
+  /** Excluded. */
   readonly toMs?: number | undefined;
 }
 
 export interface AuditPage {
   readonly entries: readonly AuditEntry[];
-  /** Where to go on; null when there is nothing more. */
+  /** Start of the next page; null on the last one. */
   readonly next: string | null;
 }
 
 export interface AuditReader {
-  /** `client` ends the search when it goes away. Rejects with HubError INVALID_INPUT for a `before` that is none. */
+  /** The search ends when `client` has gone. Rejects with HubError INVALID_INPUT for an invalid `before`. */
   read(query: AuditQuery, client: { readonly aborted: boolean }): Promise<AuditPage>;
 }

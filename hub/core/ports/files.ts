@@ -1,13 +1,13 @@
-/** Contents of files, each kept once under its SHA-256. */
+/** Blobs: contents of files, each stored once under its SHA-256. */
 import type { Readable } from 'node:stream';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 
-/** The content that came is not the one that was announced. */
+/** The received blob does not have the announced digest. */
 export class DigestMismatch extends Error {
   override readonly name = 'DigestMismatch';
 }
 
-/** A content has more bytes than it may have. */
+/** A blob exceeds its maximum size. */
 export class BlobTooLarge extends Error {
   override readonly name = 'ContentTooLarge';
   readonly maxBytes: number;
@@ -18,28 +18,28 @@ export class BlobTooLarge extends Error {
   }
 }
 
-/** What is to be taken up does not begin where what was kept ends. */
+/** Resume offset differs from the bytes already stored. */
 export class WrongOffset extends Error {
   override readonly name = 'WrongOffset';
-  /** How much is kept. */
+  /** Bytes already stored. */
   readonly receivedBytes: number;
 
   constructor(receivedBytes: number) {
-    super(`${receivedBytes} bytes of this content are kept: go on from there`);
+    super(`${receivedBytes} bytes of this blob are stored: continue from there`);
     this.receivedBytes = receivedBytes;
   }
 }
 
-/** Somebody else sends the same content at the moment. */
+/** Another sender is transferring the same blob. */
 export class TransferInProgress extends Error {
   override readonly name = 'ContentUnderWay';
 
   constructor() {
-    super('somebody else is sending this content: ask for it again in a moment');
+    super('another sender is transferring this blob: retry in a moment');
   }
 }
 
-/** From `start` up to `end`, not included; both within the content. */
+/** Bytes from `start` up to `end`, excluded; both within the blob. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
@@ -47,85 +47,81 @@ export interface ByteRange {
 
 export interface StoredFile {
   readonly sizeBytes: number;
-  /** Whether it lies encrypted; what `open` gives is clear all the same. */
+  /** Stored form; `open` always returns clear bytes. */
   readonly isEncrypted: boolean;
-  /** Opens the content, or a part of it, for reading. What cannot be vouched for fails the stream instead of being given. */
+  /** Opens the blob or a part of it. Damaged data fails the stream. */
   open(range?: ByteRange): Readable;
 }
 
-/** A content in one of the two forms in which it may lie. */
+/** A blob in one of its two stored forms. */
 export interface BlobForm {
   readonly digest: string;
   readonly encrypted: boolean;
 }
 
-/** Keeps contents from being removed while a request works with them: from before they are stored or found until a durable
- *  step has named them. */
+/** Keeps blobs from removal while a request works with them: from before they are stored or found until a reference to them
+ *  is durable. */
 export interface Hold {
-  add(content: { readonly digest: string; readonly encrypted?: boolean }): void;
-  /** Ends it: what it held is named by now, or need not be there any more for its sake. */
+  add(blob: { readonly digest: string; readonly encrypted?: boolean }): void;
+  /** Ends the hold: its blobs are referenced by now, or no longer needed. */
   release(): void;
-  /** Ends it: what it held and nothing names is removed at once. */
+  /** Ends the hold and removes its unreferenced blobs at once. */
   abandon(): void;
 }
 
 export interface FileStore {
-  /** Begins a hold on nothing. Every hold has to be ended. */
+  /** Begins an empty hold, which must be ended. */
   hold(): Hold;
-  /** Keeps contents for the few seconds until they are opened or held. */
+  /** Keeps blobs for the few seconds until they are opened or held. */
   holdBriefly(contents: Iterable<FileRef>): void;
-  /** Keeps a content. It is safe as soon as a task that names it is: a later durable commit of the task store covers
-   *  it. A content that is neither named nor held is swept some time later. Rejects with HubError `STORAGE_FULL`. */
+  /** Stores a blob. It is durable together with the task that refers to it: a later durable commit of the task store covers
+   *  it. A blob that is neither referenced nor held is swept later. Rejects with HubError `STORAGE_FULL`. */
   put(content: Buffer, hold?: Hold): Promise<FileRef>;
-  /** The same for a stream, which never lies in memory as a whole. Rejects with {@link BlobTooLarge} as soon as more
-   *  than `maxBytes` have come; what the stream rejects with, this rejects with. Then nothing is kept. */
+  /** Stores a stream, never held in memory as a whole. Rejects with {@link BlobTooLarge} beyond `maxBytes`, and as the
+   *  stream does; then nothing is stored. */
   store(content: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef>;
-  /** The same, and no clear byte of it reaches the disk. */
+  /** As {@link store}, without writing a clear byte to the disk. */
   storeEncrypted(content: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef>;
-  /** The same for a stream whose digest was announced; rejects with {@link DigestMismatch} when it differs. What came
-   *  before the stream broke is kept for a while, unless it is small: then `content` may hold the bytes from `fromByte`
-   *  on. Rejects with {@link WrongOffset} when they are not the next ones, with {@link TransferInProgress} while they come
-   *  from somebody else. */
+  /** Stores a stream with an announced digest; rejects with {@link DigestMismatch} when it differs. Unless it is small, the
+   *  received part of a broken stream is kept for a while, and `content` may resume at `fromByte`. Rejects with
+   *  {@link WrongOffset} for another offset, and with {@link TransferInProgress} during another transfer. */
   receive(expected: FileRef, content: Readable, fromByte?: number, hold?: Hold): Promise<void>;
-  /** How many bytes are kept of a content that is not whole yet. */
+  /** Stored bytes of a partial blob. */
   receivedBytes(digest: string): Promise<number>;
-  /** In the form that the reference names, or with a digest alone in whichever it lies in. Rejects when it has another size
-   *  than the reference says, and when an encrypted one cannot be read with the key of this hub, or is damaged. Without a
-   *  hold, there are some seconds to open it. */
+  /** Finds a blob in the form of the reference, or for a digest in either form. Rejects when its size differs from the
+   *  reference, or when an encrypted one is damaged or has another key. Without a hold, it must be opened within seconds. */
   find(content: string | FileRef, hold?: Hold): Promise<StoredFile | undefined>;
-  /** Removes what has lost its last name and is not held; resolves when that is done. Never rejects: what could not be
-   *  removed is tried again. */
+  /** Removes blobs without a reference or hold; resolves when that is done. Never rejects: failed removals are retried. */
   reclaim(): Promise<void>;
-  /** Removes contents that are neither named nor held and that are older than `ageMs`: what a crash has left, and what
-   *  agents sent and never reported. Gives how many. */
+  /** Removes unreferenced blobs without a hold that are older than `ageMs`: left by a crash, or uploaded by agents and never
+   *  reported. Resolves with their number. */
   sweep(ageMs: number): Promise<number>;
 }
 
-/** A reference that has gone. */
+/** A removed reference. */
 export interface DroppedBlob extends BlobForm {
-  /** Grows with every one. */
+  /** Ascending in the order of removal. */
   readonly id: number;
 }
 
-/** Small contents beside the tasks, and which contents are still named by a task or in the storage. Implemented by the
- *  task store's database. */
+/** Inline blobs, and the references of tasks and named objects to all blobs. Part of the task store. */
 export interface InlineBlobs {
   put(digest: string, content: Buffer, storedAtMs: number): Promise<void>;
   find(digest: string): Promise<Buffer | undefined>;
-  /** Removes small contents stored before this moment that nothing names and nobody holds. One that seems to come from the
-   *  future was stored now. */
+  /** Removes unreferenced inline blobs without a hold that were stored before `storedBeforeMs`. A storing time in the future
+   *  counts as now. */
   sweep(storedBeforeMs: number, nowMs: number, isHeld: (digest: string) => boolean): Promise<number>;
-  /** Which of these digests are named, of contents that lie encrypted or of others. */
-  named(digests: readonly string[], encrypted: boolean): Promise<Set<string>>;
-  /** The digests of all encrypted contents that are named. */
-  namedEncrypted(): Promise<string[]>;
-  /** Gives those of these contents that nobody holds in the moment of the step and nothing names, once it is durable that
-   *  nothing does; the small ones among them are removed in the same step. And those that are held. */
-  removeUnnamed(
+  /** The referenced ones among these digests, in the encrypted or the clear form. */
+  referenced(digests: readonly string[], encrypted: boolean): Promise<Set<string>>;
+  /** Digests of all referenced encrypted blobs. */
+  referencedEncrypted(): Promise<string[]>;
+  /** Determines in one transaction which of these blobs are unreferenced and not held, and removes the inline ones among
+   *  them; resolves when that is durable. */
+  removeUnreferenced(
     contents: readonly BlobForm[],
     isHeld: (content: BlobForm) => boolean,
-  ): Promise<{ readonly unnamed: readonly BlobForm[]; readonly held: readonly BlobForm[] }>;
-  /** The references that have gone and are not forgotten, in their order, after this one. */
+  ): Promise<{ readonly unreferenced: readonly BlobForm[]; readonly held: readonly BlobForm[] }>;
+  /** Removed references with an id above `afterId`, in order, that are not forgotten yet. */
   dropped(afterId: number, limit: number): Promise<DroppedBlob[]>;
   forgetDropped(ids: readonly number[]): Promise<void>;
 }

@@ -1,22 +1,22 @@
-/** What the parts of the hub tell of their work, for whoever watches the hub. None of these waits, and none throws. */
+/** Metrics of the hub's parts. No method waits or throws. */
 import type { Priority } from '@workbench-hub/shared/domain/priority';
 import type { TaskStatus, TaskType } from '@workbench-hub/shared/domain/task';
 import type { LossKind } from '../report-consequences.js';
 
 export interface TaskMetrics {
   created(type: TaskType): void;
-  /** A task begins for the first time, so long after its request. */
+  /** First start of a task, `waitedMs` after its request. */
   began(priority: Priority, waitedMs: number): void;
-  /** `ranMs` is how long its last attempt took, null when it was canceled. */
+  /** `ranMs` is the duration of the last attempt, null for a canceled task. */
   ended(type: TaskType, status: TaskStatus, ranMs: number | null): void;
-  /** An attempt came to nothing, whether or not the task is given out again. */
+  /** An attempt was lost, whether or not the task is requeued. */
   attemptLost(cause: LossKind): void;
-  /** The connection of an agent that had joined has ended. */
+  /** The connection of a joined agent ended. */
   agentLeft(): void;
 }
 
 export interface StoreMetrics {
-  /** A transaction of so many operations was written, and is not synced yet. */
+  /** A transaction was committed and is not synced yet. */
   written(operations: number, durationMs: number): void;
   synced(durationMs: number): void;
   /** An operation could not be written. */
@@ -29,23 +29,23 @@ export interface FileMetrics {
 }
 
 export interface RequestMetrics {
-  /** Tells of requests to one endpoint, which is named as in the description of the interface: `task/{id}`. */
+  /** Metrics of one endpoint, with its path template: `task/{id}`. */
   ofRoute(method: string, route: string): RouteMetrics;
 }
 
 export interface RouteMetrics {
-  /** `durationMs` is null for an answer that the client wanted to come late. */
+  /** `durationMs` is null for a deferred response. */
   answered(status: number, durationMs: number | null): void;
 }
 
 export interface LoginMetrics {
-  /** A wrong name or password; THROTTLED: none was looked at, since there had been too many. */
+  /** REFUSED: wrong name or password. THROTTLED: not checked, after too many failures. */
   failed(reason: 'REFUSED' | 'THROTTLED'): void;
 }
 
 const ignore = () => undefined;
 
-/** Nobody watches. */
+/** Discards everything. */
 export const NO_TASK_METRICS: TaskMetrics = {
   created: ignore,
   began: ignore,

@@ -1,55 +1,54 @@
-/** The names that the storage gives to contents. Every operation that changes something resolves when that is durable, and
- *  rejects with HubError `STORE_UNAVAILABLE` or `STORAGE_FULL` when the store cannot be written. */
+/** Named objects of the storage. Changes are durable when their promise resolves, and reject with HubError
+ *  `STORE_UNAVAILABLE` or `STORAGE_FULL` when the store cannot be written. */
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 
-/** INPUT: what users have uploaded. OUTPUT: what scripts put into WORKBENCH_OUTPUT_STORAGE. */
+/** INPUT: uploads of users. OUTPUT: files that scripts put into WORKBENCH_OUTPUT_STORAGE. */
 export type StorageArea = 'INPUT' | 'OUTPUT';
 
 export interface NamedObject extends FileRef {
   readonly area: StorageArea;
   readonly name: string;
-  /** Who stored it; null while security is off. */
+  /** User who stored it; null while security is off. */
   readonly owner: string | null;
   readonly storedAtMs: number;
-  /** From this moment on it is as if the name were not there. */
+  /** The object does not exist from this time on. */
   readonly expiresAtMs: number;
 }
 
-/** Under what a new name is taken. */
+/** Conditions for a new named object. */
 export interface NamingTerms {
-  /** Whether it may take the place of one that is there. */
+  /** May replace an existing object. */
   readonly overwrite: boolean;
-  /** How much all names of the owner in this area may hold together; null: as much as there is room. */
+  /** Total size allowed to the owner in this area; null for no limit. */
   readonly quotaBytes: number | null;
-  /** How many names the owner may have in this area. */
+  /** Number of objects allowed to the owner in this area. */
   readonly maxFiles: number;
 }
 
-/** What an owner takes of an area. */
+/** Usage of an area by one owner. */
 export interface StorageUse {
-  /** Names. */
   readonly files: number;
-  /** The names' contents, and former ones that are still there and that nothing refers to. */
+  /** Size of the objects, and of replaced or removed blobs not yet deleted. */
   readonly bytes: number;
 }
 
 export type NamingOutcome =
   | { readonly kind: 'NAMED' }
   | { readonly kind: 'EXISTS' }
-  /** `files`: the owner's other names. */
+  /** `files`: number of the owner's other objects. */
   | { readonly kind: 'TOO_MANY_FILES'; readonly files: number }
-  /** `usedBytes`: by the owner's other names, and by what they stood for and is still there. */
+  /** `usedBytes`: usage by the owner's other objects, see {@link StorageUse.bytes}. */
   | { readonly kind: 'OVER_QUOTA'; readonly usedBytes: number };
 
 export interface NamedObjects {
   find(area: StorageArea, name: string, nowMs: number): Promise<NamedObject | undefined>;
-  /** Gives a content its name, all at once, or changes nothing. */
+  /** Names a blob, or changes nothing, in one transaction. */
   put(stored: NamedObject, terms: NamingTerms): Promise<NamingOutcome>;
-  /** Moves the end of a name; false when it is not there. */
+  /** Changes the expiry; false when there is no such object. */
   renew(area: StorageArea, name: string, nowMs: number, expiresAtMs: number): Promise<boolean>;
   remove(area: StorageArea, name: string): Promise<void>;
-  /** What the owner takes, without the name `except`. A name that has expired counts until it is removed. */
+  /** Usage of the owner without the object `except`. Expired objects count until they are removed. */
   useOf(area: StorageArea, owner: string | null, except: string): Promise<StorageUse>;
-  /** Removes names that have expired; gives how many. */
+  /** Removes expired objects; resolves with their number. */
   removeExpired(nowMs: number): Promise<number>;
 }

@@ -1,8 +1,8 @@
 /**
- * Where tasks are kept. Every operation that changes something takes a list and says for each item whether it took
- * place: its WHERE carries the fence ("still running, still attempt 2 on sim-1"). What resolves is durable, with one
- * exception that {@link TaskQueue.claim} names. All reject with HubError `STORE_UNAVAILABLE` or `STORAGE_FULL` when
- * the store cannot be written; then nothing of the call has taken place.
+ * Storage of tasks. Every change takes a list and tells for each item whether it took place, under the condition of its
+ * fence ("still running, still attempt 2 on sim-1"). Changes are durable when their promise resolves, except
+ * {@link TaskQueue.claim}. All reject with HubError `STORE_UNAVAILABLE` or `STORAGE_FULL` when the store cannot be
+ * written, and then change nothing.
  */
 import type { Job } from '@workbench-hub/shared/domain/job';
 import type { Priority } from '@workbench-hub/shared/domain/priority';
@@ -21,7 +21,7 @@ export interface Claim {
 export interface ClaimedTask {
   readonly ref: AttemptRef;
   readonly agentId: string;
-  /** As it is now that it runs. */
+  /** The task in its running state. */
   readonly task: Task;
   readonly job: Job;
 }
@@ -36,7 +36,7 @@ export interface EndedAttempt {
   readonly ref: AttemptRef;
   readonly ending: Completion;
   readonly endedAtMs: number;
-  /** What goes to the output storage with it. */
+  /** Objects to be put into the output storage in the same transaction. */
   readonly storedFiles?: readonly NamedObject[];
 }
 
@@ -68,38 +68,35 @@ export interface GroupPage {
 
 export type QueuePlace = { readonly taskId: string } | { readonly newWithPriorityRank: number };
 
-/** The queue: what waits, what runs, and the steps between. */
+/** Waiting and running tasks, and their transitions. */
 export interface TaskQueue {
-  /** Hands these to `waits` as soon as they can be claimed, no later than a look shows them, and before they are durable. */
+  /** Calls `waits` as soon as the tasks can be claimed, no later than reads show them, and before they are durable. */
   insert(tasks: readonly NewTask[], waits?: (waiting: readonly WaitingTask[]) => void): Promise<void>;
   /** One page of the groups in which tasks wait, by group id. */
   waitingGroups(page: GroupPageQuery): Promise<GroupPage>;
-  /** The first tasks of each of these groups, at most `limit` of each, in order within a group. */
+  /** The first tasks of each queue group, at most `limit`, in order within a group. */
   heads(groups: readonly { readonly groupId: number; readonly limit: number }[]): Promise<WaitingTask[]>;
-  /** Those of these tasks that wait. */
+  /** The tasks among these that wait. */
   waiting(taskIds: readonly string[]): Promise<WaitingTask[]>;
   /** Number of waiting tasks of these groups that come before a task: one that waits, or a new one of this priority. Counts up
    *  to `limit`. */
   countAhead(groupIds: readonly number[], of: QueuePlace, limit: number): Promise<number>;
-  /** Removes the groups of one page that no task belongs to any more; gives where the next page begins, or null after the last. A
-   *  group id is never used again. */
+  /** Removes the groups of one page that no task belongs to any more; resolves with the id after which the next page begins, or
+   *  null after the last. A group id is never reused. */
   removeUnusedGroups(page: Pick<GroupPageQuery, 'afterGroupId' | 'limit'>): Promise<number | null>;
-  /** WAITING to RUNNING; gives the tasks that were claimed. A claim may be lost with the machine's power (never with
-   *  the hub's process): then the task waits again, and the agent that holds it is heard by {@link adopt}. */
+  /** WAITING to RUNNING; resolves with the claimed tasks. A loss of power, not a crash of the hub, may undo a claim: then the
+   *  task waits again, and {@link adopt} accepts the attempt that its agent holds. */
   claim(claims: readonly Claim[]): Promise<ClaimedTask[]>;
-  /** Takes over attempts that an agent holds though the task waits: true where the attempt is in force afterwards.
-   *  That is so as long as no newer attempt has begun and its end was not heard, and never where the attempt is known
-   *  to be another agent's. */
+  /** Adopts attempts that an agent holds while the task waits: true where the attempt is active afterwards. That requires
+   *  that no newer attempt has begun, that its end was not reported, and that it is not known as another agent's. */
   adopt(held: readonly HeldAttempt[]): Promise<boolean[]>;
   end(ended: readonly EndedAttempt[]): Promise<boolean[]>;
-  /** RUNNING to WAITING, at its old place in the queue. Only an attempt that was taken for lost can be adopted
-   *  afterwards: that of any other has had its say, and the task names no instance any more. */
+  /** RUNNING to WAITING, at the old position in the queue. Only a lost attempt can be adopted afterwards: any other has
+   *  reported, and the task no longer names its instance. */
   requeue(released: readonly RequeuedAttempt[]): Promise<boolean[]>;
-  /** To CANCELED, from one of `from`. */
+  /** To CANCELED from one of the statuses `from`. */
   cancel(taskIds: readonly string[], from: readonly TaskStatus[], endedAtMs: number): Promise<boolean[]>;
-  /** The running tasks of an agent. */
   runningOn(agentId: string): Promise<Task[]>;
-  /** The agents that have running tasks. */
   agentsWithRunning(): Promise<string[]>;
 }
 
@@ -115,17 +112,17 @@ export interface TaskQuery {
   readonly creator?: string | undefined;
   readonly type?: TaskType | undefined;
   readonly priority?: Priority | undefined;
-  /** Any of these; empty for all. */
+  /** Any of these statuses; empty for all. */
   readonly statuses: readonly TaskStatus[];
-  /** By time of the request (when left out), by place in the queue, or by time of the start. The last costs the more,
-   *  the more tasks match: it is for those that run. */
+  /** Order by request time (default), position in the queue, or start time. The last is meant for running tasks: its cost
+   *  grows with the number of matching tasks. */
   readonly order?: TaskOrder;
 }
 
-/** Who asks for a list. Askers have equal shares of what lists cost. */
+/** Client of a list. Clients have equal shares of the time for lists. */
 export interface ListClient {
   readonly name: string;
-  /** Aborted when nobody waits for the list any more. */
+  /** Aborted when the client no longer waits. */
   readonly signal: AbortSignal;
 }
 
@@ -134,15 +131,15 @@ export interface TaskPage {
   readonly totalElements: number;
 }
 
-/** Reading and removing tasks. */
+/** Reading and removal of tasks. */
 export interface TaskArchive {
   find(taskId: string): Promise<Task | undefined>;
   filesOf(taskId: string): Promise<TaskFiles>;
-  /** Without an asker, for the hub itself. Rejects with OVERLOADED when too many lists of this asker, or of all, are not answered
-   *  yet, and with INVALID_INPUT when the asker has gone. */
-  list(query: TaskQuery, asker?: ListClient): Promise<TaskPage>;
-  /** Removes tasks that have ended, with all that belongs to them. */
+  /** Without a client for the hub itself. Rejects with OVERLOADED when too many lists of this client, or of all, are pending,
+   *  and with INVALID_INPUT when the client has gone. */
+  list(query: TaskQuery, client?: ListClient): Promise<TaskPage>;
+  /** Removes ended tasks with their references. */
   remove(taskIds: readonly string[]): Promise<boolean[]>;
-  /** Tasks that ended before this moment, oldest first. */
+  /** Ids of tasks that ended before this time, oldest first. */
   endedBefore(timeMs: number, limit: number): Promise<string[]>;
 }

@@ -1,23 +1,23 @@
-/** Traces: which pieces of work belong together, across programs, and how long each took. None of these waits, and none throws. */
+/** Traces of work across programs. No method waits or throws. */
 export type SpanAttributes = Readonly<Record<string, string | number>>;
 
-/** ERROR: it came to nothing. */
+/** ERROR: the work failed. */
 export type SpanOutcome = 'OK' | 'ERROR';
 
-/** A piece of work under way. */
+/** Work in progress. */
 export interface Span {
-  /** Names it to what follows from it, as text that travels; null when nothing of this trace is kept. */
+  /** Serialized parent for spans that follow; null when the trace is not kept. */
   readonly context: string | null;
-  /** Its end, once. */
+  /** Called once. */
   end(outcome: SpanOutcome, attributes: SpanAttributes): void;
 }
 
-/** A piece of work that is over. Moments are milliseconds since 1970. */
+/** Completed work. */
 export interface PastSpan {
   readonly name: string;
-  /** What it followed from. */
+  /** Context of the parent. */
   readonly parent: string;
-  /** Tells it from all others of its trace. */
+  /** Unique within the trace. */
   readonly key: string;
   readonly beganAtMs: number;
   readonly endedAtMs: number;
@@ -26,13 +26,13 @@ export interface PastSpan {
 }
 
 export interface RequestTracing {
-  /** A request begins; `given` is the context that its client has sent, whatever that is. */
+  /** Begins the span of a request; `given` is the context sent by the client, unverified. */
   request(name: string, given: string | null, attributes: SpanAttributes): Span;
 }
 
 export interface TaskTracing {
-  /** The context of a span that is told of only when it is over: the same for the same parent and key at any time, so that
-   *  the hub that tells of it need not be the one that handed it out. */
+  /** Context of a span that is recorded when it is over. It depends only on parent and key, so that another hub can record the
+   *  span. */
   contextOf(parent: string, key: string): string;
   past(span: PastSpan): void;
 }
@@ -41,7 +41,7 @@ export interface Tracing extends RequestTracing, TaskTracing {}
 
 const NO_SPAN: Span = { context: null, end: () => undefined };
 
-/** Nobody keeps traces. */
+/** Discards everything. */
 export const NO_TRACING: Tracing = {
   request: () => NO_SPAN,
   contextOf: (parent) => parent,

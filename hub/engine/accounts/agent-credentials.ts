@@ -1,4 +1,4 @@
-/** Who an agent is: the join token that all may share, or a credential that it got for a one-time code. */
+/** Identification of agents: by the join token that all may share, or by a credential from a one-time code. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type {
   AgentCredentialRecord,
@@ -6,15 +6,15 @@ import type {
   AgentSecrets,
 } from '../../core/ports/agent-credentials.js';
 
-/** What somebody at the agent link has proven: to know the token that all share, or to be this agent. */
+/** Proof that the holder of a secret has given: knowledge of the join token, or the identity of one agent. */
 export type AgentIdentity =
   | { readonly by: 'TOKEN' }
   | { readonly by: 'CREDENTIAL'; readonly agentId: string; readonly credentialHash: string };
 
-/** Why somebody is not let in, for the log of the hub. */
+/** Reason of a refusal, for the hub's log. */
 export interface Refusal {
   readonly refusal: string;
-  /** Whom the refused secret belongs or belonged to, if anybody. */
+  /** Present or former owner of the refused secret, if known. */
   readonly agentId?: string;
 }
 
@@ -22,7 +22,7 @@ export interface AgentCredentialsOptions {
   readonly store: AgentCredentialStore;
   readonly secrets: AgentSecrets;
   readonly clock: Clock;
-  /** Null: agents join by credentials of their own only. */
+  /** Null: agents join by their own credentials only. */
   readonly joinToken: string | null;
 }
 
@@ -39,19 +39,19 @@ export class AgentCredentials {
     this.#joinTokenHash = joinToken === null ? null : secrets.hashOf(joinToken);
   }
 
-  /** Makes the code by which this agent can fetch a credential, once, within `validMs`. It is shown nowhere else. */
-  offer(agentId: string, validMs: number): { code: string; expiresAtMs: number } {
+  /** Creates a code with which this agent can fetch a credential, once, within `validMs`. The code cannot be read again. */
+  async offer(agentId: string, validMs: number): Promise<{ code: string; expiresAtMs: number }> {
     const code = this.#secrets.newCode();
     const expiresAtMs = this.#clock.nowMs() + validMs;
-    this.#store.putCode(agentId, this.#secrets.hashOfCode(code), expiresAtMs);
+    await this.#store.putCode(agentId, this.#secrets.hashOfCode(code), expiresAtMs);
     return { code, expiresAtMs };
   }
 
-  /** Gives a credential for a code. One look-up by hash is all that a wrong code costs. */
-  exchange(agentId: string, code: string): { credential: string } | Refusal {
+  /** Exchanges a code for a credential. A wrong code costs one lookup by hash. */
+  async exchange(agentId: string, code: string): Promise<{ credential: string } | Refusal> {
     const codeHash = this.#secrets.hashOfCode(code);
     const nowMs = this.#clock.nowMs();
-    const record = this.#store.findByCode(codeHash);
+    const record = await this.#store.findByCode(codeHash);
     if (!record)
       return { refusal: 'there is no such code: it is mistyped, replaced by a later one, or revoked' };
     const refused = (refusal: string): Refusal => ({ refusal, agentId: record.agentId });
@@ -59,16 +59,15 @@ export class AgentCredentials {
     if (record.codeSpentAtMs !== null) return refused('the code was used before');
     if ((record.codeExpiresAtMs ?? 0) <= nowMs) return refused('the code has expired');
     const credential = this.#secrets.newCredential();
-    const fetched = this.#store.exchange(agentId, codeHash, this.#secrets.hashOf(credential), nowMs);
+    const fetched = await this.#store.exchange(agentId, codeHash, this.#secrets.hashOf(credential), nowMs);
     return fetched ? { credential } : refused('the code was used at the same moment');
   }
 
-  /** Who presents this secret. */
-  identify(secret: string): AgentIdentity | Refusal {
+  async identify(secret: string): Promise<AgentIdentity | Refusal> {
     const hash = this.#secrets.hashOf(secret);
     if (this.#joinTokenHash !== null && this.#secrets.areEqual(hash, this.#joinTokenHash))
       return { by: 'TOKEN' };
-    const record = this.#store.findByCredential(hash);
+    const record = await this.#store.findByCredential(hash);
     if (!record) {
       const or = this.#joinTokenHash === null ? 'is not' : 'is neither agents.token of this hub nor';
       return { refusal: `what it presents ${or} the credential of an agent` };
@@ -79,48 +78,49 @@ export class AgentCredentials {
     return { by: 'CREDENTIAL', agentId, credentialHash: hash };
   }
 
-  /** Why an agent that calls itself `agentId` is not believed; undefined when it is. */
-  faultOf(identity: AgentIdentity, agentId: string): string | undefined {
+  /** Reason why this identity may not use the id `agentId` now; undefined when it may. */
+  async faultOf(identity: AgentIdentity, agentId: string): Promise<string | undefined> {
     if (identity.by === 'CREDENTIAL') {
       if (identity.agentId === agentId) return this.endOf(identity);
       return `the credential of agent ${identity.agentId} is not good for the id ${agentId}`;
     }
-    if (!needsCredential(this.#store.find(agentId))) return undefined;
+    if (!needsCredential(await this.#store.find(agentId))) return undefined;
     return (
       `agent ${agentId} has been enrolled, so the token that all agents share is not enough for its id: ` +
       'remove token and tokenFile from its configuration'
     );
   }
 
-  /** Why an identity that was good is so no more; undefined while it is. */
-  endOf(identity: AgentIdentity): string | undefined {
+  /** Reason why an accepted identity is no longer valid; undefined while it is. */
+  async endOf(identity: AgentIdentity): Promise<string | undefined> {
     if (identity.by === 'TOKEN') return undefined;
-    const record = this.#store.findByCredential(identity.credentialHash);
+    const record = await this.#store.findByCredential(identity.credentialHash);
     if (!record) return `agent ${identity.agentId} has fetched a new credential`;
     if (record.revokedAtMs !== null) return `the credential of agent ${identity.agentId} is revoked`;
     return undefined;
   }
 
-  joined(identity: AgentIdentity): void {
-    if (identity.by === 'CREDENTIAL') this.#store.joined(identity.agentId, this.#clock.nowMs());
+  /** Records the join. */
+  async joined(identity: AgentIdentity): Promise<void> {
+    if (identity.by === 'CREDENTIAL') await this.#store.joined(identity.agentId, this.#clock.nowMs());
   }
 
-  /** Another text whenever identities may have come to an end. */
-  version(): string {
+  /** Differs from its earlier values whenever an identity may have become invalid. */
+  version(): Promise<string> {
     return this.#store.version();
   }
 
   /** False when there was nothing to revoke. */
-  revoke(agentId: string): boolean {
+  revoke(agentId: string): Promise<boolean> {
     return this.#store.revoke(agentId, this.#clock.nowMs());
   }
 
-  all(): AgentCredentialRecord[] {
+  all(): Promise<AgentCredentialRecord[]> {
     return this.#store.all();
   }
 }
 
-/** An id that had a credential of its own is never again anybody's who knows the token that all share. */
+/** An id that ever had its own credential can never be used with the join token again. */
 function needsCredential(record: AgentCredentialRecord | undefined): boolean {
   return record !== undefined && (record.credentialHash !== null || record.revokedAtMs !== null);
 }

@@ -1,17 +1,17 @@
-/** Finds out who presents a bearer token, whatever kind of token it is. */
+/** Identification of the holder of a bearer token, of any kind. */
 import type { Caller } from '../../core/access.js';
 import { HubError } from '../../core/errors.js';
 
-/** One kind of token. */
+/** Authenticator of one kind of token. */
 export interface Authenticator {
-  /** Whether the token is of this kind, by its looks; nothing is proven by that. */
+  /** True when the token has the form of this kind, unverified. */
   recognizes(token: string): boolean;
-  /** Who holds the token. Rejects with UNAUTHENTICATED when it is not valid (any more). With `asOfMs`, a token counts that had
-   *  not expired at that moment, if nothing else has ended it by now. */
+  /** Identifies the holder. Rejects with UNAUTHENTICATED when the token is not valid. With `asOfMs`, a token that was
+   *  not expired at that time is valid, unless it was ended otherwise. */
   identify(token: string, asOfMs?: number): Promise<Caller>;
 }
 
-/** Longer ones are refused unread. */
+/** Longer tokens are refused without being read. */
 const MAX_TOKEN_LENGTH = 16_384;
 
 export class AuthenticatorChain {
@@ -21,7 +21,8 @@ export class AuthenticatorChain {
     this.#kinds = kinds;
   }
 
-  /** Of an `Authorization` header. Rejects with UNAUTHENTICATED. `asOfMs` as in {@link Authenticator.identify}. */
+  /** Identifies the caller by an `Authorization` header. Rejects with UNAUTHENTICATED. `asOfMs` as in {@link
+   *  Authenticator.identify}. */
   async identify(authorization: string | undefined, asOfMs?: number): Promise<Caller> {
     if (authorization === undefined) {
       throw new HubError(

@@ -1,15 +1,15 @@
-/** Places from which users have logged in lately: their attempts go before those of others, and are counted by themselves. */
+/** Locations from which users have logged in recently. Their attempts have priority and are counted separately. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 
 /** A working day. */
 const REMEMBERED_MS = 12 * 3_600_000;
 
-/** More than these are not remembered: the user, or the place, that logged in longest ago is forgotten. */
+/** Maximum remembered users and locations; the one whose login is oldest is forgotten. */
 const MAX_USERS = 10_000;
 const MAX_PLACES_OF_USER = 20;
 
-/** What counts as one place: an IPv4 address, or the 64 bits of an IPv6 address that name a network, since a single host may
- *  use all addresses in it. An unknown address is a place, too. */
+/** The location of an address: an IPv4 address, or the 64-bit network of an IPv6 address, since one host may use all
+ *  its addresses. An unknown address is a location, too. */
 export function placeOf(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail = ''] = address.toLowerCase().split('::');
@@ -25,14 +25,13 @@ export function placeOf(address: string): string {
 
 export class LoginAddresses {
   readonly #clock: Clock;
-  /** By user, then by place: when somebody logged in there. Both with the longest ago first. */
+  /** Login times by user and location, the oldest first. */
   readonly #users = new Map<string, Map<string, number>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Notes that the user has logged in from there. */
   add(username: string, place: string): void {
     const places = this.#users.get(username) ?? new Map<string, number>();
     this.#users.delete(username);

@@ -1,27 +1,27 @@
 /**
- * Whose password is tried next. A try is so costly that a flood of log-ins always leaves more of them than can be tried, so
- * turns are shared rather than taken in order:
+ * Order of password checks. A check is costly, and a flood of logins leaves more of them than can be done, so turns are
+ * shared:
  *
- * 1. those who logged in from the same place lately, the least busy of them first;
- * 2. all others: first those of places, then of names, with the fewest failures lately; then who comes again after having been
- *    turned away; then in order.
+ * 1. users who recently logged in from the same location, the least busy first;
+ * 2. all others: by fewest recent failures of the location, then of the name; then those who return after a refusal; then in
+ *    order of arrival.
  *
- * Every fourth turn is one of the others, if they wait. Only so many wait; beyond that, whoever would be last is turned away.
+ * Every fourth turn goes to the others, if any wait. The queue is bounded: beyond it, the last in this order is refused.
  */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../core/errors.js';
 import { RecentCounts } from './recent-counts.js';
 
-/** A try takes a tenth of a second of a core and 32 MiB; half of Node's threads stay free for files. */
+/** Concurrent checks. Each takes a tenth of a second of a core and 32 MiB; half of Node's threads stay free for files. */
 const AT_ONCE = 2;
 
-/** So many more may wait, some seconds. */
+/** Maximum queue length, some seconds of work. */
 const MAX_WAITING = 50;
 
-/** Of these, so many may be those who logged in from the same place lately. */
+/** Maximum in the queue of users known at their location. */
 const MAX_KNOWN_WAITING = 40;
 
-/** Of so many turns one is for those who are not known, if there are any. */
+/** One of this many turns is for users not known at their location. */
 const TURNS_WITH_ONE_OF_OTHERS = 4;
 
 const BUSY_RETRY_AFTER_S = 1;
@@ -29,9 +29,9 @@ const BUSY_RETRY_AFTER_S = 1;
 export interface LoginAttempt {
   readonly username: string;
   readonly place: string;
-  /** Whether this user logged in from this place lately. */
+  /** True when the user recently logged in from this location. */
   readonly isKnown: boolean;
-  /** Says that nobody waits for the answer any more. */
+  /** Aborted when the client no longer waits. */
   readonly client: { readonly aborted: boolean };
 }
 
@@ -42,7 +42,7 @@ interface Waiting {
   readonly turnAway: () => void;
 }
 
-/** Compared place by place; the smaller one goes first. */
+/** Compared element by element; the smaller key goes first. */
 type Rank = readonly number[];
 
 export class LoginQueue {
@@ -62,8 +62,8 @@ export class LoginQueue {
     this.#turnedAway = new RecentCounts(clock);
   }
 
-  /** Calls `tryIt` when it is the attempt's turn, and gives what that gives: rejects as it does, which counts as a failure, and
-   *  with TOO_MANY_ATTEMPTS when there are too many attempts that go before. */
+  /** Calls `tryIt` on the attempt's turn and settles as it does; a rejection counts as a failure. Rejects with
+   *  TOO_MANY_ATTEMPTS when too many attempts are ahead. */
   async run<T>(attempt: LoginAttempt, tryIt: () => Promise<T>): Promise<T> {
     await this.#turnOf(attempt);
     try {
@@ -89,7 +89,7 @@ export class LoginQueue {
         turnAway: () => {
           this.#turnedAway.add(pairOf(attempt));
           reject(
-            new HubError('TOO_MANY_ATTEMPTS', 'too many log in at this moment: try again in a second', {
+            new HubError('TOO_MANY_ATTEMPTS', 'too many logins at the moment: try again in a second', {
               retryAfterS: BUSY_RETRY_AFTER_S,
             }),
           );
@@ -136,7 +136,7 @@ export class LoginQueue {
     return waiting;
   }
 
-  /** In the order of their turns. Of those with the same key, each stands one further back than the one before. */
+  /** Ordered by turn; attempts with the same key in order of arrival. */
   #ranked(candidates: readonly Waiting[]): Waiting[] {
     const ahead = new Map<string, number>();
     for (const attempt of this.#running) addOne(ahead, keyOf(attempt));
@@ -167,12 +167,11 @@ function pairOf({ username, place }: LoginAttempt): string {
   return `${place} ${username}`;
 }
 
-/** By which turns are shared. */
 function keyOf(attempt: LoginAttempt): string {
   return attempt.isKnown ? `known ${pairOf(attempt)}` : `new ${attempt.place}`;
 }
 
-/** Gives what was counted before. */
+/** Returns the former count. */
 function addOne(counts: Map<string, number>, key: string): number {
   const before = counts.get(key) ?? 0;
   counts.set(key, before + 1);

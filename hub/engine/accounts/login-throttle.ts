@@ -1,31 +1,31 @@
-/** Slows down whoever tries passwords: after so many failures in a row for a name, within so long, nobody logs in by that
- *  name for a while, not even with the right password, which else would be the one answer that is different. */
+/** Throttle against password guessing: after a number of consecutive failures for a name within a period, logins by
+ *  that name are refused for a while, even with the right password, whose different response would reveal it. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../core/errors.js';
 
 const MAX_FAILURES = 10;
 const WITHIN_MS = 5 * 60_000;
 
-/** More names than can fail within that time, at the rate at which passwords are tried; the oldest is forgotten. */
+/** Maximum tracked names, more than can fail within the period; the oldest is forgotten. */
 const MAX_NAMES = 20_000;
 
 export class LoginThrottle {
   readonly #clock: Clock;
-  /** When the latest attempts began that have failed, or are under way; oldest first. */
+  /** Start times of recent failed or pending attempts, oldest first. */
   readonly #attempts = new Map<string, number[]>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Counts an attempt as failed until {@link succeeded} says otherwise. Throws TOO_MANY_ATTEMPTS. */
+  /** Counts an attempt as failed until {@link succeeded} is called. Throws TOO_MANY_ATTEMPTS. */
   begin(username: string): void {
     this.refuse(username);
     this.note(username);
   }
 
-  /** Counts as {@link begin} does an attempt that begins whether or not the name is closed. Those beyond the limit are not
-   *  counted, so that the name stays closed no longer for them. */
+  /** As {@link begin} for an attempt that begins even when the name is blocked. Attempts beyond the limit are not
+   *  counted and do not prolong the block. */
   note(username: string): void {
     const nowMs = this.#clock.monotonicMs();
     const attempts = this.#recent(username, nowMs);
@@ -36,7 +36,7 @@ export class LoginThrottle {
     this.#attempts.set(username, [...attempts, nowMs]);
   }
 
-  /** Throws TOO_MANY_ATTEMPTS when no attempt may begin now. */
+  /** Throws TOO_MANY_ATTEMPTS while the name is blocked. */
   refuse(username: string): void {
     const nowMs = this.#clock.monotonicMs();
     const attempts = this.#recent(username, nowMs);

@@ -1,4 +1,4 @@
-/** Finds out whether somebody who logs in knows the password of a user, without telling more than that. */
+/** Password check that reveals nothing but its result. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../core/errors.js';
 import type { Passwords, UserRecord, UserStore } from '../../core/ports/accounts.js';
@@ -7,14 +7,14 @@ import { LoginAddresses, placeOf } from './login-addresses.js';
 import { LoginQueue } from './login-queue.js';
 import { LoginThrottle } from './login-throttle.js';
 
-/** Who logs in, with the password that was checked: by the time that this is known, it may be another. */
+/** The user and the checked password hash, which may have changed since. */
 export type CheckedUser = Pick<UserRecord, 'username' | 'passwordHash'>;
 
-/** From where somebody logs in. */
+/** Origin of a login. */
 export interface LoginOrigin {
-  /** IPv4 or IPv6, through the trusted proxies; empty when it is not known. */
+  /** Client address behind trusted proxies; empty when unknown. */
   readonly address: string;
-  /** Says that nobody waits for the answer any more. */
+  /** Aborted when the client no longer waits. */
   readonly client: { readonly aborted: boolean };
 }
 
@@ -23,17 +23,17 @@ export interface PasswordCheck {
   check(username: string, password: string, origin: LoginOrigin): Promise<CheckedUser>;
 }
 
-/** One answer for every reason, so that nobody learns which names there are. */
+/** One message for every reason, so that it does not reveal which users exist. */
 export function wrongPassword(): HubError {
   return new HubError('UNAUTHENTICATED', 'the username or the password is wrong, or the user is disabled');
 }
 
-/** While security is off: everybody is the same user, whatever they say. */
+/** Accepts everybody as the same user, while security is off. */
 export function skipPassword(user: CheckedUser): PasswordCheck {
   return { check: async () => user };
 }
 
-/** The same check, which tells of the log-ins that fail. */
+/** Counts failed logins. */
 export function watched(check: PasswordCheck, metrics: LoginMetrics): PasswordCheck {
   return {
     check: async (username, password, origin) => {
@@ -61,12 +61,11 @@ export async function passwordCheck({
   clock,
 }: PasswordCheckOptions): Promise<PasswordCheck> {
   const names = new LoginThrottle(clock);
-  // Whoever closes a name from elsewhere does not shut out its user where that logged in lately, and a password that is
-  // guessed from there is counted there.
+  // A user is not locked out at a known location by failures elsewhere, and guesses from there are counted there.
   const knownPairs = new LoginThrottle(clock);
   const places = new LoginAddresses(clock);
   const turns = new LoginQueue(clock);
-  // An unknown name costs the same work as a known one; nobody knows the password of this hash.
+  // An unknown name takes the same time as a known one; this hash has no password.
   const nobodysHash = await passwords.hash('the password of nobody');
 
   const verify = async (username: string, password: string): Promise<UserRecord> => {

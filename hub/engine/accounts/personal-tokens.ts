@@ -1,4 +1,4 @@
-/** Personal access tokens: made by users for their scripts, which cannot log in by password. */
+/** Personal tokens: long-lived tokens of users for scripts. */
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, holdsRole, ROLES, type Role } from '../../core/access.js';
 import { HubError } from '../../core/errors.js';
@@ -15,11 +15,11 @@ export interface PersonalTokensOptions {
 export interface TokenRequest {
   readonly name: string;
   readonly expiresInDays: number;
-  /** None: the greatest that its user has. */
+  /** Default: the highest role of the user. */
   readonly role: Role | null;
 }
 
-/** By this a search for secrets in files or logs finds them. */
+/** Prefix by which secret scanners find tokens. */
 const PREFIX = 'wbh_';
 
 const MAX_TOKENS_OF_USER = 100;
@@ -27,7 +27,7 @@ const DAY_MS = 86_400_000;
 
 export class PersonalTokens implements Authenticator {
   readonly #options: PersonalTokensOptions;
-  /** When tokens were used last, as far as the store does not know it yet. */
+  /** Latest uses that are not stored yet. */
   #used = new Map<string, number>();
 
   constructor(options: PersonalTokensOptions) {
@@ -52,7 +52,7 @@ export class PersonalTokens implements Authenticator {
     return { username, roles: lesserOf(role, holder.userRoles), by: 'PERSONAL_TOKEN' };
   }
 
-  /** The token itself is shown this once. Rejects with FORBIDDEN and TOO_MANY_TOKENS. */
+  /** Creates a token, which cannot be read again. Rejects with FORBIDDEN and TOO_MANY_TOKENS. */
   async create(
     caller: Caller,
     { name, expiresInDays, role }: TokenRequest,
@@ -79,7 +79,7 @@ export class PersonalTokens implements Authenticator {
     return { record, token };
   }
 
-  /** The tokens of this user, latest first. Rejects with FORBIDDEN unless it is the caller, or the caller an ADMIN. */
+  /** Tokens of a user, newest first. Rejects with FORBIDDEN unless the caller is that user or an ADMIN. */
   async list(caller: Caller, username: string): Promise<PersonalTokenRecord[]> {
     if (username !== caller.username && !holdsRole(caller, 'ADMIN')) {
       throw new HubError('FORBIDDEN', "another user's tokens are shown to the role ADMIN only");
@@ -91,7 +91,7 @@ export class PersonalTokens implements Authenticator {
     }));
   }
 
-  /** Rejects with FORBIDDEN, and with TOKEN_NOT_FOUND also for one that is not the caller's to revoke. */
+  /** Rejects with FORBIDDEN, and with TOKEN_NOT_FOUND also for a token that the caller may not revoke. */
   async revoke(caller: Caller, id: string): Promise<void> {
     if (caller.by === 'PERSONAL_TOKEN') throw takesLogIn('revoke');
     const { store } = this.#options;
@@ -105,14 +105,14 @@ export class PersonalTokens implements Authenticator {
     await store.remove(id);
   }
 
-  /** Tells the store which tokens were used. */
+  /** Stores the latest uses. */
   async noteUses(): Promise<void> {
     const used = this.#used;
     this.#used = new Map();
     if (used.size > 0) await this.#options.store.used(used);
   }
 
-  /** Notes uses, and removes tokens that have expired. */
+  /** Stores the latest uses and removes expired tokens. */
   async sweep(): Promise<void> {
     await this.noteUses();
     await this.#options.store.sweep(this.#nowMs());
@@ -149,7 +149,7 @@ function takesLogIn(what: 'make' | 'revoke'): HubError {
   );
 }
 
-/** Whoever came through the door holds a role. */
+/** Every authenticated caller has a role. */
 function greatestOf(caller: Caller): Role {
   return ROLES.findLast((role) => holdsRole(caller, role)) ?? 'VIEWER';
 }
@@ -162,7 +162,7 @@ function heldBy(caller: Caller, role: Role): Role {
   );
 }
 
-/** What both the token and its user may. */
+/** Roles that both the token and its user have. */
 function lesserOf(role: Role, userRoles: readonly Role[]): Role[] {
   return ROLES.filter((held) => holdsRole({ roles: [role] }, held) && holdsRole({ roles: userRoles }, held));
 }

@@ -1,15 +1,15 @@
-/** Counts by key what has happened lately. */
+/** Counts of recent events by key. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 
-/** A key to which nothing happens for so long begins anew. */
+/** Time without events after which a count starts again. */
 const FORGOTTEN_AFTER_MS = 10 * 60_000;
 
-/** More keys than these are not counted: the one that was counted longest ago is forgotten. */
+/** Maximum keys; the least recently counted one is forgotten. */
 const MAX_KEYS = 10_000;
 
 export class RecentCounts {
   readonly #clock: Clock;
-  /** Counted longest ago first. */
+  /** Least recently counted first. */
   readonly #counts = new Map<string, { readonly count: number; readonly atMs: number }>();
 
   constructor(clock: Clock) {

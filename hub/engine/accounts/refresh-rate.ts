@@ -1,15 +1,15 @@
-/** Bounds how often a session is refreshed: as many as 50 reloads of several tabs at once, and one a second from then on. */
+/** Rate limit of session refreshes: as many as 50 reloads of several tabs at once, then one a second. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../core/errors.js';
 
-/** Refreshes that a session may be ahead of its pace. */
+/** Burst of refreshes. */
 const BURST = 100;
 const PER_SECOND = 1;
 
-/** A token that is used again costs the disk nothing. */
+/** A repeated refresh writes nothing to the disk. */
 const COST = { CURRENT: 1, JUST_SPENT: 0.05 } as const;
 
-/** More sessions than these are not remembered: the one that was refreshed longest ago is forgotten. */
+/** Maximum tracked sessions; the least recently refreshed one is forgotten. */
 const MAX_SESSIONS = 20_000;
 
 interface Ahead {
@@ -19,14 +19,14 @@ interface Ahead {
 
 export class RefreshRate {
   readonly #clock: Clock;
-  /** By session, the one refreshed longest ago first. */
+  /** By session, the least recently refreshed first. */
   readonly #ahead = new Map<string, Ahead>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Counts a refresh. Throws TOO_MANY_REFRESHES, and has counted nothing, when the session is too far ahead of its pace. */
+  /** Counts a refresh. Throws TOO_MANY_REFRESHES, without counting it, beyond the rate. */
   count(sessionId: string, standing: keyof typeof COST): void {
     const atMs = this.#clock.monotonicMs();
     const before = this.#ahead.get(sessionId);

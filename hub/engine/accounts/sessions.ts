@@ -1,4 +1,4 @@
-/** Sessions: begun by logging in, carried on by refresh tokens that are good for one use, ended by logging out. */
+/** Sessions: from a login to a logout, continued by refresh tokens that are valid for one use. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { Caller } from '../../core/access.js';
 import { HubError } from '../../core/errors.js';
@@ -25,14 +25,14 @@ export interface SessionsOptions {
   readonly refreshTokenLifetimeMs: number;
 }
 
-/** What whoever has logged in, or refreshed, gets. */
+/** Result of a login or refresh. */
 export interface Admission {
   readonly username: string;
   readonly accessToken: string;
 }
 
 export interface RenewableAdmission extends Admission {
-  /** Good for one use and its repetition within seconds, within the lifetime of refresh tokens. */
+  /** Valid for one use and its repetition within seconds. */
   readonly refreshToken: string;
 }
 
@@ -45,7 +45,7 @@ export class Sessions implements Authenticator {
     this.#rate = new RefreshRate(options.clock);
   }
 
-  /** Begins a session that refresh tokens carry on. Rejects with UNAUTHENTICATED and TOO_MANY_ATTEMPTS. */
+  /** Opens a session that can be refreshed. Rejects with UNAUTHENTICATED and TOO_MANY_ATTEMPTS. */
   async logIn(username: string, password: string, origin: LoginOrigin): Promise<RenewableAdmission> {
     const { secrets, refreshTokenLifetimeMs } = this.#options;
     const refreshToken = secrets.newSecret();
@@ -57,15 +57,15 @@ export class Sessions implements Authenticator {
     return { ...(await this.#begin(checked, refreshTokenLifetimeMs, first)), refreshToken };
   }
 
-  /** Begins a session that ends with its access token. Rejects as {@link logIn}. */
+  /** Opens a session that ends with its access token. Rejects as {@link logIn}. */
   async logInOnce(username: string, password: string, origin: LoginOrigin): Promise<Admission> {
     const checked = await this.#options.passwords.check(username, password, origin);
     return this.#begin(checked, this.#options.accessTokenLifetimeMs, null);
   }
 
-  /** Spends the refresh token for a new pair. The token that was spent last gives, for some seconds, the same refresh token
-   *  again; any other one that was spent ends its session. Rejects with UNAUTHENTICATED and TOO_MANY_REFRESHES. `ofHolder`
-   *  hears whose session it is, also when the token is refused. */
+  /** Exchanges the refresh token for a new pair. For some seconds the token spent last gives the same refresh token
+   *  again; any other spent one ends its session. Rejects with UNAUTHENTICATED and TOO_MANY_REFRESHES. `ofHolder` is
+   *  called with the session's user, also when the token is refused. */
   async refresh(
     refreshToken: string | undefined,
     ofHolder: (username: string) => void,
@@ -91,15 +91,15 @@ export class Sessions implements Authenticator {
         const nextHash = secrets.hashOf(next);
         const familyHash = secrets.hashOf(familyOf(token));
         const expiresAtMs = nowMs + refreshTokenLifetimeMs;
-        // Another request may have spent the token at the same moment: then this one repeats that.
+        // A concurrent request may have spent the token: then this one repeats that refresh.
         if (!(await store.rotate(id, { spent, familyHash, nextHash, expiresAtMs }))) continue;
       }
       return { username, accessToken: await tokens.issue({ sessionId: id, username }), refreshToken: next };
     }
   }
 
-  /** Ends the session of the refresh token, with all its access tokens. Rejects with UNAUTHENTICATED; so it does for a
-   *  token that had been spent, whose session has ended all the same. */
+  /** Ends the session of the refresh token with all its access tokens. Rejects with UNAUTHENTICATED, also for a spent
+   *  token, whose session ends nevertheless. */
   async logOut(refreshToken: string | undefined, ofHolder: (username: string) => void): Promise<void> {
     const { store, secrets } = this.#options;
     const token = presented(refreshToken);
@@ -137,18 +137,18 @@ export class Sessions implements Authenticator {
     const id = newId();
     const startedAtMs = clock.nowMs();
     const session = { id, username, startedAtMs, expiresAtMs: startedAtMs + lifetimeMs };
-    // A check takes a while, and may have waited: whoever was disabled or got another password meanwhile stays outside.
+    // The check takes time, in which the user may be disabled or get another password.
     if (!(await store.open(session, first, passwordHash))) throw wrongPassword();
     return { username, accessToken: await tokens.issue({ sessionId: id, username }) };
   }
 
-  /** What is known of the session of this token. Rejects with UNAUTHENTICATED when there is none. */
+  /** Refresh state of the token's session. Rejects with UNAUTHENTICATED when there is none. */
   async #stateOf(token: string, ofHolder: (username: string) => void): Promise<RefreshState> {
     const { store, secrets, clock } = this.#options;
     const nowMs = clock.nowMs();
     const state =
       (await store.ofFamily(secrets.hashOf(familyOf(token)), nowMs)) ??
-      // The token of a session from before there were families, until it is refreshed.
+      // A session older than token families, until its next refresh.
       (await store.ofFamily(secrets.hashOf(token), nowMs));
     if (!state) throw notInForce();
     ofHolder(state.session.username);
@@ -156,7 +156,7 @@ export class Sessions implements Authenticator {
   }
 }
 
-/** Throws UNAUTHENTICATED for what is no refresh token. */
+/** Throws UNAUTHENTICATED for anything but a refresh token. */
 function presented(refreshToken: string | undefined): string {
   if (refreshToken === undefined || refreshToken === '') {
     throw new HubError(

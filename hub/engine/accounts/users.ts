@@ -1,28 +1,28 @@
-/** Users: from the configuration, which has the last word about its own, and from `workbench-hub user`. */
+/** Users, from the configuration, which overrides its own, and from `workbench-hub user`. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { Role } from '../../core/access.js';
 import { isUsername, passwordFault, USERNAME_ALLOWED } from '../../core/accounts.js';
 import { escapedName } from '../../core/names.js';
 import type { Passwords, UserRecord, UserStore } from '../../core/ports/accounts.js';
 
-/** What an operator asked for cannot be done; the message says why and is shown as it is. */
+/** A command that cannot be carried out; the message is shown to the operator. */
 export class AccountRefused extends Error {
   override readonly name = 'AccountRefused';
 }
 
-/** A user as the configuration lists it. */
+/** A user in the configuration. */
 export interface ConfiguredUser {
   readonly username: string;
   readonly passwordHash: string;
   readonly roles: readonly Role[];
 }
 
-/** What the synchronisation with the configuration did, by username. */
+/** Usernames by result of the synchronisation with the configuration. */
 export interface ImportedUsers {
   readonly added: readonly string[];
   readonly changed: readonly string[];
   readonly removed: readonly string[];
-  /** Were made by a command, and are now as the configuration says. */
+  /** Users of commands, which the configuration now overrides. */
   readonly takenOver: readonly string[];
 }
 
@@ -43,7 +43,7 @@ export class Users {
     return this.#options.store.all();
   }
 
-  /** Whether a user of this name could be added. Rejects with {@link AccountRefused}; so do all that follow. */
+  /** Checks that a user of this name could be added. Rejects with {@link AccountRefused}, as do all that follow. */
   async refuseNew(username: string): Promise<void> {
     if (!isUsername(username)) {
       throw new AccountRefused(`${escapedName(username)} is no username: it takes ${USERNAME_ALLOWED}`);
@@ -66,7 +66,7 @@ export class Users {
     if (!added) throw nameTaken(username);
   }
 
-  /** Gives the user, provided that a command may change it. */
+  /** The user, if commands may change it. */
   async changeable(username: string): Promise<UserRecord> {
     const user = await this.#options.store.find(username);
     if (!user) {
@@ -78,7 +78,7 @@ export class Users {
     return user;
   }
 
-  /** Ends the user's sessions too, as the three that follow do except for roles and enabling. */
+  /** Ends the user's sessions, as do disabling and removal. */
   async setPassword(username: string, password: string): Promise<void> {
     await this.changeable(username);
     const passwordHash = await this.#hashOf(password);
@@ -100,8 +100,7 @@ export class Users {
     await this.#options.store.remove(username);
   }
 
-  /** Makes the users of source CONFIGURATION those of the list. Sessions of one that is removed, or whose password is
-   *  another, end. */
+  /** Makes the users of source CONFIGURATION equal to the list. Removed users and changed passwords end sessions. */
   async synchronise(configured: readonly ConfiguredUser[]): Promise<ImportedUsers> {
     const { store, clock } = this.#options;
     const done = {

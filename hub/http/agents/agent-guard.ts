@@ -4,7 +4,7 @@ import type { AgentIdentity } from '../../engine/accounts/agent-credentials.js';
 
 export interface AgentGuard {
   /** Identity of the agent; undefined for a request to be refused with 401, which is then recorded. */
-  admit(request: IncomingMessage): AgentIdentity | undefined;
+  admit(request: IncomingMessage): Promise<AgentIdentity | undefined>;
   /** Whether the connection shows a certificate where one is required; a refusal is recorded. */
   admitsConnection(request: IncomingMessage): boolean;
   /** Address of the agent's host; null when it is unknown. */

@@ -35,7 +35,7 @@ export class BlobTransfer {
   async serve(context: Context): Promise<Response> {
     const { guard, clock } = this.#options;
     const { incoming } = context.env as HttpBindings;
-    const identity = guard.admit(incoming);
+    const identity = await guard.admit(incoming);
     if (!identity) {
       const headers = { connection: 'close', 'www-authenticate': 'Bearer' };
       return refusal(context, clock, 401, 'the token or credential of the agent is wrong', headers);

@@ -62,7 +62,7 @@ export class Enrolment {
     }
     try {
       const { agentId, code } = parseEnrolment(await this.#readBody(context));
-      return this.#exchange(context, agentId, code);
+      return await this.#exchange(context, agentId, code);
     } catch (error) {
       if (!(error instanceof BadBody)) throw error;
       guard.refused(incoming, { reason: error.message, status: error.status });
@@ -70,10 +70,10 @@ export class Enrolment {
     }
   }
 
-  #exchange(context: Context, agentId: string, code: string): Response {
+  async #exchange(context: Context, agentId: string, code: string): Promise<Response> {
     const { credentials, guard } = this.#options;
     const { incoming } = context.env as HttpBindings;
-    const outcome = credentials.exchange(agentId, code);
+    const outcome = await credentials.exchange(agentId, code);
     if ('refusal' in outcome) {
       this.#tries.add(guard.addressOf(incoming));
       const reason = `enrolment of agent ${agentId}: ${outcome.refusal}`;

@@ -40,12 +40,9 @@ const explanationFields = {
     }),
     unreachable: z.int(),
   }),
-  tasksAhead: z
-    .int()
-    .meta({
-      description:
-        'Waiting tasks ahead in the queue that the same instances could run, counted up to 10000.',
-    }),
+  tasksAhead: z.int().meta({
+    description: 'Waiting tasks ahead in the queue that the same instances could run, counted up to 10000.',
+  }),
   exclusions: z
     .array(z.object({ agentId: z.string(), reason: z.string(), at: time('When.') }))
     .optional()

@@ -1,20 +1,20 @@
-/** Room on the disk that is kept for what frees room: on a full disk a task can still be canceled and deleted, and a sweep goes
- *  on. It is a file beside the database, which gives way for as long as such a transaction is written. */
+/** Reserved disk space for transactions that free space, so that tasks can be canceled and deleted, and sweeps go on, on a full
+ *  disk. It is a file beside the database, which is truncated while such a transaction is written. */
 import { randomFillSync } from 'node:crypto';
 import { closeSync, constants, fstatSync, ftruncateSync, openSync, statfsSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 
 export interface BallastFile {
-  /** Gives the room free. */
+  /** Frees the space. */
   release(): void;
-  /** Takes back what is left of what was released, and as much as it should have when there is plenty. Never throws. */
+  /** Takes released space back, and grows to full size when plenty is free. Never throws. */
   take(): void;
   close(): void;
 }
 
 const RESERVE_BYTES = 8 * 1024 * 1024;
-/** It grows only where so many times as much is free. */
+/** Free space, as a multiple of the growth, required to grow. */
 const PLENTY = 4;
 const CHUNK_BYTES = 256 * 1024;
 
@@ -35,13 +35,13 @@ export function openBallastFile(databaseFile: string, log: Logger): BallastFile 
     if (heldBytes >= RESERVE_BYTES) return;
     try {
       const wantedBytes = isPlenty(RESERVE_BYTES - heldBytes) ? RESERVE_BYTES : ownBytes;
-      // Nothing that a file system could compress.
+      // Random bytes, which no file system can compress.
       const chunk = randomFillSync(Buffer.alloc(Math.min(CHUNK_BYTES, Math.max(wantedBytes - heldBytes, 0))));
       while (heldBytes < wantedBytes) {
         heldBytes += writeSync(handle, chunk, 0, Math.min(chunk.length, wantedBytes - heldBytes), heldBytes);
       }
     } catch (error) {
-      log.debug({ err: error, file, heldBytes }, 'less room is kept for deletions than there should be');
+      log.debug({ err: error, file, heldBytes }, 'less disk space than intended is reserved for deletions');
     }
   };
 

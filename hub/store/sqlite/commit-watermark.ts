@@ -1,7 +1,7 @@
 /**
- * Notices when a database has lost what somebody was told is durable: its log was cut short or removed, or an older file
- * was put in its place. SQLite takes such a file for sound. So the transactions are counted in the database, and beside it
- * stands the count up to which they were confirmed.
+ * Detection of a database that has lost confirmed transactions, because its log was truncated or removed, or an older file
+ * was put in its place: SQLite considers such a file intact. Transactions are counted in the database, and the number of the
+ * last confirmed one is kept in a file beside it.
  */
 import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
@@ -9,14 +9,14 @@ import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { SqliteDatabase } from './database.js';
 
 export interface CommitWatermark {
-  /** Counts the transaction that is open; gives its number. */
+  /** Counts the open transaction; returns its number. */
   count(): number;
-  /** All transactions up to this one are synced, and about to be told. */
+  /** Called when all transactions up to this one are synced, before they are confirmed. */
   confirm(commits: number): void;
   close(): void;
 }
 
-/** Always as long, so that writing it never takes more room. */
+/** Fixed length, so that writing never needs more space. */
 const DIGITS = 16;
 
 export function watermarkFileOf(databaseFile: string): string {
@@ -31,8 +31,8 @@ export function openCommitWatermark(db: SqliteDatabase, databaseFile: string, lo
   if (missing > 0) {
     throw new StartRefused(
       `the database ${databaseFile} lacks the last ${missing} transactions that were confirmed: it or its log ` +
-        `(${databaseFile}-wal) was cut short, removed, or replaced by an older one. Put the right files back, or restore a ` +
-        `backup (workbench-hub restore); to go on without what is lost, delete ${file}`,
+        `(${databaseFile}-wal) was truncated, removed, or replaced by an older one. Put the right files back, or restore a ` +
+        `backup (workbench-hub restore); to continue without the lost transactions, delete ${file}`,
     );
   }
   const handle = openSync(file, constants.O_CREAT | constants.O_WRONLY, 0o600);
@@ -45,7 +45,7 @@ export function openCommitWatermark(db: SqliteDatabase, databaseFile: string, lo
         writeSync(handle, String(commits).padStart(DIGITS, '0'), 0);
         isWritten = true;
       } catch (error) {
-        // What was confirmed is synced all the same; only a later loss of it would go unnoticed. The next one is tried again.
+        // The transactions are synced nevertheless; only a later loss would go unnoticed. The next call retries.
         if (isWritten) {
           log.warn({ err: error, file }, 'the count of confirmed transactions cannot be written');
         }
@@ -56,7 +56,7 @@ export function openCommitWatermark(db: SqliteDatabase, databaseFile: string, lo
   };
 }
 
-/** 0 when nothing is known: there is no such file, or a loss of power has left nothing in it. */
+/** 0 when the file does not exist, or a loss of power has left it empty. */
 function confirmedIn(file: string): number {
   try {
     const text = readFileSync(file, 'utf8');

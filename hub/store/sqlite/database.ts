@@ -1,4 +1,4 @@
-/** Opens the database file and brings its schema up to date. */
+/** The tasks database: opening, lock and migrations. */
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PRIVATE_FILE_MODE, PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
@@ -17,7 +17,7 @@ import { tasksByRequirement } from './migrations/0010-tasks-by-requirement.js';
 
 export type SqliteDatabase = Database.Database;
 
-/** In order; a released one never changes. */
+/** In order; a released migration never changes. */
 export const MIGRATIONS: readonly string[] = [
   initial,
   nameOnce,
@@ -30,11 +30,11 @@ export const MIGRATIONS: readonly string[] = [
   tasksByRequirement,
 ];
 
-/** How many pages of the write-ahead log are gathered before they are moved into the database file. */
+/** Pages of the write-ahead log that start a checkpoint. */
 const CHECKPOINT_PAGES = 4000;
 
-/** Opens or makes the database. Throws {@link StartRefused} when another hub has it open, when it was written by a
- *  newer version, or when it is damaged or no database. */
+/** Opens or creates the database. Throws {@link StartRefused} when another hub has it open, a newer version wrote it, or it
+ *  is damaged or no database. */
 export function openDatabase(file: string): SqliteDatabase {
   mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
   let db: SqliteDatabase | undefined;
@@ -59,9 +59,8 @@ export function schemaVersion(): number {
   return MIGRATIONS.length;
 }
 
-/** Keeps every hub away from this database until the lock is released. Throws {@link StartRefused} while a hub has it.
- *  The file itself cannot be locked, since the thread of the lists reads it too; an empty one beside it is, for as long
- *  as the lock is held or its process lives. */
+/** Locks the database against every hub until the lock is released. Throws {@link StartRefused} while a hub holds it. The
+ *  lock is on an empty file beside the database, which the list thread must be able to read; it ends with its process. */
 export function lockDatabase(file: string): { release(): void } {
   let db: SqliteDatabase | undefined;
   makePrivateFile(`${file}-lock`);
@@ -77,19 +76,19 @@ export function lockDatabase(file: string): { release(): void } {
   }
 }
 
-/** Makes the file of a database if there is none: SQLite would let the umask decide who may read it. What SQLite puts beside it
- *  has its mode. */
+/** Creates a missing database file with private permissions, for SQLite applies the umask. Files that SQLite puts beside it
+ *  get the same mode. */
 export function makePrivateFile(file: string): void {
   if (file === ':memory:' || existsSync(file)) return;
   try {
     closeSync(openSync(file, 'a', PRIVATE_FILE_MODE));
   } catch {
-    // SQLite finds the same out in a moment, and says it in the words that operators know.
+    // SQLite will fail in the same way, with a message that operators know.
   }
 }
 
-/** Has its lock as long as it is open. The lock is a connection of its own: in a database that is attached, it would take
- *  part in every transaction. */
+/** A database that holds its lock while it is open. The lock is a connection of its own: an attached database would take part
+ *  in every transaction. */
 class OwnedDatabase extends Database {
   readonly #lock: { release(): void };
 
@@ -112,7 +111,7 @@ class OwnedDatabase extends Database {
   }
 }
 
-/** Brings the schema up to date; the position of a migration, counted from 1, is the version that a file carries after it. */
+/** Brings the schema up to date. The version of a file is the number of migrations applied. */
 export function migrate(db: SqliteDatabase, file: string, migrations: readonly string[]): void {
   const versionNow = () => db.pragma('user_version', { simple: true }) as number;
   const version = versionNow();
@@ -125,7 +124,7 @@ export function migrate(db: SqliteDatabase, file: string, migrations: readonly s
   for (const [index, migration] of migrations.entries()) {
     if (index < version) continue;
     db.transaction(() => {
-      // Another process may have been at it at the same moment.
+      // Another process may have applied it in the meantime.
       if (index < versionNow()) return;
       db.exec(migration);
       db.pragma(`user_version = ${index + 1}`);
@@ -133,7 +132,7 @@ export function migrate(db: SqliteDatabase, file: string, migrations: readonly s
   }
 }
 
-/** What an operator reads when a database cannot be opened. */
+/** Error for the operator when a database cannot be opened. */
 export function refusal(error: unknown, file: string): unknown {
   if ((error as NodeJS.ErrnoException).code === 'ERR_DLOPEN_FAILED') {
     return new StartRefused(

@@ -1,7 +1,7 @@
 /**
- * One transaction for all who wait. What callers hand in during one turn of the event loop is written in one
- * transaction. Those who asked for durability are told when it is synced to disk, which goes on beside the hub's thread:
- * meanwhile further groups are written, and one sync covers all that were written before it began.
+ * Group commit: all operations of one turn of the event loop are written in one transaction. Durable ones resolve when it is
+ * synced to disk, which does not block the hub's thread: further groups are written meanwhile, and one sync covers all
+ * that were written before it began.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
@@ -13,7 +13,7 @@ import { isFull, storeError } from './store-error.js';
 
 interface Operation {
   readonly durable: boolean;
-  /** On a full disk it may use the ballast. */
+  /** May use the ballast on a full disk. */
   readonly frees: boolean;
   work(): unknown;
   written?: ((result: never) => void) | undefined;
@@ -24,15 +24,15 @@ interface Operation {
 export interface GroupCommitOptions {
   readonly timers: Timers;
   readonly log: Logger;
-  /** Makes what has been written until now safe against a loss of power. */
+  /** Makes all earlier writes durable. */
   readonly sync: () => Promise<void>;
-  /** Nobody counts when left out. */
+  /** No transactions are counted when left out. */
   readonly watermark?: Pick<CommitWatermark, 'count' | 'confirm'>;
-  /** Nothing is kept when left out. */
+  /** No disk space is reserved when left out. */
   readonly ballast?: Pick<BallastFile, 'release' | 'take'>;
-  /** The disk did not take what was written, so that nobody knows what is on it: the hub must not go on. */
+  /** The state on the disk is unknown after a failed sync: the hub must not continue. */
   readonly onSyncFailed: (error: unknown) => void;
-  /** Nobody watches when left out. */
+  /** No metrics when left out. */
   readonly watch?: StoreWatch | undefined;
 }
 
@@ -49,10 +49,10 @@ export class GroupCommit {
   readonly #db: SqliteDatabase;
   readonly #onRollback: (() => void)[] = [];
   #waiting: Operation[] = [];
-  /** Told after the next sync. */
+  /** Resolved after the next sync. */
   #unsynced: (() => void)[] = [];
   #syncing: Promise<void> | undefined;
-  /** The last transaction of which somebody is told. */
+  /** Number of the last transaction with a durable operation. */
   #counted = 0;
 
   constructor(db: SqliteDatabase, options: GroupCommitOptions) {
@@ -63,30 +63,30 @@ export class GroupCommit {
     this.#rollback = db.prepare('ROLLBACK');
   }
 
-  /** Runs `work` in the next group; resolves with what it gives when it is synced to disk. As soon as others can read it,
-   *  `written` is told. */
+  /** Runs `work` in the next group; resolves with its result when it is synced. `written` is called after the commit, when
+   *  others can read it. */
   durable<T>(work: () => T, written?: (result: T) => void): Promise<T> {
     return this.#enqueue(work, { durable: true, frees: false }, written);
   }
 
-  /** The same without waiting for a sync: safe when the process dies, and covered by the next sync when the machine
-   *  does. */
+  /** As {@link durable} without waiting for a sync: survives a crash of the process, and a loss of power after the next
+   *  sync. */
   relaxed<T>(work: () => T): Promise<T> {
     return this.#enqueue(work, { durable: false, frees: false });
   }
 
-  /** One or the other, for what removes something, or comes before something can be removed: it is written also on a full
-   *  disk, as long as the ballast lasts. */
+  /** Either kind for operations that free space or prepare that: they are written even on a full disk, as long as the ballast
+   *  lasts. */
   freeing<T>(work: () => T, { durable }: { durable: boolean } = { durable: true }): Promise<T> {
     return this.#enqueue(work, { durable, frees: true });
   }
 
-  /** For what remembers rows of its own: called when a transaction was rolled back. */
+  /** Registers a cache of rows to be cleared after a rollback. */
   onRollback(forget: () => void): void {
     this.#onRollback.push(forget);
   }
 
-  /** Writes what waits now. */
+  /** Writes all waiting operations. */
   flush(): void {
     const group = this.#waiting;
     if (group.length === 0) return;
@@ -95,7 +95,7 @@ export class GroupCommit {
     try {
       results = this.#transaction(group);
     } catch (error) {
-      // One operation must not take its neighbours down: alone, each succeeds or fails by itself.
+      // One failing operation must not fail its neighbours, so each is retried alone.
       const [first] = group;
       if (first && group.length === 1 && !first.frees) first.reject(this.#translate(error));
       else for (const operation of group) this.#alone(operation);
@@ -104,7 +104,7 @@ export class GroupCommit {
     for (const [index, operation] of group.entries()) this.#settle(operation, results[index]);
   }
 
-  /** Resolves when all that was written until now is synced. */
+  /** Resolves when all earlier writes are synced. */
   async synced(): Promise<void> {
     await this.#syncing;
   }
@@ -137,7 +137,7 @@ export class GroupCommit {
     } catch (error) {
       const { ballast } = this.#options;
       if (!ballast || !operation.frees || !isFull(error)) throw error;
-      // Nobody else gets the room: it is taken back in the same turn.
+      // Taken back in the same turn, before others can use the space.
       ballast.release();
       try {
         return this.#transaction([operation])[0];
@@ -156,7 +156,7 @@ export class GroupCommit {
   }
 
   async #syncAll(): Promise<void> {
-    // What is settled with this group belongs to this sync.
+    // Lets the rest of this group join the sync.
     await Promise.resolve();
     while (this.#unsynced.length > 0) {
       const covered = this.#unsynced;
@@ -166,12 +166,12 @@ export class GroupCommit {
         await this.#sync();
         this.#options.watermark?.confirm(counted);
       } catch (error) {
-        // Nobody is told anything: a restart reads what the disk has.
+        // The operations stay pending: a restart reads what the disk has.
         this.#options.log.fatal({ err: error }, 'the database could not be synced to disk');
         this.#options.onSyncFailed(error);
         return;
       }
-      for (const tell of covered) tell();
+      for (const resolve of covered) resolve();
     }
     this.#syncing = undefined;
   }
@@ -189,8 +189,8 @@ export class GroupCommit {
     this.#begin.run();
     try {
       const results = group.map((operation) => operation.work());
-      const isToBeTold = watermark && group.some(({ durable }) => durable);
-      const counted = isToBeTold ? watermark.count() : this.#counted;
+      const isConfirmedLater = watermark && group.some(({ durable }) => durable);
+      const counted = isConfirmedLater ? watermark.count() : this.#counted;
       this.#commit.run();
       this.#counted = counted;
       watch?.metrics.written(group.length, watch.clock.monotonicMs() - startedMs);

@@ -3,7 +3,7 @@ import { isNamed } from './blob-references.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';
 
-/** Rows looked at in one transaction, so that a sweep never holds up the hub for long. */
+/** Rows of one transaction, so that a sweep never blocks the hub for long. */
 const SWEEP_BATCH = 500;
 
 interface DroppedRow {
@@ -60,7 +60,7 @@ export function sqliteInlineBlobs(db: SqliteDatabase, commit: GroupCommit): Inli
       for (let after = ''; ; ) {
         const { old, changes } = await commit.freeing(
           () => {
-            // A clock that was ahead for a while must not keep anything for as long.
+            // Times in the future, from a clock that was ahead, must not delay the removal.
             if (after === '') setBack.run(nowMs, nowMs);
             const old = selectOld.all(after, storedBeforeMs, SWEEP_BATCH);
             const free = old.filter((digest) => !isHeld(digest));
@@ -73,17 +73,20 @@ export function sqliteInlineBlobs(db: SqliteDatabase, commit: GroupCommit): Inli
         after = old.at(-1) as string;
       }
     },
-    named: async (digests, encrypted) =>
+    referenced: async (digests, encrypted) =>
       new Set(
         selectNamed
           .all({ digests: JSON.stringify(digests), encrypted: encrypted ? 1 : 0 })
           .map(({ value }) => value),
       ),
-    namedEncrypted: async () => selectNamedEncrypted.all(),
-    removeUnnamed: (contents, isHeld) =>
+    referencedEncrypted: async () => selectNamedEncrypted.all(),
+    removeUnreferenced: (contents, isHeld) =>
       commit.freeing(() => {
         const held = contents.filter(isHeld);
-        return { held, unnamed: contents.filter((content) => !held.includes(content) && removeOne(content)) };
+        return {
+          held,
+          unreferenced: contents.filter((content) => !held.includes(content) && removeOne(content)),
+        };
       }),
     dropped: async (afterId, limit) =>
       selectDropped

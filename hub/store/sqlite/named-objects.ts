@@ -3,7 +3,7 @@ import { isNamed } from './blob-references.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';
 
-/** Rows removed in one transaction, so that a sweep never holds up the hub for long. */
+/** Rows removed in one transaction, so that a sweep never blocks the hub for long. */
 const SWEEP_BATCH = 500;
 
 interface NameRow {
@@ -16,22 +16,22 @@ interface NameRow {
   expires_at: number;
 }
 
-/** What binds the statements that count. */
+/** Parameters of the statements that compute usage. */
 interface NamesOfOwner {
   readonly area: StorageArea;
   readonly owner: string | null;
-  /** A name that is left out. */
+  /** Name that is not counted. */
   readonly except: string;
 }
 
-/** The steps of a transaction that names contents. */
+/** Writes of named objects within a transaction. */
 export interface NameTable {
-  /** Takes the place of whatever has the name. */
+  /** Replaces the object of this name. */
   put(stored: NamedObject): void;
 }
 
 export function nameTable(db: SqliteDatabase): NameTable {
-  // No REPLACE, whose deletion would not be noted among the dropped contents.
+  // Not REPLACE, whose deletion would not be logged as a removed reference.
   const insert = db.prepare<[string, string, string, number, number, string | null, number, number]>(`
     INSERT INTO stored_file (area, name, digest, size_bytes, encrypted, owner, stored_at, expires_at)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -74,7 +74,7 @@ export function sqliteNamedObjects(db: SqliteDatabase, commit: GroupCommit, name
   return {
     find: async (area, name, nowMs) => {
       const row = rowOf(area, name, nowMs);
-      return row && storedNameOf(area, row);
+      return row && namedObjectOf(area, row);
     },
     put: (stored, { overwrite, quotaBytes, maxFiles }) =>
       commit.durable(() => {
@@ -102,7 +102,7 @@ export function sqliteNamedObjects(db: SqliteDatabase, commit: GroupCommit, name
   };
 }
 
-function storedNameOf(area: StorageArea, row: NameRow): NamedObject {
+function namedObjectOf(area: StorageArea, row: NameRow): NamedObject {
   return {
     area,
     name: row.name,

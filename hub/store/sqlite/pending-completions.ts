@@ -1,19 +1,19 @@
-/** The tasks whose end is written and not yet synced, by id: nobody is shown an end that may still be lost. */
+/** Tasks whose end is written and not yet synced, by id: an end that may still be lost is shown to nobody. */
 export type PendingCompletions = Map<string, Promise<unknown>>;
 
-/** Remembers that these tasks are being ended until `written` is settled; gives `written`. */
+/** Tracks the ends of these tasks until `written` settles; returns `written`. */
 export function trackCompletions<T>(
-  endings: PendingCompletions,
+  pending: PendingCompletions,
   taskIds: readonly string[],
   written: Promise<T>,
 ): Promise<T> {
   for (const id of taskIds) {
-    const before = endings.get(id);
-    // Two may want to end it; the end that holds may be that of either.
+    const before = pending.get(id);
+    // Of two concurrent ends either may be the one that holds.
     const settled = before === undefined ? written : Promise.allSettled([before, written]);
-    endings.set(id, settled);
+    pending.set(id, settled);
     const forget = () => {
-      if (endings.get(id) === settled) endings.delete(id);
+      if (pending.get(id) === settled) pending.delete(id);
     };
     settled.then(forget, forget);
   }

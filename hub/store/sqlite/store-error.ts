@@ -1,12 +1,11 @@
 import Database from 'better-sqlite3';
 import { HubError } from '../../core/errors.js';
 
-/** Whether the disk has no room for it. */
 export function isFull(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code === 'SQLITE_FULL';
 }
 
-/** What a client may see of an error of the database; undefined for an error of another kind. */
+/** Error that a client may see for an error of the database; undefined for any other error. */
 export function storeError(error: unknown): HubError | undefined {
   if (!(error instanceof Database.SqliteError)) return undefined;
   return isFull(error)

@@ -1,10 +1,7 @@
-/** The whole store on one SQLite file. */
+/** The task store on one SQLite file. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
-import type { AgentStore } from '../../core/ports/agent-store.js';
-import type { InlineBlobs } from '../../core/ports/files.js';
-import type { NamedObjects } from '../../core/ports/storage.js';
-import type { TaskArchive, TaskQueue } from '../../core/ports/task-store.js';
+import type { TaskStore } from '../../core/ports/store.js';
 import { sqliteAgentStore } from './agent-store.js';
 import { openBallastFile } from './ballast-file.js';
 import { type CommitWatermark, openCommitWatermark } from './commit-watermark.js';
@@ -18,23 +15,23 @@ import { sqliteTaskArchive } from './task-archive.js';
 import { sqliteTaskQueue } from './task-queue.js';
 import { walSync } from './wal-sync.js';
 
-export interface Store {
-  readonly queue: TaskQueue;
-  readonly archive: TaskArchive;
-  readonly agents: AgentStore;
-  readonly inlineBlobs: InlineBlobs;
-  readonly namedObjects: NamedObjects;
-  /** Syncs what an earlier process wrote and may not have lived to sync. Whoever reads the store before this has resolved
-   *  may be shown what a loss of power takes back. */
+export interface SqliteTaskStore extends TaskStore {
+  /** Syncs what an earlier process wrote and may have died before syncing. Data read before this resolves may not be
+   *  durable. */
   syncLeftOver(): Promise<void>;
   /** Writes what waits and closes the file. */
   close(): Promise<void>;
 }
 
-/** Opens the store; see `openDatabase` for how it refuses. */
-export function openSqliteStore(file: string, timers: Timers, log: Logger, watch?: StoreWatch): Store {
+/** Throws `StartRefused` as `openDatabase` does. */
+export function openSqliteStore(
+  file: string,
+  timers: Timers,
+  log: Logger,
+  watch?: StoreWatch,
+): SqliteTaskStore {
   const db = openDatabase(file);
-  const watermark = confirmationsOf(db, file, log);
+  const watermark = watermarkOf(db, file, log);
   const wal = walSync(file);
   const ballast = openBallastFile(file, log);
   const commit = new GroupCommit(db, {
@@ -62,24 +59,20 @@ export function openSqliteStore(file: string, timers: Timers, log: Logger, watch
   };
 }
 
-/** The ports over a database that is open. */
-export function storeOver(
-  db: SqliteDatabase,
-  commit: GroupCommit,
-  lists: TaskLists,
-): Omit<Store, 'syncLeftOver' | 'close'> {
-  const endings: PendingCompletions = new Map();
+/** The ports over an open database. */
+export function storeOver(db: SqliteDatabase, commit: GroupCommit, lists: TaskLists): TaskStore {
+  const pending: PendingCompletions = new Map();
   const names = nameTable(db);
   return {
-    queue: sqliteTaskQueue(db, commit, lists, endings, names),
-    archive: sqliteTaskArchive(db, commit, lists, endings),
+    queue: sqliteTaskQueue(db, commit, lists, pending, names),
+    archive: sqliteTaskArchive(db, commit, lists, pending),
     agents: sqliteAgentStore(db, commit),
     inlineBlobs: sqliteInlineBlobs(db, commit),
     namedObjects: sqliteNamedObjects(db, commit, names),
   };
 }
 
-function confirmationsOf(db: SqliteDatabase, file: string, log: Logger): CommitWatermark {
+function watermarkOf(db: SqliteDatabase, file: string, log: Logger): CommitWatermark {
   try {
     return openCommitWatermark(db, file, log);
   } catch (error) {
@@ -88,7 +81,7 @@ function confirmationsOf(db: SqliteDatabase, file: string, log: Logger): CommitW
   }
 }
 
-/** Ends the process, as what nothing catches does. */
+/** Ends the process by an uncaught exception. */
 function crash(error: unknown): void {
   setImmediate(() => {
     throw error;

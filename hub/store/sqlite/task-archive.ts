@@ -19,7 +19,7 @@ export function sqliteTaskArchive(
   db: SqliteDatabase,
   commit: GroupCommit,
   lists: TaskLists,
-  endings: PendingCompletions,
+  pending: PendingCompletions,
 ): TaskArchive {
   const selectTask = db
     .prepare<[string], TaskRow>(`SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE task.id = ?`)
@@ -49,8 +49,8 @@ export function sqliteTaskArchive(
 
   return {
     find: async (taskId) => {
-      // Whoever ends it is told how that went.
-      await endings.get(taskId)?.catch(() => undefined);
+      // A failure is reported to the one who ends the task.
+      await pending.get(taskId)?.catch(() => undefined);
       const row = selectTask.get(taskId);
       return row && taskOfRow(row);
     },
@@ -71,7 +71,7 @@ export function sqliteTaskArchive(
         ...(storedFiles.length === 0 ? {} : { storedFiles }),
       };
     },
-    list: (query, asker) => lists.list(query, asker),
+    list: (query, client) => lists.list(query, client),
     remove: (taskIds) => commit.freeing(() => taskIds.map(removeOne)),
     endedBefore: async (timeMs, limit) => selectEnded.all(timeMs, limit).map(({ id }) => id),
   };

@@ -1,315 +1,56 @@
-import { requirementKey } from '@workbench-hub/shared/domain/classifier';
-import { type FileRef, filesOfJob, type Job } from '@workbench-hub/shared/domain/job';
-import { priorityRank } from '@workbench-hub/shared/domain/priority';
-import { nextState, type Transition } from '@workbench-hub/shared/domain/state-machine';
-import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
-import type { WaitingTask } from '../../core/match-tasks.js';
-import type {
-  Claim,
-  ClaimedTask,
-  EndedAttempt,
-  HeldAttempt,
-  RequeuedAttempt,
-  TaskQueue,
-} from '../../core/ports/task-store.js';
-import { type NewTask, TASK_TRANSITIONS } from '../../core/task.js';
+import type { TaskQueue } from '../../core/ports/task-store.js';
+import { attemptWrites } from './attempt-writes.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';
 import type { TaskLists } from './lists/task-lists.js';
 import type { NameTable } from './named-objects.js';
 import { type PendingCompletions, trackCompletions } from './pending-completions.js';
-import { RETURNED_TASK_COLUMNS, TASK_COLUMNS, TASK_TABLES, type TaskRow, taskOfRow } from './task-row.js';
-
-/** Total length of the requirement keys whose row is remembered; beyond, all are forgotten and looked up anew. */
-const MAX_REMEMBERED_KEY_CHARACTERS = 4_000_000;
-
-interface HeadRow {
-  seq: number;
-  id: string;
-  priority: number;
-}
-
-interface WaitingRow extends HeadRow {
-  group_id: number;
-  key: string;
-}
-
-type ClaimedRow = [seq: number, job: string, ...task: TaskRow];
-
-/** Condition that selects the active attempt; binds task id, attempt and instance id. */
-const ACTIVE_ATTEMPT = 'id = ? AND attempt = ? AND instance_id = ?';
-
-/** SQL conditions and assignments of the task's transitions. */
-const from = ({ from: statuses }: Transition<TaskStatus | '-'>) =>
-  `status IN (${statuses.map((status) => `'${status}'`).join(', ')})`;
-const to = (transition: Transition<TaskStatus | '-'>) => `status = '${nextState(transition)}'`;
-const { claim, adopt, end, requeue, cancel } = TASK_TRANSITIONS;
+import { queueReads } from './queue-reads.js';
+import { requirementIds } from './requirement-ids.js';
+import { requirementRemoval } from './requirement-removal.js';
+import { taskInsertion } from './task-insertion.js';
 
 export function sqliteTaskQueue(
   db: SqliteDatabase,
   commit: GroupCommit,
   lists: TaskLists,
-  endings: PendingCompletions,
+  pending: PendingCompletions,
   names: NameTable,
 ): TaskQueue {
-  /** A statement that changes one task and returns its `seq`. */
-  const seqOf = <Values extends unknown[]>(sql: string) => db.prepare<Values, number>(sql).pluck();
-  const insertRequirement = db.prepare('INSERT INTO requirement (key) VALUES (?) ON CONFLICT DO NOTHING');
-  const selectRequirement = db.prepare<[string], { id: number }>('SELECT id FROM requirement WHERE key = ?');
-  const insertTask = db.prepare(`
-    INSERT INTO task (seq, id, type, status, priority, requirement_id, requested_at, time_limit_s, creator, name,
-                      classifiers, job, request_id, trace_context)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
-  const insertFile = db.prepare(
-    `INSERT INTO task_file (task_seq, role, position, path, digest, size_bytes, encrypted)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
-  );
-  const nameFile = (seq: number, role: string, position: number, path: string | null, file: FileRef) =>
-    insertFile.run(seq, role, position, path, file.digest, file.sizeBytes, file.encrypted ? 1 : 0);
-  const insertStoredFile = db.prepare(
-    'INSERT INTO task_stored_file (task_seq, position, name, size_bytes) VALUES (?, ?, ?, ?)',
-  );
-  const selectGroups = db.prepare<[number, number, number], { id: number; key: string | null }>(`
-    SELECT id, CASE WHEN octet_length(key) <= ?
-      AND EXISTS (SELECT 1 FROM task WHERE requirement_id = requirement.id AND status = 'WAITING') THEN key END AS key
-    FROM requirement WHERE id > ? ORDER BY id LIMIT ?`);
-  const selectKey = db.prepare<[number], string>('SELECT key FROM requirement WHERE id = ?').pluck();
-  const selectHeads = db.prepare<[number, number], HeadRow>(`
-    SELECT seq, id, priority FROM task
-    WHERE requirement_id = ? AND status = 'WAITING' ORDER BY priority, seq LIMIT ?`);
-  const selectWaiting = db.prepare<[string], WaitingRow>(`
-    SELECT seq, task.id, priority, requirement_id AS group_id, key
-    FROM task JOIN requirement ON requirement.id = requirement_id
-    WHERE task.id = ? AND status = 'WAITING'`);
-  const selectPlace = db.prepare<[string], { priority: number; seq: number }>(
-    'SELECT priority, seq FROM task WHERE id = ?',
-  );
-  const countAhead = db.prepare<[string, number, number, number], { ahead: number }>(`
-    SELECT count(*) AS ahead FROM (
-      SELECT 1 FROM json_each(?) AS asked CROSS JOIN task
-      WHERE requirement_id = asked.value AND status = 'WAITING' AND (priority, seq) < (?, ?) LIMIT ?)`);
-  const selectPageEnd = db
-    .prepare<[number, number], number>('SELECT id FROM requirement WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?')
-    .pluck();
-  // The latest one stays, so that no id is used again.
-  const deleteUnused = db.prepare<[number, number]>(`
-    DELETE FROM requirement WHERE id > ? AND id <= ? AND id < (SELECT max(id) FROM requirement)
-      AND NOT EXISTS (SELECT 1 FROM task WHERE requirement_id = requirement.id)`);
-  const claimTask = db
-    .prepare<[number, string, string, string, string, string], ClaimedRow>(`
-      UPDATE task SET ${to(claim)}, attempt = attempt + 1, started_at = ?, agent_id = ?, instance_id = ?,
-                      instance_version = ?, instance_revision = ?
-      WHERE id = ? AND ${from(claim)}
-      RETURNING seq, job, ${RETURNED_TASK_COLUMNS}`)
-    .raw();
-  const adoptTask = seqOf<[Record<string, unknown>]>(`
-    UPDATE task SET ${to(adopt)}, attempt = @attempt, started_at = @startedAtMs, agent_id = @agentId,
-                    instance_id = @instanceId, instance_version = @version, instance_revision = @revision
-    WHERE id = @taskId AND ${from(adopt)}
-      AND (attempt = @attempt - 1 OR (attempt = @attempt AND instance_id = @instanceId AND agent_id = @agentId))
-    RETURNING seq`);
-  const selectInForce = db.prepare<[string, number, string, string]>(
-    `SELECT 1 FROM task WHERE ${ACTIVE_ATTEMPT} AND agent_id = ? AND ${from(end)}`,
-  );
-  const endTask = seqOf<[string, string | null, string | null, number, string, number, string]>(`
-    UPDATE task SET status = ?, batch_status = ?, message = ?, ended_at = ? WHERE ${ACTIVE_ATTEMPT} AND ${from(end)} RETURNING seq`);
-  const releaseTask = seqOf<[number, number, string | null, string, number, string]>(`
-    UPDATE task SET ${to(requeue)}, started_at = NULL, crashes = crashes + ?, losses = losses + ?, instance_id = ?
-    WHERE ${ACTIVE_ATTEMPT} AND ${from(requeue)} RETURNING seq`);
-  const cancelTask = seqOf<[number, string, string]>(`
-    UPDATE task SET ${to(cancel)}, ended_at = ?
-    WHERE id = ? AND status IN (SELECT value FROM json_each(?)) RETURNING seq`);
-  const selectRunning = db
-    .prepare<[string], TaskRow>(
-      `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE status = 'RUNNING' AND agent_id = ?`,
-    )
-    .raw();
-  const selectAgents = db.prepare<[], { agent_id: string }>(
-    `SELECT DISTINCT agent_id FROM task WHERE status = 'RUNNING'`,
-  );
-
-  const requirementIds = new Map<string, number>();
-  let rememberedCharacters = 0;
-  const forgetRequirements = () => {
-    requirementIds.clear();
-    rememberedCharacters = 0;
-  };
-  commit.onRollback(forgetRequirements);
-  const requirementId = (key: string): number => {
-    const known = requirementIds.get(key);
-    if (known !== undefined) return known;
-    rememberedCharacters += key.length;
-    if (rememberedCharacters > MAX_REMEMBERED_KEY_CHARACTERS) forgetRequirements();
-    insertRequirement.run(key);
-    const id = (selectRequirement.get(key) as { id: number }).id;
-    requirementIds.set(key, id);
-    return id;
-  };
-
-  // Given out here and never again, not even after the latest task was removed: the lists know a task by it.
-  let latestSeq = db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM task').pluck().get() ?? 0;
-  lists.added(latestSeq);
-
-  /** Tells the lists of the row that a statement has changed; true when there is one. */
-  const noted = (seq: number | undefined): boolean => {
-    if (seq !== undefined) lists.changed(seq);
-    return seq !== undefined;
-  };
-
-  const insertOne = (task: NewTask): WaitingTask => {
-    const seq = ++latestSeq;
-    const key = requirementKey(task.requirement);
-    const rank = priorityRank(task.priority);
-    const groupId = requirementId(key);
-    insertTask.run(
-      seq,
-      task.id,
-      task.type,
-      task.status,
-      rank,
-      groupId,
-      task.requestedAtMs,
-      task.timeLimitS,
-      task.creator,
-      task.name,
-      JSON.stringify(task.classifiers),
-      JSON.stringify(task.job),
-      task.requestId,
-      task.traceContext,
-    );
-    for (const [position, file] of filesOfJob(task.job).entries())
-      nameFile(seq, 'INPUT', position, null, file);
-    lists.added(seq);
-    return { taskId: task.id, groupId, requirementKey: key, priorityRank: rank, sequence: seq };
-  };
-
-  const claimOne = ({ taskId, instance, startedAtMs }: Claim): ClaimedTask[] => {
-    const row = claimTask.get(
-      startedAtMs,
-      instance.agentId,
-      instance.id,
-      instance.version,
-      instance.revision,
-      taskId,
-    );
-    if (!row) return [];
-    const [seq, job, ...ofTask] = row;
-    lists.changed(seq);
-    const task = taskOfRow(ofTask);
-    return [
-      {
-        ref: { taskId, attempt: task.attempt, instanceId: instance.id },
-        agentId: instance.agentId,
-        task,
-        job: JSON.parse(job) as Job,
-      },
-    ];
-  };
-
-  const adoptOne = ({ ref, instance, startedAtMs }: HeldAttempt): boolean =>
-    noted(adoptTask.get({ ...ref, startedAtMs, ...instance })) ||
-    selectInForce.get(...fence(ref), instance.agentId) !== undefined;
-
-  const endOne = ({ ref, ending, endedAtMs, storedFiles }: EndedAttempt): boolean => {
-    const seq = endTask.get(
-      ending.status,
-      ending.batchExecutionStatus,
-      ending.message,
-      endedAtMs,
-      ...fence(ref),
-    );
-    if (seq === undefined) return false;
-    lists.changed(seq);
-    for (const [position, file] of ending.files.outputFiles.entries()) {
-      nameFile(seq, 'OUTPUT', position, file.path, file);
-    }
-    const { log } = ending.files;
-    if (log) nameFile(seq, 'LOG', 0, null, log);
-    for (const [position, stored] of (storedFiles ?? []).entries()) {
-      names.put(stored);
-      insertStoredFile.run(seq, position, stored.name, stored.sizeBytes);
-    }
-    return true;
-  };
-
-  // An attempt whose end is known leaves no instance behind, so that its report, told twice, does not adopt it.
-  const releaseOne = ({ ref, loss }: RequeuedAttempt): boolean =>
-    noted(
-      releaseTask.get(
-        loss === 'CRASH' ? 1 : 0,
-        loss === 'LOSS' || loss === 'HOST_FAULT' ? 1 : 0,
-        loss === 'LOSS' ? ref.instanceId : null,
-        ...fence(ref),
-      ),
-    );
-
+  const requirements = requirementIds(db, commit);
+  const insert = taskInsertion(db, lists, requirements);
+  const removeUnusedRequirements = requirementRemoval(db);
+  const attempts = attemptWrites(db, lists, names);
   return {
+    ...queueReads(db),
     insert: async (tasks, waits) => {
-      await commit.durable(() => tasks.map(insertOne), waits);
+      await commit.durable(() => tasks.map(insert), waits);
     },
-    waitingGroups: async ({ afterGroupId, limit, maxKeyBytes }) => {
-      const rows = selectGroups.all(maxKeyBytes, afterGroupId, limit);
-      return {
-        groups: rows.flatMap(({ id, key }) => (key === null ? [] : [{ groupId: id, requirementKey: key }])),
-        nextAfterGroupId: rows.length < limit ? null : (rows.at(-1)?.id ?? null),
-      };
-    },
-    heads: async (groups) =>
-      groups.flatMap(({ groupId, limit }) => {
-        const rows = selectHeads.all(groupId, limit);
-        const key = rows.length === 0 ? '' : (selectKey.get(groupId) as string);
-        return rows.map((row) => waitingTask(row, groupId, key));
-      }),
-    waiting: async (taskIds) =>
-      taskIds.flatMap((taskId) => {
-        const row = selectWaiting.get(taskId);
-        return row ? [waitingTask(row, row.group_id, row.key)] : [];
-      }),
-    countAhead: async (groupIds, of, limit) => {
-      const place =
-        'taskId' in of
-          ? selectPlace.get(of.taskId)
-          : { priority: of.newWithPriorityRank, seq: Number.MAX_SAFE_INTEGER };
-      if (!place) return 0;
-      return countAhead.get(JSON.stringify(groupIds), place.priority, place.seq, limit)?.ahead ?? 0;
-    },
-    removeUnusedGroups: ({ afterGroupId, limit }) =>
+    removeUnusedGroups: (page) =>
       commit.freeing(
         () => {
-          const end = selectPageEnd.get(afterGroupId, limit - 1);
-          const { changes } = deleteUnused.run(afterGroupId, end ?? Number.MAX_SAFE_INTEGER);
-          if (changes > 0) forgetRequirements();
-          return end ?? null;
+          const { removed, nextAfterId } = removeUnusedRequirements(page.afterGroupId, page.limit);
+          if (removed > 0) requirements.forget();
+          return nextAfterId;
         },
         { durable: false },
       ),
-    claim: (claims) => commit.relaxed(() => claims.flatMap(claimOne)),
-    adopt: (held) => commit.durable(() => held.map(adoptOne)),
+    claim: (claims) => commit.relaxed(() => claims.flatMap(attempts.claim)),
+    adopt: (held) => commit.durable(() => held.map(attempts.adopt)),
     end: (ended) =>
       trackCompletions(
-        endings,
+        pending,
         ended.map(({ ref }) => ref.taskId),
-        commit.durable(() => ended.map(endOne)),
+        commit.durable(() => ended.map(attempts.end)),
       ),
-    requeue: (released) => commit.durable(() => released.map(releaseOne)),
-    cancel: (taskIds, statusesBefore, endedAtMs) => {
-      const statuses = JSON.stringify(statusesBefore);
-      const cancelOne = (id: string) => noted(cancelTask.get(endedAtMs, id, statuses));
+    requeue: (requeued) => commit.durable(() => requeued.map(attempts.requeue)),
+    cancel: (taskIds, from, endedAtMs) => {
+      const statuses = JSON.stringify(from);
       return trackCompletions(
-        endings,
+        pending,
         taskIds,
-        commit.freeing(() => taskIds.map(cancelOne)),
+        commit.freeing(() => taskIds.map((id) => attempts.cancel(id, statuses, endedAtMs))),
       );
     },
-    runningOn: async (agentId) => selectRunning.all(agentId).map(taskOfRow),
-    agentsWithRunning: async () => selectAgents.all().map(({ agent_id }) => agent_id),
   };
-}
-
-function fence({ taskId, attempt, instanceId }: AttemptRef): [string, number, string] {
-  return [taskId, attempt, instanceId];
-}
-
-function waitingTask({ id, priority, seq }: HeadRow, groupId: number, requirementKey: string): WaitingTask {
-  return { taskId: id, groupId, requirementKey, priorityRank: priority, sequence: seq };
 }

@@ -4,8 +4,8 @@ import { priorityOfRank } from '@workbench-hub/shared/domain/priority';
 import type { BatchExecutionStatus, TaskStatus, TaskType } from '@workbench-hub/shared/domain/task';
 import type { Task } from '../../core/task.js';
 
-/** A row of `task` without its job, and the key of its requirement: its columns in the order of {@link TASK_COLUMNS}. A
- *  list, from a statement in `raw` mode, takes a third of the time of an object with a name for each column. */
+/** A row of `task` without its job, with its requirement key: columns in the order of {@link TASK_COLUMNS}. A tuple, from a
+ *  statement in `raw` mode, takes a third of the time of an object. */
 export type TaskRow = [
   id: string,
   requirementKey: string,
@@ -37,10 +37,10 @@ const REST_OF_COLUMNS = `
   instance_version, instance_revision, batch_status, time_limit_s, creator, name, classifiers, message, request_id,
   trace_context`;
 
-/** What a query selects to get {@link TaskRow}s. */
+/** Selected columns of a {@link TaskRow}. */
 export const TASK_COLUMNS = `task.id, requirement.key, ${REST_OF_COLUMNS}`;
 
-/** What a statement that changes tasks returns to get {@link TaskRow}s. */
+/** The same columns in a RETURNING clause. */
 export const RETURNED_TASK_COLUMNS = `
   id, (SELECT key FROM requirement WHERE id = task.requirement_id), ${REST_OF_COLUMNS}`;
 

@@ -1,4 +1,4 @@
-/** Syncs the write-ahead log of a database beside the thread that writes it. */
+/** Sync of a database's write-ahead log without blocking the thread that writes it. */
 import { close, fdatasync, open } from 'node:fs';
 import { promisify } from 'node:util';
 
@@ -7,16 +7,15 @@ const syncFile = promisify(fdatasync);
 const closeFile = promisify(close);
 
 export interface WalSync {
-  /** Resolves when every transaction that was committed before is safe against a loss of power. */
+  /** Resolves when all earlier commits are durable. */
   sync(): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * With `synchronous = NORMAL` SQLite appends transactions to the log and syncs the log when a new one begins and when it is
- * moved into the database. What it leaves out, compared with FULL, is one sync of the log after each transaction: that is
- * done here, by another file handle of the same file, so that the thread goes on meanwhile. (The log carries no locks of
- * SQLite, which a second handle could undo.)
+ * With `synchronous = NORMAL` SQLite syncs the log when it is restarted and when it is checkpointed, but not, as with FULL,
+ * after each transaction. That sync is done here, through another handle of the same file, so that the thread continues
+ * meanwhile. (SQLite holds no locks on the log, which closing a second handle could release.)
  */
 export function walSync(databaseFile: string): WalSync {
   let handle: Promise<number> | undefined;

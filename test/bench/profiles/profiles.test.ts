@@ -57,7 +57,7 @@ describe('costs of steps', () => {
         stack(
           1,
           ['flush', 'hub/store/sqlite/group-commit.js'],
-          ['endOne', 'hub/store/sqlite/task-queue.js'],
+          ['endTask', 'hub/store/sqlite/attempt-writes.js'],
           ['run', ''],
         ),
         stack(2, ['flush', 'hub/store/sqlite/group-commit.js'], ['run', '']),

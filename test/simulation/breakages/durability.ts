@@ -65,18 +65,18 @@ export const DURABILITY_BREAKAGES: readonly Breakage[] = [
     },
     contents: (options) => ({
       ...options,
-      small: {
-        ...options.small,
-        removeUnnamed: async (contents, isHeld) => {
+      inline: {
+        ...options.inline,
+        removeUnreferenced: async (contents, isHeld) => {
           const held = contents.filter(isHeld);
-          const unnamed: BlobForm[] = [];
+          const unreferenced: BlobForm[] = [];
           for (const content of contents) {
-            const named = await options.small.named([content.digest], content.encrypted);
-            if (named.size === 0 && !held.includes(content)) unnamed.push(content);
+            const named = await options.inline.referenced([content.digest], content.encrypted);
+            if (named.size === 0 && !held.includes(content)) unreferenced.push(content);
           }
           // The small ones go with the next transaction, as they should.
-          options.small.removeUnnamed(contents, isHeld).catch(() => undefined);
-          return { held, unnamed };
+          options.inline.removeUnreferenced(contents, isHeld).catch(() => undefined);
+          return { held, unreferenced };
         },
       },
     }),

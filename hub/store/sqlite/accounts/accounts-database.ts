@@ -1,5 +1,5 @@
-/** The database of users, sessions, tokens and credentials. Other than that of the tasks it is opened by several processes
- *  at once, the hub and its commands, which wait for each other for as long as a small change takes. */
+/** The database of users, sessions, tokens and credentials. The hub and its commands open it at the same time, and wait for
+ *  each other's transactions. */
 import { chmodSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
@@ -10,7 +10,7 @@ import { usersAndSessions } from './migrations/0002-users-and-sessions.js';
 import { personalTokens } from './migrations/0003-personal-tokens.js';
 import { refreshTokenFamilies } from './migrations/0004-refresh-token-families.js';
 
-/** In order; a released one never changes. */
+/** In order; a released migration never changes. */
 export const ACCOUNTS_MIGRATIONS: readonly string[] = [
   agentCredentials,
   usersAndSessions,
@@ -18,7 +18,7 @@ export const ACCOUNTS_MIGRATIONS: readonly string[] = [
   refreshTokenFamilies,
 ];
 
-/** How long one process waits for the change of another. */
+/** Maximum wait for the transaction of another process. */
 const BUSY_TIMEOUT_MS = 5000;
 
 /** The schema version that this build writes. */
@@ -26,7 +26,7 @@ export function accountsSchemaVersion(): number {
   return ACCOUNTS_MIGRATIONS.length;
 }
 
-/** Opens or makes the database, readable by this user only; `:memory:` is one that ends with the process. */
+/** Opens or creates the database, accessible to this user only; `:memory:` ends with the process. */
 export function openAccountsDatabase(file: string): SqliteDatabase {
   mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
   let db: SqliteDatabase | undefined;

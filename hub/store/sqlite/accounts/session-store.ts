@@ -4,7 +4,7 @@ import type { SqliteDatabase } from '../database.js';
 import { translatedWith } from './translate-errors.js';
 import { rolesOf } from './user-store.js';
 
-/** So that logging in without end fills no disk. */
+/** Bounds the disk space that logins can take. */
 const MAX_SESSIONS_OF_USER = 10_000;
 
 interface SessionRow {
@@ -27,7 +27,7 @@ export function sqliteSessionStore(
   const insertSession = db.prepare<[string, number, number, string | null, string | null, string, string]>(`
     INSERT INTO session (id, username, started_at, expires_at, family_hash, current_hash)
     SELECT ?, username, ?, ?, ?, ? FROM user WHERE username = ? AND password_hash = ? AND disabled = 0`);
-  // The new one stays also after the clock was set back.
+  // The new session stays even when the clock was set back.
   const endOldest = db.prepare<[string, string, number]>(`
     DELETE FROM session WHERE id IN
       (SELECT id FROM session WHERE username = ? AND id <> ? ORDER BY started_at DESC, id DESC LIMIT -1 OFFSET ?)`);

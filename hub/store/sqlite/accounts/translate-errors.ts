@@ -1,10 +1,10 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { storeError } from '../store-error.js';
 
-/** Runs work on the accounts database: what that refuses is logged, and becomes an error that a client may see. */
+/** Runs work on the accounts database. Rejects with HubError for an error of the database, which is logged. */
 export type Translated = <T>(work: () => T) => Promise<T>;
 
-/** Commands have no log: what goes wrong, they print. */
+/** `log` is null in commands, which print errors. */
 export function translatedWith(log: Logger | null): Translated {
   return async (work) => {
     try {
@@ -12,7 +12,7 @@ export function translatedWith(log: Logger | null): Translated {
     } catch (error) {
       const translated = storeError(error);
       if (translated === undefined) throw error;
-      log?.error({ err: error }, 'the database of the accounts could not be used');
+      log?.error({ err: error }, 'the accounts database could not be used');
       throw translated;
     }
   };

@@ -57,7 +57,7 @@ export function sqliteUserStore(db: SqliteDatabase, log: Logger | null): UserSto
   };
 }
 
-/** Of a column that lists roles. */
+/** Roles in a column, separated by commas. */
 export function rolesOf(column: string): readonly Role[] {
   return column === '' ? [] : (column.split(',') as Role[]);
 }

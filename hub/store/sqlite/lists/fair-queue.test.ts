@@ -6,14 +6,14 @@ function underTest() {
   const turns = new FairQueue(() => new Promise((resolve) => setImmediate(resolve)));
   const events: string[] = [];
   const add = (
-    asker: string,
+    client: string,
     name: string,
     length: number,
     { fails = false, during = () => {} } = {},
   ): WaitingList => {
     let left = length;
     const list: WaitingList = {
-      asker,
+      client,
       isShort: length === 0,
       turn: async () => {
         events.push(name);

@@ -1,21 +1,20 @@
 /**
- * Whose list the thread works on next. Lists without a text filter cost little and go first; the others are worked on for a
- * turn at a time. Askers take turns, so that one who asks for much waits for it longer than the others do.
+ * Order in which the thread works on lists. Lists without a text filter are cheap and go first; the others are worked on for a
+ * turn at a time. Clients take turns, so that one with many lists delays only itself.
  */
 import type { ListPage } from './thread-messages.js';
 
 export interface WaitingList {
-  /** Who has asked; each asker has its share of the turns. */
-  readonly asker: string;
+  readonly client: string;
   /** True when it takes a single, short turn. */
   readonly isShort: boolean;
-  /** Does a part of the work; gives the page when nothing is left to do. */
+  /** Does a part of the work; resolves with the page when it is complete. */
   turn(): Promise<ListPage | undefined>;
   answer(page: ListPage): void;
   fail(error: unknown): void;
 }
 
-/** After so many short lists in a row, another one has a turn. */
+/** Short lists in a row after which another one has a turn. */
 const SHORT_IN_A_ROW = 8;
 
 export class FairQueue {
@@ -25,19 +24,19 @@ export class FairQueue {
   #shortInARow = 0;
   #isWorking = false;
 
-  /** @param beforeNext Resolves when what has arrived meanwhile was added. */
+  /** @param beforeNext Resolves when lists that arrived in the meantime were added. */
   constructor(beforeNext: () => Promise<void>) {
     this.#beforeNext = beforeNext;
   }
 
   add(list: WaitingList): void {
-    this.#turnsOf(list).add(list.asker, list);
+    this.#turnsOf(list).add(list.client, list);
     if (!this.#isWorking) void this.#work();
   }
 
-  /** Nobody waits for this list any more. A turn that is under way ends. */
+  /** Removes an abandoned list. A turn in progress ends. */
   remove(list: WaitingList): void {
-    this.#turnsOf(list).remove(list.asker, list);
+    this.#turnsOf(list).remove(list.client, list);
   }
 
   async #work(): Promise<void> {
@@ -45,7 +44,7 @@ export class FairQueue {
     for (let list = this.#next(); list; list = this.#next()) {
       try {
         const page = await list.turn();
-        if (page && this.#turnsOf(list).remove(list.asker, list)) list.answer(page);
+        if (page && this.#turnsOf(list).remove(list.client, list)) list.answer(page);
       } catch (error) {
         this.remove(list);
         list.fail(error);
@@ -67,34 +66,34 @@ export class FairQueue {
   }
 }
 
-/** Items of several askers, of whom each in turn is served. The items of one asker are served in their order. */
+/** Round robin over clients; the items of one client are served in order. */
 class Turns<Item> {
-  /** The asker whose turn it is comes first. */
+  /** The client to be served next comes first. */
   readonly #waiting = new Map<string, Item[]>();
 
-  add(asker: string, item: Item): void {
-    const items = this.#waiting.get(asker);
+  add(client: string, item: Item): void {
+    const items = this.#waiting.get(client);
     if (items) items.push(item);
-    else this.#waiting.set(asker, [item]);
+    else this.#waiting.set(client, [item]);
   }
 
-  /** The item whose turn it is; it stays until it is removed. */
+  /** The next item, which stays until it is removed. */
   next(): Item | undefined {
-    for (const [asker, items] of this.#waiting) {
-      this.#waiting.delete(asker);
-      this.#waiting.set(asker, items);
+    for (const [client, items] of this.#waiting) {
+      this.#waiting.delete(client);
+      this.#waiting.set(client, items);
       return items[0];
     }
     return undefined;
   }
 
   /** False when it is not there. */
-  remove(asker: string, item: Item): boolean {
-    const items = this.#waiting.get(asker);
+  remove(client: string, item: Item): boolean {
+    const items = this.#waiting.get(client);
     const at = items?.indexOf(item) ?? -1;
     if (!items || at < 0) return false;
     items.splice(at, 1);
-    if (items.length === 0) this.#waiting.delete(asker);
+    if (items.length === 0) this.#waiting.delete(client);
     return true;
   }
 }

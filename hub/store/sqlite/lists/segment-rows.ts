@@ -1,9 +1,9 @@
-/** Reads from the database what the columns hold of tasks. */
+/** Reading of the list columns from the database. */
+import type { ColumnsRow } from '@workbench-hub/list-columns/rows';
 import type { SqliteDatabase } from '../database.js';
-import type { ColumnsRow } from './task-columns.js';
 
-/** The statements that fill the columns. Many rows come as one, each column a JSON text, which takes a third of the time of as
- *  many rows; a range of the primary key is read in its order. */
+/** Statements that fill the columns. Many rows are returned as one, each column as JSON, in a third of the time; a range of
+ *  the primary key is read in its order. */
 export const SEGMENT_STATEMENTS = {
   newest: 'SELECT max(seq) FROM task',
   next: 'SELECT seq FROM task WHERE seq > ? ORDER BY seq LIMIT 1',
@@ -23,7 +23,7 @@ type Columns = [
   names: (string | null)[],
 ];
 
-/** So many tasks are held as objects at a time: few enough that none outlives the next look for rubbish. */
+/** Tasks held as objects at a time: few enough that the next minor garbage collection removes them. */
 const ROWS_AT_ONCE = 256;
 
 export class SegmentRows {
@@ -37,12 +37,12 @@ export class SegmentRows {
     this.#chunk = db.prepare<[number, number], string[]>(SEGMENT_STATEMENTS.chunk).raw();
   }
 
-  /** The highest number of a task; 0 when there is none. */
+  /** Highest `seq`; 0 when there is no task. */
   newest(): number {
     return this.#newest.get() ?? 0;
   }
 
-  /** The tasks after one number up to another, which is included, in order. */
+  /** Tasks with a `seq` above `after` and up to `last`, in order. */
   *between(after: number, last: number): Iterable<ColumnsRow> {
     for (let from = after; from < last; ) {
       const to = Math.min(from + ROWS_AT_ONCE, last);
@@ -59,7 +59,7 @@ export class SegmentRows {
           name: names[at] as string | null,
         };
       }
-      // Numbers of tasks that are long gone are not looked at one range after the other.
+      // Skips ranges whose tasks were all removed.
       from = seqs.length > 0 ? to : (this.#next.get(to) ?? last + 1) - 1;
     }
   }

@@ -1,32 +1,31 @@
 /**
- * Lists of tasks, answered by a thread of their own. It starts with the first list, and in a large store also without
- * one. The thread is told which tasks have changed, and finds new
- * ones by itself.
+ * Lists of tasks, answered by a thread of their own. It starts with the first list, in a large store also without one. It is
+ * told which tasks have changed, and finds new ones itself.
  */
 import { Worker } from 'node:worker_threads';
+import { COLUMNS_THREAD_LIMITS } from '@workbench-hub/list-columns/thread-limits';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../../core/errors.js';
 import type { ListClient, TaskPage, TaskQuery } from '../../../core/ports/task-store.js';
 import { type TaskRow, taskOfRow } from '../task-row.js';
-import { COLUMNS_THREAD_LIMITS } from './reader-database.js';
 import type { FromListThread, ListPage, ListThreadData, ToListThread } from './thread-messages.js';
 
-/** A store with more tasks than this has its thread after the first changes, list or no list: reading so many takes about a
- *  tenth of a second. */
+/** Number of tasks above which the thread starts with the first changes, without waiting for a list: reading that many takes
+ *  about a tenth of a second. */
 const SMALL_STORE_TASKS = 50_000;
 
-/** After so many changes the thread is told, list or no list, so that a list never finds much to catch up with. */
+/** Changes after which the thread is told without waiting for a list, so that a list has little to catch up with. */
 const CHANGES_AT_ONCE = 4096;
 
-/** Lists of one asker, and of all, that may wait at a time. */
-const MAX_LISTS_OF_ASKER = 64;
+/** Maximum pending lists of one client, and of all. */
+const MAX_LISTS_OF_CLIENT = 64;
 const MAX_LISTS = 512;
 
-/** Most of the lists that wait are there by then. */
+/** Time after which most pending lists are answered. */
 const RETRY_AFTER_S = 1;
 
-/** Counts what the hub asks for itself, which is never refused. */
+/** Client name of the hub itself, which is never refused. */
 const HUB = '';
 
 export interface TaskListsOptions {
@@ -36,7 +35,7 @@ export interface TaskListsOptions {
 }
 
 interface Call {
-  readonly asker: string;
+  readonly client: string;
   resolve(page: TaskPage): void;
   reject(error: unknown): void;
 }
@@ -55,36 +54,36 @@ export class TaskLists {
     this.#options = options;
   }
 
-  /** A task was added. To be called within the transaction, like {@link changed}. */
+  /** Notes a new task; called within the transaction, like {@link changed}. */
   added(seq: number): void {
     this.#newest = Math.max(this.#newest, seq);
     this.#count();
   }
 
-  /** The row of a task changes with the transaction that is under way. */
+  /** Notes a task that changes in the current transaction. */
   changed(seq: number): void {
     if (!this.#thread) return;
     this.#changed.add(seq);
     this.#count();
   }
 
-  list(query: TaskQuery, asker?: ListClient): Promise<TaskPage> {
+  list(query: TaskQuery, client?: ListClient): Promise<TaskPage> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(new HubError('STORE_UNAVAILABLE', 'the hub stops'));
-      if (asker?.signal.aborted) return reject(brokenOff());
-      if (asker) this.#refuseTooMany(asker.name);
+      if (client?.signal.aborted) return reject(abandoned());
+      if (client) this.#refuseTooMany(client.name);
       const call = ++this.#latestCall;
       const abandon = () => this.#abandon(call);
       const settle =
         <Value>(settled: (value: Value) => void) =>
         (value: Value) => {
-          asker?.signal.removeEventListener('abort', abandon);
+          client?.signal.removeEventListener('abort', abandon);
           settled(value);
         };
-      asker?.signal.addEventListener('abort', abandon, { once: true });
-      const name = asker?.name ?? HUB;
-      this.#calls.set(call, { asker: name, resolve: settle(resolve), reject: settle(reject) });
-      this.#send({ kind: 'list', call, asker: name, query, changed: this.#takeChanged() });
+      client?.signal.addEventListener('abort', abandon, { once: true });
+      const name = client?.name ?? HUB;
+      this.#calls.set(call, { client: name, resolve: settle(resolve), reject: settle(reject) });
+      this.#send({ kind: 'list', call, client: name, query, changed: this.#takeChanged() });
     });
   }
 
@@ -96,18 +95,18 @@ export class TaskLists {
   }
 
   /** Throws OVERLOADED. */
-  #refuseTooMany(asker: string): void {
-    const askers = [...this.#calls.values()].map((call) => call.asker).filter((name) => name !== HUB);
-    if (askers.filter((name) => name === asker).length >= MAX_LISTS_OF_ASKER) {
-      throw overloaded(`${MAX_LISTS_OF_ASKER} lists that you asked for are not answered yet`);
+  #refuseTooMany(client: string): void {
+    const clients = [...this.#calls.values()].map((call) => call.client).filter((name) => name !== HUB);
+    if (clients.filter((name) => name === client).length >= MAX_LISTS_OF_CLIENT) {
+      throw overloaded(`${MAX_LISTS_OF_CLIENT} lists that you asked for are not answered yet`);
     }
-    if (askers.length >= MAX_LISTS) throw overloaded(`${MAX_LISTS} lists are not answered yet`);
+    if (clients.length >= MAX_LISTS) throw overloaded(`${MAX_LISTS} lists are not answered yet`);
   }
 
   #abandon(call: number): void {
-    const abandoned = this.#calls.get(call);
+    const pending = this.#calls.get(call);
     this.#calls.delete(call);
-    abandoned?.reject(brokenOff());
+    pending?.reject(abandoned());
     this.#thread?.postMessage({ kind: 'abandon', call } satisfies ToListThread);
   }
 
@@ -116,7 +115,7 @@ export class TaskLists {
     if (this.#changes < CHANGES_AT_ONCE) return;
     this.#changes = 0;
     if (!this.#thread && this.#newest < SMALL_STORE_TASKS) return;
-    // Not before the transaction has been committed.
+    // After the commit of the transaction.
     this.#options.timers.soon(() => {
       if (!this.#closed) this.#send({ kind: 'keep up', changed: this.#takeChanged() });
     });
@@ -156,7 +155,7 @@ export class TaskLists {
     else call.reject(this.#unavailable(message.error));
   }
 
-  /** The next list starts another one, which reads everything anew. */
+  /** The next list starts a new thread, which reads everything again. */
   #broken(thread: Worker, error: Error): void {
     if (this.#thread === thread) this.#forget(this.#unavailable(error));
   }
@@ -174,7 +173,7 @@ export class TaskLists {
   }
 }
 
-function brokenOff(): HubError {
+function abandoned(): HubError {
   return new HubError('INVALID_INPUT', 'the request was broken off');
 }
 

@@ -1,16 +1,14 @@
-/** The thread of the lists: reads the database over a connection of its own, so that no list holds up the hub. */
+/** The list thread, which reads the database over its own connection so that no list delays the hub. */
 import { availableParallelism } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
+import { ListColumns } from '@workbench-hub/list-columns/list-columns';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { FairQueue, type WaitingList } from './fair-queue.js';
 import { ListReader } from './list-reader.js';
 import { openReader } from './reader-database.js';
-import { SearchThread } from './search-helper.js';
-import { SharedTexts } from './shared-texts.js';
-import { TaskColumns } from './task-columns.js';
 import type { FromListThread, ListThreadData, ToListThread } from './thread-messages.js';
 
-/** More threads than this gain little and cost memory each. */
+/** Further threads gain little, and each costs memory. */
 const MAX_HELPERS = 3;
 
 const port = parentPort;
@@ -18,13 +16,12 @@ if (!port) throw new Error('thread-main.js is started by the store as a thread')
 const { file } = workerData as ListThreadData;
 const db = openReader(file);
 const helpers = Math.min(availableParallelism() - 1, MAX_HELPERS);
-const texts = new SharedTexts({ helpers, startHelper: () => new SearchThread(), clock: systemRuntime.clock });
-const reader = new ListReader(db, new TaskColumns(texts), texts);
+const reader = new ListReader(db, new ListColumns({ helpers, clock: systemRuntime.clock }));
 reader.keepUp(new Float64Array());
 
-/** Resolves when the messages that have arrived were heard. */
-const messagesHeard = () => new Promise<void>((resolve) => systemRuntime.timers.soon(resolve));
-const turns = new FairQueue(messagesHeard);
+/** Resolves when the messages that have arrived were handled. */
+const messagesHandled = () => new Promise<void>((resolve) => systemRuntime.timers.soon(resolve));
+const turns = new FairQueue(messagesHandled);
 /** By call. */
 const waiting = new Map<number, WaitingList>();
 
@@ -39,14 +36,14 @@ port.on('message', (message: ToListThread) => {
   if (message.kind === 'list') turns.add(waitingList(message));
 });
 
-function waitingList({ call, asker, query }: Extract<ToListThread, { kind: 'list' }>): WaitingList {
+function waitingList({ call, client, query }: Extract<ToListThread, { kind: 'list' }>): WaitingList {
   const list = reader.begin(query);
-  const send = (answer: FromListThread) => {
+  const send = (response: FromListThread) => {
     waiting.delete(call);
-    port?.postMessage(answer);
+    port?.postMessage(response);
   };
   const waitingForIt: WaitingList = {
-    asker,
+    client,
     isShort: list.search === undefined,
     turn: () => reader.goOn(list),
     answer: (page) => send({ kind: 'page', call, page }),

@@ -1,13 +1,12 @@
-/** What the hub's own thread and the thread of the lists say to each other. */
+/** Messages between the hub's main thread and the list thread. */
 import type { TaskQuery } from '../../../core/ports/task-store.js';
 
 export interface ListThreadData {
-  /** The database. */
+  /** Path of the database. */
   readonly file: string;
 }
 
-/** Tasks whose row has changed since the last message, by `seq`; every such change is committed by then. New tasks are
- *  found without being told. */
+/** `seq` of the tasks changed since the last message; every change is committed. New tasks are found without notice. */
 interface Changes {
   readonly changed: Float64Array<ArrayBuffer>;
 }
@@ -17,14 +16,14 @@ export type ToListThread =
   | ({
       readonly kind: 'list';
       readonly call: number;
-      readonly asker: string;
+      readonly client: string;
       readonly query: TaskQuery;
     } & Changes)
-  /** Nobody waits for the answer to this call any more. */
+  /** The client no longer waits for this call. */
   | { readonly kind: 'abandon'; readonly call: number };
 
 export interface ListPage {
-  /** The rows of the tasks, a JSON text. */
+  /** Rows of the tasks as JSON. */
   readonly rows: string;
   readonly totalElements: number;
 }

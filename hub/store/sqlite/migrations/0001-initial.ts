@@ -1,4 +1,4 @@
-/** Tasks with their queue, the contents that they name, and the agents that are remembered. */
+/** Tasks with their queue, the blobs that they refer to, and known agents. */
 export const initial = `
   -- One row for each set of requirements that tasks have asked for: the groups of the queue.
   CREATE TABLE requirement (

@@ -1,2 +1,2 @@
-/** Lists compare names in memory, where they fold them too: the folded copy beside each name is not needed any more. */
+/** Removes the folded copy of names: lists compare and fold names in memory. */
 export const nameOnce = 'ALTER TABLE task DROP COLUMN name_folded;';

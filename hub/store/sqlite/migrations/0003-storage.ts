@@ -1,4 +1,4 @@
-/** Names that the storage gives to contents, and what a task has put there. A content may be kept encrypted. */
+/** Named objects, stored files of tasks, and encrypted blobs. */
 export const storage = `
   CREATE TABLE stored_file (
     area       TEXT NOT NULL,

@@ -1,2 +1,2 @@
-/** Names the request that created a task, so that its way can be found in the logs. */
+/** Id of the request that created a task, to follow it in the logs. */
 export const requestId = 'ALTER TABLE task ADD COLUMN request_id TEXT;';

@@ -1,4 +1,4 @@
-/** Grows with every transaction that somebody was told of; see confirmations.ts. */
+/** Count of transactions with a durable operation; see commit-watermark.ts. */
 export const commitCount = `
   CREATE TABLE commit_count (
     id      INTEGER PRIMARY KEY CHECK (id = 0),

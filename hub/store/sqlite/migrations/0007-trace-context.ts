@@ -1,2 +1,2 @@
-/** Names the span of the request that created a task, so that what follows from it can be joined to its trace. */
+/** Span of the request that created a task, as parent of later spans. */
 export const traceContext = 'ALTER TABLE task ADD COLUMN trace_context TEXT;';

@@ -1,5 +1,5 @@
-/** Notes each reference to a content that goes, in the transaction in which it goes: what nothing refers to any more is
- *  removed soon afterwards, also when the hub is killed in between. */
+/** Log of removed references to blobs, written in the transaction of the removal: unreferenced blobs are removed soon
+ *  afterwards, even when the hub is killed in between. */
 export const droppedContents = `
   CREATE TABLE dropped_content (
     id         INTEGER PRIMARY KEY,

@@ -1,4 +1,4 @@
-/** Who may log in, and who has. */
+/** Users and their sessions. */
 export const usersAndSessions = `
   CREATE TABLE user (
     username      TEXT PRIMARY KEY,

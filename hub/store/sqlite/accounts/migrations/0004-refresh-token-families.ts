@@ -1,5 +1,5 @@
-/** Each session keeps what its refresh tokens need in its own row. A session of before goes on with the token that it had
- *  not spent, and gets its family when that is refreshed (see engine/accounts/refresh-tokens.ts). */
+/** The state of refresh tokens in the row of their session. An older session continues with its unspent token, and gets its
+ *  family at the next refresh (see engine/accounts/refresh-tokens.ts). */
 export const refreshTokenFamilies = `
   -- Null for a session that cannot be refreshed.
   ALTER TABLE session ADD COLUMN family_hash TEXT;

@@ -1,27 +1,27 @@
-/** One text for each row of a segment, or none, in the form that takes least memory. */
+/** At most one text for each row of a segment, in the most compact form. */
 import { TextPattern } from './text-pattern.js';
 import { type PackedTexts, type Texts, TextsBuilder, unpacked } from './texts.js';
 import { packUuid, UUID_BYTES, UuidPattern } from './uuids.js';
 
-/** Tasks whose `seq` falls into one range of this length share a segment, which goes when its last task goes. */
+/** Rows of a segment: tasks whose `seq` lies in one range of this length. */
 export const SEGMENT_ROWS = 4096;
 
-/** A column that changes no more. */
+/** A finished column. */
 export type TextColumn =
   | { readonly form: 'none' }
-  /** 16 bytes a row, for identifiers as the hub makes them. What rows without a task have is not said. */
+  /** 16 bytes a row; undefined for rows without a task. */
   | { readonly form: 'uuids'; readonly bytes: Uint8Array<ArrayBuffer> }
-  /** Few texts that many rows have: the number of its text for each row, counted from 1; 0 for none. */
+  /** Few distinct texts: each row has the number of its text, counted from 1, or 0 for none. */
   | { readonly form: 'few'; readonly numbers: Uint8Array<ArrayBuffer>; readonly texts: PackedTexts }
   | { readonly form: 'texts'; readonly texts: PackedTexts };
 
-/** As many as have a number in one byte. */
+/** Numbers that fit into one byte. */
 const FEW = 255;
 
-/** What a search needs for a while; a thread does one search at a time. */
+/** Scratch memory of a search; a thread does one search at a time. */
 const starts = new Uint32Array(SEGMENT_ROWS + 1);
 
-/** A text with the wildcards `*` and `?` that is sought in one column after the other. */
+/** A pattern with the wildcards `*` and `?`, prepared for the forms of columns. */
 export class ColumnPattern {
   readonly #texts: TextPattern;
   readonly #pattern: string;
@@ -32,8 +32,7 @@ export class ColumnPattern {
     this.#texts = new TextPattern(pattern);
   }
 
-  /** Of the first `count` of these rows, which ascend, keeps those whose text matches as a whole, at the front; gives how
-   *  many they are. */
+  /** Keeps at the front those of the first `count` ascending rows whose whole text matches; returns their number. */
   keep(column: TextColumn | Texts, rows: Uint16Array, count: number): number {
     if (!('form' in column)) return this.#texts.keep(column, rows, count);
     switch (column.form) {
@@ -64,7 +63,7 @@ export class ColumnPattern {
   }
 }
 
-/** Takes in the texts of one segment after the other. */
+/** Collects the texts of one segment after the other. */
 export class TextColumnBuilder {
   readonly #ofEveryTask: boolean;
   readonly #texts = new TextsBuilder(SEGMENT_ROWS);
@@ -76,7 +75,7 @@ export class TextColumnBuilder {
     this.#ofEveryTask = ofEveryTask;
   }
 
-  /** Sets the text of a row. Rows come in ascending order; those left out have none. */
+  /** Sets the text of a row. Rows are given in ascending order; rows left out have no text. */
   append(row: number, text: string | null): void {
     if (text === null) return;
     this.#texts.append(row, text);
@@ -86,12 +85,12 @@ export class TextColumnBuilder {
     this.#numbers[row] = number;
   }
 
-  /** What there is so far: what comes later may change it. */
+  /** View of the texts so far; later rows change it. */
   texts(): Texts {
     return this.#texts.texts();
   }
 
-  /** Gives the column, and begins with that of the next segment. */
+  /** Takes the finished column and starts that of the next segment. */
   take(): TextColumn {
     const column = this.#column();
     this.#texts.clear();
@@ -112,7 +111,7 @@ export class TextColumnBuilder {
     return bytes ? { form: 'uuids', bytes } : { form: 'texts', texts: this.#texts.packed() };
   }
 
-  /** Undefined when one is not of that kind. */
+  /** Undefined when a text is no UUID. */
   #uuids(): Uint8Array<ArrayBuffer> | undefined {
     const { units, starts, lengths } = this.#texts.texts();
     const bytes = new Uint8Array(SEGMENT_ROWS * UUID_BYTES);

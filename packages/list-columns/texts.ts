@@ -1,18 +1,18 @@
-/** Texts one behind the other, which is how many can be searched at once. */
+/** Texts stored end to end, so that many can be searched at once. */
 
 /** The texts of the rows of a segment. */
 export interface Texts {
-  /** All characters: one byte each where that is enough. */
+  /** All UTF-16 units, in one byte each where that suffices. */
   readonly units: Uint8Array | Uint16Array;
-  /** Where the text of each row begins, and behind the last row, where it ends. */
+  /** Start of each row's text, and the end of the last one. */
   readonly starts: Uint32Array;
-  /** 0 for a row without a text, otherwise its length and 1. */
+  /** 0 for a row without text, otherwise its length plus 1. */
   readonly lengths: Lengths;
 }
 
 type Lengths = Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer> | Uint32Array<ArrayBuffer>;
 
-/** What is kept of texts: where they begin follows from their lengths. */
+/** Stored form of texts; their starts follow from the lengths. */
 export interface PackedTexts {
   readonly units: Uint8Array<ArrayBuffer> | Uint16Array<ArrayBuffer>;
   readonly lengths: Lengths;
@@ -21,12 +21,12 @@ export interface PackedTexts {
 const FIRST_UNITS = 16_384;
 const NO_UNITS = new Uint16Array();
 
-/** Takes in texts, row by row. What it holds can be searched at any time. */
+/** Collects texts row by row; they can be searched at any time. */
 export class TextsBuilder {
   readonly #lengths: Uint32Array<ArrayBuffer>;
   readonly #starts: Uint32Array;
   #units: Uint16Array = NO_UNITS;
-  /** All codes of characters, one or the other. */
+  /** Bitwise OR of all character codes. */
   #allCodes = 0;
   #longest = 0;
   #end = 0;
@@ -37,7 +37,7 @@ export class TextsBuilder {
     this.#starts = new Uint32Array(capacity + 1);
   }
 
-  /** Sets the text of a row. Rows come in ascending order; those left out have none. */
+  /** Sets the text of a row. Rows are given in ascending order; rows left out have no text. */
   append(row: number, text: string): void {
     this.#reserve(text.length);
     this.#starts.fill(this.#end, this.#rows, row + 1);
@@ -56,13 +56,13 @@ export class TextsBuilder {
     this.#rows = row + 1;
   }
 
-  /** As they are now: what comes later may change it. */
+  /** View of the texts so far; later rows change it. */
   texts(): Texts {
     this.#starts.fill(this.#end, this.#rows);
     return { units: this.#units, starts: this.#starts, lengths: this.#lengths };
   }
 
-  /** A copy that takes as little memory as possible. */
+  /** A compact copy. */
   packed(): PackedTexts {
     const units = this.#units.subarray(0, this.#end);
     return {
@@ -71,7 +71,7 @@ export class TextsBuilder {
     };
   }
 
-  /** Begins anew, in the same memory. */
+  /** Starts again in the same memory. */
   clear(): void {
     this.#lengths.fill(0);
     this.#allCodes = 0;
@@ -93,7 +93,7 @@ function narrow(lengths: Uint32Array<ArrayBuffer>, longest: number): Lengths {
   return longest < 2 ** 16 ? new Uint16Array(lengths) : lengths.slice();
 }
 
-/** Made ready for a search in memory that every search uses. */
+/** Texts with their starts, which are computed into `starts`. */
 export function unpacked({ units, lengths }: PackedTexts, starts: Uint32Array): Texts {
   let start = 0;
   for (let row = 0; row < lengths.length; row++) {

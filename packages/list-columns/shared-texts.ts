@@ -1,9 +1,9 @@
 /**
- * The texts of all segments that grow no more, spread over several threads, which search theirs at the same time: a search is the
- * work of all cores. A small store is searched by this thread alone. A search goes on by turns, so that others need not wait for
- * its end.
+ * The texts of all full segments, spread over several threads, which search at the same time. Few segments are searched by
+ * this thread alone. A search is done in turns, between which others can run.
  */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import type { FilterSearch } from './rows.js';
 import {
   type RowBits,
   type SegmentTexts,
@@ -12,44 +12,35 @@ import {
   TextSearches,
 } from './segment-texts.js';
 
-/** Up to so many segments one thread is enough. */
+/** Segments up to which no helper thread is started. */
 const SEGMENTS_OF_ONE_THREAD = 12;
 
-/** What so many filters let through is remembered: a page after the other, and who looks again, cost no search. For each a
- *  segment has one bit a task. */
+/** Filters whose results are kept, so that further pages and repeated lists need no search. Each takes one bit a task. */
 const FILTERS_REMEMBERED = 32;
 
-/** A thread with some of the segments. Whatever is asked of it is done in order. */
+/** A thread that holds some segments and handles calls in order. */
 export interface SearchHelper {
-  /** Hands the texts of a segment over to it. */
+  /** Transfers the texts of a segment to the thread. */
   hold(segment: number, texts: SegmentTexts): void;
   forget(segment: number): void;
-  /** Searches for one turn, one segment after the other; gives the rows that fit in each that was searched. */
+  /** Searches segments in order for one turn; resolves with the matching rows of each searched segment. */
   search(filter: TextFilter, segments: readonly number[]): Promise<readonly RowBits[]>;
 }
 
 export interface SharedTextsOptions {
-  /** How many threads may help. */
+  /** Maximum number of helper threads. */
   readonly helpers: number;
   readonly startHelper: () => SearchHelper;
   readonly clock: Clock;
-}
-
-/** A text filter with the rows that fit, of each segment that has been searched so far. */
-export interface FilterSearch {
-  readonly filter: TextFilter;
-  readonly found: Map<number, RowBits>;
-  /** The same of the first rows of the segment that still grows. */
-  growing?: { readonly segment: number; readonly rows: number; readonly bits: RowBits };
 }
 
 export class SharedTexts {
   readonly #options: SharedTextsOptions;
   readonly #own = new Map<number, SegmentTexts>();
   readonly #searches = new TextSearches();
-  /** Each with the segments that it has. */
+  /** Segments held by each helper. */
   readonly #helpers = new Map<SearchHelper, Set<number>>();
-  /** By filter; the one that was asked for last comes last. */
+  /** By filter, the latest used last. */
   readonly #remembered = new Map<string, FilterSearch>();
 
   constructor(options: SharedTextsOptions) {
@@ -58,7 +49,7 @@ export class SharedTexts {
 
   /** Takes over the texts of a segment. */
   hold(segment: number, texts: SegmentTexts): void {
-    const holder = this.#leastLaden();
+    const holder = this.#leastLoaded();
     if (holder === undefined) {
       this.#own.set(segment, texts);
       return;
@@ -73,7 +64,7 @@ export class SharedTexts {
     for (const { found } of this.#remembered.values()) found.delete(segment);
   }
 
-  /** The search by this filter: one that is remembered, or a new one. */
+  /** The kept search by this filter, or a new one. */
   searchBy({ id, name, creator }: TextFilter): FilterSearch {
     const key = JSON.stringify([id ?? null, name?.toLowerCase() ?? null, creator ?? null]);
     const search = this.#remembered.get(key) ?? { filter: { id, name, creator }, found: new Map() };
@@ -84,7 +75,7 @@ export class SharedTexts {
     return search;
   }
 
-  /** Goes on with a search for one turn, in the first of these segments, all of which are held. */
+  /** Searches the first of these segments, all of which are held, for one turn. */
   async goOn({ filter, found }: FilterSearch, segments: readonly number[]): Promise<void> {
     const asked = [...this.#helpers].flatMap(([helper, held]) => {
       const theirs = segments.filter((segment) => held.has(segment));
@@ -97,14 +88,14 @@ export class SharedTexts {
     for (const { theirs, held, answer } of asked) {
       for (const [at, bits] of (await answer).entries()) {
         const segment = theirs[at] as number;
-        // It may have been forgotten meanwhile.
+        // The segment may have been removed in the meantime.
         if (held.has(segment)) found.set(segment, bits);
       }
     }
   }
 
-  /** Undefined stands for this thread. */
-  #leastLaden(): SearchHelper | undefined {
+  /** The holder with the fewest segments; undefined for this thread. */
+  #leastLoaded(): SearchHelper | undefined {
     if (this.#own.size < SEGMENTS_OF_ONE_THREAD) return undefined;
     if (this.#helpers.size < this.#options.helpers) {
       const helper = this.#options.startHelper();

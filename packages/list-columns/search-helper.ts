@@ -1,8 +1,8 @@
-/** A thread that searches the texts of some of the segments, as the thread of the lists sees it. */
+/** The searching thread's side in the thread that started it. */
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
-import { COLUMNS_THREAD_LIMITS } from './reader-database.js';
 import { buffersOf, type RowBits, type SegmentTexts, type TextFilter } from './segment-texts.js';
 import type { SearchHelper } from './shared-texts.js';
+import { COLUMNS_THREAD_LIMITS } from './thread-limits.js';
 
 export type ToSearchHelper =
   | { readonly kind: 'hold'; readonly segment: number; readonly texts: SegmentTexts }
@@ -25,7 +25,7 @@ export interface SearchHelperData {
 
 export class SearchThread implements SearchHelper {
   readonly #port: MessagePort;
-  /** Those who wait, by call. */
+  /** Pending searches by call. */
   readonly #waiting = new Map<number, (found: readonly RowBits[]) => void>();
   #latestCall = 0;
 
@@ -41,7 +41,7 @@ export class SearchThread implements SearchHelper {
       resourceLimits: COLUMNS_THREAD_LIMITS,
     });
     thread.unref();
-    // Its texts are lost: the thread of the lists ends with it, and is started anew with the next list.
+    // Its texts are lost, so the thread that started it must end as well.
     thread.on('error', (error) => {
       throw error;
     });

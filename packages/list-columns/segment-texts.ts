@@ -1,34 +1,34 @@
-/** The texts of the tasks of a segment, and which of its tasks a filter of texts lets through. */
+/** The texts of a segment's tasks, and their search by a text filter. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { ColumnPattern, SEGMENT_ROWS, type TextColumn, TextColumnBuilder } from './text-column.js';
 import type { Texts } from './texts.js';
 
-/** The texts of a segment to which no more tasks come. They never change. */
+/** The texts of a full segment, which never change. */
 export interface SegmentTexts {
   readonly ids: TextColumn;
-  /** Without regard to case. */
+  /** In lower case. */
   readonly names: TextColumn;
   readonly creators: TextColumn;
 }
 
-/** Patterns with the wildcards `*` and `?`. */
+/** Patterns with the wildcards `*` and `?`; all given ones must match. */
 export interface TextFilter {
   readonly id?: string | undefined;
-  /** Whatever the case. */
+  /** Compared without regard to case. */
   readonly name?: string | undefined;
   readonly creator?: string | undefined;
 }
 
-/** A bit for each row of a segment, that of the first in the lowest place of the first byte. */
+/** One bit for each row of a segment; the first row is the lowest bit of the first byte. */
 export type RowBits = Uint8Array<ArrayBuffer>;
 
 const ROW_BITS_BYTES = SEGMENT_ROWS / 8;
 
-/** In this order the first takes least time, and leaves less to the others. */
+/** The cheapest column first, which leaves fewer rows to the others. */
 const COLUMNS = ['creators', 'names', 'ids'] as const;
 type Column = (typeof COLUMNS)[number];
 
-/** Takes in the texts of the segment that still grows. */
+/** Collects the texts of the growing segment. */
 export class SegmentTextsBuilder {
   readonly #columns: Readonly<Record<Column, TextColumnBuilder>> = {
     ids: new TextColumnBuilder({ ofEveryTask: true }),
@@ -45,21 +45,21 @@ export class SegmentTextsBuilder {
     this.#columns.creators.append(row, creator);
   }
 
-  /** What there is so far: what comes later may change it. */
+  /** View of the texts so far; later rows change it. */
   texts(): Readonly<Record<Column, Texts>> {
     const { ids, names, creators } = this.#columns;
     return { ids: ids.texts(), names: names.texts(), creators: creators.texts() };
   }
 
-  /** Gives the texts, and begins with those of the next segment. */
+  /** Takes the finished texts and starts the next segment. */
   take(): SegmentTexts {
     const { ids, names, creators } = this.#columns;
     return { ids: ids.take(), names: names.take(), creators: creators.take() };
   }
 }
 
-/** In lower case, with one sigma: which of its two forms the Greek letter gets depends on what stands beside it, and in a
- *  pattern that is something else. */
+/** Lower case with a single form of sigma, whose final form depends on the neighbouring characters, which differ in a
+ *  pattern. */
 function withoutCase(name: string): string {
   return name.toLowerCase().replaceAll('ς', 'σ');
 }
@@ -82,14 +82,14 @@ export class TextSearch {
     });
   }
 
-  /** Rows of tasks that fit. What is said of rows without a task means nothing. */
+  /** Matching rows. Bits of rows without a task are undefined. */
   in(texts: Readonly<Record<Column, TextColumn | Texts>>): RowBits {
     const bits = noRows();
     this.addFrom(texts, { from: 0, to: SEGMENT_ROWS }, bits);
     return bits;
   }
 
-  /** Sets the bits of those that fit among the rows from one up to another, which is not included. */
+  /** Sets the bits of matching rows in the range; `to` is excluded. */
   addFrom(
     texts: Readonly<Record<Column, TextColumn | Texts>>,
     { from, to }: { readonly from: number; readonly to: number },
@@ -116,10 +116,10 @@ export function noRows(): RowBits {
   return new Uint8Array(ROW_BITS_BYTES);
 }
 
-/** As many filters are kept ready for the next segments: to prepare the search for a pattern may take milliseconds. */
+/** Prepared searches kept; preparing one may take milliseconds. */
 const SEARCHES_KEPT = 16;
 
-/** Searches that were made ready lately, each by its filter. */
+/** The latest prepared searches, by filter. */
 export class TextSearches {
   readonly #kept = new Map<string, TextSearch>();
 
@@ -134,10 +134,10 @@ export class TextSearches {
   }
 }
 
-/** How long a thread searches without looking for other work: most searches in a million names are done by then. */
+/** Duration of a turn, within which most searches in a million names end. */
 const TURN_MS = 40;
 
-/** Searches one of these texts after the other until the turn is over, and in one at least. */
+/** Searches segments in order until the turn is over; at least one. */
 export function searchForOneTurn(search: TextSearch, texts: Iterable<SegmentTexts>, clock: Clock): RowBits[] {
   const began = clock.monotonicMs();
   const found: RowBits[] = [];
@@ -148,7 +148,7 @@ export function searchForOneTurn(search: TextSearch, texts: Iterable<SegmentText
   return found;
 }
 
-/** What is handed over with the texts to another thread, instead of being copied. */
+/** Buffers that are transferred, not copied, to another thread. */
 export function buffersOf({ ids, names, creators }: SegmentTexts): ArrayBuffer[] {
   return [ids, names, creators].flatMap((column) => [
     ...(column.form === 'uuids' ? [column.bytes.buffer] : []),

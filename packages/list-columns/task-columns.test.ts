@@ -1,8 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
+import type { ColumnsFilter, ColumnsRow } from './rows.js';
 import type { TextFilter } from './segment-texts.js';
-import { type ColumnsFilter, select } from './selection.js';
+import { select } from './selection.js';
 import { SharedTexts } from './shared-texts.js';
-import { type ColumnsRow, TaskColumns } from './task-columns.js';
+import { TaskColumns } from './task-columns.js';
 
 const row = (seq: number, rest: Partial<ColumnsRow> = {}): ColumnsRow => ({
   seq,

@@ -1,4 +1,4 @@
-/** Identifiers as the hub makes them, in 16 bytes each, and the search in them. */
+/** UUIDs in 16 bytes each, and their search. */
 import { WildcardAutomaton } from '@workbench-hub/shared/domain/wildcard';
 
 export const UUID_BYTES = 16;
@@ -7,15 +7,14 @@ const DASH = 0x2d;
 
 const DASHES = [8, 13, 18, 23] as const;
 
-/** Where the two digits of each byte stand. */
+/** Positions of the two digits of each byte. */
 const PLACES = Uint8Array.from([0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]);
 
-/** Value of each digit, by the code of its character: -1 for what is none. */
+/** Value of each digit by character code: -1 for other characters. */
 const DIGITS = new Int8Array(128).fill(-1);
 for (const [value, digit] of [...'0123456789abcdef'].entries()) DIGITS[digit.charCodeAt(0)] = value;
 
-/** Writes the bytes of the identifier that stands between two places; false when these characters are not the one text that
- *  such bytes stand for. */
+/** Writes the bytes of the UUID between two positions; false when its canonical text differs from these characters. */
 export function packUuid(
   units: Uint16Array | Uint8Array,
   from: number,
@@ -35,11 +34,11 @@ export function packUuid(
   return true;
 }
 
-/** What can follow in an identifier: sixteen digits, by their value, and a dash. */
+/** Symbols of a UUID: sixteen digits, by their value, and a dash. */
 const SYMBOLS = '0123456789abcdef-';
 const CODES = Uint8Array.from(SYMBOLS, (symbol) => symbol.charCodeAt(0));
 
-/** Writes the characters that {@link packUuid} was given; those of the dashes are there already. */
+/** Writes the characters of a packed UUID, whose dashes are already in place. */
 function unpackUuid(bytes: Uint8Array, at: number, codes: Uint8Array): void {
   for (let byte = 0; byte < UUID_BYTES; byte++) {
     const value = bytes[at + byte] as number;
@@ -50,25 +49,23 @@ function unpackUuid(bytes: Uint8Array, at: number, codes: Uint8Array): void {
 }
 const DASH_SYMBOL = 16;
 
-/** States in which nothing that comes makes a difference. Each state stands for where its 256 places in the table begin. */
+/** States that no input leaves. A state is the start of its 256 entries in the table. */
 const NEVER = 0;
 const ALWAYS = 256;
 
-/** A pattern that needs more, such as one with a dozen `?` behind what is found often, is compared identifier by identifier. */
+/** Maximum number of states; a pattern that needs more, such as one with a dozen `?` after a frequent text, is compared
+ *  UUID by UUID. */
 const MAX_STATES = 1024;
 
-/**
- * Which identifiers match a text with wildcards: an automaton that goes on by a byte, which is two digits, at a time. What it
- * has read is enough for it to know where in the pattern it may be.
- */
+/** Matching of UUIDs against a pattern with wildcards, by an automaton that reads a byte, which is two digits, at a time. */
 export class UuidPattern {
   readonly #pattern: string;
-  /** The next state, by state and byte; undefined when there are too many. */
+  /** Next state by state and byte; undefined when there are too many states. */
   readonly #next: Uint32Array | undefined;
-  /** The same for a dash, one place for each state. */
+  /** Next state after a dash, one entry for each state. */
   readonly #afterDash: Uint32Array;
   readonly #start: number;
-  /** 1 for the states that match where the identifier ends. */
+  /** 1 for states that match at the end. */
   readonly #matches: Uint8Array;
 
   constructor(pattern: string) {
@@ -81,7 +78,7 @@ export class UuidPattern {
     this.#next = states && Uint32Array.from(states.next.flatMap((next) => bytesOf(next, states.next)));
   }
 
-  /** Of the first `count` of these rows, keeps those whose identifier matches, at the front; gives how many they are. */
+  /** Keeps at the front those of the first `count` rows whose UUID matches; returns their number. */
   keep(bytes: Uint8Array, rows: Uint16Array, count: number): number {
     const next = this.#next;
     if (!next) return this.#keepOneByOne(bytes, rows, count);
@@ -92,7 +89,7 @@ export class UuidPattern {
     for (let candidate = 0; candidate < count; candidate++) {
       const row = rows[candidate] as number;
       const at = row * UUID_BYTES;
-      // Byte by byte, without a loop, which would take twice the time.
+      // Unrolled: a loop would take twice the time.
       let state = next[start + (bytes[at] as number)] as number;
       state = next[state + (bytes[at + 1] as number)] as number;
       state = next[state + (bytes[at + 2] as number)] as number;
@@ -134,19 +131,20 @@ export class UuidPattern {
 
 interface States {
   readonly start: number;
-  /** The next state of each, by symbol. */
+  /** Next states by symbol. */
   readonly next: readonly (readonly number[])[];
-  /** 1 for those that match where the identifier ends. */
+  /** 1 for states that match at the end. */
   readonly matches: readonly number[];
 }
 
-/** Of a pattern that nothing matches. */
+/** For a pattern that nothing matches. */
 const NOTHING: States = { start: NEVER, next: [SYMBOLS.split('').map(() => NEVER)], matches: [0] };
 
-/** A state is the set of places in the pattern that may have been reached, one bit each. Undefined when there are too many. */
+/** Builds the automaton. A state is the set of reachable positions in the pattern, one bit each. Undefined when there
+ *  are too many states. */
 function statesOf(pattern: string): States | undefined {
   const { loops, steps, end } = placesOf(pattern);
-  // Everything matches from where the end is reached and a `*` stands there.
+  // Everything matches once a final `*` is reached.
   const all = -1n;
   const sets = [0n, all];
   const states = new Map(sets.map((set, at) => [set, at * 256]));
@@ -171,12 +169,12 @@ function statesOf(pattern: string): States | undefined {
   return { start, next, matches: sets.map((set) => ((set & end) === 0n ? 0 : 1)) };
 }
 
-/** The places of a pattern before, between and behind its characters, one bit each. */
+/** Positions before, between and after the characters of a pattern, one bit each. */
 function placesOf(pattern: string): { loops: bigint; steps: bigint[]; end: bigint } {
   let end = 1n;
-  /** Those at which a `*` stands. */
+  /** Positions at a `*`. */
   let loops = 0n;
-  /** For each symbol, those to which it leads. */
+  /** Positions to which each symbol leads. */
   const steps = Array.from(SYMBOLS, () => 0n);
   for (const character of pattern) {
     if (character === '*') {
@@ -191,7 +189,7 @@ function placesOf(pattern: string): { loops: bigint; steps: bigint[]; end: bigin
   return { loops, steps, end };
 }
 
-/** The next state by byte, from those by digit. */
+/** Next states by byte, from those by digit. */
 function bytesOf(next: readonly number[], all: readonly (readonly number[])[]): number[] {
   return Array.from(
     { length: 256 },

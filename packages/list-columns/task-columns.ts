@@ -1,38 +1,23 @@
 /**
- * What the lists of tasks filter by, in memory, column by column: about 40 bytes for each task that has a short name. A
- * list looks at every task, which takes milliseconds for a million of them whatever the filter is: no index helps
- * `name=*x*`, and every index would have to be written with every task.
+ * The fields by which lists filter, in memory, column by column: about 40 bytes for each task with a short name. A list
+ * examines every task, which takes milliseconds for a million of them: no index helps `name=*x*`, and every index would
+ * have to be written with every task.
  *
- * The kinds of the tasks, which change, are held here and counted as they change. Texts never change: once a segment is full,
- * they are handed over to those who search them.
+ * Kinds change and are counted here. Texts never change: those of a full segment are passed on to be searched.
  */
 import { PRIORITIES, priorityRank } from '@workbench-hub/shared/domain/priority';
-import { TASK_STATUSES, TASK_TYPES, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
+import { TASK_STATUSES, TASK_TYPES } from '@workbench-hub/shared/domain/task';
+import type { ColumnsFilter, ColumnsRow, FilterSearch, TaskKind } from './rows.js';
 import { noRows, type RowBits, SegmentTextsBuilder, TextSearch } from './segment-texts.js';
-import type { ColumnsFilter, SegmentCount, SegmentSource } from './selection.js';
-import type { FilterSearch, SharedTexts } from './shared-texts.js';
+import type { SegmentCount, SegmentSource } from './selection.js';
+import type { SharedTexts } from './shared-texts.js';
 import { SEGMENT_ROWS } from './text-column.js';
-
-/** What can change of a task that is in a list. */
-export interface TaskKind {
-  readonly type: TaskType;
-  readonly status: TaskStatus;
-  /** 0 for the highest. */
-  readonly priority: number;
-}
-
-export interface ColumnsRow extends TaskKind {
-  readonly seq: number;
-  readonly id: string;
-  readonly name: string | null;
-  readonly creator: string | null;
-}
 
 function segmentOf(seq: number): number {
   return Math.floor(seq / SEGMENT_ROWS);
 }
 
-/** So many rows are searched in milliseconds, also when their names and the pattern are as long as they may be. */
+/** Rows that are searched in milliseconds even with names and a pattern of maximum length. */
 const GROWING_ROWS_AT_ONCE = 512;
 
 const NO_TASK = 0;
@@ -43,7 +28,7 @@ interface Segment {
   readonly firstSeq: number;
   /** Code of the kind of each task. */
   readonly kinds: Uint8Array;
-  /** How many there are of each kind. */
+  /** Number of tasks of each kind. */
   readonly counts: Uint16Array;
   tasks: number;
 }
@@ -51,7 +36,7 @@ interface Segment {
 export class TaskColumns implements SegmentSource {
   readonly #segments = new Map<number, Segment>();
   readonly #texts: SharedTexts;
-  /** The segment to which tasks are added, and their texts. */
+  /** The segment to which tasks are added. */
   #growing: Segment | undefined;
   readonly #growingTexts = new SegmentTextsBuilder();
   #lastSeq = 0;
@@ -60,7 +45,7 @@ export class TaskColumns implements SegmentSource {
     this.#texts = texts;
   }
 
-  /** The highest that was ever taken in. */
+  /** Highest `seq` ever added. */
   get lastSeq(): number {
     return this.#lastSeq;
   }
@@ -77,7 +62,7 @@ export class TaskColumns implements SegmentSource {
     this.#lastSeq = row.seq;
   }
 
-  /** Notes what has become of a task; undefined when it is no more. True when that was news. */
+  /** Updates the kind of a task, undefined when it was removed. True when that was a change. */
   update(seq: number, kind: TaskKind | undefined): boolean {
     const segment = this.#segments.get(segmentOf(seq));
     const at = seq % SEGMENT_ROWS;
@@ -94,7 +79,7 @@ export class TaskColumns implements SegmentSource {
     return true;
   }
 
-  /** Segments that a search must have been through before {@link counts} and {@link seqs} can tell. */
+  /** Segments to be searched before {@link counts} and {@link seqs} can answer. */
   unsearched(filter: ColumnsFilter): number[] {
     const { search } = filter;
     if (!search) return [];
@@ -103,7 +88,7 @@ export class TaskColumns implements SegmentSource {
     );
   }
 
-  /** Searches some more of the segment that still grows; false when hardly any of its rows are left to search. */
+  /** Searches a part of the growing segment; false when few enough rows are left for {@link counts}. */
   searchGrowing(search: FilterSearch): boolean {
     const segment = this.#growing;
     if (!segment || this.#unsearchedRows(search, segment) <= GROWING_ROWS_AT_ONCE) return false;
@@ -132,7 +117,7 @@ export class TaskColumns implements SegmentSource {
     return seqs;
   }
 
-  /** The segments that have tasks of the kinds in question, with their number. */
+  /** Segments with tasks of the wanted kinds, and their number. */
   #counted(filter: ColumnsFilter): { segment: Segment; count: number }[] {
     const wanted = wantedKinds(filter);
     return Array.from(this.#segments.values(), (segment) => ({
@@ -212,13 +197,13 @@ function isWanted(kinds: Uint8Array, wanted: Uint8Array, bits: RowBits | undefin
   return bits === undefined || (((bits[at >> 3] as number) >> (at & 7)) & 1) === 1;
 }
 
-/** From 1 on; the priority varies fastest. */
+/** Counted from 1; the priority varies fastest. */
 function codeOf({ type, status, priority }: TaskKind): number {
   const group = TASK_TYPES.indexOf(type) * TASK_STATUSES.length + TASK_STATUSES.indexOf(status);
   return 1 + group * PRIORITIES.length + priority;
 }
 
-/** 1 for the code of each kind that fits. */
+/** 1 at the code of each wanted kind. */
 function wantedKinds({ type, priority, statuses }: Omit<ColumnsFilter, 'search'>): Uint8Array {
   const wanted = new Uint8Array(KINDS + 1);
   for (const eachType of type ? [type] : TASK_TYPES) {

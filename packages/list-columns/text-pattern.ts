@@ -1,47 +1,47 @@
 /**
- * Which of many texts match a text with wildcards. Millions of characters are looked through in milliseconds: by the native
- * search for a part of the pattern that few texts have, and where there is none, in one pass over the characters.
+ * Matching of many texts against a pattern with wildcards. Millions of characters take milliseconds: the native search finds
+ * a part of the pattern that few texts contain; without such a part, one pass compares all characters.
  */
 import { TRIED_STEPS_PER_CHARACTER, WildcardAutomaton } from '@workbench-hub/shared/domain/wildcard';
 import type { Texts } from './texts.js';
 
 const ANY = -1;
 
-/** So many runs are tried out to find one that few texts have. */
+/** Runs that are tried to find one that few texts contain. */
 const RUNS_TRIED = 4;
 
-/** A native search that finds something in more than one of so many texts is slower than looking at each. */
+/** Minimum rows per find; with more finds the native search is slower than comparing each text. */
 const ROWS_PER_FIND = 64;
 
-/** Length of a run up to which the native search takes time in proportion to the texts: it prepares itself for 250 characters, and
- *  beyond them may compare the whole run at each place. */
+/** Maximum length of a run for which the native search takes linear time: it prepares itself for 250 characters, and beyond
+ *  them may compare the whole run at each place. */
 const LONGEST_RUN = 240;
 
-/** Fewer are looked at one by one. */
+/** Rows below which each is compared. */
 const ROWS_TO_SEARCH = 1024;
 
 const LATIN_1_ONLY = /^[\0-\xff]*$/;
 
-/** What has to be compared, as codes of characters or {@link ANY}. */
+/** The parts of a pattern, as character codes or {@link ANY}. */
 interface Compared {
   readonly head: Int32Array;
   readonly tail: Int32Array;
-  /** The pieces between, one behind the other, each with its length before it. */
+  /** The pieces in between, end to end, each preceded by its length. */
   readonly middles: Int32Array;
-  /** Without a `*` the head is all there is. */
+  /** True without a `*`: the head is the whole pattern. */
   readonly exact: boolean;
-  /** For texts that one place after the other would be tried in for too long; made when the first one comes. */
+  /** Bounds the time for texts in which trying each place would take too long; created when first needed. */
   readonly automaton: () => WildcardAutomaton;
 }
 
 export class TextPattern {
   readonly #compared: Compared;
-  /** What stands between two wildcards, the longest first. */
+  /** Literal runs between wildcards, the longest first. */
   readonly #runs: readonly Buffer[];
-  /** What is searched for natively; null when nothing is worth it, undefined before it has been tried. */
+  /** Run for the native search; null when none is worth it, undefined before the choice. */
   #rare: Buffer | null | undefined;
 
-  /** In `pattern`, `*` stands for any run of characters and `?` for one. */
+  /** `*` stands for any run of characters and `?` for one. */
   constructor(pattern: string) {
     const pieces = pattern.split('*').map(codesOf);
     const exact = pieces.length === 1;
@@ -57,7 +57,7 @@ export class TextPattern {
         return automaton;
       },
     };
-    // A text that has to be the whole pattern is told apart by its length or its first characters.
+    // An exact pattern is told apart by its length or its first characters.
     this.#runs = (exact ? '' : pattern)
       .split(/[*?]/)
       .map((run) => run.slice(0, LONGEST_RUN))
@@ -67,8 +67,7 @@ export class TextPattern {
       .map((run) => Buffer.from(run, 'latin1'));
   }
 
-  /** Of the first `count` of these rows, which ascend, keeps those whose text matches as a whole, at the front; gives how
-   *  many they are. */
+  /** Keeps at the front those of the first `count` ascending rows whose whole text matches; returns their number. */
   keep(texts: Texts, rows: Uint16Array, count: number): number {
     const { units, starts } = texts;
     const view = new DataView(units.buffer, units.byteOffset, units.byteLength);
@@ -83,7 +82,7 @@ export class TextPattern {
     return keepEachNarrow(this.#compared, texts, view, rows, places);
   }
 
-  /** The run that is found least often; null when all are found so often. */
+  /** The rarest run; null when all are found at least `often` times. */
   #rarest(bytes: Buffer, often: number): Buffer | null {
     let rarest: Buffer | null = null;
     let fewest = often;
@@ -128,7 +127,7 @@ function codesOf(piece: string): number[] {
   return Array.from(piece.split(''), (unit) => (unit === '?' ? ANY : unit.charCodeAt(0)));
 }
 
-/** Of the rows from one place up to another, keeps those that fit behind those that are kept already. */
+/** Appends the matching rows of a range to those already kept. */
 type KeepEach = (
   compared: Compared,
   texts: Texts,
@@ -137,7 +136,7 @@ type KeepEach = (
   places: { readonly from: number; readonly count: number; readonly kept: number },
 ) => number;
 
-/** The first place from one place to another, which is included, where this character stands; a later place when there is none. */
+/** The first place of a character between two places, both included; a later place when there is none. */
 type PlaceOf = (code: number, units: Texts['units'], view: DataView, from: number, last: number) => number;
 
 // One function for each width of characters: a function that meets both is compiled for both, and slower by half.

@@ -1,4 +1,4 @@
-/** A thread that holds the texts of some of the segments. */
+/** A thread that holds and searches the texts of some segments. */
 import { workerData } from 'node:worker_threads';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import type { FromSearchHelper, SearchHelperData, ToSearchHelper } from './search-helper.js';
@@ -19,8 +19,7 @@ port.on('message', (message: ToSearchHelper) => {
     case 'search': {
       const texts = message.segments.flatMap((segment) => held.get(segment) ?? []);
       const found = searchForOneTurn(searches.by(message.filter), texts, systemRuntime.clock);
-      const answer: FromSearchHelper = { call: message.call, found };
-      port.postMessage(answer);
+      port.postMessage({ call: message.call, found } satisfies FromSearchHelper);
     }
   }
 });

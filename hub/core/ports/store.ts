@@ -1,0 +1,39 @@
+/** The store: everything that the hub keeps, as the ports of its parts. */
+
+import type { SessionStore, UserStore } from './accounts.js';
+import type { AgentCredentialStore } from './agent-credentials.js';
+import type { AgentStore } from './agent-store.js';
+import type { InlineBlobs } from './files.js';
+import type { PersonalTokenStore } from './personal-tokens.js';
+import type { NamedObjects } from './storage.js';
+import type { TaskArchive, TaskQueue } from './task-store.js';
+
+/** Tasks and what they refer to: written by one hub only. */
+export interface TaskStore {
+  readonly queue: TaskQueue;
+  readonly archive: TaskArchive;
+  readonly agents: AgentStore;
+  readonly inlineBlobs: InlineBlobs;
+  readonly namedObjects: NamedObjects;
+}
+
+/** Users, sessions, tokens and credentials: shared by the hub and the commands that run beside it. */
+export interface AccountStore {
+  readonly users: UserStore;
+  readonly sessions: SessionStore;
+  readonly personalTokens: PersonalTokenStore;
+  readonly agentCredentials: AgentCredentialStore;
+}
+
+export interface Store extends TaskStore {
+  readonly accounts: AccountStore;
+  /** Files on the hub's disk, by database, for the metrics of their sizes. */
+  readonly files: Readonly<Record<string, readonly string[]>>;
+  /** Writes what waits and releases everything. */
+  close(): Promise<void>;
+}
+
+/** An account store that was opened on its own. */
+export interface OpenedAccountStore extends AccountStore {
+  close(): Promise<void>;
+}

@@ -1,0 +1,78 @@
+/** All endpoints of the interface to clients. */
+import { fileURLToPath } from 'node:url';
+import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
+import { auditFolderOf } from './audit/audit-folder.js';
+import { auditReader } from './audit/audit-reader.js';
+import { logFileOf } from './config.js';
+import { diskSpace } from './files/disk-space.js';
+import { actuatorEndpoints } from './http/actuator/actuator-endpoints.js';
+import { logfileEndpoint } from './http/actuator/logfile-endpoint.js';
+import { prometheusEndpoint } from './http/actuator/prometheus-endpoint.js';
+import { refreshCookie } from './http/common/refresh-cookie.js';
+import { taskRequests } from './http/common/task-requests.js';
+import { authEndpointsV1 } from './http/v1/auth-endpoints.js';
+import { nodeEndpointsV1 } from './http/v1/node-endpoints.js';
+import { taskEndpointsV1 } from './http/v1/task-endpoints.js';
+import { adminEndpoints } from './http/v2/admin-endpoints.js';
+import { authEndpoints } from './http/v2/auth-endpoints.js';
+import { instanceControlEndpoints } from './http/v2/instance-control-endpoints.js';
+import { nodeEndpoints } from './http/v2/node-endpoints.js';
+import { storageEndpoints } from './http/v2/storage-endpoints.js';
+import { taskEndpoints } from './http/v2/task-endpoints.js';
+import { auditEndpoints } from './http/x/audit-endpoints.js';
+import { explainEndpoints } from './http/x/explain-endpoints.js';
+import { tokenEndpoints } from './http/x/token-endpoints.js';
+import type { HubParts } from './hub-parts.js';
+import { METRICS_TYPE } from './metrics/hub-metrics.js';
+import { serverInfo } from './system/server-info.js';
+
+/** Folder in which the hub is installed. */
+const INSTALLATION = fileURLToPath(new URL('..', import.meta.url));
+
+export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
+  const { config, accounts, engine, files, runtime, log } = parts;
+  const { security, server, limits } = config;
+  const requests = taskRequests({
+    tasks: engine.tasks,
+    files,
+    storage: engine.storage,
+    limits: { maxFileBytes: limits.fileSize, maxFiles: limits.filesPerTask },
+    log,
+  });
+  const cookie = refreshCookie({ lifetimeMs: security.refreshTokenLifetime, publicUrl: server.publicUrl });
+  return [
+    ...monitoringEndpoints(parts, isReady),
+    ...authEndpoints(accounts.sessions, cookie),
+    ...authEndpointsV1(accounts.sessions),
+    ...tokenEndpoints(accounts.personalTokens),
+    ...taskEndpoints(engine.tasks, requests, log),
+    ...nodeEndpoints(engine.instances),
+    ...instanceControlEndpoints(engine.control),
+    ...adminEndpoints(
+      async () => serverInfo(buildInfo, runtime.clock, await diskSpace(INSTALLATION)),
+      engine.shutdown,
+    ),
+    ...storageEndpoints(engine.storage, log),
+    ...explainEndpoints(engine.tasks, engine.explanations),
+    ...auditEndpoints(auditReader(auditFolderOf(config.dataDir))),
+    ...(['1.1', '1.0'] as const).flatMap((generation) => [
+      ...taskEndpointsV1(generation, engine.tasks, requests),
+      ...nodeEndpointsV1(generation, engine.instances, engine.control),
+    ]),
+  ];
+}
+
+function monitoringEndpoints({ config, engine, metrics }: HubParts, isReady: () => boolean) {
+  return [
+    ...actuatorEndpoints({
+      instances: engine.instances,
+      diskSpace: () => diskSpace(config.health.diskSpacePath ?? INSTALLATION),
+      thresholdBytes: config.health.diskSpaceThreshold,
+      downStatus: config.health.downStatus,
+      build: buildInfo,
+      isReady,
+    }),
+    logfileEndpoint(logFileOf(config)),
+    prometheusEndpoint({ contentType: METRICS_TYPE, text: metrics.text }),
+  ];
+}

@@ -1,0 +1,28 @@
+/** The opened parts of a hub, on which its interfaces to clients and agents are built. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Accounts } from './accounts.js';
+import type { HubConfig } from './config.js';
+import type { AuditTrail } from './core/ports/audit.js';
+import type { FileStore } from './core/ports/files.js';
+import type { Tracing } from './core/ports/tracing.js';
+import type { AgentCredentials } from './engine/accounts/agent-credentials.js';
+import type { Engine } from './engine/engine.js';
+import type { HubMetrics } from './metrics/hub-metrics.js';
+import type { TlsFiles } from './security/tls-files.js';
+
+export interface HubParts {
+  readonly config: HubConfig;
+  readonly log: Logger;
+  readonly runtime: Runtime;
+  readonly metrics: HubMetrics;
+  readonly tracing: Tracing;
+  /** Null for a hub without its own TLS. */
+  readonly tls: TlsFiles | null;
+  readonly accounts: Accounts;
+  readonly credentials: AgentCredentials;
+  readonly files: FileStore;
+  readonly engine: Engine;
+  /** Null while security is off. */
+  readonly audit: AuditTrail | null;
+}

@@ -1,0 +1,138 @@
+/** Writes of a task's transitions, one row each. To be called within a transaction. */
+import type { Job } from '@workbench-hub/shared/domain/job';
+import { nextState, type Transition } from '@workbench-hub/shared/domain/state-machine';
+import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
+import type {
+  Claim,
+  ClaimedTask,
+  EndedAttempt,
+  HeldAttempt,
+  RequeuedAttempt,
+} from '../../core/ports/task-store.js';
+import { TASK_TRANSITIONS } from '../../core/task.js';
+import type { SqliteDatabase } from './database.js';
+import { fileReferences } from './file-references.js';
+import type { TaskLists } from './lists/task-lists.js';
+import type { NameTable } from './named-objects.js';
+import { RETURNED_TASK_COLUMNS, type TaskRow, taskOfRow } from './task-row.js';
+
+type ClaimedRow = [seq: number, job: string, ...task: TaskRow];
+
+/** Condition that selects the active attempt; binds task id, attempt and instance id. */
+const ACTIVE_ATTEMPT = 'id = ? AND attempt = ? AND instance_id = ?';
+
+/** SQL conditions and assignments of the task's transitions. */
+const from = ({ from: statuses }: Transition<TaskStatus | '-'>) =>
+  `status IN (${statuses.map((status) => `'${status}'`).join(', ')})`;
+const to = (transition: Transition<TaskStatus | '-'>) => `status = '${nextState(transition)}'`;
+const { claim, adopt, end, requeue, cancel } = TASK_TRANSITIONS;
+
+const CLAIM = `
+  UPDATE task SET ${to(claim)}, attempt = attempt + 1, started_at = ?, agent_id = ?, instance_id = ?,
+                  instance_version = ?, instance_revision = ?
+  WHERE id = ? AND ${from(claim)}
+  RETURNING seq, job, ${RETURNED_TASK_COLUMNS}`;
+const ADOPT = `
+  UPDATE task SET ${to(adopt)}, attempt = @attempt, started_at = @startedAtMs, agent_id = @agentId,
+                  instance_id = @instanceId, instance_version = @version, instance_revision = @revision
+  WHERE id = @taskId AND ${from(adopt)}
+    AND (attempt = @attempt - 1 OR (attempt = @attempt AND instance_id = @instanceId AND agent_id = @agentId))
+  RETURNING seq`;
+const END = `
+  UPDATE task SET status = ?, batch_status = ?, message = ?, ended_at = ?
+  WHERE ${ACTIVE_ATTEMPT} AND ${from(end)} RETURNING seq`;
+const REQUEUE = `
+  UPDATE task SET ${to(requeue)}, started_at = NULL, crashes = crashes + ?, losses = losses + ?, instance_id = ?
+  WHERE ${ACTIVE_ATTEMPT} AND ${from(requeue)} RETURNING seq`;
+const CANCEL = `
+  UPDATE task SET ${to(cancel)}, ended_at = ?
+  WHERE id = ? AND status IN (SELECT value FROM json_each(?)) RETURNING seq`;
+const IS_ACTIVE = `SELECT 1 FROM task WHERE ${ACTIVE_ATTEMPT} AND agent_id = ? AND ${from(end)}`;
+
+/** Each returns whether the transition took place. */
+export interface AttemptWrites {
+  /** The claimed task, or nothing. */
+  claim(claim: Claim): ClaimedTask[];
+  adopt(held: HeldAttempt): boolean;
+  end(ended: EndedAttempt): boolean;
+  requeue(requeued: RequeuedAttempt): boolean;
+  /** `from` is a JSON list of statuses. */
+  cancel(taskId: string, from: string, endedAtMs: number): boolean;
+}
+
+export function attemptWrites(db: SqliteDatabase, lists: TaskLists, names: NameTable): AttemptWrites {
+  const seqOf = <Values extends unknown[]>(sql: string) => db.prepare<Values, number>(sql).pluck();
+  const adoptTask = seqOf<[Record<string, unknown>]>(ADOPT);
+  const selectActive = db.prepare<[string, number, string, string]>(IS_ACTIVE);
+  const requeueTask = seqOf<[number, number, string | null, string, number, string]>(REQUEUE);
+  const cancelTask = seqOf<[number, string, string]>(CANCEL);
+
+  /** Notes the changed row for the lists; false when there is none. */
+  const noted = (seq: number | undefined): boolean => {
+    if (seq !== undefined) lists.changed(seq);
+    return seq !== undefined;
+  };
+
+  return {
+    claim: claimWrite(db, lists),
+    adopt: ({ ref, instance, startedAtMs }) =>
+      noted(adoptTask.get({ ...ref, startedAtMs, ...instance })) ||
+      selectActive.get(...fence(ref), instance.agentId) !== undefined,
+    end: endWrite(db, lists, names),
+    // Only a lost attempt keeps its instance: any other has reported, and a repeated report must not adopt it.
+    requeue: ({ ref, loss }) =>
+      noted(
+        requeueTask.get(
+          loss === 'CRASH' ? 1 : 0,
+          loss === 'LOSS' || loss === 'HOST_FAULT' ? 1 : 0,
+          loss === 'LOSS' ? ref.instanceId : null,
+          ...fence(ref),
+        ),
+      ),
+    cancel: (taskId, statuses, endedAtMs) => noted(cancelTask.get(endedAtMs, taskId, statuses)),
+  };
+}
+
+function claimWrite(db: SqliteDatabase, lists: TaskLists): AttemptWrites['claim'] {
+  const update = db.prepare<[number, string, string, string, string, string], ClaimedRow>(CLAIM).raw();
+  const claimTask: AttemptWrites['claim'] = ({ taskId, instance, startedAtMs }) => {
+    const { id: instanceId, agentId, version, revision } = instance;
+    const row = update.get(startedAtMs, agentId, instanceId, version, revision, taskId);
+    if (!row) return [];
+    const [seq, job, ...taskRow] = row;
+    lists.changed(seq);
+    const task = taskOfRow(taskRow);
+    const ref = { taskId, attempt: task.attempt, instanceId };
+    return [{ ref, agentId, task, job: JSON.parse(job) as Job }];
+  };
+  return claimTask;
+}
+
+function endWrite(db: SqliteDatabase, lists: TaskLists, names: NameTable): AttemptWrites['end'] {
+  const update = db
+    .prepare<[string, string | null, string | null, number, string, number, string], number>(END)
+    .pluck();
+  const insertStoredFile = db.prepare<[number, number, string, number]>(
+    'INSERT INTO task_stored_file (task_seq, position, name, size_bytes) VALUES (?, ?, ?, ?)',
+  );
+  const refer = fileReferences(db);
+  const endTask: AttemptWrites['end'] = ({ ref, ending, endedAtMs, storedFiles = [] }) => {
+    const { status, batchExecutionStatus, message, files } = ending;
+    const taskSeq = update.get(status, batchExecutionStatus, message, endedAtMs, ...fence(ref));
+    if (taskSeq === undefined) return false;
+    lists.changed(taskSeq);
+    for (const [position, file] of files.outputFiles.entries())
+      refer({ taskSeq, role: 'OUTPUT', position, path: file.path }, file);
+    if (files.log) refer({ taskSeq, role: 'LOG', position: 0, path: null }, files.log);
+    for (const [position, stored] of storedFiles.entries()) {
+      names.put(stored);
+      insertStoredFile.run(taskSeq, position, stored.name, stored.sizeBytes);
+    }
+    return true;
+  };
+  return endTask;
+}
+
+function fence({ taskId, attempt, instanceId }: AttemptRef): [string, number, string] {
+  return [taskId, attempt, instanceId];
+}

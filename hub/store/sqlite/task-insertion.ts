@@ -1,0 +1,53 @@
+import { requirementKey } from '@workbench-hub/shared/domain/classifier';
+import { filesOfJob } from '@workbench-hub/shared/domain/job';
+import { priorityRank } from '@workbench-hub/shared/domain/priority';
+import type { WaitingTask } from '../../core/match-tasks.js';
+import type { NewTask } from '../../core/task.js';
+import type { SqliteDatabase } from './database.js';
+import { fileReferences } from './file-references.js';
+import type { TaskLists } from './lists/task-lists.js';
+import type { RequirementIds } from './requirement-ids.js';
+
+/** Inserts a task into the queue. To be called within a transaction. */
+export function taskInsertion(
+  db: SqliteDatabase,
+  lists: TaskLists,
+  requirements: RequirementIds,
+): (task: NewTask) => WaitingTask {
+  const insert = db.prepare(`
+    INSERT INTO task (seq, id, type, status, priority, requirement_id, requested_at, time_limit_s, creator, name,
+                      classifiers, job, request_id, trace_context)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+  const refer = fileReferences(db);
+  // Never reused, not even after the removal of the latest task: lists identify tasks by it.
+  let latestSeq = db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM task').pluck().get() ?? 0;
+  lists.added(latestSeq);
+
+  const insertTask = (task: NewTask): WaitingTask => {
+    const seq = ++latestSeq;
+    const key = requirementKey(task.requirement);
+    const groupId = requirements.of(key);
+    const rank = priorityRank(task.priority);
+    insert.run(
+      seq,
+      task.id,
+      task.type,
+      task.status,
+      rank,
+      groupId,
+      task.requestedAtMs,
+      task.timeLimitS,
+      task.creator,
+      task.name,
+      JSON.stringify(task.classifiers),
+      JSON.stringify(task.job),
+      task.requestId,
+      task.traceContext,
+    );
+    for (const [position, file] of filesOfJob(task.job).entries())
+      refer({ taskSeq: seq, role: 'INPUT', position, path: null }, file);
+    lists.added(seq);
+    return { taskId: task.id, groupId, requirementKey: key, priorityRank: rank, sequence: seq };
+  };
+  return insertTask;
+}

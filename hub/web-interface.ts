@@ -1,0 +1,109 @@
+/** Composition of the server for clients and agents. */
+import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
+import { AgentAuthenticator } from './agent-link/agent-authenticator.js';
+import { serveAgents } from './agent-link/endpoint.js';
+import { Admission } from './http/middleware/admission.js';
+import { Client, trustedProxies } from './http/middleware/client.js';
+import { openApiDocument } from './http/openapi/openapi.js';
+import { bodyReader } from './http/parsing/body.js';
+import { createApp } from './http/routing/app.js';
+import { upgradeRefuser } from './http/server/malformed-requests.js';
+import { ResponseMemory } from './http/server/response-memory.js';
+import { WebServer } from './http/server/web-server.js';
+import { hubEndpoints } from './hub-endpoints.js';
+import type { HubParts } from './hub-parts.js';
+
+type Proxies = ReturnType<typeof trustedProxies>;
+
+/** A side sends this many heartbeats within the time after which silence counts as the end of a link. */
+const HEARTBEATS_PER_SILENCE = 6;
+/** Short enough for proxies, many of which close connections that are idle for 60 s. */
+const MAX_HEARTBEAT_INTERVAL_MS = 20_000;
+
+/** A server that does not listen yet; `isReady` is the hub's answer to readiness probes. */
+export function createWebInterface(parts: HubParts, isReady: () => boolean): WebServer {
+  const { config, runtime, log, tls } = parts;
+  const proxies = trustedProxies(config.server.trustedProxies);
+  const authenticator = agentAuthenticator(parts, proxies);
+  const web = new WebServer({
+    host: config.server.host,
+    port: config.server.port,
+    tls: tls?.content ?? null,
+    timers: runtime.timers,
+    clock: runtime.clock,
+    newId: () => runtime.newId(),
+    slowClients: config.limits,
+    responseMemory: new ResponseMemory(config.limits.answersInMemory),
+    log,
+    fetch: createWebApp(parts, { proxies, authenticator, isReady }).fetch,
+  });
+  const silenceLimitMs = config.agents.unreachableAfter;
+  serveAgents(web.server, {
+    agents: parts.engine.agents,
+    authenticator,
+    credentials: parts.credentials,
+    refuse: upgradeRefuser(runtime.clock),
+    runtime,
+    log,
+    hubVersion: buildInfo.version,
+    heartbeatIntervalMs: Math.min(
+      Math.ceil(silenceLimitMs / HEARTBEATS_PER_SILENCE),
+      MAX_HEARTBEAT_INTERVAL_MS,
+    ),
+    silenceLimitMs,
+  });
+  return web;
+}
+
+interface Access {
+  readonly proxies: Proxies;
+  readonly authenticator: AgentAuthenticator;
+  readonly isReady: () => boolean;
+}
+
+function createWebApp(parts: HubParts, { proxies, authenticator, isReady }: Access) {
+  const { config, files, runtime, log, metrics, tracing, accounts, audit, engine, credentials } = parts;
+  const { security, limits, server } = config;
+  const endpoints = hubEndpoints(parts, isReady);
+  return createApp({
+    endpoints,
+    agents: {
+      files,
+      sentBlobs: engine.sentBlobs,
+      credentials,
+      guard: authenticator,
+      timers: runtime.timers,
+    },
+    openApiDocument: () => openApiDocument(endpoints, buildInfo),
+    readBody: bodyReader({
+      maxBytes: limits.requestBody,
+      files,
+      limits: { maxFileBytes: limits.fileSize, maxFiles: limits.filesPerTask },
+    }),
+    admission: new Admission(limits),
+    loopbackOnly: !security.enabled && !security.allowInsecure,
+    guard: accounts.guard,
+    origins: { publicUrl: server.publicUrl, allowed: new Set(security.corsOrigins) },
+    audit,
+    metrics: metrics.requests,
+    tracing,
+    trustedProxies: proxies,
+    hold: () => files.hold(),
+    runtime,
+    log,
+  });
+}
+
+function agentAuthenticator(
+  { credentials, tls, audit, runtime, log }: HubParts,
+  proxies: Proxies,
+): AgentAuthenticator {
+  return new AgentAuthenticator({
+    credentials,
+    wantsCertificate: tls?.content.ca !== undefined,
+    addressOf: (request) => new Client(request, proxies).address || null,
+    audit,
+    clock: runtime.clock,
+    log,
+  });
+}
