@@ -28,7 +28,7 @@ describe('batch jobs', () => {
         'echo reserved > .workbench-x; test -d "$WORKBENCH_OUTPUT_STORAGE"; echo hello; echo trouble >&2',
       ].join('\n'),
       {
-        model: { kind: 'CONTENT', path: 'model.wbpz', ...hub.store('the model') },
+        model: { kind: 'BLOB', path: 'model.wbpz', ...hub.store('the model') },
         additionalFiles: [
           { path: 'data/in.txt', ...hub.store('input') },
           { path: 'changed.txt', ...hub.store('begin\n') },
@@ -67,7 +67,7 @@ describe('batch jobs', () => {
         /^the file "(data\/nul\.txt|out\.)" cannot be laid out on the agent's host: its name must not/,
       );
     }
-    const result = await run('true', { model: { kind: 'CONTENT', path: 'COM1', ...hub.store('x') } });
+    const result = await run('true', { model: { kind: 'BLOB', path: 'COM1', ...hub.store('x') } });
     expect(result.message).toContain('"COM1" cannot be laid out');
     expect((await run('true')).outcome).toBe('OK');
   });

@@ -24,7 +24,7 @@ import { removeTree } from './remove-tree.js';
 /** Below it, the journal is not worth being written anew. */
 const COMPACT_AT_BYTES = 1024 * 1024;
 
-type JournalLine = { readonly put: SpooledReport } | { readonly settled: AttemptRef };
+type JournalLine = { readonly put: SpooledReport } | { readonly acknowledged: AttemptRef };
 
 export interface OpenSpool extends Spool {
   close(): Promise<void>;
@@ -69,7 +69,7 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
       outstanding.delete(attemptKey(report));
       void reserve.take();
       // If the line is lost the report is told twice, which the hub knows how to take.
-      const line = JSON.stringify({ settled: { taskId, attempt, instanceId } } satisfies JournalLine);
+      const line = JSON.stringify({ acknowledged: { taskId, attempt, instanceId } } satisfies JournalLine);
       if (folder === null) return journal.appendLazily(line);
       try {
         await journal.append(line);
@@ -152,7 +152,7 @@ function readLines(lines: readonly string[], log: Logger): Map<string, SpooledRe
       continue;
     }
     if ('put' in line) outstanding.set(attemptKey(line.put.report satisfies AttemptReport), line.put);
-    else outstanding.delete(attemptKey(line.settled));
+    else outstanding.delete(attemptKey(line.acknowledged));
   }
   return outstanding;
 }

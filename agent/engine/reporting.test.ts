@@ -42,7 +42,7 @@ function join(): AbortController {
   reporting.joined({
     ended: ended.signal,
     files,
-    sendEnded: ({ taskId, outcome }: AttemptReport) =>
+    sendReport: ({ taskId, outcome }: AttemptReport) =>
       void sent.push(outcome === 'OK' ? taskId : `${taskId} ${outcome}`),
   } as unknown as HubConnection);
   return ended;

@@ -114,11 +114,11 @@ export class Reporting {
   #deliver(spooled: SpooledReport, connection: HubConnection): void {
     const { report, folder } = spooled;
     if (folder === null || filesOfReport(report).length === 0) {
-      connection.sendEnded(report);
+      connection.sendReport(report);
       return;
     }
     void this.#uploadAll(spooled, folder, connection).then((isUploaded) => {
-      if (isUploaded) connection.sendEnded(report);
+      if (isUploaded) connection.sendReport(report);
     });
   }
 

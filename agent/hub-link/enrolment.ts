@@ -1,5 +1,5 @@
 /** Fetches a credential from a hub for a one-time code. */
-import { enrolmentAnswer } from '@workbench-hub/shared/agent-protocol/messages';
+import { enrolmentResponse } from '@workbench-hub/shared/agent-protocol/messages';
 import { type Dispatcher, request } from 'undici';
 import { JoinFailed } from '../core/ports/hub.js';
 import { enrolmentUrl } from './addresses.js';
@@ -31,7 +31,7 @@ export async function fetchCredential(
   }
   const { statusCode } = answer;
   if (statusCode === 200) {
-    const parsed = enrolmentAnswer.safeParse(json(text));
+    const parsed = enrolmentResponse.safeParse(json(text));
     if (parsed.success) return parsed.data.credential;
   }
   if (statusCode === 429) throw new JoinFailed(`${address}: the hub refused (429): ${messageOf(text)}`);

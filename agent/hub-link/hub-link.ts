@@ -172,7 +172,7 @@ class Joining {
       case 'cancel':
         this.#listener.onCancel(message.ref);
         return;
-      case 'settled':
+      case 'acknowledged':
         this.#listener.onAcknowledged(message.ref, message.counted);
         return;
       case 'request': {
@@ -208,7 +208,7 @@ class Joining {
       isCongested: () => (this.#transport?.bufferedBytes() ?? 0) > CONGESTED_BYTES,
       sendInstance: (instance) => send({ type: 'instance', instance: instanceMessage(instance) }),
       sendOutput: (ref: AttemptRef, offset, text) => send({ type: 'output', ref, offset, text }),
-      sendEnded: (report) => send({ type: 'ended', report }),
+      sendReport: (report) => send({ type: 'report', report }),
       close: (reason) => this.#close(reason),
     };
   }

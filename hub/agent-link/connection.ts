@@ -60,7 +60,7 @@ export function serveConnection(
     transport,
     runtime,
     read: parseAgentMessage,
-    faultOfFrame: (messages, length) => told(flood.faultOf(messages, length)),
+    frameError: (messages, length) => told(flood.faultOf(messages, length)),
     onMessage: (message) => {
       handle(message).catch((error: unknown) => {
         log.error({ err: error, agentId, type: message.type }, 'a message of an agent could not be handled');
@@ -80,10 +80,10 @@ export function serveConnection(
   const messages: MessageLink = {
     send: (message) => {
       if (message.type === 'refused') refusal = message.message;
-      // The agent frees a little space when it hears that a report is settled; nobody waits for that.
-      if (message.type === 'settled') link.sendInTime(message);
+      // The agent frees a little space when it hears that a report is acknowledged; nobody waits for that.
+      if (message.type === 'acknowledged') link.sendLazily(message);
       else link.send(message);
-      if (message.type !== 'settled' || message.counted || link.ended) return;
+      if (message.type !== 'acknowledged' || message.counted || link.ended) return;
       const fault = told(flood.uncounted());
       if (fault !== undefined) link.fail(fault);
     },

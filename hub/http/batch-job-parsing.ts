@@ -66,14 +66,14 @@ export async function parseBatchJob(
     ),
   );
   found.push(...variableFaults(variables));
-  const fileCount = (model || referenced?.kind === 'CONTENT' ? 1 : 0) + scripts.length + contents.length;
+  const fileCount = (model || referenced?.kind === 'BLOB' ? 1 : 0) + scripts.length + contents.length;
   if (fileCount > maxFiles) found.push(tooManyFiles('inputScripts, additionalFiles', maxFiles));
   if (found.length > 0) throw invalidInput(found);
   if (tooLarge) throw tooLarge;
 
   const job: Job = {
     type: 'EXECUTE_BATCH_JOB',
-    model: model && modelPath ? { kind: 'CONTENT', path: modelPath, ...(await keep(model)) } : referenced,
+    model: model && modelPath ? { kind: 'BLOB', path: modelPath, ...(await keep(model)) } : referenced,
     scripts: await Promise.all(scripts.map((script) => keep(script))),
     additionalFiles: await Promise.all(
       contents.map(async (content, at) => ({
@@ -103,7 +103,7 @@ async function referencedModel(
   const name = parametersOf(parameters, STORAGE_PARAMETERS, faults).get('name');
   if (name === undefined) faults.push({ where: WHERE, what: 'must hold the key name' });
   const file = name === undefined ? NO_FILE : await inputs.find(name, `${WHERE}: name`, faults);
-  return { kind: 'CONTENT', path: name ?? '', ...file };
+  return { kind: 'BLOB', path: name ?? '', ...file };
 }
 
 /** The values of these keys; any other, or one given twice, is a fault. */
@@ -149,7 +149,7 @@ function isAbsoluteOnWindows(path: string): boolean {
 
 /** What is in the working directory keeps its own name; what is read in place has none there. */
 function stagedName(model: ModelSource | null): string | null {
-  if (model?.kind === 'CONTENT') return model.path || null;
+  if (model?.kind === 'BLOB') return model.path || null;
   if (!model?.copyToWorkingDirectory) return null;
   return win32.basename(model.pathToFile) || null;
 }

@@ -18,7 +18,7 @@ export interface NamedFileRef extends FileRef {
 
 export type ModelSource =
   /** Content that came with the task, staged under `path` (`model.<type>`). */
-  | ({ readonly kind: 'CONTENT' } & NamedFileRef)
+  | ({ readonly kind: 'BLOB' } & NamedFileRef)
   /** A file that the simulation host can read itself. */
   | {
       readonly kind: 'LOCAL_FILESYSTEM';
@@ -44,6 +44,6 @@ export type Job = SimulateWorkJob | BatchJob;
 /** Every stored content that the job needs. */
 export function filesOfJob(job: Job): FileRef[] {
   if (job.type === 'SIMULATE_WORK') return [];
-  const model = job.model?.kind === 'CONTENT' ? [job.model] : [];
+  const model = job.model?.kind === 'BLOB' ? [job.model] : [];
   return [...job.scripts, ...model, ...job.additionalFiles];
 }

@@ -191,13 +191,13 @@ export class SimulatedAgent {
   }
 
   /** Sometimes, and late: it may have been settled long ago. Rather what leaves the task to be run again. */
-  #tellAgain(process: Process, { sendEnded }: HubConnection, report: AttemptReport): void {
+  #tellAgain(process: Process, { sendReport }: HubConnection, report: AttemptReport): void {
     const { world } = this.#around;
     const leavesTask = report.outcome === 'RETURNED' || report.outcome === 'INSTANCE_LOST';
     if (!world.turbulent || !world.happens(leavesTask ? 0.7 : 0.1)) return;
     process.after(60_000 * world.chance.next() ** 3, () => {
       world.fault('report told twice', this.id);
-      sendEnded(report);
+      sendReport(report);
     });
   }
 
@@ -251,12 +251,12 @@ export class SimulatedAgent {
             onJoined: (connection) => {
               world.tell(this.id, 'has joined');
               // What an agent that stops gives back is not spooled.
-              const sendEnded = (report: AttemptReport) => {
+              const sendReport = (report: AttemptReport) => {
                 this.#reported(report);
-                connection.sendEnded(report);
+                connection.sendReport(report);
                 this.#tellAgain(process, connection, report);
               };
-              listener.onJoined({ ...connection, sendEnded });
+              listener.onJoined({ ...connection, sendReport });
             },
             onCancel: (ref) => {
               world.tell(this.id, `is told to cancel ${attemptKey(ref)}`);

@@ -67,7 +67,7 @@ export interface HubConnection {
   sendInstance(instance: InstanceState): void;
   /** `offset` counts UTF-16 units since the attempt began. */
   sendOutput(ref: AttemptRef, offset: number, text: string): void;
-  sendEnded(report: AttemptReport): void;
+  sendReport(report: AttemptReport): void;
   /** Sends what is queued, says good-bye; resolves when the connection is closed. */
   close(reason: string): Promise<void>;
 }

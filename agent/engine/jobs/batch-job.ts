@@ -174,7 +174,7 @@ export class BatchJobs {
               directory.placeFile(path, digest),
         ),
       ];
-      if (job.model?.kind === 'CONTENT') {
+      if (job.model?.kind === 'BLOB') {
         const { path, digest } = job.model;
         placed.push(async () => {
           model = await directory.placeFile(path, digest);
@@ -197,7 +197,7 @@ export class BatchJobs {
   /** The hub does not know which host a job comes to. Throws {@link JobFailed}. */
   #refuseForeignNames({ model, additionalFiles }: BatchJob): void {
     const paths = additionalFiles.map(({ path }) => path);
-    if (model?.kind === 'CONTENT') paths.unshift(model.path);
+    if (model?.kind === 'BLOB') paths.unshift(model.path);
     for (const path of paths) {
       const fault = this.#settings.hostPathFault(path);
       if (fault === undefined) continue;

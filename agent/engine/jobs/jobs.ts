@@ -200,7 +200,7 @@ export class Jobs {
     if (run.endReason === null)
       this.#needs.reporting.add({ report, folder: folderName, traceContext: run.traceContext });
     // Of an agent that stops nothing is spooled: a hub that is joined later without this attempt gives it up by itself.
-    else this.#needs.connection()?.sendEnded(report);
+    else this.#needs.connection()?.sendReport(report);
   }
 }
 
