@@ -59,7 +59,7 @@ describe('batch jobs', () => {
   });
 
   test('fail on a host that cannot have one of their files, and say which', async () => {
-    await startReadyAgent({ hostPathFault: windowsPathFault });
+    await startReadyAgent({ overrides: { hostPathFault: windowsPathFault } });
     for (const path of ['data/nul.txt', 'out.']) {
       const result = await run('true', { additionalFiles: [{ path, ...hub.store('x') }] });
       expect(result.outcome).toBe('FAILED');
@@ -132,8 +132,27 @@ describe('batch jobs', () => {
     hub.assign(ref, batchJob('echo begun; sleep 600'));
     await hub.receives('output', ({ text }) => text.includes('begun'));
     hub.send({ type: 'cancel', ref });
-    expect(await hub.ended(ref)).toMatchObject({ outcome: 'CANCELED', outputFiles: [] });
+    expect(await hub.ended(ref)).toMatchObject({ outcome: 'CANCELED', message: 'canceled', outputFiles: [] });
     expect((await run('echo again > out')).outputs).toEqual({ out: 'again\n' });
+  });
+
+  const UNFINISHED = 'echo half > half; echo stored > "$WORKBENCH_OUTPUT_STORAGE/s"; echo begun; sleep 600';
+
+  test.each([
+    { by: 'a cancel', timeLimitMs: null, outcome: 'CANCELED', message: 'canceled' },
+    { by: 'its time limit', timeLimitMs: 1500, outcome: 'FAILED', message: 'time limit of 1.5 s exceeded' },
+  ])('a run that is ended by $by keeps its log and its files', async ({ timeLimitMs, outcome, message }) => {
+    await startReadyAgent();
+    const ref = newRef();
+    hub.assign(ref, batchJob(UNFINISHED), timeLimitMs);
+    await hub.receives('output', ({ text }) => text.includes('begun'));
+    if (timeLimitMs === null) hub.send({ type: 'cancel', ref });
+    const report = await hub.ended(ref);
+    expect(report).toMatchObject({ outcome, message });
+    const text = (digest: string | undefined) => hub.contents.get(digest ?? '')?.toString();
+    expect(report.outputFiles.map(({ path, digest }) => [path, text(digest)])).toEqual([['half', 'half\n']]);
+    expect(report.storedFiles?.map(({ path, digest }) => [path, text(digest)])).toEqual([['s', 'stored\n']]);
+    expect(text(report.log?.digest)).toBe('begun\n');
   });
 
   test('a program that is deaf to cancel is killed and started again', async () => {

@@ -77,6 +77,22 @@ export function outputsFault(
   return undefined;
 }
 
+/** A function that takes the sizes of files one by one and says which limit a file exceeds; undefined when it fits. */
+export function outputExcess(limits: OutputLimits): (sizeBytes: number) => string | undefined {
+  let files = 0;
+  let totalBytes = 0;
+  return (sizeBytes) => {
+    if (files >= limits.files) return `beyond ${limits.files} files (setting "limits.outputFiles")`;
+    if (sizeBytes > limits.fileBytes)
+      return `larger than ${bytesInWords(limits.fileBytes)} (setting "limits.outputFile")`;
+    if (totalBytes + sizeBytes > limits.totalBytes)
+      return `beyond ${bytesInWords(limits.totalBytes)} in all (setting "limits.taskOutputs")`;
+    files++;
+    totalBytes += sizeBytes;
+    return undefined;
+  };
+}
+
 const BINARY_UNITS = ['KiB', 'MiB', 'GiB', 'TiB'];
 
 /** `17 bytes`, `1.5 GiB`, `2 GiB (2147483649 bytes)` */

@@ -102,11 +102,11 @@ export class AttemptDirectory implements WorkingDirectory {
     }
   }
 
-  async collect(...[into, options, signal]: Parameters<WorkingDirectory['collect']>) {
+  async collect(...[into, options]: Parameters<WorkingDirectory['collect']>) {
     const files = this.#folder(FILES);
     const outputStorage = this.#folder(OUTPUT_STORAGE);
     try {
-      return await collect({ files, outputStorage }, this.#staged, into, options, signal);
+      return await collect({ files, outputStorage }, this.#staged, into, options);
     } finally {
       files?.close();
       outputStorage?.close();

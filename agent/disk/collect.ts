@@ -10,6 +10,8 @@ import {
   type FileState,
   isOutput,
   isReserved,
+  type OutputLimits,
+  outputExcess,
   outputPath,
   outputsFault,
   storedPath,
@@ -39,31 +41,32 @@ export async function collect(
   folders: Folders,
   staged: ReadonlyMap<string, FileState>,
   folder: () => Promise<ReportFolder>,
-  { limits, stay, isStored }: CollectOptions,
-  signal: AbortSignal,
+  { limits, isPartial, stay, isStored }: CollectOptions,
 ): Promise<Collected> {
-  const outputs = await find(folders.files, signal, null, ({ path, state }) => {
+  const outputs = await find(folders.files, null, ({ path, state }) => {
     if (!isOutput(staged.get(path.toString('latin1')), state) || isReserved(path.toString())) return null;
     return outputPath(path);
   });
-  const stored = await find(folders.outputStorage, signal, NO_FILE, ({ path }) =>
+  const stored = await find(folders.outputStorage, NO_FILE, ({ path }) =>
     isStored ? storedPath(path) : { fault: STORAGE_OFF },
   );
   // Before any of them is read: a hole of many GiB takes long to read and no place on the disk.
   const fault = outputsFault([...outputs.files, ...stored.files], limits);
-  if (fault !== undefined) throw new JobFailed(fault);
+  if (fault !== undefined) {
+    if (!isPartial) throw new JobFailed(fault);
+    skipBeyondLimits([outputs, stored], limits);
+  }
 
   if (outputs.files.length + stored.files.length === 0)
     return { files: [], skipped: outputs.skipped, storedFiles: [], notStored: stored.skipped };
   const into = await folder();
-  const readAll = reader(limits.fileBytes, signal);
+  const readAll = reader(limits.fileBytes);
   const takeAll = async (top: Directory | undefined, { files, skip }: Findings) => {
     const taken: NamedFileRef[] = [];
     if (top === undefined) return taken;
     const descent = new DirectoryWalk(top);
     try {
       for (const { found, path } of files) {
-        signal.throwIfAborted();
         const file = await take(descent, found, into, stay, readAll);
         if ('fault' in file) skip(found.path, file.fault);
         else if ('digest' in file) taken.push({ path, ...file });
@@ -87,16 +90,27 @@ const STORAGE_OFF =
 const NO_FILE = 'it is a link, or something else that is no file; only files are stored';
 
 interface Findings {
-  readonly files: readonly { found: ListedFile; path: string; sizeBytes: number }[];
+  files: readonly { found: ListedFile; path: string; sizeBytes: number }[];
   readonly skipped: readonly { name: string; why: string }[];
   skip(path: Buffer, why: string): void;
+}
+
+/** Leaves out the files that exceed what is left of the limits, in the order of the findings. */
+function skipBeyondLimits(findings: readonly Findings[], limits: OutputLimits): void {
+  const excess = outputExcess(limits);
+  for (const each of findings) {
+    each.files = each.files.filter(({ found, sizeBytes }) => {
+      const why = excess(sizeBytes);
+      if (why !== undefined) each.skip(found.path, why);
+      return why === undefined;
+    });
+  }
 }
 
 /** The files of a folder that `pathOf` gives a path; null: they are none of the job's. With `whyNoOther`, what is no file is
  *  left out for this reason; with null it is passed over. */
 async function find(
   top: Directory | undefined,
-  signal: AbortSignal,
   whyNoOther: string | null,
   pathOf: (file: ListedFile) => ReturnType<typeof outputPath> | null,
 ): Promise<Findings> {
@@ -108,7 +122,6 @@ async function find(
   };
   if (top === undefined) return { files, skipped, skip };
   for await (const found of listFiles(top, skip, onOther)) {
-    signal.throwIfAborted();
     const named = pathOf(found);
     if (!named) continue;
     if ('fault' in named) skip(found.path, named.fault);
@@ -199,7 +212,7 @@ async function copyOnce(file: FileHandle, into: ReportFolder, readAll: ReadAll):
 type ReadAll = (file: FileHandle, use: (bytes: Buffer) => Promise<void> | void) => Promise<number>;
 
 /** Reads the next piece of a file while the last is in use, and nothing beyond `maxBytes`, if the file grows for ever. */
-function reader(maxBytes: number, signal: AbortSignal): ReadAll {
+function reader(maxBytes: number): ReadAll {
   const buffers = [Buffer.allocUnsafe(CHUNK_BYTES), Buffer.allocUnsafe(CHUNK_BYTES)];
   return async (file, use) => {
     const read = (position: number) => {
@@ -214,7 +227,6 @@ function reader(maxBytes: number, signal: AbortSignal): ReadAll {
       position += bytesRead;
       next = read(position);
       try {
-        signal.throwIfAborted();
         await use(buffer.subarray(0, bytesRead));
       } catch (error) {
         // Nothing may be read from the file when it is closed.

@@ -5,19 +5,12 @@ import { createReadStream, renameSync, statSync } from 'node:fs';
 import { chmod, mkdir, readdir, rename, rm, stat, statfs, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
+import { NoRoom } from '@workbench-hub/shared/runtime/no-room';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { BlobCache } from '../core/ports/blob-cache.js';
+import { REMOVE_OR_REJECT, type RemoveLeftover } from './leftovers.js';
 import { CONTENT_MODE, partialSize, writePartial } from './partial-blob.js';
-
-/** Like a write that finds the disk full. */
-class NoRoom extends Error {
-  readonly code = 'ENOSPC';
-
-  constructor(sizeBytes: number, roomBytes: number) {
-    super(`ENOSPC: it has ${sizeBytes} bytes, and there is room for ${roomBytes}`);
-  }
-}
 
 interface Entry {
   readonly sizeBytes: number;
@@ -56,14 +49,20 @@ export class DiskCache implements BlobCache {
     this.#runtime = runtime;
   }
 
-  static async open(folder: string, limitBytes: number, runtime: Runtime): Promise<DiskCache> {
+  static async open(
+    folder: string,
+    limitBytes: number,
+    runtime: Runtime,
+    removeLeftover: RemoveLeftover = REMOVE_OR_REJECT,
+  ): Promise<DiskCache> {
     await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER_MODE });
     const cache = new DiskCache(folder, limitBytes, runtime);
     const found: { digest: string; isPartial: boolean; sizeBytes: number; usedAtMs: number }[] = [];
     for (const name of await readdir(folder)) {
       const path = join(folder, name);
       const [, digest, suffix] = NAME.exec(name) ?? [];
-      if (digest === undefined) await rm(path, { recursive: true, force: true });
+      const remove = () => rm(path, { recursive: true, force: true });
+      if (digest === undefined) await removeLeftover(path, remove);
       else {
         const { size, mtimeMs, mode } = await stat(path);
         // Earlier versions gave it fewer rights.
@@ -128,7 +127,8 @@ export class DiskCache implements BlobCache {
     let roomBytes = bsize * bavail;
     for (const partialBytes of this.#partials.values()) roomBytes += partialBytes;
     for (const entry of this.#entries.values()) if (entry.pins === 0) roomBytes += entry.sizeBytes;
-    if (sizeBytes > roomBytes) throw new NoRoom(sizeBytes, roomBytes);
+    if (sizeBytes > roomBytes)
+      throw new NoRoom(`it has ${sizeBytes} bytes, and there is room for ${roomBytes}`);
   }
 
   async keptBytes(digest: string): Promise<number> {

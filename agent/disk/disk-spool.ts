@@ -1,5 +1,6 @@
 /** The spool: `journal.jsonl` with one line for each report put ({put}) or settled ({settled}), beneath `files/` a folder for
  *  each report that names contents, and `reserve`, which gives way to a report and its log on a full disk. */
+
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rename } from 'node:fs/promises';
@@ -8,6 +9,7 @@ import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { hasNoRoom } from '../core/host-fault.js';
@@ -18,6 +20,7 @@ import { beginContent } from './blob-writer.js';
 import { codeOf, type Directory } from './directory.js';
 import { makeFreshDirectory } from './fresh-directory.js';
 import { Journal } from './journal.js';
+import { REMOVE_OR_REJECT, type RemoveLeftover } from './leftovers.js';
 import { openDirectory } from './open-directory.js';
 import { removeTree } from './remove-tree.js';
 
@@ -31,7 +34,12 @@ export interface OpenSpool extends Spool {
 }
 
 /** Opens the spool in `root` and removes the contents that no report names. */
-export async function openSpool(root: string, runtime: Runtime, log: Logger): Promise<OpenSpool> {
+export async function openSpool(
+  root: string,
+  runtime: Runtime,
+  log: Logger,
+  removeLeftover: RemoveLeftover = REMOVE_OR_REJECT,
+): Promise<OpenSpool> {
   const filesRoot = join(root, 'files');
   await mkdir(filesRoot, { recursive: true, mode: PRIVATE_FOLDER_MODE });
   const journalPath = join(root, 'journal.jsonl');
@@ -40,7 +48,8 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
 
   const named = new Set(leftOver.map(({ folder }) => folder));
   for (const folder of await readdir(filesRoot)) {
-    if (!named.has(folder)) await removeIn(filesRoot, folder);
+    if (named.has(folder)) continue;
+    await removeLeftover(join(filesRoot, folder), () => removeIn(filesRoot, folder));
   }
 
   const snapshot = () =>
@@ -170,7 +179,7 @@ async function* readContent(
       yield chunk;
     }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new BlobLost(`the spooled content ${digest} cannot be read: ${why}`, { cause: error });
   }
   if (position !== sizeBytes) {

@@ -1,13 +1,16 @@
 /** Delivers the reports of ended attempts: their contents are uploaded, then each is sent; again to each hub that is joined,
  *  until it is settled. Meanwhile it is in the spool, from which the next start of the agent takes it up. */
+
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import pLimit from 'p-limit';
 import { type FileTransfer, type HubConnection, TransferFailed } from '../core/ports/hub.js';
-import { BlobLost, type Spool, type SpooledReport } from '../core/ports/spool.js';
+import type { Spool, SpooledReport } from '../core/ports/spool.js';
 import type { Span, Tracing } from '../core/ports/tracing.js';
 import { attemptKey, attemptReport, filesOfReport } from '../core/reports.js';
 import { eachOf } from './jobs/each-of.js';
@@ -31,9 +34,8 @@ export class Reporting {
   /** In the order in which the attempts ended. */
   readonly #outstanding = new Map<string, SpooledReport>();
   #connection: HubConnection | null = null;
-  #uploading = 0;
-  /** Reports that wait for their turn to be uploaded. */
-  #turns: (() => void)[] = [];
+  /** Runs a few uploads at a time, in the order of the calls. */
+  readonly #upToLimit = pLimit(UPLOADS_AT_A_TIME);
   #onDelivered: (() => void)[] = [];
 
   constructor(needs: ReportingOptions) {
@@ -89,14 +91,6 @@ export class Reporting {
       this.#tellDelivered();
     });
     for (const spooled of this.#outstanding.values()) this.#deliver(spooled, connection);
-  }
-
-  /** The hub wants no result of an attempt that has ended: what is not delivered need not be. */
-  cancel(ref: AttemptRef): void {
-    const spooled = this.#outstanding.get(attemptKey(ref));
-    if (!spooled || filesOfReport(spooled.report).length === 0) return;
-    const report = attemptReport(ref, { outcome: 'CANCELED', message: 'canceled after it had ended' });
-    this.add({ ...spooled, report });
   }
 
   acknowledged(ref: AttemptRef, counted: boolean): void {
@@ -158,27 +152,14 @@ export class Reporting {
         return 'AGAIN';
       }
     };
-    let came = await this.#inTurn(once);
+    let came = await this.#upToLimit(once);
     while (came === 'AGAIN') {
-      // Without its turn: a hub that has no room for large results may well have room for others.
+      // Outside the limit: a hub that has no room for large results may well have room for others.
       await pause(runtime.timers, pauses.nextMs(), ended).catch(() => undefined);
-      came = await this.#inTurn(once);
+      came = await this.#upToLimit(once);
     }
     span?.end(came === 'DONE' ? 'OK' : 'ERROR');
     return came === 'DONE';
-  }
-
-  /** Does it as one of a few at a time, in the order of the calls. */
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#uploading < UPLOADS_AT_A_TIME) this.#uploading++;
-    else await new Promise<void>((resolve) => this.#turns.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = this.#turns.shift();
-      if (next) next();
-      else this.#uploading--;
-    }
   }
 
   async #upload(
@@ -208,7 +189,7 @@ export class Reporting {
 
   /** The contents are damaged on this host: the run counts as lost, so that the task is run again. */
   #giveUpContents({ report, folder }: SpooledReport, error: unknown): void {
-    const why = error instanceof BlobLost || error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     this.#needs.log.error({ err: error, taskId: report.taskId }, 'a spooled result cannot be read any more');
     const message = `the result was lost on the agent's host before it was delivered: ${why}`;
     this.add({ report: attemptReport(report, { outcome: 'INSTANCE_LOST', message }), folder });

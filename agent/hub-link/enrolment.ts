@@ -34,10 +34,10 @@ export async function fetchCredential(
     const parsed = enrolmentResponse.safeParse(json(text));
     if (parsed.success) return parsed.data.credential;
   }
-  if (statusCode === 429) throw new JoinFailed(`${address}: the hub refused (429): ${messageOf(text)}`);
+  if (statusCode === 429) throw new JoinFailed(`${address}: the hub refused (429): ${messageOfBody(text)}`);
   if (statusCode === 401 || statusCode === 400) {
     throw new JoinFailed(
-      `${address}: the hub refused (${statusCode}): ${messageOf(text)}. Is ${agentId} the id for which the code was made? ` +
+      `${address}: the hub refused (${statusCode}): ${messageOfBody(text)}. Is ${agentId} the id for which the code was made? ` +
         `Another code is made by "workbench-hub agent enroll ${agentId}"; the log of the hub tells more`,
     );
   }
@@ -45,7 +45,7 @@ export async function fetchCredential(
 }
 
 /** What the hub says in words, as far as it is that. */
-function messageOf(text: string): string {
+function messageOfBody(text: string): string {
   const { message } = (json(text) ?? {}) as { message?: unknown };
   return typeof message === 'string' ? message : text.trim().slice(0, 200);
 }

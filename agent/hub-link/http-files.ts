@@ -1,5 +1,7 @@
 /** Contents over HTTP: GET, HEAD and PUT of `/agent/files/<digest>` with the token of the link. */
+
 import { Readable } from 'node:stream';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { type Dispatcher, request } from 'undici';
 import { type FileTransfer, TransferFailed, type TransferFailure } from '../core/ports/hub.js';
 import { BlobLost } from '../core/ports/spool.js';
@@ -93,7 +95,7 @@ async function refusal(
   body: Dispatcher.ResponseData['body'],
 ): Promise<TransferFailed> {
   const failure = FAILURES.get(`${method} ${statusCode}`) ?? 'REFUSED';
-  const why = await messageOf(body);
+  const why = await messageOfBody(body);
   return new TransferFailed(
     failure,
     `the hub answered ${method} with ${statusCode}${why === '' ? '' : `: ${why}`}`,
@@ -106,7 +108,7 @@ const FAILURES: ReadonlyMap<string, TransferFailure> = new Map([
 ]);
 
 /** What a hub says in its error body; empty for what is none. */
-async function messageOf(body: Dispatcher.ResponseData['body']): Promise<string> {
+async function messageOfBody(body: Dispatcher.ResponseData['body']): Promise<string> {
   const pieces: Buffer[] = [];
   let length = 0;
   try {
@@ -125,7 +127,7 @@ async function messageOf(body: Dispatcher.ResponseData['body']): Promise<string>
 /** What the disk said of the source passes as it is; all else is the network's. */
 function transferError(error: unknown, method: string): Error {
   if (error instanceof BlobLost || error instanceof TransferFailed) return error;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   return new TransferFailed('UNREACHABLE', `${method} of a content from the hub broke off: ${why}`, {
     cause: error,
   });

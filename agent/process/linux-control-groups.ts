@@ -8,6 +8,7 @@
  * and a look at the group's members shows whether there are others. Only then the known ones are moved to a fresh group,
  * and the kernel ends the old one as a whole (`cgroup.kill`, Linux 5.14), however fast its members fork.
  */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -21,6 +22,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { ControlGroups, FoundControlGroups, ProgramGroup } from './control-groups.js';
@@ -59,7 +61,7 @@ export async function openControlGroups(nodeId: string, runtime: Runtime): Promi
     }
     return { groups: controlGroups(root, runtime), leftOver };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return {
       unavailable: `this user may not make any here (${why}); under systemd, set Delegate=yes and ProtectControlGroups=no in the unit`,
     };

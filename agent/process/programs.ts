@@ -1,5 +1,7 @@
 /** Instance programs as child processes of this agent. */
+
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Program, ProgramLost, type ProgramSettings, type Programs } from '../core/ports/programs.js';
@@ -109,7 +111,7 @@ function shutInBy({ sandbox, prepareDirectory }: ProgramsOptions, { sandbox: set
 
 /** A program for which no working directory could be made: never one without its sandbox. */
 function notStarted({ command: [file = ''] }: ProgramSettings, error: unknown): Program {
-  const reason = `its working directory could not be made: ${error instanceof Error ? error.message : String(error)}`;
+  const reason = `its working directory could not be made: ${messageOf(error)}`;
   const end = { kind: 'NOT_STARTED', program: file, reason } as const;
   const lost = () => Promise.reject(new ProgramLost(`the instance program ${describeEnd(end)}`));
   const nothing = () => undefined;

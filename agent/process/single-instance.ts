@@ -1,5 +1,5 @@
-/** At most one agent on a data directory. The lock is a file that names its owner; the lock of a process that is no more
- *  is taken over. */
+/** Lock of a data directory: a file that names its owner. The lock of a process that no longer exists is taken over at once;
+ *  proper-lockfile would judge by the age of a file, and take over from an agent that was only suspended. */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PRIVATE_FILE_MODE } from '@workbench-hub/shared/runtime/private-files';

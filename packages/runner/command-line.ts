@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 
 export const USAGE = `workbench-runner: runs the scripts of simulation jobs, one process per script
 
@@ -37,7 +38,7 @@ export function readCommandLine(args: string[]): CommandLine {
     if (interpreter.length === 0) return { kind: 'refused', message: '--interpreter is empty' };
     return { kind: 'serve', interpreter };
   } catch (error) {
-    return { kind: 'refused', message: error instanceof Error ? error.message : String(error) };
+    return { kind: 'refused', message: messageOf(error) };
   }
 }
 

@@ -4,10 +4,12 @@
  * which tells it that the runner is gone, and then reads in a file which script runs. So it sleeps while scripts come
  * and go. The file has no name: it goes with who holds it.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 
 export interface GroupGuard {
   /** Starts the guard before the first job: it lives on, and an agent may end what was started during a job. */
@@ -126,8 +128,4 @@ function namelessFileIn(parent: string): number {
 
 function writeLine(file: number, leaderPid: number | undefined): void {
   writeSync(file, `${leaderPid ?? ''}\n`.padStart(LINE_LENGTH), 0);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

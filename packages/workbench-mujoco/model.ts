@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type { MainModule, MjData, MjModel } from '@mujoco/mujoco';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { simulatorPath } from './host-file-system.js';
 
 export interface LoadedModel {
@@ -34,7 +35,7 @@ export function loadModel(mujoco: MainModule, modelPath: string): LoadedModel {
 
 /** `XML Error: Schema violation: unrecognized element, element 'bogus', line 1`: MuJoCo's message on one line. */
 function simulatorMessage(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const lines = message.replace(/^MuJoCo Error: (?:Loading error: )?/, '').split('\n');
   return lines
     .map((line) => line.trim())

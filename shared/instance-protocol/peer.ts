@@ -1,4 +1,5 @@
 import { is } from 'valibot';
+import { messageOf } from '../runtime/message-of.js';
 import { ProtocolViolation } from './framing.js';
 import { RPC_ERROR, RpcError } from './messages.js';
 import { type RpcCall, type RpcId, rpcCall, rpcFailure, rpcResult } from './rpc-messages.js';
@@ -98,7 +99,8 @@ export class RpcPeer {
 
   /** Sends what nobody waits for. A transport that fails has ended the conversation. */
   #post(message: object): void {
-    const failed = (error: unknown) => this.close(error instanceof Error ? error : new Error(String(error)));
+    const failed = (error: unknown) =>
+      this.close(error instanceof Error ? error : new Error(messageOf(error)));
     try {
       this.#send(JSON.stringify(message))?.catch(failed);
     } catch (error) {

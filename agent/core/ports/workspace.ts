@@ -22,13 +22,9 @@ export interface WorkingDirectory {
   writeVariables(variables: Readonly<Record<string, string>>): Promise<void>;
   /** Takes what is in `files` now for what was staged. */
   seal(): Promise<void>;
-  /** Puts every output into the folder that `into` gives, sorted by path; without outputs none is asked for. Rejects with
-   *  {@link JobFailed} when there is more than the limits allow, with the signal's reason when it is aborted. */
-  collect(
-    into: () => Promise<ReportFolder>,
-    options: CollectOptions,
-    signal: AbortSignal,
-  ): Promise<Collected>;
+  /** Moves or copies every output into the folder that `into` gives, sorted by path; without outputs no folder is asked for.
+   *  Rejects with {@link JobFailed} when the outputs exceed the limits, unless `isPartial`. */
+  collect(into: () => Promise<ReportFolder>, options: CollectOptions): Promise<Collected>;
   /** Whether it takes a small file more: a quota is full for this user, or a disk that has space for others. */
   takesMore(): Promise<boolean>;
   /** Leaves it for people to look into, also after a restart of the agent. */
@@ -38,6 +34,8 @@ export interface WorkingDirectory {
 
 export interface CollectOptions {
   readonly limits: OutputLimits;
+  /** Whether the job was ended early: outputs beyond the limits are then skipped, and do not fail it. */
+  readonly isPartial: boolean;
   /** Whether outputs must stay where they are; otherwise they may be moved, which costs nothing. */
   readonly stay: boolean;
   /** Whether the hub takes files for its output storage. */

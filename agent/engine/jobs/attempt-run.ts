@@ -1,6 +1,8 @@
 /** One attempt while it runs: why it is to end, if it is, and the call to the program with its deadlines. */
+
 import { canTransition, nextState } from '@workbench-hub/shared/domain/state-machine';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { ATTEMPT_TRANSITIONS, type AttemptPhase } from '../../core/attempt-states.js';
 import { HostFault } from '../../core/host-fault.js';
@@ -113,7 +115,7 @@ export class AttemptRun {
     if (error instanceof JobCanceled) {
       return { outcome: 'FAILED', message: 'the instance program canceled the job by itself' };
     }
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return { outcome: 'FAILED', message: `the job could not be run: ${why}` };
   }
 

@@ -116,36 +116,52 @@ export class BatchJobs {
       variables: variablesObject(job.variables),
       environment: jobEnvironment(taskId, job.variables, { model, variables, outputStorage }),
     };
-    const { status, message } = await within(
+    const ending = await within(
       tracing,
       'run',
       run,
       () => this.#execute(run, batch, directory),
-      (end) => end.status === 'OK',
+      ({ outcome }) => outcome === 'OK',
     );
+    const files = await within(tracing, 'collect', run, () =>
+      inOwnFolders('the outputs could not be kept', () => this.#collect(directory, run, folder, print)),
+    );
+    return { ending, ...files };
+  }
+
+  /** Collects the outputs; of a job that was ended early, as many as the limits allow. */
+  async #collect(
+    directory: WorkingDirectory,
+    run: AttemptRun,
+    folder: () => Promise<ReportFolder>,
+    print: (line: string) => void,
+  ): Promise<Omit<BatchEnd, 'ending'>> {
     const { keepWorkingDirectories, outputLimits: limits } = this.#settings;
-    const stay = keepWorkingDirectories !== 'never';
-    const options = { limits, stay, isStored: this.#needs.isOutputStored() };
-    const collected = await within(tracing, 'collect', run, () =>
-      inOwnFolders('the outputs could not be kept', () => directory.collect(folder, options, run.signal)),
-    );
+    const collected = await directory.collect(folder, {
+      limits,
+      isPartial: run.endReason !== null,
+      stay: keepWorkingDirectories !== 'never',
+      isStored: this.#needs.isOutputStored(),
+    });
     for (const { name, why } of collected.skipped) print(`${JSON.stringify(name)} is no output file: ${why}`);
     for (const { name, why } of collected.notStored) {
       print(`${JSON.stringify(name)} in WORKBENCH_OUTPUT_STORAGE is not stored: ${why}`);
     }
-    const { files: outputFiles, storedFiles } = collected;
-    return { ending: { outcome: status, message }, outputFiles, storedFiles };
+    return { outputFiles: collected.files, storedFiles: collected.storedFiles };
   }
 
-  async #execute(run: AttemptRun, batch: BatchRun, directory: WorkingDirectory) {
+  /** Runs the scripts. Resolves also when they were ended early by a cancel or the time limit: their outputs are collected. */
+  async #execute(run: AttemptRun, batch: BatchRun, directory: WorkingDirectory): Promise<Ending> {
     const watch = this.#disks.begin();
     let well = false;
     try {
       const end = await run.call(this.#needs.runtime, (program) => program.executeBatchJob(batch));
       if (end.status === 'ERROR') await blameDisk(watch, directory, run, end.message);
       well = true;
-      return end;
+      return { outcome: end.status, message: end.message };
     } catch (error) {
+      const endedEarly = run.endReason === 'AGENT_STOPS' ? undefined : run.endingByReason();
+      if (endedEarly !== undefined) return endedEarly;
       if (error instanceof JobFailed) await blameDisk(watch, directory, run, error.message);
       throw error;
     } finally {

@@ -1,7 +1,9 @@
 /** Gets contents that jobs need from the hub into the cache. Jobs that need the same content share one download. */
+
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { hostFaultOf, inOwnFolders } from '../../core/host-fault.js';
@@ -99,7 +101,7 @@ export class Blobs {
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof TransferFailed || error instanceof BlobMismatch || hub.ended.aborted)) {
-          const why = error instanceof Error ? error.message : String(error);
+          const why = messageOf(error);
           throw (
             hostFaultOf(NOT_STORED, error) ??
             new JobFailed(`${NOT_STORED} on the agent's host: ${why}`, { cause: error })
@@ -116,7 +118,7 @@ export class Blobs {
           pauses.reset();
         } else if (hub.ended.aborted) pauses.reset();
         else triesLeft--;
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = messageOf(error);
         if (triesLeft === 0) {
           const what = 'an input file could not be fetched from the hub';
           // A process that may open no more files reaches no hub either.

@@ -65,12 +65,11 @@ export class Jobs {
     this.#running.set(attemptKey(ref), { run, ended: this.#run(run, job) });
   }
 
-  /** An attempt that is not known is one that has been reported: nothing is left to be ended. */
+  /** Ends an attempt. One that is not running has been reported, and its files count as those of a canceled task. */
   cancel(ref: AttemptRef): void {
     const running = this.#running.get(attemptKey(ref));
     if (running) this.#end(running.run, 'CANCEL');
-    else if (this.#needs.reporting.has(ref)) this.#needs.reporting.cancel(ref);
-    else this.#needs.log.debug({ ...ref }, 'a cancel of an attempt that is not here was refused');
+    else this.#needs.log.debug({ ...ref }, 'ignored a cancel: the attempt is not running');
   }
 
   /** Sends the hub that was joined again what the running scripts printed last. */
@@ -169,9 +168,8 @@ export class Jobs {
     } catch (error) {
       end = { ending: run.endingOf(error), outputFiles: [] };
     }
-    // Whoever cancels wants no result, also when the work was done in the same moment.
-    if (run.endReason !== 'CANCEL') return end;
-    return { ending: run.endingByReason() ?? end.ending, outputFiles: [] };
+    // Canceled also when the cancel came after the work was done; the files are kept.
+    return run.endReason === 'CANCEL' ? { ...end, ending: run.endingByReason() ?? end.ending } : end;
   }
 
   /** The agent stops, or its host is at fault: the hub is told, so that the task goes to another at once. */

@@ -40,6 +40,13 @@ export interface EndedAttempt {
   readonly storedFiles?: readonly NamedObject[];
 }
 
+/** The files of an attempt whose task was canceled while it ran. */
+export interface CanceledAttempt {
+  readonly ref: AttemptRef;
+  readonly files: TaskFiles;
+  readonly storedFiles: readonly NamedObject[];
+}
+
 export interface RequeuedAttempt {
   readonly ref: AttemptRef;
   readonly loss: LossKind;
@@ -70,6 +77,8 @@ export interface TaskQueue {
   requeue(released: readonly RequeuedAttempt[]): Promise<boolean[]>;
   /** To CANCELED, from one of `from`. */
   cancel(taskIds: readonly string[], from: readonly TaskStatus[], endedAtMs: number): Promise<boolean[]>;
+  /** Adds the files of the canceled attempt to its task, once. */
+  keepFiles(canceled: readonly CanceledAttempt[]): Promise<boolean[]>;
   /** The running tasks of an agent. */
   runningOn(agentId: string): Promise<Task[]>;
   /** The agents that have running tasks. */

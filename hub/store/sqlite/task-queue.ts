@@ -4,7 +4,9 @@ import { priorityRank } from '@workbench-hub/shared/domain/priority';
 import { nextState, type Transition } from '@workbench-hub/shared/domain/state-machine';
 import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
 import type { WaitingTask } from '../../core/match-tasks.js';
+import type { NamedObject } from '../../core/ports/storage.js';
 import type {
+  CanceledAttempt,
   Claim,
   ClaimedTask,
   EndedAttempt,
@@ -12,7 +14,7 @@ import type {
   RequeuedAttempt,
   TaskQueue,
 } from '../../core/ports/task-store.js';
-import { type NewTask, TASK_TRANSITIONS } from '../../core/task.js';
+import { type NewTask, TASK_TRANSITIONS, type TaskFiles } from '../../core/task.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';
 import type { TaskLists } from './lists/task-lists.js';
@@ -38,7 +40,7 @@ const ACTIVE_ATTEMPT = 'id = ? AND attempt = ? AND instance_id = ?';
 const from = ({ from: statuses }: Transition<TaskStatus | '-'>) =>
   `status IN (${statuses.map((status) => `'${status}'`).join(', ')})`;
 const to = (transition: Transition<TaskStatus | '-'>) => `status = '${nextState(transition)}'`;
-const { claim, adopt, end, requeue, cancel } = TASK_TRANSITIONS;
+const { claim, adopt, end, requeue, cancel, keepFiles } = TASK_TRANSITIONS;
 
 export function sqliteTaskQueue(
   db: SqliteDatabase,
@@ -102,6 +104,12 @@ export function sqliteTaskQueue(
   const cancelTask = seqOf<[number, string, string]>(`
     UPDATE task SET ${to(cancel)}, ended_at = ?
     WHERE id = ? AND status IN (SELECT value FROM json_each(?)) RETURNING seq`);
+  const keepFilesOfTask = seqOf<[string, number, string]>(`
+    UPDATE task SET ${to(keepFiles)}
+    WHERE ${ACTIVE_ATTEMPT} AND ${from(keepFiles)} AND started_at IS NOT NULL
+      AND NOT EXISTS (SELECT 1 FROM task_file WHERE task_seq = seq AND role IN ('OUTPUT', 'LOG'))
+      AND NOT EXISTS (SELECT 1 FROM task_stored_file WHERE task_seq = seq)
+    RETURNING seq`);
   const selectRunning = db
     .prepare<[string], TaskRow>(
       `SELECT ${TASK_COLUMNS} FROM ${TASK_TABLES} WHERE status = 'RUNNING' AND agent_id = ?`,
@@ -186,6 +194,19 @@ export function sqliteTaskQueue(
     noted(adoptTask.get({ ...ref, startedAtMs, ...instance })) ||
     selectInForce.get(...fence(ref), instance.agentId) !== undefined;
 
+  const nameFiles = (
+    seq: number,
+    { outputFiles, log }: TaskFiles,
+    storedFiles: readonly NamedObject[],
+  ): void => {
+    for (const [position, file] of outputFiles.entries()) nameFile(seq, 'OUTPUT', position, file.path, file);
+    if (log) nameFile(seq, 'LOG', 0, null, log);
+    for (const [position, stored] of storedFiles.entries()) {
+      names.put(stored);
+      insertStoredFile.run(seq, position, stored.name, stored.sizeBytes);
+    }
+  };
+
   const endOne = ({ ref, ending, endedAtMs, storedFiles }: EndedAttempt): boolean => {
     const seq = endTask.get(
       ending.status,
@@ -196,16 +217,14 @@ export function sqliteTaskQueue(
     );
     if (seq === undefined) return false;
     lists.changed(seq);
-    for (const [position, file] of ending.files.outputFiles.entries()) {
-      nameFile(seq, 'OUTPUT', position, file.path, file);
-    }
-    const { log } = ending.files;
-    if (log) nameFile(seq, 'LOG', 0, null, log);
-    for (const [position, stored] of (storedFiles ?? []).entries()) {
-      names.put(stored);
-      insertStoredFile.run(seq, position, stored.name, stored.sizeBytes);
-    }
+    nameFiles(seq, ending.files, storedFiles ?? []);
     return true;
+  };
+
+  const keepFilesOfOne = ({ ref, files, storedFiles }: CanceledAttempt): boolean => {
+    const seq = keepFilesOfTask.get(...fence(ref));
+    if (seq !== undefined) nameFiles(seq, files, storedFiles);
+    return seq !== undefined;
   };
 
   // An attempt whose end is known leaves no instance behind, so that its report, told twice, does not adopt it.
@@ -251,6 +270,7 @@ export function sqliteTaskQueue(
         ended.map(({ ref }) => ref.taskId),
         commit.durable(() => ended.map(endOne)),
       ),
+    keepFiles: (canceled) => commit.durable(() => canceled.map(keepFilesOfOne)),
     requeue: (released) => commit.durable(() => released.map(releaseOne)),
     cancel: (taskIds, statusesBefore, endedAtMs) => {
       const statuses = JSON.stringify(statusesBefore);
