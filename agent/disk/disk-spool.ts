@@ -1,5 +1,5 @@
-/** The spool: `journal.jsonl` with one line for each report put ({put}) or settled ({settled}), beneath `files/` a folder for
- *  each report that names contents, and `reserve`, which gives way to a report and its log on a full disk. */
+/** The spool: `journal.jsonl` with a line for each report that was put or acknowledged, below `files/` a folder for each report
+ *  with blobs, and `reserve`, the ballast file for a report and its log on a full disk. */
 
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -24,7 +24,7 @@ import { REMOVE_OR_REJECT, type RemoveLeftover } from './leftovers.js';
 import { openDirectory } from './open-directory.js';
 import { removeTree } from './remove-tree.js';
 
-/** Below it, the journal is not worth being written anew. */
+/** Size below which the journal is not compacted. */
 const COMPACT_AT_BYTES = 1024 * 1024;
 
 type JournalLine = { readonly put: SpooledReport } | { readonly acknowledged: AttemptRef };
@@ -33,7 +33,7 @@ export interface OpenSpool extends Spool {
   close(): Promise<void>;
 }
 
-/** Opens the spool in `root` and removes the contents that no report names. */
+/** Opens the spool in `root` and removes folders that no report names. */
 export async function openSpool(
   root: string,
   runtime: Runtime,
@@ -77,13 +77,13 @@ export async function openSpool(
       const { taskId, attempt, instanceId } = report;
       outstanding.delete(attemptKey(report));
       void reserve.take();
-      // If the line is lost the report is told twice, which the hub knows how to take.
+      // A lost line only repeats the report, which the hub tolerates.
       const line = JSON.stringify({ acknowledged: { taskId, attempt, instanceId } } satisfies JournalLine);
       if (folder === null) return journal.appendLazily(line);
       try {
         await journal.append(line);
       } finally {
-        // Above all when the disk is full. A report that is told twice needs them no more.
+        // Also on a full disk. A repeated report no longer needs them.
         await removeIn(filesRoot, folder);
       }
     },
@@ -102,7 +102,7 @@ export async function openSpool(
       try {
         await journal.close();
       } catch (error) {
-        // What was written before still counts; the next start reads it.
+        // Earlier lines still count; the next start reads them.
         log.error({ err: error }, 'the journal of the spool could not be written anew');
       }
     },
@@ -126,7 +126,7 @@ function reportFolder(filesRoot: string, name: string): ReportFolder {
       return {
         path: moved,
         keep: (digest) => rename(moved, join(path, digest)),
-        // It may be a folder, in which somebody is at work.
+        // It may be a folder that a process still changes.
         discard: () => removeIn(path, partial),
       };
     },
@@ -134,7 +134,7 @@ function reportFolder(filesRoot: string, name: string): ReportFolder {
   };
 }
 
-/** Removes an entry of a folder; neither need be there. */
+/** Removes an entry of a folder; both may be missing. */
 async function removeIn(folder: string, name: string): Promise<void> {
   let directory: Directory;
   try {

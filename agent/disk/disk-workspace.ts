@@ -58,7 +58,7 @@ export async function openWorkspace(
   const places = { root, cache, open };
   return {
     prepare: () => prepareDirectory(root),
-    // One that is gone went with its program, and the attempt will hear of that.
+    // A missing one went with its program, which the attempt notices.
     create: (ref, prepared = null) =>
       prepared !== null && takePrepared(prepared)
         ? inPrepared(places, prepared, ref)
