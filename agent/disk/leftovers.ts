@@ -1,12 +1,12 @@
-/** Leftovers of an earlier run. One that cannot be removed does not prevent the start: it is logged with the remedy, never
- *  used, and removed later. */
+/** Leftovers of an earlier run. One that cannot be removed does not prevent the start: it is logged with the remedy, not used,
+ *  and removed later. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 
-/** Removes a leftover by `remove`. */
+/** Removes the leftover at a path by `remove`. */
 export type RemoveLeftover = (path: string, remove: () => Promise<void>) => Promise<void>;
 
-/** Removal that rejects when a leftover stays. */
+/** Removal that rejects on failure. */
 export const REMOVE_OR_REJECT: RemoveLeftover = async (_, remove) => remove();
 
 const RETRY_MS = 10 * 60_000;

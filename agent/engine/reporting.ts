@@ -1,5 +1,5 @@
-/** Delivers the reports of ended attempts: their contents are uploaded, then each is sent; again to each hub that is joined,
- *  until it is settled. Meanwhile it is in the spool, from which the next start of the agent takes it up. */
+/** Delivers reports of ended attempts: uploads their blobs, then sends each report, again to each joined hub, until it is
+ *  acknowledged. Meanwhile reports are in the spool, from which the next start of the agent resumes. */
 
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
@@ -22,9 +22,9 @@ export interface ReportingOptions {
   readonly tracing: Tracing;
 }
 
-/** So many reports have their contents uploaded at a time. */
+/** Number of reports whose blobs are uploaded concurrently. */
 const UPLOADS_AT_A_TIME = 4;
-/** And so many contents of each. */
+/** Number of concurrent uploads for each report. */
 const CONTENTS_AT_A_TIME = 4;
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;
@@ -43,7 +43,7 @@ export class Reporting {
     for (const spooled of needs.spool.leftOver) this.#outstanding.set(attemptKey(spooled.report), spooled);
   }
 
-  /** The attempts whose report is not settled. */
+  /** Attempts whose report is not acknowledged. */
   pending(): AttemptRef[] {
     return [...this.#outstanding.values()].map(({ report: { taskId, attempt, instanceId } }) => ({
       taskId,
@@ -56,12 +56,12 @@ export class Reporting {
     return this.#outstanding.has(attemptKey(ref));
   }
 
-  /** Whether there is nothing to be delivered, or no hub to deliver it to. */
+  /** True when no report is pending, or no hub is connected. */
   get isDelivered(): boolean {
     return this.#outstanding.size === 0 || this.#connection === null;
   }
 
-  /** Resolves when it {@link isDelivered}. */
+  /** Resolves when {@link isDelivered}. */
   async delivered(): Promise<void> {
     if (!this.isDelivered) await new Promise<void>((resolve) => this.#onDelivered.push(resolve));
   }
@@ -70,10 +70,10 @@ export class Reporting {
     if (this.isDelivered) for (const resolve of this.#onDelivered.splice(0)) resolve();
   }
 
-  /** Takes a report. It is outstanding from now on, and sent when a hub is joined. */
+  /** Adds a report, which is sent to the connected hub, or to the next one. */
   add(spooled: SpooledReport): void {
     this.#outstanding.set(attemptKey(spooled.report), spooled);
-    // First of all: the hub need not wait for this disk.
+    // Sent first: the hub need not wait for this disk.
     if (this.#connection) this.#deliver(spooled, this.#connection);
     this.#needs.spool.put(spooled).catch((error: unknown) => {
       this.#needs.log.error(
@@ -83,7 +83,7 @@ export class Reporting {
     });
   }
 
-  /** Delivers everything to this hub from now on. */
+  /** Delivers all reports to this hub from now on. */
   joined(connection: HubConnection): void {
     this.#connection = connection;
     connection.ended.addEventListener('abort', () => {
@@ -116,8 +116,8 @@ export class Reporting {
     });
   }
 
-  /** True when the hub has all contents and its report may be sent. Never rejects: what cannot be delivered now is delivered
-   *  later, or given up by another report. */
+  /** True when the hub has all blobs and the report may be sent. Never rejects: a failed delivery is repeated, or replaced by
+   *  another report. */
   async #uploadAll(spooled: SpooledReport, folder: string, connection: HubConnection): Promise<boolean> {
     const { runtime, log, tracing } = this.#needs;
     const { report } = spooled;
@@ -125,7 +125,7 @@ export class Reporting {
     const stillWanted = () =>
       !connection.ended.aborted && this.#outstanding.get(attemptKey(report)) === spooled;
     const pauses = backOff(FIRST_RETRY_MS, LONGEST_RETRY_MS, runtime.random);
-    // A signal of its own: any number of reports may wait for the end of one connection.
+    // A separate signal: any number of reports may wait for the end of one connection.
     const ended = AbortSignal.any([connection.ended]);
     let span: Span | undefined;
     let lastReason = '';
@@ -154,7 +154,7 @@ export class Reporting {
     };
     let came = await this.#upToLimit(once);
     while (came === 'AGAIN') {
-      // Outside the limit: a hub that has no room for large results may well have room for others.
+      // Outside the limit: a hub without room for large results may have room for others.
       await pause(runtime.timers, pauses.nextMs(), ended).catch(() => undefined);
       came = await this.#upToLimit(once);
     }
@@ -177,7 +177,7 @@ export class Reporting {
       try {
         await files.upload(file, spool.read(folder, file, fromByte), fromByte, ended);
       } catch (error) {
-        // Was it this host's disk that changed it, or the way?
+        // Distinguishes damage on this disk from damage in transit.
         if (error instanceof TransferFailed && error.failure === 'MISMATCH') await spool.verify(folder, file);
         throw error;
       }
@@ -187,7 +187,7 @@ export class Reporting {
     });
   }
 
-  /** The contents are damaged on this host: the run counts as lost, so that the task is run again. */
+  /** The blobs are damaged on this host: the attempt counts as lost, so that the task runs again. */
   #giveUpContents({ report, folder }: SpooledReport, error: unknown): void {
     const why = messageOf(error);
     this.#needs.log.error({ err: error, taskId: report.taskId }, 'a spooled result cannot be read any more');

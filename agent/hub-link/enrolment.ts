@@ -11,7 +11,7 @@ export interface EnrolmentOptions {
   readonly dispatcher: Dispatcher;
 }
 
-/** Rejects with {@link JoinFailed}, which says what to do. */
+/** Exchanges the code. Rejects with {@link JoinFailed}, which names the remedy. */
 export async function fetchCredential(
   address: string,
   { agentId, code, dispatcher }: EnrolmentOptions,
@@ -44,7 +44,7 @@ export async function fetchCredential(
   throw new JoinFailed(`${address}: what answers there is no hub (${statusCode}): check "hub"`);
 }
 
-/** What the hub says in words, as far as it is that. */
+/** Message of an error body, or the beginning of any other body. */
 function messageOfBody(text: string): string {
   const { message } = (json(text) ?? {}) as { message?: unknown };
   return typeof message === 'string' ? message : text.trim().slice(0, 200);

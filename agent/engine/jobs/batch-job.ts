@@ -1,4 +1,4 @@
-/** EXECUTE_BATCH_JOB: stage the files, run the scripts, collect what they left. */
+/** EXECUTE_BATCH_JOB: stages files, runs scripts, collects outputs. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import { type BatchJob, type FileRef, filesOfJob, type ModelSource } from '@workbench-hub/shared/domain/job';
 import { pathConflict, relativePathFault } from '@workbench-hub/shared/domain/relative-path';
@@ -23,13 +23,13 @@ export const KEEP_POLICIES = ['never', 'failed', 'always'] as const;
 export type KeepPolicy = (typeof KEEP_POLICIES)[number];
 
 export interface BatchSettings {
-  /** Folders that a LOCAL_FILESYSTEM model may be read from. */
+  /** Folders from which LOCAL_FILESYSTEM models may be read. */
   readonly fileRoots: readonly string[];
-  /** Where the shares of UNC paths are mounted. */
+  /** Mount points of UNC shares. */
   readonly uncMounts: Readonly<Record<string, string>>;
   readonly keepWorkingDirectories: KeepPolicy;
   readonly outputLimits: OutputLimits;
-  /** Says why this host cannot have a file at a path, as "must …"; undefined when it can. */
+  /** Reason why this host cannot have a file at a path, as "must …"; undefined when it can. */
   readonly hostPathFault: (path: string) => string | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface BatchJobOptions {
   readonly runtime: Runtime;
   readonly log: Logger;
   readonly tracing: Tracing;
-  /** Whether the hub takes files for its output storage. */
+  /** Whether the hub accepts files for its output storage. */
   readonly isOutputStored: () => boolean;
 }
 
@@ -49,14 +49,14 @@ export interface BatchEnd {
   readonly storedFiles?: AttemptReport['storedFiles'] | undefined;
 }
 
-/** A file of this host, and the folder of `fileRoots` in which it lies; links are resolved. */
+/** Model file of this host, and the folder of `fileRoots` that contains it; links are resolved. */
 interface LocatedModel {
   readonly path: string;
   readonly root: string;
 }
 
 const TRANSFERS_AT_A_TIME = 4;
-/** As many threads as there are for it. */
+/** As many as libuv has threads. */
 const COPIES_AT_A_TIME = 4;
 
 export class BatchJobs {
@@ -70,8 +70,8 @@ export class BatchJobs {
     this.#disks = new DiskWatch(needs);
   }
 
-  /** Runs it to its end, whatever that is; rejects only when the directory could not be made. `folder` gives, and makes
-   *  when needed, where the outputs go. `print` adds lines to the task's log. */
+  /** Runs the job to any end; rejects only when the directory could not be created. `folder` returns the folder of the outputs,
+   *  created on demand. `print` adds lines to the task's log. */
   async run(
     run: AttemptRun,
     job: BatchJob,
@@ -86,7 +86,7 @@ export class BatchJobs {
       end = await this.#runIn(directory, run, job, folder, print);
     } catch (error) {
       end = { ending: run.endingOf(error), outputFiles: [] };
-      // The directory was made for this program: it can have no other.
+      // The program cannot use another directory.
       if (run.claim.program.directory !== null) await run.claim.endJob(run.ref.taskId, false);
     }
     await this.#leave(directory, end.ending);
@@ -150,7 +150,7 @@ export class BatchJobs {
     return { outputFiles: collected.files, storedFiles: collected.storedFiles };
   }
 
-  /** Runs the scripts. Resolves also when they were ended early by a cancel or the time limit: their outputs are collected. */
+  /** Runs the scripts. Resolves also when a cancel or the time limit ended them early, so that their outputs are collected. */
   async #execute(run: AttemptRun, batch: BatchRun, directory: WorkingDirectory): Promise<Ending> {
     const watch = this.#disks.begin();
     let well = false;
@@ -166,7 +166,7 @@ export class BatchJobs {
       throw error;
     } finally {
       watch.stop();
-      // Before anything is collected: a daemon would go on writing. What a lost program leaves ends with it.
+      // Before anything is collected: a daemon would still write. Leftovers of a lost program end with it.
       if (!run.claim.lost.aborted) await run.claim.endJob(batch.taskId, well);
     }
   }
@@ -210,7 +210,7 @@ export class BatchJobs {
     return { model, scripts };
   }
 
-  /** The hub does not know which host a job comes to. Throws {@link JobFailed}. */
+  /** Throws {@link JobFailed} for a file name that this host cannot have; the hub does not know the host in advance. */
   #refuseForeignNames({ model, additionalFiles }: BatchJob): void {
     const paths = additionalFiles.map(({ path }) => path);
     if (model?.kind === 'BLOB') paths.unshift(model.path);
@@ -223,7 +223,7 @@ export class BatchJobs {
     }
   }
 
-  /** Has the contents in the cache while `use` copies them. */
+  /** Pins the blobs in the cache while `use` copies them. */
   async #withContents(
     files: readonly FileRef[],
     signal: AbortSignal,
@@ -257,7 +257,7 @@ export class BatchJobs {
       return { path: real, root };
     } catch (error) {
       if (!(error instanceof FileNotReadable)) throw error;
-      // Whether a file exists outside the roots is nobody's business: such a path is refused in the same words.
+      // Paths outside the roots get the same message whether they exist or not, so that it reveals nothing.
       const within = fileRoots.some((root) => liesIn(path, root)) && !path.split(/[\\/]/).includes('..');
       if (!within) throw new JobFailed(outside, { cause: error });
       throw new JobFailed(
@@ -310,7 +310,7 @@ export class BatchJobs {
   }
 }
 
-/** Rejects with {@link HostFault} when a disk was full while a job ran that failed: another host may well run it. */
+/** Rejects with {@link HostFault} when a disk was full while a failed job ran: another host may run it. */
 async function blameDisk(
   watch: Watch,
   directory: WorkingDirectory,

@@ -1,5 +1,5 @@
-/** Looks how full the disks are while scripts run: a script that fails on a full disk may have removed its files by the time
- *  that it ends, and another one beside it met the same disk. */
+/** Watches free disk space while scripts run: a script that fails on a full disk may have removed its files by its end, and
+ *  another one beside it met the same disk. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import { fullness } from '../../core/disk-space.js';
@@ -15,14 +15,14 @@ export interface DiskWatchOptions {
 
 /** Observations while one job ran. */
 export interface Watch {
-  /** Which disk is full, or was since this began, in words; undefined when none was. */
+  /** Describes a disk that is full, or was since the watch began; undefined when none was. */
   seen(): Promise<string | undefined>;
   stop(): void;
 }
 
 export class DiskWatch {
   readonly #needs: DiskWatchOptions;
-  /** With what each of them has seen. */
+  /** Observation of each watch. */
   readonly #watches = new Map<Watch, string | undefined>();
   #timer: Timer | null = null;
 
@@ -55,7 +55,7 @@ export class DiskWatch {
     });
   }
 
-  /** Never rejects: a disk that cannot be asked tells nothing. */
+  /** Never rejects: an unreadable disk is ignored. */
   async #look(): Promise<void> {
     try {
       const full = fullness(await this.#needs.workspace.freeSpace());

@@ -1,4 +1,4 @@
-/** The attempts that run on this agent, from `assign` to the report. */
+/** Attempts on this agent, from `assign` to the report. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { Job } from '@workbench-hub/shared/domain/job';
 import { canTransition } from '@workbench-hub/shared/domain/state-machine';
@@ -26,7 +26,7 @@ export interface JobsOptions {
   readonly log: Logger;
   readonly tracing: Tracing;
   readonly connection: () => HubConnection | null;
-  /** Beyond it, the middle of a task's log is left out. */
+  /** Size above which the middle of a task's log is left out. */
   readonly taskLogLimitBytes: number;
 }
 
@@ -39,7 +39,7 @@ export class Jobs {
     this.#needs = needs;
   }
 
-  /** The attempts that have begun and have no report yet. */
+  /** Attempts without a report. */
   running(): AttemptRef[] {
     return [...this.#running.values()].map(({ run }) => run.ref);
   }
@@ -65,19 +65,19 @@ export class Jobs {
     this.#running.set(attemptKey(ref), { run, ended: this.#run(run, job) });
   }
 
-  /** Ends an attempt. One that is not running has been reported, and its files count as those of a canceled task. */
+  /** Ends a running attempt. Others have been reported already. */
   cancel(ref: AttemptRef): void {
     const running = this.#running.get(attemptKey(ref));
     if (running) this.#end(running.run, 'CANCEL');
     else this.#needs.log.debug({ ...ref }, 'ignored a cancel: the attempt is not running');
   }
 
-  /** Sends the hub that was joined again what the running scripts printed last. */
+  /** Sends the latest output of running scripts to a hub that was joined again. */
   joined(): void {
     for (const { run } of this.#running.values()) run.taskLog?.resend();
   }
 
-  /** From now on nothing is begun, and what runs is given back when its program has ended. */
+  /** Declines new attempts, and returns running ones when their program has ended. */
   evict(): void {
     this.#stopping = true;
     for (const { run } of this.#running.values()) this.#end(run, 'AGENT_STOPS');
@@ -102,8 +102,8 @@ export class Jobs {
     );
   }
 
-  /** Never rejects. The attempt is running or outstanding at every moment: a hub that is joined in between would
-   *  otherwise take it for given up. */
+  /** Never rejects. The attempt is running or reported at every moment: a hub that is joined in between would otherwise presume
+   *  it lost. */
   async #run(run: AttemptRun, job: Job): Promise<void> {
     const folder = new LazyFolder(() => this.#needs.spool.createFolder(run.ref));
     const print = (text: string) => {
@@ -127,7 +127,7 @@ export class Jobs {
     this.#needs.reporting.add({ report, folder: folderName, traceContext: run.traceContext });
   }
 
-  /** Null when there is none, or it could not be kept. */
+  /** Null when nothing was printed, or the log could not be kept. */
   async #finishLog({ taskLog, names }: AttemptRun): Promise<AttemptReport['log']> {
     try {
       return (await taskLog?.finish()) ?? null;
@@ -168,13 +168,13 @@ export class Jobs {
     } catch (error) {
       end = { ending: run.endingOf(error), outputFiles: [] };
     }
-    // Canceled also when the cancel came after the work was done; the files are kept.
+    // Also when the cancel came after the work was done; the files are kept.
     return run.endReason === 'CANCEL' ? { ...end, ending: run.endingByReason() ?? end.ending } : end;
   }
 
-  /** The agent stops, or its host is at fault: the hub is told, so that the task goes to another at once. */
+  /** Returns the attempt because the agent stops or for a host fault, so that the hub requeues the task at once. */
   async #giveBack(run: AttemptRun, ending: Ending, folder: LazyFolder): Promise<void> {
-    // It may have been the last try that the task has: then the log goes with its end.
+    // It may be the last permitted loss: then the log is part of the task's result.
     const log = run.endReason === null ? await this.#finishLog(run) : null;
     const folderName = log === null ? null : await folder.name();
     try {
@@ -190,19 +190,19 @@ export class Jobs {
     if (run.endReason === null) {
       const reason = ending.message ?? '';
       this.#needs.log.error({ ...run.names, reason }, 'a task was given back: the host is at fault');
-      // Before the report: what it frees must not look ready for the next task.
+      // Before the report: the released instance must not look ready for the next task.
       this.#needs.instances.coolDown(reason);
     }
     this.#running.delete(attemptKey(run.ref));
     run.claim.release(false);
     if (run.endReason === null)
       this.#needs.reporting.add({ report, folder: folderName, traceContext: run.traceContext });
-    // Of an agent that stops nothing is spooled: a hub that is joined later without this attempt gives it up by itself.
+    // A stopping agent spools nothing: a hub that is joined later without this attempt presumes it lost.
     else this.#needs.connection()?.sendReport(report);
   }
 }
 
-/** A folder of the spool that is made when something is to be put into it. */
+/** A folder of the spool that is created on demand. */
 class LazyFolder {
   readonly #create: () => Promise<ReportFolder>;
   #folder: Promise<ReportFolder> | null = null;
@@ -216,7 +216,7 @@ class LazyFolder {
       const made = this.#create();
       this.#folder = made;
       made.catch(() => {
-        // There may be room for it later on.
+        // There may be room for it later.
         if (this.#folder === made) this.#folder = null;
       });
     }
@@ -227,7 +227,7 @@ class LazyFolder {
     return this.#folder !== null;
   }
 
-  /** Null when it could not be made, which whoever opened it was told. */
+  /** Null when it could not be created; `open` has rejected with the reason. */
   async name(): Promise<string | null> {
     const folder = await this.open().catch(() => null);
     return folder?.name ?? null;
