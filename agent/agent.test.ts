@@ -180,7 +180,7 @@ describe('stopping', () => {
     await hub.receives('output');
     await stopAgent();
     expect(await hub.ended(ref)).toMatchObject({ outcome: 'RETURNED', message: 'the agent is stopping' });
-    expect(logLines.join('')).toContain('what still runs is given back: drainTimeout is over');
+    expect(logLines.join('')).toContain('drainTimeout is over: running tasks are returned');
   });
 
   test('does not wait for a hub that is away: results stay in the spool', async () => {

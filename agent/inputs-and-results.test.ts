@@ -167,7 +167,7 @@ describe('batch jobs', () => {
       await hub.instanceBecomes(SIM, 'UP', seen);
       expect((await run('echo result > out')).outputs).toEqual({ out: 'result\n' });
       const errors = logLines.filter((line) => line.includes('"level":50'));
-      expect(errors.join('')).toContain('a task was given back: the host is at fault');
+      expect(errors.join('')).toContain('returned a task because of a host fault');
       expect(errors.join('')).toContain('no task is taken for');
     },
   );

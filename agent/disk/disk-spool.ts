@@ -103,7 +103,7 @@ export async function openSpool(
         await journal.close();
       } catch (error) {
         // Earlier lines still count; the next start reads them.
-        log.error({ err: error }, 'the journal of the spool could not be written anew');
+        log.error({ err: error }, 'the journal of the spool could not be compacted');
       }
     },
   };
@@ -157,7 +157,7 @@ function readLines(lines: readonly string[], log: Logger): Map<string, SpooledRe
     try {
       line = JSON.parse(text) as JournalLine;
     } catch (error) {
-      log.error({ err: error }, 'a damaged line in the journal of the spool is left out');
+      log.error({ err: error }, 'skipped a damaged line in the journal of the spool');
       continue;
     }
     if ('put' in line) outstanding.set(attemptKey(line.put.report satisfies AttemptReport), line.put);

@@ -116,7 +116,7 @@ export class AgentEngine implements Service {
   async #drain(): Promise<void> {
     const running = this.#jobs.running().length;
     if (this.#drainTimeoutMs === 0 || (running === 0 && this.#reporting.isDelivered)) return;
-    this.#log.info({ running, drainTimeoutMs: this.#drainTimeoutMs }, 'running tasks go on to their end');
+    this.#log.info({ running, drainTimeoutMs: this.#drainTimeoutMs }, 'draining: running tasks continue');
     this.#instances.drain();
     const done = new AbortController();
     const drained = this.#jobs.ended().then(() => this.#reporting.delivered());
@@ -124,7 +124,7 @@ export class AgentEngine implements Service {
       () =>
         this.#log.warn(
           { running: this.#jobs.running().length },
-          'what still runs is given back: drainTimeout is over',
+          'drainTimeout is over: running tasks are returned',
         ),
       () => undefined,
     );

@@ -116,7 +116,10 @@ export class HubSession implements Service {
       if (signal.aborted) return false;
       if (error instanceof JoinFailed) this.#logFailure(address, error.message);
       else
-        this.#log.error({ err: error, hub: address }, 'joining the hub failed by a defect of this program');
+        this.#log.error(
+          { err: error, hub: address },
+          'joining the hub failed because of a defect of this program',
+        );
       return false;
     }
   }

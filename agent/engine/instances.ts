@@ -20,18 +20,18 @@ const LONGEST_REST_MS = 60_000;
 /** All instances of this agent. Informs the hub of each change. */
 export class Instances {
   readonly #supervisors: ReadonlyMap<string, Supervisor>;
-  readonly #needs: InstancesOptions;
+  readonly #options: InstancesOptions;
   readonly #rests: BackOff;
   #rest: Timer | null = null;
   #connection: HubConnection | null = null;
   #stopping = false;
 
-  constructor(settings: readonly InstanceSettings[], needs: InstancesOptions) {
-    this.#needs = needs;
-    this.#rests = backOff(FIRST_REST_MS, LONGEST_REST_MS, needs.runtime.random);
+  constructor(settings: readonly InstanceSettings[], options: InstancesOptions) {
+    this.#options = options;
+    this.#rests = backOff(FIRST_REST_MS, LONGEST_REST_MS, options.runtime.random);
     const onChange = (state: InstanceState) => this.#connection?.sendInstance(state);
     this.#supervisors = new Map(
-      settings.map((instance) => [instance.id, new Supervisor(instance, { ...needs, onChange })]),
+      settings.map((instance) => [instance.id, new Supervisor(instance, { ...options, onChange })]),
     );
   }
 
@@ -79,9 +79,9 @@ export class Instances {
     if (this.#rest !== null || this.#stopping) return;
     const restMs = this.#rests.nextMs();
     const reason = `no task is taken for ${seconds(restMs)}: ${fault}`;
-    this.#needs.log.error(reason);
+    this.#options.log.error(reason);
     for (const supervisor of this.#supervisors.values()) supervisor.coolDown(reason);
-    this.#rest = this.#needs.runtime.timers.after(restMs, () => {
+    this.#rest = this.#options.runtime.timers.after(restMs, () => {
       this.#rest = null;
       for (const supervisor of this.#supervisors.values()) supervisor.endCooldown();
     });

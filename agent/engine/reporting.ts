@@ -30,7 +30,7 @@ const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;
 
 export class Reporting {
-  readonly #needs: ReportingOptions;
+  readonly #options: ReportingOptions;
   /** In the order in which the attempts ended. */
   readonly #outstanding = new Map<string, SpooledReport>();
   #connection: HubConnection | null = null;
@@ -38,9 +38,9 @@ export class Reporting {
   readonly #upToLimit = pLimit(UPLOADS_AT_A_TIME);
   #onDelivered: (() => void)[] = [];
 
-  constructor(needs: ReportingOptions) {
-    this.#needs = needs;
-    for (const spooled of needs.spool.leftOver) this.#outstanding.set(attemptKey(spooled.report), spooled);
+  constructor(options: ReportingOptions) {
+    this.#options = options;
+    for (const spooled of options.spool.leftOver) this.#outstanding.set(attemptKey(spooled.report), spooled);
   }
 
   /** Attempts whose report is not acknowledged. */
@@ -75,8 +75,8 @@ export class Reporting {
     this.#outstanding.set(attemptKey(spooled.report), spooled);
     // Sent first: the hub need not wait for this disk.
     if (this.#connection) this.#deliver(spooled, this.#connection);
-    this.#needs.spool.put(spooled).catch((error: unknown) => {
-      this.#needs.log.error(
+    this.#options.spool.put(spooled).catch((error: unknown) => {
+      this.#options.log.error(
         { err: error },
         'a report could not be spooled yet: it is lost if this agent is killed before there is room for it',
       );
@@ -99,9 +99,9 @@ export class Reporting {
     if (!spooled) return;
     this.#outstanding.delete(key);
     this.#tellDelivered();
-    if (!counted) this.#needs.log.info({ ref }, 'the hub no longer expected this result and dropped it');
-    this.#needs.spool.acknowledge(spooled).catch((error: unknown) => {
-      this.#needs.log.error({ err: error }, 'a settled report could not be removed from the spool');
+    if (!counted) this.#options.log.info({ ref }, 'the hub dropped a report that no longer counts');
+    this.#options.spool.acknowledge(spooled).catch((error: unknown) => {
+      this.#options.log.error({ err: error }, 'an acknowledged report could not be removed from the spool');
     });
   }
 
@@ -119,7 +119,7 @@ export class Reporting {
   /** True when the hub has all blobs and the report may be sent. Never rejects: a failed delivery is repeated, or replaced by
    *  another report. */
   async #uploadAll(spooled: SpooledReport, folder: string, connection: HubConnection): Promise<boolean> {
-    const { runtime, log, tracing } = this.#needs;
+    const { runtime, log, tracing } = this.#options;
     const { report } = spooled;
     const { taskId, attempt } = report;
     const stillWanted = () =>
@@ -168,7 +168,7 @@ export class Reporting {
     files: FileTransfer,
     ended: AbortSignal,
   ): Promise<void> {
-    const { spool, runtime, log } = this.#needs;
+    const { spool, runtime, log } = this.#options;
     await eachOf(filesOfReport(report), CONTENTS_AT_A_TIME, async (file) => {
       const there = await files.look(file.digest, ended);
       if (there === 'WHOLE') return;
@@ -183,14 +183,17 @@ export class Reporting {
       }
       const { digest, sizeBytes } = file;
       const ms = Math.ceil(runtime.clock.monotonicMs() - beganMs);
-      log.debug({ taskId: report.taskId, digest, sizeBytes, fromByte, ms }, 'sent a content to the hub');
+      log.debug({ taskId: report.taskId, digest, sizeBytes, fromByte, ms }, 'uploaded a blob');
     });
   }
 
   /** The blobs are damaged on this host: the attempt counts as lost, so that the task runs again. */
   #giveUpContents({ report, folder }: SpooledReport, error: unknown): void {
     const why = messageOf(error);
-    this.#needs.log.error({ err: error, taskId: report.taskId }, 'a spooled result cannot be read any more');
+    this.#options.log.error(
+      { err: error, taskId: report.taskId },
+      'a spooled result cannot be read any more',
+    );
     const message = `the result was lost on the agent's host before it was delivered: ${why}`;
     this.add({ report: attemptReport(report, { outcome: 'INSTANCE_LOST', message }), folder });
   }

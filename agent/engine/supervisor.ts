@@ -82,7 +82,7 @@ interface Run {
 export class Supervisor {
   readonly settings: InstanceSettings;
   readonly output: InstanceLog;
-  readonly #needs: SupervisorOptions;
+  readonly #options: SupervisorOptions;
   readonly #log: Logger;
   readonly #pauses: BackOff;
   #instance: InstanceLifecycle = NEW_INSTANCE;
@@ -95,12 +95,12 @@ export class Supervisor {
   /** True when the program replaces one that ended with its job: logged at a low level. */
   #isRoutine = false;
 
-  constructor(settings: InstanceSettings, needs: SupervisorOptions) {
+  constructor(settings: InstanceSettings, options: SupervisorOptions) {
     this.settings = settings;
-    this.#needs = needs;
-    this.#log = needs.log.child({ instance: settings.id });
-    this.#pauses = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, needs.runtime.random);
-    this.output = new InstanceLog(needs.runtime.clock);
+    this.#options = options;
+    this.#log = options.log.child({ instance: settings.id });
+    this.#pauses = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, options.runtime.random);
+    this.output = new InstanceLog(options.runtime.clock);
   }
 
   state(): InstanceState {
@@ -134,9 +134,9 @@ export class Supervisor {
       cancel: (canceledTaskId) => {
         // Only the deadline counts, not the answer.
         run.program.cancel(canceledTaskId).catch((error: unknown) => {
-          this.#log.debug({ err: error }, 'the program did not take the cancel');
+          this.#log.debug({ err: error }, 'the program did not accept the cancel');
         });
-        deadline ??= this.#needs.runtime.timers.after(this.settings.cancelTimeoutMs, () => {
+        deadline ??= this.#options.runtime.timers.after(this.settings.cancelTimeoutMs, () => {
           const limit = seconds(this.settings.cancelTimeoutMs);
           this.#note('warn', `the program did not end a canceled job within ${limit}: it is killed`);
           run.onPurpose = true;
@@ -191,7 +191,7 @@ export class Supervisor {
     if (action === 'START_PROGRAM') this.#launch();
     else if (action === 'BACK_OFF') this.#pauseBeforeNextTry();
     else if (action === 'STOP_PROGRAM') this.#end();
-    if (statusOf(before) !== statusOf(instance)) this.#needs.onChange(this.state());
+    if (statusOf(before) !== statusOf(instance)) this.#options.onChange(this.state());
     if (instance.phase === 'DOWN') {
       for (const resolve of this.#whenDown.splice(0)) resolve();
     }
@@ -200,7 +200,7 @@ export class Supervisor {
   #launch(): void {
     const { settings, output } = this;
     this.#listener = null;
-    const program = this.#needs.programs.start(
+    const program = this.#options.programs.start(
       {
         instance: settings,
         command: settings.command,
@@ -240,7 +240,7 @@ export class Supervisor {
 
   #initialize(run: Run): void {
     const { startTimeoutMs } = this.settings;
-    const deadline = this.#needs.runtime.timers.after(startTimeoutMs, () => {
+    const deadline = this.#options.runtime.timers.after(startTimeoutMs, () => {
       run.fault = `it did not answer "initialize" within ${seconds(startTimeoutMs)}`;
       run.program.kill();
     });
@@ -286,7 +286,7 @@ export class Supervisor {
 
   /** The attempt continues with the outputs of the job: its program is not lost. */
   #onSpent({ well }: { readonly well: boolean }): void {
-    this.#note('debug', 'the program was ended with its job, as its sandbox serves one only');
+    this.#note('debug', 'ended the program with its job: a sandbox serves one job');
     this.#forgetRun();
     this.#isRoutine = true;
     this.#handle({ type: 'SPENT', well });
@@ -309,13 +309,13 @@ export class Supervisor {
     } else {
       this.#note('info', `next start in ${seconds(pauseMs)}`);
     }
-    this.#pause = this.#needs.runtime.timers.after(pauseMs, () => this.#handle({ type: 'BACKOFF_OVER' }));
+    this.#pause = this.#options.runtime.timers.after(pauseMs, () => this.#handle({ type: 'BACKOFF_OVER' }));
   }
 
   #end(): void {
     const run = this.#run;
     if (!run) return;
-    const { timers } = this.#needs.runtime;
+    const { timers } = this.#options.runtime;
     const { stopTimeoutMs } = this.settings;
     run.program.shutdown();
     const terminate = timers.after(stopTimeoutMs, () => {
@@ -338,6 +338,6 @@ export class Supervisor {
   }
 
   #nowMs(): number {
-    return this.#needs.runtime.clock.monotonicMs();
+    return this.#options.runtime.clock.monotonicMs();
   }
 }

@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
 import vm from 'node:vm';
 import { ScriptExit } from './script-globals.js';
 
-/** How a script failed: for the task's result (after "script 1 of 2"), and in full for its log. */
+/** Failure of a script: for the task's result (after "script 1 of 2"), and in full for its log. */
 export interface ScriptFailure {
   reason: string;
   details: string;
@@ -43,8 +43,8 @@ export async function runScript(
   return describe(failure, scriptNumber);
 }
 
-/** Node emits this when a thread has nothing left to do. What is called from there has to give it something again,
- *  or the thread ends: so `then` is called from the next turn. */
+/** Calls `then` when the thread has nothing left to do (`beforeExit`). It is called from the next turn, since the thread ends
+ *  unless there is new work. */
 function whenIdle(then: () => void): void {
   process.once('beforeExit', () => setImmediate(then));
 }
@@ -67,7 +67,7 @@ async function evaluate(source: string, scriptNumber: number, workingDirectory: 
   try {
     await import(pathToFileURL(`${file}.mjs`).href);
   } catch (error) {
-    // The function's error tells the line, the module's does not.
+    // The function's error has the line, the module's does not.
     throw error instanceof SyntaxError && !/\b(?:import|export)\b/.test(source) ? script : error;
   } finally {
     await rm(`${file}.mjs`, { force: true });

@@ -1,4 +1,4 @@
-/** The simulator's thread: loads MuJoCo, waits for its one job, runs it, and is ended from outside. */
+/** Main module of the simulator's thread: loads MuJoCo, waits for its one job, runs it, and is ended from outside. */
 import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';
 import loadMujoco, { type MainModule } from '@mujoco/mujoco';
@@ -26,7 +26,7 @@ const mujoco: MainModule = await loadMujoco({
   },
 });
 post({ kind: 'ready' });
-// Without a listener the port no longer keeps the thread busy, which is how the end of a script is seen.
+// Without a listener the port does not keep the thread alive, which reveals the end of a script.
 const [{ job }] = (await once(port, 'message')) as [JobMessage];
 post(await runJob());
 

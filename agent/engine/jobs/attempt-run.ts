@@ -112,7 +112,7 @@ export class AttemptRun {
     }
     if (error instanceof JobFailed) return { outcome: 'FAILED', message: error.message };
     if (error instanceof JobCanceled) {
-      return { outcome: 'FAILED', message: 'the instance program canceled the job by itself' };
+      return { outcome: 'FAILED', message: 'the instance program canceled the job without being asked' };
     }
     const why = messageOf(error);
     return { outcome: 'FAILED', message: `the job could not be run: ${why}` };

@@ -61,13 +61,13 @@ const COPIES_AT_A_TIME = 4;
 
 export class BatchJobs {
   readonly #settings: BatchSettings;
-  readonly #needs: BatchJobOptions;
+  readonly #options: BatchJobOptions;
   readonly #disks: DiskWatch;
 
-  constructor(settings: BatchSettings, needs: BatchJobOptions) {
+  constructor(settings: BatchSettings, options: BatchJobOptions) {
     this.#settings = settings;
-    this.#needs = needs;
-    this.#disks = new DiskWatch(needs);
+    this.#options = options;
+    this.#disks = new DiskWatch(options);
   }
 
   /** Runs the job to any end; rejects only when the directory could not be created. `folder` returns the folder of the outputs,
@@ -79,7 +79,7 @@ export class BatchJobs {
     print: (line: string) => void,
   ): Promise<BatchEnd> {
     const directory = await inOwnFolders('a working directory could not be made', () =>
-      this.#needs.workspace.create(run.ref, run.claim.program.directory),
+      this.#options.workspace.create(run.ref, run.claim.program.directory),
     );
     let end: BatchEnd;
     try {
@@ -101,7 +101,7 @@ export class BatchJobs {
     print: (line: string) => void,
   ): Promise<BatchEnd> {
     const signal = AbortSignal.any([run.signal, run.claim.lost]);
-    const { tracing } = this.#needs;
+    const { tracing } = this.#options;
     const { model, scripts } = await within(tracing, 'staging', run, () =>
       this.#stage(directory, job, signal),
     );
@@ -141,7 +141,7 @@ export class BatchJobs {
       limits,
       isPartial: run.endReason !== null,
       stay: keepWorkingDirectories !== 'never',
-      isStored: this.#needs.isOutputStored(),
+      isStored: this.#options.isOutputStored(),
     });
     for (const { name, why } of collected.skipped) print(`${JSON.stringify(name)} is no output file: ${why}`);
     for (const { name, why } of collected.notStored) {
@@ -155,7 +155,7 @@ export class BatchJobs {
     const watch = this.#disks.begin();
     let well = false;
     try {
-      const end = await run.call(this.#needs.runtime, (program) => program.executeBatchJob(batch));
+      const end = await run.call(this.#options.runtime, (program) => program.executeBatchJob(batch));
       if (end.status === 'ERROR') await blameDisk(watch, directory, run, end.message);
       well = true;
       return { outcome: end.status, message: end.message };
@@ -229,7 +229,7 @@ export class BatchJobs {
     signal: AbortSignal,
     use: () => Promise<void>,
   ): Promise<void> {
-    const { blobs } = this.#needs;
+    const { blobs } = this.#options;
     const pinned: FileRef[] = [];
     try {
       await eachOf(files, TRANSFERS_AT_A_TIME, async (file) => {
@@ -248,7 +248,7 @@ export class BatchJobs {
     const shown = JSON.stringify(pathToFile);
     const outside = `the model ${shown} is not in a folder that this agent may read (setting "fileRoots")`;
     if (path === undefined) throw new JobFailed(`${outside}: its share is not mounted (setting "uncMounts")`);
-    const { workspace } = this.#needs;
+    const { workspace } = this.#options;
     try {
       const real = await workspace.resolve(path);
       const roots = await workspace.resolveFolders(fileRoots);
@@ -302,7 +302,7 @@ export class BatchJobs {
       if (policy === 'always' || (policy === 'failed' && failed)) await directory.keep();
       else await directory.discard();
     } catch (error) {
-      this.#needs.log.warn(
+      this.#options.log.warn(
         { err: error },
         'a working directory could not be removed; the next start tries again',
       );

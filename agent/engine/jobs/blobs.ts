@@ -33,24 +33,24 @@ interface Download {
 }
 
 export class Blobs {
-  readonly #needs: BlobsOptions;
+  readonly #options: BlobsOptions;
   readonly #downloads = new Map<string, Download>();
 
-  constructor(needs: BlobsOptions) {
-    this.#needs = needs;
+  constructor(options: BlobsOptions) {
+    this.#options = options;
   }
 
   /** Resolves when the blob is in the cache, where it stays until `unpin`; waits for an unreachable hub. Rejects with {@link
    *  JobFailed} when it is unavailable, with {@link HostFault} when this host cannot store it, or with the signal's reason. */
   async pin(file: FileRef, signal: AbortSignal): Promise<void> {
-    while (!(await inOwnFolders(NOT_STORED, () => this.#needs.cache.pin(file)))) {
+    while (!(await inOwnFolders(NOT_STORED, () => this.#options.cache.pin(file)))) {
       signal.throwIfAborted();
       await this.#share(file, signal);
     }
   }
 
   unpin(file: FileRef): void {
-    this.#needs.cache.unpin(file.digest);
+    this.#options.cache.unpin(file.digest);
   }
 
   async #share(file: FileRef, signal: AbortSignal): Promise<void> {
@@ -81,7 +81,7 @@ export class Blobs {
   }
 
   async #download(file: FileRef, signal: AbortSignal): Promise<void> {
-    const { cache, connected, runtime, log } = this.#needs;
+    const { cache, connected, runtime, log } = this.#options;
     const pauses = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, runtime.random);
     let furthestBytes = 0;
     for (let triesLeft = TRIES; ; ) {
@@ -95,7 +95,7 @@ export class Blobs {
         await cache.put(file, content, fromByte);
         const { digest, sizeBytes } = file;
         const ms = Math.ceil(runtime.clock.monotonicMs() - beganMs);
-        log.debug({ digest, sizeBytes, fromByte, ms }, 'fetched a content from the hub');
+        log.debug({ digest, sizeBytes, fromByte, ms }, 'downloaded a blob');
         return;
       } catch (error) {
         signal.throwIfAborted();
@@ -107,7 +107,7 @@ export class Blobs {
           );
         }
         if (error instanceof TransferFailed && error.failure === 'MISSING') {
-          throw new JobFailed(`the hub has no content ${file.digest} that the job needs`, { cause: error });
+          throw new JobFailed(`the hub has no blob ${file.digest} that the job needs`, { cause: error });
         }
         const keptBytes = await cache.keptBytes(file.digest);
         if (keptBytes > furthestBytes) {
@@ -123,7 +123,7 @@ export class Blobs {
           // A process with too many open files reaches no hub either.
           throw hostFaultOf(what, error) ?? new JobFailed(`${what}: ${reason}`, { cause: error });
         }
-        log.warn({ digest: file.digest, reason }, 'fetching an input file failed; trying again');
+        log.warn({ digest: file.digest, reason }, 'downloading an input file failed; trying again');
         await pause(runtime.timers, pauses.nextMs(), signal);
       }
     }

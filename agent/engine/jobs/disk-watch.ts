@@ -21,13 +21,13 @@ export interface Watch {
 }
 
 export class DiskWatch {
-  readonly #needs: DiskWatchOptions;
+  readonly #options: DiskWatchOptions;
   /** Observation of each watch. */
   readonly #watches = new Map<Watch, string | undefined>();
   #timer: Timer | null = null;
 
-  constructor(needs: DiskWatchOptions) {
-    this.#needs = needs;
+  constructor(options: DiskWatchOptions) {
+    this.#options = options;
   }
 
   begin(): Watch {
@@ -49,7 +49,7 @@ export class DiskWatch {
   }
 
   #later(): Timer {
-    return this.#needs.runtime.timers.after(LOOK_EVERY_MS, () => {
+    return this.#options.runtime.timers.after(LOOK_EVERY_MS, () => {
       this.#timer = this.#later();
       void this.#look();
     });
@@ -58,11 +58,11 @@ export class DiskWatch {
   /** Never rejects: an unreadable disk is ignored. */
   async #look(): Promise<void> {
     try {
-      const full = fullness(await this.#needs.workspace.freeSpace());
+      const full = fullness(await this.#options.workspace.freeSpace());
       if (full === undefined) return;
       for (const [watch, before] of this.#watches) this.#watches.set(watch, before ?? full);
     } catch (error) {
-      this.#needs.log.debug({ err: error }, 'the free space of the disks could not be read');
+      this.#options.log.debug({ err: error }, 'the free space of the disks could not be read');
     }
   }
 }

@@ -31,12 +31,12 @@ export interface JobsOptions {
 }
 
 export class Jobs {
-  readonly #needs: JobsOptions;
+  readonly #options: JobsOptions;
   readonly #running = new Map<string, { readonly run: AttemptRun; readonly ended: Promise<void> }>();
   #stopping = false;
 
-  constructor(needs: JobsOptions) {
-    this.#needs = needs;
+  constructor(options: JobsOptions) {
+    this.#options = options;
   }
 
   /** Attempts without a report. */
@@ -46,10 +46,10 @@ export class Jobs {
 
   assign(assignment: Assignment): void {
     const { ref, job, timeLimitMs, requestId } = assignment;
-    const { instances, reporting, log } = this.#needs;
+    const { instances, reporting, log } = this.#options;
     const phase = this.#phaseOf(ref);
     if (!canTransition<AttemptPhase>(ATTEMPT_TRANSITIONS.begin, phase)) {
-      log.warn({ ...ref, requestId, phase }, 'this attempt was assigned before; it is not begun twice');
+      log.warn({ ...ref, requestId, phase }, 'ignored an assign: the attempt was assigned before');
       return;
     }
     const claim = this.#stopping
@@ -61,7 +61,7 @@ export class Jobs {
       return;
     }
     const run = new AttemptRun(ref, claim, timeLimitMs, assignment);
-    log.debug(run.names, 'an attempt begins');
+    log.debug(run.names, 'attempt begins');
     this.#running.set(attemptKey(ref), { run, ended: this.#run(run, job) });
   }
 
@@ -69,7 +69,7 @@ export class Jobs {
   cancel(ref: AttemptRef): void {
     const running = this.#running.get(attemptKey(ref));
     if (running) this.#end(running.run, 'CANCEL');
-    else this.#needs.log.debug({ ...ref }, 'ignored a cancel: the attempt is not running');
+    else this.#options.log.debug({ ...ref }, 'ignored a cancel: the attempt is not running');
   }
 
   /** Sends the latest output of running scripts to a hub that was joined again. */
@@ -90,22 +90,20 @@ export class Jobs {
 
   #phaseOf(ref: AttemptRef): AttemptPhase {
     return (
-      this.#running.get(attemptKey(ref))?.run.phase ?? (this.#needs.reporting.has(ref) ? 'PENDING_ACK' : '-')
+      this.#running.get(attemptKey(ref))?.run.phase ??
+      (this.#options.reporting.has(ref) ? 'PENDING_ACK' : '-')
     );
   }
 
   #end(run: AttemptRun, reason: EndReason): void {
     if (run.end(reason)) return;
-    this.#needs.log.info(
-      { ...run.names, reason, phase: run.phase },
-      'a step that an attempt cannot take was refused',
-    );
+    this.#options.log.info({ ...run.names, reason, phase: run.phase }, 'ignored a stale attempt transition');
   }
 
   /** Never rejects. The attempt is running or reported at every moment: a hub that is joined in between would otherwise presume
    *  it lost. */
   async #run(run: AttemptRun, job: Job): Promise<void> {
-    const folder = new LazyFolder(() => this.#needs.spool.createFolder(run.ref));
+    const folder = new LazyFolder(() => this.#options.spool.createFolder(run.ref));
     const print = (text: string) => {
       run.taskLog ??= this.#taskLog(run, folder);
       return run.taskLog.append(text);
@@ -117,14 +115,14 @@ export class Jobs {
       await this.#giveBack(run, ending, folder);
       return;
     }
-    if (job.type === 'EXECUTE_BATCH_JOB' && ending.outcome === 'OK') this.#needs.instances.hostRecovered();
+    if (job.type === 'EXECUTE_BATCH_JOB' && ending.outcome === 'OK') this.#options.instances.hostRecovered();
     const log = await this.#finishLog(run);
     const report = attemptReport(run.ref, ending, { outputFiles, log, storedFiles });
-    this.#needs.log.debug({ ...run.names, outcome: ending.outcome }, 'an attempt has ended');
+    this.#options.log.debug({ ...run.names, outcome: ending.outcome }, 'attempt ended');
     const folderName = folder.isOpened ? await folder.name() : null;
     this.#running.delete(attemptKey(run.ref));
     run.claim.release(ending.outcome === 'OK' || ending.outcome === 'ERROR');
-    this.#needs.reporting.add({ report, folder: folderName, traceContext: run.traceContext });
+    this.#options.reporting.add({ report, folder: folderName, traceContext: run.traceContext });
   }
 
   /** Null when nothing was printed, or the log could not be kept. */
@@ -132,18 +130,18 @@ export class Jobs {
     try {
       return (await taskLog?.finish()) ?? null;
     } catch (error) {
-      this.#needs.log.error({ err: error, ...names }, "a task's log could not be kept");
+      this.#options.log.error({ err: error, ...names }, "a task's log could not be kept");
       return null;
     }
   }
 
   #taskLog(run: AttemptRun, folder: LazyFolder): TaskLog {
     return new TaskLog(run.ref, {
-      runtime: this.#needs.runtime,
-      limitBytes: this.#needs.taskLogLimitBytes,
+      runtime: this.#options.runtime,
+      limitBytes: this.#options.taskLogLimitBytes,
       openWriter: async () => (await folder.open()).begin(),
-      makeRoom: () => this.#needs.spool.makeRoom(),
-      connection: this.#needs.connection,
+      makeRoom: () => this.#options.spool.makeRoom(),
+      connection: this.#options.connection,
     });
   }
 
@@ -157,13 +155,13 @@ export class Jobs {
     try {
       if (job.type === 'SIMULATE_WORK') {
         const durationMs = job.durationS * 1000;
-        await within(this.#needs.tracing, 'run', run, () =>
-          run.call(this.#needs.runtime, (program) => program.simulateWork(run.names, durationMs)),
+        await within(this.#options.tracing, 'run', run, () =>
+          run.call(this.#options.runtime, (program) => program.simulateWork(run.names, durationMs)),
         );
         end = { ending: { outcome: 'OK', message: null }, outputFiles: [] };
       } else {
         const tell = (line: string) => print(`[agent] ${line}\n`);
-        end = await this.#needs.batchJobs.run(run, job, () => folder.open(), tell);
+        end = await this.#options.batchJobs.run(run, job, () => folder.open(), tell);
       }
     } catch (error) {
       end = { ending: run.endingOf(error), outputFiles: [] };
@@ -181,24 +179,24 @@ export class Jobs {
       if (run.endReason !== null) await run.taskLog?.abandon();
       if (log === null && folder.isOpened) await folder.discard();
     } catch (error) {
-      this.#needs.log.warn(
+      this.#options.log.warn(
         { err: error, ...run.names },
-        'what an attempt left in the spool is removed at the next start',
+        'files of a returned attempt stay in the spool until the next start',
       );
     }
     const report = attemptReport(run.ref, ending, { outputFiles: [], log });
     if (run.endReason === null) {
       const reason = ending.message ?? '';
-      this.#needs.log.error({ ...run.names, reason }, 'a task was given back: the host is at fault');
+      this.#options.log.error({ ...run.names, reason }, 'returned a task because of a host fault');
       // Before the report: the released instance must not look ready for the next task.
-      this.#needs.instances.coolDown(reason);
+      this.#options.instances.coolDown(reason);
     }
     this.#running.delete(attemptKey(run.ref));
     run.claim.release(false);
     if (run.endReason === null)
-      this.#needs.reporting.add({ report, folder: folderName, traceContext: run.traceContext });
+      this.#options.reporting.add({ report, folder: folderName, traceContext: run.traceContext });
     // A stopping agent spools nothing: a hub that is joined later without this attempt presumes it lost.
-    else this.#needs.connection()?.sendReport(report);
+    else this.#options.connection()?.sendReport(report);
   }
 }
 

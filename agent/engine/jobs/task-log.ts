@@ -32,7 +32,7 @@ export interface TaskLogOptions {
 
 export class TaskLog {
   readonly #ref: AttemptRef;
-  readonly #needs: TaskLogOptions;
+  readonly #options: TaskLogOptions;
   readonly #tail = new TailBuffer(TAIL_LENGTH);
   #writer: Promise<BlobWriter> | null = null;
   #roomBytes: number;
@@ -46,10 +46,10 @@ export class TaskLog {
   #liveEnd = 0;
   #liveTimer: Timer | null = null;
 
-  constructor(ref: AttemptRef, needs: TaskLogOptions) {
+  constructor(ref: AttemptRef, options: TaskLogOptions) {
     this.#ref = ref;
-    this.#needs = needs;
-    this.#roomBytes = needs.limitBytes;
+    this.#options = options;
+    this.#roomBytes = options.limitBytes;
   }
 
   /** Appends text; a returned promise holds the program back until it is settled. */
@@ -60,7 +60,7 @@ export class TaskLog {
     // Beyond the limit, live output is sent once an interval.
     const enough = this.#headEnd === null && this.#tail.end - this.#liveEnd >= LIVE_PIECE_LENGTH;
     if (enough) this.#sendLive();
-    else this.#liveTimer ??= this.#needs.runtime.timers.after(LIVE_INTERVAL_MS, () => this.#sendLive());
+    else this.#liveTimer ??= this.#options.runtime.timers.after(LIVE_INTERVAL_MS, () => this.#sendLive());
     return this.#queuedBytes > HELD_BACK_BYTES ? (this.#writing ?? undefined) : undefined;
   }
 
@@ -97,17 +97,17 @@ export class TaskLog {
       try {
         return await this.#writeEnd();
       } catch (error) {
-        if (!hasNoRoom(error) || !(await this.#needs.makeRoom())) throw error;
+        if (!hasNoRoom(error) || !(await this.#options.makeRoom())) throw error;
       }
     }
   }
 
   async #writeEnd(): Promise<FileRef> {
-    const end = this.#tail.from(this.#tail.end - Math.floor(this.#needs.limitBytes / 3));
+    const end = this.#tail.from(this.#tail.end - Math.floor(this.#options.limitBytes / 3));
     const isWhole = end.length === this.#tail.end;
     const why = this.#fault instanceof Error ? this.#fault.message : String(this.#fault);
     const note = isWhole ? '' : `[agent] the beginning of the log could not be kept: ${why}\n`;
-    const writer = await this.#needs.openWriter();
+    const writer = await this.#options.openWriter();
     try {
       await writer.write(Buffer.from(`${note}${end}`));
       return await writer.finish();
@@ -165,7 +165,7 @@ export class TaskLog {
   #write(bytes: Buffer): void {
     this.#queue.push(bytes);
     this.#queuedBytes += bytes.length;
-    this.#writer ??= this.#needs.openWriter();
+    this.#writer ??= this.#options.openWriter();
     this.#writing ??= this.#writeQueue(this.#writer).finally(() => {
       this.#writing = null;
     });
@@ -192,10 +192,10 @@ export class TaskLog {
   #sendLive(): void {
     this.#liveTimer?.cancel();
     this.#liveTimer = null;
-    const connection = this.#needs.connection();
+    const connection = this.#options.connection();
     if (!connection || this.#tail.end === this.#liveEnd) return;
     if (connection.isCongested()) {
-      this.#liveTimer = this.#needs.runtime.timers.after(LIVE_INTERVAL_MS, () => this.#sendLive());
+      this.#liveTimer = this.#options.runtime.timers.after(LIVE_INTERVAL_MS, () => this.#sendLive());
       return;
     }
     const text = this.#tail.from(this.#liveEnd);
