@@ -77,7 +77,7 @@ describe('between hub and agent', () => {
     hub.contents.delete(digest);
     hub.partials.set(digest, Buffer.from(text.slice(0, 10)));
     expect((await run(`printf '${text.replace('\n', '\\n')}' > out`)).outputs).toEqual({ out: text });
-    expect(logLines.find((line) => line.includes('sent a content') && line.includes(digest))).toContain(
+    expect(logLines.find((line) => line.includes('uploaded a blob') && line.includes(digest))).toContain(
       '"fromByte":10',
     );
   });

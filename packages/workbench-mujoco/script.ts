@@ -13,6 +13,13 @@ export interface ScriptFailure {
 }
 
 const OWN_FRAMES = new URL('.', import.meta.url).href;
+const JAVASCRIPT_ONLY =
+  'workbench-mujoco runs JavaScript only; Python scripts run on an instance of workbench-runner with ' +
+  '"--interpreter python3" on a host with the Python package mujoco';
+/** Lines that are valid in Python and not in JavaScript. */
+const PYTHON =
+  /^(?:import [\w.]+(?: as \w+)?|from [\w.]+ import [\w*, ]+|\s*(?:def|class|if|for|while|with) .*:|# .*)\s*$/m;
+
 const NEVER_SETTLED = Symbol('the script awaits what nothing settles');
 
 /**
@@ -27,7 +34,7 @@ export async function runScript(
   const source = await readFile(sourcePath, 'utf8');
   const interpreter = /^#!.*/.exec(source)?.[0];
   if (interpreter !== undefined && !/\bnode(js)?\b/.test(interpreter)) {
-    const reason = `begins with ${interpreter.trim()}, but workbench-mujoco runs JavaScript only`;
+    const reason = `begins with ${interpreter.trim()}, but ${JAVASCRIPT_ONLY}`;
     return { reason, details: '' };
   }
   let isOver = false;
@@ -40,7 +47,9 @@ export async function runScript(
   });
   process.removeAllListeners('uncaughtException');
   if (failure === undefined || (failure instanceof ScriptExit && failure.exitCode === 0)) return undefined;
-  return describe(failure, scriptNumber);
+  const described = describe(failure, scriptNumber);
+  if (!(failure instanceof SyntaxError) || !PYTHON.test(source)) return described;
+  return { ...described, reason: `looks like Python, but ${JAVASCRIPT_ONLY}` };
 }
 
 /** Calls `then` when the thread has nothing left to do (`beforeExit`). It is called from the next turn, since the thread ends

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';
 import loadMujoco, { type MainModule } from '@mujoco/mujoco';
 import { showHostFiles, type VirtualFileSystem } from './host-file-system.js';
+import { InstabilityWatch } from './instability.js';
 import { type LoadedModel, loadModel, ModelRefused } from './model.js';
 import { outputSender } from './output-channel.js';
 import { runScript } from './script.js';
@@ -43,8 +44,10 @@ async function runJob(): Promise<ThreadMessage> {
   }
   defineScriptGlobals(send, mujoco, loaded, job);
   const count = job.scripts.length;
+  const instability = loaded && new InstabilityWatch(mujoco, loaded.data);
   for (const [index, script] of job.scripts.entries()) {
     const failure = await runScript(script, index + 1, job.workingDirectory);
+    send('stderr', instability?.report() ?? '');
     if (failure) {
       send('stderr', failure.details);
       return { kind: 'ended', status: 'ERROR', message: `script ${index + 1} of ${count} ${failure.reason}` };
