@@ -1,5 +1,4 @@
 import { parseArgs } from 'node:util';
-import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 
 export const USAGE = `workbench-runner: runs the scripts of simulation jobs, one process per script
 
@@ -38,7 +37,7 @@ export function readCommandLine(args: string[]): CommandLine {
     if (interpreter.length === 0) return { kind: 'refused', message: '--interpreter is empty' };
     return { kind: 'serve', interpreter };
   } catch (error) {
-    return { kind: 'refused', message: messageOf(error) };
+    return { kind: 'refused', message: error instanceof Error ? error.message : String(error) };
   }
 }
 

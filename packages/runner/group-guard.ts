@@ -9,7 +9,6 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 
 export interface GroupGuard {
   /** Starts the guard before the first job: an agent may end processes that were started during a job. */
@@ -128,4 +127,8 @@ function namelessFileIn(parent: string): number {
 
 function writeLine(file: number, leaderPid: number | undefined): void {
   writeSync(file, `${leaderPid ?? ''}\n`.padStart(LINE_LENGTH), 0);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

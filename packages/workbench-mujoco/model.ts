@@ -1,6 +1,5 @@
 import path from 'node:path';
 import type { MainModule, MjData, MjModel } from '@mujoco/mujoco';
-import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { simulatorPath } from './host-file-system.js';
 
 export interface LoadedModel {
@@ -35,7 +34,7 @@ export function loadModel(mujoco: MainModule, modelPath: string): LoadedModel {
 
 /** MuJoCo's message on one line: `XML Error: Schema violation: unrecognized element, element 'bogus', line 1`. */
 function simulatorMessage(error: unknown): string {
-  const message = messageOf(error);
+  const message = error instanceof Error ? error.message : String(error);
   const lines = message.replace(/^MuJoCo Error: (?:Loading error: )?/, '').split('\n');
   return lines
     .map((line) => line.trim())
