@@ -153,7 +153,7 @@ describe('stopping', () => {
   });
 
   test('lets a running task end, begins nothing more, and waits until its result is with the hub', async () => {
-    hub.settles = false;
+    hub.acknowledges = false;
     await startReadyAgent({ drainTimeout: '60s' });
     const ref = newRef();
     const go = join(directory, 'go');
@@ -164,11 +164,11 @@ describe('stopping', () => {
     const late = newRef();
     hub.assign(late, batchJob('echo late'));
     expect(await hub.ended(late)).toMatchObject({ outcome: 'RETURNED' });
-    hub.settle(late);
+    hub.acknowledge(late);
     await writeFile(go, '');
     expect(await hub.ended(ref)).toMatchObject({ outcome: 'OK', outputFiles: [{ path: 'out.txt' }] });
     expect(hub.isJoined).toBe(true);
-    hub.settle(ref);
+    hub.acknowledge(ref);
     await stopped;
     expect(await readFile(join(directory, 'data/spool/journal.jsonl'), 'utf8')).toBe('');
   });
@@ -180,7 +180,7 @@ describe('stopping', () => {
     await hub.receives('output');
     await stopAgent();
     expect(await hub.ended(ref)).toMatchObject({ outcome: 'RETURNED', message: 'the agent is stopping' });
-    expect(logLines.join('')).toContain('what still runs is given back: drainTimeout is over');
+    expect(logLines.join('')).toContain('drainTimeout is over: running tasks are returned');
   });
 
   test('does not wait for a hub that is away: results stay in the spool', async () => {

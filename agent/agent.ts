@@ -1,4 +1,4 @@
-/** Puts an agent together: the one file that knows every adapter. */
+/** Composition root of the agent: the one file that wires all adapters. */
 import { access, mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
@@ -9,24 +9,25 @@ import {
 } from '@workbench-hub/shared/runtime/private-files';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import type { Service } from '@workbench-hub/shared/runtime/service';
+import { type OnStop, type Service, serviceOf } from '@workbench-hub/shared/runtime/service';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { type AgentConfig, credentialFileOf, hubAddresses, instanceSettings } from './config.js';
 import { thisHostsPathFault } from './core/host-names.js';
 import { inheritedEnvironment } from './core/job-environment.js';
+import type { Hub } from './core/ports/hub.js';
 import { NO_TRACING, type Tracing } from './core/ports/tracing.js';
-import type { PreparedDirectory } from './core/ports/workspace.js';
 import { DiskCache } from './disk/disk-cache.js';
 import { openSpool } from './disk/disk-spool.js';
-import { openWorkspace } from './disk/disk-workspace.js';
+import { type DiskWorkspace, openWorkspace } from './disk/disk-workspace.js';
+import { Leftovers } from './disk/leftovers.js';
 import { nodeId } from './disk/node-id.js';
-import { AgentEngine } from './engine/agent-engine.js';
+import { AgentEngine, type EngineSettings } from './engine/agent-engine.js';
 import { httpFiles } from './hub-link/http-files.js';
 import { hubLink } from './hub-link/hub-link.js';
 import { type AgentSecret, agentSecret } from './hub-link/secret.js';
 import { hubConnections, readTlsFiles } from './hub-link/tls.js';
 import type { ControlGroups } from './process/control-groups.js';
-import { childProcessPrograms } from './process/programs.js';
+import { type ChildProcessPrograms, childProcessPrograms } from './process/programs.js';
 import type { Sandbox } from './process/sandbox.js';
 import { lockDataDir } from './process/single-instance.js';
 import { findControlGroups, thisPlatform } from './process/this-platform.js';
@@ -34,160 +35,204 @@ import { trySandboxes } from './sandbox-checks.js';
 
 export interface AgentOverrides {
   readonly log: Logger;
-  /** Of this build. */
+  /** Version and revision of this build. */
   readonly version: string;
   readonly revision: string;
-  /** What instance programs inherit, after the agent's own settings are left out. */
+  /** Environment of instance programs, before the agent's own settings are removed. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly runtime?: Runtime;
-  /** Where the configuration was read from, which no job may see. */
+  /** Path of the configuration file, which no job may see. */
   readonly configFile?: string | undefined;
-  /** Makes no control groups, as where the system lets it make none. */
+  /** True: uses no control groups, as on a system without them. */
   readonly withoutControlGroups?: boolean;
-  /** Of another system, to be tried where that is not at hand. */
+  /** Rules for file names of another system, for tests. */
   readonly hostPathFault?: (path: string) => string | undefined;
 }
 
 export function createAgent(config: AgentConfig, overrides: AgentOverrides): Service {
-  const { log, version, revision, runtime = systemRuntime, hostPathFault = thisHostsPathFault } = overrides;
-  const dataDir = resolve(config.dataDir);
-  let stop: () => Promise<void> = () => Promise.resolve();
+  const parts = { ...overrides, config, dataDir: resolve(config.dataDir) };
+  return serviceOf('agent', (onStop) => new AgentStart(parts, onStop).run());
+}
 
-  const start = async (releaseLater: (release: () => unknown) => void): Promise<void> => {
-    await mkdir(dataDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
-    const open = await openToOthers(dataDir);
-    if (open.length > 0) {
-      const { message, advice } = openToOthersText(dataDir, open);
-      log.warn(`${message}: ${advice}`);
-    }
-    const secret = await secretOf(config);
-    await readTlsFiles(config.tls).catch((error: Error) => {
+interface AgentStartOptions extends AgentOverrides {
+  readonly config: AgentConfig;
+  readonly dataDir: string;
+}
+
+/** One start of the agent. Each step registers its release. */
+class AgentStart {
+  readonly #options: AgentStartOptions;
+  readonly #config: AgentConfig;
+  readonly #log: Logger;
+  readonly #runtime: Runtime;
+  readonly #onStop: OnStop;
+  readonly #environment: Readonly<Record<string, string>>;
+
+  constructor(options: AgentStartOptions, onStop: OnStop) {
+    this.#options = options;
+    this.#config = options.config;
+    this.#log = options.log;
+    this.#runtime = options.runtime ?? systemRuntime;
+    this.#onStop = onStop;
+    this.#environment = inheritedEnvironment(options.environment);
+  }
+
+  async run(): Promise<void> {
+    const { dataDir } = this.#options;
+    await this.#openDataDir();
+    const secret = await secretOf(this.#config);
+    await readTlsFiles(this.#config.tls).catch((error: Error) => {
       throw new StartRefused(error.message, { cause: error });
     });
-    releaseLater(lockDataDir(dataDir, thisPlatform));
-    const id = await nodeId(dataDir, runtime.newId);
+    this.#onStop(lockDataDir(dataDir, thisPlatform));
+    const id = await nodeId(dataDir, this.#runtime.newId);
 
-    const environment = inheritedEnvironment(overrides.environment);
-    const controlGroups = await openGroups(id, releaseLater);
+    let sandbox: Sandbox | null = null;
+    const prepareDirectory = () => workspace.prepare();
     const programs = childProcessPrograms({
       nodeId: id,
-      environment,
+      environment: this.#environment,
       platform: thisPlatform,
-      controlGroups,
+      controlGroups: await this.#openControlGroups(id),
       sandbox: () => sandbox,
-      prepareDirectory: () => workspace.prepare(),
-      runtime,
-      log,
+      prepareDirectory,
+      runtime: this.#runtime,
+      log: this.#log,
     });
-    // A second signal, or a defect, ends this process at once: no program stays behind it.
-    process.once('exit', programs.killAll);
-    releaseLater(() => process.off('exit', programs.killAll));
-    const leftOver = await programs.sweep();
-    if (leftOver > 0)
-      log.warn({ processes: leftOver }, 'ended processes that an earlier run of this agent left');
+    await this.#takeOver(programs);
 
-    const cache = await DiskCache.open(join(dataDir, 'cache'), config.limits.fileCache, runtime);
-    const work = join(dataDir, 'work');
-    await mkdir(work, { recursive: true, mode: PRIVATE_FOLDER_MODE });
-    const workspace = await openWorkspace(work, cache);
-    const sandbox = await workingSandbox(environment, () => workspace.prepare());
-    const spool = await openSpool(join(dataDir, 'spool'), runtime, log);
-    releaseLater(() => spool.close());
-
-    const dispatcher = hubConnections(config.tls);
-    releaseLater(() => dispatcher.destroy());
-    const hub = hubLink({
-      addresses: hubAddresses(config),
-      agent: { id: config.id, nodeId: id, version, revision },
-      secret,
-      tls: () => readTlsFiles(config.tls),
-      runtime,
-      files: (address, token) => httpFiles({ address, token, dispatcher }),
+    const { cache, workspace, spool } = await this.#openStorage();
+    sandbox = await this.#openSandbox(workspace);
+    const hub = this.#hub(id, secret);
+    const engine = new AgentEngine(this.#engineSettings(), {
+      hub,
+      programs,
+      cache,
+      workspace,
+      spool,
+      runtime: this.#runtime,
+      log: this.#log,
+      tracing: await this.#openTracing(),
     });
-    const tracing = await openTracing(releaseLater);
-    const instances = instanceSettings(config);
-    const engine = new AgentEngine(
-      {
-        instances,
-        taskLogLimitBytes: config.limits.taskLog,
-        fileRoots: config.fileRoots,
-        uncMounts: config.uncMounts,
-        keepWorkingDirectories: config.keepWorkingDirectories,
-        drainTimeoutMs: config.drainTimeout,
-        hostPathFault,
-        outputLimits: {
-          totalBytes: config.limits.taskOutputs,
-          fileBytes: config.limits.outputFile,
-          files: config.limits.outputFiles,
-        },
-      },
-      { hub, programs, cache, workspace, spool, runtime, log, tracing },
-    );
     await engine.start();
-    releaseLater(() => engine.stop());
-    log.info({ agent: config.id, hub: hub.addresses, instances: instances.length, dataDir }, 'agent started');
-  };
+    this.#onStop(() => engine.stop());
+    const instances = this.#config.instances.length;
+    this.#log.info({ agent: this.#config.id, hub: hub.addresses, instances, dataDir }, 'agent started');
+  }
 
-  const openGroups = async (
-    id: string,
-    releaseLater: (release: () => unknown) => void,
-  ): Promise<ControlGroups | null> => {
-    if (overrides.withoutControlGroups) return null;
-    const found = await findControlGroups(id, runtime);
+  async #openDataDir(): Promise<void> {
+    const { dataDir } = this.#options;
+    await mkdir(dataDir, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+    const open = await openToOthers(dataDir);
+    if (open.length === 0) return;
+    const { message, advice } = openToOthersText(dataDir, open);
+    this.#log.warn(`${message}: ${advice}`);
+  }
+
+  /** Null where this agent may make no control groups. */
+  async #openControlGroups(id: string): Promise<ControlGroups | null> {
+    if (this.#options.withoutControlGroups) return null;
+    const found = await findControlGroups(id, this.#runtime);
     if ('unavailable' in found) {
-      log.info(`no control groups: ${found.unavailable}`);
+      this.#log.info(`no control groups: ${found.unavailable}`);
       return null;
     }
     const { groups, leftOver } = found;
-    releaseLater(() => groups.close());
-    log.info({ path: groups.path }, 'each instance program has a control group of its own');
-    if (leftOver > 0)
-      log.warn({ processes: leftOver }, 'ended processes that an earlier run of this agent left');
+    this.#onStop(() => groups.close());
+    this.#log.info({ path: groups.path }, 'each instance program has its own control group');
+    this.#logEnded(leftOver);
     return groups;
-  };
+  }
 
-  /** Refuses the start when the sandbox of some instance does not work. */
-  const workingSandbox = async (
-    environment: Readonly<Record<string, string>>,
-    prepareDirectory: () => PreparedDirectory,
-  ): Promise<Sandbox | null> => {
-    const configFile = overrides.configFile ?? null;
-    const tried = await trySandboxes(config, { environment, configFile, prepareDirectory });
+  /** Ends programs of an earlier run, and ends all programs when this process exits, for whatever reason. */
+  async #takeOver(programs: ChildProcessPrograms): Promise<void> {
+    process.once('exit', programs.killAll);
+    this.#onStop(() => process.off('exit', programs.killAll));
+    this.#logEnded(await programs.sweep());
+  }
+
+  #logEnded(processes: number): void {
+    if (processes > 0) this.#log.warn({ processes }, 'ended processes of an earlier run of this agent');
+  }
+
+  async #openStorage() {
+    const { dataDir } = this.#options;
+    const leftovers = new Leftovers(this.#runtime, this.#log);
+    this.#onStop(() => leftovers.close());
+    const { fileCache } = this.#config.limits;
+    const cache = await DiskCache.open(join(dataDir, 'cache'), fileCache, this.#runtime, leftovers.remove);
+    const work = join(dataDir, 'work');
+    await mkdir(work, { recursive: true, mode: PRIVATE_FOLDER_MODE });
+    const workspace = await openWorkspace(work, cache, { removeLeftover: leftovers.remove });
+    const spool = await openSpool(join(dataDir, 'spool'), this.#runtime, this.#log, leftovers.remove);
+    this.#onStop(() => spool.close());
+    return { cache, workspace, spool };
+  }
+
+  /** Rejects with {@link StartRefused} when the sandbox of an instance does not work. */
+  async #openSandbox(workspace: DiskWorkspace): Promise<Sandbox | null> {
+    const tried = await trySandboxes(this.#config, {
+      environment: this.#environment,
+      configFile: this.#options.configFile ?? null,
+      prepareDirectory: () => workspace.prepare(),
+    });
     if (tried.faults.length > 0) throw new StartRefused(tried.faults.join('\n'));
-    if (tried.working.length > 0) log.info({ instances: tried.working }, 'the sandbox works here');
+    if (tried.working.length > 0) this.#log.info({ instances: tried.working }, 'the sandbox works');
     return tried.sandbox;
-  };
+  }
 
-  const openTracing = async (releaseLater: (release: () => unknown) => void): Promise<Tracing> => {
-    const { endpoint } = config.tracing;
+  #hub(id: string, secret: AgentSecret): Hub {
+    const { version, revision } = this.#options;
+    const dispatcher = hubConnections(this.#config.tls);
+    this.#onStop(() => dispatcher.destroy());
+    return hubLink({
+      addresses: hubAddresses(this.#config),
+      agent: { id: this.#config.id, nodeId: id, version, revision },
+      secret,
+      tls: () => readTlsFiles(this.#config.tls),
+      runtime: this.#runtime,
+      files: (address, token) => httpFiles({ address, token, dispatcher }),
+    });
+  }
+
+  async #openTracing(): Promise<Tracing> {
+    const { tracing, id: agentId } = this.#config;
+    const { endpoint } = tracing;
     if (endpoint === null) return NO_TRACING;
-    // What it is made of takes time and memory that an agent without traces keeps.
+    // Imported on demand: it costs time and memory.
     const { agentTracing } = await import('./tracing/agent-tracing.js');
-    const settings = { ...config.tracing, endpoint };
-    const tracing = agentTracing({ config: settings, agentId: config.id, version, runtime, log });
-    releaseLater(() => tracing.close());
-    return tracing;
-  };
+    const { version } = this.#options;
+    const opened = agentTracing({
+      config: { ...tracing, endpoint },
+      agentId,
+      version,
+      runtime: this.#runtime,
+      log: this.#log,
+    });
+    this.#onStop(() => opened.close());
+    return opened;
+  }
 
-  return {
-    name: 'agent',
-    async start() {
-      const releases: (() => unknown)[] = [];
-      stop = async () => {
-        for (const release of releases.splice(0).reverse()) await release();
-      };
-      try {
-        await start((release) => releases.push(release));
-      } catch (error) {
-        await stop();
-        throw error;
-      }
-    },
-    stop: () => stop(),
-  };
+  #engineSettings(): EngineSettings {
+    const { fileRoots, uncMounts, keepWorkingDirectories, drainTimeout, limits } = this.#config;
+    return {
+      instances: instanceSettings(this.#config),
+      taskLogLimitBytes: limits.taskLog,
+      fileRoots,
+      uncMounts,
+      keepWorkingDirectories,
+      drainTimeoutMs: drainTimeout,
+      hostPathFault: this.#options.hostPathFault ?? thisHostsPathFault,
+      outputLimits: {
+        totalBytes: limits.taskOutputs,
+        fileBytes: limits.outputFile,
+        files: limits.outputFiles,
+      },
+    };
+  }
 }
 
-/** Refuses the start of an agent that has nothing to show to a hub. */
+/** Rejects with {@link StartRefused} for an agent without token and credential. */
 async function secretOf(config: AgentConfig): Promise<AgentSecret> {
   const { id, token, tokenFile } = config;
   if (token !== null) return agentSecret({ token });

@@ -28,7 +28,7 @@ describe('batch jobs', () => {
         'echo reserved > .workbench-x; test -d "$WORKBENCH_OUTPUT_STORAGE"; echo hello; echo trouble >&2',
       ].join('\n'),
       {
-        model: { kind: 'CONTENT', path: 'model.wbpz', ...hub.store('the model') },
+        model: { kind: 'BLOB', path: 'model.wbpz', ...hub.store('the model') },
         additionalFiles: [
           { path: 'data/in.txt', ...hub.store('input') },
           { path: 'changed.txt', ...hub.store('begin\n') },
@@ -59,7 +59,7 @@ describe('batch jobs', () => {
   });
 
   test('fail on a host that cannot have one of their files, and say which', async () => {
-    await startReadyAgent({ hostPathFault: windowsPathFault });
+    await startReadyAgent({ overrides: { hostPathFault: windowsPathFault } });
     for (const path of ['data/nul.txt', 'out.']) {
       const result = await run('true', { additionalFiles: [{ path, ...hub.store('x') }] });
       expect(result.outcome).toBe('FAILED');
@@ -67,7 +67,7 @@ describe('batch jobs', () => {
         /^the file "(data\/nul\.txt|out\.)" cannot be laid out on the agent's host: its name must not/,
       );
     }
-    const result = await run('true', { model: { kind: 'CONTENT', path: 'COM1', ...hub.store('x') } });
+    const result = await run('true', { model: { kind: 'BLOB', path: 'COM1', ...hub.store('x') } });
     expect(result.message).toContain('"COM1" cannot be laid out');
     expect((await run('true')).outcome).toBe('OK');
   });
@@ -132,8 +132,27 @@ describe('batch jobs', () => {
     hub.assign(ref, batchJob('echo begun; sleep 600'));
     await hub.receives('output', ({ text }) => text.includes('begun'));
     hub.send({ type: 'cancel', ref });
-    expect(await hub.ended(ref)).toMatchObject({ outcome: 'CANCELED', outputFiles: [] });
+    expect(await hub.ended(ref)).toMatchObject({ outcome: 'CANCELED', message: 'canceled', outputFiles: [] });
     expect((await run('echo again > out')).outputs).toEqual({ out: 'again\n' });
+  });
+
+  const UNFINISHED = 'echo half > half; echo stored > "$WORKBENCH_OUTPUT_STORAGE/s"; echo begun; sleep 600';
+
+  test.each([
+    { by: 'a cancel', timeLimitMs: null, outcome: 'CANCELED', message: 'canceled' },
+    { by: 'its time limit', timeLimitMs: 1500, outcome: 'FAILED', message: 'time limit of 1.5 s exceeded' },
+  ])('a run that is ended by $by keeps its log and its files', async ({ timeLimitMs, outcome, message }) => {
+    await startReadyAgent();
+    const ref = newRef();
+    hub.assign(ref, batchJob(UNFINISHED), timeLimitMs);
+    await hub.receives('output', ({ text }) => text.includes('begun'));
+    if (timeLimitMs === null) hub.send({ type: 'cancel', ref });
+    const report = await hub.ended(ref);
+    expect(report).toMatchObject({ outcome, message });
+    const text = (digest: string | undefined) => hub.contents.get(digest ?? '')?.toString();
+    expect(report.outputFiles.map(({ path, digest }) => [path, text(digest)])).toEqual([['half', 'half\n']]);
+    expect(report.storedFiles?.map(({ path, digest }) => [path, text(digest)])).toEqual([['s', 'stored\n']]);
+    expect(text(report.log?.digest)).toBe('begun\n');
   });
 
   test('a program that is deaf to cancel is killed and started again', async () => {

@@ -10,7 +10,7 @@ import type { SandboxSettings } from './core/sandbox.js';
 import { KEEP_POLICIES } from './engine/jobs/batch-job.js';
 import type { InstanceSettings } from './engine/supervisor.js';
 
-/** As the protocol has it for every id. */
+/** Limit of the protocol for ids. */
 const MAX_ID_LENGTH = 200;
 
 export const ENVIRONMENT_PREFIX = 'WORKBENCH_AGENT';
@@ -91,9 +91,9 @@ export const agentConfigSchema = z
       .default(null),
     tokenFile: z.string().min(1).nullable().default(null),
     tls: section({
-      /** PEM: the authorities by one of which the hub's certificate must be signed. None: those that Node.js knows. */
+      /** PEM file of the authorities that may sign the hub's certificate. Null: those that Node.js trusts. */
       ca: z.string().min(1).nullable().default(null),
-      /** What this agent shows of itself, if the hub asks for it. */
+      /** Certificate that this agent presents if the hub asks for one. */
       cert: z.string().min(1).nullable().default(null),
       key: z.string().min(1).nullable().default(null),
     }),
@@ -166,17 +166,17 @@ export const agentConfigSchema = z
 
 export type AgentConfig = z.output<typeof agentConfigSchema>;
 
-/** Where the credential is kept that `workbench-agent enroll` fetches. */
+/** Path of the credential that `workbench-agent enroll` fetches. */
 export function credentialFileOf({ dataDir }: AgentConfig): string {
   return join(dataDir, 'credential');
 }
 
-/** The hubs that may be joined, in order. */
+/** Addresses of the hubs, in the order in which they are tried. */
 export function hubAddresses({ hub }: AgentConfig): string[] {
   return typeof hub === 'string' ? [hub] : hub;
 }
 
-/** Every single instance, `count` worked out. */
+/** Settings of each instance, with `count` expanded. */
 export function instanceSettings({ instances }: AgentConfig): InstanceSettings[] {
   return instances.flatMap((configured) =>
     expandedIds(configured).map((id) => ({
@@ -195,7 +195,7 @@ export function instanceSettings({ instances }: AgentConfig): InstanceSettings[]
   );
 }
 
-/** Null: jobs are not shut in. */
+/** Null: no sandbox. */
 function sandboxSettings(configured: ConfiguredInstance['sandbox']): SandboxSettings | null {
   const settings =
     typeof configured === 'string'

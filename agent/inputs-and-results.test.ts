@@ -77,7 +77,7 @@ describe('between hub and agent', () => {
     hub.contents.delete(digest);
     hub.partials.set(digest, Buffer.from(text.slice(0, 10)));
     expect((await run(`printf '${text.replace('\n', '\\n')}' > out`)).outputs).toEqual({ out: text });
-    expect(logLines.find((line) => line.includes('sent a content') && line.includes(digest))).toContain(
+    expect(logLines.find((line) => line.includes('uploaded a blob') && line.includes(digest))).toContain(
       '"fromByte":10',
     );
   });
@@ -87,7 +87,7 @@ describe('between hub and agent', () => {
     const instances = [1, 2, 3, 4].map((at) => `${SIM}-${at}`);
     for (const instance of instances) await hub.instanceBecomes(instance, 'UP');
     const model = {
-      kind: 'CONTENT' as const,
+      kind: 'BLOB' as const,
       path: 'model.bin',
       ...hub.store(Buffer.alloc(3_000_000, 'model')),
     };
@@ -114,7 +114,7 @@ describe('between hub and agent', () => {
       .toContain(ref.taskId);
     await stopAgent();
     await startHubAnew(port);
-    hub.settles = false;
+    hub.acknowledges = false;
     await startAgent();
     const hello = await hub.receives('hello');
     expect(hello).toMatchObject({ running: [], spooled: [ref] });
@@ -123,8 +123,8 @@ describe('between hub and agent', () => {
     expect(hub.contents.get(report.outputFiles[0]?.digest ?? '')?.toString()).toBe('done\n');
     const seen = hub.received.length;
     hub.disconnect();
-    await hub.receives('ended', () => true, seen);
-    hub.settle(ref);
+    await hub.receives('report', () => true, seen);
+    hub.acknowledge(ref);
     await expect.poll(() => readdir(join(directory, 'data/spool/files'))).toEqual([]);
   });
 });
@@ -156,9 +156,9 @@ describe('batch jobs', () => {
         outputFiles: [],
       });
       const told = hub.received.flatMap((message) =>
-        message.type === 'instance' ? [message.instance.status] : message.type === 'ended' ? ['ended'] : [],
+        message.type === 'instance' ? [message.instance.status] : message.type === 'report' ? ['report'] : [],
       );
-      expect(told.slice(-2)).toEqual(['STARTING', 'ended']);
+      expect(told.slice(-2)).toEqual(['STARTING', 'report']);
       const tooEarly = newRef();
       hub.assign(tooEarly, batchJob('true'));
       expect(await hub.ended(tooEarly)).toMatchObject({ message: 'the instance is not ready for a task' });
@@ -167,7 +167,7 @@ describe('batch jobs', () => {
       await hub.instanceBecomes(SIM, 'UP', seen);
       expect((await run('echo result > out')).outputs).toEqual({ out: 'result\n' });
       const errors = logLines.filter((line) => line.includes('"level":50'));
-      expect(errors.join('')).toContain('a task was given back: the host is at fault');
+      expect(errors.join('')).toContain('returned a task because of a host fault');
       expect(errors.join('')).toContain('no task is taken for');
     },
   );
@@ -183,6 +183,6 @@ describe('batch jobs', () => {
     expect(await run('cat in > out; echo x', more)).toMatchObject(result);
     await expect
       .poll(() => readFile(join(directory, 'data/spool/journal.jsonl'), 'utf8'))
-      .toContain('settled');
+      .toContain('acknowledged');
   });
 });

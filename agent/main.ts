@@ -22,8 +22,13 @@ const command = new Command('workbench-agent')
     'after',
     `\nEvery key can be overridden by the environment: ${ENVIRONMENT_PREFIX}_DATA_DIR is dataDir.\nExit codes: 0 stopped by a signal; 1 stopped by a defect; 2 the start was refused.`,
   )
+  .allowExcessArguments()
   .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.OK : EXIT.REFUSED))
-  .action((options: Options) => withConfig(options, (config) => run(config, options)));
+  .action((options: Options) => {
+    const [unknown] = command.args;
+    if (unknown !== undefined) return refuseCommand(unknown);
+    return withConfig(options, (config) => run(config, options));
+  });
 command
   .command('enroll')
   .description(
@@ -36,6 +41,14 @@ const KEEP_ALIVE_MS = 60_000;
 interface Options {
   readonly config?: string;
   readonly checkConfig?: boolean;
+}
+
+function refuseCommand(unknown: string): void {
+  const names = command.commands.map((each) => each.name()).join(', ');
+  console.error(
+    `unknown command ${JSON.stringify(unknown)}: the commands are ${names}; without one, the agent starts`,
+  );
+  process.exitCode = EXIT.REFUSED;
 }
 
 async function withConfig(options: Options, action: (config: AgentConfig) => Promise<void>): Promise<void> {

@@ -1,7 +1,7 @@
-/** A value that came as JSON is not as its schema says. */
+/** A JSON value that violates its schema. */
 export class ValidationError extends Error {
   override readonly name = 'ValidationError';
-  /** Place of the error, with dots between the members; empty for the whole value. */
+  /** Path of the error, with dots between members; empty for the whole value. */
   readonly path: string;
 
   constructor(path: string, message: string) {

@@ -1,4 +1,4 @@
-/** `workbench-agent --check-config`, beyond the file itself: whether this host has what the configuration asks for. */
+/** `workbench-agent --check-config` beyond the file: checks whether this host provides what the configuration asks for. */
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -11,13 +11,13 @@ import { findControlGroups } from '../process/this-platform.js';
 import { trySandboxes } from '../sandbox-checks.js';
 
 export interface HostCheck {
-  /** Why a start would be refused, in sentences. */
+  /** Reasons why a start would be refused, in sentences. */
   readonly faults: readonly string[];
   /** Remarks for the operator, in sentences. */
   readonly notes: readonly string[];
 }
 
-/** Tries everything for real, in a folder for temporary files. */
+/** Tests everything for real, in a temporary folder. */
 export async function checkHost(
   config: AgentConfig,
   configFile: string | null,
@@ -43,14 +43,14 @@ export async function checkHost(
   }
 }
 
-/** Where working directories will be, if that is there already: it may be a folder that only its owner may enter. */
+/** Prefers the folder of working directories, which may be one that only its owner may enter. */
 function temporaryFolder(dataDir: string): { folder: string; remove: () => Promise<void> } {
   for (const parent of [join(dataDir, 'work'), tmpdir()]) {
     try {
       const folder = mkdtempSync(join(parent, 'check-'));
       return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
     } catch {
-      // It is not there, or not this user's: the next one may be.
+      // Missing, or another user's: try the next one.
     }
   }
   throw new Error(`no folder for temporary files can be written: ${tmpdir()}`);

@@ -1,4 +1,4 @@
-/** `workbench-agent enroll`: fetches a credential of this agent's own for a one-time code. */
+/** `workbench-agent enroll`: exchanges a one-time code for a credential of this agent. */
 import { createInterface } from 'node:readline/promises';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { type AgentConfig, credentialFileOf, hubAddresses } from '../config.js';
@@ -7,8 +7,8 @@ import { keepCredential } from '../disk/credential-file.js';
 import { fetchCredential } from '../hub-link/enrolment.js';
 import { hubConnections } from '../hub-link/tls.js';
 
-/** Asks for the code on a terminal, or reads it from the standard input. Gives what to tell the operator; rejects with
- *  {@link StartRefused}. */
+/** Reads the code from the terminal or from standard input. Returns a message for the operator; rejects with {@link
+ *  StartRefused}. */
 export async function enroll(config: AgentConfig): Promise<string> {
   const code = await readCode();
   if (code === '') throw new StartRefused('no code was given: it comes on the standard input');
@@ -46,7 +46,7 @@ async function readCode(): Promise<string> {
   }
 }
 
-/** The hubs of a cluster know the same codes; one that is away is passed over. */
+/** Hubs of a cluster know the same codes; an unreachable one is skipped. */
 async function fromFirstHub(
   addresses: readonly string[],
   fetchFrom: (address: string) => Promise<string>,

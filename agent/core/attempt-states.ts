@@ -30,7 +30,7 @@ export const ATTEMPT_TRANSITIONS = {
   replace: {
     from: ['PENDING_ACK'],
     to: ['PENDING_ACK'],
-    by: 'hub: canceled, or blobs damaged on the disk; another report replaces this one',
+    by: 'agent: blobs damaged on the disk; another report replaces this one',
   },
   acknowledge: { from: ['PENDING_ACK'], to: ['-'], by: 'hub: acknowledged' },
 } as const satisfies StateMachine<AttemptPhase>;

@@ -1,10 +1,9 @@
-/** A fault of the agent's host, met in the agent's own folders: no fault of the task, which another host may well run. */
+/** A fault of the agent's host, found in the agent's own folders. It is not a fault of the task: another host may run it. */
 export class HostFault extends Error {
   override readonly name = 'HostFault';
 }
 
-/** What a system says of a disk that is full, broken or not to be written, of a folder that somebody took away, and of
- *  a process that may open no more files. */
+/** Error codes of a disk that is full, broken or not writable, of a removed folder, and of too many open files. */
 const HOST_CODES: ReadonlySet<unknown> = new Set([
   'ENOSPC',
   'EDQUOT',
@@ -20,13 +19,12 @@ const HOST_CODES: ReadonlySet<unknown> = new Set([
 
 const FULL_CODES: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
 
-/** Whether an error says that a disk or a quota is full. */
+/** True for the error of a full disk or quota. */
 export function hasNoRoom(error: unknown): boolean {
   return FULL_CODES.has((error as { readonly code?: unknown } | null | undefined)?.code);
 }
 
-/** The fault of the host that an error, or what caused it, tells of; undefined for every other error. `what` says what
- *  could not be done. */
+/** Host fault that an error, or one of its causes, reveals; undefined for any other error. `what` says what could not be done. */
 export function hostFaultOf(what: string, error: unknown): HostFault | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
     if (at instanceof HostFault) return at;
@@ -38,7 +36,7 @@ export function hostFaultOf(what: string, error: unknown): HostFault | undefined
   return undefined;
 }
 
-/** Does something in the agent's own folders: a fault of the host rejects with {@link HostFault}. */
+/** Runs work in the agent's own folders: a host fault rejects with {@link HostFault}. */
 export async function inOwnFolders<T>(what: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

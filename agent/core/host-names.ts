@@ -1,5 +1,5 @@
 import { windowsPathFault } from '@workbench-hub/shared/domain/reserved-names';
 
-/** Says why the host on which this agent runs cannot have a file at a path, as "must …"; undefined when it can. */
+/** Reason why this host cannot have a file at a path, as "must …"; undefined when it can. */
 export const thisHostsPathFault: (path: string) => string | undefined =
   process.platform === 'win32' ? windowsPathFault : () => undefined;

@@ -17,7 +17,7 @@ export interface Variable {
   readonly value: string;
 }
 
-/** What is added to the environment of every script of a job. */
+/** Variables added to the environment of every script of a job. */
 export function jobEnvironment(
   taskId: string,
   variables: readonly Variable[],
@@ -46,9 +46,9 @@ function mayBeInjected(key: string): boolean {
   return !STEERING_NAMES.has(key) && !STEERING_PREFIXES.some((prefix) => key.startsWith(prefix));
 }
 
-/** Names by which shells, loaders, interpreters and common tools are told what to load, run or trust. */
+/** Names by which shells, loaders, interpreters and common tools learn what to load, run or trust. */
 const STEERING_NAMES: ReadonlySet<string> = new Set([
-  // where programs and people's files are
+  // locations of programs and home directories
   ...['PATH', 'PATHEXT', 'HOME', 'PWD', 'OLDPWD', 'CDPATH', 'USER', 'LOGNAME', 'USERNAME', 'USERPROFILE'],
   ...['TMPDIR', 'TMP', 'TEMP', 'APPDATA', 'LOCALAPPDATA', 'PROGRAMDATA', 'HOMEDRIVE', 'HOMEPATH', 'Path'],
   ...['SYSTEMROOT', 'WINDIR', 'COMSPEC', 'SYSTEMDRIVE', 'PSMODULEPATH'],
@@ -95,7 +95,7 @@ const STEERING_NAMES: ReadonlySet<string> = new Set([
     'R_LIBS',
     'R_LIBS_USER',
   ],
-  // the network and whom to trust in it
+  // network and trust
   ...['SSLKEYLOGFILE', 'OPENSSL_CONF'],
   ...['OPENSSL_MODULES', 'OPENSSL_ENGINES', 'CURL_HOME', 'CURL_CA_BUNDLE', 'REQUESTS_CA_BUNDLE', 'WGETRC'],
   ...['NETRC', 'RSYNC_RSH', 'CVS_RSH', 'KRB5_CONFIG', 'KRB5CCNAME'],
@@ -131,8 +131,8 @@ const STEERING_PREFIXES: readonly string[] = [
   ...['GLIBC_', 'GIT_', 'SSH_', 'SSL_', 'XDG_', 'SYSTEMD_', 'LISTEN_', 'NOTIFY_', 'BASH_FUNC_', 'CARGO_'],
 ];
 
-/** What a workbench program inherits of the agent's own environment: not the agent's settings, which may hold its
- *  token, nor what was meant for the agent's process alone. */
+/** Environment that instance programs inherit: without the agent's settings, which may hold its token, and without variables
+ *  meant for the agent's process only. */
 export function inheritedEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
 ): Record<string, string> {
@@ -143,6 +143,6 @@ export function inheritedEnvironment(
   return inherited;
 }
 
-/** The agent's settings; how npm, a debugger or a parent started it; how systemd talks to it. */
+/** Variables of the agent's settings, of npm, of debuggers, and of systemd. */
 const NOT_INHERITED =
   /^(?:WORKBENCH_.*|npm_.*|INIT_CWD|NODE_OPTIONS|NODE_CHANNEL_.*|NODE_UNIQUE_ID|NODE_V8_COVERAGE|INVOCATION_ID|JOURNAL_STREAM|NOTIFY_SOCKET|WATCHDOG_.*|LISTEN_.*|CREDENTIALS_DIRECTORY)$/;

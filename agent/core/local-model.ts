@@ -1,8 +1,8 @@
-/** Which file of the simulation host a LOCAL_FILESYSTEM model means, and whether a task may read it. Pure: the paths
- *  are held against each other as text, after the caller has resolved links. */
+/** Resolves the path of a LOCAL_FILESYSTEM model on the simulation host, and decides whether a task may read it. Pure: compares
+ *  paths as text, after the caller has resolved links. */
 
-/** The path on this host: a UNC path is led through the mounts, anything else stays as it is. Names of servers and
- *  shares are compared without case, as Windows does. Undefined for a UNC path that is mounted nowhere. */
+/** Path on this host: a UNC path is mapped by the mounts, any other stays as it is. Names of servers and shares are compared
+ *  without case, as on Windows. Undefined for a UNC path that is not mounted. */
 export function mountedPath(
   pathToFile: string,
   uncMounts: Readonly<Record<string, string>>,
@@ -22,7 +22,7 @@ export function mountedPath(
   return best?.path;
 }
 
-/** `\\server\share\file`, also with its backslashes written as `/`. */
+/** `\\server\share\file`, also with `/` instead of backslashes. */
 function isUnc(path: string): boolean {
   return /^(?:\\\\|\/\/)[^\\/]/.test(path);
 }
@@ -33,7 +33,7 @@ export function liesIn(path: string, folder: string): boolean {
   return path.startsWith(base) && /^[\\/]/.test(path.slice(base.length));
 }
 
-/** The last part of a path, in either way of writing. */
+/** Last part of a path, with either separator. */
 export function baseName(path: string): string {
   return path.split(/[\\/]/).pop() ?? '';
 }

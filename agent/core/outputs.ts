@@ -1,7 +1,7 @@
-/** Which files of a working directory are a job's output. */
+/** Rules for the output files of a job. */
 import { RESERVED_PREFIX, relativePathFault } from '@workbench-hub/shared/domain/relative-path';
 
-/** What tells one state of a file from another, without reading it. */
+/** Attributes that distinguish states of a file without reading it. */
 export interface FileState {
   readonly sizeBytes: bigint;
   readonly modifiedNs: bigint;
@@ -9,7 +9,7 @@ export interface FileState {
   readonly inode: bigint;
 }
 
-/** True when a file is new or another than it was when the job began. */
+/** True when a file is new or has changed since the job began. */
 export function isOutput(before: FileState | undefined, now: FileState): boolean {
   return (
     before === undefined ||
@@ -25,7 +25,7 @@ export function isReserved(path: string): boolean {
   return path.startsWith(RESERVED_PREFIX);
 }
 
-/** The path that these bytes spell, or why it can be no output. */
+/** Path that these bytes encode, or the reason why it cannot be an output. */
 export function outputPath(bytes: Uint8Array): { readonly path: string } | { readonly fault: string } {
   let path: string;
   try {
@@ -37,22 +37,22 @@ export function outputPath(bytes: Uint8Array): { readonly path: string } | { rea
   return fault === undefined ? { path } : { fault: `its name ${fault}` };
 }
 
-/** The same for a file of the folder for the output storage, where a name leaves no room for folders. */
+/** The same for the folder of the output storage, where names have no folders. */
 export function storedPath(bytes: Uint8Array): ReturnType<typeof outputPath> {
   const named = outputPath(bytes);
   if ('fault' in named || !named.path.includes('/')) return named;
   return { fault: 'it lies in a folder; only files at the top of WORKBENCH_OUTPUT_STORAGE are stored' };
 }
 
-/** How much of outputs an agent takes of one task, what goes to the output storage included. */
+/** Limits on the outputs of one task, including stored files. */
 export interface OutputLimits {
-  /** Of all files together. */
+  /** Total of all files. */
   readonly totalBytes: number;
   readonly fileBytes: number;
   readonly files: number;
 }
 
-/** Why these outputs are too many or too large, with the setting that says so; undefined when they are not. */
+/** Reason why these outputs exceed a limit, with its setting; undefined when they do not. */
 export function outputsFault(
   files: readonly { readonly path: string; readonly sizeBytes: number }[],
   limits: OutputLimits,
@@ -77,6 +77,22 @@ export function outputsFault(
   return undefined;
 }
 
+/** Returns a function that takes file sizes one by one and names the limit that a file exceeds; undefined when it fits. */
+export function outputExcess(limits: OutputLimits): (sizeBytes: number) => string | undefined {
+  let files = 0;
+  let totalBytes = 0;
+  return (sizeBytes) => {
+    if (files >= limits.files) return `beyond ${limits.files} files (setting "limits.outputFiles")`;
+    if (sizeBytes > limits.fileBytes)
+      return `larger than ${bytesInWords(limits.fileBytes)} (setting "limits.outputFile")`;
+    if (totalBytes + sizeBytes > limits.totalBytes)
+      return `beyond ${bytesInWords(limits.totalBytes)} in all (setting "limits.taskOutputs")`;
+    files++;
+    totalBytes += sizeBytes;
+    return undefined;
+  };
+}
+
 const BINARY_UNITS = ['KiB', 'MiB', 'GiB', 'TiB'];
 
 /** `17 bytes`, `1.5 GiB`, `2 GiB (2147483649 bytes)` */
@@ -90,7 +106,7 @@ export function bytesInWords(bytes: number): string {
   return rounded === value ? `${value} ${unit}` : `${rounded} ${unit} (${bytes} bytes)`;
 }
 
-/** Sorts by path, by UTF-16 units: the same on every host. */
+/** Compares by path, in UTF-16 units: the same on every host. */
 export function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
   return a.path < b.path ? -1 : a.path > b.path ? 1 : 0;
 }

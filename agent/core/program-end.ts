@@ -1,4 +1,4 @@
-/** Says in words how an instance program came to its end. */
+/** Describes how an instance program ended. */
 import type { ProgramEnd } from './ports/programs.js';
 
 /** Continues "the instance program …". */

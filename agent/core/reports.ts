@@ -3,17 +3,17 @@ import type { AttemptOutcome, AttemptReport } from '@workbench-hub/shared/domain
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 
-/** As long as the protocol lets a message for people be. */
+/** Limit of the protocol for messages. */
 const MAX_MESSAGE_LENGTH = 10_000;
 
-/** A report goes in one frame of the link, which holds 16 MiB; half of it leaves room for what JSON adds. */
+/** Maximum size of a report: half a frame of 16 MiB, which leaves room for JSON overhead. */
 const MAX_REPORT_LENGTH = 8 * 1024 * 1024;
 
-/** What an attempt came to, before it is put into a report. */
+/** Result of an attempt, before it becomes a report. */
 export interface Ending {
   readonly outcome: AttemptOutcome;
   readonly message: string | null;
-  /** RETURNED for a fault of this host. */
+  /** True for RETURNED because of a host fault. */
   readonly hostFault?: boolean;
 }
 
@@ -21,7 +21,7 @@ type ReportedFiles = Pick<AttemptReport, 'outputFiles' | 'log'> & {
   readonly storedFiles?: AttemptReport['storedFiles'] | undefined;
 };
 
-/** Makes the report; one that is too long to be sent becomes FAILED, with the reason. */
+/** Creates the report; one that exceeds the limit becomes FAILED, with the reason. */
 export function attemptReport(
   ref: AttemptRef,
   ending: Ending,
@@ -39,7 +39,7 @@ export function attemptReport(
   return { ...report, outcome: 'FAILED', message: tooMany, outputFiles: [] };
 }
 
-/** Every content that a report names, each once. */
+/** Blobs that a report names, each once. */
 export function filesOfReport({ outputFiles, storedFiles = [], log }: AttemptReport): FileRef[] {
   const files = new Map<string, FileRef>();
   for (const { digest, sizeBytes } of [...outputFiles, ...storedFiles])
@@ -48,7 +48,7 @@ export function filesOfReport({ outputFiles, storedFiles = [], log }: AttemptRep
   return [...files.values()];
 }
 
-/** One text for each attempt, to find it by. */
+/** Key of an attempt in maps. */
 export function attemptKey({ taskId, attempt, instanceId }: AttemptRef): string {
   return `${taskId}/${attempt}/${instanceId}`;
 }

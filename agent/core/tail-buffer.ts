@@ -1,4 +1,4 @@
-/** The last part of a text that grows without end. Positions count UTF-16 units since the beginning. */
+/** The last part of a text of any length. Positions count UTF-16 units since the beginning. */
 export class TailBuffer {
   readonly #limit: number;
   #text = '';
@@ -9,7 +9,7 @@ export class TailBuffer {
     this.#limit = limit;
   }
 
-  /** Position after the last unit: how much was ever added. */
+  /** Position after the last unit, which is the total length so far. */
   get end(): number {
     return this.#end;
   }
@@ -23,17 +23,17 @@ export class TailBuffer {
     this.#end += text.length;
     this.#text += text;
     if (this.#text.length <= this.#limit * 1.25) return;
-    // A slice of a text keeps the whole of it in memory: this is a true copy.
+    // A slice would keep the whole text in memory: this is a real copy.
     this.#text = Buffer.from(this.#text.slice(-this.#limit), 'utf16le').toString('utf16le');
   }
 
-  /** What is kept from `position` on, at most the last `limit` units. */
+  /** Kept text from `position` on, at most the last `limit` units. */
   from(position: number): string {
     const first = Math.max(position, this.start, this.#end - this.#limit);
     return this.#text.slice(first - this.start);
   }
 
-  /** The last lines, at most `limit` units; a line of which the beginning is lost is left out. */
+  /** The last lines, at most `limit` units, without a line whose beginning is lost. */
   lines(): string {
     const text = this.from(0);
     if (text.length === this.#end) return text;

@@ -1,10 +1,10 @@
-/** By what a task is found in logs: its id, and the request that created it, as far as the hub says. */
+/** Identity of a task in logs: its id, and the id of the request that created it, if known. */
 export interface TaskNames {
   readonly taskId: string;
   readonly requestId?: string | undefined;
 }
 
-/** The same in words: `task 4711, request build-12`. */
+/** `task 4711, request build-12` */
 export function inWords({ taskId, requestId }: TaskNames): string {
   return `task ${taskId}${requestId === undefined ? '' : `, request ${requestId}`}`;
 }

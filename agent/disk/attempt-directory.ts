@@ -1,4 +1,4 @@
-/** The directory of one attempt. Whatever jobs do in it, no step follows a link: each goes by a handle. */
+/** The directory of one attempt. No operation follows a link, whatever jobs do in it: each goes by a handle. */
 import { writeFileSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,27 +14,27 @@ import { removeTree } from './remove-tree.js';
 
 export const FILES = 'files';
 export const OUTPUT_STORAGE = 'output-storage';
-/** Marks a directory that stays for people to look into. */
+/** Marks a directory that is kept for inspection. */
 export const KEPT_MARK = '.kept';
 
 const VARIABLES = 'variables.json';
 
 const PROBE = '.probe';
-/** The least that a script may want to write. */
+/** Least amount that a script may want to write. */
 const PROBE_CONTENT = Buffer.alloc(64 * 1024, 'x');
 
-/** The rights of files that are given to a job. */
+/** Mode of files that are given to a job. */
 const FILE_MODE = 0o644;
 
-/** Place of the directory; its handles are held until it is kept or discarded. */
+/** Location of the directory; its handles are held until it is kept or discarded. */
 export interface DirectoryLocation {
   readonly above: Directory;
   readonly name: string;
   readonly directory: Directory;
   readonly path: string;
-  /** The folder of scripts and variables: the directory itself, or one in it. */
+  /** Folder of scripts and variables: the directory itself, or one in it. */
   readonly given: { readonly directory: Directory; readonly path: string };
-  /** Gives the name to keep it by; null when it has that name. */
+  /** Creates the name under which it is kept; null when it already has it. */
   readonly keepAs: (() => Promise<string>) | null;
   readonly cache: DiskCache;
   readonly open: OpenDirectory;
@@ -45,10 +45,10 @@ export class AttemptDirectory implements WorkingDirectory {
   readonly outputStorage: string;
   readonly variables: string;
   readonly #place: DirectoryLocation;
-  /** Names of the files that lie beside the working directory. */
+  /** Names of the files beside the working directory. */
   readonly #beside: string[] = [];
   readonly #staged = new Map<string, FileState>();
-  /** Whether anything lies in it before the job begins. */
+  /** Whether any file was staged. */
   #isPlaced = false;
 
   constructor(place: DirectoryLocation) {
@@ -81,7 +81,7 @@ export class AttemptDirectory implements WorkingDirectory {
 
   async writeVariables(values: Readonly<Record<string, string>>): Promise<void> {
     this.#beside.push(VARIABLES);
-    // Only to make the file may take long: what is written into it is copied into the memory of the system.
+    // Only creating the file may block; its content is copied into the page cache.
     const file = await this.#place.given.directory.createFile(VARIABLES, 0o600);
     try {
       writeFileSync(file.fd, JSON.stringify(values));
@@ -102,11 +102,11 @@ export class AttemptDirectory implements WorkingDirectory {
     }
   }
 
-  async collect(...[into, options, signal]: Parameters<WorkingDirectory['collect']>) {
+  async collect(...[into, options]: Parameters<WorkingDirectory['collect']>) {
     const files = this.#folder(FILES);
     const outputStorage = this.#folder(OUTPUT_STORAGE);
     try {
-      return await collect({ files, outputStorage }, this.#staged, into, options, signal);
+      return await collect({ files, outputStorage }, this.#staged, into, options);
     } finally {
       files?.close();
       outputStorage?.close();
@@ -150,7 +150,7 @@ export class AttemptDirectory implements WorkingDirectory {
       try {
         if (removed.every(({ status }) => status === 'fulfilled')) return await above.removeDirectory(name);
       } catch {
-        // It holds more than what was put there.
+        // It holds more than what was staged.
       }
       await removeTree(above, name);
     } finally {
@@ -165,7 +165,7 @@ export class AttemptDirectory implements WorkingDirectory {
     above.close();
   }
 
-  /** Undefined when a job removed the folder, or put something else in its place. */
+  /** Undefined when a job removed or replaced the folder. */
   #folder(name: string): Directory | undefined {
     try {
       return this.#place.directory.openDirectory(name);
@@ -215,7 +215,7 @@ export class AttemptDirectory implements WorkingDirectory {
   }
 }
 
-/** It was another's process: this job has not begun. */
+/** Another process changed it: this job has not begun. */
 function changed(path: string): Error {
   return systemError('ESTALE', `${path} was changed in the working directory while it was laid out`);
 }
@@ -229,7 +229,7 @@ async function openOrMake(above: Directory, name: string): Promise<Directory> {
   try {
     await above.makeDirectory(name);
   } catch (error) {
-    // Another file of the job lies in it, too.
+    // Another file of the job is in the same folder.
     if (codeOf(error) !== 'EEXIST') throw error;
   }
   return above.openDirectory(name);

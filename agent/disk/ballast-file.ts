@@ -1,11 +1,10 @@
-/** Room that is held free on a disk, as a file: on a full disk it is given up for what has to be written nevertheless, and
- *  taken again when there is room for it. */
+/** Disk space held as a file: released on a full disk for writes that must succeed, and taken again when there is room. */
 import { randomBytes } from 'node:crypto';
 import { rm, stat, statfs, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 const SIZE_BYTES = 1024 * 1024;
-/** It is taken when so much is free that nobody misses it. */
+/** Free space from which the file is created. */
 const TAKEN_FROM_BYTES = 4 * SIZE_BYTES;
 
 export class BallastFile {
@@ -17,7 +16,7 @@ export class BallastFile {
     this.#path = path;
   }
 
-  /** Takes the room unless it is held, or too little is free. Never rejects. */
+  /** Creates the file unless it exists, or too little is free. Never rejects. */
   take(): Promise<void> {
     if (this.#isHeld) return Promise.resolve();
     this.#taking ??= this.#take()
@@ -29,12 +28,12 @@ export class BallastFile {
     return this.#taking;
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no operation is pending. */
   async idle(): Promise<void> {
     await this.#taking;
   }
 
-  /** Gives the room up; false when there is none. */
+  /** Releases the space; false when there is none. */
   async release(): Promise<boolean> {
     await this.#taking;
     if (!this.#isHeld) return false;
@@ -48,7 +47,7 @@ export class BallastFile {
     if (held?.size !== SIZE_BYTES) {
       const { bsize, bavail } = await statfs(dirname(this.#path));
       if (bsize * bavail < TAKEN_FROM_BYTES) return;
-      // A file system may compress what is all the same.
+      // A file system may compress uniform content.
       await writeFile(this.#path, randomBytes(SIZE_BYTES), { mode: 0o600 });
     }
     this.#isHeld = true;

@@ -3,7 +3,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BlobWriter } from '../core/ports/spool.js';
 
-/** Begins a content in `folder`: a temporary file first, then one that bears its digest as its name. */
+/** Creates a blob in `folder`: under a temporary name first, then under its digest. */
 export async function beginContent(folder: string, temporaryName: string): Promise<BlobWriter> {
   const temporary = join(folder, temporaryName);
   const file = await open(temporary, 'wx', 0o600);

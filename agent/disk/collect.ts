@@ -1,6 +1,6 @@
-/** Brings what a job made into the folder of its report. Digest and content agree: a file that is moved there and does
- *  not change while it is read is taken as it is; any other is copied, and what is hashed is what is copied. A file that
- *  changes meanwhile is copied again, and at last taken as it was read. */
+/** Moves or copies the outputs of a job into the folder of its report. Digest and content agree: a moved file that does not
+ *  change while it is read is kept as it is; any other is copied, and the copied bytes are hashed. A file that changes
+ *  meanwhile is copied again, and finally kept as it was read. */
 import { createHash } from 'node:crypto';
 import { type BigIntStats, lstatSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
@@ -10,6 +10,8 @@ import {
   type FileState,
   isOutput,
   isReserved,
+  type OutputLimits,
+  outputExcess,
   outputPath,
   outputsFault,
   storedPath,
@@ -24,46 +26,47 @@ import { isGone, type ListedFile, listFiles, stateFrom } from './list-files.js';
 const READS_OF_A_CHANGING_FILE = 3;
 const CHUNK_BYTES = 1024 * 1024;
 
-/** What became of a file: neither digest nor fault when there is no regular file any more. */
+/** Result for one file; `gone` when it is no longer a regular file. */
 type Taken = FileRef | { readonly fault: string } | { readonly gone: true };
 
-/** Folders that a job left; undefined for one that it removed or replaced by something else. */
+/** Folders of a job; undefined for one that it removed or replaced. */
 export interface Folders {
   readonly files: Directory | undefined;
   readonly outputStorage: Directory | undefined;
 }
 
-/** `staged` holds the state of the files as they were given to the job, by their path as latin1 text. `folder` is asked for
- *  when there is something to be put into it. */
+/** Collects the outputs. `staged` holds the state of the staged files by path (latin1). `folder` is called when there is an
+ *  output. */
 export async function collect(
   folders: Folders,
   staged: ReadonlyMap<string, FileState>,
   folder: () => Promise<ReportFolder>,
-  { limits, stay, isStored }: CollectOptions,
-  signal: AbortSignal,
+  { limits, isPartial, stay, isStored }: CollectOptions,
 ): Promise<Collected> {
-  const outputs = await find(folders.files, signal, null, ({ path, state }) => {
+  const outputs = await find(folders.files, null, ({ path, state }) => {
     if (!isOutput(staged.get(path.toString('latin1')), state) || isReserved(path.toString())) return null;
     return outputPath(path);
   });
-  const stored = await find(folders.outputStorage, signal, NO_FILE, ({ path }) =>
+  const stored = await find(folders.outputStorage, NO_FILE, ({ path }) =>
     isStored ? storedPath(path) : { fault: STORAGE_OFF },
   );
-  // Before any of them is read: a hole of many GiB takes long to read and no place on the disk.
+  // Before any file is read: a sparse file of many GiB takes long to read and no disk space.
   const fault = outputsFault([...outputs.files, ...stored.files], limits);
-  if (fault !== undefined) throw new JobFailed(fault);
+  if (fault !== undefined) {
+    if (!isPartial) throw new JobFailed(fault);
+    skipBeyondLimits([outputs, stored], limits);
+  }
 
   if (outputs.files.length + stored.files.length === 0)
     return { files: [], skipped: outputs.skipped, storedFiles: [], notStored: stored.skipped };
   const into = await folder();
-  const readAll = reader(limits.fileBytes, signal);
+  const readAll = reader(limits.fileBytes);
   const takeAll = async (top: Directory | undefined, { files, skip }: Findings) => {
     const taken: NamedFileRef[] = [];
     if (top === undefined) return taken;
     const descent = new DirectoryWalk(top);
     try {
       for (const { found, path } of files) {
-        signal.throwIfAborted();
         const file = await take(descent, found, into, stay, readAll);
         if ('fault' in file) skip(found.path, file.fault);
         else if ('digest' in file) taken.push({ path, ...file });
@@ -87,16 +90,27 @@ const STORAGE_OFF =
 const NO_FILE = 'it is a link, or something else that is no file; only files are stored';
 
 interface Findings {
-  readonly files: readonly { found: ListedFile; path: string; sizeBytes: number }[];
+  files: readonly { found: ListedFile; path: string; sizeBytes: number }[];
   readonly skipped: readonly { name: string; why: string }[];
   skip(path: Buffer, why: string): void;
 }
 
-/** The files of a folder that `pathOf` gives a path; null: they are none of the job's. With `whyNoOther`, what is no file is
- *  left out for this reason; with null it is passed over. */
+/** Skips the files that exceed the limits, in the order of the findings. */
+function skipBeyondLimits(findings: readonly Findings[], limits: OutputLimits): void {
+  const excess = outputExcess(limits);
+  for (const each of findings) {
+    each.files = each.files.filter(({ found, sizeBytes }) => {
+      const why = excess(sizeBytes);
+      if (why !== undefined) each.skip(found.path, why);
+      return why === undefined;
+    });
+  }
+}
+
+/** Files of a folder for which `pathOf` returns a path; null: not an output. Entries that are not files are skipped with the
+ *  reason `whyNoOther`, or silently when it is null. */
 async function find(
   top: Directory | undefined,
-  signal: AbortSignal,
   whyNoOther: string | null,
   pathOf: (file: ListedFile) => ReturnType<typeof outputPath> | null,
 ): Promise<Findings> {
@@ -108,7 +122,6 @@ async function find(
   };
   if (top === undefined) return { files, skipped, skip };
   for await (const found of listFiles(top, skip, onOther)) {
-    signal.throwIfAborted();
     const named = pathOf(found);
     if (!named) continue;
     if ('fault' in named) skip(found.path, named.fault);
@@ -154,8 +167,8 @@ async function take(
   }
 }
 
-/** Undefined when another than the opened file was moved, or when somebody else may still write into it: it has another
- *  name, or it changes while it is read. */
+/** Undefined when the moved file is not the opened one, or when somebody may still write into it: it has another name, or
+ *  changes while it is read. */
 async function keepMoved(
   moved: MovedFile,
   file: FileHandle,
@@ -195,11 +208,11 @@ async function copyOnce(file: FileHandle, into: ReportFolder, readAll: ReadAll):
   }
 }
 
-/** Reads a file from its beginning; gives how much it read. */
+/** Reads a file from its beginning; returns the number of bytes. */
 type ReadAll = (file: FileHandle, use: (bytes: Buffer) => Promise<void> | void) => Promise<number>;
 
-/** Reads the next piece of a file while the last is in use, and nothing beyond `maxBytes`, if the file grows for ever. */
-function reader(maxBytes: number, signal: AbortSignal): ReadAll {
+/** Reads the next piece while the last is in use, and no more than `maxBytes` of a growing file. */
+function reader(maxBytes: number): ReadAll {
   const buffers = [Buffer.allocUnsafe(CHUNK_BYTES), Buffer.allocUnsafe(CHUNK_BYTES)];
   return async (file, use) => {
     const read = (position: number) => {
@@ -214,10 +227,9 @@ function reader(maxBytes: number, signal: AbortSignal): ReadAll {
       position += bytesRead;
       next = read(position);
       try {
-        signal.throwIfAborted();
         await use(buffer.subarray(0, bytesRead));
       } catch (error) {
-        // Nothing may be read from the file when it is closed.
+        // The pending read must end before the file is closed.
         await next.catch(() => undefined);
         throw error;
       }

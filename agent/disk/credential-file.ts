@@ -2,11 +2,11 @@ import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 
-/** Keeps the credential in a file that this user alone may read; whoever reads it finds the old one or the new one. */
+/** Writes the credential atomically to a file that only this user may read. */
 export async function keepCredential(file: string, credential: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: PRIVATE_FOLDER_MODE });
   const fresh = `${file}.new`;
-  // One that an interrupted run left might be readable by others.
+  // A file of an interrupted run might be readable by others.
   await rm(fresh, { force: true });
   const handle = await open(fresh, 'wx', 0o600);
   try {

@@ -1,20 +1,20 @@
-/** Goes to folders beneath a directory, of which it holds a few open: a tree may be deeper than a process may open files. */
+/** Walks to folders below a directory with a bounded number of open handles: a tree may be deeper than the limit of open files. */
 import type { Directory } from './directory.js';
 
-/** Beyond them, those nearest to the top are closed, and opened again on the way back. */
+/** Maximum number of open handles; the ones nearest to the top are closed first and reopened on the way back. */
 const HELD = 32;
 
 export class DirectoryWalk {
   readonly #top: Directory;
   #names: readonly Buffer[] = [];
-  /** By depth: the folder that the first names lead to; undefined when it is not held. */
+  /** Open folders by depth; undefined when closed. */
   #held: (Directory | undefined)[] = [];
 
   constructor(top: Directory) {
     this.#top = top;
   }
 
-  /** The folder that these names lead to from the top; open until the next call. Throws as `openDirectory` does. */
+  /** Folder at these names below the top; open until the next call. Throws as `openDirectory` does. */
   to(names: readonly Buffer[]): Directory {
     let common = 0;
     while (common < names.length && this.#names[common]?.equals(names[common] as Buffer)) common++;

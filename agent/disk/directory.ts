@@ -1,5 +1,5 @@
-/** Directories that are held open, so that each step goes to the directory that was opened and to no other, whatever a
- *  process puts in the place of its path meanwhile. No step follows a link. */
+/** Directories that are held open: each operation applies to the directory that was opened, whatever a process puts in the
+ *  place of its path. No operation follows a link. */
 import type { BigIntStats, Dirent } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 
@@ -8,52 +8,52 @@ export type Name = string | Buffer;
 
 export interface Listing {
   readonly entries: readonly Dirent<Buffer>[];
-  /** Whether there are so few that a step for each may be done at once, without a thread. */
+  /** True for so few entries that synchronous calls cost less than threads. */
   readonly isSmall: boolean;
 }
 
-/** All steps but `close` throw, or reject with, what the system says. ENOTDIR is said of a link where a directory is asked
- *  for, ELOOP of one where a file is, ESTALE when something else stands where this directory was opened. */
+/** All methods but `close` throw, or reject with, the error of the system: ENOTDIR for a link where a directory is expected,
+ *  ELOOP for a link where a file is, ESTALE when something else replaced this directory. */
 export interface Directory {
   openDirectory(name: Name): Directory;
-  /** Gives its owner all rights; a directory of another user stays as it is. */
+  /** Gives its owner all permissions; a directory of another user stays as it is. */
   unlock(): Promise<void>;
-  /** Lists what is in it, after `unlock`. */
+  /** Lists its entries, after `unlock`. */
   list(): Promise<Listing>;
   stat(name: Name): Promise<BigIntStats>;
   statNow(name: Name): BigIntStats;
-  /** Opens whatever has this name for reading, and waits for nobody: it may be a pipe. */
+  /** Opens the entry for reading without blocking: it may be a pipe. */
   openFile(name: Name): Promise<FileHandle>;
-  /** Makes a new file; rejects with EEXIST when the name is taken, by a link as well. */
+  /** Creates a file; rejects with EEXIST when the name is taken, also by a link. */
   createFile(name: Name, mode: number): Promise<FileHandle>;
-  /** Makes a new file with the content of another: with the rights `mode`, or with those of the other. */
+  /** Creates a copy of a file, with `mode` or with the mode of the source. */
   copyFile(name: Name, source: string | FileHandle, mode?: number): Promise<void>;
   makeDirectory(name: Name): Promise<void>;
-  /** Moves an entry within directories of the same kind, over what is there. */
+  /** Moves an entry between directories of the same kind, and replaces an existing one. */
   rename(name: Name, to: Directory, newName: Name): Promise<void>;
-  /** Moves an entry to a path in a folder of the agent; rejects with ENOTSUP where it cannot be known what is moved. */
+  /** Moves an entry to a path in a folder of the agent; rejects with ENOTSUP where the moved entry cannot be verified. */
   moveOut(name: Name, path: string): Promise<void>;
   unlink(name: Name): Promise<void>;
   removeDirectory(name: Name): Promise<void>;
   close(): void;
 }
 
-/** Opens a directory of the agent by its path, links followed. */
+/** Opens a directory of the agent by its path; follows links. */
 export type OpenDirectory = (path: string) => Directory;
 
-/** A directory of this size has some hundred entries at most. */
+/** Maximum size of a directory with at most some hundred entries. */
 export const SMALL_DIRECTORY_BYTES = 4096;
 
 export const LISTED = { encoding: 'buffer', withFileTypes: true } as const;
 
-/** Throws when `name` is more than one component, or leads elsewhere. */
+/** Throws when `name` is not a single path component. */
 export function checkName(name: Name): void {
   const text = typeof name === 'string' ? name : name.toString('latin1');
   const isOne = text !== '' && text !== '.' && text !== '..' && !text.includes('/') && !text.includes('\0');
   if (!isOne) throw new Error(`${JSON.stringify(text)} is not the name of one entry of a directory`);
 }
 
-/** An error as the system says it. */
+/** Error in the form of a system error. */
 export function systemError(code: string, what: string): Error {
   return Object.assign(new Error(`${code}: ${what}`), { code });
 }

@@ -1,38 +1,32 @@
-/** Contents by digest in one folder, the least recently used removed first when there are too many bytes. What broke off
- *  on its way is kept beside them as `<digest>.partial`, and goes before them. */
+/** Blobs by digest in one folder with a size limit; the least recently used is removed first. Partial blobs lie beside them as
+ *  `<digest>.partial` and are removed before them. lru-cache does not serve: it knows no pins and evicts without waiting for
+ *  the disk. */
 import { createHash } from 'node:crypto';
 import { createReadStream, renameSync, statSync } from 'node:fs';
 import { chmod, mkdir, readdir, rename, rm, stat, statfs, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
+import { NoRoom } from '@workbench-hub/shared/runtime/no-room';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { BlobCache } from '../core/ports/blob-cache.js';
+import { REMOVE_OR_REJECT, type RemoveLeftover } from './leftovers.js';
 import { CONTENT_MODE, partialSize, writePartial } from './partial-blob.js';
-
-/** Like a write that finds the disk full. */
-class NoRoom extends Error {
-  readonly code = 'ENOSPC';
-
-  constructor(sizeBytes: number, roomBytes: number) {
-    super(`ENOSPC: it has ${sizeBytes} bytes, and there is room for ${roomBytes}`);
-  }
-}
 
 interface Entry {
   readonly sizeBytes: number;
-  /** How often it is in use. */
+  /** Number of users. */
   pins: number;
-  /** What the file's time says of its last use. */
+  /** Last use according to the file's mtime. */
   usedAtMs: number;
-  /** Read and found to be what its digest says, by this process: an earlier one may have ended with the power. */
+  /** True when this process has verified the digest: an earlier one may have ended in a power failure. */
   verified: boolean;
 }
 
-/** Only the order after the next start depends on the times of files, so they need not be told of every use. */
+/** Minimum interval between updates of a file's mtime, on which only the order after a restart depends. */
 const TOUCHED_EVERY_MS = 60_000;
 
-/** Whether there is room for what is smaller shows when it is written. */
+/** Size below which free space is not checked in advance. */
 const WORTH_ASKING_BYTES = 1024 * 1024;
 
 /** `<digest>` or `<digest>.partial` */
@@ -44,10 +38,10 @@ export class DiskCache implements BlobCache {
   readonly #runtime: Runtime;
   /** Least recently used first. */
   readonly #entries = new Map<string, Entry>();
-  /** Bytes of what broke off and nobody is receiving, oldest first. */
+  /** Sizes of partial blobs that are not being received, oldest first. */
   readonly #partials = new Map<string, number>();
   readonly #receiving = new Map<string, Promise<void>>();
-  /** Of both together. */
+  /** Total size of both. */
   #sizeBytes = 0;
 
   private constructor(folder: string, limitBytes: number, runtime: Runtime) {
@@ -56,17 +50,23 @@ export class DiskCache implements BlobCache {
     this.#runtime = runtime;
   }
 
-  static async open(folder: string, limitBytes: number, runtime: Runtime): Promise<DiskCache> {
+  static async open(
+    folder: string,
+    limitBytes: number,
+    runtime: Runtime,
+    removeLeftover: RemoveLeftover = REMOVE_OR_REJECT,
+  ): Promise<DiskCache> {
     await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER_MODE });
     const cache = new DiskCache(folder, limitBytes, runtime);
     const found: { digest: string; isPartial: boolean; sizeBytes: number; usedAtMs: number }[] = [];
     for (const name of await readdir(folder)) {
       const path = join(folder, name);
       const [, digest, suffix] = NAME.exec(name) ?? [];
-      if (digest === undefined) await rm(path, { recursive: true, force: true });
+      const remove = () => rm(path, { recursive: true, force: true });
+      if (digest === undefined) await removeLeftover(path, remove);
       else {
         const { size, mtimeMs, mode } = await stat(path);
-        // Earlier versions gave it fewer rights.
+        // Earlier versions used a stricter mode.
         if ((mode & CONTENT_MODE) !== CONTENT_MODE) await chmod(path, CONTENT_MODE);
         found.push({ digest, isPartial: suffix !== undefined, sizeBytes: size, usedAtMs: mtimeMs });
       }
@@ -79,7 +79,7 @@ export class DiskCache implements BlobCache {
     return cache;
   }
 
-  /** Where a content lies that is pinned. */
+  /** Path of a pinned blob. */
   pathOf(digest: string): string {
     return join(this.#folder, digest);
   }
@@ -88,7 +88,7 @@ export class DiskCache implements BlobCache {
     const entry = this.#entries.get(file.digest);
     if (!entry) return false;
     entry.pins++;
-    // What this process has read once is not read again, but it may have been taken away.
+    // A verified blob is not read again, but it may have been removed.
     if (entry.verified) entry.verified = sizeOf(this.pathOf(file.digest)) === file.sizeBytes;
     else {
       entry.verified =
@@ -96,7 +96,7 @@ export class DiskCache implements BlobCache {
     }
     const current = this.#entries.get(file.digest);
     if (current !== entry) {
-      // It was put anew meanwhile, and this pin went over to what was put.
+      // It was replaced meanwhile, and the pin moved to the replacement.
       if (current) current.pins--;
       return this.pin(file);
     }
@@ -117,18 +117,19 @@ export class DiskCache implements BlobCache {
     const nowMs = this.#runtime.clock.nowMs();
     if (Math.abs(nowMs - entry.usedAtMs) < TOUCHED_EVERY_MS) return;
     entry.usedAtMs = nowMs;
-    // A file that cannot be touched is removed a little earlier.
+    // A file whose mtime cannot be updated is removed a little earlier.
     utimes(this.pathOf(digest), nowMs / 1000, nowMs / 1000).catch(() => undefined);
   }
 
   async expect({ sizeBytes }: FileRef): Promise<void> {
     if (sizeBytes < WORTH_ASKING_BYTES) return;
-    await mkdir(this.#folder, { recursive: true, mode: PRIVATE_FOLDER_MODE }); // somebody may have taken it away
+    await mkdir(this.#folder, { recursive: true, mode: PRIVATE_FOLDER_MODE }); // may have been removed
     const { bsize, bavail } = await statfs(this.#folder);
     let roomBytes = bsize * bavail;
     for (const partialBytes of this.#partials.values()) roomBytes += partialBytes;
     for (const entry of this.#entries.values()) if (entry.pins === 0) roomBytes += entry.sizeBytes;
-    if (sizeBytes > roomBytes) throw new NoRoom(sizeBytes, roomBytes);
+    if (sizeBytes > roomBytes)
+      throw new NoRoom(`it has ${sizeBytes} bytes, and there is room for ${roomBytes}`);
   }
 
   async keptBytes(digest: string): Promise<number> {
@@ -138,7 +139,7 @@ export class DiskCache implements BlobCache {
 
   async put(file: FileRef, content: AsyncIterable<Uint8Array>, fromByte: number): Promise<void> {
     const { digest } = file;
-    // One after the other: they write into the same file.
+    // One at a time: they write into the same file.
     while (this.#receiving.has(digest)) await this.#receiving.get(digest);
     const received = this.#receive(file, content, fromByte);
     this.#receiving.set(
@@ -148,7 +149,7 @@ export class DiskCache implements BlobCache {
     await received;
   }
 
-  /** Removes what was not used for longest, to make room on the disk; false when everything is in use. */
+  /** Removes the least recently used file; false when all are pinned. */
   async makeRoom(): Promise<boolean> {
     return this.#removeOldest(undefined);
   }
@@ -156,7 +157,7 @@ export class DiskCache implements BlobCache {
   async #receive(file: FileRef, content: AsyncIterable<Uint8Array>, fromByte: number): Promise<void> {
     const { digest } = file;
     const path = this.#partialPath(digest);
-    await mkdir(this.#folder, { recursive: true, mode: PRIVATE_FOLDER_MODE }); // somebody may have taken it away
+    await mkdir(this.#folder, { recursive: true, mode: PRIVATE_FOLDER_MODE }); // may have been removed
     this.#forgetPartial(digest);
     try {
       await writePartial(path, file, content, fromByte, () => this.makeRoom());
@@ -195,7 +196,7 @@ export class DiskCache implements BlobCache {
     this.#sizeBytes += entry.sizeBytes;
   }
 
-  /** Down to the limit, except what is in use and what came just now. */
+  /** Removes files down to the limit, except pinned ones and `except`. */
   async #evict(except?: string): Promise<void> {
     while (this.#sizeBytes > this.#limitBytes && (await this.#removeOldest(except)));
   }
@@ -221,7 +222,7 @@ export class DiskCache implements BlobCache {
     await this.#discard(this.pathOf(digest));
   }
 
-  /** Moves it in this very turn: a download of the same content may put a file there again in the next. */
+  /** Renames synchronously: a download of the same blob may create the file again in the next turn. */
   async #discard(path: string): Promise<void> {
     const aside = join(this.#folder, `${this.#runtime.newId()}.removed`);
     try {
@@ -233,7 +234,7 @@ export class DiskCache implements BlobCache {
   }
 }
 
-/** The system says it at once; asking from a thread would cost more. */
+/** Synchronous, since a thread would cost more. */
 function sizeOf(path: string): number | undefined {
   try {
     return statSync(path).size;
@@ -247,7 +248,7 @@ async function digestOf(path: string): Promise<string | undefined> {
   try {
     for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) hash.update(chunk);
   } catch {
-    return undefined; // a file that cannot be read is fetched again
+    return undefined; // an unreadable file is fetched again
   }
   return hash.digest('hex');
 }

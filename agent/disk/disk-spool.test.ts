@@ -50,7 +50,7 @@ describe('a spool', () => {
     await rm(root, { recursive: true });
     await writeFile(root, 'no folder');
     await spool.close();
-    expect(lines.join('')).toContain('the journal of the spool could not be written anew');
+    expect(lines.join('')).toContain('the journal of the spool could not be compacted');
   });
 
   test('keeps the contents of a report until it is settled', async () => {

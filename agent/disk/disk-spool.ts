@@ -1,5 +1,6 @@
-/** The spool: `journal.jsonl` with one line for each report put ({put}) or settled ({settled}), beneath `files/` a folder for
- *  each report that names contents, and `reserve`, which gives way to a report and its log on a full disk. */
+/** The spool: `journal.jsonl` with a line for each report that was put or acknowledged, below `files/` a folder for each report
+ *  with blobs, and `reserve`, the ballast file for a report and its log on a full disk. */
+
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rename } from 'node:fs/promises';
@@ -8,6 +9,7 @@ import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { hasNoRoom } from '../core/host-fault.js';
@@ -18,20 +20,26 @@ import { beginContent } from './blob-writer.js';
 import { codeOf, type Directory } from './directory.js';
 import { makeFreshDirectory } from './fresh-directory.js';
 import { Journal } from './journal.js';
+import { REMOVE_OR_REJECT, type RemoveLeftover } from './leftovers.js';
 import { openDirectory } from './open-directory.js';
 import { removeTree } from './remove-tree.js';
 
-/** Below it, the journal is not worth being written anew. */
+/** Size below which the journal is not compacted. */
 const COMPACT_AT_BYTES = 1024 * 1024;
 
-type JournalLine = { readonly put: SpooledReport } | { readonly settled: AttemptRef };
+type JournalLine = { readonly put: SpooledReport } | { readonly acknowledged: AttemptRef };
 
 export interface OpenSpool extends Spool {
   close(): Promise<void>;
 }
 
-/** Opens the spool in `root` and removes the contents that no report names. */
-export async function openSpool(root: string, runtime: Runtime, log: Logger): Promise<OpenSpool> {
+/** Opens the spool in `root` and removes folders that no report names. */
+export async function openSpool(
+  root: string,
+  runtime: Runtime,
+  log: Logger,
+  removeLeftover: RemoveLeftover = REMOVE_OR_REJECT,
+): Promise<OpenSpool> {
   const filesRoot = join(root, 'files');
   await mkdir(filesRoot, { recursive: true, mode: PRIVATE_FOLDER_MODE });
   const journalPath = join(root, 'journal.jsonl');
@@ -40,7 +48,8 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
 
   const named = new Set(leftOver.map(({ folder }) => folder));
   for (const folder of await readdir(filesRoot)) {
-    if (!named.has(folder)) await removeIn(filesRoot, folder);
+    if (named.has(folder)) continue;
+    await removeLeftover(join(filesRoot, folder), () => removeIn(filesRoot, folder));
   }
 
   const snapshot = () =>
@@ -68,13 +77,13 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
       const { taskId, attempt, instanceId } = report;
       outstanding.delete(attemptKey(report));
       void reserve.take();
-      // If the line is lost the report is told twice, which the hub knows how to take.
-      const line = JSON.stringify({ settled: { taskId, attempt, instanceId } } satisfies JournalLine);
+      // A lost line only repeats the report, which the hub tolerates.
+      const line = JSON.stringify({ acknowledged: { taskId, attempt, instanceId } } satisfies JournalLine);
       if (folder === null) return journal.appendLazily(line);
       try {
         await journal.append(line);
       } finally {
-        // Above all when the disk is full. A report that is told twice needs them no more.
+        // Also on a full disk. A repeated report no longer needs them.
         await removeIn(filesRoot, folder);
       }
     },
@@ -93,8 +102,8 @@ export async function openSpool(root: string, runtime: Runtime, log: Logger): Pr
       try {
         await journal.close();
       } catch (error) {
-        // What was written before still counts; the next start reads it.
-        log.error({ err: error }, 'the journal of the spool could not be written anew');
+        // Earlier lines still count; the next start reads them.
+        log.error({ err: error }, 'the journal of the spool could not be compacted');
       }
     },
   };
@@ -117,7 +126,7 @@ function reportFolder(filesRoot: string, name: string): ReportFolder {
       return {
         path: moved,
         keep: (digest) => rename(moved, join(path, digest)),
-        // It may be a folder, in which somebody is at work.
+        // It may be a folder that a process still changes.
         discard: () => removeIn(path, partial),
       };
     },
@@ -125,7 +134,7 @@ function reportFolder(filesRoot: string, name: string): ReportFolder {
   };
 }
 
-/** Removes an entry of a folder; neither need be there. */
+/** Removes an entry of a folder; both may be missing. */
 async function removeIn(folder: string, name: string): Promise<void> {
   let directory: Directory;
   try {
@@ -148,11 +157,11 @@ function readLines(lines: readonly string[], log: Logger): Map<string, SpooledRe
     try {
       line = JSON.parse(text) as JournalLine;
     } catch (error) {
-      log.error({ err: error }, 'a damaged line in the journal of the spool is left out');
+      log.error({ err: error }, 'skipped a damaged line in the journal of the spool');
       continue;
     }
     if ('put' in line) outstanding.set(attemptKey(line.put.report satisfies AttemptReport), line.put);
-    else outstanding.delete(attemptKey(line.settled));
+    else outstanding.delete(attemptKey(line.acknowledged));
   }
   return outstanding;
 }
@@ -170,7 +179,7 @@ async function* readContent(
       yield chunk;
     }
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     throw new BlobLost(`the spooled content ${digest} cannot be read: ${why}`, { cause: error });
   }
   if (position !== sizeBytes) {

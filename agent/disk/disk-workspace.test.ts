@@ -33,7 +33,6 @@ import { openSpool } from './disk-spool.js';
 import { openWorkspace } from './disk-workspace.js';
 
 const REF = { taskId: '019c0000-0000-7000-8000-000000000001', attempt: 1, instanceId: 'sim' };
-const NEVER = new AbortController().signal;
 
 const TEXT = '#!/bin/sh\necho hello\n';
 const SCRIPT = { digest: createHash('sha256').update(TEXT).digest('hex'), sizeBytes: TEXT.length };
@@ -56,11 +55,11 @@ const inFiles = (path: string) => join(work.files, path);
 
 const LIMITS = { totalBytes: 1e9, fileBytes: 1e8, files: 1000 };
 
-async function collect(signal = NEVER, { stay = false, limits = LIMITS, isStored = true } = {}) {
+async function collect({ stay = false, limits = LIMITS, isStored = true, isPartial = false } = {}) {
   const spool = await openSpool(join(directory, 'spool'), systemRuntime, pino({ level: 'silent' }));
   const folder = await spool.createFolder(REF);
   const collected = await work
-    .collect(async () => folder, { limits, stay, isStored }, signal)
+    .collect(async () => folder, { limits, stay, isStored, isPartial })
     .finally(() => spool.close());
   const contents: Record<string, string> = {};
   const taken = [...collected.files, ...collected.storedFiles];
@@ -130,7 +129,7 @@ describe('outputs', () => {
   test('are moved when nothing else is to be done with them, and stay where they are otherwise', async () => {
     await writeFile(inFiles('new'), 'x'.repeat(2_500_000));
     const { ino } = await stat(inFiles('new'));
-    expect((await collect(NEVER, { stay: true })).contents).toEqual({ new: 'x'.repeat(2_500_000) });
+    expect((await collect({ stay: true })).contents).toEqual({ new: 'x'.repeat(2_500_000) });
     expect((await stat(inFiles('new'))).ino).toBe(ino);
     expect((await collect()).contents).toEqual({ new: 'x'.repeat(2_500_000) });
     await expect(stat(inFiles('new'))).rejects.toThrow('ENOENT');
@@ -171,9 +170,22 @@ describe('outputs', () => {
     expect(await readFile(inFiles('small'))).toHaveLength(10);
   });
 
-  test('are not collected further when nobody wants them', async () => {
-    await writeFile(inFiles('new'), 'x');
-    await expect(collect(AbortSignal.abort(new Error('canceled')))).rejects.toThrow('canceled');
+  test('of a job that was ended early are kept as far as the limits allow', async () => {
+    const sizes = { a: 400, b: 2000, c: 500, d: 200, e: 100, f: 0, g: 0 };
+    for (const [name, size] of Object.entries(sizes)) await writeFile(inFiles(name), 'x'.repeat(size));
+    await writeFile(join(work.outputStorage, 'h'), '');
+    const limits = { totalBytes: 1000, fileBytes: 1500, files: 4 };
+    const { files, skipped, storedFiles, notStored } = await collect({ isPartial: true, limits });
+    const taken = files.map(({ path }) => path);
+    expect(taken).toHaveLength(4);
+    expect(taken).not.toContain('b');
+    expect(files.reduce((total, { sizeBytes }) => total + sizeBytes, 0)).toBeLessThanOrEqual(1000);
+    expect(skipped.find(({ name }) => name === 'b')?.why).toBe(
+      'larger than 1.46 KiB (1500 bytes) (setting "limits.outputFile")',
+    );
+    expect([...taken, ...skipped.map(({ name }) => name)].sort()).toEqual(Object.keys(sizes));
+    expect(storedFiles).toEqual([]);
+    expect(notStored).toEqual([{ name: 'h', why: 'beyond 4 files (setting "limits.outputFiles")' }]);
   });
 });
 
@@ -215,7 +227,7 @@ describe('what is in the folder for the output storage', () => {
   test('is left out when the hub takes none', async () => {
     await writeFile(inStorage('a'), 'x'.repeat(2000));
     const limits = { ...LIMITS, totalBytes: 1000 };
-    const { storedFiles, notStored } = await collect(NEVER, { isStored: false, limits });
+    const { storedFiles, notStored } = await collect({ isStored: false, limits });
     expect(storedFiles).toEqual([]);
     expect(notStored).toEqual([
       {
@@ -228,7 +240,7 @@ describe('what is in the folder for the output storage', () => {
   test('counts for the limits of a task as outputs do', async () => {
     await writeFile(inFiles('a'), 'x'.repeat(600));
     await writeFile(inStorage('b'), 'x'.repeat(600));
-    await expect(collect(NEVER, { limits: { ...LIMITS, totalBytes: 1000 } })).rejects.toThrow(
+    await expect(collect({ limits: { ...LIMITS, totalBytes: 1000 } })).rejects.toThrow(
       'the job left 2 output files with 1.17 KiB (1200 bytes) in all',
     );
   });

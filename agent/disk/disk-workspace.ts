@@ -21,6 +21,7 @@ import { AttemptDirectory, FILES, KEPT_MARK, OUTPUT_STORAGE } from './attempt-di
 import type { Directory, OpenDirectory } from './directory.js';
 import type { DiskCache } from './disk-cache.js';
 import { makeFreshDirectory } from './fresh-directory.js';
+import { REMOVE_OR_REJECT, type RemoveLeftover } from './leftovers.js';
 import { resolveFile } from './local-file.js';
 import { openDirectory } from './open-directory.js';
 import { GIVEN, prepareDirectory, takePrepared } from './prepared-directory.js';
@@ -31,17 +32,25 @@ export interface DiskWorkspace extends Workspace {
   prepare(): PreparedDirectory;
 }
 
-/** Opens the workspace in `root` and removes what earlier attempts left behind. */
+export interface WorkspaceOptions {
+  readonly open?: OpenDirectory;
+  readonly removeLeftover?: RemoveLeftover;
+}
+
+/** Opens the workspace in `root` and removes the directories of earlier attempts. */
 export async function openWorkspace(
   root: string,
   cache: DiskCache,
-  open: OpenDirectory = openDirectory,
+  options: WorkspaceOptions = {},
 ): Promise<DiskWorkspace> {
+  const open = options.open ?? openDirectory;
+  const removeLeftover: RemoveLeftover = options.removeLeftover ?? REMOVE_OR_REJECT;
   await mkdir(root, { recursive: true });
   const top = open(root);
   try {
     for (const { name } of (await top.list()).entries) {
-      if (!(await isKept(top, name))) await removeTree(top, name);
+      if (await isKept(top, name)) continue;
+      await removeLeftover(join(root, name.toString()), () => removeFrom(open, root, name));
     }
   } finally {
     top.close();
@@ -49,7 +58,7 @@ export async function openWorkspace(
   const places = { root, cache, open };
   return {
     prepare: () => prepareDirectory(root),
-    // One that is gone went with its program, and the attempt will hear of that.
+    // A missing one went with its program, which the attempt notices.
     create: (ref, prepared = null) =>
       prepared !== null && takePrepared(prepared)
         ? inPrepared(places, prepared, ref)
@@ -62,6 +71,15 @@ export async function openWorkspace(
     freeSpace: () =>
       Promise.all([spaceOf(root, 'working directories'), spaceOf(tmpdir(), 'temporary files')]),
   };
+}
+
+async function removeFrom(open: OpenDirectory, root: string, name: Buffer): Promise<void> {
+  const top = open(root);
+  try {
+    await removeTree(top, name);
+  } finally {
+    top.close();
+  }
 }
 
 interface Places {

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 
-/** Makes a directory for an attempt and gives its name: `<taskId>-<attempt>`, with a counter when another run of the
- *  same number was here before. The root is made again if somebody has taken it away. */
+/** Creates a directory for an attempt and returns its name: `<taskId>-<attempt>`, with a counter when the name is taken.
+ *  Creates the root again if it was removed. */
 export async function makeFreshDirectory(root: string, { taskId, attempt }: AttemptRef): Promise<string> {
   for (let again = 1; ; ) {
     const name = again === 1 ? `${taskId}-${attempt}` : `${taskId}-${attempt}.${again}`;

@@ -31,7 +31,6 @@ import { LinuxDirectory } from './linux-directory.js';
 import { PortableDirectory } from './portable-directory.js';
 
 const REF = { taskId: '019c0000-0000-7000-8000-000000000001', attempt: 1, instanceId: 'sim' };
-const NEVER = new AbortController().signal;
 const LIMITS = { totalBytes: 1e9, fileBytes: 1e8, files: 10_000 };
 /** So many entries of the same names lie in the folder of the job and outside: as many moments to be swapped in. */
 const ENTRIES = 200;
@@ -63,7 +62,7 @@ const inFiles = (path: string) => join(work.files, path);
 const nameOf = (index: number) => `entry-${index}`;
 
 async function begin(open: OpenDirectory): Promise<void> {
-  workspace = await openWorkspace(join(directory, 'work'), cache, open);
+  workspace = await openWorkspace(join(directory, 'work'), cache, { open });
   work = await workspace.create(REF);
   await mkdir(join(directory, 'work', 'aside'));
 }
@@ -101,8 +100,8 @@ async function collect(whenAsked: () => void = () => undefined): Promise<string[
     whenAsked();
     return folder;
   };
-  const options = { limits: LIMITS, stay: false, isStored: true };
-  const { files, storedFiles } = await work.collect(into, options, NEVER).finally(() => spool.close());
+  const options = { limits: LIMITS, isPartial: false, stay: false, isStored: true };
+  const { files, storedFiles } = await work.collect(into, options).finally(() => spool.close());
   const spooled = join(directory, 'spool', 'files', folder.name);
   const taken = [...files, ...storedFiles];
   expect((await readdir(spooled)).sort()).toEqual([...new Set(taken.map(({ digest }) => digest))].sort());

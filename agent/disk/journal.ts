@@ -1,12 +1,12 @@
-/** A file of JSON lines that is only added to. What is written in one turn of the event loop goes to disk in one write;
- *  it is there when the process ends, whatever ends it, but not necessarily after a loss of power. */
+/** Append-only file of JSON lines. Lines of one turn of the event loop are written together; they survive the end of the
+ *  process, but not necessarily a power failure. */
 import { fstatSync, writeSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 
-/** Lines that go to disk in one write, and who waits for it. */
+/** Lines that are written together. */
 interface Batch {
   readonly lines: string[];
   readonly written: Promise<void>;
@@ -14,16 +14,16 @@ interface Batch {
   reject(error: unknown): void;
 }
 
-/** How long a line that has time waits at most for another one. */
-const IN_TIME_MS = 100;
+/** Maximum buffering of a non-urgent line. */
+const LAZY_FLUSH_MS = 100;
 
-/** After a write that failed, how long until the next try. */
+/** Delay before the next try after a failed write. */
 const RETRY_MS = 5000;
 
 export class Journal {
   readonly #path: string;
   readonly #runtime: Runtime;
-  /** Gives the lines that stand for everything that still counts. */
+  /** Returns the lines of everything that still counts. */
   readonly #snapshot: () => string[];
   readonly #compactAtBytes: number;
   #file: FileHandle | undefined;
@@ -31,10 +31,10 @@ export class Journal {
   #compactedBytes = 0;
   #batch: Batch | undefined;
   #writing: Promise<void> | undefined;
-  #inTime: Timer | undefined;
-  /** A write failed, and may have left half a line. */
+  #lazyFlush: Timer | undefined;
+  /** True when a failed write may have left half a line. */
   #torn = false;
-  /** The file lacks lines whose writing failed: it has to be written anew. */
+  /** True when lines are missing after a failed write: the file must be compacted. */
   #incomplete = false;
   #retry: Timer | undefined;
 
@@ -45,8 +45,7 @@ export class Journal {
     this.#compactAtBytes = compactAtBytes;
   }
 
-  /** The lines that an earlier process wrote; what follows the last line's end was not written whole. A line before it
-   *  may be half a one, if the disk was full. */
+  /** Lines of an earlier process, without an incomplete last line. An earlier line may be incomplete, if the disk was full. */
   static async read(path: string): Promise<string[]> {
     let text: string;
     try {
@@ -61,7 +60,7 @@ export class Journal {
       .slice(0, -1);
   }
 
-  /** Begins a new file from the snapshot. */
+  /** Starts a new file from the snapshot. */
   async open(): Promise<void> {
     await this.#compact();
   }
@@ -72,16 +71,16 @@ export class Journal {
     return appended;
   }
 
-  /** The same for a line that may be lost with the process: it is written with the next one, or after a moment. */
+  /** Appends a line that may be lost with the process: it is written with the next one, or after {@link LAZY_FLUSH_MS}. */
   appendLazily(line: string): Promise<void> {
     const appended = this.#queue(line);
     if (this.#writing === undefined) {
-      this.#inTime ??= this.#runtime.timers.after(IN_TIME_MS, () => this.#writeSoon());
+      this.#lazyFlush ??= this.#runtime.timers.after(LAZY_FLUSH_MS, () => this.#writeSoon());
     }
     return appended;
   }
 
-  /** Writes what waits and closes the file. */
+  /** Writes pending lines and closes the file. */
   async close(): Promise<void> {
     this.#writeSoon();
     await this.#writing;
@@ -101,8 +100,8 @@ export class Journal {
   }
 
   #writeSoon(): void {
-    this.#inTime?.cancel();
-    this.#inTime = undefined;
+    this.#lazyFlush?.cancel();
+    this.#lazyFlush = undefined;
     if (this.#writing !== undefined) return;
     this.#writing = new Promise((written) => {
       this.#runtime.timers.soon(() => void this.#writeAll().then(written));
@@ -117,7 +116,7 @@ export class Journal {
     this.#writing = undefined;
   }
 
-  /** Makes up for the lines that could not be written. Never rejects. */
+  /** Compacts after a failed write. Never rejects. */
   async #writeAnew(): Promise<void> {
     try {
       await this.#compact();
@@ -134,10 +133,10 @@ export class Journal {
   async #write({ lines, resolve, reject }: Batch): Promise<void> {
     this.#batch = undefined;
     try {
-      // Somebody took it away: what is written to it would be lost with this process.
+      // The file was removed: further writes would be lost with this process.
       if (this.#file && fstatSync(this.#file.fd).nlink === 0) await this.#compact();
       const bytes = Buffer.from(`${this.#torn ? '\n' : ''}${lines.join('\n')}\n`);
-      // Without a sync it is a copy into the memory of the system: to wake another thread for it would cost more.
+      // Without a sync this is a copy into the page cache: another thread would cost more.
       if (this.#file) writeWhole(this.#file.fd, bytes);
       this.#torn = false;
       this.#sizeBytes += bytes.length;
@@ -151,7 +150,7 @@ export class Journal {
     }
   }
 
-  /** Writes the snapshot to a new file, which takes the place of the old one at once. */
+  /** Writes the snapshot to a new file and renames it over the old one. */
   async #compact(): Promise<void> {
     const lines = this.#snapshot();
     const text = lines.length === 0 ? '' : `${lines.join('\n')}\n`;

@@ -1,5 +1,5 @@
-/** Directories on Linux: a path that begins with /proc/self/fd/<fd> leads to what the descriptor stands for (proc(5)), so
- *  that a step cannot be led elsewhere. The descriptors are opened with O_PATH, which takes no right to read. */
+/** Directories on Linux: a path that begins with /proc/self/fd/<fd> leads to the opened directory (proc(5)), so that no
+ *  operation can be redirected. Descriptors are opened with O_PATH, which requires no read permission. */
 import {
   type BigIntStats,
   chmodSync,
@@ -42,7 +42,7 @@ const {
   COPYFILE_FICLONE,
 } = constants;
 
-/** Not among the constants of Node: the same on all systems that Node runs on (asm-generic/fcntl.h). */
+/** Missing in Node's constants; the same on all architectures that Node supports (asm-generic/fcntl.h). */
 const O_PATH = 0o10000000;
 
 export class LinuxDirectory implements Directory {
@@ -71,7 +71,7 @@ export class LinuxDirectory implements Directory {
     const { mode, size } = fstatSync(this.#file);
     this.#unlock(mode);
     const isSmall = size <= SMALL_DIRECTORY_BYTES;
-    // Most jobs leave next to nothing in most folders: a list made by a thread would cost more.
+    // Most folders are nearly empty: a thread would cost more.
     const entries = isSmall ? readdirSync(this.#path, LISTED) : await readdir(this.#path, LISTED);
     return { entries, isSmall };
   }
@@ -94,7 +94,7 @@ export class LinuxDirectory implements Directory {
 
   async copyFile(name: Name, source: string | FileHandle, mode?: number): Promise<void> {
     const from = typeof source === 'string' ? source : `/proc/self/fd/${source.fd}`;
-    // Copy on write where the file system can: never a link, since scripts may write into their files.
+    // Copy on write where the file system supports it; never a link, since scripts may write into their files.
     if (mode === undefined) return copyFile(from, this.#at(name), COPYFILE_EXCL | COPYFILE_FICLONE);
     const file = await this.createFile(name, 0o600);
     try {
@@ -135,7 +135,7 @@ export class LinuxDirectory implements Directory {
   }
 
   #at(name: Name): Name {
-    // The number may be that of another file by now.
+    // The number may belong to another file by now.
     if (!this.#isOpen) throw new Error('this directory is closed');
     checkName(name);
     return typeof name === 'string'
@@ -148,7 +148,7 @@ export class LinuxDirectory implements Directory {
     try {
       chmodSync(this.#path, (mode & 0o7777) | 0o700);
     } catch {
-      // It belongs to somebody else: whether it can be read is found out by reading it.
+      // It belongs to another user: reading it shows whether it is readable.
     }
   }
 }

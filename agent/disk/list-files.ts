@@ -5,9 +5,9 @@ import { codeOf, type Directory, type Listing } from './directory.js';
 import { DirectoryWalk } from './directory-walk.js';
 
 export interface ListedFile {
-  /** Beneath the directory, with `/`; bytes, because a name on disk need not be text. */
+  /** Path below the directory, with `/`; bytes, because a name on disk need not be text. */
   readonly path: Buffer;
-  /** The names of the folders in which it lies, from the top. */
+  /** Names of its parent folders, from the top. */
   readonly folder: readonly Buffer[];
   readonly name: Buffer;
   readonly state: FileState;
@@ -15,12 +15,12 @@ export interface ListedFile {
 
 const SLASH = Buffer.from('/');
 
-/** No path that may be an output has more parts. */
+/** Maximum number of parts of an output path. */
 const DEEPEST = MAX_PATH_LENGTH / 2;
 
-/** The regular files beneath a directory, links not followed, in no order. Folders that a job closed are opened again.
- *  `onFault` is told of what cannot be read all the same, `onOther` of links and whatever else is neither file nor folder;
- *  what vanishes meanwhile is left out. */
+/** Lists the regular files below a directory, without following links, in no order. Folders that a job made inaccessible are
+ *  unlocked. `onFault` gets entries that are still unreadable, `onOther` links and other special files; entries that vanish are
+ *  omitted. */
 export async function* listFiles(
   top: Directory,
   onFault: (path: Buffer, why: string) => void,
@@ -55,7 +55,7 @@ interface ListedFolder extends Listing {
   readonly directory: Directory;
 }
 
-/** Undefined when it is no folder (any more): a job may have put a link in its place. */
+/** Undefined when it is not a folder: a job may have replaced it by a link. */
 async function listed(
   descent: DirectoryWalk,
   folder: readonly Buffer[],
@@ -84,13 +84,13 @@ async function stateOf(
   }
 }
 
-/** Whether an error says that something is not there any more, or something else in its place. ENXIO is said of a socket. */
+/** Whether an error says that an entry is missing or was replaced. ENXIO is the error of a socket. */
 export function isGone(error: unknown): boolean {
   const code = codeOf(error);
   return code !== undefined && ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE', 'ENXIO'].includes(code);
 }
 
-/** What is compared of a file. */
+/** Attributes that are compared. */
 export function stateFrom(stats: Pick<BigIntStats, 'size' | 'mtimeNs' | 'ctimeNs' | 'ino'>): FileState {
   return { sizeBytes: stats.size, modifiedNs: stats.mtimeNs, changedNs: stats.ctimeNs, inode: stats.ino };
 }

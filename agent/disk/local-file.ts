@@ -1,4 +1,4 @@
-/** Files of this host that a job refers to, below folders from which the agent may read. */
+/** Files of this host that a job refers to, below readable folders. */
 import { constants } from 'node:fs';
 import { access, type FileHandle, realpath, stat } from 'node:fs/promises';
 import { resolve, sep } from 'node:path';
@@ -7,7 +7,7 @@ import { FileNotReadable } from '../core/ports/workspace.js';
 import type { OpenDirectory } from './directory.js';
 import { isGone } from './list-files.js';
 
-/** Opens a file in a folder from which the agent may read, and follows no link beneath that folder. */
+/** Opens a file below a readable folder without following links there. */
 export async function openLocalFile(open: OpenDirectory, source: string, root: string): Promise<FileHandle> {
   if (!liesIn(source, root)) throw new FileNotReadable('it does not lie in that folder');
   const names = source

@@ -5,7 +5,7 @@ import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** What tells this data directory's agent from any other: made once, then kept. */
+/** Identity of this data directory's agent, created once. */
 export async function nodeId(dataDir: string, newId: () => string): Promise<string> {
   const file = join(dataDir, 'node-id');
   let kept: string;

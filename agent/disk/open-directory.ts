@@ -3,6 +3,6 @@ import type { OpenDirectory } from './directory.js';
 import { LinuxDirectory } from './linux-directory.js';
 import { PortableDirectory } from './portable-directory.js';
 
-/** As this system can. */
+/** Implementation for this system. */
 export const openDirectory: OpenDirectory =
   process.platform === 'linux' && existsSync('/proc/self/fd') ? LinuxDirectory.open : PortableDirectory.open;

@@ -1,4 +1,4 @@
-/** A file that becomes a content: its beginning may have come earlier. */
+/** Partial blobs that are being completed. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { open, rm, stat } from 'node:fs/promises';
@@ -6,12 +6,12 @@ import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { writeStream } from '@workbench-hub/shared/runtime/write-stream';
 import { BlobMismatch } from '../core/ports/blob-cache.js';
 
-/** Scripts are copied with the rights of their contents, so that there is nothing to be done to the copy. */
+/** Mode of blobs: scripts are copied with it, so that the copy needs no chmod. */
 export const CONTENT_MODE = 0o700;
 
-/** Writes `content` behind the first `fromByte` bytes of the file. Resolves when the file is the content that was
- *  expected; rejects with {@link BlobMismatch} when it is another, and with what the stream or the disk says. Only
- *  when the stream broke is what came kept. */
+/** Writes `content` after the first `fromByte` bytes of the file. Resolves when the file has the expected digest; rejects with
+ *  {@link BlobMismatch} when it has another, and with the error of the stream or the disk. Received bytes are kept only when
+ *  the stream broke. */
 export async function writePartial(
   path: string,
   expected: FileRef,
@@ -51,7 +51,7 @@ export async function writePartial(
   }
 }
 
-/** How much of it there is; 0 for none. */
+/** Size of the partial blob; 0 for none. */
 export async function partialSize(path: string): Promise<number> {
   return stat(path).then(
     ({ size }) => size,

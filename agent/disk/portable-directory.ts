@@ -1,6 +1,6 @@
-/** Directories on any system, by path: each step looks before and after it whether the path still leads, without a link, to
- *  the directory that was opened. A file counts only when it is the one that stands in the directory. What is changed is
- *  changed right after a look: only a swap in these few microseconds is not noticed in time. */
+/** Directories on any system, by path: each operation checks before and after it whether the path still leads, without a link,
+ *  to the opened directory. An opened file is accepted only if it is the one in the directory. Changes are made right after a
+ *  check: only a swap within these microseconds goes unnoticed. */
 import {
   type BigIntStats,
   constants,
@@ -28,8 +28,8 @@ const { O_CREAT, O_EXCL, O_RDONLY, O_WRONLY } = constants;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
 const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
 
-/** How often it is looked whether an opened file is the one in the directory: whoever swaps the directory to and fro has to
- *  meet the right moment each time. */
+/** Number of checks whether an opened file is the one in the directory: somebody who swaps directories has to hit the right
+ *  moment each time. */
 const LOOKS = 8;
 const COPY_BYTES = 1024 * 1024;
 
@@ -129,7 +129,7 @@ export class PortableDirectory implements Directory {
   }
 
   close(): void {
-    // Nothing is held open.
+    // Nothing is open.
   }
 
   #at(name: Name): Buffer {
@@ -165,7 +165,7 @@ export class PortableDirectory implements Directory {
 
   async #unlock(mode: number): Promise<void> {
     try {
-      // By its descriptor where it can be opened; a folder that cannot be read leaves nothing but its path.
+      // By its descriptor where it can be opened; an unreadable folder has only its path.
       const file = await this.#openSelf();
       if (!file) return await chmod(this.#path, (mode & 0o7777) | 0o700);
       try {
@@ -175,7 +175,7 @@ export class PortableDirectory implements Directory {
         await file.close();
       }
     } catch {
-      // It belongs to somebody else: whether it can be read is found out by reading it.
+      // It belongs to another user: reading it shows whether it is readable.
     }
   }
 
@@ -188,7 +188,7 @@ export class PortableDirectory implements Directory {
     }
   }
 
-  /** Throws unless this directory, and each one above it, is still where it was opened. */
+  /** Throws unless this directory, and each one above it, is still the one that was opened. */
   #verify(): BigIntStats {
     if (this.#parent) this.#parent.#verify();
     // The top one is a folder of the agent, to which a link may lead.

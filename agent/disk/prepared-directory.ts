@@ -1,4 +1,4 @@
-/** Directories that are prepared before their attempt is known, `work/prepared-<random>/` with the folders in which the job
+/** Directories that are prepared before their attempt is known, `work/prepared-<random>/`, with the folders in which the job
  *  may write. A program in a sandbox sees no other. */
 import { mkdirSync, mkdtempSync, realpathSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -6,17 +6,17 @@ import { join } from 'node:path';
 import type { PreparedDirectory } from '../core/ports/workspace.js';
 import { FILES, OUTPUT_STORAGE } from './attempt-directory.js';
 
-/** Scripts and variables; in an ordinary directory they lie beside the two others. */
+/** Folder of scripts and variables; in an ordinary directory they lie beside the two others. */
 export const GIVEN = 'given';
 
-/** The directories that this process has prepared, with the function that takes each once. */
+/** Directories prepared by this process, with a function that takes each once. */
 const takes = new WeakMap<PreparedDirectory, () => boolean>();
 
-/** Prepares a directory below `root`, which is made again if it is gone. Throws the system's error. Synchronous, since a
- *  program is started at once. */
+/** Prepares a directory below `root`, which is created if missing. Throws the system's error. Synchronous, since a program is
+ *  started immediately. */
 export function prepareDirectory(root: string): PreparedDirectory {
   mkdirSync(root, { recursive: true });
-  // Programs are told the path without links.
+  // Programs get the path without links.
   const path = mkdtempSync(join(realpathSync.native(root), 'prepared-'));
   const writable = [FILES, OUTPUT_STORAGE, GIVEN].map((name) => join(path, name));
   for (const folder of writable) mkdirSync(folder);
@@ -38,7 +38,7 @@ export function prepareDirectory(root: string): PreparedDirectory {
   return directory;
 }
 
-/** Takes a prepared directory for an attempt; false when it is taken already, or gone. */
+/** Takes a prepared directory for an attempt; false when it is taken or gone. */
 export function takePrepared(directory: PreparedDirectory): boolean {
   return takes.get(directory)?.() ?? false;
 }

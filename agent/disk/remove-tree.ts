@@ -1,20 +1,19 @@
-/** Removes a tree without following a link, also when a job took away rights, made it deeper than a path may be long, or
- *  goes on changing it meanwhile. */
+/** Removes a tree without following links, even if a job removed permissions, made it deeper than a path may be long, or still
+ *  changes it. */
 import { randomUUID } from 'node:crypto';
 import type { Dirent } from 'node:fs';
 import { codeOf, type Directory, type Name } from './directory.js';
 
-/** Depth from which a folder is moved to the top first, since a handle is held for each level. */
+/** Depth from which a folder is first moved to the top, since each level holds a handle. */
 const DEEPEST = 32;
-/** Maximum number of files that are removed at a time. */
+/** Maximum number of files that are removed concurrently. */
 const FILES_AT_A_TIME = 16;
-/** How often a directory may have got something new by the time that it is removed. */
+/** Maximum number of tries against a tree that changes. */
 const TRIES = 5;
-/** Each brings the tree to its end by {@link DEEPEST} levels. */
+/** Maximum number of passes; each shortens the tree by {@link DEEPEST} levels. */
 const PASSES = 10_000;
 
-/** Removes an entry of a directory with all that is beneath it; it need not be there. Rejects with what the system says when
- *  something is left. */
+/** Removes an entry of a directory with its contents, if it exists. Rejects with the system's error when something is left. */
 export async function removeTree(parent: Directory, name: Name): Promise<void> {
   let triesLeft = TRIES;
   for (let pass = 1; ; pass++) {
@@ -40,9 +39,9 @@ export async function removeTree(parent: Directory, name: Name): Promise<void> {
 }
 
 class Removal {
-  /** The first that could not be removed. */
+  /** Error of the first entry that could not be removed. */
   fault: unknown;
-  /** Something was moved to the top. */
+  /** True when a folder was moved to the top. */
   isToBeRepeated = false;
   readonly #top: Directory;
 
@@ -75,7 +74,7 @@ class Removal {
     try {
       if (depth >= DEEPEST) {
         await directory.unlock();
-        // No name that a job could have known.
+        // A name that a job cannot guess.
         await parent.rename(name, this.#top, `${randomUUID()}.removed`);
         this.isToBeRepeated = true;
         return;
@@ -95,19 +94,19 @@ class Removal {
     }
   }
 
-  /** Entries that change meanwhile are met again by the next pass. */
+  /** The next pass finds entries that change meanwhile. */
   #failed(error: unknown): void {
     if (!isOfAChange(error)) this.fault ??= error;
   }
 }
 
-/** Whether an error may come of somebody who changes the tree meanwhile. */
+/** Whether an error may be caused by a concurrent change of the tree. */
 function isOfAChange(error: unknown): boolean {
   const code = codeOf(error) ?? '';
   return ['ENOENT', 'ENOTDIR', 'ELOOP', 'ENOTEMPTY', 'EEXIST', 'EISDIR', 'ESTALE'].includes(code);
 }
 
-/** Undefined when there is nothing. */
+/** Undefined when it does not exist. */
 function opened(parent: Directory, name: Name): Directory | 'NO_DIRECTORY' | undefined {
   try {
     return parent.openDirectory(name);

@@ -1,4 +1,4 @@
-/** Settles as the promise does, or rejects with the signal's reason when it is aborted first. */
+/** Settles like the promise, or rejects with the signal's reason when it is aborted first. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);

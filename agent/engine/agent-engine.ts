@@ -1,4 +1,4 @@
-/** The agent without its adapters: instances, jobs, reports and the session with a hub, wired to each other. */
+/** The agent without its adapters: wires instances, jobs, reports and the session with a hub. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
@@ -20,7 +20,7 @@ import type { InstanceSettings } from './supervisor.js';
 export interface EngineSettings extends BatchSettings {
   readonly instances: readonly InstanceSettings[];
   readonly taskLogLimitBytes: number;
-  /** How long a stop lets running attempts go on to their end. */
+  /** Maximum time for which a stop waits for running attempts. */
   readonly drainTimeoutMs: number;
 }
 
@@ -102,8 +102,8 @@ export class AgentEngine implements Service {
     await this.#session.start();
   }
 
-  /** Lets running attempts go on for the drain time, gives back what runs then, ends every instance, then leaves the hub.
-   *  Reports that are not settled stay spooled. */
+  /** Drains for the drain time, evicts what still runs, ends every instance, then leaves the hub. Reports that are not
+   *  acknowledged stay in the spool. */
   async stop(): Promise<void> {
     await this.#drain();
     this.#jobs.evict();
@@ -112,12 +112,11 @@ export class AgentEngine implements Service {
     await this.#session.stop();
   }
 
-  /** Begins nothing more, and resolves when nothing runs and all that ended has reached the hub, as far as there is one;
-   *  or when the time for that is over. */
+  /** Resolves when nothing runs and all reports have reached a connected hub, or when the drain time is over. */
   async #drain(): Promise<void> {
     const running = this.#jobs.running().length;
     if (this.#drainTimeoutMs === 0 || (running === 0 && this.#reporting.isDelivered)) return;
-    this.#log.info({ running, drainTimeoutMs: this.#drainTimeoutMs }, 'running tasks go on to their end');
+    this.#log.info({ running, drainTimeoutMs: this.#drainTimeoutMs }, 'draining: running tasks continue');
     this.#instances.drain();
     const done = new AbortController();
     const drained = this.#jobs.ended().then(() => this.#reporting.delivered());
@@ -125,7 +124,7 @@ export class AgentEngine implements Service {
       () =>
         this.#log.warn(
           { running: this.#jobs.running().length },
-          'what still runs is given back: drainTimeout is over',
+          'drainTimeout is over: running tasks are returned',
         ),
       () => undefined,
     );

@@ -1,4 +1,4 @@
-/** Keeps the agent joined to a hub: tries again for ever, one address after the other, with growing pauses. */
+/** Keeps the agent joined to a hub: retries for ever, one address after the other, with growing backoff. */
 import { type BackOff, backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { pause } from '@workbench-hub/shared/runtime/pause';
@@ -8,9 +8,9 @@ import { type Hub, type HubConnection, type HubListener, JoinFailed } from '../c
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 15_000;
-/** A connection that lasted so long was a good one: the next pause is the shortest again. */
+/** Duration after which a connection counts as stable and resets the backoff. */
 const STEADY_AFTER_MS = 10_000;
-/** The same failure is logged again each so many tries. */
+/** Number of equal failures between two log lines. */
 const LOG_EVERY = 40;
 
 export class HubSession implements Service {
@@ -26,7 +26,7 @@ export class HubSession implements Service {
   #storesOutputs = false;
   #waiting: ((connection: HubConnection) => void)[] = [];
   #running: Promise<void> = Promise.resolve();
-  /** Of each address, why it was not joined the last times, and how often in a row. */
+  /** Latest failure of each address, and how often it occurred in a row. */
   readonly #failures = new Map<string, { readonly reason: string; readonly times: number }>();
 
   constructor(hub: Hub, listener: HubListener, { runtime, log }: { runtime: Runtime; log: Logger }) {
@@ -37,17 +37,17 @@ export class HubSession implements Service {
     this.#listener = listener;
   }
 
-  /** The hub that is joined now. */
+  /** Connection to the joined hub. */
   get connection(): HubConnection | null {
     return this.#connection;
   }
 
-  /** Whether the hub takes files for its output storage, as the one said that was joined last. */
+  /** Whether the hub accepts files for its output storage, according to the latest welcome. */
   get storesOutputs(): boolean {
     return this.#storesOutputs;
   }
 
-  /** The hub that is joined, or the next one that will be; rejects with the signal's reason. */
+  /** Connection to the joined hub, or to the next one; rejects with the signal's reason. */
   connected(signal: AbortSignal): Promise<HubConnection> {
     if (this.#connection) return Promise.resolve(this.#connection);
     return new Promise((resolve, reject) => {
@@ -68,7 +68,7 @@ export class HubSession implements Service {
     });
   }
 
-  /** Begins to join; the hub need not be there. */
+  /** Begins to join in the background. */
   start(): Promise<void> {
     this.#running = this.#stayJoined();
     return Promise.resolve();
@@ -88,14 +88,14 @@ export class HubSession implements Service {
       const joined = await this.#join(address, signal);
       if (signal.aborted) return;
       if (!joined) next = (next + 1) % addresses.length;
-      // Other hubs of the cluster are tried at once; the pause is between rounds, and after a lost connection.
+      // Other hubs of the cluster are tried at once; the backoff is between rounds, and after a lost connection.
       if (joined || next === 0) {
         await pause(this.#runtime.timers, this.#pauses.nextMs(), signal).catch(() => undefined);
       }
     }
   }
 
-  /** One try; gives whether the hub was joined. */
+  /** Tries once; resolves with whether the hub was joined. */
   async #join(address: string, signal: AbortSignal): Promise<boolean> {
     try {
       const listener: HubListener = {
@@ -116,7 +116,10 @@ export class HubSession implements Service {
       if (signal.aborted) return false;
       if (error instanceof JoinFailed) this.#logFailure(address, error.message);
       else
-        this.#log.error({ err: error, hub: address }, 'joining the hub failed by a defect of this program');
+        this.#log.error(
+          { err: error, hub: address },
+          'joining the hub failed because of a defect of this program',
+        );
       return false;
     }
   }
@@ -133,7 +136,7 @@ export class HubSession implements Service {
     for (const resolve of this.#waiting.splice(0)) resolve(connection);
   }
 
-  /** Not each time: a hub may be away for days. */
+  /** Throttled: a hub may be away for days. */
   #logFailure(address: string, reason: string): void {
     const last = this.#failures.get(address);
     const times = last?.reason === reason ? last.times + 1 : 1;

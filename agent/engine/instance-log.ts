@@ -3,11 +3,11 @@ import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { TailBuffer } from '../core/tail-buffer.js';
 
-/** How much of each stream is kept, in UTF-16 units: memory that each instance may hold for good. */
+/** Kept length of each stream in UTF-16 units; each instance may hold it permanently. */
 const KEPT_LENGTH = 256 * 1024;
 
-/** What an instance printed last: `stdout` is what scripts print there, `stderr` what scripts and the program itself
- *  print, `console` both in order, with the agent's own lines about the instance. */
+/** Latest output of an instance: `stdout` of scripts, `stderr` of scripts and of the program itself, `console` with both in
+ *  order and the agent's own lines about the instance. */
 export class InstanceLog {
   readonly #clock: Clock;
   readonly #tails: Readonly<Record<InstanceLogType, TailBuffer>> = {
@@ -28,7 +28,7 @@ export class InstanceLog {
     this.#atLineStart = text.endsWith('\n');
   }
 
-  /** A line of the agent itself. */
+  /** Adds a line of the agent. */
   note(line: string): void {
     const start = this.#atLineStart ? '' : '\n';
     this.#tails.console.push(`${start}${localTimestamp(this.#clock.nowMs())} [agent] ${line}\n`);
@@ -39,7 +39,7 @@ export class InstanceLog {
     return this.#tails[type].lines();
   }
 
-  /** The last lines on standard error after `position` (a former {@link stderrEnd}), at most `maxLength` units. */
+  /** Lines on standard error after `position` (an earlier {@link stderrEnd}), at most the last `maxLength` units. */
   lastOfStderr(position: number, maxLength: number): string {
     const { stderr } = this.#tails;
     return stderr.from(Math.max(position, stderr.end - maxLength)).trim();

@@ -13,42 +13,42 @@ export interface InstancesOptions {
   readonly log: Logger;
 }
 
-/** Ceilings of the rest after a fault of the host; each rest is between half of it and all of it. */
+/** Range of the cooldown after a host fault; each is between half of the current ceiling and all of it. */
 const FIRST_REST_MS = 2000;
 const LONGEST_REST_MS = 60_000;
 
-/** All instances of this agent: keeps them as they are wanted and the hub informed of each change. */
+/** All instances of this agent. Informs the hub of each change. */
 export class Instances {
   readonly #supervisors: ReadonlyMap<string, Supervisor>;
-  readonly #needs: InstancesOptions;
+  readonly #options: InstancesOptions;
   readonly #rests: BackOff;
   #rest: Timer | null = null;
   #connection: HubConnection | null = null;
   #stopping = false;
 
-  constructor(settings: readonly InstanceSettings[], needs: InstancesOptions) {
-    this.#needs = needs;
-    this.#rests = backOff(FIRST_REST_MS, LONGEST_REST_MS, needs.runtime.random);
+  constructor(settings: readonly InstanceSettings[], options: InstancesOptions) {
+    this.#options = options;
+    this.#rests = backOff(FIRST_REST_MS, LONGEST_REST_MS, options.runtime.random);
     const onChange = (state: InstanceState) => this.#connection?.sendInstance(state);
     this.#supervisors = new Map(
-      settings.map((instance) => [instance.id, new Supervisor(instance, { ...needs, onChange })]),
+      settings.map((instance) => [instance.id, new Supervisor(instance, { ...options, onChange })]),
     );
   }
 
-  /** Starts those that are to run from the beginning. */
+  /** Starts the instances with `autostart`. */
   start(): void {
     for (const supervisor of this.#supervisors.values()) {
       if (supervisor.settings.autostart) supervisor.command('start');
     }
   }
 
-  /** Begins nothing more: each ends as soon as it has no task. Resolves at once. */
+  /** Stops each instance as soon as it has no task. Does not wait. */
   drain(): void {
     this.#stopping = true;
     for (const supervisor of this.#supervisors.values()) supervisor.command('stop');
   }
 
-  /** Ends all; resolves when no process of theirs is left. */
+  /** Ends all instances; resolves when none of their processes is left. */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#rest?.cancel();
@@ -59,7 +59,7 @@ export class Instances {
     return [...this.#supervisors.values()].map((supervisor) => supervisor.state());
   }
 
-  /** Informs this hub from now on. What has changed since `told` (the introduction) is said at once. */
+  /** Informs this hub from now on. Changes since the introduction (`told`) are sent at once. */
   joined(connection: HubConnection, told: readonly InstanceState[]): void {
     this.#connection = connection;
     const before = new Map(told.map((state) => [state.id, state]));
@@ -72,22 +72,22 @@ export class Instances {
     return this.#supervisors.get(instanceId)?.reserve(task);
   }
 
-  /** After a fault of the host: no instance takes a task for a while, longer each time, so that this host does not draw
-   *  in task after task only to give each back. The hub is told before this returns. */
+  /** Begins a cooldown after a host fault, longer each time, so that this host does not draw in tasks only to return them. The
+   *  hub is informed before this returns. */
   coolDown(fault: string): void {
-    // Jobs that run at the same time meet the same fault: it counts once.
+    // Concurrent jobs meet the same fault: it counts once.
     if (this.#rest !== null || this.#stopping) return;
     const restMs = this.#rests.nextMs();
     const reason = `no task is taken for ${seconds(restMs)}: ${fault}`;
-    this.#needs.log.error(reason);
+    this.#options.log.error(reason);
     for (const supervisor of this.#supervisors.values()) supervisor.coolDown(reason);
-    this.#rest = this.#needs.runtime.timers.after(restMs, () => {
+    this.#rest = this.#options.runtime.timers.after(restMs, () => {
       this.#rest = null;
       for (const supervisor of this.#supervisors.values()) supervisor.endCooldown();
     });
   }
 
-  /** A job was run to its end: the host is in order, and the next rest is a short one again. */
+  /** Resets the cooldown after a successful job. */
   hostRecovered(): void {
     this.#rests.reset();
   }

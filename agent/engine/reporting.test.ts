@@ -42,7 +42,7 @@ function join(): AbortController {
   reporting.joined({
     ended: ended.signal,
     files,
-    sendEnded: ({ taskId, outcome }: AttemptReport) =>
+    sendReport: ({ taskId, outcome }: AttemptReport) =>
       void sent.push(outcome === 'OK' ? taskId : `${taskId} ${outcome}`),
   } as unknown as HubConnection);
   return ended;
@@ -106,18 +106,6 @@ describe('a result', () => {
     expect(reporting.isDelivered).toBe(false);
     await runtime.advance(0);
     expect(sent).toEqual(['late']);
-  });
-
-  test('that is canceled while it is uploaded is not sent, and what takes its place is', async () => {
-    join();
-    areHeld = true;
-    const result = withContent('unwanted');
-    reporting.add(result);
-    await runtime.advance(0);
-    reporting.cancel(result.report);
-    for (const goOn of uploads.splice(0)) goOn();
-    await runtime.advance(60_000);
-    expect(sent).toEqual(['unwanted CANCELED']);
   });
 
   test('waits for its turn: four at a time are uploaded, however many have been', async () => {

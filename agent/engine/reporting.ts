@@ -1,13 +1,16 @@
-/** Delivers the reports of ended attempts: their contents are uploaded, then each is sent; again to each hub that is joined,
- *  until it is settled. Meanwhile it is in the spool, from which the next start of the agent takes it up. */
+/** Delivers reports of ended attempts: uploads their blobs, then sends each report, again to each joined hub, until it is
+ *  acknowledged. Meanwhile reports are in the spool, from which the next start of the agent resumes. */
+
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import pLimit from 'p-limit';
 import { type FileTransfer, type HubConnection, TransferFailed } from '../core/ports/hub.js';
-import { BlobLost, type Spool, type SpooledReport } from '../core/ports/spool.js';
+import type { Spool, SpooledReport } from '../core/ports/spool.js';
 import type { Span, Tracing } from '../core/ports/tracing.js';
 import { attemptKey, attemptReport, filesOfReport } from '../core/reports.js';
 import { eachOf } from './jobs/each-of.js';
@@ -19,29 +22,28 @@ export interface ReportingOptions {
   readonly tracing: Tracing;
 }
 
-/** So many reports have their contents uploaded at a time. */
+/** Number of reports whose blobs are uploaded concurrently. */
 const UPLOADS_AT_A_TIME = 4;
-/** And so many contents of each. */
+/** Number of concurrent uploads for each report. */
 const CONTENTS_AT_A_TIME = 4;
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;
 
 export class Reporting {
-  readonly #needs: ReportingOptions;
+  readonly #options: ReportingOptions;
   /** In the order in which the attempts ended. */
   readonly #outstanding = new Map<string, SpooledReport>();
   #connection: HubConnection | null = null;
-  #uploading = 0;
-  /** Reports that wait for their turn to be uploaded. */
-  #turns: (() => void)[] = [];
+  /** Runs a few uploads at a time, in the order of the calls. */
+  readonly #upToLimit = pLimit(UPLOADS_AT_A_TIME);
   #onDelivered: (() => void)[] = [];
 
-  constructor(needs: ReportingOptions) {
-    this.#needs = needs;
-    for (const spooled of needs.spool.leftOver) this.#outstanding.set(attemptKey(spooled.report), spooled);
+  constructor(options: ReportingOptions) {
+    this.#options = options;
+    for (const spooled of options.spool.leftOver) this.#outstanding.set(attemptKey(spooled.report), spooled);
   }
 
-  /** The attempts whose report is not settled. */
+  /** Attempts whose report is not acknowledged. */
   pending(): AttemptRef[] {
     return [...this.#outstanding.values()].map(({ report: { taskId, attempt, instanceId } }) => ({
       taskId,
@@ -54,12 +56,12 @@ export class Reporting {
     return this.#outstanding.has(attemptKey(ref));
   }
 
-  /** Whether there is nothing to be delivered, or no hub to deliver it to. */
+  /** True when no report is pending, or no hub is connected. */
   get isDelivered(): boolean {
     return this.#outstanding.size === 0 || this.#connection === null;
   }
 
-  /** Resolves when it {@link isDelivered}. */
+  /** Resolves when {@link isDelivered}. */
   async delivered(): Promise<void> {
     if (!this.isDelivered) await new Promise<void>((resolve) => this.#onDelivered.push(resolve));
   }
@@ -68,20 +70,20 @@ export class Reporting {
     if (this.isDelivered) for (const resolve of this.#onDelivered.splice(0)) resolve();
   }
 
-  /** Takes a report. It is outstanding from now on, and sent when a hub is joined. */
+  /** Adds a report, which is sent to the connected hub, or to the next one. */
   add(spooled: SpooledReport): void {
     this.#outstanding.set(attemptKey(spooled.report), spooled);
-    // First of all: the hub need not wait for this disk.
+    // Sent first: the hub need not wait for this disk.
     if (this.#connection) this.#deliver(spooled, this.#connection);
-    this.#needs.spool.put(spooled).catch((error: unknown) => {
-      this.#needs.log.error(
+    this.#options.spool.put(spooled).catch((error: unknown) => {
+      this.#options.log.error(
         { err: error },
         'a report could not be spooled yet: it is lost if this agent is killed before there is room for it',
       );
     });
   }
 
-  /** Delivers everything to this hub from now on. */
+  /** Delivers all reports to this hub from now on. */
   joined(connection: HubConnection): void {
     this.#connection = connection;
     connection.ended.addEventListener('abort', () => {
@@ -91,47 +93,39 @@ export class Reporting {
     for (const spooled of this.#outstanding.values()) this.#deliver(spooled, connection);
   }
 
-  /** The hub wants no result of an attempt that has ended: what is not delivered need not be. */
-  cancel(ref: AttemptRef): void {
-    const spooled = this.#outstanding.get(attemptKey(ref));
-    if (!spooled || filesOfReport(spooled.report).length === 0) return;
-    const report = attemptReport(ref, { outcome: 'CANCELED', message: 'canceled after it had ended' });
-    this.add({ ...spooled, report });
-  }
-
   acknowledged(ref: AttemptRef, counted: boolean): void {
     const key = attemptKey(ref);
     const spooled = this.#outstanding.get(key);
     if (!spooled) return;
     this.#outstanding.delete(key);
     this.#tellDelivered();
-    if (!counted) this.#needs.log.info({ ref }, 'the hub no longer expected this result and dropped it');
-    this.#needs.spool.acknowledge(spooled).catch((error: unknown) => {
-      this.#needs.log.error({ err: error }, 'a settled report could not be removed from the spool');
+    if (!counted) this.#options.log.info({ ref }, 'the hub dropped a report that no longer counts');
+    this.#options.spool.acknowledge(spooled).catch((error: unknown) => {
+      this.#options.log.error({ err: error }, 'an acknowledged report could not be removed from the spool');
     });
   }
 
   #deliver(spooled: SpooledReport, connection: HubConnection): void {
     const { report, folder } = spooled;
     if (folder === null || filesOfReport(report).length === 0) {
-      connection.sendEnded(report);
+      connection.sendReport(report);
       return;
     }
     void this.#uploadAll(spooled, folder, connection).then((isUploaded) => {
-      if (isUploaded) connection.sendEnded(report);
+      if (isUploaded) connection.sendReport(report);
     });
   }
 
-  /** True when the hub has all contents and its report may be sent. Never rejects: what cannot be delivered now is delivered
-   *  later, or given up by another report. */
+  /** True when the hub has all blobs and the report may be sent. Never rejects: a failed delivery is repeated, or replaced by
+   *  another report. */
   async #uploadAll(spooled: SpooledReport, folder: string, connection: HubConnection): Promise<boolean> {
-    const { runtime, log, tracing } = this.#needs;
+    const { runtime, log, tracing } = this.#options;
     const { report } = spooled;
     const { taskId, attempt } = report;
     const stillWanted = () =>
       !connection.ended.aborted && this.#outstanding.get(attemptKey(report)) === spooled;
     const pauses = backOff(FIRST_RETRY_MS, LONGEST_RETRY_MS, runtime.random);
-    // A signal of its own: any number of reports may wait for the end of one connection.
+    // A separate signal: any number of reports may wait for the end of one connection.
     const ended = AbortSignal.any([connection.ended]);
     let span: Span | undefined;
     let lastReason = '';
@@ -158,27 +152,14 @@ export class Reporting {
         return 'AGAIN';
       }
     };
-    let came = await this.#inTurn(once);
+    let came = await this.#upToLimit(once);
     while (came === 'AGAIN') {
-      // Without its turn: a hub that has no room for large results may well have room for others.
+      // Outside the limit: a hub without room for large results may have room for others.
       await pause(runtime.timers, pauses.nextMs(), ended).catch(() => undefined);
-      came = await this.#inTurn(once);
+      came = await this.#upToLimit(once);
     }
     span?.end(came === 'DONE' ? 'OK' : 'ERROR');
     return came === 'DONE';
-  }
-
-  /** Does it as one of a few at a time, in the order of the calls. */
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#uploading < UPLOADS_AT_A_TIME) this.#uploading++;
-    else await new Promise<void>((resolve) => this.#turns.push(resolve));
-    try {
-      return await work();
-    } finally {
-      const next = this.#turns.shift();
-      if (next) next();
-      else this.#uploading--;
-    }
   }
 
   async #upload(
@@ -187,7 +168,7 @@ export class Reporting {
     files: FileTransfer,
     ended: AbortSignal,
   ): Promise<void> {
-    const { spool, runtime, log } = this.#needs;
+    const { spool, runtime, log } = this.#options;
     await eachOf(filesOfReport(report), CONTENTS_AT_A_TIME, async (file) => {
       const there = await files.look(file.digest, ended);
       if (there === 'WHOLE') return;
@@ -196,20 +177,23 @@ export class Reporting {
       try {
         await files.upload(file, spool.read(folder, file, fromByte), fromByte, ended);
       } catch (error) {
-        // Was it this host's disk that changed it, or the way?
+        // Distinguishes damage on this disk from damage in transit.
         if (error instanceof TransferFailed && error.failure === 'MISMATCH') await spool.verify(folder, file);
         throw error;
       }
       const { digest, sizeBytes } = file;
       const ms = Math.ceil(runtime.clock.monotonicMs() - beganMs);
-      log.debug({ taskId: report.taskId, digest, sizeBytes, fromByte, ms }, 'sent a content to the hub');
+      log.debug({ taskId: report.taskId, digest, sizeBytes, fromByte, ms }, 'uploaded a blob');
     });
   }
 
-  /** The contents are damaged on this host: the run counts as lost, so that the task is run again. */
+  /** The blobs are damaged on this host: the attempt counts as lost, so that the task runs again. */
   #giveUpContents({ report, folder }: SpooledReport, error: unknown): void {
-    const why = error instanceof BlobLost || error instanceof Error ? error.message : String(error);
-    this.#needs.log.error({ err: error, taskId: report.taskId }, 'a spooled result cannot be read any more');
+    const why = messageOf(error);
+    this.#options.log.error(
+      { err: error, taskId: report.taskId },
+      'a spooled result cannot be read any more',
+    );
     const message = `the result was lost on the agent's host before it was delivered: ${why}`;
     this.add({ report: attemptReport(report, { outcome: 'INSTANCE_LOST', message }), folder });
   }

@@ -1,5 +1,4 @@
-/** Keeps one instance as it is wanted: starts its program, watches it, starts it again, ends it. What happens when is
- *  the table in core/instance-instance.ts; this file does it. */
+/** Supervises one instance: starts, watches, restarts and ends its program. The transitions are in core/instance-states.ts. */
 import type { InstanceCommand, InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import { type BackOff, backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
@@ -24,13 +23,13 @@ export interface InstanceSettings extends InstanceProfile {
   readonly autostart: boolean;
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** Null: jobs are not shut in. */
+  /** Null: no sandbox. */
   readonly sandbox: SandboxSettings | null;
-  /** How long a program may take to answer `initialize`. */
+  /** Maximum time until the answer to `initialize`. */
   readonly startTimeoutMs: number;
-  /** How long a program may take to end by itself. */
+  /** Maximum time until the program ends by itself. */
   readonly stopTimeoutMs: number;
-  /** How long a program may take to end a job that is canceled. */
+  /** Maximum time until a canceled job ends. */
   readonly cancelTimeoutMs: number;
 }
 
@@ -38,7 +37,7 @@ export interface SupervisorOptions {
   readonly programs: Programs;
   readonly runtime: Runtime;
   readonly log: Logger;
-  /** Called after each change of what `state` gives. */
+  /** Called after each change of `state`. */
   readonly onChange: (state: InstanceState) => void;
 }
 
@@ -47,61 +46,61 @@ export interface Reservation {
   readonly program: Program;
   /** Aborted with a {@link ProgramLost} when the program has ended. */
   readonly lost: AbortSignal;
-  /** Gets what scripts print, from now on. */
+  /** Delivers the output of scripts from now on. */
   listen(onOutput: (text: string) => Promise<void> | undefined): void;
-  /** Asks the program to end the job, and kills it when it does not before the deadline and {@link release}. */
+  /** Asks the program to end the job, and kills it when the deadline passes before {@link release}. */
   cancel(taskId: string): void;
-  /** Ends what the job may have left running; `well`: the program has run it to its end. A program in a sandbox ends with it
-   *  as a whole, and the instance starts another. Resolves when nothing is left; never rejects. */
+  /** Ends processes that the job left running; `well`: the program has run it to its end. A program in a sandbox ends as a
+   *  whole, and the instance starts another. Resolves when no process is left; never rejects. */
   endJob(taskId: string, well: boolean): Promise<void>;
-  /** Gives the instance back. `well`: it did its work to the end. */
+  /** Releases the instance. `well`: the job ran to its end. */
   release(well: boolean): void;
 }
 
-/** Between the request to end (SIGTERM) and the end by force. */
+/** Delay between SIGTERM and SIGKILL. */
 const KILL_AFTER_TERM_MS = 2000;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
-/** How much of the standard error is repeated in messages about an end. */
+/** Length of standard error that is repeated in messages. */
 const LAST_WORDS_LENGTH = 2000;
 
-/** A program that runs, and what belongs to this run of it. */
+/** One run of the instance program. */
 interface Run {
   readonly program: Program;
   readonly lost: AbortController;
   readonly stderrFrom: number;
   readonly timers: Timer[];
   upSinceMs: number | null;
-  /** Why the agent ended it, when it did so because of a fault of the program. */
+  /** Failure of the program because of which the agent ended it. */
   fault: string | null;
-  /** The agent ended it, for no fault that counts. */
+  /** True when the agent ended it for another reason than a failure. */
   onPurpose: boolean;
-  /** The agent ended it because its sandbox has had its job. */
+  /** Set when the agent ended it because its sandbox serves one job. */
   spent: { readonly well: boolean } | null;
 }
 
 export class Supervisor {
   readonly settings: InstanceSettings;
   readonly output: InstanceLog;
-  readonly #needs: SupervisorOptions;
+  readonly #options: SupervisorOptions;
   readonly #log: Logger;
   readonly #pauses: BackOff;
   #instance: InstanceLifecycle = NEW_INSTANCE;
   #run: Run | null = null;
   #pause: Timer | null = null;
-  /** What it works on, for the logs. */
+  /** Current task, for the logs. */
   #task: TaskNames | null = null;
   #listener: { taskId: string; onOutput: (text: string) => Promise<void> | undefined } | null = null;
   #whenDown: (() => void)[] = [];
-  /** The program that starts follows one that was ended with its job: nobody need be told. */
+  /** True when the program replaces one that ended with its job: logged at a low level. */
   #isRoutine = false;
 
-  constructor(settings: InstanceSettings, needs: SupervisorOptions) {
+  constructor(settings: InstanceSettings, options: SupervisorOptions) {
     this.settings = settings;
-    this.#needs = needs;
-    this.#log = needs.log.child({ instance: settings.id });
-    this.#pauses = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, needs.runtime.random);
-    this.output = new InstanceLog(needs.runtime.clock);
+    this.#options = options;
+    this.#log = options.log.child({ instance: settings.id });
+    this.#pauses = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, options.runtime.random);
+    this.output = new InstanceLog(options.runtime.clock);
   }
 
   state(): InstanceState {
@@ -112,17 +111,17 @@ export class Supervisor {
     return { id, version, revision, labels, status, upForMs };
   }
 
-  /** Acts in the background; of several commands the last one holds. */
+  /** Acts in the background; the latest command wins. */
   command(command: InstanceCommand): void {
     this.#handle({ type: 'COMMAND', command });
   }
 
-  /** Takes the instance for an attempt; undefined when it is not up or works already. */
+  /** Reserves the instance for an attempt; undefined when it is not ready. */
   reserve(task: TaskNames): Reservation | undefined {
     const run = this.#run;
     if (!run || !isIdle(this.#instance)) return undefined;
     this.#task = task;
-    // Only here: the agent's log tells of each attempt by itself.
+    // Only here: the agent's log has its own line.
     this.output.note(`${inWords(task)} begins`);
     this.#handle({ type: 'CLAIMED' });
     let deadline: Timer | undefined;
@@ -133,11 +132,11 @@ export class Supervisor {
         this.#listener = { taskId: task.taskId, onOutput };
       },
       cancel: (canceledTaskId) => {
-        // An answer is not waited for: what counts is that the job ends before the deadline.
+        // Only the deadline counts, not the answer.
         run.program.cancel(canceledTaskId).catch((error: unknown) => {
-          this.#log.debug({ err: error }, 'the program did not take the cancel');
+          this.#log.debug({ err: error }, 'the program did not accept the cancel');
         });
-        deadline ??= this.#needs.runtime.timers.after(this.settings.cancelTimeoutMs, () => {
+        deadline ??= this.#options.runtime.timers.after(this.settings.cancelTimeoutMs, () => {
           const limit = seconds(this.settings.cancelTimeoutMs);
           this.#note('warn', `the program did not end a canceled job within ${limit}: it is killed`);
           run.onPurpose = true;
@@ -160,7 +159,7 @@ export class Supervisor {
     };
   }
 
-  /** Takes no task from now on, for the reason that is given, until {@link endCooldown}; one that it works on goes on. */
+  /** Takes no task until {@link endCooldown}; a running one continues. */
   coolDown(reason: string): void {
     this.output.note(reason);
     this.#handle({ type: 'COOLDOWN' });
@@ -170,7 +169,7 @@ export class Supervisor {
     this.#handle({ type: 'COOLDOWN_OVER' });
   }
 
-  /** Ends the instance for good, at once; resolves when nothing of it is left. */
+  /** Ends the instance at once; resolves when no process is left. */
   async stop(): Promise<void> {
     this.#handle({ type: 'COMMAND', command: 'stop' });
     if (this.#instance.phase === 'DRAINING') this.#handle({ type: 'RELEASED', well: false });
@@ -192,7 +191,7 @@ export class Supervisor {
     if (action === 'START_PROGRAM') this.#launch();
     else if (action === 'BACK_OFF') this.#pauseBeforeNextTry();
     else if (action === 'STOP_PROGRAM') this.#end();
-    if (statusOf(before) !== statusOf(instance)) this.#needs.onChange(this.state());
+    if (statusOf(before) !== statusOf(instance)) this.#options.onChange(this.state());
     if (instance.phase === 'DOWN') {
       for (const resolve of this.#whenDown.splice(0)) resolve();
     }
@@ -201,7 +200,7 @@ export class Supervisor {
   #launch(): void {
     const { settings, output } = this;
     this.#listener = null;
-    const program = this.#needs.programs.start(
+    const program = this.#options.programs.start(
       {
         instance: settings,
         command: settings.command,
@@ -241,7 +240,7 @@ export class Supervisor {
 
   #initialize(run: Run): void {
     const { startTimeoutMs } = this.settings;
-    const deadline = this.#needs.runtime.timers.after(startTimeoutMs, () => {
+    const deadline = this.#options.runtime.timers.after(startTimeoutMs, () => {
       run.fault = `it did not answer "initialize" within ${seconds(startTimeoutMs)}`;
       run.program.kill();
     });
@@ -273,7 +272,7 @@ export class Supervisor {
     }
     const wanted = phase === 'STOPPING' || run.onPurpose;
     const reason = `the instance program ${run.fault === null ? describeEnd(end) : `was killed: ${run.fault}`}`;
-    // The other ends say by themselves that it never came so far, or what it did wrong.
+    // The other ends say so themselves.
     const exited = end.kind === 'EXITED' && run.fault === null;
     const unready = exited && run.upSinceMs === null && !wanted ? ' before it was ready' : '';
     const words = wanted ? '' : this.output.lastOfStderr(run.stderrFrom, LAST_WORDS_LENGTH);
@@ -285,9 +284,9 @@ export class Supervisor {
     this.#handle({ type: 'ENDED', onPurpose: run.onPurpose, upForMs });
   }
 
-  /** For its attempt the program is not lost: the attempt goes on with what the job has left. */
+  /** The attempt continues with the outputs of the job: its program is not lost. */
   #onSpent({ well }: { readonly well: boolean }): void {
-    this.#note('debug', 'the program was ended with its job, as its sandbox serves one only');
+    this.#note('debug', 'ended the program with its job: a sandbox serves one job');
     this.#forgetRun();
     this.#isRoutine = true;
     this.#handle({ type: 'SPENT', well });
@@ -310,13 +309,13 @@ export class Supervisor {
     } else {
       this.#note('info', `next start in ${seconds(pauseMs)}`);
     }
-    this.#pause = this.#needs.runtime.timers.after(pauseMs, () => this.#handle({ type: 'BACKOFF_OVER' }));
+    this.#pause = this.#options.runtime.timers.after(pauseMs, () => this.#handle({ type: 'BACKOFF_OVER' }));
   }
 
   #end(): void {
     const run = this.#run;
     if (!run) return;
-    const { timers } = this.#needs.runtime;
+    const { timers } = this.#options.runtime;
     const { stopTimeoutMs } = this.settings;
     run.program.shutdown();
     const terminate = timers.after(stopTimeoutMs, () => {
@@ -332,14 +331,13 @@ export class Supervisor {
     run.timers.push(terminate);
   }
 
-  /** The same line for who asks for the instance's log and for who reads the agent's, where it names the task that it
-   *  meets. */
+  /** Adds a line to the instance's log and, with the task, to the agent's log. */
   #note(level: 'debug' | 'info' | 'warn' | 'error', line: string): void {
     if (level !== 'debug') this.output.note(line);
     this.#log[level](this.#task ?? {}, line);
   }
 
   #nowMs(): number {
-    return this.#needs.runtime.clock.monotonicMs();
+    return this.#options.runtime.clock.monotonicMs();
   }
 }

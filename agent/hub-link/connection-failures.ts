@@ -1,6 +1,6 @@
 import { tlsFault } from './tls.js';
 
-/** Why no connection to a hub was made, and what to do about it. */
+/** Describes why a connection to a hub failed, with the remedy. */
 export function connectionFault(error: unknown): string {
   const tls = tlsFault(error);
   if (tls !== undefined) return tls;

@@ -1,5 +1,5 @@
 /** Fetches a credential from a hub for a one-time code. */
-import { enrolmentAnswer } from '@workbench-hub/shared/agent-protocol/messages';
+import { enrolmentResponse } from '@workbench-hub/shared/agent-protocol/messages';
 import { type Dispatcher, request } from 'undici';
 import { JoinFailed } from '../core/ports/hub.js';
 import { enrolmentUrl } from './addresses.js';
@@ -11,7 +11,7 @@ export interface EnrolmentOptions {
   readonly dispatcher: Dispatcher;
 }
 
-/** Rejects with {@link JoinFailed}, which says what to do. */
+/** Exchanges the code. Rejects with {@link JoinFailed}, which names the remedy. */
 export async function fetchCredential(
   address: string,
   { agentId, code, dispatcher }: EnrolmentOptions,
@@ -31,21 +31,21 @@ export async function fetchCredential(
   }
   const { statusCode } = answer;
   if (statusCode === 200) {
-    const parsed = enrolmentAnswer.safeParse(json(text));
+    const parsed = enrolmentResponse.safeParse(json(text));
     if (parsed.success) return parsed.data.credential;
   }
-  if (statusCode === 429) throw new JoinFailed(`${address}: the hub refused (429): ${messageOf(text)}`);
+  if (statusCode === 429) throw new JoinFailed(`${address}: the hub refused (429): ${messageOfBody(text)}`);
   if (statusCode === 401 || statusCode === 400) {
     throw new JoinFailed(
-      `${address}: the hub refused (${statusCode}): ${messageOf(text)}. Is ${agentId} the id for which the code was made? ` +
+      `${address}: the hub refused (${statusCode}): ${messageOfBody(text)}. Is ${agentId} the id for which the code was made? ` +
         `Another code is made by "workbench-hub agent enroll ${agentId}"; the log of the hub tells more`,
     );
   }
   throw new JoinFailed(`${address}: what answers there is no hub (${statusCode}): check "hub"`);
 }
 
-/** What the hub says in words, as far as it is that. */
-function messageOf(text: string): string {
+/** Message of an error body, or the beginning of any other body. */
+function messageOfBody(text: string): string {
   const { message } = (json(text) ?? {}) as { message?: unknown };
   return typeof message === 'string' ? message : text.trim().slice(0, 200);
 }

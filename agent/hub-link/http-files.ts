@@ -1,5 +1,7 @@
-/** Contents over HTTP: GET, HEAD and PUT of `/agent/files/<digest>` with the token of the link. */
+/** Blobs over HTTP: GET, HEAD and PUT of `/agent/files/<digest>` with the token of the link. */
+
 import { Readable } from 'node:stream';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { type Dispatcher, request } from 'undici';
 import { type FileTransfer, TransferFailed, type TransferFailure } from '../core/ports/hub.js';
 import { BlobLost } from '../core/ports/spool.js';
@@ -29,7 +31,7 @@ export function httpFiles({ address, token, dispatcher }: HttpFilesOptions): Fil
       return await request(fileUrl(address, digest), {
         ...rest,
         dispatcher,
-        // Left to itself, undici closes the connection after a HEAD, for servers that send a body then.
+        // By default undici closes the connection after a HEAD.
         reset: false,
         headers: { authorization, ...headers },
       });
@@ -45,7 +47,7 @@ export function httpFiles({ address, token, dispatcher }: HttpFilesOptions): Fil
       if (statusCode === 200) return { fromByte: 0, content: chunks(body) };
       const begins = `${answer['content-range']}`.startsWith(`bytes ${fromByte}-`);
       if (statusCode === 206 && begins) return { fromByte, content: chunks(body) };
-      // More is kept here than the content has.
+      // The partial blob is longer than the blob.
       if (statusCode === 416 && fromByte > 0) {
         await body.dump().catch(() => undefined);
         return this.download(digest, 0, signal);
@@ -57,7 +59,7 @@ export function httpFiles({ address, token, dispatcher }: HttpFilesOptions): Fil
       await body.dump();
       if (statusCode === 200 || statusCode === 204) return 'WHOLE';
       if (statusCode !== 404) throw new TransferFailed('REFUSED', `the hub answered HEAD with ${statusCode}`);
-      // Hubs that keep nothing of what breaks off do not say so.
+      // Hubs without resume omit it.
       const keptBytes = Number(headers['upload-offset'] ?? 0);
       return { keptBytes: Number.isSafeInteger(keptBytes) ? keptBytes : 0 };
     },
@@ -93,7 +95,7 @@ async function refusal(
   body: Dispatcher.ResponseData['body'],
 ): Promise<TransferFailed> {
   const failure = FAILURES.get(`${method} ${statusCode}`) ?? 'REFUSED';
-  const why = await messageOf(body);
+  const why = await messageOfBody(body);
   return new TransferFailed(
     failure,
     `the hub answered ${method} with ${statusCode}${why === '' ? '' : `: ${why}`}`,
@@ -105,8 +107,8 @@ const FAILURES: ReadonlyMap<string, TransferFailure> = new Map([
   ['PUT 400', 'MISMATCH'],
 ]);
 
-/** What a hub says in its error body; empty for what is none. */
-async function messageOf(body: Dispatcher.ResponseData['body']): Promise<string> {
+/** Message of an error body; empty when there is none. */
+async function messageOfBody(body: Dispatcher.ResponseData['body']): Promise<string> {
   const pieces: Buffer[] = [];
   let length = 0;
   try {
@@ -122,10 +124,10 @@ async function messageOf(body: Dispatcher.ResponseData['body']): Promise<string>
   }
 }
 
-/** What the disk said of the source passes as it is; all else is the network's. */
+/** Errors of the source are passed on; all others are errors of the network. */
 function transferError(error: unknown, method: string): Error {
   if (error instanceof BlobLost || error instanceof TransferFailed) return error;
-  const why = error instanceof Error ? error.message : String(error);
+  const why = messageOf(error);
   return new TransferFailed('UNREACHABLE', `${method} of a content from the hub broke off: ${why}`, {
     cause: error,
   });

@@ -1,4 +1,4 @@
-/** Joins a hub over the agent link and turns its messages into calls, in both directions. */
+/** Joins a hub over the agent link, and translates between messages and calls. */
 import { DialRefused, type DialTls, dial as dialWebSocket } from '@workbench-hub/shared/agent-protocol/dial';
 import { CLOSE, Link, type Transport } from '@workbench-hub/shared/agent-protocol/link';
 import {
@@ -32,19 +32,19 @@ export interface HubLinkOptions {
     readonly revision: string;
   };
   readonly secret: AgentSecret;
-  /** Asked at each dial, so that certificates may be renewed; rejects with {@link JoinFailed}. */
+  /** Called for each dial, so that certificates may be renewed; rejects with {@link JoinFailed}. */
   readonly tls: () => Promise<DialTls>;
   readonly runtime: Runtime;
-  /** The contents of a hub that was joined. */
+  /** Transfer of blobs with a joined hub. */
   readonly files: (address: string, token: string) => FileTransfer;
-  /** Makes the connection; a simulation has its own. */
+  /** Opens the connection; a simulation replaces it. */
   readonly dial?: typeof dialWebSocket;
 }
 
 const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** How long a hub may take to answer a good-bye. */
+/** Maximum wait for the hub's close frame. */
 const CLOSE_LIMIT_MS = 2000;
-/** With more than this unsent, what may be left out should be. */
+/** Unsent bytes above which optional messages should be omitted. */
 const CONGESTED_BYTES = 1024 * 1024;
 
 export function hubLink(options: HubLinkOptions): Hub {
@@ -54,7 +54,7 @@ export function hubLink(options: HubLinkOptions): Hub {
   };
 }
 
-/** One try and, if it succeeds, the connection until its end. */
+/** One try to join and, if it succeeds, the connection until its end. */
 class Joining {
   readonly #address: string;
   readonly #listener: HubListener;
@@ -172,7 +172,7 @@ class Joining {
       case 'cancel':
         this.#listener.onCancel(message.ref);
         return;
-      case 'settled':
+      case 'acknowledged':
         this.#listener.onAcknowledged(message.ref, message.counted);
         return;
       case 'request': {
@@ -208,7 +208,7 @@ class Joining {
       isCongested: () => (this.#transport?.bufferedBytes() ?? 0) > CONGESTED_BYTES,
       sendInstance: (instance) => send({ type: 'instance', instance: instanceMessage(instance) }),
       sendOutput: (ref: AttemptRef, offset, text) => send({ type: 'output', ref, offset, text }),
-      sendEnded: (report) => send({ type: 'ended', report }),
+      sendReport: (report) => send({ type: 'report', report }),
       close: (reason) => this.#close(reason),
     };
   }
@@ -235,7 +235,7 @@ function instanceMessage({ id, version, revision, labels, status, upForMs }: Ins
   return { id, version, revision, labels: [...labels], status, upForMs };
 }
 
-/** What to do about it is the operator's question. */
+/** Includes the remedy for the operator. */
 function dialFailure(error: unknown, adviceOnSecret: string): string {
   if (!(error instanceof DialRefused)) return connectionFault(error);
   if (error.status === 401) return `${adviceOnSecret}; the log of the hub tells why`;

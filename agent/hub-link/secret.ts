@@ -1,11 +1,11 @@
-/** What an agent shows to a hub: the token that all agents share, or a credential of its own. */
+/** Authentication of an agent: the token that all agents share, or its own credential. */
 import { readFile } from 'node:fs/promises';
 import { JoinFailed } from '../core/ports/hub.js';
 
 export interface AgentSecret {
-  /** Asked at each dial, so that a file may be replaced while the agent runs; rejects with {@link JoinFailed}. */
+  /** Called for each dial, so that the file may be replaced; rejects with {@link JoinFailed}. */
   read(): Promise<string>;
-  /** What to do when a hub does not accept it. */
+  /** Remedy when a hub rejects the secret. */
   readonly advice: string;
 }
 
@@ -41,7 +41,7 @@ async function readSecret(what: string, file: string): Promise<string> {
     const { code } = error as NodeJS.ErrnoException;
     throw new JoinFailed(`${what} cannot be read (${code})`, { cause: error });
   }
-  // What cannot stand in a header would fail later and less clearly.
+  // A value that no header can carry would fail later and less clearly.
   if (!/^[\x21-\x7e]+$/.test(text)) throw new JoinFailed(`${what} holds no token`);
   return text;
 }

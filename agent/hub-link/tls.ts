@@ -1,4 +1,4 @@
-/** TLS towards the hub: whom the agent trusts, and what it shows of itself. A hub is always verified. */
+/** TLS of the agent: trusted authorities and its own certificate. The hub's certificate is always verified. */
 import { readFile } from 'node:fs/promises';
 import type { DialTls } from '@workbench-hub/shared/agent-protocol/dial';
 import { Agent, buildConnector } from 'undici';
@@ -12,7 +12,7 @@ export interface TlsFileNames {
   readonly key: string | null;
 }
 
-/** Reads the files, as they are now; rejects with {@link JoinFailed}, which names the setting. */
+/** Reads the current files; rejects with {@link JoinFailed}, which names the setting. */
 export async function readTlsFiles({ ca, cert, key }: TlsFileNames): Promise<DialTls> {
   return {
     ...(ca === null ? {} : { ca: await readOne('tls.ca', ca) }),
@@ -21,7 +21,7 @@ export async function readTlsFiles({ ca, cert, key }: TlsFileNames): Promise<Dia
   };
 }
 
-/** HTTP to a hub, each connection with the files as they are at its moment. */
+/** HTTP connections to a hub; each uses the current files. */
 export function hubConnections(names: TlsFileNames): Agent {
   const connect: buildConnector.connector = (options, callback) => {
     readTlsFiles(names).then(
@@ -33,7 +33,7 @@ export function hubConnections(names: TlsFileNames): Agent {
   return new Agent({ connections: 16, headersTimeout: 60_000, bodyTimeout: 60_000, connect });
 }
 
-/** What is wrong when no connection was made, and what to do about it; undefined for faults of another kind. */
+/** Describes a TLS failure with its remedy; undefined for other errors. */
 export function tlsFault(error: unknown): string | undefined {
   const {
     code = '',
@@ -71,7 +71,7 @@ export function tlsFault(error: unknown): string | undefined {
   }
 }
 
-/** As OpenSSL calls what it finds. */
+/** Error codes of OpenSSL. */
 const UNTRUSTED: ReadonlySet<string> = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',

@@ -1,4 +1,4 @@
-/** The sandbox of the program bubblewrap (`bwrap`), which makes name spaces as an ordinary user. */
+/** The sandbox of the program bubblewrap (`bwrap`), which creates namespaces as an ordinary user. */
 import { execFile } from 'node:child_process';
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
@@ -11,12 +11,12 @@ import { mountOptions, SANDBOX_HOME, SANDBOX_TMP } from './sandbox-mounts.js';
 
 const TEST_LIMIT_MS = 20_000;
 
-/** Everything else is for the agent alone, or is given by `env` of the instance. */
+/** Variables that a sandbox inherits. All others are for the agent only, or are set by `env` of the instance. */
 const INHERITED = /^(?:PATH|LANG|LANGUAGE|LC_.*|TZ)$/;
 
 const run = promisify(execFile);
 
-/** Finds the program; gives a sentence where there is none, or one that is too old. Never rejects. */
+/** Finds the program; returns a sentence when it is missing or too old. Never rejects. */
 export async function openBubblewrap(
   environment: Readonly<Record<string, string>>,
   surroundings: Surroundings,
@@ -86,12 +86,12 @@ const NEEDED_OPTIONS = [
   '--remount-ro',
 ];
 
-/** Those that hold for every sandbox. */
+/** Options of every sandbox. */
 function fixedOptions(help: string): string[] {
   return [
-    // A user name space of its own also for root, for whom it is otherwise left out.
+    // A separate user namespace also for root, for whom it is otherwise omitted.
     ...['--unshare-user', '--unshare-all', '--die-with-parent'],
-    // So that a request to end reaches the program, and not bubblewrap, which would end all at once.
+    // SIGTERM then reaches the program, and not bubblewrap, which would end everything at once.
     '--new-session',
     ...['--cap-drop', 'ALL'],
     ...(help.includes('--disable-userns ') ? ['--disable-userns'] : []),
@@ -106,19 +106,19 @@ function findBubblewrap(path: string): string | undefined {
       accessSync(program, constants.X_OK);
       return program;
     } catch {
-      // Not here: the next folder may have it.
+      // Not here: try the next folder.
     }
   }
   return undefined;
 }
 
-/** A path as it was given, and where it really leads. */
+/** A path as given, and with its links resolved. */
 async function bothNames(path: string): Promise<string[]> {
   const real = await realpath(path).catch(() => path);
   return real === path ? [path] : [path, real];
 }
 
-/** Says in a sentence what bubblewrap said, and what to do about it. */
+/** Turns bubblewrap's message into a sentence with a remedy. */
 export function whyNot(said: string, read: (path: string) => string | undefined = readSetting): string {
   const advice = adviceFor(said, read);
   return `bwrap does not work here: ${said.split('\n').at(-1)}${advice === '' ? '' : `; ${advice}`}`;

@@ -1,30 +1,30 @@
-/** Groups of processes that the kernel keeps, so that a process cannot leave its group by forking, by a session of its own
- *  or by clearing its environment. linux-control-groups.ts implements them. */
+/** Process groups kept by the kernel: a process cannot leave its group by forking, by creating a session or by clearing its
+ *  environment. linux-control-groups.ts implements them. */
 
 export interface ControlGroups {
-  /** The folder of the groups, for the log. */
+  /** Folder of the groups, for the log. */
   readonly path: string;
-  /** Makes a group for one program; throws the system's error when it cannot be made. */
+  /** Creates a group for one program; throws the system's error. */
   create(instanceId: string): ProgramGroup;
-  /** Ends every process in every group at once, without waiting: for the last moment of this process. */
+  /** Kills every process in every group without waiting, when this process exits. */
   killAll(): void;
-  /** Ends what is left, and removes all groups. Never rejects. */
+  /** Ends all processes and removes all groups. Never rejects. */
   close(): Promise<void>;
 }
 
-/** The group of one instance program. Methods throw or reject with the system's error. */
+/** Group of one instance program. Methods throw or reject with the system's error. */
 export interface ProgramGroup {
-  /** Takes a process in, with everything that it has started so far. */
+  /** Adds a process with its descendants. */
   takeIn(pid: number): void;
-  /** Takes what is in the group now for the program itself; what is born from now on belongs to the job. */
+  /** Takes the current members for the program itself; later ones belong to the job. */
   jobBegins(): void;
-  /** Ends whatever was born since {@link jobBegins}; resolves, when nothing of it is left, with the number of processes. */
+  /** Ends every process created since {@link jobBegins}; resolves with their number when none is left. */
   endJob(): Promise<number>;
-  /** Ends everything in the group, and removes it; resolves when nothing is left. */
+  /** Ends every process and removes the group; resolves when none is left. */
   end(): Promise<void>;
 }
 
-/** The outcome of looking for control groups. */
+/** Result of the search for control groups. */
 export type FoundControlGroups =
   | { readonly groups: ControlGroups; readonly leftOver: number }
   /** Continues "no control groups: …". */

@@ -1,8 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 
-/** Whether a file of this name lies in a folder of `path`, or in a node_modules/.bin from `localDirectory` upwards: where
- *  a program is looked for that is named without a folder. A folder that may not be read counts as empty. */
+/** Whether a file of this name is in a folder of `path`, or in a node_modules/.bin from `localDirectory` upwards: the search
+ *  path of programs without a folder. An unreadable folder counts as empty. */
 export async function liesOnPath(name: string, path: string, localDirectory: string): Promise<boolean> {
   const folders = path.split(delimiter);
   for (let at = localDirectory; ; at = dirname(at)) {

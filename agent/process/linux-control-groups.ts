@@ -8,6 +8,7 @@
  * and a look at the group's members shows whether there are others. Only then the known ones are moved to a fresh group,
  * and the kernel ends the old one as a whole (`cgroup.kill`, Linux 5.14), however fast its members fork.
  */
+
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -21,21 +22,22 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { ControlGroups, FoundControlGroups, ProgramGroup } from './control-groups.js';
 import { startTimeOf } from './linux.js';
 
-/** How long the end of a killed group is waited for. Only a process that the kernel cannot interrupt takes longer. */
+/** Maximum wait for the end of a killed group. Only a process that the kernel cannot interrupt takes longer. */
 const END_LIMIT_MS = 5000;
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 50;
 
-/** Processes may fork while they are moved: so often the rest is looked for. */
+/** Number of passes in which members are moved: processes may fork meanwhile. */
 const MOVE_ROUNDS = 20;
 
-/** Finds out whether this agent may make control groups, by making one and ending a process in it. Groups of an earlier
- *  run of the same agent are ended first. Never rejects. */
+/** Tests whether this agent may create control groups, by creating one and ending a process in it. Ends groups of an earlier
+ *  run of the agent first. Never rejects. */
 export async function openControlGroups(nodeId: string, runtime: Runtime): Promise<FoundControlGroups> {
   try {
     const own = ownGroup(
@@ -59,18 +61,18 @@ export async function openControlGroups(nodeId: string, runtime: Runtime): Promi
     }
     return { groups: controlGroups(root, runtime), leftOver };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return {
       unavailable: `this user may not make any here (${why}); under systemd, set Delegate=yes and ProtectControlGroups=no in the unit`,
     };
   }
 }
 
-/** The folder of the group that this process is in; undefined where there is none. Takes the contents of
- *  /proc/self/mountinfo and /proc/self/cgroup (proc(5), cgroups(7)). */
+/** Folder of this process's own group; undefined where there is none. Takes the contents of /proc/self/mountinfo and
+ *  /proc/self/cgroup (proc(5), cgroups(7)). */
 export function ownGroup(mountinfo: string, membership: string): string | undefined {
   const path = /^0::(\/.*)$/m.exec(membership)?.[1];
-  // A path that climbs lies outside of the cgroup name space of this process.
+  // A path with `..` lies outside the cgroup namespace of this process.
   if (path === undefined || path.startsWith('/..')) return undefined;
   for (const line of mountinfo.split('\n')) {
     const [mount = '', type] = line.split(' - ');
@@ -82,12 +84,12 @@ export function ownGroup(mountinfo: string, membership: string): string | undefi
   return undefined;
 }
 
-/** Blanks and the like are written as `\040` in mountinfo. */
+/** Decodes `\040` and the like in mountinfo. */
 function unescaped(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }
 
-/** Ends a real process in a group; throws where that fails. */
+/** Ends a real process in a group; throws when that fails. */
 async function tryGroup(folder: string, runtime: Runtime): Promise<void> {
   mkdirSync(folder);
   const child = spawn('/bin/sh', ['-c', 'read line'], { stdio: ['pipe', 'ignore', 'ignore'] });
@@ -111,17 +113,17 @@ function controlGroups(root: string, runtime: Runtime): ControlGroups {
       try {
         kill(root);
       } catch {
-        // It is gone, or the next start ends what is in it.
+        // It is gone, or the next start ends it.
       }
     },
     close: async () => {
-      // Whatever cannot be removed now is removed at the next start.
+      // The next start removes what remains.
       await endGroup(root, runtime).catch(() => undefined);
     },
   };
 }
 
-/** With a prefix, since names that begin with `cgroup.` are the kernel's own. */
+/** With a prefix, since names that begin with `cgroup.` are reserved. */
 function makeGroup(root: string, instanceId: string, number: number): string {
   const folder = join(root, `instance-${instanceId}-${number}`);
   mkdirSync(folder);
@@ -132,7 +134,7 @@ class LinuxProgramGroup implements ProgramGroup {
   readonly #makeFolder: () => string;
   readonly #runtime: Runtime;
   #folder: string;
-  /** The processes that were there before the job, by id, with the time of their start; null when they are not known. */
+  /** Processes from before the job, by id, with their start time; null when they are not known. */
   #known: ReadonlyMap<number, string> | null = null;
 
   constructor(makeFolder: () => string, runtime: Runtime) {
@@ -151,7 +153,7 @@ class LinuxProgramGroup implements ProgramGroup {
   }
 
   jobBegins(): void {
-    // Should the look fail, nothing may pass for the job's.
+    // If the listing fails, no process may be taken for the job's.
     this.#known = null;
     const known = new Map<number, string>();
     for (const pid of membersOf(this.#folder)) {
@@ -177,14 +179,14 @@ class LinuxProgramGroup implements ProgramGroup {
   }
 }
 
-/** False also for another process that got the id of a known one. */
+/** False also for another process with the reused id of a known one. */
 function isKnown(known: ReadonlyMap<number, string>, pid: number): boolean {
   const startTime = known.get(pid);
   return startTime !== undefined && startTimeOf(pid) === startTime;
 }
 
-/** Kills all that is in the group and in groups below it, waits for its end and removes it; gives how many processes
- *  there were. Rejects when some are still there after a while. */
+/** Kills all processes in the group and in groups below it, waits for their end and removes it; returns their number. Rejects
+ *  when some remain after a while. */
 async function endGroup(folder: string, runtime: Runtime): Promise<number> {
   const count = countIn(folder);
   kill(folder);
@@ -222,7 +224,7 @@ function groupsIn(folder: string): string[] {
     .map(({ name }) => name);
 }
 
-/** Whether somebody has made groups below it: their members are not among its own. */
+/** Whether it has subgroups, whose members are not listed among its own. */
 function hasGroups(folder: string): boolean {
   return !/^nr_descendants 0$/m.test(readFileSync(join(folder, 'cgroup.stat'), 'latin1'));
 }
@@ -239,7 +241,7 @@ function move(pid: number, folder: string): void {
   }
 }
 
-/** The children of all threads of a process, and theirs; none where the kernel does not tell. */
+/** Descendants of all threads of a process; empty where the kernel does not list them. */
 function descendantsOf(pid: number): number[] {
   const found: number[] = [];
   try {

@@ -8,10 +8,10 @@ const COOKIE_PREFIX = Buffer.from(`${COOKIE_VARIABLE}=`);
 const TASK_PREFIX = Buffer.from(`${TASK_VARIABLE}=`);
 
 const NOTHING = Buffer.alloc(0);
-/** How often an environment that is empty is looked at. */
+/** Number of reads of an empty environment. */
 const LOOKS_AT_NOTHING = 5;
 
-/** Processes as /proc shows them. */
+/** Processes according to /proc. */
 export const linux: Platform = {
   hasGroups: true,
   signalGroup,
@@ -44,14 +44,14 @@ export const linux: Platform = {
   },
 };
 
-/** When a process was started, in ticks since the boot: tells it from a later one with the same id. Undefined when there is
- *  none, or only a zombie. */
+/** Start time of a process in ticks since boot, which distinguishes it from a later one with the same id. Undefined when it
+ *  does not exist, or is a zombie. */
 export function startTimeOf(pid: number): string | undefined {
   try {
     const fields = statOf(pid); // state is the first of them, the start time the 20th
     return fields[0] === 'Z' ? undefined : fields[19];
   } catch {
-    return undefined; // it ended meanwhile, or never was
+    return undefined; // it has ended
   }
 }
 
@@ -61,12 +61,12 @@ function isProcess(pid: number): boolean {
     const status = readFileSync(`/proc/${pid}/status`, 'latin1');
     return Number(/^Tgid:\s+(\d+)$/m.exec(status)?.[1]) === pid;
   } catch {
-    return false; // it ended meanwhile
+    return false; // it has ended
   }
 }
 
-/** Empty also for a process of another user, whose environment may not be read: it is none of ours. In the midst of
- *  execve(2) a process has none yet. */
+/** Environment of a process; empty also for another user's, which is unreadable and not ours. During execve(2) a process has
+ *  none yet. */
 async function environmentOf(pid: number): Promise<Buffer | 'NOT_YET'> {
   for (let look = 1; ; look++) {
     const environment = await readFile(`/proc/${pid}/environ`).catch(() => undefined);
@@ -74,24 +74,24 @@ async function environmentOf(pid: number): Promise<Buffer | 'NOT_YET'> {
     const place = placeOfEnvironment(pid);
     if (place === undefined) return NOTHING;
     if (place.end === '0') return 'NOT_YET';
-    // It has one by now, or it is empty indeed: for less than a microsecond one that is being laid out looks empty, too.
+    // It has one by now, or it is really empty: one that is being laid out looks empty for less than a microsecond.
     if (place.start === place.end && look >= LOOKS_AT_NOTHING) return NOTHING;
   }
 }
 
-/** Where in the memory of a process its environment lies, by the fields 23, 50 and 51 of /proc/<pid>/stat (proc(5));
- *  undefined for one that has no memory (any more). */
+/** Address range of a process's environment, from fields 23, 50 and 51 of /proc/<pid>/stat (proc(5)); undefined for one without
+ *  memory. */
 function placeOfEnvironment(pid: number): { start: string; end: string } | undefined {
   try {
     const fields = statOf(pid);
     const [memoryBytes, start = '', end = ''] = [fields[20], fields[47], fields[48]];
     return memoryBytes === '0' ? undefined : { start, end };
   } catch {
-    return undefined; // it ended meanwhile
+    return undefined; // it has ended
   }
 }
 
-/** The fields of /proc/<pid>/stat after the name, which may hold anything; throws when there is no such process. */
+/** Fields of /proc/<pid>/stat after the name, which may contain anything; throws when the process does not exist. */
 function statOf(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
   return stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -1,12 +1,12 @@
-/** The name space of processes in which bubblewrap runs a program. The kernel ends all that is in it with its first process,
- *  which is gone only when all the others are (pid_namespaces(7)). */
+/** The PID namespace in which bubblewrap runs a program. The kernel ends all of its processes with the first one, which is gone
+ *  only when all others are (pid_namespaces(7)). */
 import { readFileSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Platform } from './platform.js';
 
-/** Only a process that the kernel cannot interrupt takes longer to end. */
+/** Maximum wait for its end; only a process that the kernel cannot interrupt takes longer. */
 const END_LIMIT_MS = 10_000;
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 50;
@@ -16,7 +16,7 @@ export class Namespaces {
   readonly #told: Promise<void>;
   #first: { readonly pid: number; readonly identity: string } | undefined;
 
-  /** `info` is what bubblewrap writes to its --info-fd: one object with the id of the first process. */
+  /** Reads bubblewrap's --info-fd: one object with the id of the first process. */
   constructor(info: Readable, platform: Platform) {
     this.#platform = platform;
     let text = '';
@@ -30,24 +30,24 @@ export class Namespaces {
     });
   }
 
-  /** Tells the program, but not what it runs in a session of its own, to end. The first process is deaf to that. */
+  /** Sends SIGTERM to the program, but not to its sessions. The first process ignores it. */
   terminate(): void {
     if (this.#first) this.#platform.signalGroup(this.#first.pid, 'SIGTERM');
   }
 
-  /** Ends all that is in it. */
+  /** Kills all of its processes. */
   kill(): void {
     const first = this.#first;
     if (!first || this.#platform.identify(first.pid) !== first.identity) return;
     try {
       process.kill(first.pid, 'SIGKILL');
     } catch {
-      // ESRCH: it has ended meanwhile.
+      // ESRCH: it has ended.
     }
   }
 
-  /** Ends all that is in it; resolves with true when nothing is left, with false when something does not end. To be called
-   *  when bubblewrap itself has ended. */
+  /** Kills all of its processes; resolves with true when none is left, with false when one does not end. Called when bubblewrap
+   *  itself has ended. */
   async end({ clock, timers }: Runtime): Promise<boolean> {
     await this.#told;
     const first = this.#first;
@@ -62,12 +62,12 @@ export class Namespaces {
   }
 }
 
-/** Undefined when it is gone already: then the id may be that of an innocent process. */
+/** Undefined when it is gone: its id may already belong to another process. */
 function firstProcess(pid: number, platform: Platform): { pid: number; identity: string } | undefined {
   const identity = platform.identify(pid);
   if (identity === undefined) return undefined;
   try {
-    // Its ids from the outermost name space to the innermost, where it is the first.
+    // Ids from the outermost namespace to the innermost, where it is 1.
     const ids = /^NSpid:\s+(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]?.split(/\s+/);
     return ids !== undefined && ids.length > 1 && ids.at(-1) === '1' ? { pid, identity } : undefined;
   } catch {

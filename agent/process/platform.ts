@@ -1,35 +1,33 @@
-/** What the parts of this folder need to know of a system's processes; linux.ts and portable.ts know it. */
+/** Processes of the operating system, as this folder needs them; implemented by linux.ts and portable.ts. */
 
-/** Set in the environment of every instance program, and so of all that it starts: `<nodeId>/<instanceId>`. */
+/** Environment variable of every instance program and its descendants: `<nodeId>/<instanceId>`. */
 export const COOKIE_VARIABLE = 'WORKBENCH_INSTANCE_COOKIE';
 
-/** Set in the environment of a job's scripts, and so of all that they start; never in that of the instance program. */
+/** Environment variable of a job's scripts and their descendants, but not of the instance program. */
 export const TASK_VARIABLE = 'WORKBENCH_TASK_ID';
 
-/** Whose processes are looked for. */
+/** Owner of the processes to be found. */
 export interface TaskProcesses {
   readonly taskId: string;
-  /** The newest process when the task began, if that is so recent that ids cannot have come round to it since: then no
-   *  older process need be looked at. */
+  /** Newest process when the task began, if ids cannot have wrapped around since: older processes need not be examined. */
   readonly afterPid?: number | undefined;
 }
 
 export interface FoundProcesses {
   readonly pids: readonly number[];
-  /** A process was about to become another program: whose it is cannot be told in that moment. */
+  /** A process was in the middle of execve, when its owner cannot be determined. */
   readonly mayBeMore: boolean;
 }
 
 export interface Platform {
-  /** Programs are started as leaders of a group of their own, which {@link signalGroup} reaches. */
+  /** Whether programs lead their own group, which {@link signalGroup} reaches. */
   readonly hasGroups: boolean;
-  /** Sends the signal to every process of the group; false when there is none left. */
+  /** Signals every process of the group; false when none is left. */
   signalGroup(leaderPid: number, signal: 'SIGTERM' | 'SIGKILL'): boolean;
-  /** The id that was given to a process last; undefined where that cannot be known. */
+  /** The id assigned last; undefined where that is unknown. */
   newestPid(): number | undefined;
-  /** The processes whose cookie is `cookie`, or begins with it when it ends with `/`; for a task only those that were
-   *  started for it. */
+  /** Processes whose cookie is `cookie`, or begins with it when it ends with `/`; for a task only those started for it. */
   findByCookie(cookie: string, task?: TaskProcesses): Promise<FoundProcesses>;
-  /** Tells a process from a later one with the same id; undefined when there is none with this id. */
+  /** Identity that distinguishes a process from a later one with the same id; undefined when it does not exist. */
   identify(pid: number): string | undefined;
 }

@@ -3,7 +3,7 @@ import { signalGroup } from './process-group.js';
 
 const hasGroups = process.platform !== 'win32';
 
-/** What any system offers. Left-overs are not found here: a program that ends with its standard input leaves none. */
+/** Functions of any system. Orphans are not found: a program that ends with its standard input leaves none. */
 export const portable: Platform = {
   hasGroups,
 

@@ -1,4 +1,4 @@
-/** Sends a signal to the group that `leaderPid` leads; false when nothing of it is left. */
+/** Signals the group that `leaderPid` leads; false when none of it is left. */
 export function signalGroup(leaderPid: number, signal: 'SIGTERM' | 'SIGKILL'): boolean {
   try {
     process.kill(-leaderPid, signal);

@@ -1,5 +1,5 @@
-/** One instance program as a child process: started in a group of its own, spoken to over its standard input and output,
- *  and followed until nothing of it is left. */
+/** One instance program as a child process: leader of its own group, called over standard input and output, and supervised
+ *  until none of its processes is left. */
 import { constants } from 'node:os';
 import { basename, delimiter, dirname } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -32,14 +32,14 @@ import { Namespaces } from './namespaces.js';
 import { COOKIE_VARIABLE, type Platform, type TaskProcesses } from './platform.js';
 import type { Sandbox } from './sandbox.js';
 
-/** A sandbox for one program, and the only directory that it may write into. */
+/** Sandbox for one program, and the only directory in which it may write. */
 export interface SandboxOfProgram {
   readonly sandbox: Sandbox;
   readonly directory: PreparedDirectory;
   readonly settings: SandboxSettings;
 }
 
-/** A control group that never fails: the adapter of programs tells of faults, and goes on without it. */
+/** A control group that never fails: the adapter logs errors and continues without it. */
 export interface GroupOfProgram {
   takeIn(pid: number): void;
   jobBegins(): void;
@@ -52,33 +52,33 @@ export interface ProcessOptions {
   readonly cookie: string;
   readonly platform: Platform;
   readonly runtime: Runtime;
-  /** Keeps together all that the program starts; null where no control group can be made. */
+  /** Contains all descendants of the program; null where control groups are unavailable. */
   readonly group: GroupOfProgram | null;
-  /** Null: the program runs as the agent does. */
+  /** Null: no sandbox. */
   readonly shutIn: SandboxOfProgram | null;
-  /** Never rejects. Ends every process that carries the cookie; for a task only those that were started for it. */
+  /** Ends every process with the cookie; for a task only those started for it. Never rejects. */
   readonly sweep: (task?: TaskProcesses) => Promise<void>;
 }
 
-/** After the end of everything that could hold its pipes, how long what is left in them may take to be read. */
+/** Maximum time to read the rest of its pipes when no process holds them. */
 const DRAIN_LIMIT_MS = 2000;
 
-/** In so short a time the system does not give as many ids to processes as there are. */
+/** Period in which ids cannot wrap around. */
 const IDS_LAST_MS = 10_000;
 
-/** Where node_modules/.bin is looked for, upwards: the programs that come with the product need no PATH. */
+/** Start of the upward search for node_modules/.bin: bundled programs need no PATH. */
 const LOCAL_DIRECTORY = dirname(fileURLToPath(import.meta.url));
 
 export function startProgram(
   settings: ProgramSettings,
   listener: ProgramListener,
-  needs: ProcessOptions,
+  options: ProcessOptions,
 ): Program {
-  const { platform, runtime, group } = needs;
-  const [file = '', ...parameters] = commandOf(settings, needs);
-  const environment = environmentOf(settings, needs);
+  const { platform, runtime, group } = options;
+  const [file = '', ...parameters] = commandOf(settings, options);
+  const environment = environmentOf(settings, options);
   const child = execa(file, parameters, {
-    stdio: needs.shutIn ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
+    stdio: options.shutIn ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
     buffer: false,
     reject: false,
     stripFinalNewline: false,
@@ -91,7 +91,7 @@ export function startProgram(
     localDir: LOCAL_DIRECTORY,
   });
   if (child.pid !== undefined) group?.takeIn(child.pid);
-  const nameSpace = needs.shutIn ? new Namespaces(child.stdio[3] as Readable, platform) : null;
+  const nameSpace = options.shutIn ? new Namespaces(child.stdio[3] as Readable, platform) : null;
 
   let exited = false;
   let violation: string | undefined;
@@ -136,14 +136,14 @@ export function startProgram(
   };
   child.stdout.on('data', onStdout);
   child.stderr.setEncoding('utf8').on('data', (text: string) => listener.onStderr(text));
-  // A broken pipe says no more than the end of the process does, which is reported by itself.
+  // The end of the process is reported separately.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => undefined);
 
   const follow = async (): Promise<ProgramEnd> => {
     if (child.pid === undefined) {
       await group?.end();
       const { code, originalMessage } = await child;
-      // A folder of PATH that may not be read makes a program that is nowhere look like one that may not be run.
+      // With an unreadable folder in PATH, a missing program looks like a forbidden one.
       const isMissing =
         code === 'ENOENT' ||
         (code === 'EACCES' &&
@@ -163,7 +163,7 @@ export function startProgram(
       listener.onStderr('processes in the sandbox did not end within 10 s of SIGKILL\n');
     }
     await group?.end();
-    await needs.sweep();
+    await options.sweep();
     await drained([child.stdout, child.stderr], runtime);
     if (violation !== undefined) return { kind: 'VIOLATION', fault: violation };
     return {
@@ -190,7 +190,7 @@ export function startProgram(
 
   return {
     pid: child.pid,
-    directory: needs.shutIn?.directory ?? null,
+    directory: options.shutIn?.directory ?? null,
     ended,
     initialize: async () => {
       const answer = await job(
@@ -199,7 +199,7 @@ export function startProgram(
           instance: { id, version, revision, labels: [...labels] },
         }),
       );
-      // A wrapper may have started the program itself before it was taken in.
+      // A wrapper may have started the program before it was added.
       if (child.pid !== undefined && !exited) group?.takeIn(child.pid);
       return answer;
     },
@@ -221,11 +221,11 @@ export function startProgram(
     endOrphans: async (taskId) => {
       if (jobBegan) await group?.endJob();
       const isRecent = jobBegan && runtime.clock.monotonicMs() - jobBegan.atMs < IDS_LAST_MS;
-      await needs.sweep({ taskId, afterPid: isRecent ? jobBegan?.newestPid : undefined });
+      await options.sweep({ taskId, afterPid: isRecent ? jobBegan?.newestPid : undefined });
     },
     cancel: (taskId) => job(host.cancel(taskId)),
     shutdown: () => {
-      // The answer is of no use: what counts is its end.
+      // Only its end counts, not the answer.
       host.shutdown().catch(() => undefined);
       child.stdin.end();
     },
@@ -238,19 +238,19 @@ function commandOf({ command }: ProgramSettings, { shutIn }: ProcessOptions): re
   return shutIn ? shutIn.sandbox.wrap(command, shutIn.directory, shutIn.settings) : command;
 }
 
-/** How the program ended, by how bubblewrap did, which adds 128 to the number of a signal. */
+/** End of the program, from bubblewrap's exit code, which is 128 plus the number of a signal. */
 function endInside(exitCode: number | null, signal: string | null) {
   const name = Object.entries(constants.signals).find(([, number]) => exitCode === 128 + number)?.[0];
   return name === undefined ? { exitCode, signal } : { exitCode: null, signal: name };
 }
 
-/** The agent's own Node comes last on the PATH: enough for a program that is a script of Node. */
-function environmentOf(settings: ProgramSettings, needs: ProcessOptions): Record<string, string> {
-  const inherited = needs.shutIn?.sandbox.environment(needs.environment) ?? needs.environment;
+/** The agent's own Node comes last in PATH, for programs that are Node scripts. */
+function environmentOf(settings: ProgramSettings, options: ProcessOptions): Record<string, string> {
+  const inherited = options.shutIn?.sandbox.environment(options.environment) ?? options.environment;
   const environment: Record<string, string> = { ...inherited, ...settings.env };
   const path = environment['PATH'];
   environment['PATH'] = [...(path ? [path] : []), dirname(process.execPath)].join(delimiter);
-  environment[COOKIE_VARIABLE] = needs.cookie;
+  environment[COOKIE_VARIABLE] = options.cookie;
   return environment;
 }
 
@@ -267,7 +267,7 @@ function jobError(error: RpcError): Error {
   }
 }
 
-/** Resolves when both streams have been read to their end, or after a limit, when they are given up. */
+/** Resolves when both streams were read to their end, or after a limit. */
 async function drained(streams: readonly Readable[], runtime: Runtime): Promise<void> {
   const limit = new AbortController();
   const closed = Promise.all(

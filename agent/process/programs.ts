@@ -1,5 +1,7 @@
 /** Instance programs as child processes of this agent. */
+
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Program, ProgramLost, type ProgramSettings, type Programs } from '../core/ports/programs.js';
@@ -11,32 +13,32 @@ import { type GroupOfProgram, type SandboxOfProgram, startProgram } from './prog
 import type { Sandbox } from './sandbox.js';
 
 export interface ProgramsOptions {
-  /** Of this agent: programs of another one on the same host are left alone. */
+  /** Id of this agent: programs of others on the same host are left alone. */
   readonly nodeId: string;
-  /** What programs inherit. */
+  /** Inherited environment. */
   readonly environment: Readonly<Record<string, string>>;
   readonly platform: Platform;
-  /** Null where this agent may make none. */
+  /** Null where control groups are unavailable. */
   readonly controlGroups: ControlGroups | null;
-  /** Gives the sandbox for instances that have one; null when none has. */
+  /** Returns the sandbox; null when no instance has one. */
   readonly sandbox: () => Sandbox | null;
-  /** Makes the working directory of a program in a sandbox; throws the system's error. */
+  /** Prepares the working directory of a program in a sandbox; throws the system's error. */
   readonly prepareDirectory: () => PreparedDirectory;
   readonly runtime: Runtime;
   readonly log: Logger;
 }
 
-/** A process may start another while it is killed: so often is looked again. */
+/** Number of passes: a process may start another while it is killed. */
 const SWEEP_ROUNDS = 20;
 const SWEEP_PAUSE_MS = 25;
 
 export interface ChildProcessPrograms extends Programs {
-  /** Ends every program by force, without waiting: for the last moment of this process. */
+  /** Kills every program without waiting, when this process exits. */
   killAll(): void;
 }
 
-export function childProcessPrograms(needs: ProgramsOptions): ChildProcessPrograms {
-  const { nodeId, environment, platform, controlGroups, runtime, log } = needs;
+export function childProcessPrograms(options: ProgramsOptions): ChildProcessPrograms {
+  const { nodeId, environment, platform, controlGroups, runtime, log } = options;
   const running = new Set<Program>();
 
   const sweep = async (cookie: string, task?: TaskProcesses): Promise<number> => {
@@ -60,7 +62,7 @@ export function childProcessPrograms(needs: ProgramsOptions): ChildProcessProgra
       const cookie = `${nodeId}/${settings.instance.id}`;
       let shutIn: SandboxOfProgram | null;
       try {
-        shutIn = shutInBy(needs, settings);
+        shutIn = shutInBy(options, settings);
       } catch (error) {
         return notStarted(settings, error);
       }
@@ -79,7 +81,7 @@ export function childProcessPrograms(needs: ProgramsOptions): ChildProcessProgra
             const strays = await sweep(cookie, task);
             if (strays > 0) log.info({ instance, taskId, strays }, `ended what ${whose} left running`);
           } catch (error) {
-            // Of no consequence for what the task or the program came to.
+            // Irrelevant for the result of the task or the program.
             log.warn({ err: error, instance, taskId }, `what ${whose} left running could not be looked for`);
           }
         },
@@ -107,9 +109,9 @@ function shutInBy({ sandbox, prepareDirectory }: ProgramsOptions, { sandbox: set
   return { sandbox: found, settings, directory: prepareDirectory() };
 }
 
-/** A program for which no working directory could be made: never one without its sandbox. */
+/** A program whose working directory could not be created; it never runs without its sandbox. */
 function notStarted({ command: [file = ''] }: ProgramSettings, error: unknown): Program {
-  const reason = `its working directory could not be made: ${error instanceof Error ? error.message : String(error)}`;
+  const reason = `its working directory could not be made: ${messageOf(error)}`;
   const end = { kind: 'NOT_STARTED', program: file, reason } as const;
   const lost = () => Promise.reject(new ProgramLost(`the instance program ${describeEnd(end)}`));
   const nothing = () => undefined;
@@ -128,8 +130,7 @@ function notStarted({ command: [file = ''] }: ProgramSettings, error: unknown): 
   };
 }
 
-/** A group whose faults are told and are of no further consequence: what is not ended by it is looked for by its cookie.
- *  Null when the group could not be made. */
+/** A group whose errors are logged only; processes that it misses are found by their cookie. Null when it could not be created. */
 function groupOfProgram(groups: ControlGroups, instance: string, log: Logger): GroupOfProgram | null {
   const fault = (error: unknown) =>
     log.error({ err: error, instance }, 'the control group of an instance program failed');
@@ -147,7 +148,7 @@ function groupOfProgram(groups: ControlGroups, instance: string, log: Logger): G
       jobBegins: () => tried(() => group.jobBegins()),
       endJob: async () => {
         const strays = await group.endJob().catch(fault);
-        if (strays) log.info({ instance, strays }, 'ended what a task left running');
+        if (strays) log.info({ instance, strays }, 'ended processes that a task left running');
       },
       end: () => group.end().catch(fault),
     };
@@ -161,6 +162,6 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It ended by itself meanwhile; one that may not be killed is found again, and reported at the end.
+    // It has ended; one that may not be killed is found again and reported at the end.
   }
 }

@@ -1,4 +1,4 @@
-/** What a sandbox shows of this host's file system, as options of bubblewrap (bwrap(1)). */
+/** Visible parts of this host's file system in a sandbox, as options of bubblewrap (bwrap(1)). */
 import { lstatSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,17 +9,17 @@ import type { Surroundings } from './sandbox.js';
 export const SANDBOX_TMP = '/tmp';
 export const SANDBOX_HOME = '/tmp/home';
 
-/** One mount: the option of bubblewrap, its source if it has one, and where it is in the sandbox. */
+/** One mount: option of bubblewrap, its source if any, and its path in the sandbox. */
 interface Mount {
   readonly option: string;
   readonly source?: string;
   readonly at: string;
 }
 
-/** Links on a system with a merged /usr, folders on others. */
+/** Links on systems with a merged /usr, folders on others. */
 const SYSTEM_FOLDERS = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'];
 
-/** Files that programs need to find libraries, names of users and hosts, authorities and the time. None holds a key. */
+/** Files for libraries, names of users and hosts, certificate authorities and time zones. None contains a key. */
 const SYSTEM_SETTINGS = [
   ...['alternatives', 'ca-certificates', 'fonts', 'gai.conf', 'group', 'host.conf', 'hosts', 'ld.so.cache'],
   ...['ld.so.conf', 'ld.so.conf.d', 'localtime', 'locale.alias', 'nsswitch.conf', 'passwd', 'protocols'],
@@ -29,12 +29,12 @@ const SYSTEM_SETTINGS = [
 
 const GPU_DEVICES = /^(?:nvidia.*|dri|kfd)$/;
 
-/** Where the product is installed: this file lies somewhere below. */
+/** Installation folder of the product: this file lies below it. */
 const LOCAL_DIRECTORY = dirname(fileURLToPath(import.meta.url));
-/** No instance program needs these. */
+/** Folders that no instance program needs. */
 const NOT_FOR_PROGRAMS = new Set(['agent', 'hub', 'test']);
 
-/** The options in their order: what lies in another mount comes after it. */
+/** Orders the options: a mount inside another comes after it. */
 export function mountOptions(
   command: readonly string[],
   directory: PreparedDirectory,
@@ -51,7 +51,7 @@ export function mountOptions(
     ...withoutRepeats(shown),
     ...gpuMounts(settings.gpus),
     { option: '--proc', at: '/proc' },
-    // As root, whose settings of the kernel these are, a job could otherwise write them.
+    // A job of root could otherwise change settings of the kernel.
     readOnly('/proc/sys'),
     { option: '--dev', at: '/dev' },
     { option: '--tmpfs', at: SANDBOX_TMP },
@@ -82,7 +82,7 @@ function systemMounts(): Mount[] {
       const target = linkTarget(path);
       return target === undefined ? ifThere(path) : { option: '--symlink', source: target, at: path };
     }),
-    // By which numerical libraries decide how many threads fit.
+    // Numerical libraries choose their number of threads by it.
     ifThere('/sys/devices/system'),
   ];
 }
@@ -91,7 +91,7 @@ function linkTarget(path: string): string | undefined {
   try {
     return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : undefined;
   } catch {
-    return undefined; // It is not there.
+    return undefined; // It does not exist.
   }
 }
 
@@ -107,15 +107,15 @@ function gpuMounts(gpus: SandboxSettings['gpus']): Mount[] {
   return [ifThere('/sys'), ...devices.map((path) => ({ option, source: path, at: path }))];
 }
 
-/** Programs and libraries of the Node.js that runs this agent, which may be installed anywhere. */
+/** Programs and libraries of the Node.js that runs this agent, wherever it is installed. */
 function nodePaths(): string[] {
   const folder = dirname(process.execPath);
   if (!folder.endsWith(`${sep}bin`)) return [process.execPath];
   return [folder, join(dirname(folder), 'lib')];
 }
 
-/** The modules of the product, and its packages where these are links to folders elsewhere. Not the folder in which they
- *  are installed, which may be that of somebody's data. */
+/** Modules of the product, and its packages where these are links. The folder that contains them is not included: it may hold
+ *  somebody's data. */
 function productPaths(): string[] {
   for (let at = LOCAL_DIRECTORY; at !== dirname(at); at = dirname(at)) {
     const scope = join(at, 'node_modules', '@workbench-hub');
@@ -123,13 +123,13 @@ function productPaths(): string[] {
       const packages = readdirSync(scope).filter((name) => !NOT_FOR_PROGRAMS.has(name));
       return [join(at, 'node_modules'), ...packages.map((name) => realpathSync(join(scope, name)))];
     } catch {
-      // Not here: the next folder upwards may have it.
+      // Not here: try the next folder upwards.
     }
   }
   return [];
 }
 
-/** The absolute paths in a command, with what they lead to: the program itself, and what it is told to load. */
+/** Absolute paths in a command, with their targets: the program itself, and files that it loads. */
 function pathsIn([program = '', ...parameters]: readonly string[]): string[] {
   const named = [
     ...(program.includes('/') ? [resolve(program)] : []),
@@ -140,16 +140,16 @@ function pathsIn([program = '', ...parameters]: readonly string[]): string[] {
       const real = realpathSync(path);
       return real === '/' ? [] : [path, real];
     } catch {
-      return []; // It is no path, or leads nowhere.
+      return []; // Not a path, or a dangling link.
     }
   });
 }
 
-/** Without what lies in another folder that is shown: it is there anyway. */
+/** Without paths in other visible folders. */
 function withoutRepeats(mounts: readonly Mount[]): Mount[] {
   const folders = mounts.filter(isShownInPlace).map(({ at }) => at);
   const isThere = ({ option, at }: Mount) =>
-    // What must be there is asked for in any case, so that bubblewrap says when it is missing.
+    // Required paths are always mounted, so that bubblewrap reports a missing one.
     option !== '--ro-bind' && folders.some((folder) => folder !== at && liesBelow(at, folder));
   return mounts.filter(
     (mount, index) => !isThere(mount) && !mounts.slice(0, index).some(({ at }) => at === mount.at),
@@ -165,13 +165,13 @@ function isShownInPlace({ option, source, at }: Mount): boolean {
   }
 }
 
-/** An empty folder or file over what must not be seen, if it could be. */
+/** Covers a hidden path with an empty folder or file, if it would be visible. */
 function cover(path: string, shown: readonly Mount[]): Mount[] {
   if (!shown.some((mount) => isShownInPlace(mount) && liesBelow(path, mount.at))) return [];
   try {
     if (statSync(path).isDirectory()) return [{ option: '--tmpfs', at: path }];
   } catch {
-    return []; // It is not there.
+    return []; // It does not exist.
   }
   return [{ option: '--ro-bind', source: '/dev/null', at: path }];
 }

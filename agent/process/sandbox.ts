@@ -1,29 +1,29 @@
-/** Sandbox, as the parts of this folder know it; bubblewrap.ts implements it. */
+/** Sandbox as this folder uses it; bubblewrap.ts implements it. */
 import type { PreparedDirectory } from '../core/ports/workspace.js';
 import type { SandboxSettings } from '../core/sandbox.js';
 
 export interface Sandbox {
-  /** The command that runs `command` shut in, with `directory` as the only place to write. Its descriptor 3 is to be read as
-   *  name-space.ts does. */
+  /** Command that runs `command` in the sandbox, with `directory` as the only writable place. Its descriptor 3 is read by
+   *  namespaces.ts. */
   wrap(
     command: readonly string[],
     directory: PreparedDirectory,
     settings: SandboxSettings,
   ): readonly string[];
-  /** What of the agent's environment the program gets, and what belongs to the sandbox. */
+  /** Environment of the program: inherited variables and those of the sandbox. */
   environment(inherited: Readonly<Record<string, string>>): Record<string, string>;
-  /** Really runs a program in it; gives null when that works, else a sentence that says why not, and what to do. Never
+  /** Runs a program in the sandbox; resolves with null on success, else with a sentence that gives reason and remedy. Never
    *  rejects. */
   test(directory: PreparedDirectory, settings: SandboxSettings): Promise<string | null>;
 }
 
-/** The outcome of looking for a sandbox; the fault says in a sentence what is missing, and what to do. */
+/** Result of the search for a sandbox; `fault` is a sentence with reason and remedy. */
 export type FoundSandbox = { readonly sandbox: Sandbox } | { readonly fault: string };
 
-/** What is the agent's own, and what it may show to jobs. */
+/** Paths of the agent that jobs may or may not see. */
 export interface Surroundings {
-  /** Folders that jobs read models from: absolute paths. */
+  /** Folders with models for jobs: absolute paths. */
   readonly readable: readonly string[];
-  /** The agent's own folders and files, which no job may see, also where a folder that they lie in may be read. */
+  /** Folders and files of the agent, hidden from jobs also below readable folders. */
   readonly hidden: readonly string[];
 }

@@ -1,5 +1,5 @@
-/** At most one agent on a data directory. The lock is a file that names its owner; the lock of a process that is no more
- *  is taken over. */
+/** Lock of a data directory: a file that names its owner. The lock of a process that no longer exists is taken over at once;
+ *  proper-lockfile would judge by the age of a file, and take over from an agent that was only suspended. */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PRIVATE_FILE_MODE } from '@workbench-hub/shared/runtime/private-files';
@@ -8,7 +8,7 @@ import type { Platform } from './platform.js';
 
 const LOCK_FILE = 'agent.lock';
 
-/** Takes the lock and gives what releases it; throws {@link StartRefused} when another agent has it. */
+/** Takes the lock and returns its release; throws {@link StartRefused} when another agent holds it. */
 export function lockDataDir(dataDir: string, platform: Platform): () => void {
   const lock = join(dataDir, LOCK_FILE);
   const mine = platform.identify(process.pid) ?? `${process.pid}`;
@@ -24,7 +24,7 @@ export function lockDataDir(dataDir: string, platform: Platform): () => void {
   };
 }
 
-/** Makes the lock with its whole content at once; false when there is one. */
+/** Creates the lock with its content atomically; false when it exists. */
 function link(proposal: string, lock: string): boolean {
   try {
     linkSync(proposal, lock);
@@ -44,7 +44,7 @@ function takeAwayStale(lock: string, proposal: string, platform: Platform, dataD
       `${dataDir} is in use by another agent (process ${pid}): stop it, or give this one a dataDir of its own`,
     );
   }
-  // Another agent may take it over in the same moment: what was moved aside must be what was judged.
+  // Another agent may take it over at the same time: the moved file must be the one that was judged.
   const aside = `${proposal}.stale`;
   try {
     renameSync(lock, aside);

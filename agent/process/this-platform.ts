@@ -9,16 +9,16 @@ import type { FoundSandbox, Surroundings } from './sandbox.js';
 
 const isLinux = process.platform === 'linux';
 
-/** The system on which this agent runs. */
+/** Implementation for this system. */
 export const thisPlatform: Platform = isLinux ? linux : portable;
 
-/** The control groups that this agent may make; those of its earlier run are ended. Never rejects. */
+/** Control groups of this agent; those of an earlier run are ended. Never rejects. */
 export async function findControlGroups(nodeId: string, runtime: Runtime): Promise<FoundControlGroups> {
   if (!isLinux) return { unavailable: 'they are a feature of Linux' };
   return openControlGroups(nodeId, runtime);
 }
 
-/** The sandbox of this system. `environment` is the agent's own. Never rejects. */
+/** Sandbox of this system. `environment` is the agent's own. Never rejects. */
 export async function findSandbox(
   environment: Readonly<Record<string, string>>,
   surroundings: Surroundings,

@@ -1,9 +1,9 @@
-/** The traces of the agent, delivered to a collector: its part of those that the hub keeps. */
+/** Traces of the agent, delivered to a collector. */
 import { SpanDelivery, type SpanDeliveryOptions } from '@workbench-hub/shared/tracing/span-delivery';
 import { NO_TRACING, type Tracing } from '../core/ports/tracing.js';
 
 export interface AgentTracing extends Tracing {
-  /** Delivers what waits; resolves after two seconds at the latest. */
+  /** Delivers pending spans within two seconds. */
   close(): Promise<void>;
 }
 

@@ -85,7 +85,7 @@ export class AgentSession {
         return agents.instanceChanged(agentId, connection, message.instance);
       case 'output':
         return agents.printed(agentId, connection, message.ref, message.offset, message.text);
-      case 'ended':
+      case 'report':
         return agents.reported(agentId, connection, message.report);
       case 'reply':
         return agents.replied(agentId, connection, message.requestId, message.error, message.text);
@@ -116,7 +116,7 @@ function connectionOver(link: MessageLink, protocolVersion: number, terms: LinkT
       }),
     cancel: (ref) => link.send({ type: 'cancel', ref }),
     request: (requestId, request) => link.send({ type: 'request', requestId, request }),
-    acknowledge: (ref, counted) => link.send({ type: 'settled', ref, counted }),
+    acknowledge: (ref, counted) => link.send({ type: 'acknowledged', ref, counted }),
     close: (reason) => link.close(reason),
     fail: (fault) => link.fail(fault),
   };

@@ -80,7 +80,7 @@ class Connection {
       transport,
       runtime,
       read: parseAgentMessage,
-      faultOfFrame: (messages, length) => this.#flooded(this.#flood.faultOf(messages, length)),
+      frameError: (messages, length) => this.#flooded(this.#flood.faultOf(messages, length)),
       onMessage: (message) => this.#onMessage(message),
       onDown: (reason) => this.#onDown(reason),
     });
@@ -109,9 +109,9 @@ class Connection {
       send: (message) => {
         if (message.type === 'refused') this.#refusal = message.message;
         // An acknowledgement only frees a little space on the agent; nobody waits for it.
-        if (message.type === 'settled') link.sendInTime(message);
+        if (message.type === 'acknowledged') link.sendLazily(message);
         else link.send(message);
-        if (message.type !== 'settled' || message.counted || link.ended) return;
+        if (message.type !== 'acknowledged' || message.counted || link.ended) return;
         const fault = this.#flooded(this.#flood.uncounted());
         if (fault !== undefined) link.fail(fault);
       },

@@ -34,7 +34,7 @@ export class FloodGuard {
    *  are limited, see {@link uncounted}. */
   faultOf(messages: readonly unknown[], bytes: number): string | undefined {
     let unasked = 0;
-    for (const message of messages) if ((message as { type?: unknown } | null)?.type !== 'ended') unasked++;
+    for (const message of messages) if ((message as { type?: unknown } | null)?.type !== 'report') unasked++;
     return this.#faultAfter(unasked, bytes);
   }
 

@@ -4,7 +4,7 @@
  *   ACTIVE         the current attempt of its task; its report counts
  *   PRESUMED_LOST  given up on, and its task waits; its report counts until a newer attempt begins
  *   UNCONFIRMED    its claim was lost in a power failure; its report counts until a newer attempt begins
- *   CLOSED         reported, superseded or canceled; nothing about it counts any more
+ *   CLOSED         reported, superseded or canceled; only the files of a canceled one are still kept (`keepFiles` of the task)
  */
 import type { StateMachine } from '@workbench-hub/shared/domain/state-machine';
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';

@@ -89,6 +89,11 @@ export const TASK_TRANSITIONS = {
   requeue: { from: ['RUNNING'], to: ['WAITING'], by: 'loss or return of the active attempt' },
   cancel: { from: ['WAITING'], to: ['CANCELED'], by: 'client' },
   cancelByForce: { from: ['WAITING', 'RUNNING'], to: ['CANCELED'], by: 'client, with force=true' },
+  keepFiles: {
+    from: ['CANCELED'],
+    to: ['CANCELED'],
+    by: 'report of the attempt that was canceled by force',
+  },
   remove: {
     from: ['FINISHED', 'FAILED', 'CANCELED'],
     to: ['-'],

@@ -22,7 +22,7 @@ import type { Storage } from './storage.js';
 import type { TaskTransitions } from './task-transitions.js';
 
 export interface AttemptsOptions {
-  readonly transitions: Pick<TaskTransitions, 'adopt' | 'end' | 'requeue'>;
+  readonly transitions: Pick<TaskTransitions, 'adopt' | 'end' | 'keepFiles' | 'requeue'>;
   readonly archive: Pick<TaskArchive, 'find'>;
   readonly storage: Storage;
   readonly limits: RetryLimits;
@@ -60,6 +60,7 @@ export class Attempts {
     const ref = refOf(report);
     const task = this.#known(ref) ?? (await this.#options.archive.find(ref.taskId));
     const state = attemptStateOf(ref, task);
+    if (task?.status === 'CANCELED' && namesFiles(report)) return this.#keepFiles(task, ref, report, agentId);
     if (!task || !canTransition<AttemptState>(ATTEMPT_TRANSITIONS.report, state))
       return this.#refused('report', ref, state);
     if (!isOf(agentId, task)) return this.#foreign(ref, agentId);
@@ -90,6 +91,19 @@ export class Attempts {
     const ref = attemptOf(task);
     const consequence = consequenceOfLoss(loss, task, this.#options.limits, reason);
     if (ref) await this.#carryOut(task, ref, consequence, loss);
+  }
+
+  /** Adds the files of a canceled attempt to its task (contract 2.9); false when they do not count. */
+  async #keepFiles(task: Task, ref: AttemptRef, report: AttemptReport, agentId: string): Promise<boolean> {
+    if (!isOf(agentId, task)) return this.#foreign(ref, agentId);
+    const { transitions, storage, clock } = this.#options;
+    const { outputFiles, log, storedFiles = [] } = report;
+    const kept = await transitions.keepFiles({
+      ref,
+      files: { outputFiles, log },
+      storedFiles: storage.outputsOf(task, storedFiles, clock.nowMs()),
+    });
+    return kept || this.#refused('report', ref);
   }
 
   #known(ref: AttemptRef): Task | undefined {
@@ -164,6 +178,10 @@ export class Attempts {
 /** Whether the latest attempt of the task was assigned to this agent. */
 function isOf(agentId: string, { instance }: Task): boolean {
   return instance?.agentId === agentId;
+}
+
+function namesFiles({ outputFiles, storedFiles = [], log }: AttemptReport): boolean {
+  return outputFiles.length + storedFiles.length > 0 || log !== null;
 }
 
 function refOf({ taskId, attempt, instanceId }: AttemptRef): AttemptRef {

@@ -7,13 +7,20 @@ import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { NamedObject } from '../core/ports/storage.js';
-import type { Claim, ClaimedTask, HeldAttempt, TaskArchive, TaskQueue } from '../core/ports/task-store.js';
+import type {
+  CanceledAttempt,
+  Claim,
+  ClaimedTask,
+  HeldAttempt,
+  TaskArchive,
+  TaskQueue,
+} from '../core/ports/task-store.js';
 import type { LossKind } from '../core/report-consequences.js';
 import { type Completion, type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
 import type { TaskEvent, TaskSubscriber } from '../core/task-events.js';
 
 export interface TaskTransitionsOptions {
-  readonly queue: Pick<TaskQueue, 'insert' | 'claim' | 'adopt' | 'end' | 'requeue' | 'cancel'>;
+  readonly queue: Pick<TaskQueue, 'insert' | 'claim' | 'adopt' | 'end' | 'requeue' | 'cancel' | 'keepFiles'>;
   readonly archive: Pick<TaskArchive, 'find'>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -112,6 +119,13 @@ export class TaskTransitions {
     if (!canceled) return false;
     this.#publish({ type: 'CANCELED', task: await this.#latest(before), canceledAtMs });
     return true;
+  }
+
+  /** Adds the files of the canceled attempt to its task; false when it has some, or the attempt is not its last. */
+  async keepFiles(canceled: CanceledAttempt): Promise<boolean> {
+    const [kept = false] = await this.#options.queue.keepFiles([canceled]);
+    if (kept) this.#options.log.debug({ ...canceled.ref }, 'kept the files of a canceled task');
+    return kept;
   }
 
   /** The task as the store has it now: it may have been claimed since it was read. */

@@ -3,6 +3,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
+import { NoRoom } from '@workbench-hub/shared/runtime/no-room';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { writeStream } from '@workbench-hub/shared/runtime/write-stream';
 import { DigestMismatch, TransferInProgress, WrongOffset } from '../core/ports/files.js';
@@ -20,11 +21,6 @@ interface Sender {
   readonly done: Promise<void>;
   /** Null while the hub reads the stored part, which may take long. */
   heardAtMs: number | null;
-}
-
-/** No space in the folder, like a write to a full disk. */
-class NoRoom extends Error {
-  readonly code = 'ENOSPC';
 }
 
 export class PartialBlobs {

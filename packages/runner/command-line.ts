@@ -20,7 +20,7 @@ export type CommandLine =
   | { kind: 'serve'; interpreter: string[] }
   | { kind: 'refused'; message: string };
 
-/** Reads the arguments of `workbench-runner`; what is wrong with them is the message of `refused`. */
+/** Parses the arguments of `workbench-runner`; `refused` carries the error. */
 export function readCommandLine(args: string[]): CommandLine {
   try {
     const { values } = parseArgs({
@@ -41,8 +41,8 @@ export function readCommandLine(args: string[]): CommandLine {
   }
 }
 
-/** Cuts a command into words at blanks; quotes, single or double, hold a word together. A `\` is an ordinary
- *  character, as in a path of Windows. Throws for a quote that is not closed. */
+/** Splits a command into words at whitespace; single or double quotes keep a word together. A `\` is an ordinary character, as
+ *  in Windows paths. Throws for an unclosed quote. */
 export function splitWords(command: string): string[] {
   const words: string[] = [];
   let word: string | undefined;

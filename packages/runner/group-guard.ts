@@ -4,20 +4,21 @@
  * which tells it that the runner is gone, and then reads in a file which script runs. So it sleeps while scripts come
  * and go. The file has no name: it goes with who holds it.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface GroupGuard {
-  /** Starts the guard before the first job: it lives on, and an agent may end what was started during a job. */
+  /** Starts the guard before the first job: an agent may end processes that were started during a job. */
   open(): void;
-  /** From now on the group of this leader ends with the runner; `undefined`: none does. */
+  /** Lets the group of this leader end with the runner; `undefined`: no group. */
   watch(leaderPid: number | undefined): void;
   close(): void;
 }
 
-/** The line of the file, as long as any id of a process. */
+/** Length of the line in the file, enough for any process id. */
 const LINE_LENGTH = 20;
 
 // Fields after the name in /proc/<pid>/stat: state, parent, group, session.
@@ -33,7 +34,7 @@ for stat in /proc/[0-9]*/stat; do
 done
 `;
 
-/** A guard; on Windows one that does nothing, for there a process tree is not followed beyond its root's end. */
+/** Creates a guard; on Windows it does nothing, since a process tree cannot be followed beyond its root's end. */
 export function groupGuard(): GroupGuard {
   if (process.platform === 'win32')
     return { open: () => undefined, watch: () => undefined, close: () => undefined };
@@ -53,7 +54,7 @@ export function groupGuard(): GroupGuard {
   };
   const start = (): Guard => {
     const file = namelessFile();
-    // Its own group, so that what ends the runner's does not end the guard; no stream of the runner's held open.
+    // In its own group, so that it survives the runner's; it holds no stream of the runner open.
     const child = spawn('/bin/sh', ['-c', GUARD_SCRIPT], {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore', file],
@@ -94,7 +95,7 @@ interface Guard {
   readonly file: number;
 }
 
-/** The first folder that takes one: that for temporary files may be missing or full. */
+/** The first folder with room: the one for temporary files may be missing or full. */
 function namelessFile(): number {
   let fault: unknown;
   for (const parent of [tmpdir(), '/dev/shm', process.cwd()]) {
@@ -112,7 +113,7 @@ function namelessFileIn(parent: string): number {
   try {
     const file = openSync(join(folder, 'leader'), 'wx+', 0o600);
     try {
-      // So that there is room for every line to come.
+      // Reserves the room for later lines.
       writeLine(file, undefined);
       return file;
     } catch (error) {

@@ -1,14 +1,14 @@
 import { accessSync, constants } from 'node:fs';
 import { basename, delimiter, isAbsolute, join, resolve } from 'node:path';
 
-/** A command that runs a script: the script's path is appended. */
+/** A command that runs a script, whose path is appended. */
 export interface Interpreter {
   command: string;
   args: string[];
 }
 
-/** The interpreter that a script's `#!` line names, with at most one argument as the kernel gives it; undefined when
- *  there is no such line. A `\r` before the line's end, as editors on Windows write it, does not count. */
+/** Interpreter in a script's `#!` line, with at most one argument, like the kernel; undefined without such a line. A `\r` at
+ *  the end of the line is ignored. */
 export function shebang(script: Buffer): Interpreter | undefined {
   if (script[0] !== 0x23 || script[1] !== 0x21) return undefined;
   const end = script.indexOf('\n');
@@ -18,7 +18,7 @@ export function shebang(script: Buffer): Interpreter | undefined {
   return { command, args: argument === undefined ? [] : [argument] };
 }
 
-/** Whether an interpreter is Node, by the name of its program. */
+/** Whether the interpreter is Node, by the name of its program. */
 export function isNode({ command, args }: Interpreter): boolean {
   const program = throughEnv({ command, args }) ?? command;
   return /^node(js)?(\.exe)?$/i.test(basename(program));
@@ -39,8 +39,8 @@ export function missingProgram(
   return undefined;
 }
 
-/** `python3` of `/usr/bin/env python3` or `/usr/bin/env -S LANG=C python3 -u`. Undefined when it is not `env`, and
- *  when `env` has options of its own: those are its business. */
+/** `python3` of `/usr/bin/env python3` or `/usr/bin/env -S LANG=C python3 -u`. Undefined when it is not `env`, or `env` has
+ *  other options. */
 function throughEnv({ command, args }: Interpreter): string | undefined {
   if (basename(command) !== 'env') return undefined;
   const words = args
@@ -52,7 +52,7 @@ function throughEnv({ command, args }: Interpreter): string | undefined {
 }
 
 function isExecutable(program: string, environment: NodeJS.ProcessEnv, workingDirectory: string): boolean {
-  // Windows finds programs by more than PATH (extensions, the system's folders): there the start itself tells.
+  // Windows finds programs by more than PATH (extensions, system folders): the start itself reports it.
   if (process.platform === 'win32') return true;
   const candidates = program.includes('/')
     ? [isAbsolute(program) ? program : resolve(workingDirectory, program)]
@@ -62,7 +62,7 @@ function isExecutable(program: string, environment: NodeJS.ProcessEnv, workingDi
       accessSync(candidate, constants.X_OK);
       return true;
     } catch {
-      // Not here: the next folder of PATH may have it.
+      // Not here: try the next folder of PATH.
     }
   }
   return false;

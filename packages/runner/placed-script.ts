@@ -4,10 +4,10 @@ import { RPC_ERROR, RpcError } from '@workbench-hub/shared/instance-protocol/mes
 import { type Interpreter, isNode, shebang } from './interpreter.js';
 import { isEsModule } from './script-kind.js';
 
-/** Names that begin so, at the top of the working directory, are never collected as output (instance protocol). */
+/** Prefix of names at the top of the working directory that are never outputs (instance protocol). */
 const RESERVED_PREFIX = '.workbench-';
 
-/** What a script did to its working directory: removed it, put something else there, or took away the right to write. */
+/** Errors of a working directory that a script removed, replaced or made read-only. */
 const DIRECTORY_CLOSED: ReadonlySet<string | undefined> = new Set([
   'ENOENT',
   'ENOTDIR',
@@ -18,13 +18,13 @@ const DIRECTORY_CLOSED: ReadonlySet<string | undefined> = new Set([
 
 export interface PlacedScript {
   path: string;
-  /** What its `#!` line names; undefined: the instance's interpreter runs it. */
+  /** Interpreter of its `#!` line; undefined: the instance's interpreter runs it. */
   ownInterpreter: Interpreter | undefined;
-  /** Never throws; `log` is told when the file stays. */
+  /** Removes the script. Never throws; logs a file that stays. */
   remove(log: (line: string) => void): void;
 }
 
-/** A script could not be put into the working directory; the message says why. */
+/** A script could not be placed in the working directory; the message says why. */
 export class ScriptNotPlaced extends Error {
   override readonly name = 'ScriptNotPlaced';
 }
@@ -65,7 +65,7 @@ function readScript(path: string): Buffer {
   }
 }
 
-/** By another name where the file system has that, for the file is the job's own, otherwise as a copy. */
+/** A hard link where possible, since the file belongs to the job; otherwise a copy. */
 function place(sourcePath: string, content: Buffer, path: string): void {
   try {
     linkSync(sourcePath, path);
@@ -83,7 +83,7 @@ function notPlaced(error: NodeJS.ErrnoException, name: string): Error {
   return new ScriptNotPlaced(why, { cause: error });
 }
 
-/** What a script came to stands, also when its file stays: such a name is no output, and the directory goes anyway. */
+/** The result of the script counts even if its file stays: the name is no output, and the directory is removed anyway. */
 function removeScript(path: string, log: (line: string) => void): void {
   try {
     unlinkSync(path);

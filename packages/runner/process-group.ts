@@ -16,36 +16,36 @@ import {
   pidsSince,
 } from '@workbench-hub/shared/instance-protocol/process-ids';
 
-/** The options of `spawn` with which a child leads its own group. */
+/** Options of `spawn` for a child that leads its own group. */
 export const GROUP_SPAWN_OPTIONS = { detached: process.platform !== 'win32', windowsHide: true } as const;
 
-/** Asks the group that `leaderPid` leads to end. There may be nothing left of it. */
+/** Sends SIGTERM to the group that `leaderPid` leads, which may be gone. */
 export async function askGroupToEnd(leaderPid: number): Promise<void> {
-  // A program without a window cannot be asked on Windows: there it is ended at once.
+  // Windows cannot ask a program without a window: it is ended at once.
   if (process.platform === 'win32') await killTreeOnWindows(leaderPid);
   else signal(-leaderPid, 'SIGTERM');
 }
 
-/** Ends at once whatever is left of the group and, on Linux, of the session that `leaderPid` leads. Of one that began a
- *  moment ago all members have later ids, so that no other process need be looked at. */
+/** Kills the group and, on Linux, the session that `leaderPid` leads. All members of a young one have later ids, so that no
+ *  other process is examined. */
 export async function killGroup(leaderPid: number, { isYoung = false } = {}): Promise<void> {
   if (process.platform === 'win32') return killTreeOnWindows(leaderPid);
   if (isYoung && process.platform === 'linux' && isOver(leaderPid)) return;
   signal(-leaderPid, 'SIGKILL');
   if (process.platform !== 'linux') return;
-  // A process may start another while the list is read; what is killed starts none, so the rounds come to an end.
+  // A process may start another while the list is read; killed ones start none, so the loop ends.
   for (let members = sessionMembers(leaderPid, isYoung); members.length > 0; ) {
     for (const pid of members) signal(pid, 'SIGKILL');
     members = sessionMembers(leaderPid, isYoung).filter((pid) => !members.includes(pid));
   }
 }
 
-/** Whether nothing is left of a young session, and so of its groups. A member that starts another and ends in this moment
- *  leads to that one, for ids are given in order. */
+/** Whether no process is left of a young session. A member that starts another and ends at this moment leads to that one, since
+ *  ids are assigned in order. */
 function isOver(sessionId: number): boolean {
   let after = sessionId;
   for (let newest = newestPid(); newest !== after; newest = newestPid()) {
-    // Ids began again: which of them came first cannot be told.
+    // Ids wrapped around: their order is unknown.
     if (newest < after) return false;
     for (const pid of pidsBetween(after, newest)) if (isMember(pid, sessionId)) return false;
     after = newest;
@@ -53,21 +53,21 @@ function isOver(sessionId: number): boolean {
   return true;
 }
 
-/** The living processes of a session; zombies are dead already. */
+/** Processes of a session without zombies. */
 function sessionMembers(sessionId: number, isYoung: boolean): number[] {
   const pids = isYoung ? pidsSince(sessionId) : allPids();
   return [...pids].filter((pid) => isMember(pid, sessionId));
 }
 
-/** By the sixth field of /proc/<pid>/stat (proc(5)). */
+/** Checks the sixth field of /proc/<pid>/stat (proc(5)). */
 function isMember(pid: number, sessionId: number): boolean {
   let stat: string;
   try {
     stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
   } catch {
-    return false; // it ended meanwhile
+    return false; // it has ended
   }
-  // The name, in brackets, may hold blanks and brackets itself.
+  // The name, in brackets, may contain spaces and brackets.
   const [state, , , session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return Number(session) === sessionId && state !== 'Z';
 }
@@ -76,7 +76,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {
-    // ESRCH: nothing is left. EPERM (macOS): only zombies are left.
+    // ESRCH: none is left. EPERM (macOS): only zombies are left.
     const { code } = error as NodeJS.ErrnoException;
     if (code !== 'ESRCH' && code !== 'EPERM') throw error;
   }
@@ -84,7 +84,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
 
 function killTreeOnWindows(pid: number): Promise<void> {
   return new Promise((resolve) => {
-    // It fails when the tree has ended already, which is what was wanted.
+    // It fails when the tree has already ended.
     execFile('taskkill', ['/PID', String(pid), '/T', '/F'], { windowsHide: true }, () => resolve());
   });
 }

@@ -14,21 +14,21 @@ import { runScriptProcess, type ScriptCommand, type ScriptEnd, type ScriptHost }
 
 const GLOBALS_PRELOAD = fileURLToPath(new URL('javascript-globals.cjs', import.meta.url));
 
-/** What all scripts of a runner share. */
+/** Shared by all scripts of a runner. */
 interface RunnerHost extends ScriptHost {
-  /** Of scripts that name none. */
+  /** Interpreter of scripts without a `#!` line. */
   readonly interpreter: Interpreter;
-  /** What scripts inherit. */
+  /** Inherited environment. */
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** The runner: each script one process, in order, in the working directory. */
+/** The runner: one process for each script, in order, in the working directory. */
 export function runnerProgram(version: string, interpreter: Interpreter): InstanceProgram {
   const host: RunnerHost = {
     guard: groupGuard(),
     pipes: new ScriptPipes(),
     interpreter,
-    // Python would otherwise leave __pycache__ among the outputs, and hold back what it prints until its end.
+    // Python would otherwise leave __pycache__ among the outputs, and buffer its output until its end.
     environment: { ...process.env, PYTHONDONTWRITEBYTECODE: '1', PYTHONUNBUFFERED: '1' },
   };
   return {
@@ -37,7 +37,7 @@ export function runnerProgram(version: string, interpreter: Interpreter): Instan
     async initialize() {
       host.guard.open();
       const missing = missingProgram(interpreter, process.env, process.cwd());
-      // No reason not to start: scripts may name their own interpreters.
+      // No reason to fail: scripts may name their own interpreters.
       if (missing !== undefined) console.error(`workbench-runner: ${interpreterMissing(missing)}`);
     },
     async executeBatchJob(params, context) {
@@ -48,7 +48,7 @@ export function runnerProgram(version: string, interpreter: Interpreter): Instan
         const end = await runScript(script, index + 1, params, host, context).catch(notPlaced);
         if (end instanceof ScriptNotPlaced) {
           const message = `${name} could not be placed: ${end.message}`;
-          // Before the first script nobody but the host can have spoilt the directory; later it was a script.
+          // Before the first script only the host can have damaged the directory; later a script has.
           if (index === 0) throw new RpcError(RPC_ERROR.JOB_FAILED, message);
           return { status: 'ERROR', message };
         }
@@ -62,7 +62,7 @@ export function runnerProgram(version: string, interpreter: Interpreter): Instan
   };
 }
 
-/** Gives this one fault back as a value; any other stays thrown. */
+/** Returns this one error as a value and rethrows any other. */
 function notPlaced(error: unknown): ScriptNotPlaced {
   if (error instanceof ScriptNotPlaced) return error;
   throw error;
@@ -91,11 +91,11 @@ async function runScript(
   }
 }
 
-/** The instance's interpreter; with Node a script finds the variables, `print` and `println` as globals. */
+/** The instance's interpreter; for Node with the variables, `print` and `println` as globals. */
 function withGlobals(interpreter: Interpreter): Interpreter {
   if (!isNode(interpreter)) return interpreter;
   return {
-    // The Node that runs the runner is there, whatever PATH a service manager gives.
+    // The runner's own Node always exists, whatever PATH a service manager sets.
     command: interpreter.command === 'node' ? process.execPath : interpreter.command,
     args: [...interpreter.args, '--require', GLOBALS_PRELOAD],
   };

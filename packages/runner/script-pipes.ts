@@ -16,15 +16,15 @@ import { promisify } from 'node:util';
 const READING = constants.O_RDONLY | constants.O_NONBLOCK;
 const IS_REOPENED = process.platform === 'linux';
 
-/** What is read at once, for all pipes: as much as one holds. */
+/** Shared read buffer, as large as a pipe. */
 const piece = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** The pipes of the scripts that run one after the other. */
+/** Pipes of scripts that run one after the other. */
 export class ScriptPipes {
-  /** Those that wait for their next script. */
+  /** Idle pipes. */
   readonly #waiting: number[] = [];
 
-  /** As many as are asked for; undefined where there are none to be had: `spawn` then makes its own. */
+  /** Opens pipes; undefined where that is impossible: `spawn` then creates its own. */
   async open(count: number): Promise<ScriptPipe[] | undefined> {
     if (this.#waiting.length >= count) return this.#waiting.splice(-count).map((fd) => this.#reopen(fd));
     if (process.platform === 'win32') return undefined;
@@ -36,18 +36,18 @@ export class ScriptPipes {
       return paths.map((path) => this.#open(path));
     } catch (error) {
       const { code, syscall, message } = error as NodeJS.ErrnoException;
-      // A system without mkfifo, a container that holds little else than Node say.
+      // A system without mkfifo, such as a minimal container.
       const isMissing = code === 'ENOENT' && syscall?.startsWith('spawn');
       if (!isMissing) console.error(`workbench-runner: no pipes could be made for a script: ${message}`);
       return undefined;
     } finally {
-      // What cannot be removed is next to nothing, and no reason to do without the script.
+      // A tiny leftover, and no reason to fail.
       if (folder !== undefined) await rm(folder, { recursive: true, force: true }).catch(() => undefined);
     }
   }
 
   #open(path: string): ScriptPipe {
-    // Opening one end waits for the other, unless it is the reading end and does not block.
+    // Opening one end blocks until the other is opened, except the reading end in non-blocking mode.
     const fd = openSync(path, READING);
     if (IS_REOPENED) return this.#reopen(fd);
     return new ScriptPipe(fd, openSync(path, constants.O_WRONLY), closeSync);
@@ -60,26 +60,26 @@ export class ScriptPipes {
 }
 
 export class ScriptPipe {
-  /** To be given to the script, and closed here once it has it. */
+  /** Passed to the script, and closed here afterwards. */
   readonly writeFd: number;
   readonly #fd: number;
   readonly #onEnded: (fd: number) => void;
   #isEnded = false;
   #readable: Readable | undefined;
 
-  /** `onEnded` gets `fd` when the pipe is released, if nobody can print into it any more. */
+  /** `onEnded` gets `fd` when the pipe is released and no process can write into it any more. */
   constructor(fd: number, writeFd: number, onEnded: (fd: number) => void) {
     this.#fd = fd;
     this.writeFd = writeFd;
     this.#onEnded = onEnded;
   }
 
-  /** What lies in the pipe, to be used at once; undefined when nothing does. */
+  /** Buffered output, valid until the next call; undefined when there is none. */
   readNow(): Buffer | undefined {
     try {
       const length = readSync(this.#fd, piece);
       if (length > 0) return piece.subarray(0, length);
-      // Only this shows that nobody holds it for writing.
+      // Only this shows that no process can write any more.
       this.#isEnded = true;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
@@ -87,23 +87,23 @@ export class ScriptPipe {
     return undefined;
   }
 
-  /** Whether {@link readNow} has come to the end. */
+  /** Whether {@link readNow} has reached the end. */
   get isEnded(): boolean {
     return this.#isEnded;
   }
 
-  /** What comes out of it from now on. */
+  /** Stream of further output. */
   stream(): Readable {
-    // A socket closes what it is made of.
+    // A socket closes its descriptor.
     const fd = IS_REOPENED ? openSync(nameOf(this.#fd), READING) : this.#fd;
     this.#readable = new Socket({ fd, readable: true, writable: false });
     return this.#readable;
   }
 
-  /** To be called when nothing is read from it any more. */
+  /** Releases the pipe when reading is finished. */
   release(): void {
     if (this.#readable && !IS_REOPENED) this.#readable.destroy();
-    // Who still holds it for writing would print into the next script's output.
+    // A process that can still write would print into the next script's output.
     else if (this.#isEnded || this.#readable?.readableEnded) this.#onEnded(this.#fd);
     else closeSync(this.#fd);
   }

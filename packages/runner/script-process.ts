@@ -7,18 +7,18 @@ import type { GroupGuard } from './group-guard.js';
 import { askGroupToEnd, GROUP_SPAWN_OPTIONS, killGroup } from './process-group.js';
 import { ScriptPipe, type ScriptPipes } from './script-pipes.js';
 
-/** How long a canceled script may take to end by itself after SIGTERM. */
+/** Time for a canceled script to end after SIGTERM. */
 const GRACE_MS = 2_000;
-/** How long a stream may stay silent, once its script has ended, before it is given up: somebody else holds it. */
+/** Silence after which the stream of an ended script is closed although another process holds it. */
 const DRAIN_SILENCE_MS = 500;
 
-/** Of a script that is over so soon, what it printed lies in its pipes: they need not be watched. */
+/** Run time up to which a script's output is only read at its end. */
 const MOMENT_MS = 20;
 
-/** In so short a time the system does not give as many ids to processes as there are. */
+/** Period in which ids cannot wrap around. */
 const IDS_LAST_MS = 10_000;
 
-/** What the scripts of a runner have in common. */
+/** Shared by the scripts of a runner. */
 export interface ScriptHost {
   readonly guard: GroupGuard;
   readonly pipes: ScriptPipes;
@@ -57,7 +57,7 @@ export async function runScriptProcess(
   const pid = child.pid;
   if (pid === undefined) {
     giveUp(opened);
-    await exited; // rejects with what the start failed with
+    await exited; // rejects with the reason
     throw new Error(`${run.command} did not start`);
   }
 
@@ -79,13 +79,13 @@ export async function runScriptProcess(
     try {
       for (const each of relays) each.watch();
     } catch (error) {
-      // Nobody would read what it prints.
+      // No process would read the output.
       fault = error;
       void killGroup(pid).catch(notEnded);
     }
   };
   const watching = opened && setTimeout(watch, MOMENT_MS);
-  // What lies in a stream of `spawn` when the script ends, and nobody takes, is lost.
+  // Unread output of `spawn`'s stream would be lost when the script ends.
   if (!opened) watch();
   try {
     if (signal.aborted) onAbort();
@@ -106,7 +106,7 @@ export async function runScriptProcess(
   }
 }
 
-/** Throws what `spawn` does for arguments that no program can be given: a variable with a NUL in it. */
+/** Throws like `spawn` for invalid arguments, such as a variable with a NUL. */
 function startChild(
   { command, args, workingDirectory, environment }: ScriptCommand,
   pipes: ScriptPipe[] | undefined,
@@ -122,12 +122,12 @@ function startChild(
     giveUp(pipes);
     throw error;
   } finally {
-    // A pipe ends when no process holds it for writing any more, so the runner must not.
+    // A pipe ends when no process holds its writing end, so the runner must close it.
     for (const { writeFd } of pipes ?? []) closeSync(writeFd);
   }
 }
 
-/** Of a script that did not start. */
+/** End of a script that did not start. */
 function giveUp(pipes: ScriptPipe[] | undefined): void {
   for (const pipe of pipes ?? []) {
     pipe.readNow();
@@ -136,14 +136,13 @@ function giveUp(pipes: ScriptPipe[] | undefined): void {
 }
 
 interface Relay {
-  /** From now on hands on what is printed as it comes. */
+  /** Begins to forward output. */
   watch(): void;
-  /** Resolves when everything that was printed is handed on; rejects with the error of `send`. */
+  /** Resolves when all output was forwarded; rejects with the error of `send`. */
   drain(): Promise<void>;
 }
 
-/** Hands on what comes out of a pipe as text, piece by piece as the system gives it (at most 64 KiB), with characters
- *  whole. */
+/** Forwards the output of a pipe as text, in pieces of at most 64 KiB with whole characters. */
 function relay(source: ScriptPipe | Readable, send: (text: string) => Promise<void>): Relay {
   const decoder = new StringDecoder('utf8');
   let watched: WatchedStream | undefined;
@@ -156,7 +155,7 @@ function relay(source: ScriptPipe | Readable, send: (text: string) => Promise<vo
     watch,
     async drain() {
       if (watched === undefined && source instanceof ScriptPipe) {
-        // A second time for the end of it; when somebody still holds it there is none.
+        // Read again for the end, which is missing while another process holds the pipe.
         for (let reads = 0; reads < 2 && !source.isEnded; reads++) {
           const piece = source.readNow();
           const text = piece ? decoder.write(piece) : source.isEnded ? decoder.end() : '';
@@ -170,11 +169,11 @@ function relay(source: ScriptPipe | Readable, send: (text: string) => Promise<vo
 }
 
 interface WatchedStream {
-  /** Resolves when the stream has ended, or is given up because somebody else holds it. */
+  /** Resolves when the stream has ended, or is closed because another process holds it. */
   drained(): Promise<void>;
 }
 
-/** The next piece is read when the last was taken: a script that prints faster than its log is written waits. */
+/** Back pressure: the next piece is read when the last was accepted. */
 function watchStream(
   stream: Readable,
   decoder: StringDecoder,
@@ -202,7 +201,7 @@ function watchStream(
       else send(rest).then(resolve, reject);
     });
   });
-  // It is awaited in drained(), perhaps much later.
+  // Awaited in drained(), perhaps much later.
   ended.catch(() => undefined);
 
   return {

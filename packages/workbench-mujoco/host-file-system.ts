@@ -9,7 +9,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
-/** The parts of Emscripten's `FS` that a driver needs; its own declarations say `any`. */
+/** Parts of Emscripten's `FS` for drivers; its own declarations say `any`. */
 export interface VirtualFileSystem {
   ErrnoError: new (errno: number) => Error;
   createNode(parent: VirtualNode | null, name: string, mode: number, device: number): VirtualNode;
@@ -25,7 +25,7 @@ interface VirtualNode {
   mode: number;
   node_ops: object;
   stream_ops: object;
-  /** Set by this driver on the root of a mount only: the host's folder that it shows. */
+  /** Set on the root of a mount only: the host folder behind it. */
   hostRoot?: string;
 }
 
@@ -41,7 +41,7 @@ interface Attributes {
   size?: number;
 }
 
-/** Error numbers of the C library that Emscripten uses (those of WASI). */
+/** Error numbers of Emscripten's C library (those of WASI). */
 const ERRNO: Record<string, number> = {
   EACCES: 2,
   EEXIST: 20,
@@ -57,17 +57,17 @@ const ERRNO: Record<string, number> = {
   EROFS: 69,
 };
 
-/** What belongs to the simulator's own system, not to the host. */
+/** Folders of the simulator's own system. */
 const KEPT_IN_MEMORY = new Set(['dev', 'proc']);
 
-/** A path of the host as the simulator knows it: the same on POSIX systems, `/C:/models/a.xml` on Windows. */
+/** Path of the host in the simulator: the same on POSIX systems, `/C:/models/a.xml` on Windows. */
 export function simulatorPath(hostPath: string): string {
   const resolved = path.resolve(hostPath);
   return path.sep === '/' ? resolved : `/${resolved.replaceAll('\\', '/')}`;
 }
 
-/** Shows the folders at the root of the host's file system (on Windows: the drives of `workingDirectory` and of the
- *  system) to the simulator, and makes `workingDirectory` its current one. */
+/** Mounts the top folders of the host (on Windows: the drives of `workingDirectory` and of the system) in the simulator, and
+ *  makes `workingDirectory` its current one. */
 export function showHostFiles(virtual: VirtualFileSystem, workingDirectory: string): void {
   const driver = hostDriver(virtual);
   for (const root of hostRoots(workingDirectory)) {
@@ -92,7 +92,7 @@ function hostRoots(workingDirectory: string): string[] {
 function hostDriver(virtual: VirtualFileSystem) {
   const asVirtual = ({ code = '' }: NodeJS.ErrnoException) =>
     new virtual.ErrnoError(ERRNO[code] ?? (ERRNO['EIO'] as number));
-  /** Makes a call on the host; its error becomes one of the C library. */
+  /** Calls the host and translates its errors to those of the C library. */
   const onHost = <T>(call: () => T): T => {
     try {
       return call();
@@ -124,7 +124,7 @@ function hostDriver(virtual: VirtualFileSystem) {
         }
         if (size !== undefined) fs.truncateSync(hostPath(node), size);
       }),
-    // Links are followed by the host, so that the simulator sees files and folders only.
+    // The host follows links, so that the simulator sees files and folders only.
     lookup: (parent: VirtualNode, name: string) =>
       makeNode(parent, name, onHost(() => fs.statSync(path.join(hostPath(parent), name))).mode),
     mknod: (parent: VirtualNode, name: string, mode: number) => {
@@ -150,7 +150,7 @@ function hostDriver(virtual: VirtualFileSystem) {
   const streamOperations = {
     open(stream: VirtualStream) {
       if (isFolder(stream.node.mode)) return;
-      // Creating and truncating (mknod, setattr) came before; what is left of the flags is how it is accessed.
+      // Creation and truncation (mknod, setattr) came before; only the access mode is left.
       const access = ['r', 'r+', 'r+'][stream.flags & 3] ?? 'r';
       stream.hostFd = onHost(() => fs.openSync(hostPath(stream.node), access));
     },

@@ -7,13 +7,13 @@ export interface LoadedModel {
   data: MjData;
 }
 
-/** The model cannot be simulated; the message says why and is shown to the task's owner. */
+/** The model cannot be simulated; the message is shown to the task's owner. */
 export class ModelRefused extends Error {
   override readonly name = 'ModelRefused';
 }
 
-/** Loads an MJCF model (`model.mjcf`; also `.xml`, as MuJoCo's own files are named, for a model read in place), with
- *  the data of its initial state. Throws {@link ModelRefused} with MuJoCo's own message. */
+/** Loads an MJCF model (`model.mjcf`, or `.xml` for a model read in place) with the data of its initial state. Throws {@link
+ *  ModelRefused} with MuJoCo's own message. */
 export function loadModel(mujoco: MainModule, modelPath: string): LoadedModel {
   const name = path.basename(modelPath);
   if (!/\.(mjcf|xml)$/i.test(name)) {
@@ -32,7 +32,7 @@ export function loadModel(mujoco: MainModule, modelPath: string): LoadedModel {
   }
 }
 
-/** `XML Error: Schema violation: unrecognized element, element 'bogus', line 1`: MuJoCo's message on one line. */
+/** MuJoCo's message on one line: `XML Error: Schema violation: unrecognized element, element 'bogus', line 1`. */
 function simulatorMessage(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const lines = message.replace(/^MuJoCo Error: (?:Loading error: )?/, '').split('\n');

@@ -27,7 +27,7 @@ export function mujocoProgram(version: string): InstanceProgram {
       waiting = undefined;
       const canceled = () => void thread.end();
       context.signal.addEventListener('abort', canceled, { once: true });
-      // A thread has no current directory of its own: this is the one that its relative paths begin at.
+      // Threads share the current directory of the process: relative paths begin here.
       process.chdir(params.workingDirectory);
       try {
         await thread.ready;

@@ -19,6 +19,9 @@ const MODEL = {
   content: `<mujoco><worldbody><body name="bob"><joint type="hinge" axis="0 1 0"/>
     <geom size="0.05" pos="0 0 -1"/></body></worldbody></mujoco>`,
 };
+const JAVASCRIPT_ONLY =
+  'workbench-mujoco runs JavaScript only; Python scripts run on an instance of workbench-runner with ' +
+  '"--interpreter python3" on a host with the Python package mujoco';
 const folders: JobFolder[] = [];
 
 async function layOut(job: JobOfTest): Promise<JobFolder> {
@@ -79,6 +82,37 @@ describe('workbench-mujoco', () => {
     expect(result).toEqual({ status: 'OK' });
     expect(printedBy(folder)).toBe('4\n');
     expect(await folder.read('saved.xml')).toContain('<mesh name="wedge"');
+  });
+
+  it('reads a model in the layout of a repository: a scene with a robot beside it, and its meshes in folders', async () => {
+    const mesh = 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n';
+    const { folder, result } = await run({
+      model: { name: 'model.mjcf', content: '<mujoco><include file="robot.xml"/></mujoco>' },
+      files: {
+        'robot.xml': `<mujoco><compiler meshdir="assets"/><asset><mesh file="link.obj"/><mesh file="hand/finger.obj"/></asset>
+          <worldbody><body><freejoint/><geom type="mesh" mesh="link"/><geom type="mesh" mesh="finger"/></body></worldbody></mujoco>`,
+        'assets/link.obj': mesh,
+        'assets/hand/finger.obj': mesh,
+      },
+      scripts: ['println(model.nmesh)'],
+    });
+    expect(result).toEqual({ status: 'OK' });
+    expect(printedBy(folder)).toBe('2\n');
+  });
+
+  it('says in the log when a simulation became unstable, once for each script', async () => {
+    const unstable = 'data.qvel[0] = NaN; mujoco.mj_step(model, data); println(data.time);';
+    const stable = 'for (let i = 0; i < 10; i++) mujoco.mj_step(model, data);';
+    const { folder, result } = await run({ model: MODEL, scripts: [unstable, stable] });
+    expect(result).toEqual({ status: 'OK' });
+    const text = printedBy(folder, 'stderr');
+    expect(
+      text.match(/the simulation was unstable: NaN or huge velocities \(qvel\) in 1 step,/g),
+    ).toHaveLength(1);
+    const left = await run({ model: MODEL, scripts: ['data.qpos[0] = NaN;', 'data.delete()'] });
+    expect(printedBy(left.folder, 'stderr')).toContain('the final state contains NaN or infinite values');
+    const fine = await run({ model: MODEL, scripts: [stable] });
+    expect(printedBy(fine.folder, 'stderr')).toBe('');
   });
 
   it('reads a model in place, outside the working directory, with what lies beside it', async () => {
@@ -154,7 +188,9 @@ describe('workbench-mujoco', () => {
     ['let a;\nlet a;', "threw SyntaxError: Identifier 'a' has already been declared (line 2)"],
     ['process.exit(3)', 'exited with code 3'],
     ['await new Promise(() => {})', 'awaits a promise that nothing settles'],
-    ['#!/bin/sh\necho', 'begins with #!/bin/sh, but workbench-mujoco runs JavaScript only'],
+    ['#!/bin/sh\necho', `begins with #!/bin/sh, but ${JAVASCRIPT_ONLY}`],
+    ['import mujoco\nprint(mujoco.__version__)\n', `looks like Python, but ${JAVASCRIPT_ONLY}`],
+    ['x = 1\nfor i in range(3):\n    print(i)\n', `looks like Python, but ${JAVASCRIPT_ONLY}`],
     ['mujoco.mj_step(null, null)', 'threw BindingError: null is not a valid MjModel (line 1)'],
   ])('fails the job of the script %j', async (script, reason) => {
     const { result } = await run({ scripts: ['', script, 'println("never")'] });

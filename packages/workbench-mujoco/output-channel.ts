@@ -5,11 +5,11 @@
 import type { OutputStream } from '@workbench-hub/shared/instance-protocol/messages';
 import type { JobContext } from '@workbench-hub/shared/instance-protocol/program';
 
-/** In UTF-16 units, as every length here. */
+/** Limits in UTF-16 units, like every length here. */
 const MAX_IN_FLIGHT = 1024 * 1024;
 const MAX_PIECE = 64 * 1024;
 
-/** The simulator's end. */
+/** End of the channel in the simulator's thread. */
 export function outputSender(
   inFlight: SharedArrayBuffer,
   post: (stream: OutputStream, text: string) => void,
@@ -28,11 +28,11 @@ export function outputSender(
 
 export interface OutputReceiver {
   take(stream: OutputStream, text: string): void;
-  /** Resolves when everything taken was sent; rejects with the error of sending. */
+  /** Resolves when all output was sent; rejects with the error of sending. */
   drained(): Promise<void>;
 }
 
-/** The protocol's end. What comes while the last piece is being sent goes together in the next. */
+/** End of the channel in the protocol's thread. Output that arrives during a send is sent together. */
 export function outputReceiver(inFlight: SharedArrayBuffer, send: JobContext['output']): OutputReceiver {
   const counter = new Int32Array(inFlight);
   const queue: { stream: OutputStream; text: string }[] = [];
@@ -59,14 +59,14 @@ export function outputReceiver(inFlight: SharedArrayBuffer, send: JobContext['ou
       sending = sendAll().finally(() => {
         isSending = false;
       });
-      // It is awaited in drained().
+      // Awaited in drained().
       sending.catch(() => undefined);
     },
     drained: () => sending,
   };
 }
 
-/** Cuts a text without cutting a character in two. */
+/** Splits a text without splitting a character. */
 function* pieces(text: string): Generator<string> {
   for (let start = 0; start < text.length; ) {
     let end = Math.min(start + MAX_PIECE, text.length);

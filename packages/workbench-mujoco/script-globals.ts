@@ -1,4 +1,4 @@
-/** What a script finds at hand, and where what it prints goes. */
+/** Globals of scripts, and the redirection of their output. */
 import { Console } from 'node:console';
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,7 +12,7 @@ import type { LoadedModel } from './model.js';
 
 type Send = (stream: OutputStream, text: string) => void;
 
-/** Thrown by `process.exit` in a script: a thread that really exits could not tell how far it came. */
+/** Thrown by `process.exit` in a script: a thread that really exits could not report its result. */
 export class ScriptExit extends Error {
   override readonly name = 'ScriptExit';
   readonly exitCode: number;
@@ -23,7 +23,7 @@ export class ScriptExit extends Error {
   }
 }
 
-/** Makes everything that prints in this thread print to the task's log, and `process.exit` end the script only. */
+/** Redirects all output of this thread to the task's log, and lets `process.exit` end the script only. */
 export function redirectProcess(send: Send): void {
   const stdout = textStream('stdout', send);
   const stderr = textStream('stderr', send);
@@ -33,14 +33,14 @@ export function redirectProcess(send: Send): void {
   define(process, 'exit', (code: unknown = process.exitCode ?? 0): never => {
     throw new ScriptExit(Number(code));
   });
-  // Node warns that what scripts' import() stands on (see script.ts) may change: nothing to a script's author.
+  // Hides Node's warning about an experimental feature that import() of scripts relies on (see script.ts).
   process.removeAllListeners('warning');
   process.on('warning', (warning) => {
     if (warning.name !== 'ExperimentalWarning') send('stderr', `${warning.stack ?? warning.message}\n`);
   });
 }
 
-/** Defines the globals of a job's scripts. The variables come last: a variable has the name that its owner gave it. */
+/** Defines the globals of a job's scripts. Variables come last: their names win. */
 export function defineScriptGlobals(
   send: Send,
   mujoco: MainModule,
@@ -76,7 +76,7 @@ function textStream(stream: OutputStream, send: Send): Writable {
   });
 }
 
-/** Also over what is read-only; only undefined, NaN and Infinity keep their values. */
+/** Also replaces read-only globals, except undefined, NaN and Infinity. */
 function define(target: object, name: string, value: unknown): void {
   Reflect.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
 }

@@ -6,13 +6,20 @@ import { inspect } from 'node:util';
 import vm from 'node:vm';
 import { ScriptExit } from './script-globals.js';
 
-/** How a script failed: for the task's result (after "script 1 of 2"), and in full for its log. */
+/** Failure of a script: for the task's result (after "script 1 of 2"), and in full for its log. */
 export interface ScriptFailure {
   reason: string;
   details: string;
 }
 
 const OWN_FRAMES = new URL('.', import.meta.url).href;
+const JAVASCRIPT_ONLY =
+  'workbench-mujoco runs JavaScript only; Python scripts run on an instance of workbench-runner with ' +
+  '"--interpreter python3" on a host with the Python package mujoco';
+/** Lines that are valid in Python and not in JavaScript. */
+const PYTHON =
+  /^(?:import [\w.]+(?: as \w+)?|from [\w.]+ import [\w*, ]+|\s*(?:def|class|if|for|while|with) .*:|# .*)\s*$/m;
+
 const NEVER_SETTLED = Symbol('the script awaits what nothing settles');
 
 /**
@@ -27,7 +34,7 @@ export async function runScript(
   const source = await readFile(sourcePath, 'utf8');
   const interpreter = /^#!.*/.exec(source)?.[0];
   if (interpreter !== undefined && !/\bnode(js)?\b/.test(interpreter)) {
-    const reason = `begins with ${interpreter.trim()}, but workbench-mujoco runs JavaScript only`;
+    const reason = `begins with ${interpreter.trim()}, but ${JAVASCRIPT_ONLY}`;
     return { reason, details: '' };
   }
   let isOver = false;
@@ -40,11 +47,13 @@ export async function runScript(
   });
   process.removeAllListeners('uncaughtException');
   if (failure === undefined || (failure instanceof ScriptExit && failure.exitCode === 0)) return undefined;
-  return describe(failure, scriptNumber);
+  const described = describe(failure, scriptNumber);
+  if (!(failure instanceof SyntaxError) || !PYTHON.test(source)) return described;
+  return { ...described, reason: `looks like Python, but ${JAVASCRIPT_ONLY}` };
 }
 
-/** Node emits this when a thread has nothing left to do. What is called from there has to give it something again,
- *  or the thread ends: so `then` is called from the next turn. */
+/** Calls `then` when the thread has nothing left to do (`beforeExit`). It is called from the next turn, since the thread ends
+ *  unless there is new work. */
 function whenIdle(then: () => void): void {
   process.once('beforeExit', () => setImmediate(then));
 }
@@ -67,7 +76,7 @@ async function evaluate(source: string, scriptNumber: number, workingDirectory: 
   try {
     await import(pathToFileURL(`${file}.mjs`).href);
   } catch (error) {
-    // The function's error tells the line, the module's does not.
+    // The function's error has the line, the module's does not.
     throw error instanceof SyntaxError && !/\b(?:import|export)\b/.test(source) ? script : error;
   } finally {
     await rm(`${file}.mjs`, { force: true });

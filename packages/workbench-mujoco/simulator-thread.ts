@@ -13,16 +13,16 @@ import { outputReceiver } from './output-channel.js';
 import type { JobMessage, ThreadData, ThreadMessage } from './thread-messages.js';
 import { type WasmModule, webAssembly } from './web-assembly.js';
 
-/** A thread with a loaded simulator, for one job. */
+/** Thread with a loaded simulator, for one job. */
 export interface SimulatorThread {
-  /** Resolves when the simulator is loaded; rejects when it cannot be. */
+  /** Resolves when the simulator is loaded; rejects when that fails. */
   ready: Promise<void>;
   run(job: ExecuteBatchJobParams, context: JobContext): Promise<ExecuteBatchJobResult>;
-  /** Ends it at once, whatever it computes. */
+  /** Ends the thread at once, also during a computation. */
   end(): Promise<void>;
 }
 
-/** Compiles the simulator, once for all threads. */
+/** Compiles the simulator once for all threads. */
 export async function compileSimulator(): Promise<WasmModule> {
   return webAssembly.compile(
     await readFile(fileURLToPath(import.meta.resolve('@mujoco/mujoco/mujoco.wasm'))),
@@ -57,7 +57,7 @@ export function startSimulatorThread(simulator: WasmModule): SimulatorThread {
       try {
         return await Promise.race([finished, ended]);
       } catch (error) {
-        // A script can take so much memory that its thread is ended; the process lives on.
+        // A thread that runs out of memory is ended; the process continues.
         if (error instanceof RpcError || context.signal.aborted) throw error;
         return { status: 'ERROR', message: `the simulator ended: ${(error as Error).message}` };
       } finally {

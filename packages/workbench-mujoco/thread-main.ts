@@ -1,8 +1,9 @@
-/** The simulator's thread: loads MuJoCo, waits for its one job, runs it, and is ended from outside. */
+/** Main module of the simulator's thread: loads MuJoCo, waits for its one job, runs it, and is ended from outside. */
 import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';
 import loadMujoco, { type MainModule } from '@mujoco/mujoco';
 import { showHostFiles, type VirtualFileSystem } from './host-file-system.js';
+import { InstabilityWatch } from './instability.js';
 import { type LoadedModel, loadModel, ModelRefused } from './model.js';
 import { outputSender } from './output-channel.js';
 import { runScript } from './script.js';
@@ -26,7 +27,7 @@ const mujoco: MainModule = await loadMujoco({
   },
 });
 post({ kind: 'ready' });
-// Without a listener the port no longer keeps the thread busy, which is how the end of a script is seen.
+// Without a listener the port does not keep the thread alive, which reveals the end of a script.
 const [{ job }] = (await once(port, 'message')) as [JobMessage];
 post(await runJob());
 
@@ -43,8 +44,10 @@ async function runJob(): Promise<ThreadMessage> {
   }
   defineScriptGlobals(send, mujoco, loaded, job);
   const count = job.scripts.length;
+  const instability = loaded && new InstabilityWatch(mujoco, loaded.data);
   for (const [index, script] of job.scripts.entries()) {
     const failure = await runScript(script, index + 1, job.workingDirectory);
+    send('stderr', instability?.report() ?? '');
     if (failure) {
       send('stderr', failure.details);
       return { kind: 'ended', status: 'ERROR', message: `script ${index + 1} of ${count} ${failure.reason}` };

@@ -1,12 +1,12 @@
-/** What the protocol's thread and the simulator's thread tell each other. */
+/** Messages between the protocol's thread and the simulator's thread. */
 import type { ExecuteBatchJobParams, OutputStream } from '@workbench-hub/shared/instance-protocol/messages';
 import type { WasmModule } from './web-assembly.js';
 
-/** What a simulator's thread is given at its start. */
+/** Data of a simulator's thread at its start. */
 export interface ThreadData {
   /** The simulator, compiled once for all threads. */
   simulator: WasmModule;
-  /** How much printed text is on its way, see output-channel.ts. */
+  /** Amount of output in transit, see output-channel.ts. */
   inFlight: SharedArrayBuffer;
 }
 
@@ -19,7 +19,7 @@ export interface JobMessage {
 export type ThreadMessage =
   | { kind: 'ready' }
   | { kind: 'output'; stream: OutputStream; text: string }
-  /** Every script ended well, or one did not, for the reason in `message`. */
+  /** All scripts succeeded, or one failed, for the reason in `message`. */
   | { kind: 'ended'; status: 'OK' | 'ERROR'; message?: string }
   /** The scripts could not be run. */
   | { kind: 'failed'; message: string };

@@ -1,6 +1,6 @@
-/** What is used of WebAssembly: its types come with TypeScript's DOM library only, and there is no DOM here. */
+/** Types of WebAssembly, which TypeScript has in its DOM library only. */
 
-/** A compiled module; threads can be given one without compiling it again. */
+/** A compiled module; threads share it without compiling it again. */
 export interface WasmModule {
   readonly [Symbol.toStringTag]: 'WebAssembly.Module';
 }

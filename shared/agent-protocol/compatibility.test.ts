@@ -18,7 +18,7 @@ const AGENT_SAID = [
   `{"type":"instance","instance":{"id":"sim-1","version":"9.1.0","revision":"4711","labels":[],"status":"DOWN",
     "upForMs":null}}`,
   `{"type":"output","ref":{${REF}},"offset":0,"text":"step 1"}`,
-  `{"type":"ended","report":{${REF},"outcome":"OK","message":null,
+  `{"type":"report","report":{${REF},"outcome":"OK","message":null,
     "outputFiles":[{"path":"a/b.txt","digest":"${DIGEST}","sizeBytes":3}],"log":{"digest":"${DIGEST}","sizeBytes":3}}}`,
   '{"type":"reply","requestId":"1","error":null,"text":"log"}',
 ];
@@ -28,11 +28,11 @@ const HUB_SAID = [
   '{"type":"refused","code":"AGENT_ID_TAKEN","message":"why"}',
   '{"type":"heartbeat"}',
   `{"type":"assign","ref":{${REF}},"timeLimitMs":null,"job":{"type":"SIMULATE_WORK","durationS":5}}`,
-  `{"type":"assign","ref":{${REF}},"timeLimitMs":1000,"job":{"type":"EXECUTE_BATCH_JOB","model":{"kind":"CONTENT",
+  `{"type":"assign","ref":{${REF}},"timeLimitMs":1000,"job":{"type":"EXECUTE_BATCH_JOB","model":{"kind":"BLOB",
     "path":"model.wbpz","digest":"${DIGEST}","sizeBytes":3},"scripts":[{"digest":"${DIGEST}","sizeBytes":3}],
     "additionalFiles":[],"variables":[{"key":"a","value":"b"}]}}`,
   `{"type":"cancel","ref":{${REF}}}`,
-  `{"type":"settled","ref":{${REF}},"counted":true}`,
+  `{"type":"acknowledged","ref":{${REF}},"counted":true}`,
   '{"type":"request","requestId":"1","request":{"kind":"instanceCommand","instanceId":"sim-1","command":"stop"}}',
   '{"type":"request","requestId":"2","request":{"kind":"instanceLog","instanceId":"sim-1","logType":"stdout"}}',
 ];

@@ -3,7 +3,7 @@ import { type ClientOptions, WebSocket } from 'ws';
 import type { Transport } from './link.js';
 import { MAX_FRAME_BYTES } from './messages.js';
 
-/** PEM: whom to trust instead of the authorities that Node.js knows, and what to show when the hub asks for it. */
+/** PEM: certificate authorities instead of those that Node.js trusts, and the client certificate with its key. */
 export interface DialTls {
   readonly ca?: string;
   readonly cert?: string;
@@ -11,22 +11,22 @@ export interface DialTls {
 }
 
 export interface DialOptions {
-  /** `ws://` or `wss://` address of the hub with the path of the endpoint. */
+  /** `ws://` or `wss://` URL of the endpoint. */
   readonly url: string;
   /** Token or credential. */
   readonly token: string;
-  /** For `wss://`. The certificate of the hub is verified in any case. */
+  /** For `wss://`. The hub's certificate is always verified. */
   readonly tls?: DialTls;
   readonly handshakeTimeoutMs: number;
 }
 
 export interface DialHandlers {
   onFrame(frame: string): void;
-  /** Called once, after the connection was open. */
+  /** Called once, after the connection has ended. */
   onClose(reason: string): void;
 }
 
-/** The hub answered the request for a WebSocket with something else. */
+/** The hub answered the WebSocket request with another status. */
 export class DialRefused extends Error {
   override readonly name = 'DialRefused';
   readonly status: number;
@@ -37,7 +37,7 @@ export class DialRefused extends Error {
   }
 }
 
-/** Resolves with the open connection; rejects with {@link DialRefused}, or with what the network said. */
+/** Resolves with the open connection; rejects with {@link DialRefused}, or with the error of the network. */
 export function dial(
   { url, token, tls, handshakeTimeoutMs }: DialOptions,
   handlers: DialHandlers,
@@ -61,7 +61,7 @@ export function dial(
   });
 }
 
-/** Makes a transport of an open WebSocket, on either side. */
+/** Creates a transport for an open WebSocket, on either side. */
 export function webSocketTransport(socket: WebSocket, handlers: DialHandlers): Transport {
   let lastError = '';
   socket.removeAllListeners('error');

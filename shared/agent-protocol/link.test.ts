@@ -69,18 +69,18 @@ describe('sending', () => {
       error: null,
       text: null,
     });
-    sender.sendInTime(reply('1'));
-    sender.sendInTime(reply('2'));
+    sender.sendLazily(reply('1'));
+    sender.sendLazily(reply('2'));
     await runtime.advance(5);
     expect(frames).toEqual([]);
     sender.send(reply('3'));
     await runtime.advance(0);
     expect(types()).toEqual([['1', '2', '3']]);
-    sender.sendInTime(reply('4'));
+    sender.sendLazily(reply('4'));
     await runtime.advance(20);
     expect(types()).toEqual([['1', '2', '3'], ['4']]);
     expect(runtime.pendingTimers).toBe(0);
-    sender.sendInTime(reply('5'));
+    sender.sendLazily(reply('5'));
     sender.down('gone');
     expect(runtime.pendingTimers).toBe(0);
   });

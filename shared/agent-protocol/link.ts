@@ -1,20 +1,20 @@
 /**
- * The link between hub and agent over any transport; there is no socket in this file. It gathers the messages of one
- * turn of the event loop into one frame (a JSON array), validates what comes in, sends heartbeats when it has sent
- * nothing else, and takes the link for dead after a silence.
+ * The link between hub and agent over any transport; this file knows no socket. It batches the messages of one turn of
+ * the event loop into one frame (a JSON array), validates incoming messages, sends heartbeats when idle, and considers
+ * the link dead after a silence.
  */
 import type { Runtime, Timer } from '../runtime/runtime.js';
 import { ValidationError } from '../validation-error.js';
 import { MAX_FRAME_BYTES } from './messages.js';
 
-/** What carries the frames. */
+/** The connection that carries the frames. */
 export interface Transport {
   send(frame: string): void;
-  /** Says good-bye; the transport reports its end through {@link Link.down}. */
+  /** Begins a clean close; the transport reports its end through {@link Link.down}. */
   close(code: number, reason: string): void;
-  /** Ends it at once, without waiting for the other side. */
+  /** Ends the connection at once, without waiting for the other side. */
   terminate(): void;
-  /** How many bytes were sent and have not left this machine: a sender of what may be left out looks here first. */
+  /** Bytes that were sent and have not left this machine; senders of optional messages look here first. */
   bufferedBytes(): number;
 }
 
@@ -26,27 +26,27 @@ export interface LinkOptions<Incoming> {
   readonly runtime: Runtime;
   /** Validates a message; throws {@link ValidationError}. */
   readonly read: (message: unknown) => Incoming;
-  /** Asked of each frame before its messages are looked at: a fault ends the link. All are taken when left out. */
-  readonly faultOfFrame?: (messages: readonly unknown[], length: number) => string | undefined;
+  /** Check of each frame before its messages are parsed; an error ends the link. */
+  readonly frameError?: (messages: readonly unknown[], length: number) => string | undefined;
   readonly onMessage: (message: Incoming) => void;
-  /** Called once, when the link has ended for whatever reason. */
+  /** Called once, when the link has ended for any reason. */
   readonly onDown: (reason: string) => void;
 }
 
-/** A message of about half a frame starts a new frame, so that frames stay well under the receiver's limit. */
+/** Length from which a new frame begins, so that frames stay well below the receiver's limit. */
 const FRAME_TARGET_LENGTH = MAX_FRAME_BYTES / 8;
 
-/** How long a message that has time waits at most for another one that leaves anyway. */
-const IN_TIME_MS = 20;
+/** Maximum buffering of a non-urgent message. */
+const LAZY_FLUSH_MS = 20;
 
-/** After a silence, how long to look once more: a process that was itself held up has unread input waiting. */
-const SECOND_LOOK_MS = 1000;
+/** Grace after a silence: a process that was itself blocked has unread input waiting. */
+const SILENCE_GRACE_MS = 1000;
 
 export class Link<Incoming extends { type: string }, Outgoing extends { type: string }> {
   readonly #options: LinkOptions<Incoming>;
   #outbox: string[] = [];
   #flushing = false;
-  #inTime: Timer | undefined;
+  #lazyFlush: Timer | undefined;
   #ended = false;
   #heardAtMs: number;
   #sentAtMs: number;
@@ -61,13 +61,13 @@ export class Link<Incoming extends { type: string }, Outgoing extends { type: st
     return this.#ended;
   }
 
-  /** Begins heartbeats and the watch for silence. */
+  /** Begins heartbeats and silence detection. */
   watch(heartbeatIntervalMs: number, silenceLimitMs: number): void {
-    this.#heartbeatLater(heartbeatIntervalMs);
-    this.#listenFor(silenceLimitMs);
+    this.#scheduleHeartbeat(heartbeatIntervalMs);
+    this.#watchSilence(silenceLimitMs);
   }
 
-  /** Queues a message; it leaves at the end of this turn of the event loop. Dropped when the link has ended. */
+  /** Queues a message until the end of this turn of the event loop. Dropped when the link has ended. */
   send(message: Outgoing): void {
     if (this.#ended) return;
     this.#outbox.push(JSON.stringify(message));
@@ -76,19 +76,19 @@ export class Link<Incoming extends { type: string }, Outgoing extends { type: st
     this.#options.runtime.timers.soon(() => this.flush());
   }
 
-  /** Queues a message that nobody waits for: it leaves with the next one, or after a moment. */
-  sendInTime(message: Outgoing): void {
+  /** Queues a non-urgent message: it is sent with the next one, or after {@link LAZY_FLUSH_MS}. */
+  sendLazily(message: Outgoing): void {
     if (this.#ended) return;
     this.#outbox.push(JSON.stringify(message));
     if (this.#flushing) return;
-    this.#inTime ??= this.#options.runtime.timers.after(IN_TIME_MS, () => this.flush());
+    this.#lazyFlush ??= this.#options.runtime.timers.after(LAZY_FLUSH_MS, () => this.flush());
   }
 
-  /** Sends what is queued now. */
+  /** Sends all queued messages now. */
   flush(): void {
     this.#flushing = false;
-    this.#inTime?.cancel();
-    this.#inTime = undefined;
+    this.#lazyFlush?.cancel();
+    this.#lazyFlush = undefined;
     if (this.#ended) return;
     let frame: string[] = [];
     let length = 0;
@@ -107,7 +107,7 @@ export class Link<Incoming extends { type: string }, Outgoing extends { type: st
     this.#sentAtMs = this.#options.runtime.clock.monotonicMs();
   }
 
-  /** Takes one frame from the transport. A frame that is none ends the link: the other side speaks something else. */
+  /** Handles one frame from the transport. A malformed frame ends the link. */
   receive(frame: string): void {
     if (this.#ended) return;
     this.#heardAtMs = this.#options.runtime.clock.monotonicMs();
@@ -122,21 +122,21 @@ export class Link<Incoming extends { type: string }, Outgoing extends { type: st
       this.fail('a frame that is not a list of messages');
       return;
     }
-    const fault = this.#options.faultOfFrame?.(values, frame.length);
-    if (fault !== undefined) {
-      this.fail(fault);
+    const error = this.#options.frameError?.(values, frame.length);
+    if (error !== undefined) {
+      this.fail(error);
       return;
     }
     for (const value of values) {
-      const message = this.#read(value);
+      const message = this.#parse(value);
       if (message === undefined) return;
       if (message.type !== 'heartbeat') this.#options.onMessage(message);
       if (this.#ended) return;
     }
   }
 
-  /** Undefined for what is no message; the link has ended then. */
-  #read(value: unknown): Incoming | undefined {
+  /** Undefined for an invalid message; the link has ended then. */
+  #parse(value: unknown): Incoming | undefined {
     try {
       return this.#options.read(value);
     } catch (error) {
@@ -150,11 +150,11 @@ export class Link<Incoming extends { type: string }, Outgoing extends { type: st
   }
 
   /** Ends the link because the other side broke the protocol. */
-  fail(fault: string): void {
-    this.close(CLOSE.PROTOCOL_ERROR, `protocol error: ${fault}`);
+  fail(error: string): void {
+    this.close(CLOSE.PROTOCOL_ERROR, `protocol error: ${error}`);
   }
 
-  /** Sends what is queued, says good-bye and ends the link. */
+  /** Sends all queued messages, closes the transport and ends the link. */
   close(code: number, reason: string): void {
     if (this.#ended) return;
     this.flush();
@@ -163,17 +163,17 @@ export class Link<Incoming extends { type: string }, Outgoing extends { type: st
     this.down(reason);
   }
 
-  /** The transport has ended, or its owner gives it up. */
+  /** Ends the link because its transport has ended. */
   down(reason: string): void {
     if (this.#ended) return;
     this.#ended = true;
     for (const timer of this.#timers) timer.cancel();
     this.#timers = [];
-    this.#inTime?.cancel();
+    this.#lazyFlush?.cancel();
     this.#options.onDown(reason);
   }
 
-  #heartbeatLater(intervalMs: number): void {
+  #scheduleHeartbeat(intervalMs: number): void {
     const { clock, timers } = this.#options.runtime;
     const sinceSentMs = clock.monotonicMs() - this.#sentAtMs;
     this.#timers[0] = timers.after(Math.max(intervalMs - sinceSentMs, 1), () => {
@@ -181,17 +181,17 @@ export class Link<Incoming extends { type: string }, Outgoing extends { type: st
         this.send({ type: 'heartbeat' } as Outgoing);
         this.flush();
       }
-      this.#heartbeatLater(intervalMs);
+      this.#scheduleHeartbeat(intervalMs);
     });
   }
 
-  #listenFor(silenceLimitMs: number, secondLook = false): void {
+  #watchSilence(silenceLimitMs: number, isGrace = false): void {
     const { clock, timers } = this.#options.runtime;
     const leftMs = silenceLimitMs - (clock.monotonicMs() - this.#heardAtMs);
-    this.#timers[1] = timers.after(secondLook ? SECOND_LOOK_MS : Math.max(leftMs, 1), () => {
+    this.#timers[1] = timers.after(isGrace ? SILENCE_GRACE_MS : Math.max(leftMs, 1), () => {
       const silentForMs = clock.monotonicMs() - this.#heardAtMs;
-      if (silentForMs < silenceLimitMs) return this.#listenFor(silenceLimitMs);
-      if (!secondLook) return this.#listenFor(silenceLimitMs, true);
+      if (silentForMs < silenceLimitMs) return this.#watchSilence(silenceLimitMs);
+      if (!isGrace) return this.#watchSilence(silenceLimitMs, true);
       this.#options.transport.terminate();
       this.down(`nothing heard for ${Math.round(silentForMs / 1000)} s`);
     });

@@ -1,6 +1,6 @@
 /**
- * The messages between an agent and its hub, version 1. Both sides validate what they get (reading.ts). README.md beside
- * this file tells the order of messages, the deadlines, and what is retried.
+ * The messages between an agent and its hub, version 1. Both sides validate incoming messages (parse-message.ts). README.md
+ * describes their order, the deadlines and the retries.
  */
 import { z } from 'zod';
 import { ATTEMPT_OUTCOMES, type AttemptReport } from '../domain/attempt.js';
@@ -13,10 +13,10 @@ import {
 import type { Job } from '../domain/job.js';
 import { relativePathFault } from '../domain/relative-path.js';
 
-/** Versions that this build speaks, best first. The hub takes the best that both know. */
+/** Versions that this build speaks, best first. The hub chooses the best that both sides know. */
 export const AGENT_PROTOCOL_VERSIONS = [1];
 
-/** A longer frame is refused by the receiver; senders stay well below (domain/job.ts, MAX_JOB_BYTES). */
+/** Maximum size of a frame; receivers refuse longer ones, and senders stay well below it (domain/job.ts, MAX_JOB_BYTES). */
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 
 const MAX_NAME_LENGTH = 200;
@@ -54,7 +54,7 @@ const batchJob = z.object({
   type: z.literal('EXECUTE_BATCH_JOB'),
   model: z
     .discriminatedUnion('kind', [
-      namedFileRef.extend({ kind: z.literal('CONTENT') }),
+      namedFileRef.extend({ kind: z.literal('BLOB') }),
       z.object({
         kind: z.literal('LOCAL_FILESYSTEM'),
         pathToFile: z.string(),
@@ -70,7 +70,6 @@ const batchJob = z.object({
 const simulateWork = z.object({ type: z.literal('SIMULATE_WORK'), durationS: z.int().nonnegative() });
 const job: z.ZodType<Job> = z.discriminatedUnion('type', [simulateWork, batchJob]);
 
-/** How an attempt ended. */
 const attemptReport: z.ZodType<AttemptReport> = attemptRef.extend({
   outcome: z.enum(ATTEMPT_OUTCOMES),
   message: z.string().max(MAX_MESSAGE_LENGTH).nullable(),
@@ -85,17 +84,17 @@ export const helloMessage = z.object({
   protocolVersions: z.array(z.int()).min(1),
   agent: z.object({
     id: identifier,
-    /** Kept in the agent's data directory: tells an agent that comes back from another one with the same id. */
+    /** Identity kept in the agent's data directory; distinguishes a returning agent from another one with the same id. */
     nodeId: z.uuid(),
     version: z.string().max(200),
     revision: z.string().max(200),
   }),
-  /** What its clock shows, in milliseconds since 1970. Absent from older agents. */
+  /** The agent's wall clock, in milliseconds since 1970. Absent from older agents. */
   clockMs: z.int().optional(),
   instances: z.array(instanceReport),
   /** Attempts that run now. */
   running: z.array(attemptRef),
-  /** Attempts that have ended and whose report the hub has not settled; the reports follow after `welcome`. */
+  /** Attempts whose report the hub has not acknowledged; the reports follow after `welcome`. */
   spooled: z.array(attemptRef),
 });
 export type HelloMessage = z.infer<typeof helloMessage>;
@@ -107,8 +106,8 @@ export const agentMessage = z.discriminatedUnion('type', [
   helloMessage,
   heartbeatMessage,
   z.object({ type: z.literal('instance'), instance: instanceReport }),
-  z.object({ type: z.literal('ended'), report: attemptReport }),
-  /** A piece of what a running script printed; `offset` counts UTF-16 units since the attempt began. */
+  z.object({ type: z.literal('report'), report: attemptReport }),
+  /** Output of a running script; `offset` counts UTF-16 units since the attempt began. */
   z.object({ type: z.literal('output'), ref: attemptRef, offset: z.int().nonnegative(), text: z.string() }),
   z.object({
     type: z.literal('reply'),
@@ -134,9 +133,9 @@ export const hubMessage = z.discriminatedUnion('type', [
     protocolVersion: z.int(),
     hubVersion: z.string(),
     heartbeatIntervalMs: z.int().positive(),
-    /** A side that has heard nothing for so long takes the link for dead. */
+    /** Silence after which a side considers the link dead. */
     silenceLimitMs: z.int().positive(),
-    /** Whether the hub takes `storedFiles`; absent from older hubs, which do not. */
+    /** Whether the hub accepts `storedFiles`; absent from older hubs, which do not. */
     outputStorage: z.boolean().optional(),
   }),
   z.object({ type: z.literal('refused'), code: z.enum(REFUSALS), message: z.string() }),
@@ -146,14 +145,14 @@ export const hubMessage = z.discriminatedUnion('type', [
     ref: attemptRef,
     timeLimitMs: z.int().positive().nullable(),
     job,
-    /** Name of the request that created the task, for the logs. Absent from older hubs. */
+    /** Id of the request that created the task, for the logs. Absent from older hubs. */
     requestId: z.string().max(MAX_NAME_LENGTH).optional(),
-    /** Parent of the attempt's spans (W3C Trace Context). Absent when its trace is not kept, and from older hubs. */
+    /** Parent of the attempt's spans (W3C Trace Context). Absent when its trace is not sampled, and from older hubs. */
     traceContext: z.string().max(MAX_NAME_LENGTH).optional(),
   }),
-  /** The report is durable in the hub, or dropped because it no longer counts: the agent may forget it. */
-  z.object({ type: z.literal('settled'), ref: attemptRef, counted: z.boolean() }),
-  /** End this attempt if it runs; it is reported as CANCELED. */
+  /** The report is durable in the hub, or dropped because it no longer counts; the agent may forget it. */
+  z.object({ type: z.literal('acknowledged'), ref: attemptRef, counted: z.boolean() }),
+  /** Request to end an attempt; it is reported as CANCELED. */
   z.object({ type: z.literal('cancel'), ref: attemptRef }),
   z.object({
     type: z.literal('request'),
@@ -175,21 +174,21 @@ export const hubMessage = z.discriminatedUnion('type', [
 
 export type HubMessage = z.infer<typeof hubMessage>;
 
-/** Paths of the hub beneath its base address. */
+/** Paths of the hub below its base address. */
 export const AGENT_PATHS = {
   /** WebSocket. */
   CONNECT: '/agent/connect',
-  /** GET, HEAD and PUT of a content under its digest: `/agent/files/<digest>`. */
+  /** GET, HEAD and PUT of a blob under its digest: `/agent/files/<digest>`. */
   FILES: '/agent/files',
-  /** POST of an {@link enrolmentRequest}, answered with an {@link enrolmentAnswer}. */
+  /** POST of an {@link enrolmentRequest}, answered with an {@link enrolmentResponse}. */
   ENROLL: '/agent/enroll',
 } as const;
 
-/** An agent asks for a credential of its own. */
+/** Request of an agent for its own credential. */
 export const enrolmentRequest = z.object({ agentId: agentIdSchema, code: z.string().min(1).max(200) });
 
-/** What an agent presents from then on, as a bearer token: no more than what a header can carry. */
-export const enrolmentAnswer = z.object({
+/** The bearer token that the agent presents from then on; it must fit into a header. */
+export const enrolmentResponse = z.object({
   credential: z
     .string()
     .max(200)

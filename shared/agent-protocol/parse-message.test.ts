@@ -10,29 +10,30 @@ const ASSIGN = {
   timeLimitMs: null,
   job: { type: 'SIMULATE_WORK', durationS: 5 },
 };
-const SETTLED = { type: 'settled', ref: REF, counted: true };
+const ACKNOWLEDGED = { type: 'acknowledged', ref: REF, counted: true };
 const REPORT = { ...REF, outcome: 'OK', message: null, outputFiles: [], log: null };
-const ended = (change: object) => ({ type: 'ended', report: { ...REPORT, ...change } });
+const report = (change: object) => ({ type: 'report', report: { ...REPORT, ...change } });
 
 describe('a message that each task has', () => {
-  it.each([ASSIGN, { ...ASSIGN, timeLimitMs: 1000, requestId: 'build-1', traceContext: '00-1' }, SETTLED])(
-    'is read from a hub as it was said: %j',
-    (message) => expect(parseHubMessage(message)).toEqual(message),
-  );
+  it.each([
+    ASSIGN,
+    { ...ASSIGN, timeLimitMs: 1000, requestId: 'build-1', traceContext: '00-1' },
+    ACKNOWLEDGED,
+  ])('is read from a hub as it was said: %j', (message) => expect(parseHubMessage(message)).toEqual(message));
 
   it.each([
-    ended({}),
-    ended({ outcome: 'RETURNED', message: 'the disk is full', hostFault: true }),
-    ended({ outputFiles: [FILE], storedFiles: [FILE], log: { digest: FILE.digest, sizeBytes: 3 } }),
+    report({}),
+    report({ outcome: 'RETURNED', message: 'the disk is full', hostFault: true }),
+    report({ outputFiles: [FILE], storedFiles: [FILE], log: { digest: FILE.digest, sizeBytes: 3 } }),
   ])('is read from an agent as it was said: %j', (message) =>
     expect(parseAgentMessage(message)).toEqual(message),
   );
 
   it('is read without what is not known, at any depth', () => {
     const more = { encrypted: true, fieldOfTheFuture: 1 };
-    const said = { ...more, ...ended({ ...more, outputFiles: [{ ...FILE, ...more }] }) };
-    expect(parseAgentMessage(said)).toEqual(ended({ outputFiles: [FILE] }));
-    expect(parseHubMessage({ ...SETTLED, ...more, ref: { ...REF, ...more } })).toEqual(SETTLED);
+    const said = { ...more, ...report({ ...more, outputFiles: [{ ...FILE, ...more }] }) };
+    expect(parseAgentMessage(said)).toEqual(report({ outputFiles: [FILE] }));
+    expect(parseHubMessage({ ...ACKNOWLEDGED, ...more, ref: { ...REF, ...more } })).toEqual(ACKNOWLEDGED);
     expect(parseHubMessage({ ...ASSIGN, ...more, job: { ...ASSIGN.job, ...more } })).toEqual(ASSIGN);
   });
 
@@ -53,23 +54,23 @@ describe('a message that each task has', () => {
     [{ ...ASSIGN, job: { type: 'DANCE' } }, 'job.type'],
     [{ ...ASSIGN, job: { type: 'SIMULATE_WORK', durationS: -1 } }, 'job.durationS'],
     [{ ...ASSIGN, job: { type: 'EXECUTE_BATCH_JOB', model: null, scripts: [] } }, 'job.scripts'],
-    [{ ...SETTLED, counted: 'yes' }, 'counted'],
+    [{ ...ACKNOWLEDGED, counted: 'yes' }, 'counted'],
   ])('is refused from a hub with the place of its fault: %j', (message, path) => {
     expect(() => parseHubMessage(message)).toThrow(ValidationError);
     expect(() => parseHubMessage(message)).toThrow(expect.objectContaining({ path }));
   });
 
   it.each([
-    [{ type: 'ended' }, 'report'],
-    [ended({ taskId: 1 }), 'report.taskId'],
-    [ended({ outcome: 'FINE' }), 'report.outcome'],
-    [ended({ message: 'x'.repeat(10_001) }), 'report.message'],
-    [ended({ message: undefined }), 'report.message'],
-    [ended({ hostFault: 1 }), 'report.hostFault'],
-    [ended({ outputFiles: {} }), 'report.outputFiles'],
-    [ended({ outputFiles: [{ ...FILE, path: '../a' }] }), 'report.outputFiles.0.path'],
-    [ended({ log: { digest: 'd', sizeBytes: 1 } }), 'report.log.digest'],
-    [ended({ storedFiles: [{ ...FILE, path: 'a/b' }] }), 'report.storedFiles.0'],
+    [{ type: 'report' }, 'report'],
+    [report({ taskId: 1 }), 'report.taskId'],
+    [report({ outcome: 'FINE' }), 'report.outcome'],
+    [report({ message: 'x'.repeat(10_001) }), 'report.message'],
+    [report({ message: undefined }), 'report.message'],
+    [report({ hostFault: 1 }), 'report.hostFault'],
+    [report({ outputFiles: {} }), 'report.outputFiles'],
+    [report({ outputFiles: [{ ...FILE, path: '../a' }] }), 'report.outputFiles.0.path'],
+    [report({ log: { digest: 'd', sizeBytes: 1 } }), 'report.log.digest'],
+    [report({ storedFiles: [{ ...FILE, path: 'a/b' }] }), 'report.storedFiles.0'],
   ])('is refused from an agent with the place of its fault: %j', (message, path) => {
     expect(() => parseAgentMessage(message)).toThrow(ValidationError);
     expect(() => parseAgentMessage(message)).toThrow(expect.objectContaining({ path }));

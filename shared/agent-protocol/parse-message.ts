@@ -1,14 +1,14 @@
-/** Reads the messages that come over the link by their schemas; fields that a schema does not know are left out. */
+/** Parses messages of the link by their schemas; unknown fields are dropped. */
 import type { z } from 'zod';
 import { ValidationError } from '../validation-error.js';
 import { type AgentMessage, agentMessage, type HubMessage, hubMessage } from './messages.js';
 
-/** Reads a message of a hub. Throws {@link ValidationError}. */
+/** Parses a message of a hub. Throws {@link ValidationError}. */
 export function parseHubMessage(value: unknown): HubMessage {
   return readAs(hubMessage, value);
 }
 
-/** Reads a message of an agent. Throws {@link ValidationError}. */
+/** Parses a message of an agent. Throws {@link ValidationError}. */
 export function parseAgentMessage(value: unknown): AgentMessage {
   return readAs(agentMessage, value);
 }

@@ -9,10 +9,10 @@ import { describeIssue } from './validation-errors.js';
 
 export interface ConfigSource<Schema extends z.ZodType> {
   readonly schema: Schema;
-  /** Path of the YAML file, or null to begin with the defaults. */
+  /** Path of the YAML file; null for the defaults. */
   readonly file: string | null;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Such as `WORKBENCH_HUB`. */
+  /** For example `WORKBENCH_HUB`. */
   readonly environmentPrefix: string;
 }
 
@@ -68,7 +68,7 @@ function readYaml(file: string): { value: Tree } | { faults: string[] } {
   try {
     value = document.toJS() ?? {};
   } catch (error) {
-    // An alias without its anchor is found out only here.
+    // An alias without its anchor is only detected here.
     return { faults: [`${file}: ${(error as Error).message}`] };
   }
   if (!isTree(value))
@@ -111,7 +111,7 @@ function environmentName(key: string): string {
   return key.replace(/([a-z0-9])([A-Z])/g, '$1_$2').toUpperCase();
 }
 
-/** The text itself where the key takes it so, otherwise what the text says as YAML. */
+/** The text itself where the key accepts it, otherwise its value as YAML. */
 function valueOfText(text: string, schema: z.ZodType): unknown {
   if (schema.safeParse(text).success) return text;
   try {

@@ -1,4 +1,4 @@
-/** Says in words what a schema found wrong: key path, what was found, what is allowed. */
+/** Describes the errors of a schema: key path, found value, allowed values. */
 import { z } from 'zod';
 
 export interface FaultText {
@@ -7,7 +7,7 @@ export interface FaultText {
   readonly text: string;
 }
 
-/** One text for each fault of an issue; the values of secrets are never shown. */
+/** One text for each error of an issue; values of secrets are never shown. */
 export function describeIssue(issue: z.core.$ZodIssue, input: unknown, schema: z.ZodType): FaultText[] {
   if (issue.code === 'unrecognized_keys') {
     const at = schemaAt(schema, issue.path);

@@ -1,4 +1,4 @@
-/** Kinds of configuration values beyond what YAML has: durations and sizes (contract 13.2). */
+/** Configuration values that YAML does not have: durations and sizes (contract 13.2). */
 import { z } from 'zod';
 
 const DURATION_UNITS_MS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -29,12 +29,12 @@ export function size({ minBytes = 1 }: { minBytes?: number } = {}) {
     );
 }
 
-/** Text that must never be shown: its value is left out of every fault. */
+/** A secret: its value is omitted from every error. */
 export function secret() {
   return z.string({ error: 'a text' }).min(1, { error: 'a text that is not empty' }).meta({ secret: true });
 }
 
-/** A group of keys; when it is left out, each of its keys has its own default. */
+/** A group of keys; if omitted, each of its keys has its own default. */
 export function section<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.strictObject(shape).prefault({} as never);
 }

@@ -1,26 +1,26 @@
 import { DEFAULT_PRIORITY, PRIORITIES, type Priority } from './priority.js';
 import { MAX_PATTERN_LENGTH } from './wildcard.js';
 
-/** The interface spells it LABLES; LABELS is understood on input (contract 1.6). */
+/** The contract spells it LABLES; LABELS is accepted on input (contract 1.6). */
 export const CLASSIFIER_TYPES = ['VERSION', 'PRIORITY', 'LABLES'] as const;
 export type ClassifierType = (typeof CLASSIFIER_TYPES)[number];
 
-/** As a client gives and sees it. */
+/** A classifier as clients write and read it. */
 export interface Classifier {
   readonly type: ClassifierType;
   readonly value: string;
 }
 
-/** What a task asks of its instance, in canonical form: tasks with the same requirement wait in the same group. */
+/** Requirement of a task in canonical form: tasks with the same requirement wait in the same queue group. */
 export interface Requirement {
-  /** A version with the wildcards `*` and `?`, or null for any. */
+  /** Version with the wildcards `*` and `?`; null for any. */
   readonly version: string | null;
-  /** In lower case, sorted, each once. */
+  /** In lower case, sorted, without duplicates. */
   readonly labels: readonly string[];
 }
 
 export interface ClassifierFault {
-  /** Position in the list. */
+  /** Index in the list. */
   readonly index: number;
   readonly member: 'type' | 'value';
   readonly message: string;
@@ -32,11 +32,11 @@ export interface Classification {
   readonly faults: readonly ClassifierFault[];
 }
 
-/** No instance carries more labels, or longer ones. */
+/** Limits of an instance's labels. */
 const MAX_LABELS = 200;
 const MAX_LABEL_LENGTH = 200;
 
-/** Reads a task's classifiers. Each type at most once, except that several LABLES add up (contract 2.2). */
+/** Parses a task's classifiers. Each type at most once, except that several LABLES add up (contract 2.2). */
 export function classify(classifiers: readonly Classifier[], defaultVersion: string | null): Classification {
   const faults: ClassifierFault[] = [];
   const labels = new Set<string>();
@@ -90,12 +90,12 @@ function parseLabels(text: string): string[] {
     .filter((label) => label !== '');
 }
 
-/** The same text for the same requirement, whatever the order and case in which a client wrote it. */
+/** Key of a requirement: equal requirements have equal keys, whatever the order and case of the client's text. */
 export function requirementKey({ version, labels }: Requirement): string {
   return JSON.stringify([version, labels]);
 }
 
-/** The requirement of a key that {@link requirementKey} made. */
+/** Requirement of a key made by {@link requirementKey}. */
 export function requirementOfKey(key: string): Requirement {
   const [version, labels] = JSON.parse(key) as [string | null, string[]];
   return { version, labels };

@@ -1,13 +1,13 @@
-/** The vocabulary of workbench instances and agents (contract 1.6). */
+/** Terms of workbench instances and agents (contract 1.6). */
 
 export const INSTANCE_STATUSES = ['UP', 'STARTING', 'STOPPING', 'DOWN', 'FAILED', 'UNKNOWN'] as const;
 export type InstanceStatus = (typeof INSTANCE_STATUSES)[number];
 
-/** What an agent can say of its own instance: UNKNOWN is only what a hub says of an agent that is away. */
+/** Statuses that an agent reports; a hub shows UNKNOWN for an unreachable agent. */
 export const REPORTED_INSTANCE_STATUSES = ['UP', 'STARTING', 'STOPPING', 'DOWN', 'FAILED'] as const;
 export type ReportedInstanceStatus = (typeof REPORTED_INSTANCE_STATUSES)[number];
 
-/** What an operator may ask of an instance. */
+/** Commands of operators. */
 export const INSTANCE_COMMANDS = ['start', 'stop', 'restart'] as const;
 export type InstanceCommand = (typeof INSTANCE_COMMANDS)[number];
 
@@ -18,7 +18,7 @@ export type InstanceLogType = (typeof INSTANCE_LOG_TYPES)[number];
 export const AGENT_STATUSES = ['UP', 'DOWN'] as const;
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
 
-/** What is configured of an instance and what tasks are matched against. */
+/** Configuration of an instance that matching uses. */
 export interface InstanceProfile {
   readonly id: string;
   readonly version: string;
@@ -26,9 +26,9 @@ export interface InstanceProfile {
   readonly labels: readonly string[];
 }
 
-/** What an agent reports of one of its instances. */
+/** An agent's statement about one of its instances. */
 export interface InstanceReport extends InstanceProfile {
   readonly status: ReportedInstanceStatus;
-  /** For how long its process has been up, null when it is not: ages need no common clock. */
+  /** Uptime of its process; null when it is not up. A duration needs no common clock. */
   readonly upForMs: number | null;
 }

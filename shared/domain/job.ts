@@ -1,13 +1,13 @@
-/** What an attempt has to do, as the hub keeps it and the agent gets it: file contents are named by their digest. */
+/** A job as the hub stores it and the agent receives it: files are referred to by their digest. */
 
-/** The description of a job (names, digests, variables; not file contents) may have this many bytes as JSON. */
+/** Maximum size of a job as JSON (names, digests and variables; not file contents). */
 export const MAX_JOB_BYTES = 4 * 1024 * 1024;
 
-/** A stored content: `digest` is its SHA-256 in lower-case hexadecimal. */
+/** A stored blob: `digest` is its SHA-256 in lower-case hexadecimal. */
 export interface FileRef {
   readonly digest: string;
   readonly sizeBytes: number;
-  /** The hub keeps it encrypted; nobody else need know. */
+  /** True when the hub stores the blob encrypted; other components need not know. */
   readonly encrypted?: true;
 }
 
@@ -17,9 +17,9 @@ export interface NamedFileRef extends FileRef {
 }
 
 export type ModelSource =
-  /** Content that came with the task, staged under `path` (`model.<type>`). */
-  | ({ readonly kind: 'CONTENT' } & NamedFileRef)
-  /** A file that the simulation host can read itself. */
+  /** A model that came with the task, staged at `path` (`model.<type>`). */
+  | ({ readonly kind: 'BLOB' } & NamedFileRef)
+  /** A model on the simulation host. */
   | {
       readonly kind: 'LOCAL_FILESYSTEM';
       readonly pathToFile: string;
@@ -41,9 +41,9 @@ export interface BatchJob {
 
 export type Job = SimulateWorkJob | BatchJob;
 
-/** Every stored content that the job needs. */
+/** Blobs that the job needs. */
 export function filesOfJob(job: Job): FileRef[] {
   if (job.type === 'SIMULATE_WORK') return [];
-  const model = job.model?.kind === 'CONTENT' ? [job.model] : [];
+  const model = job.model?.kind === 'BLOB' ? [job.model] : [];
   return [...job.scripts, ...model, ...job.additionalFiles];
 }

@@ -2,7 +2,7 @@ import type { Requirement } from './classifier.js';
 import type { InstanceProfile } from './instance.js';
 import { matchesWildcard } from './wildcard.js';
 
-/** True when an instance of this version and these labels may run a task that requires this. */
+/** True when an instance with this version and these labels satisfies the requirement. */
 export function fits(
   requirement: Requirement,
   profile: Pick<InstanceProfile, 'version' | 'labels'>,
@@ -13,7 +13,7 @@ export function fits(
   return requirement.labels.every((label) => carried.has(label));
 }
 
-/** How many labels the instance has that the task did not ask for: the fewer, the less is wasted on it. */
+/** Number of labels that the task did not ask for: fewer are better. */
 export function surplusLabels(requirement: Requirement, profile: Pick<InstanceProfile, 'labels'>): number {
   const carried = new Set(profile.labels.map((label) => label.toLowerCase()));
   return [...carried].filter((label) => !requirement.labels.includes(label)).length;

@@ -1,4 +1,4 @@
-/** Task priorities, highest first; the position is the rank that orders the queue. */
+/** Task priorities, highest first; the index is the rank in the queue. */
 export const PRIORITIES = ['HIGHEST', 'HIGH', 'NORMAL', 'LOW', 'LOWEST'] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
@@ -9,7 +9,7 @@ export function priorityRank(priority: Priority): number {
   return PRIORITIES.indexOf(priority);
 }
 
-/** The priority of a rank; throws RangeError for a rank that is none. */
+/** Priority of a rank; throws RangeError for an invalid one. */
 export function priorityOfRank(rank: number): Priority {
   const priority = PRIORITIES[rank];
   if (!priority) throw new RangeError(`no priority has the rank ${rank}`);

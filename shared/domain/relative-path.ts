@@ -1,4 +1,4 @@
-/** Names at the top of a working directory that begin so belong to instance programs; they are never outputs. */
+/** Prefix of names at the top of a working directory that belong to instance programs and are never outputs. */
 export const RESERVED_PREFIX = '.workbench-';
 
 export const MAX_PATH_LENGTH = 1024;
@@ -11,7 +11,7 @@ const MAX_SEGMENT_LENGTH = 255;
 export function relativePathFault(path: string): string | undefined {
   if (path === '') return 'must not be empty';
   if (path.length > MAX_PATH_LENGTH) return `must have at most ${MAX_PATH_LENGTH} characters`;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are rejected
   if (/[\u0000-\u001f\u007f]/.test(path)) return 'must not contain control characters';
   if (path.includes('\\')) return 'must use "/" between folders, not "\\"';
   if (path.startsWith('/')) return 'must be relative, without a leading "/"';
@@ -27,7 +27,7 @@ export function relativePathFault(path: string): string | undefined {
   return undefined;
 }
 
-/** The first path that stands twice in the list or is also the folder of another, with what is wrong, or undefined. */
+/** The first path that occurs twice in the list or is also the folder of another, with the reason; or undefined. */
 export function pathConflict(paths: readonly string[]): { index: number; fault: string } | undefined {
   const files = new Map<string, number>();
   const folders = new Map<string, number>();

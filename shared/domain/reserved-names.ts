@@ -1,16 +1,15 @@
-/** Names that Windows cannot give to a file, though any other system can. */
+/** File names that Windows does not allow. */
 
-/** Devices, which are there in every folder, also with something after a dot. */
+/** Devices, which exist in every folder and with any extension. */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9¹²³])$/i;
 
-/** Whether a name stands for a device of Windows: `NUL`, `com1.txt`, `con .log`. */
+/** Whether a name is a device of Windows: `NUL`, `com1.txt`, `con .log`. */
 export function isDeviceName(name: string): boolean {
   const [stem = ''] = name.split('.');
   return DEVICE.test(stem.trimEnd());
 }
 
-/** Says why a host with Windows cannot have a file at this path, whose parts are separated by `/`, or undefined when it can. It
- *  is written as "must …". */
+/** Reason why a Windows host cannot have a file at this path (separated by `/`), as "must …"; undefined when it can. */
 export function windowsPathFault(path: string): string | undefined {
   for (const part of path.split('/')) {
     if (isDeviceName(part))

@@ -1,4 +1,4 @@
-/** The vocabulary of tasks: the enumerations of the interface (contract 1.6), as written on the wire. */
+/** Terms of tasks: the enumerations of the interface (contract 1.6), as written on the wire. */
 
 export const TASK_TYPES = ['SIMULATE_WORK', 'EXECUTE_BATCH_JOB'] as const;
 export type TaskType = (typeof TASK_TYPES)[number];
@@ -8,7 +8,7 @@ export type TaskStatus = (typeof TASK_STATUSES)[number];
 
 const ENDED: ReadonlySet<TaskStatus> = new Set(['FINISHED', 'FAILED', 'CANCELED']);
 
-/** True for the three statuses that a task never leaves. */
+/** True for the three final statuses. */
 export function hasEnded(status: TaskStatus): boolean {
   return ENDED.has(status);
 }
@@ -16,8 +16,8 @@ export function hasEnded(status: TaskStatus): boolean {
 export const BATCH_EXECUTION_STATUSES = ['OK', 'ERROR'] as const;
 export type BatchExecutionStatus = (typeof BATCH_EXECUTION_STATUSES)[number];
 
-/** Names one run of a task on one instance. `attempt` counts from 1. Two runs may bear the same number when a claim
- *  was lost with the hub's power, never on the same instance: all three together are the fence. */
+/** Name of an attempt. `attempt` counts from 1. Two attempts may have the same number when a claim was lost in a power failure
+ *  of the hub, but never on the same instance: all three fields together are the fence. */
 export interface AttemptRef {
   readonly taskId: string;
   readonly attempt: number;

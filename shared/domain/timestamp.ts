@@ -1,4 +1,4 @@
-/** The three ways in which the interface writes a moment. All take milliseconds since 1970 and use the local zone. */
+/** The three formats of timestamps in the interface. All take milliseconds since 1970 and use the local zone. */
 
 /** `2026-11-21T06:53:00.123`: local time without offset, for tasks and instances (contract 1.5). */
 export function localTimestamp(timeMs: number): string {

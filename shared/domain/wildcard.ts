@@ -3,17 +3,17 @@
  * than about one step for each character of the text and each 32 characters of the pattern.
  */
 
-/** The longest text with wildcards that a client may send: it bounds the cost of a comparison. */
+/** Maximum length of a pattern from a client, which bounds the cost of a comparison. */
 export const MAX_PATTERN_LENGTH = 256;
 
 const WILDCARDS = /[*?]/;
 
-/** True for a text with wildcards that is longer than {@link MAX_PATTERN_LENGTH}. One without wildcards may have any length. */
+/** True for a pattern that is longer than {@link MAX_PATTERN_LENGTH}. Text without wildcards may have any length. */
 export function isPatternTooLong(pattern: string): boolean {
   return pattern.length > MAX_PATTERN_LENGTH && WILDCARDS.test(pattern);
 }
 
-/** Steps for each character that trying one place after the other may take before {@link WildcardAutomaton} takes over. */
+/** Steps per character up to which positions are tried one by one; beyond, {@link WildcardAutomaton} takes over. */
 export const TRIED_STEPS_PER_CHARACTER = 8;
 
 /** True when the whole `text` matches `pattern`. */
@@ -52,14 +52,14 @@ const WORD_BITS = 32;
  * text may have reached is one bit, and a step moves 32 of them on by a character.
  */
 export class WildcardAutomaton {
-  /** How many characters a text has at the least. */
+  /** Minimum length of a matching text. */
   readonly #shortest: number;
   readonly #words: number;
-  /** The places at which a `*` stands. */
+  /** Positions of `*`. */
   readonly #loops: Int32Array;
-  /** The places that a character leads to, by its code. */
+  /** Positions reached by a character, by its code. */
   readonly #steps = new Map<number, Int32Array>();
-  /** The places that any other character leads to: those behind a `?`. */
+  /** Positions reached by any other character: those behind a `?`. */
   readonly #otherSteps: Int32Array;
   readonly #reached: Int32Array;
 
@@ -83,7 +83,7 @@ export class WildcardAutomaton {
     }
   }
 
-  /** True when the characters from one place up to another, which is not included, match as a whole. */
+  /** True when the characters from `from` to `to` (exclusive) match as a whole. */
   matches(codes: ArrayLike<number>, from: number, end: number): boolean {
     if (end - from < this.#shortest) return false;
     const reached = this.#reached.fill(0);

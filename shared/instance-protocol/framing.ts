@@ -1,20 +1,20 @@
-/** What came is no message of the protocol; the process that sent it cannot be worked with any longer. */
+/** An invalid message of an instance program, which cannot be used any longer. */
 export class ProtocolViolation extends Error {
   override readonly name = 'ProtocolViolation';
 }
 
 export interface LineSplitter {
-  /** Takes a piece of the stream, which may be overwritten afterwards, and gives the lines that it completes, without
-   *  their ends; empty lines are dropped. Throws {@link ProtocolViolation} when a line grows beyond the limit. */
+  /** Takes a piece of the stream, which may be overwritten afterwards, and returns the lines that it completes, without line
+   *  ends; empty lines are dropped. Throws {@link ProtocolViolation} when a line exceeds the limit. */
   push(chunk: Buffer): string[];
 }
 
 const LINE_FEED = 0x0a;
 const NOTHING = Buffer.alloc(0);
 
-/** Cuts a byte stream into lines of UTF-8, each of at most `maxLineBytes`. */
+/** Splits a byte stream into lines of UTF-8, each of at most `maxLineBytes`. */
 export function lineSplitter(maxLineBytes: number): LineSplitter {
-  /** Its first `heldBytes` are the beginning of a line whose end has not come. */
+  /** Its first `heldBytes` are the beginning of an incomplete line. */
   let held = NOTHING;
   let heldBytes = 0;
 
@@ -29,7 +29,7 @@ export function lineSplitter(maxLineBytes: number): LineSplitter {
     heldBytes = neededBytes;
   };
 
-  /** All that came before a line end: no character of UTF-8 reaches across one. */
+  /** Bytes before a line end; no character of UTF-8 spans one. */
   const textUpTo = (chunk: Buffer, endOfLines: number): string => {
     if (heldBytes === 0) return chunk.toString('utf8', 0, endOfLines);
     hold(chunk.subarray(0, endOfLines));

@@ -1,4 +1,4 @@
-/** The agent's end of the instance protocol: typed calls to one instance program. */
+/** The agent's side of the instance protocol: typed calls to one instance program. */
 import type { GenericSchema, InferOutput } from 'valibot';
 import { ValidationError } from '../validation-error.js';
 import { ProtocolViolation } from './framing.js';
@@ -19,19 +19,19 @@ import { readAs } from './parse-message.js';
 import { RpcPeer } from './peer.js';
 
 export interface InstanceHost {
-  /** Each call rejects with {@link RpcError} (the program's own error), {@link ProtocolViolation} (an answer that is
-   *  none) or the error given to `close`. */
+  /** Each call rejects with {@link RpcError} (an error of the program), {@link ProtocolViolation} (an invalid response) or the
+   *  error given to `close`. */
   initialize(params: InitializeParams): Promise<InitializeResult>;
   simulateWork(params: SimulateWorkParams): Promise<void>;
   executeBatchJob(params: ExecuteBatchJobParams): Promise<ExecuteBatchJobResult>;
   cancel(taskId: string): Promise<void>;
   shutdown(): Promise<void>;
-  /** Takes one line of the program's standard output; throws {@link ProtocolViolation}. */
+  /** Handles one line of the program's standard output; throws {@link ProtocolViolation}. */
   receive(line: string): void;
   close(because: Error): void;
 }
 
-/** `send` writes one line to the program's standard input; `onOutput` gets what scripts print. */
+/** `send` writes one line to the program's standard input; `onOutput` gets the output of scripts. */
 export function instanceHost(
   send: (line: string) => void | Promise<void>,
   onOutput: (output: OutputParams) => void,

@@ -19,19 +19,19 @@ import * as v from 'valibot';
 
 export const INSTANCE_PROTOCOL_VERSION = 1;
 
-/** A longer line is a violation of the protocol: it bounds what a faulty program can make the agent hold. */
+/** Maximum length of a line, which bounds the memory that a faulty program can consume. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
-/** Error codes of an answer. The first five are JSON-RPC's own. */
+/** Error codes of responses. The first five are JSON-RPC's own. */
 export const RPC_ERROR = {
   PARSE: -32700,
   INVALID_REQUEST: -32600,
   METHOD_NOT_FOUND: -32601,
   INVALID_PARAMS: -32602,
   INTERNAL: -32603,
-  /** The job could not be run (a model that cannot be read, say); the message is shown to the task's owner. */
+  /** The job could not be run, for example because of an unreadable model; the message is shown to the task's owner. */
   JOB_FAILED: -32001,
-  /** The job ended because `cancel` asked for it. */
+  /** The job was canceled as requested. */
   CANCELED: -32800,
 } as const;
 
@@ -42,7 +42,7 @@ const MAX_MESSAGE_LENGTH = 10_000;
 const thisVersion = v.literal(INSTANCE_PROTOCOL_VERSION);
 const limitedString = (maxLength: number) => v.pipe(v.string(), v.maxLength(maxLength));
 
-/** Strings by name. A schema of records would leave out names such as `__proto__`, which a variable may have. */
+/** Strings by name. A record schema would drop names such as `__proto__`, which a variable may have. */
 const stringsByName = v.pipe(
   v.custom<Record<string, string>>(isObject, 'Invalid type: Expected Object'),
   v.rawCheck(({ dataset, addIssue }) => {
@@ -72,13 +72,13 @@ export type InitializeParams = v.InferOutput<typeof initializeParams>;
 
 export const initializeResult = v.object({
   protocolVersion: thisVersion,
-  /** The name of the program, for logs: `workbench-runner`. */
+  /** Name of the program, for logs: `workbench-runner`. */
   name: limitedString(MAX_NAME_LENGTH),
   version: limitedString(MAX_NAME_LENGTH),
 });
 export type InitializeResult = v.InferOutput<typeof initializeResult>;
 
-/** Name of the request that created the task, for logs; left out when the agent does not know it. */
+/** Id of the request that created the task, for logs; absent when the agent does not know it. */
 const requestId = v.optional(limitedString(MAX_REQUEST_ID_LENGTH));
 
 export const simulateWorkParams = v.object({
@@ -91,22 +91,22 @@ export type SimulateWorkParams = v.InferOutput<typeof simulateWorkParams>;
 export const executeBatchJobParams = v.object({
   taskId: v.string(),
   requestId,
-  /** Absolute. Holds the additional files and the model; files that are new or changed in it afterwards are the output. */
+  /** Absolute. Contains the additional files and the model; files that are new or changed in it afterwards are outputs. */
   workingDirectory: v.string(),
-  /** Absolute paths of the scripts, outside the working directory, to be run one after the other in it. */
+  /** Absolute paths of the scripts, outside the working directory, to be run in it one after the other. */
   scripts: v.pipe(v.array(v.string()), v.minLength(1)),
   /** Absolute path of the model, or null. */
   model: v.nullable(v.string()),
   variables: stringsByName,
-  /** Additions to the environment of every script: the injected variables that may go there, and WORKBENCH_*. */
+  /** Additions to the environment of every script: injected variables that are allowed there, and WORKBENCH_*. */
   environment: stringsByName,
 });
 export type ExecuteBatchJobParams = v.InferOutput<typeof executeBatchJobParams>;
 
 export const executeBatchJobResult = v.object({
-  /** `OK`: every script ended well. `ERROR`: one did not, and later ones were not run. */
+  /** `OK`: all scripts succeeded. `ERROR`: one failed, and later ones were not run. */
   status: v.picklist(['OK', 'ERROR']),
-  /** For `ERROR`: which script, and how it ended. Shown to the task's owner. */
+  /** For `ERROR`: the failed script and the reason, for the task's owner. */
   message: v.optional(limitedString(MAX_MESSAGE_LENGTH)),
 });
 export type ExecuteBatchJobResult = v.InferOutput<typeof executeBatchJobResult>;
@@ -121,7 +121,7 @@ export const outputParams = v.object({
 export type OutputParams = v.InferOutput<typeof outputParams>;
 export type OutputStream = OutputParams['stream'];
 
-/** The other side answered with an error, or this side wants to answer with one. */
+/** An error response, of either side. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;

@@ -1,4 +1,4 @@
-/** Reads a value of the other side by its schema; members that the schema does not know are left out. */
+/** Parses a value by its schema; unknown members are dropped. */
 import * as v from 'valibot';
 import { ValidationError } from '../validation-error.js';
 

@@ -1,13 +1,14 @@
 import { is } from 'valibot';
+import { messageOf } from '../runtime/message-of.js';
 import { ProtocolViolation } from './framing.js';
 import { RPC_ERROR, RpcError } from './messages.js';
 import { type RpcCall, type RpcId, rpcCall, rpcFailure, rpcResult } from './rpc-messages.js';
 
 export interface PeerHandlers {
-  /** Answers a call of the other side, at once or by a promise; nothing is answered as null. A thrown {@link RpcError}
-   *  is answered as it is, anything else as -32603. */
+  /** Answers a call of the other side, directly or by a promise; undefined is sent as null. A thrown {@link RpcError} is sent
+   *  as it is, any other error as -32603. */
   onRequest(method: string, params: unknown): unknown;
-  /** Takes a notification; throws {@link ProtocolViolation} for one that is wrong. */
+  /** Handles a notification; throws {@link ProtocolViolation} for an invalid one. */
   onNotification(method: string, params: unknown): void;
 }
 
@@ -16,7 +17,7 @@ interface PendingCall {
   reject(error: Error): void;
 }
 
-/** One end of a JSON-RPC 2.0 conversation. It knows lines, not streams: `send` is given each line without its end. */
+/** One side of a JSON-RPC 2.0 conversation, over lines: `send` gets each line without its end. */
 export class RpcPeer {
   readonly #send: (line: string) => void | Promise<void>;
   readonly #handlers: PeerHandlers;
@@ -29,8 +30,8 @@ export class RpcPeer {
     this.#handlers = handlers;
   }
 
-  /** Calls the other side. Rejects with {@link RpcError} when it answers with an error, or with the error given to
-   *  {@link close} when the conversation ends first. */
+  /** Calls the other side. Rejects with {@link RpcError} for an error response, or with the error given to {@link close} when
+   *  the conversation ends first. */
   request(method: string, params: unknown): Promise<unknown> {
     if (this.#closedBecause) return Promise.reject(this.#closedBecause);
     const id = this.#nextId++;
@@ -40,12 +41,12 @@ export class RpcPeer {
     });
   }
 
-  /** Resolves when the transport has taken the line, so that a sender of much can wait. */
+  /** Resolves when the transport has accepted the line, which holds back fast senders. */
   async notify(method: string, params: unknown): Promise<void> {
     await this.#send(JSON.stringify({ jsonrpc: '2.0', method, params }));
   }
 
-  /** Takes one line from the other side; throws {@link ProtocolViolation} when it is no message. */
+  /** Handles one line of the other side; throws {@link ProtocolViolation} for an invalid message. */
   receive(line: string): void {
     const message = parse(line);
     if (is(rpcCall, message)) this.#called(message);
@@ -56,12 +57,12 @@ export class RpcPeer {
     } else throw noMessage(line);
   }
 
-  /** Tells the other side that what it sent could not be taken: an error that answers no particular call. */
+  /** Reports an invalid message to the other side, by an error without a call id. */
   complain(violation: ProtocolViolation): void {
     this.#post({ jsonrpc: '2.0', id: null, error: { code: RPC_ERROR.PARSE, message: violation.message } });
   }
 
-  /** Ends the conversation: every call that waits is rejected with `because`. */
+  /** Ends the conversation: every pending call rejects with `because`. */
   close(because: Error): void {
     this.#closedBecause ??= because;
     for (const call of this.#pending.values()) call.reject(because);
@@ -86,7 +87,7 @@ export class RpcPeer {
     else answer(result);
   }
 
-  /** The call that is answered; it no longer waits. */
+  /** Removes and returns the answered call. */
   #callThatWaits(id: RpcId | null, why = ''): PendingCall {
     const call = id === null ? undefined : this.#pending.get(id);
     if (id === null || !call) {
@@ -96,9 +97,10 @@ export class RpcPeer {
     return call;
   }
 
-  /** Sends what nobody waits for. A transport that fails has ended the conversation. */
+  /** Sends a line in the background. A failed transport ends the conversation. */
   #post(message: object): void {
-    const failed = (error: unknown) => this.close(error instanceof Error ? error : new Error(String(error)));
+    const failed = (error: unknown) =>
+      this.close(error instanceof Error ? error : new Error(messageOf(error)));
     try {
       this.#send(JSON.stringify(message))?.catch(failed);
     } catch (error) {

@@ -1,4 +1,4 @@
-/** For tests of instance programs, ours and others': the real program, spoken to as an agent does. */
+/** Runs a real instance program in tests, and calls it like an agent. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -18,22 +18,22 @@ export interface ProgramUnderTest {
   pid: number;
   host: InstanceHost;
   outputs: OutputParams[];
-  /** Everything that scripts printed so far, on one stream or both. */
+  /** Output of scripts so far, on one stream or both. */
   printed(stream?: OutputStream): string;
   /** Resolves when scripts have printed this. */
   prints(text: string): Promise<void>;
-  /** What the program wrote to standard error. */
+  /** Standard error of the program. */
   log(): string;
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
-  /** Ends it as an agent does, and gives its exit code. */
+  /** Ends the program like an agent; resolves with its exit code. */
   shutdown(): Promise<number | null>;
-  /** Closes its standard input and waits for it to exit. */
+  /** Closes its standard input and waits for its exit. */
   hangUp(): Promise<number | null>;
-  /** Sends a signal and waits for it to exit. */
+  /** Sends a signal and waits for its exit. */
   signal(name: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts a program and initializes it. What is no protocol message rejects the call that waits. */
+/** Starts a program and initializes it. An invalid message rejects the pending call. */
 export async function startProgram(
   [command = '', ...args]: string[],
   environment: Record<string, string> = {},
@@ -68,7 +68,7 @@ export async function startProgram(
       child.kill('SIGKILL');
     }
   });
-  // A program that has ended does not read what is still written to it; `exited` tells that.
+  // An ended program does not read its input; `exited` reports the end.
   child.stdin.on('error', () => undefined);
   exited.then(
     ({ code, signal }) =>
@@ -116,7 +116,7 @@ export interface JobFolder {
   params: ExecuteBatchJobParams;
   path(name: string): string;
   read(name: string): Promise<string>;
-  /** The names at the top of the working directory, sorted. */
+  /** Names at the top of the working directory, sorted. */
   names(): Promise<string[]>;
   remove(): Promise<void>;
 }
@@ -124,7 +124,7 @@ export interface JobFolder {
 export interface JobOfTest {
   scripts: (string | Buffer)[];
   files?: Record<string, string | Buffer>;
-  /** Its name and content; it lies in the working directory. */
+  /** Name and content; placed in the working directory. */
   model?: { name: string; content: string };
   variables?: Record<string, string>;
   environment?: Record<string, string>;
@@ -132,7 +132,7 @@ export interface JobOfTest {
 
 let jobs = 0;
 
-/** Lays a job out as an agent does: scripts and variables outside the working directory. */
+/** Stages a job like an agent: scripts and variables outside the working directory. */
 export async function layOutJob({
   scripts,
   files = {},

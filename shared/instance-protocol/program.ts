@@ -1,4 +1,4 @@
-/** The program's end of the instance protocol, for instance programs written in TypeScript or JavaScript. */
+/** The program's side of the instance protocol, for programs in TypeScript or JavaScript. */
 import { Console } from 'node:console';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
@@ -24,35 +24,35 @@ import { readAs } from './parse-message.js';
 import { RpcPeer } from './peer.js';
 import { readStandardInput, readStream } from './standard-input.js';
 
-/** What a program may use while it runs a job. */
+/** Context of a job. */
 export interface JobContext {
-  /** Aborted by `cancel`, `shutdown` and the end of standard input: stop computing and end what was started. */
+  /** Aborted by `cancel`, `shutdown` and the end of standard input: stop computing and end child processes. */
   signal: AbortSignal;
-  /** Sends what a script printed to the task's log. Await it: it holds back a script that prints faster than is read. */
+  /** Sends output of a script to the task's log. Await it: it holds back a script that prints faster than is read. */
   output(stream: OutputStream, text: string): Promise<void>;
-  /** Writes a line of the program itself, which names the task, to its log: standard error. */
+  /** Writes a line with the task's name to the program's own log: standard error. */
   log(line: string): void;
 }
 
 export interface InstanceProgram {
   name: string;
   version: string;
-  /** Prepares the program (load a library, check a licence); the instance is not used before it resolves. */
+  /** Prepares the program (loads a library, checks a licence); the instance is used after it has resolved. */
   initialize?(params: InitializeParams): Promise<void>;
-  /** Resolves with how the scripts ended. Throw `new RpcError(RPC_ERROR.JOB_FAILED, message)` when they could not be
-   *  run at all. After an abort, whatever it does counts as canceled. */
+  /** Resolves with the result of the scripts. Throw `new RpcError(RPC_ERROR.JOB_FAILED, message)` when they could not be run.
+   *  After an abort, any result counts as canceled. */
   executeBatchJob(params: ExecuteBatchJobParams, context: JobContext): Promise<ExecuteBatchJobResult>;
-  /** Ends what is still held before the process exits. */
+  /** Releases resources before the process exits. */
   shutdown?(): Promise<void>;
 }
 
-/** Where the protocol is spoken, and what else ends it. */
+/** Streams of the protocol, and an additional stop signal. */
 export interface Surroundings {
-  /** Left out: the standard input of this process, of which nothing else may read. */
+  /** By default the standard input of this process, which nothing else may read. */
   stdin?: Readable;
-  /** Left out: the standard output of this process. */
+  /** By default the standard output of this process. */
   stdout?: Writable;
-  /** Aborted when the process is told to end (SIGTERM): the same as the end of standard input. */
+  /** Aborted when the process must end (SIGTERM): the same as the end of standard input. */
   stop?: AbortSignal;
 }
 
@@ -122,7 +122,7 @@ export async function serveProgram(
   const endJob = async (): Promise<void> => {
     state = 'ending';
     job?.abort.abort();
-    // How the job ended is answered to whoever asked for it; here only that it ended counts.
+    // The caller gets the result; only the end matters here.
     await job?.ended.catch(() => undefined);
   };
   const end = (): void => void endJob().then(() => setImmediate(endServing));
@@ -142,7 +142,7 @@ export async function serveProgram(
     simulateWork(raw) {
       const params = readAs(simulateWorkParams, raw);
       refuseUnlessIdle();
-      // What takes no time has ended before anything could cancel it.
+      // Work without duration has ended before a cancel could arrive.
       if (params.durationMs === 0) return {};
       return run(params, async ({ signal }) => {
         await longDelay(params.durationMs, signal);
@@ -178,7 +178,7 @@ export async function serveProgram(
     },
     onNotification: () => undefined,
   });
-  /** False when the other side broke the protocol, of which it is told; any other error is a defect and thrown. */
+  /** False when the other side broke the protocol, which it is told; any other error is a defect and thrown. */
   const guarded = (take: () => void): boolean => {
     try {
       take();
@@ -195,7 +195,7 @@ export async function serveProgram(
     const split = guarded(() => {
       for (const line of splitter.push(piece)) guarded(() => peer.receive(line));
     });
-    // After a line without end nothing can be understood any more.
+    // After an unterminated line the stream cannot be parsed any more.
     if (!split) end();
   };
   if (stdin) readStream(stdin, take, end);
@@ -210,11 +210,11 @@ export async function serveProgram(
   await served;
   await program.shutdown?.();
   stop?.removeEventListener('abort', end);
-  // The process exits next; what a pipe still holds back would be lost. A broken pipe calls back as well.
+  // The process exits next: buffered output would be lost. The callback also comes for a broken pipe.
   await new Promise<void>((resolve) => stdout.write('', () => resolve()));
 }
 
-/** A timer of Node holds at most 2^31 - 1 ms (24.8 days); a simulated job may be longer (decisions: 30 days). */
+/** Node's timers are limited to 2^31 - 1 ms (24.8 days); a simulated job may take 30 days. */
 async function longDelay(durationMs: number, signal: AbortSignal): Promise<void> {
   const maxTimerMs = 2 ** 31 - 1;
   for (let leftMs = durationMs; leftMs > 0; leftMs -= maxTimerMs) {

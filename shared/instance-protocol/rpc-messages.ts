@@ -1,4 +1,4 @@
-/** The envelope of JSON-RPC 2.0: a parsed line is a call (without an id a notification), a result, or a failure. */
+/** The envelope of JSON-RPC 2.0: a call (without id a notification), a result, or an error. */
 import * as v from 'valibot';
 
 const MAX_ID_LENGTH = 100;
@@ -11,7 +11,7 @@ export const rpcCall = v.object({
   jsonrpc,
   method: v.string(),
   params: v.optional(v.unknown()),
-  /** Left out of a notification. */
+  /** Absent from notifications. */
   id: v.optional(id),
 });
 export type RpcCall = v.InferOutput<typeof rpcCall>;
@@ -20,7 +20,7 @@ export const rpcResult = v.object({ jsonrpc, id, result: v.nonOptional(v.unknown
 
 export const rpcFailure = v.object({
   jsonrpc,
-  /** Null for an answer to a message that could not be read. */
+  /** Null in the response to an unreadable message. */
   id: v.nullable(id),
   error: v.object({ code: v.pipe(v.number(), v.safeInteger()), message: v.string() }),
 });

@@ -27,11 +27,11 @@ export function readStandardInput(take: (piece: Buffer) => void, end: () => void
   };
   const socket = new Socket(options);
   socket.once('end', end);
-  // Nothing more can come either: the other side has gone without closing it.
+  // The other side is gone without closing it.
   socket.once('error', end);
 }
 
-/** The same for any other stream. */
+/** Reads any other stream. */
 export function readStream(stream: Readable, take: (piece: Buffer) => void, end: () => void): void {
   stream.on('data', take);
   stream.once('end', end);

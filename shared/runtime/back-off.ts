@@ -1,8 +1,8 @@
-/** Growing, jittered pauses between tries. */
+/** Backoff: growing delays with jitter. */
 export interface BackOff {
-  /** The next pause in milliseconds: doubles at each call up to `maxMs`, with a random part of up to half of it. */
+  /** Next delay in milliseconds: doubles at each call up to `maxMs`, with a random part of up to half of it. */
   nextMs(): number;
-  /** Starts over with the shortest pause, after a success. */
+  /** Resets to the shortest delay, after a success. */
   reset(): void;
 }
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** Which build this is; written beside the compiled files by `npm run build`. */
+/** Identity of this build; `npm run build` writes it beside the compiled files. */
 export interface BuildInfo {
   readonly version: string;
-  /** The short commit, or "unknown" for a build outside a checkout. */
+  /** Short commit, or "unknown" for a build outside a checkout. */
   readonly revision: string;
   /** `2022-05-27T13:50:08.523+0100` */
   readonly buildDate: string;

@@ -6,17 +6,17 @@ import { write } from 'node:fs';
 
 export interface LogSink {
   write(line: string): void;
-  /** Resolves when everything taken so far has been written, or given up. */
+  /** Resolves when all lines so far are written or lost. */
   flushed(): Promise<void>;
 }
 
-/** More than this is not held while writing is slow; what comes then is lost. */
+/** Maximum length of buffered lines; further ones are lost. */
 const MAX_WAITING_LENGTH = 4 * 1024 * 1024;
 
-/** A pipe that is full for the moment is tried again after so long. */
+/** Delay before the next write to a full pipe. */
 const FULL_PIPE_PAUSE_MS = 20;
 
-/** `lostNote` makes the line that says how many lines were lost. */
+/** `lostNote` formats the line that reports lost lines. */
 export function logSink(fd: number, lostNote: (lines: number) => string): LogSink {
   let waiting: string[] = [];
   let waitingLength = 0;
@@ -33,7 +33,7 @@ export function logSink(fd: number, lostNote: (lines: number) => string): LogSin
     try {
       await writeAll(fd, Buffer.from(note + lines.join('')));
     } catch {
-      // There is nowhere left to tell it but here, later.
+      // The loss is reported later.
       lostLines += told + lines.length;
     }
   };

@@ -14,18 +14,18 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export interface LogOptions {
   readonly name: string;
   readonly level: LogLevel;
-  /** Path of a file that gets every line too, or null. Its folder is made. */
+  /** Path of the log file, or null. Its folder is created. */
   readonly file: string | null;
 }
 
 export interface OpenLog {
   readonly log: Logger;
-  /** Resolves when everything logged so far is on its way to the file. */
+  /** Resolves when all lines so far are written. */
   flush(): Promise<void>;
 }
 
-/** Logs to standard output, for people when it is a terminal and as JSON lines otherwise, and to the file. Throws
- *  {@link StartRefused} when the file cannot be opened. */
+/** Logs to the file and to standard output: for people on a terminal, as JSON lines otherwise. Throws {@link StartRefused} when
+ *  the file cannot be opened. */
 export function openLog({ name, level, file }: LogOptions): OpenLog {
   const lostNote = (lines: number) =>
     `${JSON.stringify({ level: 40, time: new Date().toISOString(), name, msg: `${lines} log lines were lost: they could not be written` })}\n`;

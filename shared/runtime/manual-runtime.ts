@@ -1,10 +1,10 @@
 import type { Runtime } from './runtime.js';
 
-/** A runtime whose time passes only when it is told to: for tests of what waits. Chance is always a half. */
+/** A runtime for tests, whose time advances on demand. Random numbers are always 0.5. */
 export interface ManualRuntime extends Runtime {
-  /** Lets time pass, and everything that is due in it happen, in order. */
+  /** Advances the time and runs all timers that are due, in order. */
   advance(durationMs: number): Promise<void>;
-  /** How many timers are set. */
+  /** Number of timers that are set. */
   readonly pendingTimers: number;
 }
 
@@ -54,7 +54,7 @@ export function manualRuntime(startMs = Date.UTC(2026, 10, 21)): ManualRuntime {
   };
 }
 
-/** Lets promises that are settled have their consequences. */
+/** Lets reactions of settled promises run. */
 async function settle(): Promise<void> {
   for (let turns = 0; turns < 3; turns++) await new Promise<void>((resolve) => setImmediate(resolve));
 }

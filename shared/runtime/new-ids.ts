@@ -1,14 +1,14 @@
-/** UUIDv7 in the order in which they are asked for. */
+/** UUIDv7 in the order of creation. */
 import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 
 const ID_BYTES = 16;
-/** Chance is fetched for so many ids at a time: a call of the system for each would cost more than all the rest. */
+/** Number of ids for which random bytes are fetched at once: a system call for each would dominate the cost. */
 const IDS_AT_A_TIME = 256;
-/** The counter within a millisecond begins in the lower half of its 32 bits, so that it does not overflow. */
+/** The counter within a millisecond starts in the lower half of its 32 bits, so that it does not overflow. */
 const COUNTER_START_MASK = 0x7fffffff;
 
-/** Gives a source of identifiers. A clock that is set back does not take them back: they stay in their order. */
+/** Creates a source of ids. They keep their order when the clock is set back. */
 export function newIds(nowMs: () => number): () => string {
   const pool = Buffer.alloc(ID_BYTES * IDS_AT_A_TIME);
   const pieces = Array.from({ length: IDS_AT_A_TIME }, (_, at) =>

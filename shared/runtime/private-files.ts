@@ -1,4 +1,4 @@
-/** Files and folders that are nobody else's business, whatever the umask of the process is. */
+/** Private files and folders, independent of the umask. */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -8,8 +8,8 @@ export const PRIVATE_FILE_MODE = 0o600;
 const GROUP_AND_OTHERS = 0o077;
 const MAY_ENTER = 0o011;
 
-/** Names of what lies in a folder that group or others may use; empty when they may not even enter the folder, and where
- *  there are no such rights. */
+/** Names in a folder that group or others may access; empty when they may not enter the folder, and on systems without such
+ *  permissions. */
 export async function openToOthers(folder: string): Promise<string[]> {
   if (process.platform === 'win32') return [];
   if (((await stat(folder)).mode & MAY_ENTER) === 0) return [];
@@ -21,7 +21,7 @@ export async function openToOthers(folder: string): Promise<string[]> {
   return open;
 }
 
-/** What to say of them, and what to do. */
+/** Message about them, with the remedy. */
 export function openToOthersText(
   folder: string,
   open: readonly string[],

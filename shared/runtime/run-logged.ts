@@ -2,7 +2,7 @@ import { type Logger, type LogOptions, openLog } from './logger.js';
 import { EXIT, runProgram, StartRefused } from './run-program.js';
 import type { Service } from './service.js';
 
-/** Opens the log and runs a service with it; see {@link runProgram}. A log that cannot be opened refuses the start. */
+/** Opens the log and runs a service with it; see {@link runProgram}. Without a log the start is refused. */
 export async function runLogged(options: LogOptions, create: (log: Logger) => Service): Promise<void> {
   try {
     const opened = openLog(options);

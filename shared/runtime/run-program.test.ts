@@ -37,8 +37,17 @@ describe('a program', () => {
     expect(output).not.toContain('"stack"');
   });
 
-  it('exits with 2 when its start fails', async () => {
-    expect((await run('start-fails')).code).toBe(2);
+  it('exits with 2 and what the system said when its start fails for another reason of the system', async () => {
+    const { code, output } = await run('meets-directory');
+    expect(code).toBe(2);
+    expect(output).toContain('"msg":"the start failed: EISDIR: illegal operation on a directory, read"');
+    expect(output).not.toContain('"stack"');
+  });
+
+  it('exits with 2 and the stack when its start fails by a defect', async () => {
+    const { code, output } = await run('start-fails');
+    expect(code).toBe(2);
+    expect(output).toContain('"stack"');
   });
 
   it('exits at once on a second signal', async () => {

@@ -4,7 +4,7 @@ import type { Service } from './service.js';
 /** Exit codes of a program (contract 13.3). */
 export const EXIT = { OK: 0, CRASHED: 1, REFUSED: 2 } as const;
 
-/** A start that is refused for a reason which the operator can mend; its message is all that is printed. */
+/** A start that is refused for a reason that the operator can correct; only its message is printed. */
 export class StartRefused extends Error {
   override readonly name = 'StartRefused';
 }
@@ -18,7 +18,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Runs a service until SIGTERM or SIGINT, then stops it and exits with 0; a second signal exits at once.
- * A start that fails exits with 2. What nothing caught is logged and exits with 1, so that a supervisor restarts it.
+ * A failed start exits with 2. An uncaught error is logged and exits with 1, so that a supervisor restarts the program.
  */
 export async function runProgram(service: Service, { log, flush }: RunningLog): Promise<void> {
   const exit = async (code: number) => {
@@ -29,8 +29,8 @@ export async function runProgram(service: Service, { log, flush }: RunningLog): 
     log.fatal({ err: error }, 'stopped by an error that nothing caught; this is a defect of the program');
     void exit(EXIT.CRASHED);
   };
-  // The timers of the runtime keep no process alive, and a service may for a while have nothing else: an agent whose hub
-  // is away and whose instances are all waiting for their next start.
+  // The timers of the runtime keep no process alive, and a service may have nothing else for a while: an agent whose hub is
+  // away and whose instances all wait for their next start.
   setInterval(() => undefined, MAX_TIMER_MS);
   process.on('uncaughtException', crash);
   process.on('unhandledRejection', crash);
@@ -68,16 +68,17 @@ export async function runProgram(service: Service, { log, flush }: RunningLog): 
   }
 }
 
-/** What an operator can mend, in words; undefined for a start that failed for another reason. */
+/** Sentence for a failed start; undefined for a defect of the program, whose stack is logged. */
 function refusalOf(error: unknown): string | undefined {
   if (error instanceof StartRefused) return error.message;
-  const { code, path } = error as NodeJS.ErrnoException;
+  const { code, path, syscall, message } = error as NodeJS.ErrnoException;
   if (code === undefined) return undefined;
-  // What is said of a write names no path.
+  // The error of a write names no path.
   const full = FULL_DISK[code];
   if (full !== undefined) return `${path ?? 'dataDir'}: ${full} (${code}); make room there`;
-  if (path === undefined || !Object.hasOwn(FILE_FAULTS, code)) return undefined;
-  return `${path}: ${FILE_FAULTS[code]} (${code}); correct dataDir, or its rights`;
+  if (path !== undefined && Object.hasOwn(FILE_FAULTS, code))
+    return `${path}: ${FILE_FAULTS[code]} (${code}); correct dataDir, or its rights`;
+  return syscall === undefined ? undefined : `the start failed: ${message}`;
 }
 
 const FULL_DISK: Readonly<Record<string, string>> = {

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { backOff } from './back-off.js';
 import { manualRuntime } from './manual-runtime.js';
 import { pause } from './pause.js';
-import { composeServices, type Service } from './service.js';
+import { composeServices, type Service, serviceOf } from './service.js';
 import { systemRuntime } from './system-runtime.js';
 
 describe('back-off', () => {
@@ -51,6 +51,57 @@ describe('system runtime', () => {
     const ids = Array.from({ length: 1000 }, () => systemRuntime.newId());
     expect([...ids].sort()).toEqual(ids);
     expect(new Set(ids).size).toBe(1000);
+  });
+});
+
+describe('a service', () => {
+  const opened: string[] = [];
+  const service = () =>
+    serviceOf('service', async (onStop) => {
+      opened.push('opened');
+      await new Promise((resolve) => setImmediate(resolve));
+      onStop(() => opened.push('released'));
+      if (opened.includes('fail')) throw new Error('cannot open');
+    });
+  beforeEach(() => void opened.splice(0));
+
+  it('starts and stops once, however often it is told to', async () => {
+    const it = service();
+    await Promise.all([it.start(), it.start()]);
+    await it.start();
+    await Promise.all([it.stop(), it.stop()]);
+    await it.stop();
+    expect(opened).toEqual(['opened', 'released']);
+  });
+
+  it('can be stopped before its start, and started again', async () => {
+    const it = service();
+    await it.stop();
+    await it.start();
+    const [stopped, started] = [it.stop(), it.start()];
+    await Promise.all([stopped, started]);
+    expect(opened).toEqual(['opened', 'released', 'opened']);
+    await it.stop();
+    expect(opened).toEqual(['opened', 'released', 'opened', 'released']);
+  });
+
+  it('waits at its stop for a start that is under way', async () => {
+    const it = service();
+    const starting = it.start();
+    await it.stop();
+    expect(opened).toEqual(['opened', 'released']);
+    await starting;
+  });
+
+  it('releases what a failed start took, and can be started again', async () => {
+    const it = service();
+    opened.push('fail');
+    await expect(it.start()).rejects.toThrow('cannot open');
+    expect(opened).toEqual(['fail', 'opened', 'released']);
+    opened.splice(0);
+    await it.start();
+    await it.stop();
+    expect(opened).toEqual(['opened', 'released']);
   });
 });
 

@@ -1,9 +1,9 @@
-/** Time, chance and identifiers: everything that a simulation replaces in order to replay a run from its seed. */
+/** Time, randomness and identifiers: everything that a simulation replaces to replay a run from its seed. */
 
 export interface Clock {
-  /** Milliseconds since 1970; may jump when the machine's clock is set. For what people see. */
+  /** Milliseconds since 1970; may jump when the clock is set. For timestamps. */
   nowMs(): number;
-  /** Milliseconds since some fixed moment; never goes back. For deadlines and durations. */
+  /** Milliseconds since a fixed time; never goes back. For deadlines and durations. */
   monotonicMs(): number;
 }
 
@@ -14,15 +14,15 @@ export interface Timer {
 export interface Timers {
   /** Runs `action` once after `delayMs`. Does not keep the process alive. */
   after(delayMs: number, action: () => void): Timer;
-  /** Runs `action` when what is ready now has been handled: gathers what happens in one turn of the event loop. */
+  /** Runs `action` after the events that are ready now: batches one turn of the event loop. */
   soon(action: () => void): void;
 }
 
 export interface Runtime {
   readonly clock: Clock;
   readonly timers: Timers;
-  /** A number from 0 up to 1, 1 not included. */
+  /** Random number from 0 (inclusive) to 1 (exclusive). */
   random(): number;
-  /** A new identifier: UUIDv7 text, in the order of creation. */
+  /** New UUIDv7, in the order of creation. */
   newId(): string;
 }

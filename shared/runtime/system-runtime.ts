@@ -1,10 +1,10 @@
 import { newIds } from './new-ids.js';
 import type { Runtime } from './runtime.js';
 
-/** A timer of Node holds at most 2^31 - 1 ms (24.8 days) and fires at once for more; a longer delay takes several. */
+/** Longest delay of Node's timers, 2^31 - 1 ms (24.8 days); longer delays use several. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
-/** The machine's own clock, timers and chance. */
+/** Clock, timers and randomness of the system. */
 export const systemRuntime: Runtime = {
   clock: {
     nowMs: () => Date.now(),

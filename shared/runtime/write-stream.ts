@@ -1,23 +1,23 @@
-/** A file that is open for writing. */
+/** A file opened for writing. */
 export interface WritableFile {
   writev(pieces: readonly Uint8Array[]): Promise<{ readonly bytesWritten: number }>;
   datasync(): Promise<void>;
 }
 
-/** So much may wait for the disk while the stream goes on. */
+/** Maximum buffered bytes while the stream continues. */
 const WAITING_BYTES = 1024 * 1024;
 
 export interface WriteStreamOptions {
-  /** Sees each piece before it is written, and may throw. */
+  /** Called with each piece before it is written; may throw. */
   readonly onChunk: (chunk: Uint8Array) => void;
-  /** Synced at a time, so that the last sync of a large file does not keep its sender waiting for minutes. */
+  /** Bytes between two syncs, so that the last sync of a large file does not take minutes. */
   readonly syncEveryBytes?: number;
   /** Makes room on a full disk; false when it cannot. */
   readonly makeRoom?: () => Promise<boolean>;
 }
 
-/** Writes a stream at the end of an open file. What comes while a write is under way is gathered for the next: pieces cost
- *  more to hand over than to write. When the stream breaks, what came before is written. */
+/** Appends a stream to an open file. Pieces that arrive during a write are written together, since each call costs more than
+ *  its bytes. When the stream breaks, earlier pieces are written. */
 export async function writeStream(
   file: WritableFile,
   content: AsyncIterable<Uint8Array>,
@@ -44,7 +44,7 @@ export async function writeStream(
     } catch (error) {
       failure = { error };
     } finally {
-      // In the turn in which nothing waits: what comes next begins a write of its own.
+      // In the same turn: the next piece starts a new write.
       writing = undefined;
     }
   };
@@ -56,7 +56,7 @@ export async function writeStream(
   try {
     for await (const chunk of content) {
       onChunk(chunk);
-      // With nothing to do, `write` would end before it is known that it has begun.
+      // An empty `write` would end before `writing` is set.
       if (chunk.length === 0) continue;
       waiting.push(chunk);
       waitingBytes += chunk.length;
@@ -84,7 +84,7 @@ async function writeAll(
   }
 }
 
-/** The pieces without their first bytes. */
+/** Pieces without their first bytes. */
 function after(pieces: readonly Uint8Array[], bytes: number): Uint8Array[] {
   let skip = bytes;
   const left: Uint8Array[] = [];

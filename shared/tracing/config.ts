@@ -1,4 +1,4 @@
-/** The configuration of traces, the same for hub and agent. */
+/** Configuration of traces, the same for hub and agent. */
 import { z } from 'zod';
 import { section } from '../config/values.js';
 
@@ -10,15 +10,15 @@ const HEADER_VALUE_ALLOWED = 'visible ASCII characters, with spaces between them
 
 export function tracingSection() {
   return section({
-    /** None: there are no traces. */
+    /** Null: tracing is off. */
     endpoint: z
       .string({ error: ENDPOINT_ALLOWED })
       .refine(isEndpoint, { error: ENDPOINT_ALLOWED })
       .nullable()
       .default(null),
-    /** How many traces of a hundred are kept, as a fraction. */
+    /** Fraction of traces that are sampled. */
     sampleRatio: z.number({ error: RATIO_ALLOWED }).min(0).max(1).default(1),
-    /** Sent with each delivery; its values are never shown. */
+    /** Sent with each delivery; values are never shown. */
     headers: z
       .record(
         z.string().regex(HEADER_NAME, { error: 'the name of a header' }),

@@ -1,4 +1,4 @@
-/** Delivers spans to a collector that may be away: one warning, then pauses that grow, in which spans are dropped. */
+/** Delivers spans to a collector that may be unreachable: one warning, then growing backoff, in which spans are dropped. */
 import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
 import { type BackOff, backOff } from '../runtime/back-off.js';
 import type { Logger } from '../runtime/logger.js';
@@ -7,7 +7,7 @@ import type { Runtime } from '../runtime/runtime.js';
 const FIRST_PAUSE_MS = 5000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
 
-/** What the exporters of the package take for a success. */
+/** Success code of OpenTelemetry's exporters. */
 const SUCCESS = 0;
 
 export class RetryingExporter implements SpanExporter {
@@ -28,7 +28,7 @@ export class RetryingExporter implements SpanExporter {
     this.#pauses = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, runtime.random);
   }
 
-  /** Always tells of success: whoever hands spans over has nothing to do about a failure. */
+  /** Always reports success: callers cannot handle a failure. */
   export(spans: ReadableSpan[], done: Parameters<SpanExporter['export']>[1]): void {
     if (this.#isAway && this.#runtime.clock.monotonicMs() < this.#nextTryMs) {
       this.#dropped += spans.length;

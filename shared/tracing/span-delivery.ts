@@ -1,5 +1,4 @@
-/** Spans by the packages of OpenTelemetry, delivered by OTLP over HTTP as JSON. Only hub and agent with `tracing.endpoint` load
- *  this. */
+/** Spans by the packages of OpenTelemetry, delivered by OTLP over HTTP as JSON. Loaded only with `tracing.endpoint`. */
 import {
   type Attributes,
   type Context,
@@ -29,9 +28,9 @@ import { parseTraceContext, spanIdOf, traceContextOf } from './trace-context.js'
 
 export interface SpanDeliveryOptions {
   readonly config: TracingConfig & { readonly endpoint: string };
-  /** Of the program: name, version, and which one of them. */
+  /** Name, version and id of the program. */
   readonly resource: Attributes;
-  /** Whether a trace that another program has begun is kept because that program keeps it, or by the ratio like any other. */
+  /** True: a trace begun by another program is sampled if that program samples it. False: by the ratio. */
   readonly followsOthers: boolean;
   readonly runtime: Runtime;
   readonly log: Logger;
@@ -40,13 +39,13 @@ export interface SpanDeliveryOptions {
 export interface SpanStart {
   readonly name: string;
   readonly kind: 'REQUEST' | 'WORK';
-  /** Null, or no name of a span: it begins a trace. */
+  /** Null or an invalid span context begins a trace. */
   readonly parent: string | null;
-  /** Whether another program has named the parent. */
+  /** Whether the parent comes from another program. */
   readonly isParentForeign: boolean;
-  /** By which {@link SpanDelivery.contextOf} knows it; left out: by chance. */
+  /** Key for {@link SpanDelivery.contextOf}; by default the span's id is random. */
   readonly key?: string;
-  /** Left out: now. */
+  /** By default now. */
   readonly beganAtMs?: number;
   readonly attributes: Attributes;
 }
@@ -56,19 +55,19 @@ export interface StartedSpan {
   end(outcome: 'OK' | 'ERROR', attributes?: Attributes, endedAtMs?: number): void;
 }
 
-/** So many spans wait for their delivery at most; more are dropped. */
+/** Maximum number of undelivered spans; further ones are dropped. */
 const MAX_WAITING = 4096;
 const MAX_DELIVERED_AT_ONCE = 512;
 const DELIVERY_INTERVAL_MS = 2000;
 const DELIVERY_TIMEOUT_MS = 5000;
-/** So long the end of the program waits for the last delivery. */
+/** Maximum wait for the last delivery at the end of the program. */
 const LAST_DELIVERY_MS = 2000;
 
 export class SpanDelivery {
   readonly #tracer: Tracer;
   readonly #provider: TracerProvider;
   readonly #runtime: Runtime;
-  /** Of the span that is begun now, when it is not left to chance. */
+  /** Id of the next span, unless it is random. */
   #nextSpanId: string | undefined;
 
   constructor({ config, resource, followsOthers, runtime, log }: SpanDeliveryOptions) {
@@ -127,13 +126,13 @@ export class SpanDelivery {
     };
   }
 
-  /** The context that the span with this key has in the trace of its parent. */
+  /** Context of the span with this key in the trace of its parent. */
   contextOf(parent: string, key: string): string {
     const above = parseTraceContext(parent);
     return (above && traceContextOf({ ...above, spanId: spanIdOf(above.traceId, key) })) ?? parent;
   }
 
-  /** Delivers what waits, as far as that goes at once. */
+  /** Delivers pending spans within {@link LAST_DELIVERY_MS}. */
   async close(): Promise<void> {
     const done = new AbortController();
     const { timers } = this.#runtime;

@@ -96,7 +96,7 @@ export function describeRememberedThings(open: OpenStore): void {
         newTask({
           job: {
             type: 'EXECUTE_BATCH_JOB',
-            model: { kind: 'CONTENT', path: 'model.x', ...fileOf('model') },
+            model: { kind: 'BLOB', path: 'model.x', ...fileOf('model') },
             scripts: [fileOf('script'), fileOf('script')],
             additionalFiles: [{ path: 'a', ...fileOf('file') }],
             variables: [],

@@ -1,9 +1,10 @@
 /** Every step of the life of a task against every status: what the table allows takes place, all else changes nothing. */
-import { TASK_TRANSITIONS } from '@workbench-hub/hub/core/task';
+import { NO_FILES, TASK_TRANSITIONS } from '@workbench-hub/hub/core/task';
 import { canTransition } from '@workbench-hub/shared/domain/state-machine';
 import { type AttemptRef, TASK_STATUSES, type TaskStatus } from '@workbench-hub/shared/domain/task';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
+  fileOf,
   INSTANCE,
   newTask,
   type OpenStore,
@@ -55,10 +56,24 @@ export function describeTaskLife(open: OpenStore): void {
       case 'cancel':
       case 'cancelByForce':
         return tookPlace(queue.cancel([ref.taskId], TASK_TRANSITIONS[step].from, 2));
+      case 'keepFiles':
+        return tookPlace(queue.keepFiles([{ ref, files: NO_FILES, storedFiles: [] }]));
       case 'remove':
         return tookPlace(archive.remove([ref.taskId]));
     }
   }
+
+  it('keeps the files of a canceled task once, of the attempt that was canceled while it ran', async () => {
+    const files = { outputFiles: [{ path: 'half.csv', ...fileOf('half') }], log: fileOf('log') };
+    const keep = async (ref: AttemptRef) =>
+      (await store.queue.keepFiles([{ ref, files, storedFiles: [] }]))[0] === true;
+    const ref = await taskThatIs('CANCELED');
+    const waiting = await taskThatIs('WAITING');
+    await store.queue.cancel([waiting.taskId], TASK_TRANSITIONS.cancel.from, 1);
+    expect([await keep(waiting), await keep({ ...ref, attempt: 2 })]).toEqual([false, false]);
+    expect([await keep(ref), await keep(ref)]).toEqual([true, false]);
+    expect(await store.archive.filesOf(ref.taskId)).toMatchObject(files);
+  });
 
   const pairs = STEPS.flatMap((step) => TASK_STATUSES.map((status) => ({ step, status })));
 

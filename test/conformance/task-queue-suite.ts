@@ -62,7 +62,7 @@ export function describeTaskQueue(open: OpenStore): void {
         traceContext: '00-trace-span-01',
         job: {
           type: 'EXECUTE_BATCH_JOB',
-          model: { kind: 'CONTENT', path: 'model.wbpz', ...fileOf('model') },
+          model: { kind: 'BLOB', path: 'model.wbpz', ...fileOf('model') },
           scripts: [fileOf('script')],
           additionalFiles: [{ path: 'a/b.txt', ...fileOf('b') }],
           variables: [{ key: 'stiffness', value: '1 200' }],

@@ -41,7 +41,7 @@ describe('a good batch job request', () => {
     });
     const { job, timeLimitMs } = await agent.hear('assign');
     expect(timeLimitMs).toBe(60_000);
-    if (job.type !== 'EXECUTE_BATCH_JOB' || job.model?.kind !== 'CONTENT') throw new Error('another job');
+    if (job.type !== 'EXECUTE_BATCH_JOB' || job.model?.kind !== 'BLOB') throw new Error('another job');
     const contentOf = async ({ digest, sizeBytes }: { digest: string; sizeBytes: number }) => {
       const response = await agent.file(digest);
       const content = Buffer.from(await response.arrayBuffer());

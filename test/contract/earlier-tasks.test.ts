@@ -143,7 +143,7 @@ describe.each([
     await api.call('POST', '/api/2.0/storage/input/upload', formWithFile('gear.wbpz', 'the model'));
     await create('execute-batch-job', { ...SCRIPTS, inputModelReference });
     const { ref, job } = await agent.hear('assign');
-    expect(job).toMatchObject({ model: { kind: 'CONTENT', path: 'gear.wbpz', sizeBytes: 9 } });
+    expect(job).toMatchObject({ model: { kind: 'BLOB', path: 'gear.wbpz', sizeBytes: 9 } });
     await agent.end(ref, 'OK');
     await api.delete('/api/2.0/storage/input/gear.wbpz/delete');
   });

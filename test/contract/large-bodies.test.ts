@@ -72,7 +72,7 @@ describe('a large body', () => {
       const answer = await api.call('POST', path, { raw });
       expect(answer.status, answer.text).toBe(201);
       const { job, ref } = await agent.hear('assign');
-      if (job.type !== 'EXECUTE_BATCH_JOB' || job.model?.kind !== 'CONTENT') throw new Error('another job');
+      if (job.type !== 'EXECUTE_BATCH_JOB' || job.model?.kind !== 'BLOB') throw new Error('another job');
       expect(job.variables).toEqual([{ key: 'speed', value: 'ü\u2028"\\' }]);
       expect(job.model.path).toBe('model.mjcf');
       expect(job.additionalFiles.map((file) => file.path)).toEqual(['ü/"a".bin', 'b']);

@@ -71,7 +71,7 @@ describe('a model in the input storage', () => {
     await api.batchJob(withModel(['name', 'gear-7.wbpz']));
     const agent = await FakeAgent.join(hub);
     const { model } = await nextJob(agent);
-    if (model?.kind !== 'CONTENT') throw new Error('no content');
+    if (model?.kind !== 'BLOB') throw new Error('no content');
     expect([model.path, model.sizeBytes]).toEqual(['gear-7.wbpz', content.length]);
     expect((await contentFor(agent, model)).equals(Buffer.from(content))).toBe(true);
     await agent.leave();

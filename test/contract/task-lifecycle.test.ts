@@ -180,6 +180,22 @@ describe('cancel', () => {
     expect(await api.task(id)).toMatchObject({ status: 'CANCELED' });
   });
 
+  it('by force keeps the log and the files that the task made until then, once', async () => {
+    const { id, ref } = await runJob();
+    await cancel(id, '?force=true');
+    const report = {
+      log: await agent.upload(Buffer.from('step 1\n')),
+      outputFiles: [{ path: 'half.csv', ...(await agent.upload(Buffer.from('1,2'))) }],
+    };
+    expect(await agent.end(ref, 'CANCELED', report)).toBe(true);
+    expect((await api.get(`${TASKS}/${id}/log`)).text).toBe('step 1\n');
+    expect((await api.get(`/api/2.0/workbench/task/execute-batch-job/${id}/result`)).body).toMatchObject({
+      status: 'CANCELED',
+      outputFiles: [{ filename: 'half.csv', content: Buffer.from('1,2').toString('base64') }],
+    });
+    expect(await agent.end(ref, 'CANCELED', report)).toBe(false);
+  });
+
   it.each(['', '?force=true'])('of an ended task is answered with 409: %j', async (query) => {
     const { id, ref } = await runJob();
     await agent.end(ref, 'OK');

@@ -59,7 +59,7 @@ describe('a report', () => {
     const { ref } = agent.latest;
     const [first, second] = await Promise.all([agent.end(ref, 'OK'), agent.end(ref, 'OK')]);
     expect([first, second]).toContain(true);
-    const settled = agent.heard.filter((message) => message.type === 'settled');
+    const settled = agent.heard.filter((message) => message.type === 'acknowledged');
     expect(settled.map(({ counted }) => counted)).toEqual([true, false]);
   });
 

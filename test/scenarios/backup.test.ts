@@ -247,7 +247,7 @@ describe('a restore', () => {
     const other = apiOf(restored);
     expect((await back.hear('cancel')).ref).toEqual(unknownRef);
     back.report(ofTask(spooled), 'OK');
-    expect((await back.hear('settled')).counted).toBe(true);
+    expect((await back.hear('acknowledged')).counted).toBe(true);
     expect(await other.task(running)).toMatchObject({ status: 'RUNNING' });
     // No agent holds its attempt, so it is requeued.
     expect((await back.hear('assign', ({ ref }) => ref.taskId === begun)).ref).toMatchObject({ attempt: 2 });

@@ -19,8 +19,8 @@ import { type TemporaryFolder, temporaryFolder } from '../support/temporary-fold
 const SIZE_BYTES = 8 * 1024 ** 2;
 /** Timeout of a test and of each wait in it. */
 const LIMIT_MS = 180_000;
-const FETCHED = 'fetched a content from the hub';
-const SENT = 'sent a content to the hub';
+const FETCHED = 'downloaded a blob';
+const SENT = 'uploaded a blob';
 
 /** Every four bytes are another number. */
 const model = Buffer.alloc(SIZE_BYTES);

@@ -186,10 +186,9 @@ export function simulatedWorkspace(disk: AgentDisk, process: Process): Workspace
         placeLocalFile: async (path) => `/jobs/${path}`,
         writeVariables: async () => undefined,
         seal: async () => undefined,
-        collect: async (folder, { isStored }, signal) => {
+        collect: async (folder, { isStored }) => {
           const into = await folder();
           const file = await writeResult(into, resultOf(ref));
-          signal.throwIfAborted();
           const storedFiles: NamedFileRef[] = [];
           if (isStored && world.happens(0.3)) {
             storedFiles.push({ path: STORED_PATH, ...(await writeResult(into, resultOf(ref))) });

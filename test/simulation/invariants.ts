@@ -105,14 +105,15 @@ export class Invariants implements HubObserver {
 
   settled(report: AttemptReport, counted: boolean): void {
     if (counted && !ENDING.has(report.outcome)) this.#cameToNothing.add(attemptKey(report));
+    const task = this.#store?.tasks().find(({ id }) => id === report.taskId);
+    const isKept = ENDING.has(report.outcome) || task?.status === 'CANCELED';
+    if (counted && isKept && report.storedFiles) this.#stored.add(attemptKey(report));
     if (!counted || !ENDING.has(report.outcome)) return;
-    if (report.storedFiles) this.#stored.add(attemptKey(report));
     const ref = `attempt ${report.attempt} on ${report.instanceId}`;
     const before = this.#counted.get(report.taskId);
     if (before !== undefined)
       this.#violated('a result counts once', `${report.taskId}: ${before}, then ${ref}`);
     this.#counted.set(report.taskId, ref);
-    const task = this.#store?.tasks().find(({ id }) => id === report.taskId);
     if (!task) {
       if (!this.#removable.has(report.taskId))
         this.#violated('nothing is lost', `${report.taskId} counted, and is gone`);
@@ -289,7 +290,8 @@ export class Invariants implements HubObserver {
     const stored = await hub.store.namedObjects.find('OUTPUT', name, 0);
     if (stored) await this.#checkContent(task, stored.digest, hub);
     const mustBe = this.#stored.has(attemptKey(refOf(task)));
-    const mayBe = task.status === 'FINISHED' || task.message?.includes(SCRIPT_FAILED) === true;
+    const isByScripts = [SCRIPT_FAILED, 'time limit'].some((why) => task.message?.includes(why) === true);
+    const mayBe = task.status === 'FINISHED' || task.status === 'CANCELED' || isByScripts;
     if (stored ? mayBe : !mustBe) return;
     this.#violated('the storage has what counts', `${name} is ${stored ? '' : 'not '}there`);
   }

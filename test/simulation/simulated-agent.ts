@@ -191,13 +191,13 @@ export class SimulatedAgent {
   }
 
   /** Repeats an old report at random, preferably one after which the task is run again. */
-  #tellAgain(process: Process, { sendEnded }: HubConnection, report: AttemptReport): void {
+  #tellAgain(process: Process, { sendReport }: HubConnection, report: AttemptReport): void {
     const { world } = this.#around;
     const leavesTask = report.outcome === 'RETURNED' || report.outcome === 'INSTANCE_LOST';
     if (!world.turbulent || !world.happens(leavesTask ? 0.7 : 0.1)) return;
     process.after(60_000 * world.random.next() ** 3, () => {
       world.fault('report told twice', this.id);
-      sendEnded(report);
+      sendReport(report);
     });
   }
 
@@ -251,12 +251,12 @@ export class SimulatedAgent {
             onJoined: (connection) => {
               world.tell(this.id, 'has joined');
               // A stopping agent does not spool what it returns.
-              const sendEnded = (report: AttemptReport) => {
+              const sendReport = (report: AttemptReport) => {
                 this.#reported(report);
-                connection.sendEnded(report);
+                connection.sendReport(report);
                 this.#tellAgain(process, connection, report);
               };
-              listener.onJoined({ ...connection, sendEnded });
+              listener.onJoined({ ...connection, sendReport });
             },
             onCancel: (ref) => {
               world.tell(this.id, `is told to cancel ${attemptKey(ref)}`);

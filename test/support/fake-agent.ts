@@ -159,7 +159,7 @@ export class FakeAgent {
   /** Reports the end of an attempt, with these uploaded files. */
   report(ref: AttemptRef, outcome: AttemptReport['outcome'], rest: Partial<AttemptReport> = {}): void {
     this.say({
-      type: 'ended',
+      type: 'report',
       report: { ...ref, outcome, message: null, outputFiles: [], log: null, ...rest },
     });
   }
@@ -171,7 +171,7 @@ export class FakeAgent {
     rest: Partial<AttemptReport> = {},
   ): Promise<boolean> {
     this.report(ref, outcome, rest);
-    return (await this.hear('settled')).counted;
+    return (await this.hear('acknowledged')).counted;
   }
 
   /** Resolves with the reason when the connection has ended. */

@@ -212,8 +212,8 @@ export class SocketlessAgent {
   ): Promise<boolean | undefined> {
     const before = this.heard.length;
     const report = { ...ref, outcome, message: null, outputFiles: [], log: null, ...rest };
-    await this.say({ type: 'ended', report });
-    const settled = this.heard.slice(before).find((message) => message.type === 'settled');
+    await this.say({ type: 'report', report });
+    const settled = this.heard.slice(before).find((message) => message.type === 'acknowledged');
     return settled?.counted;
   }
 

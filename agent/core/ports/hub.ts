@@ -1,4 +1,4 @@
-/** The hub as the agent sees it: one that can be joined, and tells what to do while it is. */
+/** The hub as the agent sees it: it can be joined, and then assigns attempts. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type {
   InstanceCommand,
@@ -11,16 +11,16 @@ import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 
 export interface InstanceState extends InstanceProfile {
   readonly status: ReportedInstanceStatus;
-  /** For how long it has been up, null when it is not. */
+  /** Uptime; null when it is not up. */
   readonly upForMs: number | null;
 }
 
 /** Introduction of an agent that joins. */
 export interface Introduction {
   readonly instances: readonly InstanceState[];
-  /** Attempts that run now. */
+  /** Attempts that are running. */
   readonly running: readonly AttemptRef[];
-  /** Attempts that have ended and whose report is not settled. */
+  /** Attempts whose report is not acknowledged. */
   readonly spooled: readonly AttemptRef[];
 }
 
@@ -28,9 +28,9 @@ export interface Assignment {
   readonly ref: AttemptRef;
   readonly timeLimitMs: number | null;
   readonly job: Job;
-  /** By which the request that created the task is known in the logs, as far as the hub says. */
+  /** Id of the request that created the task, for the logs; absent when the hub does not say. */
   readonly requestId?: string | undefined;
-  /** What the spans of the attempt follow from; left out when its trace is not kept. */
+  /** Parent of the attempt's spans; absent when its trace is not sampled. */
   readonly traceContext?: string | undefined;
 }
 
@@ -38,47 +38,47 @@ export type HubRequest =
   | { readonly kind: 'instanceCommand'; readonly instanceId: string; readonly command: InstanceCommand }
   | { readonly kind: 'instanceLog'; readonly instanceId: string; readonly logType: InstanceLogType };
 
-/** The answer to a request: `error` says in words why it cannot be done. */
+/** Response to a request; `error` says why it failed. */
 export interface Reply {
   readonly error: string | null;
   readonly text: string | null;
 }
 
 export interface HubListener {
-  /** What is said of this agent at the moment of joining. */
+  /** Called when the agent joins. */
   introduce(): Introduction;
   onJoined(connection: HubConnection): void;
   onAssign(assignment: Assignment): void;
   onCancel(ref: AttemptRef): void;
-  /** The hub needs no more of this report. */
+  /** The hub has acknowledged this report. */
   onAcknowledged(ref: AttemptRef, counted: boolean): void;
   onRequest(request: HubRequest): Reply;
 }
 
-/** A hub that was joined. Everything sent after its end is dropped. */
+/** Connection to a joined hub. Messages after its end are dropped. */
 export interface HubConnection {
   /** Aborted when the connection has ended. */
   readonly ended: AbortSignal;
   readonly files: FileTransfer;
-  /** Whether the hub takes files for its output storage. */
+  /** Whether the hub accepts files for its output storage. */
   readonly storesOutputs: boolean;
-  /** True when much of what was sent has not left yet: what may be left out should be. */
+  /** True when much unsent data is buffered: optional messages should be omitted. */
   isCongested(): boolean;
   sendInstance(instance: InstanceState): void;
   /** `offset` counts UTF-16 units since the attempt began. */
   sendOutput(ref: AttemptRef, offset: number, text: string): void;
-  sendEnded(report: AttemptReport): void;
-  /** Sends what is queued, says good-bye; resolves when the connection is closed. */
+  sendReport(report: AttemptReport): void;
+  /** Sends all queued messages and resolves when the connection is closed. */
   close(reason: string): Promise<void>;
 }
 
-/** Contents that lie with the hub. All reject with {@link TransferFailed}, or with what the source or sink threw. */
+/** Transfer of blobs. All methods reject with {@link TransferFailed}, or with the error of the source or sink. */
 export interface FileTransfer {
-  /** Fetches a content from `fromByte` on; a hub that knows no parts sends the whole. */
+  /** Downloads a blob from `fromByte` on; a hub without resume sends all of it. */
   download(digest: string, fromByte: number, signal: AbortSignal): Promise<Download>;
-  /** Asks how much of a content the hub has. */
+  /** Asks how much of a blob the hub has. */
   look(digest: string, signal: AbortSignal): Promise<'WHOLE' | { readonly keptBytes: number }>;
-  /** Sends the bytes of a content from `fromByte` on. */
+  /** Uploads the bytes of a blob from `fromByte` on. */
   upload(
     file: FileRef,
     content: AsyncIterable<Uint8Array>,
@@ -88,25 +88,25 @@ export interface FileTransfer {
 }
 
 export interface Download {
-  /** Where `content` begins. */
+  /** Offset at which `content` begins. */
   readonly fromByte: number;
   readonly content: AsyncIterable<Uint8Array>;
 }
 
 export interface Hub {
-  /** Where it can be joined: more than one for a cluster. */
+  /** Addresses at which it can be joined: more than one for a cluster. */
   readonly addresses: readonly string[];
-  /** One try. Resolves with the reason when a connection that was joined has ended; rejects with {@link JoinFailed}. */
+  /** Tries to join once. Resolves with the reason when the joined connection has ended; rejects with {@link JoinFailed}. */
   join(address: string, listener: HubListener, signal: AbortSignal): Promise<string>;
 }
 
-/** The hub was not joined; the message says why and what can be done about it. */
+/** The hub was not joined; the message gives the reason and the remedy. */
 export class JoinFailed extends Error {
   override readonly name = 'JoinFailed';
 }
 
-/** Why a transfer failed: the hub has no such content, what came to it is another content than its digest says, it
- *  refuses for another reason, or it cannot be reached. */
+/** Reason of a failed transfer: the hub has no such blob, received bytes with another digest, refused for another reason, or
+ *  cannot be reached. */
 export type TransferFailure = 'MISSING' | 'MISMATCH' | 'REFUSED' | 'UNREACHABLE';
 
 export class TransferFailed extends Error {

@@ -1,4 +1,4 @@
-/** Instance programs: processes that are started, spoken to, and ended together with all that they started. */
+/** Instance programs: processes that are started, called, and ended together with all their descendants. */
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import type { SandboxSettings } from '../sandbox.js';
 import type { TaskNames } from '../task-names.js';
@@ -6,28 +6,28 @@ import type { PreparedDirectory } from './workspace.js';
 
 export interface ProgramSettings {
   readonly instance: InstanceProfile;
-  /** The program and its arguments. */
+  /** Program and arguments. */
   readonly command: readonly string[];
-  /** Added to the environment that the program inherits. */
+  /** Added to the inherited environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** Null: the program runs as the agent does. */
+  /** Null: no sandbox. */
   readonly sandbox: SandboxSettings | null;
 }
 
 export interface ProgramListener {
-  /** What a script printed while a job ran. A promise holds the program back until it is settled. */
+  /** Output of a script. A returned promise holds the program back until it is settled. */
   onOutput(taskId: string, stream: 'stdout' | 'stderr', text: string): Promise<void> | undefined;
-  /** What the program itself wrote to its standard error. */
+  /** Standard error of the program itself. */
   onStderr(text: string): void;
 }
 
-/** How a program came to its end. */
+/** How a program ended. */
 export type ProgramEnd =
-  /** There is no such program. */
+  /** The program does not exist. */
   | { readonly kind: 'NOT_FOUND'; readonly program: string }
-  /** The system did not let it be started. */
+  /** The system could not start it. */
   | { readonly kind: 'NOT_STARTED'; readonly program: string; readonly reason: string }
-  /** It sent what is no message of the protocol, and was killed. */
+  /** It sent an invalid message, and was killed. */
   | { readonly kind: 'VIOLATION'; readonly fault: string }
   | { readonly kind: 'EXITED'; readonly exitCode: number | null; readonly signal: string | null };
 
@@ -43,33 +43,33 @@ export interface BatchRun extends TaskNames {
 export interface Program {
   /** Undefined when it could not be started. */
   readonly pid: number | undefined;
-  /** The working directory of its only job, when it runs in a sandbox. It is to be ended after that job. Null: it runs jobs
-   *  in any directory, one after the other. */
+  /** Working directory of its only job, when it runs in a sandbox; it must be ended after that job. Null: it runs any number of
+   *  jobs, each in its own directory. */
   readonly directory: PreparedDirectory | null;
-  /** Resolves when the process and everything that it started are gone and all that it printed was handed on. */
+  /** Resolves when the process and its descendants are gone and all output was delivered. */
   readonly ended: Promise<ProgramEnd>;
-  /** Calls. All but `initialize` and `shutdown` reject with JobFailed, JobCanceled or ProgramLost. */
+  /** Calls of the instance protocol. All but `initialize` and `shutdown` reject with JobFailed, JobCanceled or ProgramLost. */
   initialize(): Promise<{ readonly name: string; readonly version: string }>;
   simulateWork(task: TaskNames, durationMs: number): Promise<void>;
   executeBatchJob(
     run: BatchRun,
   ): Promise<{ readonly status: 'OK' | 'ERROR'; readonly message: string | null }>;
-  /** Ends what the scripts of a task left running, also in sessions of their own. Never rejects. */
+  /** Ends processes that the scripts of a task left running, also in other sessions. Never rejects. */
   endOrphans(taskId: string): Promise<void>;
-  /** Asks it to end its job; the job's call then rejects with JobCanceled. */
+  /** Asks the program to end its job; the job's call then rejects with JobCanceled. */
   cancel(taskId: string): Promise<void>;
-  /** Asks it to end: by message, and by the end of its standard input. */
+  /** Asks the program to end: by message, and by the end of its standard input. */
   shutdown(): void;
-  /** Tells the whole group of its processes to end (SIGTERM). */
+  /** Sends SIGTERM to its process group. */
   terminate(): void;
-  /** Ends the whole group of its processes (SIGKILL). */
+  /** Sends SIGKILL to its process group. */
   kill(): void;
 }
 
 export interface Programs {
-  /** Never throws: a program that cannot be started has ended. */
+  /** Starts a program. Never throws: a program that cannot be started has ended. */
   start(settings: ProgramSettings, listener: ProgramListener): Program;
-  /** Ends what is left of programs of an earlier run of this agent; gives how many processes there were. */
+  /** Ends programs of an earlier run of this agent; returns the number of processes. */
   sweep(): Promise<number>;
 }
 
@@ -78,12 +78,12 @@ export class JobFailed extends Error {
   override readonly name = 'JobFailed';
 }
 
-/** The program ended the job because it was asked to. */
+/** The program ended the job as requested. */
 export class JobCanceled extends Error {
   override readonly name = 'JobCanceled';
 }
 
-/** The program ended, or broke the protocol, under the call. */
+/** The program ended, or broke the protocol, during the call. */
 export class ProgramLost extends Error {
   override readonly name = 'ProgramLost';
 }

@@ -1,18 +1,18 @@
-/** Traces: which pieces of work belong together, across programs, and how long each took. None of these waits, and none throws. */
+/** Traces: related work across programs, with durations. No method waits or throws. */
 export type SpanAttributes = Readonly<Record<string, string | number>>;
 
-/** A piece of work under way. */
+/** Work in progress. */
 export interface Span {
-  /** Its end, once; ERROR: it came to nothing. */
+  /** Ends the span, once; ERROR: the work failed. */
   end(outcome: 'OK' | 'ERROR'): void;
 }
 
 export interface Tracing {
-  /** A piece of work begins that follows from `parent`, as the hub has named it; without one, nothing is kept of it. */
+  /** Begins a span below `parent`, as named by the hub; without a parent nothing is recorded. */
   begin(name: string, parent: string | undefined, attributes: SpanAttributes): Span;
 }
 
 const NO_SPAN: Span = { end: () => undefined };
 
-/** Nobody keeps traces. */
+/** Tracing that is off. */
 export const NO_TRACING: Tracing = { begin: () => NO_SPAN };

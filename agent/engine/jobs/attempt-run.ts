@@ -1,6 +1,8 @@
-/** One attempt while it runs: why it is to end, if it is, and the call to the program with its deadlines. */
+/** A running attempt: the reason to end it early, if any, and the call to the program with its deadlines. */
+
 import { canTransition, nextState } from '@workbench-hub/shared/domain/state-machine';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { ATTEMPT_TRANSITIONS, type AttemptPhase } from '../../core/attempt-states.js';
 import { HostFault } from '../../core/host-fault.js';
@@ -11,7 +13,7 @@ import type { Ending } from '../../core/reports.js';
 import type { Reservation } from '../supervisor.js';
 import type { TaskLog } from './task-log.js';
 
-/** Why an attempt is ended before its time. AGENT_STOPS: the task is to be given to another. */
+/** Reason to end an attempt early. AGENT_STOPS: the task is requeued. */
 export type EndReason = 'CANCEL' | 'TIME_LIMIT' | 'AGENT_STOPS';
 
 const STEP_OF = { CANCEL: 'cancel', TIME_LIMIT: 'timeLimit', AGENT_STOPS: 'evict' } as const;
@@ -20,15 +22,15 @@ export class AttemptRun {
   readonly ref: AttemptRef;
   readonly claim: Reservation;
   readonly timeLimitMs: number | null;
-  /** What its log lines carry: task, attempt, instance, and the request that created the task. */
+  /** Identity in log lines: task, attempt, instance, and the request that created the task. */
   readonly names: AttemptRef & { readonly requestId?: string };
-  /** What its spans follow from. */
+  /** Parent of its spans. */
   readonly traceContext: string | undefined;
-  /** Of its scripts' output; null while there is none. */
+  /** Log of its scripts; null until they print. */
   taskLog: TaskLog | null = null;
-  /** Made when somebody asks for its signal: most attempts end by themselves, and wait for nothing but their program. */
+  /** Created on demand: most attempts end by themselves. */
   #abort: AbortController | null = null;
-  /** Has the program end its job, while it works on it. */
+  /** Cancels the call to the program, while it runs. */
   #cancelCall: (() => void) | null = null;
   #endReason: EndReason | null = null;
   #phase: AttemptPhase = nextState(ATTEMPT_TRANSITIONS.begin);
@@ -54,7 +56,7 @@ export class AttemptRun {
     return this.#endReason;
   }
 
-  /** Aborted when the attempt is to end. */
+  /** Aborted when the attempt must end. */
   get signal(): AbortSignal {
     if (this.#abort === null) {
       this.#abort = new AbortController();
@@ -63,8 +65,7 @@ export class AttemptRun {
     return this.#abort.signal;
   }
 
-  /** Ends it as soon as may be; false when its life does not allow that. The first reason holds, and work that is done
-   *  is thrown away only by CANCEL. */
+  /** Ends the attempt early; false when its state does not allow that. The first reason counts. */
   end(reason: EndReason): boolean {
     if (!this.#take(STEP_OF[reason])) return false;
     this.#endReason = reason;
@@ -79,7 +80,7 @@ export class AttemptRun {
     return true;
   }
 
-  /** Calls the program, and has it cancel the job when the attempt is to end. Settles as the call does. */
+  /** Calls the program, and cancels the job when the attempt must end. Settles like the call. */
   async call<T>(runtime: Runtime, start: (program: Program) => Promise<T>): Promise<T> {
     if (this.#endReason !== null) throw toEnd();
     this.#cancelCall = () => this.claim.cancel(this.ref.taskId);
@@ -90,7 +91,7 @@ export class AttemptRun {
       this.#take('collect');
       return result;
     } catch (error) {
-      // Until nothing of the program is left, and its last words are known.
+      // Waits until no process of the program is left and its output is known.
       if (error instanceof ProgramLost) await aborted(this.claim.lost);
       throw error;
     } finally {
@@ -99,11 +100,11 @@ export class AttemptRun {
     }
   }
 
-  /** What the attempt came to, when its work ended by an error. */
+  /** Result of the attempt when its work failed with an error. */
   endingOf(error: unknown): Ending {
     const ended = this.endingByReason();
     if (ended) return ended;
-    // Another host may run it: the task is given back.
+    // Another host may run it: the task is requeued.
     if (error instanceof HostFault) return { outcome: 'RETURNED', message: error.message, hostFault: true };
     if (error instanceof ProgramLost || this.claim.lost.aborted) {
       const reason: unknown = this.claim.lost.reason ?? error;
@@ -111,13 +112,13 @@ export class AttemptRun {
     }
     if (error instanceof JobFailed) return { outcome: 'FAILED', message: error.message };
     if (error instanceof JobCanceled) {
-      return { outcome: 'FAILED', message: 'the instance program canceled the job by itself' };
+      return { outcome: 'FAILED', message: 'the instance program canceled the job without being asked' };
     }
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return { outcome: 'FAILED', message: `the job could not be run: ${why}` };
   }
 
-  /** What it came to when it was ended before its time, otherwise undefined. */
+  /** Result of an attempt that was ended early; otherwise undefined. */
   endingByReason(): Ending | undefined {
     switch (this.#endReason) {
       case null:

@@ -1,4 +1,4 @@
-/** EXECUTE_BATCH_JOB: stage the files, run the scripts, collect what they left. */
+/** EXECUTE_BATCH_JOB: stages files, runs scripts, collects outputs. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import { type BatchJob, type FileRef, filesOfJob, type ModelSource } from '@workbench-hub/shared/domain/job';
 import { pathConflict, relativePathFault } from '@workbench-hub/shared/domain/relative-path';
@@ -23,13 +23,13 @@ export const KEEP_POLICIES = ['never', 'failed', 'always'] as const;
 export type KeepPolicy = (typeof KEEP_POLICIES)[number];
 
 export interface BatchSettings {
-  /** Folders that a LOCAL_FILESYSTEM model may be read from. */
+  /** Folders from which LOCAL_FILESYSTEM models may be read. */
   readonly fileRoots: readonly string[];
-  /** Where the shares of UNC paths are mounted. */
+  /** Mount points of UNC shares. */
   readonly uncMounts: Readonly<Record<string, string>>;
   readonly keepWorkingDirectories: KeepPolicy;
   readonly outputLimits: OutputLimits;
-  /** Says why this host cannot have a file at a path, as "must …"; undefined when it can. */
+  /** Reason why this host cannot have a file at a path, as "must …"; undefined when it can. */
   readonly hostPathFault: (path: string) => string | undefined;
 }
 
@@ -39,7 +39,7 @@ export interface BatchJobOptions {
   readonly runtime: Runtime;
   readonly log: Logger;
   readonly tracing: Tracing;
-  /** Whether the hub takes files for its output storage. */
+  /** Whether the hub accepts files for its output storage. */
   readonly isOutputStored: () => boolean;
 }
 
@@ -49,29 +49,29 @@ export interface BatchEnd {
   readonly storedFiles?: AttemptReport['storedFiles'] | undefined;
 }
 
-/** A file of this host, and the folder of `fileRoots` in which it lies; links are resolved. */
+/** Model file of this host, and the folder of `fileRoots` that contains it; links are resolved. */
 interface LocatedModel {
   readonly path: string;
   readonly root: string;
 }
 
 const TRANSFERS_AT_A_TIME = 4;
-/** As many threads as there are for it. */
+/** As many as libuv has threads. */
 const COPIES_AT_A_TIME = 4;
 
 export class BatchJobs {
   readonly #settings: BatchSettings;
-  readonly #needs: BatchJobOptions;
+  readonly #options: BatchJobOptions;
   readonly #disks: DiskWatch;
 
-  constructor(settings: BatchSettings, needs: BatchJobOptions) {
+  constructor(settings: BatchSettings, options: BatchJobOptions) {
     this.#settings = settings;
-    this.#needs = needs;
-    this.#disks = new DiskWatch(needs);
+    this.#options = options;
+    this.#disks = new DiskWatch(options);
   }
 
-  /** Runs it to its end, whatever that is; rejects only when the directory could not be made. `folder` gives, and makes
-   *  when needed, where the outputs go. `print` adds lines to the task's log. */
+  /** Runs the job to any end; rejects only when the directory could not be created. `folder` returns the folder of the outputs,
+   *  created on demand. `print` adds lines to the task's log. */
   async run(
     run: AttemptRun,
     job: BatchJob,
@@ -79,14 +79,14 @@ export class BatchJobs {
     print: (line: string) => void,
   ): Promise<BatchEnd> {
     const directory = await inOwnFolders('a working directory could not be made', () =>
-      this.#needs.workspace.create(run.ref, run.claim.program.directory),
+      this.#options.workspace.create(run.ref, run.claim.program.directory),
     );
     let end: BatchEnd;
     try {
       end = await this.#runIn(directory, run, job, folder, print);
     } catch (error) {
       end = { ending: run.endingOf(error), outputFiles: [] };
-      // The directory was made for this program: it can have no other.
+      // The program cannot use another directory.
       if (run.claim.program.directory !== null) await run.claim.endJob(run.ref.taskId, false);
     }
     await this.#leave(directory, end.ending);
@@ -101,7 +101,7 @@ export class BatchJobs {
     print: (line: string) => void,
   ): Promise<BatchEnd> {
     const signal = AbortSignal.any([run.signal, run.claim.lost]);
-    const { tracing } = this.#needs;
+    const { tracing } = this.#options;
     const { model, scripts } = await within(tracing, 'staging', run, () =>
       this.#stage(directory, job, signal),
     );
@@ -116,41 +116,57 @@ export class BatchJobs {
       variables: variablesObject(job.variables),
       environment: jobEnvironment(taskId, job.variables, { model, variables, outputStorage }),
     };
-    const { status, message } = await within(
+    const ending = await within(
       tracing,
       'run',
       run,
       () => this.#execute(run, batch, directory),
-      (end) => end.status === 'OK',
+      ({ outcome }) => outcome === 'OK',
     );
+    const files = await within(tracing, 'collect', run, () =>
+      inOwnFolders('the outputs could not be kept', () => this.#collect(directory, run, folder, print)),
+    );
+    return { ending, ...files };
+  }
+
+  /** Collects the outputs; of a job that was ended early, as many as the limits allow. */
+  async #collect(
+    directory: WorkingDirectory,
+    run: AttemptRun,
+    folder: () => Promise<ReportFolder>,
+    print: (line: string) => void,
+  ): Promise<Omit<BatchEnd, 'ending'>> {
     const { keepWorkingDirectories, outputLimits: limits } = this.#settings;
-    const stay = keepWorkingDirectories !== 'never';
-    const options = { limits, stay, isStored: this.#needs.isOutputStored() };
-    const collected = await within(tracing, 'collect', run, () =>
-      inOwnFolders('the outputs could not be kept', () => directory.collect(folder, options, run.signal)),
-    );
+    const collected = await directory.collect(folder, {
+      limits,
+      isPartial: run.endReason !== null,
+      stay: keepWorkingDirectories !== 'never',
+      isStored: this.#options.isOutputStored(),
+    });
     for (const { name, why } of collected.skipped) print(`${JSON.stringify(name)} is no output file: ${why}`);
     for (const { name, why } of collected.notStored) {
       print(`${JSON.stringify(name)} in WORKBENCH_OUTPUT_STORAGE is not stored: ${why}`);
     }
-    const { files: outputFiles, storedFiles } = collected;
-    return { ending: { outcome: status, message }, outputFiles, storedFiles };
+    return { outputFiles: collected.files, storedFiles: collected.storedFiles };
   }
 
-  async #execute(run: AttemptRun, batch: BatchRun, directory: WorkingDirectory) {
+  /** Runs the scripts. Resolves also when a cancel or the time limit ended them early, so that their outputs are collected. */
+  async #execute(run: AttemptRun, batch: BatchRun, directory: WorkingDirectory): Promise<Ending> {
     const watch = this.#disks.begin();
     let well = false;
     try {
-      const end = await run.call(this.#needs.runtime, (program) => program.executeBatchJob(batch));
+      const end = await run.call(this.#options.runtime, (program) => program.executeBatchJob(batch));
       if (end.status === 'ERROR') await blameDisk(watch, directory, run, end.message);
       well = true;
-      return end;
+      return { outcome: end.status, message: end.message };
     } catch (error) {
+      const endedEarly = run.endReason === 'AGENT_STOPS' ? undefined : run.endingByReason();
+      if (endedEarly !== undefined) return endedEarly;
       if (error instanceof JobFailed) await blameDisk(watch, directory, run, error.message);
       throw error;
     } finally {
       watch.stop();
-      // Before anything is collected: a daemon would go on writing. What a lost program leaves ends with it.
+      // Before anything is collected: a daemon would still write. Leftovers of a lost program end with it.
       if (!run.claim.lost.aborted) await run.claim.endJob(batch.taskId, well);
     }
   }
@@ -174,7 +190,7 @@ export class BatchJobs {
               directory.placeFile(path, digest),
         ),
       ];
-      if (job.model?.kind === 'CONTENT') {
+      if (job.model?.kind === 'BLOB') {
         const { path, digest } = job.model;
         placed.push(async () => {
           model = await directory.placeFile(path, digest);
@@ -194,10 +210,10 @@ export class BatchJobs {
     return { model, scripts };
   }
 
-  /** The hub does not know which host a job comes to. Throws {@link JobFailed}. */
+  /** Throws {@link JobFailed} for a file name that this host cannot have; the hub does not know the host in advance. */
   #refuseForeignNames({ model, additionalFiles }: BatchJob): void {
     const paths = additionalFiles.map(({ path }) => path);
-    if (model?.kind === 'CONTENT') paths.unshift(model.path);
+    if (model?.kind === 'BLOB') paths.unshift(model.path);
     for (const path of paths) {
       const fault = this.#settings.hostPathFault(path);
       if (fault === undefined) continue;
@@ -207,13 +223,13 @@ export class BatchJobs {
     }
   }
 
-  /** Has the contents in the cache while `use` copies them. */
+  /** Pins the blobs in the cache while `use` copies them. */
   async #withContents(
     files: readonly FileRef[],
     signal: AbortSignal,
     use: () => Promise<void>,
   ): Promise<void> {
-    const { blobs } = this.#needs;
+    const { blobs } = this.#options;
     const pinned: FileRef[] = [];
     try {
       await eachOf(files, TRANSFERS_AT_A_TIME, async (file) => {
@@ -232,7 +248,7 @@ export class BatchJobs {
     const shown = JSON.stringify(pathToFile);
     const outside = `the model ${shown} is not in a folder that this agent may read (setting "fileRoots")`;
     if (path === undefined) throw new JobFailed(`${outside}: its share is not mounted (setting "uncMounts")`);
-    const { workspace } = this.#needs;
+    const { workspace } = this.#options;
     try {
       const real = await workspace.resolve(path);
       const roots = await workspace.resolveFolders(fileRoots);
@@ -241,7 +257,7 @@ export class BatchJobs {
       return { path: real, root };
     } catch (error) {
       if (!(error instanceof FileNotReadable)) throw error;
-      // Whether a file exists outside the roots is nobody's business: such a path is refused in the same words.
+      // Paths outside the roots get the same message whether they exist or not, so that it reveals nothing.
       const within = fileRoots.some((root) => liesIn(path, root)) && !path.split(/[\\/]/).includes('..');
       if (!within) throw new JobFailed(outside, { cause: error });
       throw new JobFailed(
@@ -286,7 +302,7 @@ export class BatchJobs {
       if (policy === 'always' || (policy === 'failed' && failed)) await directory.keep();
       else await directory.discard();
     } catch (error) {
-      this.#needs.log.warn(
+      this.#options.log.warn(
         { err: error },
         'a working directory could not be removed; the next start tries again',
       );
@@ -294,7 +310,7 @@ export class BatchJobs {
   }
 }
 
-/** Rejects with {@link HostFault} when a disk was full while a job ran that failed: another host may well run it. */
+/** Rejects with {@link HostFault} when a disk was full while a failed job ran: another host may run it. */
 async function blameDisk(
   watch: Watch,
   directory: WorkingDirectory,

@@ -116,7 +116,7 @@ describe('a content', () => {
     const missing = contents.pin(FILE, NEVER);
     await runtime.advance(0);
     downloads[0]?.reject(new TransferFailed('MISSING', '404'));
-    await expect(missing).rejects.toThrow('the hub has no content ab');
+    await expect(missing).rejects.toThrow('the hub has no blob ab');
     putFault = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
     const full = contents.pin(FILE, NEVER);
     await runtime.advance(0);

@@ -1,7 +1,9 @@
-/** Gets contents that jobs need from the hub into the cache. Jobs that need the same content share one download. */
+/** Downloads blobs that jobs need into the cache. Concurrent jobs share one download of a blob. */
+
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { hostFaultOf, inOwnFolders } from '../../core/host-fault.js';
@@ -14,13 +16,13 @@ export interface BlobsOptions {
   readonly cache: BlobCache;
   readonly runtime: Runtime;
   readonly log: Logger;
-  /** The hub that is joined, or the next that will be. */
+  /** Connection to the joined hub, or to the next one. */
   readonly connected: (signal: AbortSignal) => Promise<HubConnection>;
 }
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 8000;
-/** So often a hub that is there may fail to deliver anything of a content. Tries that end with the link do not count. */
+/** Number of tries without progress on a connected hub. Tries that end with the link do not count. */
 const TRIES = 5;
 const NOT_STORED = 'an input file could not be stored';
 
@@ -31,25 +33,24 @@ interface Download {
 }
 
 export class Blobs {
-  readonly #needs: BlobsOptions;
+  readonly #options: BlobsOptions;
   readonly #downloads = new Map<string, Download>();
 
-  constructor(needs: BlobsOptions) {
-    this.#needs = needs;
+  constructor(options: BlobsOptions) {
+    this.#options = options;
   }
 
-  /** Resolves when the content is in the cache, where it stays until `unpin`; waits for a hub that is away. Rejects
-   *  with {@link JobFailed} when it cannot be had, with {@link HostFault} when this host cannot keep it, or with the
-   *  signal's reason. */
+  /** Resolves when the blob is in the cache, where it stays until `unpin`; waits for an unreachable hub. Rejects with {@link
+   *  JobFailed} when it is unavailable, with {@link HostFault} when this host cannot store it, or with the signal's reason. */
   async pin(file: FileRef, signal: AbortSignal): Promise<void> {
-    while (!(await inOwnFolders(NOT_STORED, () => this.#needs.cache.pin(file)))) {
+    while (!(await inOwnFolders(NOT_STORED, () => this.#options.cache.pin(file)))) {
       signal.throwIfAborted();
       await this.#share(file, signal);
     }
   }
 
   unpin(file: FileRef): void {
-    this.#needs.cache.unpin(file.digest);
+    this.#options.cache.unpin(file.digest);
   }
 
   async #share(file: FileRef, signal: AbortSignal): Promise<void> {
@@ -67,20 +68,20 @@ export class Blobs {
       download.users--;
       if (download.users === 0) {
         download.abort.abort(new Error('no job needs it any more'));
-        // A job that comes now begins anew instead of joining what ends.
+        // A new job starts another download instead of joining the aborted one.
         this.#forget(file.digest, download.abort);
         await download.done.catch(() => undefined);
       }
     }
   }
 
-  /** Only this download: another one of the same content may have begun since. */
+  /** Only this download: another one of the same blob may have begun since. */
   #forget(digest: string, abort: AbortController): void {
     if (this.#downloads.get(digest)?.abort === abort) this.#downloads.delete(digest);
   }
 
   async #download(file: FileRef, signal: AbortSignal): Promise<void> {
-    const { cache, connected, runtime, log } = this.#needs;
+    const { cache, connected, runtime, log } = this.#options;
     const pauses = backOff(FIRST_PAUSE_MS, LONGEST_PAUSE_MS, runtime.random);
     let furthestBytes = 0;
     for (let triesLeft = TRIES; ; ) {
@@ -94,35 +95,35 @@ export class Blobs {
         await cache.put(file, content, fromByte);
         const { digest, sizeBytes } = file;
         const ms = Math.ceil(runtime.clock.monotonicMs() - beganMs);
-        log.debug({ digest, sizeBytes, fromByte, ms }, 'fetched a content from the hub');
+        log.debug({ digest, sizeBytes, fromByte, ms }, 'downloaded a blob');
         return;
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof TransferFailed || error instanceof BlobMismatch || hub.ended.aborted)) {
-          const why = error instanceof Error ? error.message : String(error);
+          const why = messageOf(error);
           throw (
             hostFaultOf(NOT_STORED, error) ??
             new JobFailed(`${NOT_STORED} on the agent's host: ${why}`, { cause: error })
           );
         }
         if (error instanceof TransferFailed && error.failure === 'MISSING') {
-          throw new JobFailed(`the hub has no content ${file.digest} that the job needs`, { cause: error });
+          throw new JobFailed(`the hub has no blob ${file.digest} that the job needs`, { cause: error });
         }
         const keptBytes = await cache.keptBytes(file.digest);
         if (keptBytes > furthestBytes) {
-          // It comes nearer to its end: a connection that breaks often is no reason to give up.
+          // There was progress: frequent interruptions are no reason to give up.
           furthestBytes = keptBytes;
           triesLeft = TRIES;
           pauses.reset();
         } else if (hub.ended.aborted) pauses.reset();
         else triesLeft--;
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = messageOf(error);
         if (triesLeft === 0) {
           const what = 'an input file could not be fetched from the hub';
-          // A process that may open no more files reaches no hub either.
+          // A process with too many open files reaches no hub either.
           throw hostFaultOf(what, error) ?? new JobFailed(`${what}: ${reason}`, { cause: error });
         }
-        log.warn({ digest: file.digest, reason }, 'fetching an input file failed; trying again');
+        log.warn({ digest: file.digest, reason }, 'downloading an input file failed; trying again');
         await pause(runtime.timers, pauses.nextMs(), signal);
       }
     }

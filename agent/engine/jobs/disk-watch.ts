@@ -1,5 +1,5 @@
-/** Looks how full the disks are while scripts run: a script that fails on a full disk may have removed its files by the time
- *  that it ends, and another one beside it met the same disk. */
+/** Watches free disk space while scripts run: a script that fails on a full disk may have removed its files by its end, and
+ *  another one beside it met the same disk. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import { fullness } from '../../core/disk-space.js';
@@ -15,19 +15,19 @@ export interface DiskWatchOptions {
 
 /** Observations while one job ran. */
 export interface Watch {
-  /** Which disk is full, or was since this began, in words; undefined when none was. */
+  /** Describes a disk that is full, or was since the watch began; undefined when none was. */
   seen(): Promise<string | undefined>;
   stop(): void;
 }
 
 export class DiskWatch {
-  readonly #needs: DiskWatchOptions;
-  /** With what each of them has seen. */
+  readonly #options: DiskWatchOptions;
+  /** Observation of each watch. */
   readonly #watches = new Map<Watch, string | undefined>();
   #timer: Timer | null = null;
 
-  constructor(needs: DiskWatchOptions) {
-    this.#needs = needs;
+  constructor(options: DiskWatchOptions) {
+    this.#options = options;
   }
 
   begin(): Watch {
@@ -49,20 +49,20 @@ export class DiskWatch {
   }
 
   #later(): Timer {
-    return this.#needs.runtime.timers.after(LOOK_EVERY_MS, () => {
+    return this.#options.runtime.timers.after(LOOK_EVERY_MS, () => {
       this.#timer = this.#later();
       void this.#look();
     });
   }
 
-  /** Never rejects: a disk that cannot be asked tells nothing. */
+  /** Never rejects: an unreadable disk is ignored. */
   async #look(): Promise<void> {
     try {
-      const full = fullness(await this.#needs.workspace.freeSpace());
+      const full = fullness(await this.#options.workspace.freeSpace());
       if (full === undefined) return;
       for (const [watch, before] of this.#watches) this.#watches.set(watch, before ?? full);
     } catch (error) {
-      this.#needs.log.debug({ err: error }, 'the free space of the disks could not be read');
+      this.#options.log.debug({ err: error }, 'the free space of the disks could not be read');
     }
   }
 }

@@ -1,4 +1,4 @@
-/** The attempts that run on this agent, from `assign` to the report. */
+/** Attempts on this agent, from `assign` to the report. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { Job } from '@workbench-hub/shared/domain/job';
 import { canTransition } from '@workbench-hub/shared/domain/state-machine';
@@ -26,30 +26,30 @@ export interface JobsOptions {
   readonly log: Logger;
   readonly tracing: Tracing;
   readonly connection: () => HubConnection | null;
-  /** Beyond it, the middle of a task's log is left out. */
+  /** Size above which the middle of a task's log is left out. */
   readonly taskLogLimitBytes: number;
 }
 
 export class Jobs {
-  readonly #needs: JobsOptions;
+  readonly #options: JobsOptions;
   readonly #running = new Map<string, { readonly run: AttemptRun; readonly ended: Promise<void> }>();
   #stopping = false;
 
-  constructor(needs: JobsOptions) {
-    this.#needs = needs;
+  constructor(options: JobsOptions) {
+    this.#options = options;
   }
 
-  /** The attempts that have begun and have no report yet. */
+  /** Attempts without a report. */
   running(): AttemptRef[] {
     return [...this.#running.values()].map(({ run }) => run.ref);
   }
 
   assign(assignment: Assignment): void {
     const { ref, job, timeLimitMs, requestId } = assignment;
-    const { instances, reporting, log } = this.#needs;
+    const { instances, reporting, log } = this.#options;
     const phase = this.#phaseOf(ref);
     if (!canTransition<AttemptPhase>(ATTEMPT_TRANSITIONS.begin, phase)) {
-      log.warn({ ...ref, requestId, phase }, 'this attempt was assigned before; it is not begun twice');
+      log.warn({ ...ref, requestId, phase }, 'ignored an assign: the attempt was assigned before');
       return;
     }
     const claim = this.#stopping
@@ -61,24 +61,23 @@ export class Jobs {
       return;
     }
     const run = new AttemptRun(ref, claim, timeLimitMs, assignment);
-    log.debug(run.names, 'an attempt begins');
+    log.debug(run.names, 'attempt begins');
     this.#running.set(attemptKey(ref), { run, ended: this.#run(run, job) });
   }
 
-  /** An attempt that is not known is one that has been reported: nothing is left to be ended. */
+  /** Ends a running attempt. Others have been reported already. */
   cancel(ref: AttemptRef): void {
     const running = this.#running.get(attemptKey(ref));
     if (running) this.#end(running.run, 'CANCEL');
-    else if (this.#needs.reporting.has(ref)) this.#needs.reporting.cancel(ref);
-    else this.#needs.log.debug({ ...ref }, 'a cancel of an attempt that is not here was refused');
+    else this.#options.log.debug({ ...ref }, 'ignored a cancel: the attempt is not running');
   }
 
-  /** Sends the hub that was joined again what the running scripts printed last. */
+  /** Sends the latest output of running scripts to a hub that was joined again. */
   joined(): void {
     for (const { run } of this.#running.values()) run.taskLog?.resend();
   }
 
-  /** From now on nothing is begun, and what runs is given back when its program has ended. */
+  /** Declines new attempts, and returns running ones when their program has ended. */
   evict(): void {
     this.#stopping = true;
     for (const { run } of this.#running.values()) this.#end(run, 'AGENT_STOPS');
@@ -91,22 +90,20 @@ export class Jobs {
 
   #phaseOf(ref: AttemptRef): AttemptPhase {
     return (
-      this.#running.get(attemptKey(ref))?.run.phase ?? (this.#needs.reporting.has(ref) ? 'PENDING_ACK' : '-')
+      this.#running.get(attemptKey(ref))?.run.phase ??
+      (this.#options.reporting.has(ref) ? 'PENDING_ACK' : '-')
     );
   }
 
   #end(run: AttemptRun, reason: EndReason): void {
     if (run.end(reason)) return;
-    this.#needs.log.info(
-      { ...run.names, reason, phase: run.phase },
-      'a step that an attempt cannot take was refused',
-    );
+    this.#options.log.info({ ...run.names, reason, phase: run.phase }, 'ignored a stale attempt transition');
   }
 
-  /** Never rejects. The attempt is running or outstanding at every moment: a hub that is joined in between would
-   *  otherwise take it for given up. */
+  /** Never rejects. The attempt is running or reported at every moment: a hub that is joined in between would otherwise presume
+   *  it lost. */
   async #run(run: AttemptRun, job: Job): Promise<void> {
-    const folder = new LazyFolder(() => this.#needs.spool.createFolder(run.ref));
+    const folder = new LazyFolder(() => this.#options.spool.createFolder(run.ref));
     const print = (text: string) => {
       run.taskLog ??= this.#taskLog(run, folder);
       return run.taskLog.append(text);
@@ -118,33 +115,33 @@ export class Jobs {
       await this.#giveBack(run, ending, folder);
       return;
     }
-    if (job.type === 'EXECUTE_BATCH_JOB' && ending.outcome === 'OK') this.#needs.instances.hostRecovered();
+    if (job.type === 'EXECUTE_BATCH_JOB' && ending.outcome === 'OK') this.#options.instances.hostRecovered();
     const log = await this.#finishLog(run);
     const report = attemptReport(run.ref, ending, { outputFiles, log, storedFiles });
-    this.#needs.log.debug({ ...run.names, outcome: ending.outcome }, 'an attempt has ended');
+    this.#options.log.debug({ ...run.names, outcome: ending.outcome }, 'attempt ended');
     const folderName = folder.isOpened ? await folder.name() : null;
     this.#running.delete(attemptKey(run.ref));
     run.claim.release(ending.outcome === 'OK' || ending.outcome === 'ERROR');
-    this.#needs.reporting.add({ report, folder: folderName, traceContext: run.traceContext });
+    this.#options.reporting.add({ report, folder: folderName, traceContext: run.traceContext });
   }
 
-  /** Null when there is none, or it could not be kept. */
+  /** Null when nothing was printed, or the log could not be kept. */
   async #finishLog({ taskLog, names }: AttemptRun): Promise<AttemptReport['log']> {
     try {
       return (await taskLog?.finish()) ?? null;
     } catch (error) {
-      this.#needs.log.error({ err: error, ...names }, "a task's log could not be kept");
+      this.#options.log.error({ err: error, ...names }, "a task's log could not be kept");
       return null;
     }
   }
 
   #taskLog(run: AttemptRun, folder: LazyFolder): TaskLog {
     return new TaskLog(run.ref, {
-      runtime: this.#needs.runtime,
-      limitBytes: this.#needs.taskLogLimitBytes,
+      runtime: this.#options.runtime,
+      limitBytes: this.#options.taskLogLimitBytes,
       openWriter: async () => (await folder.open()).begin(),
-      makeRoom: () => this.#needs.spool.makeRoom(),
-      connection: this.#needs.connection,
+      makeRoom: () => this.#options.spool.makeRoom(),
+      connection: this.#options.connection,
     });
   }
 
@@ -158,53 +155,52 @@ export class Jobs {
     try {
       if (job.type === 'SIMULATE_WORK') {
         const durationMs = job.durationS * 1000;
-        await within(this.#needs.tracing, 'run', run, () =>
-          run.call(this.#needs.runtime, (program) => program.simulateWork(run.names, durationMs)),
+        await within(this.#options.tracing, 'run', run, () =>
+          run.call(this.#options.runtime, (program) => program.simulateWork(run.names, durationMs)),
         );
         end = { ending: { outcome: 'OK', message: null }, outputFiles: [] };
       } else {
         const tell = (line: string) => print(`[agent] ${line}\n`);
-        end = await this.#needs.batchJobs.run(run, job, () => folder.open(), tell);
+        end = await this.#options.batchJobs.run(run, job, () => folder.open(), tell);
       }
     } catch (error) {
       end = { ending: run.endingOf(error), outputFiles: [] };
     }
-    // Whoever cancels wants no result, also when the work was done in the same moment.
-    if (run.endReason !== 'CANCEL') return end;
-    return { ending: run.endingByReason() ?? end.ending, outputFiles: [] };
+    // Also when the cancel came after the work was done; the files are kept.
+    return run.endReason === 'CANCEL' ? { ...end, ending: run.endingByReason() ?? end.ending } : end;
   }
 
-  /** The agent stops, or its host is at fault: the hub is told, so that the task goes to another at once. */
+  /** Returns the attempt because the agent stops or for a host fault, so that the hub requeues the task at once. */
   async #giveBack(run: AttemptRun, ending: Ending, folder: LazyFolder): Promise<void> {
-    // It may have been the last try that the task has: then the log goes with its end.
+    // It may be the last permitted loss: then the log is part of the task's result.
     const log = run.endReason === null ? await this.#finishLog(run) : null;
     const folderName = log === null ? null : await folder.name();
     try {
       if (run.endReason !== null) await run.taskLog?.abandon();
       if (log === null && folder.isOpened) await folder.discard();
     } catch (error) {
-      this.#needs.log.warn(
+      this.#options.log.warn(
         { err: error, ...run.names },
-        'what an attempt left in the spool is removed at the next start',
+        'files of a returned attempt stay in the spool until the next start',
       );
     }
     const report = attemptReport(run.ref, ending, { outputFiles: [], log });
     if (run.endReason === null) {
       const reason = ending.message ?? '';
-      this.#needs.log.error({ ...run.names, reason }, 'a task was given back: the host is at fault');
-      // Before the report: what it frees must not look ready for the next task.
-      this.#needs.instances.coolDown(reason);
+      this.#options.log.error({ ...run.names, reason }, 'returned a task because of a host fault');
+      // Before the report: the released instance must not look ready for the next task.
+      this.#options.instances.coolDown(reason);
     }
     this.#running.delete(attemptKey(run.ref));
     run.claim.release(false);
     if (run.endReason === null)
-      this.#needs.reporting.add({ report, folder: folderName, traceContext: run.traceContext });
-    // Of an agent that stops nothing is spooled: a hub that is joined later without this attempt gives it up by itself.
-    else this.#needs.connection()?.sendEnded(report);
+      this.#options.reporting.add({ report, folder: folderName, traceContext: run.traceContext });
+    // A stopping agent spools nothing: a hub that is joined later without this attempt presumes it lost.
+    else this.#options.connection()?.sendReport(report);
   }
 }
 
-/** A folder of the spool that is made when something is to be put into it. */
+/** A folder of the spool that is created on demand. */
 class LazyFolder {
   readonly #create: () => Promise<ReportFolder>;
   #folder: Promise<ReportFolder> | null = null;
@@ -218,7 +214,7 @@ class LazyFolder {
       const made = this.#create();
       this.#folder = made;
       made.catch(() => {
-        // There may be room for it later on.
+        // There may be room for it later.
         if (this.#folder === made) this.#folder = null;
       });
     }
@@ -229,7 +225,7 @@ class LazyFolder {
     return this.#folder !== null;
   }
 
-  /** Null when it could not be made, which whoever opened it was told. */
+  /** Null when it could not be created; `open` has rejected with the reason. */
   async name(): Promise<string | null> {
     const folder = await this.open().catch(() => null);
     return folder?.name ?? null;

@@ -12,31 +12,31 @@ import type { HubConnection } from '../../core/ports/hub.js';
 import type { BlobWriter } from '../../core/ports/spool.js';
 import { TailBuffer } from '../../core/tail-buffer.js';
 
-/** What is kept of the end beyond the limit, and sent again to a hub that was joined again, in UTF-16 units. */
+/** Length of the kept end of a log beyond its limit, and of the output that is resent after a reconnect, in UTF-16 units. */
 const TAIL_LENGTH = 64 * 1024;
-/** A live piece leaves when this much has been gathered, or after the interval; it is never longer than the tail. */
+/** Size at which live output is sent before the interval is over; at most the length of the tail. */
 const LIVE_PIECE_LENGTH = 16 * 1024;
 const LIVE_INTERVAL_MS = 100;
-/** With so much unwritten, the script is held back. */
+/** Unwritten bytes above which the script is held back. */
 const HELD_BACK_BYTES = 256 * 1024;
 
 export interface TaskLogOptions {
   readonly runtime: Runtime;
   readonly limitBytes: number;
-  /** Called with the first text, and once more when what was written then could not be kept. */
+  /** Called with the first text, and again when the log could not be written. */
   readonly openWriter: () => Promise<BlobWriter>;
-  /** Makes room on a full disk for the end of the log; false when there is none to be made. */
+  /** Makes room on a full disk for the end of the log; false when there is none. */
   readonly makeRoom: () => Promise<boolean>;
   readonly connection: () => HubConnection | null;
 }
 
 export class TaskLog {
   readonly #ref: AttemptRef;
-  readonly #needs: TaskLogOptions;
+  readonly #options: TaskLogOptions;
   readonly #tail = new TailBuffer(TAIL_LENGTH);
   #writer: Promise<BlobWriter> | null = null;
   #roomBytes: number;
-  /** Position of the first unit that is not in the beginning. */
+  /** Position of the first unit beyond the limit; null before. */
   #headEnd: number | null = null;
   #beyondBytes = 0;
   #queue: Buffer[] = [];
@@ -46,37 +46,37 @@ export class TaskLog {
   #liveEnd = 0;
   #liveTimer: Timer | null = null;
 
-  constructor(ref: AttemptRef, needs: TaskLogOptions) {
+  constructor(ref: AttemptRef, options: TaskLogOptions) {
     this.#ref = ref;
-    this.#needs = needs;
-    this.#roomBytes = needs.limitBytes;
+    this.#options = options;
+    this.#roomBytes = options.limitBytes;
   }
 
-  /** Takes text; a promise holds the program back until it is settled. */
+  /** Appends text; a returned promise holds the program back until it is settled. */
   append(text: string): Promise<void> | undefined {
     if (text === '') return undefined;
     this.#keepHead(text);
     this.#tail.push(text);
-    // What the log leaves out need not be seen by anyone as it comes: beyond the limit there is one piece an interval.
+    // Beyond the limit, live output is sent once an interval.
     const enough = this.#headEnd === null && this.#tail.end - this.#liveEnd >= LIVE_PIECE_LENGTH;
     if (enough) this.#sendLive();
-    else this.#liveTimer ??= this.#needs.runtime.timers.after(LIVE_INTERVAL_MS, () => this.#sendLive());
+    else this.#liveTimer ??= this.#options.runtime.timers.after(LIVE_INTERVAL_MS, () => this.#sendLive());
     return this.#queuedBytes > HELD_BACK_BYTES ? (this.#writing ?? undefined) : undefined;
   }
 
-  /** Sends the hub that was joined again what was printed last. */
+  /** Sends the latest output to a hub that was joined again. */
   resend(): void {
     this.#liveEnd = 0;
     this.#sendLive();
   }
 
-  /** What the disk said when it did not take the log, as soon as it is known. */
+  /** Error of the disk, as soon as it is known. */
   get fault(): unknown {
     return this.#fault;
   }
 
-  /** Ends the log; null when nothing was printed. Of what the disk did not take, the end is kept, if there is room for it
-   *  by now. Throws what the disk said. */
+  /** Ends the log; null when nothing was printed. After a failed write the end of the log is kept, if there is room for it.
+   *  Throws the error of the disk. */
   async finish(): Promise<FileRef | null> {
     this.#liveTimer?.cancel();
     this.#liveTimer = null;
@@ -97,17 +97,17 @@ export class TaskLog {
       try {
         return await this.#writeEnd();
       } catch (error) {
-        if (!hasNoRoom(error) || !(await this.#needs.makeRoom())) throw error;
+        if (!hasNoRoom(error) || !(await this.#options.makeRoom())) throw error;
       }
     }
   }
 
   async #writeEnd(): Promise<FileRef> {
-    const end = this.#tail.from(this.#tail.end - Math.floor(this.#needs.limitBytes / 3));
+    const end = this.#tail.from(this.#tail.end - Math.floor(this.#options.limitBytes / 3));
     const isWhole = end.length === this.#tail.end;
     const why = this.#fault instanceof Error ? this.#fault.message : String(this.#fault);
     const note = isWhole ? '' : `[agent] the beginning of the log could not be kept: ${why}\n`;
-    const writer = await this.#needs.openWriter();
+    const writer = await this.#options.openWriter();
     try {
       await writer.write(Buffer.from(`${note}${end}`));
       return await writer.finish();
@@ -117,7 +117,7 @@ export class TaskLog {
     }
   }
 
-  /** Ends it without keeping anything. */
+  /** Ends the log without keeping it. */
   async abandon(): Promise<void> {
     this.#liveTimer?.cancel();
     this.#queue = [];
@@ -125,7 +125,7 @@ export class TaskLog {
     await this.#discard();
   }
 
-  /** Also when a write failed: what was written before takes room on a disk that may be full. */
+  /** Also after a failed write: earlier bytes take room on a full disk. */
   async #discard(): Promise<void> {
     const writer = await this.#writer?.catch(() => undefined);
     await writer?.abandon();
@@ -142,7 +142,7 @@ export class TaskLog {
       this.#write(Buffer.from(text));
       return;
     }
-    // The limit may cut a character in two: the text is cut in units, of which each has at most three bytes.
+    // The limit may split a character: the text is cut in units of at most three bytes.
     let fits = Math.min(text.length, Math.floor(this.#roomBytes / 3));
     const last = text.charCodeAt(fits - 1);
     if (fits > 0 && last >= 0xd800 && last < 0xdc00) fits--;
@@ -165,7 +165,7 @@ export class TaskLog {
   #write(bytes: Buffer): void {
     this.#queue.push(bytes);
     this.#queuedBytes += bytes.length;
-    this.#writer ??= this.#needs.openWriter();
+    this.#writer ??= this.#options.openWriter();
     this.#writing ??= this.#writeQueue(this.#writer).finally(() => {
       this.#writing = null;
     });
@@ -181,7 +181,7 @@ export class TaskLog {
         this.#queuedBytes -= bytes.length;
       }
     } catch (error) {
-      // Told at the end by `finish`: the script goes on meanwhile.
+      // `finish` reports it at the end; the script continues.
       this.#fault ??= error;
       this.#queue = [];
       this.#queuedBytes = 0;
@@ -192,10 +192,10 @@ export class TaskLog {
   #sendLive(): void {
     this.#liveTimer?.cancel();
     this.#liveTimer = null;
-    const connection = this.#needs.connection();
+    const connection = this.#options.connection();
     if (!connection || this.#tail.end === this.#liveEnd) return;
     if (connection.isCongested()) {
-      this.#liveTimer = this.#needs.runtime.timers.after(LIVE_INTERVAL_MS, () => this.#sendLive());
+      this.#liveTimer = this.#options.runtime.timers.after(LIVE_INTERVAL_MS, () => this.#sendLive());
       return;
     }
     const text = this.#tail.from(this.#liveEnd);

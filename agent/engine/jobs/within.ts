@@ -1,8 +1,8 @@
-/** Tells of a part of an attempt as a span. */
+/** Records a part of an attempt as a span. */
 import type { Tracing } from '../../core/ports/tracing.js';
 import type { AttemptRun } from './attempt-run.js';
 
-/** Settles as `work` does. `isGood` tells whether what it gives is a success; left out, it always is. */
+/** Settles like `work`. `isGood` decides whether its result is a success; by default it is. */
 export function within<T>(
   tracing: Tracing,
   name: string,
@@ -10,7 +10,7 @@ export function within<T>(
   work: () => Promise<T>,
   isGood: (result: T) => boolean = () => true,
 ): Promise<T> {
-  // Nobody keeps its trace.
+  // Its trace is not sampled.
   if (traceContext === undefined) return work();
   const span = tracing.begin(name, traceContext, {
     'workbench.task.id': ref.taskId,

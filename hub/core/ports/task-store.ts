@@ -40,6 +40,13 @@ export interface EndedAttempt {
   readonly storedFiles?: readonly NamedObject[];
 }
 
+/** The files of an attempt whose task was canceled while it ran. */
+export interface CanceledAttempt {
+  readonly ref: AttemptRef;
+  readonly files: TaskFiles;
+  readonly storedFiles: readonly NamedObject[];
+}
+
 export interface RequeuedAttempt {
   readonly ref: AttemptRef;
   readonly loss: LossKind;
@@ -96,6 +103,8 @@ export interface TaskQueue {
   requeue(released: readonly RequeuedAttempt[]): Promise<boolean[]>;
   /** To CANCELED from one of the statuses `from`. */
   cancel(taskIds: readonly string[], from: readonly TaskStatus[], endedAtMs: number): Promise<boolean[]>;
+  /** Adds the files of the canceled attempt to its task, once. */
+  keepFiles(canceled: readonly CanceledAttempt[]): Promise<boolean[]>;
   runningOn(agentId: string): Promise<Task[]>;
   agentsWithRunning(): Promise<string[]>;
 }

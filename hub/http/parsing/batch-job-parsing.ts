@@ -66,14 +66,14 @@ export async function parseBatchJob(
     ),
   );
   errors.push(...variableFaults(variables));
-  const fileCount = (model || referenced?.kind === 'CONTENT' ? 1 : 0) + scripts.length + contents.length;
+  const fileCount = (model || referenced?.kind === 'BLOB' ? 1 : 0) + scripts.length + contents.length;
   if (fileCount > maxFiles) errors.push(tooManyFiles('inputScripts, additionalFiles', maxFiles));
   if (errors.length > 0) throw invalidInput(errors);
   if (tooLarge) throw tooLarge;
 
   const job: Job = {
     type: 'EXECUTE_BATCH_JOB',
-    model: model && modelPath ? { kind: 'CONTENT', path: modelPath, ...(await store(model)) } : referenced,
+    model: model && modelPath ? { kind: 'BLOB', path: modelPath, ...(await store(model)) } : referenced,
     scripts: await Promise.all(scripts.map((script) => store(script))),
     additionalFiles: await Promise.all(
       contents.map(async (content, at) => ({
@@ -103,7 +103,7 @@ async function referencedModel(
   const name = parametersOf(parameters, STORAGE_PARAMETERS, errors).get('name');
   if (name === undefined) errors.push({ where: WHERE, what: 'must hold the key name' });
   const file = name === undefined ? NO_FILE : await inputs.find(name, `${WHERE}: name`, errors);
-  return { kind: 'CONTENT', path: name ?? '', ...file };
+  return { kind: 'BLOB', path: name ?? '', ...file };
 }
 
 /** Values of these keys; any other key, or one given twice, is a validation error. */
@@ -149,7 +149,7 @@ function isAbsoluteOnWindows(path: string): boolean {
 
 /** Name of the model in the working directory; null for one that is read in place. */
 function stagedName(model: ModelSource | null): string | null {
-  if (model?.kind === 'CONTENT') return model.path || null;
+  if (model?.kind === 'BLOB') return model.path || null;
   if (!model?.copyToWorkingDirectory) return null;
   return win32.basename(model.pathToFile) || null;
 }

@@ -2,14 +2,16 @@
 import type { Job } from '@workbench-hub/shared/domain/job';
 import { nextState, type Transition } from '@workbench-hub/shared/domain/state-machine';
 import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
+import type { NamedObject } from '../../core/ports/storage.js';
 import type {
+  CanceledAttempt,
   Claim,
   ClaimedTask,
   EndedAttempt,
   HeldAttempt,
   RequeuedAttempt,
 } from '../../core/ports/task-store.js';
-import { TASK_TRANSITIONS } from '../../core/task.js';
+import { TASK_TRANSITIONS, type TaskFiles } from '../../core/task.js';
 import type { SqliteDatabase } from './database.js';
 import { fileReferences } from './file-references.js';
 import type { TaskLists } from './lists/task-lists.js';
@@ -25,7 +27,7 @@ const ACTIVE_ATTEMPT = 'id = ? AND attempt = ? AND instance_id = ?';
 const from = ({ from: statuses }: Transition<TaskStatus | '-'>) =>
   `status IN (${statuses.map((status) => `'${status}'`).join(', ')})`;
 const to = (transition: Transition<TaskStatus | '-'>) => `status = '${nextState(transition)}'`;
-const { claim, adopt, end, requeue, cancel } = TASK_TRANSITIONS;
+const { claim, adopt, end, requeue, cancel, keepFiles } = TASK_TRANSITIONS;
 
 const CLAIM = `
   UPDATE task SET ${to(claim)}, attempt = attempt + 1, started_at = ?, agent_id = ?, instance_id = ?,
@@ -47,6 +49,13 @@ const REQUEUE = `
 const CANCEL = `
   UPDATE task SET ${to(cancel)}, ended_at = ?
   WHERE id = ? AND status IN (SELECT value FROM json_each(?)) RETURNING seq`;
+/** Only once: not when some files of the attempt are there. */
+const KEEP_FILES = `
+  UPDATE task SET ${to(keepFiles)}
+  WHERE ${ACTIVE_ATTEMPT} AND ${from(keepFiles)} AND started_at IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM task_file WHERE task_seq = seq AND role IN ('OUTPUT', 'LOG'))
+    AND NOT EXISTS (SELECT 1 FROM task_stored_file WHERE task_seq = seq)
+  RETURNING seq`;
 const IS_ACTIVE = `SELECT 1 FROM task WHERE ${ACTIVE_ATTEMPT} AND agent_id = ? AND ${from(end)}`;
 
 /** Each returns whether the transition took place. */
@@ -55,6 +64,7 @@ export interface AttemptWrites {
   claim(claim: Claim): ClaimedTask[];
   adopt(held: HeldAttempt): boolean;
   end(ended: EndedAttempt): boolean;
+  keepFiles(canceled: CanceledAttempt): boolean;
   requeue(requeued: RequeuedAttempt): boolean;
   /** `from` is a JSON list of statuses. */
   cancel(taskId: string, from: string, endedAtMs: number): boolean;
@@ -65,6 +75,8 @@ export function attemptWrites(db: SqliteDatabase, lists: TaskLists, names: NameT
   const adoptTask = seqOf<[Record<string, unknown>]>(ADOPT);
   const selectActive = db.prepare<[string, number, string, string]>(IS_ACTIVE);
   const requeueTask = seqOf<[number, number, string | null, string, number, string]>(REQUEUE);
+  const keepFilesOf = seqOf<[string, number, string]>(KEEP_FILES);
+  const nameFiles = fileNaming(db, names);
   const cancelTask = seqOf<[number, string, string]>(CANCEL);
 
   /** Notes the changed row for the lists; false when there is none. */
@@ -78,7 +90,12 @@ export function attemptWrites(db: SqliteDatabase, lists: TaskLists, names: NameT
     adopt: ({ ref, instance, startedAtMs }) =>
       noted(adoptTask.get({ ...ref, startedAtMs, ...instance })) ||
       selectActive.get(...fence(ref), instance.agentId) !== undefined,
-    end: endWrite(db, lists, names),
+    end: endWrite(db, lists, nameFiles),
+    keepFiles: ({ ref, files, storedFiles }) => {
+      const seq = keepFilesOf.get(...fence(ref));
+      if (seq !== undefined) nameFiles(seq, files, storedFiles);
+      return noted(seq);
+    },
     // Only a lost attempt keeps its instance: any other has reported, and a repeated report must not adopt it.
     requeue: ({ ref, loss }) =>
       noted(
@@ -108,29 +125,38 @@ function claimWrite(db: SqliteDatabase, lists: TaskLists): AttemptWrites['claim'
   return claimTask;
 }
 
-function endWrite(db: SqliteDatabase, lists: TaskLists, names: NameTable): AttemptWrites['end'] {
+function endWrite(db: SqliteDatabase, lists: TaskLists, nameFiles: NameFiles): AttemptWrites['end'] {
   const update = db
     .prepare<[string, string | null, string | null, number, string, number, string], number>(END)
     .pluck();
-  const insertStoredFile = db.prepare<[number, number, string, number]>(
-    'INSERT INTO task_stored_file (task_seq, position, name, size_bytes) VALUES (?, ?, ?, ?)',
-  );
-  const refer = fileReferences(db);
   const endTask: AttemptWrites['end'] = ({ ref, ending, endedAtMs, storedFiles = [] }) => {
     const { status, batchExecutionStatus, message, files } = ending;
     const taskSeq = update.get(status, batchExecutionStatus, message, endedAtMs, ...fence(ref));
     if (taskSeq === undefined) return false;
     lists.changed(taskSeq);
-    for (const [position, file] of files.outputFiles.entries())
+    nameFiles(taskSeq, files, storedFiles);
+    return true;
+  };
+  return endTask;
+}
+
+type NameFiles = (taskSeq: number, files: TaskFiles, storedFiles: readonly NamedObject[]) => void;
+
+/** Refers to the outputs and the log of an attempt, and names its stored files. */
+function fileNaming(db: SqliteDatabase, names: NameTable): NameFiles {
+  const refer = fileReferences(db);
+  const insertStoredFile = db.prepare<[number, number, string, number]>(
+    'INSERT INTO task_stored_file (task_seq, position, name, size_bytes) VALUES (?, ?, ?, ?)',
+  );
+  return (taskSeq, { outputFiles, log }, storedFiles) => {
+    for (const [position, file] of outputFiles.entries())
       refer({ taskSeq, role: 'OUTPUT', position, path: file.path }, file);
-    if (files.log) refer({ taskSeq, role: 'LOG', position: 0, path: null }, files.log);
+    if (log) refer({ taskSeq, role: 'LOG', position: 0, path: null }, log);
     for (const [position, stored] of storedFiles.entries()) {
       names.put(stored);
       insertStoredFile.run(taskSeq, position, stored.name, stored.sizeBytes);
     }
-    return true;
   };
-  return endTask;
 }
 
 function fence({ taskId, attempt, instanceId }: AttemptRef): [string, number, string] {

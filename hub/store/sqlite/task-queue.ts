@@ -43,6 +43,7 @@ export function sqliteTaskQueue(
         ended.map(({ ref }) => ref.taskId),
         commit.durable(() => ended.map(attempts.end)),
       ),
+    keepFiles: (canceled) => commit.durable(() => canceled.map(attempts.keepFiles)),
     requeue: (requeued) => commit.durable(() => requeued.map(attempts.requeue)),
     cancel: (taskIds, from, endedAtMs) => {
       const statuses = JSON.stringify(from);

@@ -86,11 +86,11 @@ export class SimulatedAgent {
       onDown: (reason) => refuse(new Error(reason)),
       onMessage: (message) => {
         if (message.type === 'assign') this.#end(message, link);
-        else if (message.type === 'settled') this.#reports.delete(message.ref.taskId);
+        else if (message.type === 'acknowledged') this.#reports.delete(message.ref.taskId);
         else if (message.type === 'refused') refuse(new Error(message.message));
         else if (message.type === 'welcome') {
           link.watch(message.heartbeatIntervalMs, message.silenceLimitMs);
-          for (const report of this.#reports.values()) link.send({ type: 'ended', report });
+          for (const report of this.#reports.values()) link.send({ type: 'report', report });
           this.#pauses.reset();
           welcome();
         }
@@ -103,7 +103,7 @@ export class SimulatedAgent {
   #end({ ref }: Extract<HubMessage, { type: 'assign' }>, link: Link<HubMessage, AgentMessage>): void {
     const report: AttemptReport = { ...ref, outcome: 'OK', message: null, outputFiles: [], log: null };
     this.#reports.set(ref.taskId, report);
-    link.send({ type: 'ended', report });
+    link.send({ type: 'report', report });
   }
 
   #hello(): AgentMessage {

@@ -24,8 +24,8 @@ const RUNS_MODEL_PART = 1 / 32;
 const AGENTS = ['host-a', 'host-b'];
 const INSTANCES_EACH = 2;
 
-const FETCHED = 'fetched a content from the hub';
-const SENT = 'sent a content to the hub';
+const FETCHED = 'downloaded a blob';
+const SENT = 'uploaded a blob';
 
 export const staging: StorageWay = {
   name: 'staging',

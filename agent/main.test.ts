@@ -1,0 +1,31 @@
+/** The command line of `workbench-agent`. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+
+const AGENT = fileURLToPath(new URL('bin/workbench-agent.js', import.meta.url));
+
+async function run(...args: string[]) {
+  const child = spawn(process.execPath, [AGENT, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk));
+  const [code] = await once(child, 'close');
+  return { code, text };
+}
+
+it('refuses an unknown command and names the commands', async () => {
+  expect(await run('enrol')).toEqual({
+    code: 2,
+    text: 'unknown command "enrol": the commands are enroll; without one, the agent starts\n',
+  });
+});
+
+it('refuses an unknown option', async () => {
+  expect(await run('--conf')).toMatchObject({ code: 2, text: expect.stringContaining('--config') });
+});
+
+it('has --help and --version', async () => {
+  expect(await run('--help')).toMatchObject({ code: 0, text: expect.stringContaining('enroll') });
+  expect(await run('--version')).toMatchObject({ code: 0, text: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+});
