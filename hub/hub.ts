@@ -1,10 +1,9 @@
-/** The composition root: opens the parts of the hub in order and releases them in reverse. */
+/** The composition root: opens the parts of the hub in order and onStop them in reverse. */
 import { join } from 'node:path';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import { type Releases, restartable } from '@workbench-hub/shared/runtime/restartable';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import type { Service } from '@workbench-hub/shared/runtime/service';
+import { type OnStop, type Service, serviceOf } from '@workbench-hub/shared/runtime/service';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { openAccounts } from './accounts.js';
 import { auditFolderOf } from './audit/audit-folder.js';
@@ -62,10 +61,10 @@ export function createHub(
   { runtime = systemRuntime, passwords = scryptPasswords() }: HubOverrides = {},
 ): Hub {
   let address = '';
-  const service = restartable('hub', async (releases) => {
+  const service = serviceOf('hub', async (onStop) => {
     await prepareDataFolder(config.dataDir, log);
-    const parts = await openParts({ config, log, runtime, passwords }, releases);
-    address = await run(parts, releases);
+    const parts = await openParts({ config, log, runtime, passwords }, onStop);
+    address = await run(parts, onStop);
     log.info({ address, dataDir: config.dataDir, ...buildInfo }, 'the hub listens');
   });
   return {
@@ -77,7 +76,7 @@ export function createHub(
 }
 
 /** Opens everything that the interfaces work on. */
-async function openParts(setup: Setup, releases: Releases): Promise<HubParts> {
+async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
   const { config, log, runtime } = setup;
   const { dataDir, agents } = config;
   const joinToken = agents.enrolledOnly ? null : await agentToken(agents.token, dataDir);
@@ -85,7 +84,7 @@ async function openParts(setup: Setup, releases: Releases): Promise<HubParts> {
   const metrics = hubMetrics(buildInfo);
   const { clock, timers } = runtime;
   const store = await openStore(config, { clock, timers, log, metrics: metrics.store });
-  releases.add(() => store.close());
+  onStop(() => store.close());
   const credentials = new AgentCredentials({
     store: store.accounts.agentCredentials,
     secrets: agentSecrets,
@@ -93,8 +92,8 @@ async function openParts(setup: Setup, releases: Releases): Promise<HubParts> {
     joinToken,
   });
   const accounts = await openAccounts({ ...setup, store: store.accounts, metrics: metrics.logins });
-  releases.add(accounts.close);
-  const tracing = await openTracing(setup, releases);
+  onStop(accounts.close);
+  const tracing = await openTracing(setup, onStop);
   const files = measuredFiles(await openFiles(setup, store), metrics.files);
   const engine = await openEngine(setup, { store, files, accounts, metrics, tracing });
   observeHub(metrics, {
@@ -104,17 +103,17 @@ async function openParts(setup: Setup, releases: Releases): Promise<HubParts> {
     disk: () => diskSpace(dataDir),
     databases: store.files,
   });
-  const audit = await openAudit(setup, releases);
+  const audit = await openAudit(setup, onStop);
   return { config, log, runtime, metrics, tracing, tls, accounts, credentials, files, engine, audit };
 }
 
 /** Lets clients and agents in; resolves with the address. */
-async function run(parts: HubParts, releases: Releases): Promise<string> {
+async function run(parts: HubParts, onStop: OnStop): Promise<string> {
   const { engine, tls, runtime, log } = parts;
   let isReady = false;
   const web = createWebInterface(parts, () => isReady);
   const address = await web.listen();
-  releases.add(async () => {
+  onStop(async () => {
     const closed = web.close(STOP_GRACE_MS);
     await engine.quiesce();
     await closed;
@@ -123,7 +122,7 @@ async function run(parts: HubParts, releases: Releases): Promise<string> {
   await engine.start();
   const unwatch = tls?.watch((renewed) => web.renew(renewed), runtime.timers, log);
   isReady = true;
-  releases.add(() => {
+  onStop(() => {
     isReady = false;
     unwatch?.();
   });
@@ -176,25 +175,25 @@ function openEngine(
   });
 }
 
-async function openTracing({ config, runtime, log }: Setup, releases: Releases): Promise<Tracing> {
+async function openTracing({ config, runtime, log }: Setup, onStop: OnStop): Promise<Tracing> {
   const { endpoint } = config.tracing;
   if (endpoint === null) return NO_TRACING;
   // Loaded on demand, for it takes time and memory.
   const { hubTracing } = await import('./tracing/hub-tracing.js');
   const { version } = buildInfo;
   const tracing = hubTracing({ config: { ...config.tracing, endpoint }, version, runtime, log });
-  releases.add(() => tracing.close());
+  onStop(() => tracing.close());
   return tracing;
 }
 
 /** Null while security is off. */
-async function openAudit({ config, runtime, log }: Setup, releases: Releases): Promise<AuditTrail | null> {
+async function openAudit({ config, runtime, log }: Setup, onStop: OnStop): Promise<AuditTrail | null> {
   if (!config.security.enabled) return null;
   const { maxFileSize, keepFiles } = config.audit;
   const folder = auditFolderOf(config.dataDir);
   const auditLog = await openAuditLog({ folder, maxFileBytes: maxFileSize, keepFiles, runtime, log });
   const trail = rateLimitedAudit(auditLog, runtime);
-  releases.add(() => {
+  onStop(() => {
     trail.flush();
     return auditLog.close();
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { restartable } from './restartable.js';
+import { serviceOf } from './service.js';
 
 /** A service that notes what happens and starts when it is told to. */
 function noted() {
@@ -8,10 +8,10 @@ function noted() {
   const allowed = new Promise<void>((resolve) => {
     begin = resolve;
   });
-  const service = restartable('noted', async (releases) => {
+  const service = serviceOf('noted', async (onStop) => {
     events.push('starting');
-    releases.add(() => events.push('first released'));
-    releases.add(() => events.push('second released'));
+    onStop(() => events.push('first released'));
+    onStop(() => events.push('second released'));
     await allowed;
     events.push('started');
   });
@@ -21,7 +21,7 @@ function noted() {
 const STARTED = ['starting', 'started'];
 const STOPPED = ['second released', 'first released'];
 
-describe('a restartable service', () => {
+describe('a service', () => {
   it('starts once however often it is started, and releases the latest first', async () => {
     const { service, events, begin } = noted();
     begin();
@@ -57,8 +57,8 @@ describe('a restartable service', () => {
   it('releases what a failed start has registered, and can be started again', async () => {
     const released: string[] = [];
     let failures = 1;
-    const service = restartable('failing', async (releases) => {
-      releases.add(() => released.push('released'));
+    const service = serviceOf('failing', async (onStop) => {
+      onStop(() => released.push('released'));
       if (failures-- > 0) throw new Error('no start');
     });
     await expect(service.start()).rejects.toThrow('no start');
@@ -71,9 +71,9 @@ describe('a restartable service', () => {
 
   it('makes all releases when some fail', async () => {
     const released: string[] = [];
-    const service = restartable('failing', async (releases) => {
-      releases.add(() => released.push('first'));
-      releases.add(() => Promise.reject(new Error('stuck')));
+    const service = serviceOf('failing', async (onStop) => {
+      onStop(() => released.push('first'));
+      onStop(() => Promise.reject(new Error('stuck')));
     });
     await service.start();
     await expect(service.stop()).rejects.toThrow('stuck');
