@@ -45,7 +45,7 @@ export const ATTEMPT_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a removal without its fence',
-    seed: 1,
+    seed: 2,
     hub: ({ archive }, store) => ({
       archive: {
         ...archive,
@@ -93,7 +93,7 @@ export const ATTEMPT_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'an attempt is adopted though a newer one has begun',
-    seed: 2,
+    seed: 11,
     hub: ({ queue }, store) => ({
       queue: {
         ...queue,

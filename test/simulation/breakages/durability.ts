@@ -19,7 +19,7 @@ export const DURABILITY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a report is acknowledged before it is durable',
-    seed: 14,
+    seed: 15,
     hub: ({ queue }) => ({
       queue: {
         ...queue,
@@ -46,7 +46,7 @@ export const DURABILITY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a blob is removed before the loss of its last reference is durable',
-    seed: 14,
+    seed: 28,
     hub: ({ names, files, runtime }) => {
       const soon = () => runtime.timers.after(1, () => void files.reclaim());
       return {
@@ -88,7 +88,7 @@ export const DURABILITY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a blob without references is never removed',
-    seed: 1,
+    seed: 2,
     hub: ({ files }) => ({ files: broken(files, { reclaim: () => Promise.resolve() }) }),
   },
   {
@@ -98,7 +98,7 @@ export const DURABILITY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'data of a killed hub is shown before it is synced',
-    seed: 28,
+    seed: 4,
     disk: (disk) => {
       let isFirst = true;
       return {
@@ -112,7 +112,7 @@ export const DURABILITY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a full disk is taken for success',
-    seed: 14,
+    seed: 2,
     hub: ({ queue }) => ({
       queue: { ...queue, insert: (tasks, waits) => queue.insert(tasks, waits).catch(() => undefined) },
     }),

@@ -7,7 +7,7 @@ export const RECOVERY_BREAKAGES: readonly Breakage[] = [
   namesBeforeItCounts(),
   {
     name: 'a resumed transfer skips a byte, and the digest is not checked',
-    seed: 11,
+    seed: 1,
     hub: ({ files }, { inlineBlobs }) => {
       const kept = new Map<string, Buffer>();
       return {
@@ -28,7 +28,7 @@ export const RECOVERY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a partial input is used as if it were complete',
-    seed: 1,
+    seed: 24,
     agent: ({ cache }) => ({
       cache: {
         ...cache,
@@ -50,17 +50,17 @@ export const RECOVERY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'a store failure at the end of a lease is not retried',
-    seed: 324,
+    seed: 58,
     hub: leaseWithoutRetry,
   },
   {
     name: 'a store failure during dispatch is not retried',
-    seed: 14,
+    seed: 28,
     hub: roundsWithoutRetry,
   },
   {
     name: 'a returned attempt is adopted again',
-    seed: 3,
+    seed: 9,
     hub: ({ queue }, store) => ({
       queue: {
         ...queue,
@@ -90,7 +90,7 @@ export const RECOVERY_BREAKAGES: readonly Breakage[] = [
   },
   {
     name: 'sweeping stops at the first store failure',
-    seed: 117,
+    seed: 115,
     hub: ({ archive }) => {
       let isOver = false;
       return {

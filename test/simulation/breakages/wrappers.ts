@@ -102,7 +102,7 @@ export function namesBeforeItCounts(): Breakage {
   let names: HubPorts['names'] | undefined;
   return {
     name: 'files of an attempt that does not count are named in the output storage',
-    seed: 30,
+    seed: 40,
     hub: (ports) => {
       names = ports.names;
       return {};
