@@ -259,6 +259,7 @@ describe('a stored file of a task', () => {
     const id = await api.batchJob();
     const { ref } = await agent.hear('assign');
     expect((await api.delete(`${TASK}/${id}/cancel?force=true`)).status).toBe(204);
+    expect((await api.delete(`${TASK}/${id}/delete`)).status).toBe(204);
     const file = await agent.upload('late');
     expect(await agent.end(ref, 'OK', { storedFiles: [{ path: 'a', ...file }] })).toBe(false);
     expect((await api.get(pathOf(id, 'a'))).status).toBe(404);
@@ -316,7 +317,6 @@ it('the output storage answers 423 while it is off, and the agent is told to sen
   expectError(await api.get(pathOf(id, 'a')), 423, pathOf(id, 'a'), off);
   const { body } = await api.get(`${TASK}/execute-batch-job/${id}/result`);
   expect(body).not.toHaveProperty('storedFiles');
-  const told =
-    'files that a task put into the output storage were dropped: it is not enabled (storage.output.enabled)';
+  const told = 'files for the output storage were dropped: it is not enabled (storage.output.enabled)';
   expect(hub.log.find(({ msg }) => msg === told)).toMatchObject({ taskId: id, files: 1 });
 });

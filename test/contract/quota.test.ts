@@ -156,6 +156,7 @@ describe('a task', () => {
     const { ref } = await agent.hear('assign');
     const file = await agent.upload(contentOf(1));
     expect((await api.delete(`${TASK}/${id}/cancel?force=true`)).status).toBe(204);
+    expect((await api.delete(`${TASK}/${id}/delete`)).status).toBe(204);
     expect(await agent.end(ref, 'OK', { outputFiles: [{ path: 'a', ...file }] })).toBe(false);
     await eventually(async () => (await bytesOnDisk()) === 0);
     await agent.leave();

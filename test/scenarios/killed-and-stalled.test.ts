@@ -97,7 +97,7 @@ describe.runIf(process.platform === 'linux')('an agent that is killed (SIGKILL)'
 
     await agent.kill();
     const again = startAgent(folder.path, hub, 'host', config);
-    await again.logged(({ msg }) => /that an earlier run of this agent left/.test(String(msg)));
+    await again.logged(({ msg }) => /^ended processes of an earlier run of this agent/.test(String(msg)));
     expect(pids.map((pid, at) => linux.identify(pid) === before[at])).toEqual([false, false, false, false]);
 
     expect(await client.batchJobResult(id)).toMatchObject({ status: 'FINISHED' });

@@ -65,8 +65,9 @@ it.skipIf(process.platform === 'win32')(
     rmSync(waiting);
     const outputs = outputsOf(await client.batchJobResult(id));
     expect([outputs['mode.txt'], outputs['out.txt']?.length]).toEqual(['0', 300_000]);
-    // The results are private as well.
-    await eventually(() => readdirSync(work).length === 0);
+    // The results are private as well, once the agent has handed over its files.
+    const spooled = join(host, 'spool', 'files');
+    await eventually(() => [work, spooled].every((path) => readdirSync(path).length === 0));
     expect(openIn(join(folder.path, 'hub'))).toEqual([]);
     expect(openIn(host)).toEqual([]);
   },
