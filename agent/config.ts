@@ -1,83 +1,25 @@
 /** The agent's configuration (contract 13.2). */
 import { hostname } from 'node:os';
-import { isAbsolute, join } from 'node:path';
-import { agentIdSchema, instanceIdSchema } from '@workbench-hub/shared/agent-protocol/messages';
+import { join } from 'node:path';
+import { agentIdSchema } from '@workbench-hub/shared/agent-protocol/messages';
+import {
+  absolutePath,
+  type ConfiguredInstance,
+  expandedIds,
+  instancesSchema,
+} from '@workbench-hub/shared/config/instances';
 import { duration, secret, section, size } from '@workbench-hub/shared/config/values';
+import { KEEP_POLICIES } from '@workbench-hub/shared/domain/keep-policy';
 import { LOG_LEVELS } from '@workbench-hub/shared/runtime/logger';
 import { tracingSection } from '@workbench-hub/shared/tracing/config';
 import { z } from 'zod';
 import type { SandboxSettings } from './core/sandbox.js';
-import { KEEP_POLICIES } from './engine/jobs/batch-job.js';
 import type { InstanceSettings } from './engine/supervisor.js';
-
-/** Limit of the protocol for ids. */
-const MAX_ID_LENGTH = 200;
 
 export const ENVIRONMENT_PREFIX = 'WORKBENCH_AGENT';
 
 const ADDRESS_ALLOWED = 'the address of a hub, such as ws://127.0.0.1:8080 or wss://hub.example.org';
 const address = z.string({ error: ADDRESS_ALLOWED }).refine(isHubAddress, { error: ADDRESS_ALLOWED });
-
-const ABSOLUTE_ALLOWED = 'an absolute path';
-const absolutePath = z.string({ error: ABSOLUTE_ALLOWED }).refine(isAbsolute, { error: ABSOLUTE_ALLOWED });
-
-const VERSION_ALLOWED = 'a text of 1 to 200 characters, in quotes: "9.1.0"';
-const LABEL_ALLOWED = 'a text of 1 to 200 characters without a comma';
-const label = z
-  .string({ error: LABEL_ALLOWED })
-  .refine((text) => text.trim() === text && text !== '' && text.length <= 200 && !text.includes(','), {
-    error: LABEL_ALLOWED,
-  });
-
-const ENV_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-const env = z
-  .record(z.string(), z.union([z.string(), z.number(), z.boolean()], { error: 'a text' }).transform(String))
-  .superRefine((variables, context) => {
-    for (const key of Object.keys(variables)) {
-      if (!ENV_NAME.test(key)) {
-        context.addIssue({ code: 'custom', path: [key], message: 'a name of letters, digits and _' });
-      }
-    }
-  });
-
-const SANDBOX_ALLOWED = '"none", "bubblewrap", or a group of keys with "kind"';
-const DEVICE_ALLOWED = 'true, false, or a list of devices such as /dev/nvidia0';
-const device = z.string({ error: DEVICE_ALLOWED }).regex(/^\/dev\/[^/].*$/, { error: DEVICE_ALLOWED });
-const sandboxKind = z.enum(['none', 'bubblewrap'], { error: '"none" or "bubblewrap"' });
-const sandbox = z.union(
-  [
-    sandboxKind,
-    z.strictObject({
-      kind: sandboxKind,
-      network: z.boolean().default(false),
-      gpus: z.union([z.boolean(), z.array(device)], { error: DEVICE_ALLOWED }).default(false),
-      readOnly: z.array(absolutePath).default([]),
-    }),
-  ],
-  { error: SANDBOX_ALLOWED },
-);
-
-const instance = z.strictObject({
-  id: instanceIdSchema,
-  version: z
-    .string({ error: VERSION_ALLOWED })
-    .min(1, { error: VERSION_ALLOWED })
-    .max(200, { error: VERSION_ALLOWED }),
-  revision: z.string({ error: 'a text, in quotes: "4711"' }).max(200).default(''),
-  labels: z.array(label).max(200).default([]),
-  count: z.int().min(1).max(1000).default(1),
-  autostart: z.boolean().default(true),
-  command: z
-    .array(z.string().min(1, { error: 'a text that is not empty' }))
-    .min(1, { error: 'a program and its arguments' })
-    .default(['workbench-runner', '--interpreter', 'node']),
-  env: env.default({}),
-  sandbox: sandbox.default('none'),
-  startTimeout: duration().prefault('30s'),
-  stopTimeout: duration().prefault('10s'),
-  cancelTimeout: duration().prefault('10s'),
-});
-type ConfiguredInstance = z.output<typeof instance>;
 
 export const agentConfigSchema = z
   .strictObject({
@@ -102,7 +44,7 @@ export const agentConfigSchema = z
     drainTimeout: duration({ minMs: 0 }).prefault('0s'),
     keepWorkingDirectories: z.enum(KEEP_POLICIES).default('never'),
     uncMounts: z.record(z.string(), absolutePath).default({}),
-    instances: z.array(instance).default([]),
+    instances: instancesSchema,
     limits: section({
       taskLog: size().prefault('16MiB'),
       fileCache: size({ minBytes: 0 }).prefault('20GiB'),
@@ -139,27 +81,6 @@ export const agentConfigSchema = z
           path: ['uncMounts', unc],
           message: String.raw`keys such as \\server\share`,
         });
-      }
-    }
-    const seen = new Set<string>();
-    for (const [index, configured] of config.instances.entries()) {
-      for (const id of expandedIds(configured)) {
-        const path = ['instances', index, 'id'];
-        if (seen.has(id)) {
-          context.addIssue({
-            code: 'custom',
-            path,
-            message: `an id that no other instance has (${id} is there twice)`,
-          });
-        }
-        if (id.length > MAX_ID_LENGTH && configured.id.length <= MAX_ID_LENGTH) {
-          context.addIssue({
-            code: 'custom',
-            path,
-            message: `an id of at most ${MAX_ID_LENGTH} characters with its number`,
-          });
-        }
-        seen.add(id);
       }
     }
   });
@@ -204,10 +125,6 @@ function sandboxSettings(configured: ConfiguredInstance['sandbox']): SandboxSett
   if (settings.kind === 'none') return null;
   const { network, gpus, readOnly } = settings;
   return { network, gpus, readOnly };
-}
-
-function expandedIds({ id, count }: Pick<ConfiguredInstance, 'id' | 'count'>): string[] {
-  return count === 1 ? [id] : Array.from({ length: count }, (_, index) => `${id}-${index + 1}`);
 }
 
 function isHubAddress(text: string): boolean {

@@ -4,10 +4,11 @@ import { loadConfig } from '@workbench-hub/shared/config/load';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { runLogged } from '@workbench-hub/shared/runtime/run-logged';
 import { EXIT, StartRefused } from '@workbench-hub/shared/runtime/run-program';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { createAgent } from './agent.js';
 import { checkHost } from './commands/check-host.js';
 import { enroll } from './commands/enroll.js';
+import { startOfManaged } from './commands/managed.js';
 import { type AgentConfig, agentConfigSchema, ENVIRONMENT_PREFIX } from './config.js';
 
 const command = new Command('workbench-agent')
@@ -17,6 +18,7 @@ const command = new Command('workbench-agent')
     '--check-config',
     'print what is wrong with the configuration, one fault a line, and exit with 2, or with 0',
   )
+  .addOption(new Option('--managed', 'started by a hub, which sends the configuration').hideHelp())
   .version(buildInfo.version, '--version')
   .addHelpText(
     'after',
@@ -27,6 +29,7 @@ const command = new Command('workbench-agent')
   .action((options: Options) => {
     const [unknown] = command.args;
     if (unknown !== undefined) return refuseCommand(unknown);
+    if (options.managed) return runManaged();
     return withConfig(options, (config) => run(config, options));
   });
 command
@@ -41,6 +44,7 @@ const KEEP_ALIVE_MS = 60_000;
 interface Options {
   readonly config?: string;
   readonly checkConfig?: boolean;
+  readonly managed?: boolean;
 }
 
 function refuseCommand(unknown: string): void {
@@ -59,7 +63,24 @@ async function withConfig(options: Options, action: (config: AgentConfig) => Pro
     environmentPrefix: ENVIRONMENT_PREFIX,
   });
   if ('config' in loaded) return action(loaded.config);
-  for (const fault of loaded.faults) console.error(fault);
+  refuse(loaded.faults);
+}
+
+/** Runs as the child of a hub, without a log file: the hub logs each line. */
+async function runManaged(): Promise<void> {
+  const start = await startOfManaged();
+  if ('faults' in start) return refuse(start.faults);
+  const { config, hubGone } = start;
+  const { version, revision } = buildInfo;
+  await runLogged(
+    { name: 'agent', level: config.log.level, file: null },
+    (log) => createAgent(config, { log, version, revision, environment: process.env }),
+    hubGone,
+  );
+}
+
+function refuse(faults: readonly string[]): void {
+  for (const fault of faults) console.error(fault);
   process.exitCode = EXIT.REFUSED;
 }
 

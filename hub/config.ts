@@ -1,7 +1,9 @@
 /** The hub's configuration (contract 13.2). */
 import { join } from 'node:path';
+import { absolutePath, instancesSchema } from '@workbench-hub/shared/config/instances';
 import { type ConfigSource, type LoadedConfig, loadConfig } from '@workbench-hub/shared/config/load';
 import { duration, secret, section, size } from '@workbench-hub/shared/config/values';
+import { KEEP_POLICIES } from '@workbench-hub/shared/domain/keep-policy';
 import { LOG_LEVELS } from '@workbench-hub/shared/runtime/logger';
 import { tracingSection } from '@workbench-hub/shared/tracing/config';
 import proxyAddr from 'proxy-addr';
@@ -89,7 +91,15 @@ export const hubConfigSchema = z
       /** Origins whose pages may read responses. */
       corsOrigins: z.array(origin).default([]),
     }),
-    instances: none('this version holds instances in agents only; start an agent on the same machine'),
+    /** Held by this hub's own machine. */
+    instances: instancesSchema,
+    /** Settings of the machine for its own instances, as in an agent's configuration. */
+    instanceHost: section({
+      fileRoots: z.array(absolutePath).default([]),
+      uncMounts: z.record(z.string(), absolutePath).default({}),
+      keepWorkingDirectories: z.enum(KEEP_POLICIES).default('never'),
+      drainTimeout: duration({ minMs: 0 }).prefault('0s'),
+    }),
     upstreams: none('this version joins no other hubs yet'),
     agents: section({
       /** Default: generated into <dataDir>/agent-token. */

@@ -57,7 +57,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     ...auditEndpoints(auditReader(auditFolderOf(config.dataDir))),
     ...(['1.1', '1.0'] as const).flatMap((generation) => [
       ...taskEndpointsV1(generation, engine.tasks, requests),
-      ...nodeEndpointsV1(generation, engine.instances, engine.control),
+      ...nodeEndpointsV1(generation, engine.instances, engine.control, server.publicUrl ?? ''),
     ]),
   ];
 }

@@ -21,6 +21,8 @@ export interface HubParts {
   readonly tls: TlsFiles | null;
   readonly accounts: Accounts;
   readonly credentials: AgentCredentials;
+  /** Null without own instances. */
+  readonly ownSecret: string | null;
   readonly files: FileStore;
   readonly engine: Engine;
   /** Null while security is off. */

@@ -10,6 +10,7 @@ import { auditFolderOf } from './audit/audit-folder.js';
 import { openAuditLog } from './audit/audit-log.js';
 import { rateLimitedAudit } from './audit/rate-limited-audit.js';
 import type { HubConfig } from './config.js';
+import { OWN_AGENT_ID } from './core/own-agent.js';
 import type { Passwords } from './core/ports/accounts.js';
 import type { AuditTrail } from './core/ports/audit.js';
 import type { FileStore } from './core/ports/files.js';
@@ -25,6 +26,7 @@ import type { HubParts } from './hub-parts.js';
 import { observeHub } from './metrics/gauges.js';
 import { hubMetrics } from './metrics/hub-metrics.js';
 import { measuredFiles } from './metrics/measured-files.js';
+import { newOwnSecret, startOwnInstances } from './own-instances.js';
 import { agentSecrets } from './security/agent-secrets.js';
 import { agentToken } from './security/agent-token.js';
 import { scryptPasswords } from './security/passwords.js';
@@ -85,11 +87,14 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
   const { clock, timers } = runtime;
   const store = await openStore(config, { clock, timers, log, metrics: metrics.store });
   onStop(() => store.close());
+  const ownSecret = newOwnSecret(config);
+  if (ownSecret === null) await store.agents.forget(OWN_AGENT_ID);
   const credentials = new AgentCredentials({
     store: store.accounts.agentCredentials,
     secrets: agentSecrets,
     clock,
     joinToken,
+    ownSecret,
   });
   const accounts = await openAccounts({ ...setup, store: store.accounts, metrics: metrics.logins });
   onStop(accounts.close);
@@ -104,7 +109,20 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     databases: store.files,
   });
   const audit = await openAudit(setup, onStop);
-  return { config, log, runtime, metrics, tracing, tls, accounts, credentials, files, engine, audit };
+  return {
+    config,
+    log,
+    runtime,
+    metrics,
+    tracing,
+    tls,
+    accounts,
+    credentials,
+    ownSecret,
+    files,
+    engine,
+    audit,
+  };
 }
 
 /** Lets clients and agents in; resolves with the address. */
@@ -126,6 +144,7 @@ async function run(parts: HubParts, onStop: OnStop): Promise<string> {
     isReady = false;
     unwatch?.();
   });
+  await startOwnInstances(parts, onStop);
   return address;
 }
 

@@ -12,13 +12,9 @@ import { ResponseMemory } from './http/server/response-memory.js';
 import { WebServer } from './http/server/web-server.js';
 import { hubEndpoints } from './hub-endpoints.js';
 import type { HubParts } from './hub-parts.js';
+import { linkTerms } from './link-terms.js';
 
 type Proxies = ReturnType<typeof trustedProxies>;
-
-/** A side sends this many heartbeats within the time after which silence counts as the end of a link. */
-const HEARTBEATS_PER_SILENCE = 6;
-/** Short enough for proxies, many of which close connections that are idle for 60 s. */
-const MAX_HEARTBEAT_INTERVAL_MS = 20_000;
 
 /** A server that does not listen yet; `isReady` is the hub's answer to readiness probes. */
 export function createWebInterface(parts: HubParts, isReady: () => boolean): WebServer {
@@ -37,7 +33,6 @@ export function createWebInterface(parts: HubParts, isReady: () => boolean): Web
     log,
     fetch: createWebApp(parts, { proxies, authenticator, isReady }).fetch,
   });
-  const silenceLimitMs = config.agents.unreachableAfter;
   serveAgents(web.server, {
     agents: parts.engine.agents,
     authenticator,
@@ -46,11 +41,7 @@ export function createWebInterface(parts: HubParts, isReady: () => boolean): Web
     runtime,
     log,
     hubVersion: buildInfo.version,
-    heartbeatIntervalMs: Math.min(
-      Math.ceil(silenceLimitMs / HEARTBEATS_PER_SILENCE),
-      MAX_HEARTBEAT_INTERVAL_MS,
-    ),
-    silenceLimitMs,
+    ...linkTerms(config),
   });
   return web;
 }

@@ -11,6 +11,7 @@ const exclude = ['**/node_modules/**', '**/dist/**'];
 const OWN_PROCESS = [
   'agent/*.test.ts',
   'agent/{disk,hub-link,process}/**/*.test.ts',
+  'hub/own-agent/*.test.ts',
   'packages/**/*.test.ts',
   'test/{bench,chaos,scenarios,simulation}/**/*.test.ts',
 ];

@@ -15,6 +15,8 @@ export interface AgentAuthenticatorOptions {
   readonly credentials: AgentCredentials;
   /** Whether agents have to show a certificate (server.tls.agentCa). */
   readonly wantsCertificate: boolean;
+  /** Admits the agent of the hub's own instances only. */
+  readonly ownOnly?: boolean;
   /** Address of the sender; null when it is unknown. */
   readonly addressOf: (request: IncomingMessage) => string | null;
   /** Null: nothing is recorded. */
@@ -49,6 +51,7 @@ const REFUSED = 'an agent was refused';
 const MEANS_OF: Readonly<Record<AgentIdentity['by'], AuditMeans>> = {
   TOKEN: 'AGENT_TOKEN',
   CREDENTIAL: 'AGENT_CREDENTIAL',
+  OWN: 'AGENT_CREDENTIAL',
 };
 
 export class AgentAuthenticator {
@@ -69,8 +72,10 @@ export class AgentAuthenticator {
       secret === undefined
         ? { refusal: 'it presents neither token nor credential' }
         : await this.#options.credentials.identify(secret);
-    if ('by' in found) return found;
-    this.refused(request, { reason: found.refusal, agentId: found.agentId });
+    if ('refusal' in found) this.refused(request, { reason: found.refusal, agentId: found.agentId });
+    else if (this.#options.ownOnly && found.by !== 'OWN')
+      this.refused(request, { reason: "this address is for the hub's own instances only" });
+    else return found;
     return undefined;
   }
 

@@ -182,7 +182,7 @@ class Connection {
     if (this.#isIn) this.#record('AGENT_LEFT', this.#agentId ?? null, reason);
     if (this.#isAnswered) return;
     this.#options.log.warn({ remoteAddress, reason }, 'a connection of an agent ended before it joined');
-    this.#record('AGENT_REFUSED', identity.by === 'CREDENTIAL' ? identity.agentId : null, reason);
+    this.#record('AGENT_REFUSED', identity.by === 'TOKEN' ? null : identity.agentId, reason);
   }
 
   /** Ends a connection whose agent broke the protocol. */

@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises';
 import { INSTANCE_STATUSES } from '@workbench-hub/shared/domain/instance';
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
+import { OWN_AGENT_ID } from '../core/own-agent.js';
 import type { TaskArchive } from '../core/ports/task-store.js';
 import type { Instances } from '../engine/instances.js';
 import type { HubMetrics } from './hub-metrics.js';
@@ -32,7 +33,10 @@ export function observeHub(metrics: HubMetrics, hub: Observable): void {
   metrics.observe('agents', 'Known agents, by status.', 'status', () =>
     countBy(
       ['UP', 'DOWN'],
-      instances.agents().map(({ status }) => status),
+      instances
+        .agents()
+        .filter(({ id }) => id !== OWN_AGENT_ID)
+        .map(({ status }) => status),
     ),
   );
   metrics.observe(

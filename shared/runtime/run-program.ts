@@ -17,10 +17,14 @@ export interface RunningLog {
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * Runs a service until SIGTERM or SIGINT, then stops it and exits with 0; a second signal exits at once.
+ * Runs a service until SIGTERM, SIGINT or `stopSignal`, then stops it and exits with 0; a second signal exits at once.
  * A failed start exits with 2. An uncaught error is logged and exits with 1, so that a supervisor restarts the program.
  */
-export async function runProgram(service: Service, { log, flush }: RunningLog): Promise<void> {
+export async function runProgram(
+  service: Service,
+  { log, flush }: RunningLog,
+  stopSignal?: AbortSignal,
+): Promise<void> {
   const exit = async (code: number) => {
     await Promise.race([flush().catch(() => undefined), new Promise((resolve) => setTimeout(resolve, 1000))]);
     process.exit(code);
@@ -37,13 +41,9 @@ export async function runProgram(service: Service, { log, flush }: RunningLog): 
 
   let stopping = false;
   let started: Promise<void> | undefined;
-  const onSignal = async (signal: NodeJS.Signals) => {
-    if (stopping) {
-      log.warn({ signal }, 'second signal: stopping at once');
-      return exit(EXIT.CRASHED);
-    }
+  const stop = async (reason: object) => {
     stopping = true;
-    log.info({ signal }, 'stopping');
+    log.info(reason, 'stopping');
     await started?.catch(() => undefined);
     try {
       await service.stop();
@@ -54,11 +54,19 @@ export async function runProgram(service: Service, { log, flush }: RunningLog): 
       return exit(EXIT.CRASHED);
     }
   };
+  const onSignal = (signal: NodeJS.Signals) => {
+    if (!stopping) return stop({ signal });
+    log.warn({ signal }, 'second signal: stopping at once');
+    return exit(EXIT.CRASHED);
+  };
   process.on('SIGTERM', (signal) => void onSignal(signal));
   process.on('SIGINT', (signal) => void onSignal(signal));
+  const onAbort = () => void (stopping || stop({ reason: stopSignal?.reason }));
+  stopSignal?.addEventListener('abort', onAbort, { once: true });
 
   try {
     started = service.start();
+    if (stopSignal?.aborted) onAbort();
     await started;
   } catch (error) {
     const refusal = refusalOf(error);

@@ -31,8 +31,9 @@ function keysInPage(from: string, to: string): string[] {
 }
 
 describe('the configuration page', () => {
-  it('has the keys of the hub', () => {
-    expect(keysInPage('## Hub', '## Agent').sort()).toEqual(keysOf(hubConfigSchema).sort());
+  it('has the keys of the hub and its instances', () => {
+    const keys = [...keysInPage('## Hub', '## Agent'), ...keysInPage('## Instances', '')];
+    expect(keys.sort()).toEqual(keysOf(hubConfigSchema).sort());
   });
 
   it('has the keys of the agent and its instances', () => {

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { endPrograms, startAgent, startHub } from '../support/programs.js';
+import { endPrograms, startHub } from '../support/programs.js';
 import { type JobResult, outputsOf } from '../support/rest-client.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
@@ -21,9 +21,9 @@ function readmeJob(): string {
   return block;
 }
 
-/** The instances of the agent that the README configures for the job. */
+/** The instances of the hub that the README configures for the job. */
 function readmeInstances(): Record<string, unknown>[] {
-  const file = /cat > agent\.yaml <<'YAML'\n([\s\S]*?)\nYAML/.exec(readme)?.[1] ?? '';
+  const file = /cat > hub\.yaml <<'YAML'\n([\s\S]*?)\nYAML/.exec(readme)?.[1] ?? '';
   return (parse(file) as { instances: Record<string, unknown>[] }).instances;
 }
 
@@ -56,9 +56,8 @@ afterEach(async () => {
 });
 
 describe('the job by curl in the README', () => {
-  it('runs on the hub and agent of the README', async () => {
-    const hub = await startHub(folder.path);
-    startAgent(folder.path, hub, 'my-host', { instances: readmeInstances() });
+  it('runs on the hub of the README', async () => {
+    const hub = await startHub(folder.path, { instances: readmeInstances() });
     await expectJobToRun(hub.baseUrl);
   });
 

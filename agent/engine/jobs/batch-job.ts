@@ -1,6 +1,8 @@
 /** EXECUTE_BATCH_JOB: stages files, runs scripts, collects outputs. */
+
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import { type BatchJob, type FileRef, filesOfJob, type ModelSource } from '@workbench-hub/shared/domain/job';
+import type { KeepPolicy } from '@workbench-hub/shared/domain/keep-policy';
 import { pathConflict, relativePathFault } from '@workbench-hub/shared/domain/relative-path';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
@@ -18,9 +20,6 @@ import type { Blobs } from './blobs.js';
 import { DiskWatch, type Watch } from './disk-watch.js';
 import { eachOf } from './each-of.js';
 import { within } from './within.js';
-
-export const KEEP_POLICIES = ['never', 'failed', 'always'] as const;
-export type KeepPolicy = (typeof KEEP_POLICIES)[number];
 
 export interface BatchSettings {
   /** Folders from which LOCAL_FILESYSTEM models may be read. */

@@ -1,5 +1,6 @@
 /** Identification of agents: by the join token that all may share, or by a credential from a one-time code. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { OWN_AGENT_ID } from '../../core/own-agent.js';
 import type {
   AgentCredentialRecord,
   AgentCredentialStore,
@@ -9,6 +10,8 @@ import type {
 /** Proof that the holder of a secret has given: knowledge of the join token, or the identity of one agent. */
 export type AgentIdentity =
   | { readonly by: 'TOKEN' }
+  /** The agent of the hub's own instances. */
+  | { readonly by: 'OWN'; readonly agentId: typeof OWN_AGENT_ID }
   | { readonly by: 'CREDENTIAL'; readonly agentId: string; readonly credentialHash: string };
 
 /** Reason of a refusal, for the hub's log. */
@@ -24,6 +27,8 @@ export interface AgentCredentialsOptions {
   readonly clock: Clock;
   /** Null: agents join by their own credentials only. */
   readonly joinToken: string | null;
+  /** Secret of the agent that holds the hub's own instances; null without such instances. */
+  readonly ownSecret?: string | null;
 }
 
 export class AgentCredentials {
@@ -31,12 +36,14 @@ export class AgentCredentials {
   readonly #secrets: AgentSecrets;
   readonly #clock: Clock;
   readonly #joinTokenHash: string | null;
+  readonly #ownSecretHash: string | null;
 
-  constructor({ store, secrets, clock, joinToken }: AgentCredentialsOptions) {
+  constructor({ store, secrets, clock, joinToken, ownSecret = null }: AgentCredentialsOptions) {
     this.#store = store;
     this.#secrets = secrets;
     this.#clock = clock;
     this.#joinTokenHash = joinToken === null ? null : secrets.hashOf(joinToken);
+    this.#ownSecretHash = ownSecret === null ? null : secrets.hashOf(ownSecret);
   }
 
   /** Creates a code with which this agent can fetch a credential, once, within `validMs`. The code cannot be read again. */
@@ -67,6 +74,8 @@ export class AgentCredentials {
     const hash = this.#secrets.hashOf(secret);
     if (this.#joinTokenHash !== null && this.#secrets.areEqual(hash, this.#joinTokenHash))
       return { by: 'TOKEN' };
+    if (this.#ownSecretHash !== null && this.#secrets.areEqual(hash, this.#ownSecretHash))
+      return { by: 'OWN', agentId: OWN_AGENT_ID };
     const record = await this.#store.findByCredential(hash);
     if (!record) {
       const or = this.#joinTokenHash === null ? 'is not' : 'is neither agents.token of this hub nor';
@@ -80,9 +89,15 @@ export class AgentCredentials {
 
   /** Reason why this identity may not use the id `agentId` now; undefined when it may. */
   async faultOf(identity: AgentIdentity, agentId: string): Promise<string | undefined> {
+    if (agentId === OWN_AGENT_ID && identity.by !== 'OWN') {
+      return `the id ${OWN_AGENT_ID} is reserved for the instances of the hub itself: choose another id`;
+    }
     if (identity.by === 'CREDENTIAL') {
       if (identity.agentId === agentId) return this.endOf(identity);
       return `the credential of agent ${identity.agentId} is not good for the id ${agentId}`;
+    }
+    if (identity.by === 'OWN') {
+      return agentId === OWN_AGENT_ID ? undefined : `the hub's own agent has the id ${OWN_AGENT_ID} only`;
     }
     if (!needsCredential(await this.#store.find(agentId))) return undefined;
     return (
@@ -93,7 +108,7 @@ export class AgentCredentials {
 
   /** Reason why an accepted identity is no longer valid; undefined while it is. */
   async endOf(identity: AgentIdentity): Promise<string | undefined> {
-    if (identity.by === 'TOKEN') return undefined;
+    if (identity.by !== 'CREDENTIAL') return undefined;
     const record = await this.#store.findByCredential(identity.credentialHash);
     if (!record) return `agent ${identity.agentId} has fetched a new credential`;
     if (record.revokedAtMs !== null) return `the credential of agent ${identity.agentId} is revoked`;

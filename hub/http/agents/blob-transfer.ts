@@ -42,7 +42,7 @@ export class BlobTransfer {
     }
     const digest = digestOf(targetPathOf(incoming));
     if (digest === undefined) return refusalAfterBody(context, clock, 404, 'no file has this path');
-    const agentId = identity.by === 'CREDENTIAL' ? identity.agentId : null;
+    const agentId = identity.by === 'TOKEN' ? null : identity.agentId;
     const { method } = context.req.raw;
     if (method === 'PUT') return this.#receive(context, agentId, digest);
     if (method === 'GET' || method === 'HEAD') return this.#send(context, agentId, digest);

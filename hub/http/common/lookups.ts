@@ -1,4 +1,5 @@
 import { HubError } from '../../core/errors.js';
+import { OWN_AGENT_ID } from '../../core/own-agent.js';
 import type { AgentView, Instances, InstanceView } from '../../engine/instances.js';
 
 /** Throws INSTANCE_NOT_FOUND. */
@@ -8,9 +9,24 @@ export function findInstance(instances: Instances, id: string): InstanceView {
   throw new HubError('INSTANCE_NOT_FOUND', `there is no instance with the id ${JSON.stringify(id)}`);
 }
 
-/** Throws AGENT_NOT_FOUND. */
+/** Agents, without the one of the hub's own instances. */
+export function listAgents(instances: Instances): AgentView[] {
+  return instances.agents().filter(({ id }) => id !== OWN_AGENT_ID);
+}
+
+/** Throws AGENT_NOT_FOUND, also for the agent of the hub's own instances. */
 export function findAgent(instances: Instances, id: string): AgentView {
+  if (id !== OWN_AGENT_ID) return findServer(instances, id);
+  throw noAgent(id);
+}
+
+/** An agent, or the hub itself. Throws AGENT_NOT_FOUND. */
+export function findServer(instances: Instances, id: string): AgentView {
   const agent = instances.findAgent(id);
   if (agent) return agent;
-  throw new HubError('AGENT_NOT_FOUND', `there is no agent with the id ${JSON.stringify(id)}`);
+  throw noAgent(id);
+}
+
+function noAgent(id: string): HubError {
+  return new HubError('AGENT_NOT_FOUND', `there is no agent with the id ${JSON.stringify(id)}`);
 }

@@ -1,5 +1,6 @@
 /** The HTTP application: endpoints become routes, and every error becomes the error body. */
 import type { HttpBindings } from '@hono/node-server';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { Hono } from 'hono';
 import { type AgentRouteOptions, serveAgentRoutes } from '../agents/agent-routes.js';
 import { refuseUnlessLoopback } from '../middleware/loopback-only.js';
@@ -9,7 +10,7 @@ import { OPENAPI_PATH } from '../openapi/openapi.js';
 import { errorResponse } from '../responses/errors.js';
 import type { Endpoint } from './endpoint.js';
 import { type EndpointServices, endpointHandler } from './endpoint-handler.js';
-import { Routes } from './routes.js';
+import { Routes, unknownPath } from './routes.js';
 import { StaticFirstRouter } from './static-first-router.js';
 
 export interface AppOptions extends EndpointServices {
@@ -44,6 +45,17 @@ export function createApp(options: AppOptions): Hono {
   serveDocs((path, handler) => routes.add('GET', path, handler));
   app.notFound((context) => routes.refuseUnmatched(context, (status) => unrouted.answered(status, null)));
   app.onError((error, context) => errorResponse(error, context, runtime, log));
+  return app;
+}
+
+/** Application for agents alone, without the endpoints of clients. */
+export function createAgentApp(options: AgentRouteOptions & { readonly runtime: Runtime }): Hono {
+  const app = new Hono();
+  serveAgentRoutes(app, options);
+  app.notFound(() => {
+    throw unknownPath();
+  });
+  app.onError((error, context) => errorResponse(error, context, options.runtime, options.log));
   return app;
 }
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { InstanceControl } from '../../engine/instance-control.js';
 import type { Instances } from '../../engine/instances.js';
-import { findAgent, findInstance } from '../common/lookups.js';
+import { findInstance, findServer } from '../common/lookups.js';
 import { idParams } from '../parsing/request-schemas.js';
 import { pageQuery } from '../parsing/validation.js';
 import { pageFrom } from '../responses/page.js';
@@ -17,6 +17,7 @@ export function nodeEndpointsV1(
   apiVersion: ApiVersion,
   instances: Instances,
   control: InstanceControl,
+  hubUrl: string,
 ): Endpoint[] {
   const base = `/api/${apiVersion}/workbench/node`;
   const instanceTag = `Workbench instances (${apiVersion})`;
@@ -61,7 +62,7 @@ export function nodeEndpointsV1(
         responses: { 200: { description: 'One page of servers.', schema: schemas.serverPage } },
       },
       ({ query, context }) => {
-        const found = instances.agents().map((agent) => presentServer(agent, apiVersion));
+        const found = instances.agents().map((agent) => presentServer(agent, apiVersion, hubUrl));
         return context.json(pageFrom(found, query));
       },
     ),
@@ -74,7 +75,8 @@ export function nodeEndpointsV1(
         params: idParams,
         responses: { 200: { description: 'The server.', schema: schemas.server }, 404: NO_SERVER },
       },
-      ({ params, context }) => context.json(presentServer(findAgent(instances, params.id), apiVersion)),
+      ({ params, context }) =>
+        context.json(presentServer(findServer(instances, params.id), apiVersion, hubUrl)),
     ),
     ...(apiVersion === '1.0' ? commandEndpoints(base, instanceTag, control) : []),
   ];

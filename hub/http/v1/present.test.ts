@@ -10,7 +10,9 @@ it.each([
   [null, ''],
 ])('the base address of a server at %s is %j', (address, baseUrl) => {
   const agent = { id: 'host', version: '1.0.0', address, instances: [], status: 'UP' };
-  expect(presentServer(agent as unknown as AgentView, '1.1').baseUrl).toBe(baseUrl);
+  expect(presentServer(agent as unknown as AgentView, '1.1', 'https://hub.example.org').baseUrl).toBe(
+    baseUrl,
+  );
 });
 
 /** A requeued task keeps the instance of its last attempt while it waits. */

@@ -1,6 +1,7 @@
 /** Presentation of domain records in API versions 1.x: the fields of the version and no others, since strict clients reject
  *  unknown ones (contract 1.7). */
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
+import { OWN_AGENT_ID, shownAgentId } from '../../core/own-agent.js';
 import type { Task } from '../../core/task.js';
 import { describeState } from '../../core/task-message.js';
 import type { AgentView, InstanceView } from '../../engine/instances.js';
@@ -40,29 +41,36 @@ export function presentBatchJobResult(task: Task, apiVersion: ApiVersion) {
 
 export function presentInstance({ profile, agentId, status, working }: InstanceView, apiVersion: ApiVersion) {
   const { id, version, revision, labels } = profile;
+  const serverId = shownAgentId(agentId);
   return {
     id,
     version,
     ...(apiVersion === '1.1' ? { revision } : {}),
     labels,
-    serverId: agentId,
+    ...(serverId === null ? {} : { serverId }),
     status,
     working,
   };
 }
 
-/** A connected server is an agent of 2.x; its base address is that of its host, if known. */
+/** A connected server is an agent of 2.x, or the hub with its own instances. The base address is that of its host, if known. */
 export function presentServer(
   { id, version, address, instances, status }: AgentView,
   apiVersion: ApiVersion,
+  hubUrl: string,
 ) {
   return {
     id,
     version,
-    baseUrl: address === null ? '' : `http://${address.includes(':') ? `[${address}]` : address}`,
+    baseUrl: id === OWN_AGENT_ID ? hubUrl : urlOf(address),
     instances: instances.map((instance) => presentInstance(instance, apiVersion)),
     status,
   };
+}
+
+function urlOf(address: string | null): string {
+  if (address === null) return '';
+  return `http://${address.includes(':') ? `[${address}]` : address}`;
 }
 
 /** 1.1 shows version and revision of the instance, without its id. */

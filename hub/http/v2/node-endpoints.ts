@@ -1,7 +1,7 @@
 /** Workbench instances and agents in API version 2.x (contract 6.1 and 6.5). */
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 import type { Instances } from '../../engine/instances.js';
-import { findAgent, findInstance } from '../common/lookups.js';
+import { findAgent, findInstance, listAgents } from '../common/lookups.js';
 import { idParams } from '../parsing/request-schemas.js';
 import { pageFrom } from '../responses/page.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
@@ -68,14 +68,12 @@ export function nodeEndpoints(instances: Instances): Endpoint[] {
         responses: { 200: { description: 'One page of agents.', schema: agentPage } },
       },
       ({ query, context }) => {
-        const found = instances
-          .agents()
-          .filter(
-            ({ id, version, status }) =>
-              matches(query.id, id) &&
-              matches(query.version, version) &&
-              (query.status.length === 0 || query.status.includes(status)),
-          );
+        const found = listAgents(instances).filter(
+          ({ id, version, status }) =>
+            matches(query.id, id) &&
+            matches(query.version, version) &&
+            (query.status.length === 0 || query.status.includes(status)),
+        );
         return context.json(pageFrom(found.map(presentAgent), query));
       },
     ),

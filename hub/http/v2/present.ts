@@ -1,5 +1,6 @@
 /** Presentation of domain records in API version 2.x. */
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
+import { shownAgentId } from '../../core/own-agent.js';
 import type { NamedSize, Task } from '../../core/task.js';
 import { describeState } from '../../core/task-message.js';
 import type { AgentView, InstanceView } from '../../engine/instances.js';
@@ -65,7 +66,7 @@ function presentInstanceOfAgent({ profile, agentId, status, working }: InstanceV
     version: profile.version,
     revision: profile.revision,
     labels: profile.labels,
-    agentId,
+    agentId: shownAgentId(agentId),
     status,
     working,
   };

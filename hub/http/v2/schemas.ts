@@ -135,10 +135,10 @@ export const instanceSchema = z
     version: z.string().meta({ example: '9.1.0' }),
     revision: z.string().meta({ example: '4711' }),
     labels: z.array(z.string()).meta({ example: ['gears', 'linux'] }),
-    agentId: z
-      .string()
-      .optional()
-      .meta({ description: 'The agent that holds the instance.', example: 'sim-host-1' }),
+    agentId: z.string().nullable().optional().meta({
+      description: "The agent that holds the instance; null for an instance of the hub's own machine.",
+      example: 'sim-host-1',
+    }),
     status: z.enum(INSTANCE_STATUSES),
     startedDatetime: timestamp(
       'When the instance process became ready; absent when it is not up.',
