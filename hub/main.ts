@@ -2,14 +2,16 @@
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { runLogged } from '@workbench-hub/shared/runtime/run-logged';
 import { EXIT } from '@workbench-hub/shared/runtime/run-program';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { Command } from 'commander';
 import { agentCommands } from './commands/agent-commands.js';
 import { backupCommands } from './commands/backup-commands.js';
+import { checkHost } from './commands/check-host.js';
 import { withConfig } from './commands/command.js';
 import { doctorCommand } from './commands/doctor-command.js';
 import { keyCommands } from './commands/key-commands.js';
 import { hashPasswordCommand, userCommands } from './commands/user-commands.js';
-import { logFileOf } from './config.js';
+import { type HubConfig, logFileOf } from './config.js';
 import { createHub } from './hub.js';
 
 // Models, results, logs and secrets are for the user of the hub alone.
@@ -30,15 +32,19 @@ const program = new Command('workbench-hub')
   .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.OK : EXIT.REFUSED))
   .action(({ checkConfig }: { checkConfig?: boolean }) =>
     withConfig(program, process.env, async (config) => {
-      if (checkConfig) {
-        console.log('The configuration is valid.');
-        return;
-      }
+      if (checkConfig) return printHostCheck(config);
       await runLogged({ name: 'hub', level: config.log.level, file: logFileOf(config) }, (log) =>
         createHub(config, log),
       );
     }),
   );
+
+async function printHostCheck(config: HubConfig): Promise<void> {
+  const { faults, notes } = await checkHost(config, systemRuntime.clock);
+  for (const fault of faults) console.error(fault);
+  if (faults.length > 0) process.exitCode = EXIT.REFUSED;
+  else console.log(['The configuration is valid.', ...notes].join('\n'));
+}
 
 userCommands(program, process.env);
 hashPasswordCommand(program);

@@ -63,7 +63,7 @@ export function ownAgent({ config, drainTimeoutMs, runtime, log, program }: OwnA
     name: 'own agent',
     async start() {
       stopping = false;
-      launch(program ?? installedProgram());
+      launch(program ?? installedAgentProgram());
     },
     async stop() {
       stopping = true;
@@ -79,7 +79,8 @@ export function ownAgent({ config, drainTimeoutMs, runtime, log, program }: OwnA
   };
 }
 
-function installedProgram(): string {
+/** Path of the agent program. Throws {@link StartRefused} when it is not installed. */
+export function installedAgentProgram(): string {
   try {
     return createRequire(import.meta.url).resolve('@workbench-hub/agent/main');
   } catch (error) {

@@ -1,10 +1,11 @@
-import { resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConfig } from '../../config.js';
 import { storeMaintenance } from '../../store/open-store.js';
 import { checkDataFolder } from './data-folder-check.js';
 import { checkCertificate, checkClocks, checkHub, checkStorageKey } from './environment-checks.js';
-import { type Finding, fault, ok } from './finding.js';
+import { type Finding, fault, ok, warning } from './finding.js';
 import { checkStorage } from './storage-checks.js';
 
 /** Examines the hub of this configuration, whether or not it runs. Changes nothing. */
@@ -25,6 +26,18 @@ export async function examine(
   } else {
     findings.push(...folder);
     const store = storeMaintenance(config.dataDir);
+    if (!store.databases.some((name) => existsSync(join(config.dataDir, name)))) {
+      findings.push(
+        warning(
+          'databases',
+          `there are none in ${resolve(config.dataDir)}: no hub was started with it yet`,
+          'start the hub, or pass the configuration of the right one with --config',
+        ),
+        ...(await checkCertificate(config, clock)),
+        ...(await checkHub(config)),
+      );
+      return findings;
+    }
     const stored = await checkStorage(config, store, deep);
     findings.push(...stored, ...(await checkStorageKey(config)));
     if (stored[0]?.state === 'OK') findings.push(...checkClocks(store));
