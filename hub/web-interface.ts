@@ -65,7 +65,12 @@ function createWebApp(parts: HubParts, { proxies, authenticator, isReady }: Acce
       guard: authenticator,
       timers: runtime.timers,
     },
-    openApiDocument: () => openApiDocument(endpoints, buildInfo),
+    openApiDocument: () =>
+      openApiDocument(endpoints, {
+        build: buildInfo,
+        isSecurityOn: security.enabled,
+        publicUrl: server.publicUrl,
+      }),
     readBody: bodyReader({
       maxBytes: limits.requestBody,
       files,

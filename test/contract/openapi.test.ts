@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api } from '../support/api.js';
 import { openApiCheck } from '../support/openapi-check.js';
 import type { OpenApiDocument } from '../support/openapi-document.js';
+import { lintProblems } from '../support/openapi-lint.js';
 import { type RunningHub, startHub } from '../support/running-hub.js';
 
 interface Schema {
@@ -48,6 +49,35 @@ it('the document is valid OpenAPI 3.1', async () => {
   const result = await validator.validate(JSON.stringify(document, null, 1));
   expect(result).toEqual({ valid: true });
   expect(validator.version).toBe('3.1');
+});
+
+describe('the lint rules', () => {
+  it('find nothing in the document', async () => {
+    expect(await lintProblems(document)).toEqual([]);
+  });
+
+  it.each<[string, (text: string) => string, RegExp]>([
+    [
+      'a missing operation id',
+      (text) => text.replace('"operationId":"listTasks",', ''),
+      /^operation-operationId:/,
+    ],
+    [
+      'an operation id that is taken',
+      (text) => text.replace('"listTasks"', '"getTask"'),
+      /^operation-operationId-unique:/,
+    ],
+    ['a missing security requirement', (text) => text.replace('"security":[],', ''), /^security-defined:/],
+    ['a value of the wrong type', (text) => text.replace('"summary":"', '"summary":5,"x":"'), /^struct:/],
+    [
+      'a tag without description',
+      (text) => text.replace(/("name":"Tasks"),"description":"[^"]*"/, '$1'),
+      /^tag-description:/,
+    ],
+  ])('find %s', async (_, spoil, problem) => {
+    const spoilt: unknown = JSON.parse(spoil(JSON.stringify(document)));
+    expect(await lintProblems(spoilt)).toContainEqual(expect.stringMatching(problem));
+  });
 });
 
 it('the document is served as JSON', async () => {

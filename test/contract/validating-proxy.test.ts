@@ -71,9 +71,13 @@ it('the validating proxy finds no violation on a walk through every endpoint', a
 
 it('the validating proxy finds a violation in a request', async () => {
   const create = '/api/2.0/workbench/task/simulate-work/create';
-  const refused = { status: 422, text: expect.stringContaining('stoplight.io/prism') };
-  expect(await throughProxy(prism, 'POST', create, { duration: -1 })).toMatchObject(refused);
-  expect(await throughProxy(prism, 'GET', '/docs')).toMatchObject({ status: 404, text: refused.text });
+  const { token } = await new Api(hub).asUser('anna');
+  const authorization = `Bearer ${token}`;
+  const text = expect.stringContaining('stoplight.io/prism');
+  const asked = throughProxy(prism, 'POST', create, { duration: -1 }, { authorization });
+  expect(await asked).toMatchObject({ status: 422, text });
+  expect(await throughProxy(prism, 'POST', create, { duration: 1 })).toMatchObject({ status: 401, text });
+  expect(await throughProxy(prism, 'GET', '/docs')).toMatchObject({ status: 404, text });
 });
 
 it('the validating proxy finds a violation in a response', async () => {

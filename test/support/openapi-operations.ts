@@ -29,7 +29,12 @@ export interface Parameter {
 export interface Operation {
   readonly method: string;
   readonly path: string;
+  readonly operationId: string;
+  readonly tags: readonly string[];
   readonly summary: string;
+  readonly description: string;
+  /** Names of the security schemes of each alternative. */
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly parameters: readonly Parameter[];
   readonly needsCookie: boolean;
   /** Schema of the JSON body, with references resolved; absent without a body. */
@@ -50,13 +55,12 @@ interface Described extends Omit<Operation, 'parameters' | 'needsCookie' | 'take
 export function operationsIn(document: OpenApiDocument): Operation[] {
   return Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => {
-      const { parameters = [], requestBody, summary, responses } = operation as unknown as Described;
+      const { parameters = [], requestBody, ...described } = operation as unknown as Described;
       const body = requestBody?.content['application/json']?.schema;
       return {
+        ...described,
         method: method.toUpperCase(),
         path,
-        summary,
-        responses,
         takesForm: requestBody?.content['multipart/form-data'] !== undefined,
         needsCookie: parameters.some((parameter) => parameter.in === 'cookie'),
         parameters: parameters

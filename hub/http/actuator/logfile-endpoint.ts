@@ -15,6 +15,7 @@ export function logfileEndpoint(file: string): Endpoint {
       method: 'get',
       path: '/actuator/logfile',
       tag: 'Service',
+      operationId: 'getHubLog',
       summary: 'The log file of the hub',
       description: 'Supports `Range: bytes=…` with one range.',
       responses: {

@@ -13,6 +13,7 @@ export function prometheusEndpoint(metrics: MetricsText): Endpoint {
       method: 'get',
       path: '/actuator/prometheus',
       tag: 'Service',
+      operationId: 'getMetrics',
       summary: 'Metrics of the hub for Prometheus',
       description:
         'In the text format 0.0.4. Metrics of the hub begin with `workbench_hub_`; the others are those of any Node.js ' +

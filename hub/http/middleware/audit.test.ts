@@ -23,8 +23,10 @@ const endpoints: Endpoint[] = [
     {
       method: 'delete',
       path: CANCEL,
-      tag: 'T',
+      operationId: 'cancelTask',
+      tag: 'Tasks',
       summary: 'S',
+      description: 'D',
       params: z.object({ id: z.string() }),
       responses,
     },
@@ -35,15 +37,25 @@ const endpoints: Endpoint[] = [
     },
   ),
   endpoint(
-    { method: 'get', path: '/api/2.0/workbench/task/list', tag: 'T', summary: 'S', responses },
+    {
+      method: 'get',
+      path: '/api/2.0/workbench/task/list',
+      operationId: 'listTasks',
+      tag: 'Tasks',
+      summary: 'S',
+      description: 'D',
+      responses,
+    },
     ({ context }) => context.json({}),
   ),
   endpoint(
     {
       method: 'post',
       path: '/api/2.0/auth/login',
-      tag: 'T',
+      operationId: 'logIn',
+      tag: 'Log-in',
       summary: 'S',
+      description: 'D',
       body: z.object({ username: z.string(), password: z.string() }),
       responses,
     },
@@ -55,7 +67,15 @@ const endpoints: Endpoint[] = [
     },
   ),
   endpoint(
-    { method: 'get', path: '/api/2.0/auth/logout', tag: 'T', summary: 'S', responses },
+    {
+      method: 'get',
+      path: '/api/2.0/auth/logout',
+      operationId: 'logOut',
+      tag: 'Log-in',
+      summary: 'S',
+      description: 'D',
+      responses,
+    },
     ({ context }) => context.body(null, 200),
   ),
 ];

@@ -10,6 +10,8 @@ import {
 import { accessTo, isAlwaysServed } from '../middleware/access-table.js';
 import type { Endpoint, FormSpec, ResponseSpec } from '../routing/endpoint.js';
 import { withoutLanguageBounds } from './openapi-overrides.js';
+import { describedRole, securityOf, securitySchemes } from './openapi-security.js';
+import { describedTag } from './tags.js';
 
 const errorSchema = z
   .object({
@@ -32,39 +34,69 @@ const ANY_ENDPOINT: Readonly<Record<number, ResponseSpec>> = {
   500: { description: 'Unexpected error.' },
 };
 
+const SECURITY_ON =
+  'Most operations need an access token and a role. `logIn` exchanges a username and a password for a token.';
+const SECURITY_OFF = 'Security is off on this hub: no operation needs an access token.';
+
 /** Responses of every endpoint that changes something. */
 const ANY_CHANGE: Readonly<Record<number, ResponseSpec>> = {
   507: { description: 'The disk of the hub is full; nothing was changed.' },
 };
 
-export function openApiDocument(endpoints: readonly Endpoint[], build: BuildInfo): object {
+const DOCUMENT_OPERATION: ZodOpenApiOperationObject = {
+  operationId: 'getOpenApiDocument',
+  tags: ['Service'],
+  summary: 'This document',
+  description: 'Describes the interface of this hub. Needs no access token.',
+  security: [],
+  responses: {
+    200: { description: 'OpenAPI 3.1.', content: { 'application/json': { schema: { type: 'object' } } } },
+    403: responseOf(403, {
+      description: 'While security is off, the hub was called by a name that is not loopback.',
+    }),
+  },
+};
+
+export interface DocumentOptions {
+  readonly build: BuildInfo;
+  readonly isSecurityOn: boolean;
+  /** `server.publicUrl`. */
+  readonly publicUrl: string | null;
+}
+
+export function openApiDocument(endpoints: readonly Endpoint[], options: DocumentOptions): object {
+  const { build, isSecurityOn, publicUrl } = options;
   const paths: ZodOpenApiPathsObject = {};
   for (const { spec } of endpoints) {
-    paths[spec.path] = { ...paths[spec.path], [spec.method]: operationOf(spec) };
+    paths[spec.path] = { ...paths[spec.path], [spec.method]: operationOf(spec, isSecurityOn) };
   }
-  paths[OPENAPI_PATH] = {
-    get: {
-      tags: ['Service'],
-      summary: 'This document',
-      responses: {
-        200: { description: 'OpenAPI 3.1.', content: { 'application/json': { schema: { type: 'object' } } } },
-      },
-    },
-  };
+  paths[OPENAPI_PATH] = { get: DOCUMENT_OPERATION };
   const document: ZodOpenApiObject = {
     openapi: '3.1.0',
     info: {
       title: 'Workbench Hub',
       version: build.version,
-      description: 'Hand in simulation jobs, follow them, and get their result files.',
+      description: `Hand in simulation jobs, follow them, and get their result files.\n\n${
+        isSecurityOn ? SECURITY_ON : SECURITY_OFF
+      }`,
+      license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
     },
-    tags: [...new Set(endpoints.map(({ spec }) => spec.tag))].map((name) => ({ name })),
+    servers: serversOf(publicUrl),
+    tags: [...new Set(endpoints.map(({ spec }) => spec.tag))].map(describedTag),
     paths,
+    components: { securitySchemes: securitySchemes(isSecurityOn) },
   };
   return createDocument(document, { override: withoutLanguageBounds });
 }
 
-function operationOf(spec: Endpoint['spec']): ZodOpenApiOperationObject {
+/** The public address first, since code generators take the first one; `/docs` may call only the server that it came from. */
+function serversOf(publicUrl: string | null) {
+  const own = { url: '/', description: 'The server of this document.' };
+  if (publicUrl === null) return [own];
+  return [{ url: publicUrl.replace(/\/+$/, ''), description: 'The public address of the hub.' }, own];
+}
+
+function operationOf(spec: Endpoint['spec'], isSecurityOn: boolean): ZodOpenApiOperationObject {
   const withBody = spec.body ? { 413: { description: 'The body is too large.' } } : {};
   const ofChange = spec.method === 'get' ? {} : ANY_CHANGE;
   const responses = Object.entries({
@@ -75,9 +107,11 @@ function operationOf(spec: Endpoint['spec']): ZodOpenApiOperationObject {
     ...spec.responses,
   });
   return {
+    operationId: spec.operationId,
     tags: [spec.tag],
     summary: spec.summary,
-    ...(spec.description === undefined ? {} : { description: spec.description }),
+    description: isSecurityOn ? `${spec.description}\n\n${describedRole(spec)}` : spec.description,
+    security: securityOf(spec, isSecurityOn),
     requestParams: {
       ...(spec.params instanceof z.ZodObject ? { path: spec.params } : {}),
       ...(spec.query instanceof z.ZodObject ? { query: spec.query } : {}),

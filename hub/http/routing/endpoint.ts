@@ -5,6 +5,7 @@ import type { Caller } from '../../core/access.js';
 import type { Hold } from '../../core/ports/files.js';
 import type { AuditNote } from '../middleware/audit.js';
 import type { Client } from '../middleware/client.js';
+import type { Tag } from '../openapi/tags.js';
 import type { BlobPaths } from '../parsing/body-blob.js';
 import type { DeferredResponse } from '../responses/deferred-response.js';
 import type { ResponseRoom } from '../server/response-memory.js';
@@ -28,9 +29,14 @@ export interface EndpointSpec<Params extends z.ZodType, Query extends z.ZodType,
   readonly method: Method;
   /** With `{name}` for parameters. */
   readonly path: string;
-  readonly tag: string;
+  /** Name of the operation in the OpenAPI document, after which code generators name functions: verb and noun in camel case,
+   *  letters and digits only, unique over all API versions. Operations of 1.0 and 1.1 end in `V10` and `V11`, others in no
+   *  version. */
+  readonly operationId: string;
+  readonly tag: Tag;
   readonly summary: string;
-  readonly description?: string;
+  /** Plain sentences beyond the summary; the document adds the role. */
+  readonly description: string;
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: Body;

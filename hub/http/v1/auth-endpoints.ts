@@ -3,6 +3,7 @@ import type { Sessions } from '../../engine/accounts/sessions.js';
 import { loginOrigin } from '../common/login-origin.js';
 import { LOGIN_FAILURES, loginRequest, loginResponse } from '../common/login-schemas.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
+import { operationIdOf } from './operation-id.js';
 
 export function authEndpointsV1(sessions: Sessions): Endpoint[] {
   return [
@@ -11,8 +12,9 @@ export function authEndpointsV1(sessions: Sessions): Endpoint[] {
         method: 'post',
         path: '/api/1.0/auth/login',
         tag: 'Log-in (1.0)',
+        operationId: operationIdOf('logIn', '1.0'),
         summary: 'Log in',
-        description: 'The session ends with its access token.',
+        description: 'Begins a session that ends with its access token. Sets no cookie.',
         body: loginRequest,
         responses: { 200: { description: 'The access token.', schema: loginResponse }, ...LOGIN_FAILURES },
       },

@@ -3,10 +3,12 @@ import { z } from 'zod';
 import type { InstanceControl } from '../../engine/instance-control.js';
 import type { Instances } from '../../engine/instances.js';
 import { findInstance, findServer } from '../common/lookups.js';
+import type { Tag } from '../openapi/tags.js';
 import { idParams } from '../parsing/request-schemas.js';
 import { pageQuery } from '../parsing/validation.js';
 import { pageFrom } from '../responses/page.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
+import { operationIdOf } from './operation-id.js';
 import { type ApiVersion, presentInstance, presentServer } from './present.js';
 import { schemasOf } from './schemas.js';
 
@@ -20,8 +22,8 @@ export function nodeEndpointsV1(
   hubUrl: string,
 ): Endpoint[] {
   const base = `/api/${apiVersion}/workbench/node`;
-  const instanceTag = `Workbench instances (${apiVersion})`;
-  const serverTag = `Servers (${apiVersion})`;
+  const instanceTag = `Workbench instances (${apiVersion})` as const;
+  const serverTag = `Servers (${apiVersion})` as const;
   const schemas = schemasOf(apiVersion);
 
   return [
@@ -31,7 +33,9 @@ export function nodeEndpointsV1(
         path: `${base}/instance/list`,
         isLarge: true,
         tag: instanceTag,
+        operationId: operationIdOf('listInstances', apiVersion),
         summary: 'List the workbench instances, by id',
+        description: 'Pages of all workbench instances, also of servers that are down.',
         query: z.object(pageQuery),
         responses: { 200: { description: 'One page of instances.', schema: schemas.instancePage } },
       },
@@ -45,7 +49,9 @@ export function nodeEndpointsV1(
         method: 'get',
         path: `${base}/instance/{id}`,
         tag: instanceTag,
+        operationId: operationIdOf('getInstance', apiVersion),
         summary: 'One workbench instance',
+        description: 'Version, labels and status of the instance, and the server that holds it.',
         params: idParams,
         responses: { 200: { description: 'The instance.', schema: schemas.instance }, 404: NO_INSTANCE },
       },
@@ -57,7 +63,9 @@ export function nodeEndpointsV1(
         path: `${base}/server/list`,
         isLarge: true,
         tag: serverTag,
+        operationId: operationIdOf('listServers', apiVersion),
         summary: 'List the connected servers, by id',
+        description: 'Pages of the agents that the hub knows, each with its workbench instances.',
         query: z.object(pageQuery),
         responses: { 200: { description: 'One page of servers.', schema: schemas.serverPage } },
       },
@@ -71,7 +79,9 @@ export function nodeEndpointsV1(
         method: 'get',
         path: `${base}/server/{id}`,
         tag: serverTag,
+        operationId: operationIdOf('getServer', apiVersion),
         summary: 'One connected server',
+        description: 'Version and status of an agent, with its workbench instances.',
         params: idParams,
         responses: { 200: { description: 'The server.', schema: schemas.server }, 404: NO_SERVER },
       },
@@ -82,14 +92,16 @@ export function nodeEndpointsV1(
   ];
 }
 
-function commandEndpoints(base: string, tag: string, control: InstanceControl): Endpoint[] {
+function commandEndpoints(base: string, tag: Tag, control: InstanceControl): Endpoint[] {
   return (['start', 'stop'] as const).map((command) =>
     endpoint(
       {
         method: 'patch',
         path: `${base}/instance/{id}/${command}`,
         tag,
+        operationId: operationIdOf(`${command}Instance`, '1.0'),
         summary: command === 'start' ? 'Start a workbench instance' : 'Stop a workbench instance',
+        description: 'Acts in the background. The last of several requests counts.',
         params: idParams,
         responses: {
           202: { description: 'Requested.' },

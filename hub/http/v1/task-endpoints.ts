@@ -15,6 +15,7 @@ import {
 import { pageQuery } from '../parsing/validation.js';
 import { pageOf } from '../responses/page.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
+import { operationIdOf } from './operation-id.js';
 import {
   type ApiVersion,
   presentBatchJobResult,
@@ -27,22 +28,41 @@ import { schemasOf } from './schemas.js';
 const NOT_FOUND = { description: 'There is no such task.' };
 const LOCKED = { description: 'The hub takes no tasks at present.' };
 
-const LISTS: readonly { path: string; summary: string; statuses: readonly TaskStatus[]; order: TaskOrder }[] =
-  [
-    { path: 'list', summary: 'List tasks, newest request first', statuses: [], order: 'NEWEST_FIRST' },
-    {
-      path: 'list/running',
-      summary: 'List the running tasks, longest running first',
-      statuses: ['RUNNING'],
-      order: 'LONGEST_RUNNING_FIRST',
-    },
-    {
-      path: 'list/waiting',
-      summary: 'List the waiting tasks, next to run first',
-      statuses: ['WAITING'],
-      order: 'NEXT_TO_RUN_FIRST',
-    },
-  ];
+interface List {
+  readonly path: string;
+  readonly operation: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly statuses: readonly TaskStatus[];
+  readonly order: TaskOrder;
+}
+
+const LISTS: readonly List[] = [
+  {
+    path: 'list',
+    operation: 'listTasks',
+    summary: 'List tasks, newest request first',
+    description: 'Pages of the tasks of all users, without filters.',
+    statuses: [],
+    order: 'NEWEST_FIRST',
+  },
+  {
+    path: 'list/running',
+    operation: 'listRunningTasks',
+    summary: 'List the running tasks, longest running first',
+    description: 'Pages of the tasks that workbench instances are executing.',
+    statuses: ['RUNNING'],
+    order: 'LONGEST_RUNNING_FIRST',
+  },
+  {
+    path: 'list/waiting',
+    operation: 'listWaitingTasks',
+    summary: 'List the waiting tasks, next to run first',
+    description: 'Pages of the queue, in the order in which tasks are considered.',
+    statuses: ['WAITING'],
+    order: 'NEXT_TO_RUN_FIRST',
+  },
+];
 
 export function taskEndpointsV1(apiVersion: ApiVersion, tasks: Tasks, requests: TaskRequests): Endpoint[] {
   return [
@@ -64,7 +84,10 @@ function jobEndpoints(apiVersion: ApiVersion, requests: TaskRequests): Endpoint[
         method: 'post',
         path: `${base}/simulate-work/create`,
         tag,
+        operationId: operationIdOf('createSimulateWork', apiVersion),
         summary: 'Create a simulate-work task',
+        description:
+          'Blocks a workbench instance for a number of seconds. 201 is sent when the task is durable.',
         body: simulateWorkRequest,
         admit: requests.admit,
         responses: created,
@@ -77,7 +100,9 @@ function jobEndpoints(apiVersion: ApiVersion, requests: TaskRequests): Endpoint[
         method: 'get',
         path: `${base}/simulate-work/{id}/result`,
         tag,
+        operationId: operationIdOf('getSimulateWorkResult', apiVersion),
         summary: 'Result of a simulate-work task',
+        description: 'Waits up to `timeout` seconds for the end of the task and returns its state then.',
         params: idParams,
         query: resultQuery,
         responses: { 200: { description: 'The state.', schema: schemas.simulateWorkResult }, 404: NOT_FOUND },
@@ -92,7 +117,10 @@ function jobEndpoints(apiVersion: ApiVersion, requests: TaskRequests): Endpoint[
         method: 'post',
         path: `${base}/execute-batch-job/create`,
         tag,
+        operationId: operationIdOf('createBatchJob', apiVersion),
         summary: 'Create an execute-batch-job task',
+        description:
+          'Runs scripts on a workbench instance, optionally with a model, and keeps the files they produce.',
         body: executeBatchJobRequest,
         admit: requests.admit,
         blobs: batchJobContents,
@@ -106,7 +134,9 @@ function jobEndpoints(apiVersion: ApiVersion, requests: TaskRequests): Endpoint[
         path: `${base}/execute-batch-job/{id}/result`,
         isLarge: true,
         tag,
+        operationId: operationIdOf('getBatchJobResult', apiVersion),
         summary: 'Result of an execute-batch-job task',
+        description: 'Waits up to `timeout` seconds for the end of the task and returns its state then.',
         params: idParams,
         query: resultQuery,
         responses: { 200: { description: 'The state.', schema: schemas.batchJobResult }, 404: NOT_FOUND },
@@ -120,14 +150,16 @@ function readingEndpoints(apiVersion: ApiVersion, tasks: Tasks): Endpoint[] {
   const { base, tag } = groupOf(apiVersion);
   const schemas = schemasOf(apiVersion);
   return [
-    ...LISTS.map(({ path, summary, statuses, order }) =>
+    ...LISTS.map(({ path, operation, summary, description, statuses, order }) =>
       endpoint(
         {
           method: 'get',
           path: `${base}/${path}`,
           isLarge: true,
           tag,
+          operationId: operationIdOf(operation, apiVersion),
           summary,
+          description,
           query: z.object(pageQuery),
           responses: { 200: { description: 'One page of tasks.', schema: schemas.taskPage } },
         },
@@ -144,7 +176,9 @@ function readingEndpoints(apiVersion: ApiVersion, tasks: Tasks): Endpoint[] {
         method: 'get',
         path: `${base}/{id}`,
         tag,
+        operationId: operationIdOf('getTask', apiVersion),
         summary: 'One task',
+        description: 'Type, priority, times and status of the task.',
         params: idParams,
         responses: { 200: { description: 'The task.', schema: schemas.task }, 404: NOT_FOUND },
       },
@@ -160,7 +194,9 @@ function cancelEndpoint(tasks: Tasks): Endpoint {
       method: 'delete',
       path: `${base}/{id}/cancel`,
       tag,
+      operationId: operationIdOf('cancelTask', '1.0'),
       summary: 'Cancel a waiting task',
+      description: 'Ends a task that has not begun to run. The role USER may cancel its own tasks only.',
       params: idParams,
       responses: {
         204: { description: 'The task is CANCELED.' },
@@ -176,5 +212,5 @@ function cancelEndpoint(tasks: Tasks): Endpoint {
 }
 
 function groupOf(apiVersion: ApiVersion) {
-  return { base: `/api/${apiVersion}/workbench/task`, tag: `Tasks (${apiVersion})` };
+  return { base: `/api/${apiVersion}/workbench/task`, tag: `Tasks (${apiVersion})` as const };
 }

@@ -24,6 +24,7 @@ export function authEndpoints(sessions: Sessions, cookie: RefreshCookie): Endpoi
         method: 'post',
         path: '/api/2.0/auth/login',
         tag: TAG,
+        operationId: 'logIn',
         summary: 'Log in',
         description:
           'Begins a session. Sets the cookie `refreshToken`, with which the access token is renewed. While security is ' +
@@ -48,6 +49,7 @@ export function authEndpoints(sessions: Sessions, cookie: RefreshCookie): Endpoi
         method: 'get',
         path: '/api/2.0/auth/refresh',
         tag: TAG,
+        operationId: 'refreshAccessToken',
         summary: 'Renew the access token',
         description:
           'Sets a new cookie `refreshToken`: each is valid for one use. A second use within 15 seconds, by another tab or ' +
@@ -75,6 +77,7 @@ export function authEndpoints(sessions: Sessions, cookie: RefreshCookie): Endpoi
         method: 'get',
         path: '/api/2.0/auth/logout',
         tag: TAG,
+        operationId: 'logOut',
         summary: 'Log out',
         description:
           'Ends the session immediately: its access tokens are no longer valid. Clears the cookie.',
@@ -98,7 +101,9 @@ function userEndpoint(): Endpoint {
       method: 'get',
       path: '/api/2.0/user',
       tag: TAG,
+      operationId: 'getCurrentUser',
       summary: 'The logged-in user',
+      description: 'Name of the user whose token the request carries.',
       responses: { 200: { description: 'The caller; `anonymous` while security is off.', schema: user } },
     },
     ({ caller, context }) => context.json({ username: caller.username }),

@@ -38,7 +38,9 @@ export function instanceControlEndpoints(control: InstanceControl): Endpoint[] {
         path: `${BASE}/log/{type}`,
         isLarge: true,
         tag: 'Workbench instances',
+        operationId: 'getInstanceLog',
         summary: 'The latest lines of a log of a workbench instance',
+        description: 'What the instance program printed, as its agent keeps it.',
         params: logParams,
         responses: {
           200: {
@@ -61,6 +63,7 @@ export function instanceControlEndpoints(control: InstanceControl): Endpoint[] {
           method: 'patch',
           path: `${BASE}/${command}`,
           tag: 'Workbench instances',
+          operationId: `${command}Instance`,
           summary: SUMMARIES[command],
           description: 'Acts in the background. The last of several requests counts.',
           params: idParams,

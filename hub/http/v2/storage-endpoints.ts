@@ -64,7 +64,9 @@ function inputEndpoints(storage: Storage): Endpoint[] {
         method: 'get',
         path: '/api/2.1/storage/input/status',
         tag: 'Storage',
+        operationId: 'getInputStorageStatus',
         summary: 'Whether the input storage is enabled',
+        description: 'While it is not, the other endpoints of the input storage respond with 423.',
         responses: { 200: { description: 'The status.', schema: inputStatus } },
       },
       ({ context }) => context.json({ active: storage.isInputOn }),
@@ -74,6 +76,7 @@ function inputEndpoints(storage: Storage): Endpoint[] {
         method: 'post',
         path: `${BASE}/input/upload`,
         tag: 'Storage',
+        operationId: 'uploadInputFile',
         summary: 'Upload a file to the input storage',
         description:
           'The file name is taken from the Content-Disposition header of the part. 204 is sent when file and name are ' +
@@ -112,7 +115,9 @@ function inputEndpoints(storage: Storage): Endpoint[] {
         method: 'get',
         path: `${BASE}/input/{name}`,
         tag: 'Storage',
+        operationId: 'checkInputFile',
         summary: 'Whether a file is in the input storage',
+        description: 'Optionally restarts the time after which the file expires.',
         params: inputParams,
         query: infoQuery,
         responses: { 200: { description: 'Whether it exists.', schema: inputInfo }, 423: INPUT_OFF },
@@ -131,6 +136,7 @@ function inputEndpoints(storage: Storage): Endpoint[] {
         method: 'delete',
         path: `${BASE}/input/{name}/delete`,
         tag: 'Storage',
+        operationId: 'deleteInputFile',
         summary: 'Delete a file from the input storage',
         description:
           'Tasks that refer to it keep its content. If there is no such file, the response is 204 too.',
@@ -152,6 +158,7 @@ function downloadEndpoint(storage: Storage, log: Logger): Endpoint {
       path: `${BASE}/output/{name}/download`,
       isLarge: true,
       tag: 'Storage',
+      operationId: 'downloadOutputFile',
       summary: 'Download a file from the output storage',
       description:
         'Its name is `<task id>-<file name>`, as listed under `storedFiles` in the result of the task. Supports `Range: ' +

@@ -95,6 +95,7 @@ export function auditEndpoints(audit: AuditReader): Endpoint[] {
         method: 'get',
         path: '/api/x/audit',
         tag: 'Administration',
+        operationId: 'listAuditEntries',
         summary: 'Who did what, newest first',
         description: 'Every change and every refused request, recorded while security is on.',
         query: auditQuery,

@@ -88,7 +88,10 @@ export function explainEndpoints(tasks: Tasks, explanations: Explanations): Endp
         method: 'get',
         path: '/api/x/tasks/{id}/explain',
         tag: 'Explanations',
+        operationId: 'explainTask',
         summary: 'Why a task waits',
+        description:
+          'Compares what the task requires with the known workbench instances, and estimates its start.',
         params: idParams,
         responses: {
           200: { description: 'The reason why it does not run.', schema: taskExplanation },
@@ -107,6 +110,7 @@ export function explainEndpoints(tasks: Tasks, explanations: Explanations): Endp
         method: 'post',
         path: '/api/x/explain',
         tag: 'Explanations',
+        operationId: 'explainRequest',
         summary: 'When a task would run if it were created now',
         description:
           'Takes the body of a create request, of which only the classifiers matter. Nothing is created.',

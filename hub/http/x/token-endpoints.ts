@@ -75,6 +75,7 @@ export function tokenEndpoints(tokens: PersonalTokens): Endpoint[] {
         method: 'post',
         path: PATH,
         tag: 'Personal access tokens',
+        operationId: 'createPersonalToken',
         summary: 'Create a token for a script',
         description:
           'For users of the hub who have logged in by password; users of the company’s sign-on get tokens there.',
@@ -98,7 +99,9 @@ export function tokenEndpoints(tokens: PersonalTokens): Endpoint[] {
         method: 'get',
         path: PATH,
         tag: 'Personal access tokens',
+        operationId: 'listPersonalTokens',
         summary: 'List tokens that have not expired, latest first',
+        description: 'Tokens of the caller, or as ADMIN of any user.',
         query: z.object({
           ...pageQuery,
           user: queryString()
@@ -122,7 +125,9 @@ export function tokenEndpoints(tokens: PersonalTokens): Endpoint[] {
         method: 'delete',
         path: `${PATH}/{id}`,
         tag: 'Personal access tokens',
+        operationId: 'revokePersonalToken',
         summary: 'Revoke one of the caller’s tokens, or as ADMIN any token',
+        description: 'The token is refused from then on.',
         params: idParams,
         responses: {
           204: { description: 'The token is no longer valid.' },
