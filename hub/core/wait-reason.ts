@@ -150,7 +150,9 @@ export function reasonInWords(verdict: Verdict, facts: WaitFacts, detail = ''): 
 /** The returns of a task in words, to follow the reason. */
 export function returnsInWords(exclusions: readonly Exclusion[], nowMs: number): string {
   return exclusions
-    .map(({ agentId, reason, atMs }) => ` Agent ${agentId} gave it back ${span(nowMs - atMs)} ago: ${reason}.`)
+    .map(
+      ({ agentId, reason, atMs }) => ` Agent ${agentId} gave it back ${span(nowMs - atMs)} ago: ${reason}.`,
+    )
     .join('');
 }
 

@@ -15,9 +15,11 @@ import type { QueuePlace, TaskQueue } from '../core/ports/task-store.js';
 import { RunTimeBook } from '../core/run-times.js';
 import type { Task } from '../core/task.js';
 import type { TaskSubscriber } from '../core/task-events.js';
+import type { Exclusion } from '../core/wait-reason.js';
 import type { AgentExclusions } from './agent-exclusions.js';
 import type { Instances } from './instances.js';
 import type { ShutdownPreparation } from './shutdown-preparation.js';
+import { WaitReasons } from './wait-reasons.js';
 
 export interface ExplanationsOptions {
   readonly queue: Pick<TaskQueue, 'countAhead'>;
@@ -48,9 +50,23 @@ interface Subject {
 export class Explanations {
   readonly #options: ExplanationsOptions;
   readonly #runTimes = new RunTimeBook();
+  readonly #reasons: WaitReasons;
 
   constructor(options: ExplanationsOptions) {
     this.#options = options;
+    this.#reasons = new WaitReasons(options.instances);
+  }
+
+  /** Reason why this task waits, from memory only: the beginning of its explanation. */
+  reasonOf({ id, requirement }: Task): string {
+    const { shutdown, exclusions, clock } = this.#options;
+    const returns = exclusions.of(id);
+    return this.#reasons.inWords(requirement, {
+      dispatching: !shutdown.status.initiated,
+      returns,
+      avoided: this.#avoided(id, returns),
+      nowMs: clock.nowMs(),
+    });
   }
 
   /** Adds the run time of a finished task to the statistics. */
@@ -93,9 +109,10 @@ export class Explanations {
     const { instances, shutdown, clock, exclusions } = this.#options;
     const taskId = 'taskId' in place ? place.taskId : undefined;
     const returns = taskId === undefined ? [] : exclusions.of(taskId);
-    const isExcluded = (agentId: string) =>
-      returns.some((exclusion) => exclusion.agentId === agentId) && !exclusions.mayGet(taskId ?? '', agentId);
-    const candidates = instances.list().map((view) => ({ ...view, isExcluded: isExcluded(view.agentId) }));
+    const avoided = this.#avoided(taskId ?? '', returns);
+    const candidates = instances
+      .list()
+      .map((view) => ({ ...view, isExcluded: avoided.includes(view.agentId) }));
     const competing = await this.#options.waitingGroupsFor(
       instances.classes.filter((instanceClass) => fits(requirement, instanceClass)),
     );
@@ -113,6 +130,13 @@ export class Explanations {
       dispatching: !shutdown.status.initiated,
       exclusions: returns,
     });
+  }
+
+  /** Agents that the task is not dispatched to for now. */
+  #avoided(taskId: string, returns: readonly Exclusion[]): string[] {
+    return returns
+      .map(({ agentId }) => agentId)
+      .filter((agentId) => !this.#options.exclusions.mayGet(taskId, agentId));
   }
 
   /** Counts up to {@link MAX_TASKS_AHEAD}, and leaves the event loop to others in between. */

@@ -30,11 +30,11 @@ const NOT_FOUND = { description: 'There is no such task.' };
 const LOCKED = { description: 'The resource is locked: the hub takes no tasks at present.' };
 
 export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger): Endpoint[] {
-  return [...jobEndpoints(requests), ...readingEndpoints(tasks, log), ...endingEndpoints(tasks)];
+  return [...jobEndpoints(tasks, requests), ...readingEndpoints(tasks, log), ...endingEndpoints(tasks)];
 }
 
 /** Creation and result of each type of task. */
-function jobEndpoints(requests: TaskRequests): Endpoint[] {
+function jobEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] {
   return [
     endpoint(
       {
@@ -63,7 +63,9 @@ function jobEndpoints(requests: TaskRequests): Endpoint[] {
         responses: { 200: { description: 'The current state.', schema: simulateWorkResult }, 404: NOT_FOUND },
       },
       (request) =>
-        requests.simulateWorkResult(request, (task) => Response.json(presentSimulateWorkResult(task))),
+        requests.simulateWorkResult(request, (task) =>
+          Response.json(presentSimulateWorkResult(task, tasks.waitMessage(task))),
+        ),
     ),
     endpoint(
       {
@@ -95,7 +97,10 @@ function jobEndpoints(requests: TaskRequests): Endpoint[] {
           404: NOT_FOUND,
         },
       },
-      (request) => requests.batchJobResult(request, presentBatchJobResult),
+      (request) =>
+        requests.batchJobResult(request, (task, storedFiles) =>
+          presentBatchJobResult(task, storedFiles, tasks.waitMessage(task)),
+        ),
     ),
   ];
 }
@@ -117,7 +122,8 @@ function readingEndpoints(tasks: Tasks, log: Logger): Endpoint[] {
         const { context } = request;
         const page = tasks.list({ ...query, statuses: status }, listClient(request));
         const { tasks: found, totalElements } = await page;
-        return context.json(pageOf(found.map(presentTask), totalElements, query));
+        const content = found.map((task) => presentTask(task, tasks.waitMessage(task)));
+        return context.json(pageOf(content, totalElements, query));
       },
     ),
     endpoint(
@@ -129,7 +135,10 @@ function readingEndpoints(tasks: Tasks, log: Logger): Endpoint[] {
         params: idParams,
         responses: { 200: { description: 'The task.', schema: taskSchema }, 404: NOT_FOUND },
       },
-      async ({ params, context }) => context.json(presentTask(await tasks.get(params.id))),
+      async ({ params, context }) => {
+        const task = await tasks.get(params.id);
+        return context.json(presentTask(task, tasks.waitMessage(task)));
+      },
     ),
     endpoint(
       {
