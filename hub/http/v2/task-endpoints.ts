@@ -3,7 +3,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { z } from 'zod';
 import type { Tasks } from '../../engine/tasks.js';
 import { listClient } from '../common/list-client.js';
-import type { TaskRequests } from '../common/task-requests.js';
+import { CREATION_HEADERS, type TaskRequests } from '../common/task-requests.js';
 import {
   batchJobContents,
   executeBatchJobRequest,
@@ -46,7 +46,11 @@ function jobEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] {
           'Blocks a workbench instance for a number of seconds. 201 is sent when the task is durable.',
         body: simulateWorkRequest,
         admit: requests.admit,
-        responses: { 201: { description: 'The task waits.', schema: creationResponse }, 423: LOCKED },
+        warnsOfUnknownFields: true,
+        responses: {
+          201: { description: 'The task waits.', schema: creationResponse, headers: CREATION_HEADERS },
+          423: LOCKED,
+        },
       },
       async (request) =>
         request.context.json(presentCreation(await requests.createSimulateWork(request)), 201),
@@ -77,8 +81,12 @@ function jobEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] {
           'Runs scripts on a workbench instance, optionally with a model, and keeps the files they produce.',
         body: executeBatchJobRequest,
         admit: requests.admit,
+        warnsOfUnknownFields: true,
         blobs: batchJobContents,
-        responses: { 201: { description: 'The task waits.', schema: creationResponse }, 423: LOCKED },
+        responses: {
+          201: { description: 'The task waits.', schema: creationResponse, headers: CREATION_HEADERS },
+          423: LOCKED,
+        },
       },
       async (request) => request.context.json(presentCreation(await requests.createBatchJob(request)), 201),
     ),
