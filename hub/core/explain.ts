@@ -1,6 +1,7 @@
 /** Explanation why a task waits, or would wait if it were created now: in words and as data. */
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import { fits } from '@workbench-hub/shared/domain/matching';
 import type { RunTimes } from './run-times.js';
 import {
   type CountedClass,
@@ -26,6 +27,8 @@ export interface Candidate {
   readonly working: boolean;
   /** The task is not dispatched to its agent, which returned it. */
   readonly isExcluded?: boolean;
+  /** False when it runs a task of which nobody knows when it ends. */
+  readonly isEndForeseeable?: boolean;
 }
 
 export interface Situation {
@@ -70,8 +73,10 @@ export function explain(situation: Situation): Explanation {
   const facts = waitFacts(survey(requirement, countedClasses(candidates)));
   const alone = verdictOf(facts, dispatching);
   const verdict = alone === 'SOON' && facts.fitting.idle <= tasksAhead ? 'BUSY' : alone;
-  const estimate = estimateOf(verdict, facts.fitting, situation);
-  const reason = reasonInWords(verdict, facts, detailOf(verdict, situation, estimate));
+  const unforeseeable = countUnforeseeable(situation);
+  const estimate = estimateOf(verdict, facts.fitting, unforeseeable, situation);
+  const isUnforeseeable = facts.fitting.idle === 0 && facts.fitting.busy === unforeseeable;
+  const reason = reasonInWords(verdict, facts, detailOf(verdict, situation, estimate, isUnforeseeable));
   return {
     verdict,
     message: `${reason}${returnsInWords(exclusions, nowMs)}`,
@@ -101,21 +106,33 @@ function countedClasses(candidates: readonly Candidate[]): Iterable<CountedClass
   return classes.values();
 }
 
+/** Number of fitting instances that are up, but busy for a time that nobody knows. */
+function countUnforeseeable({ candidates, requirement }: Situation): number {
+  return candidates.filter(
+    ({ profile, status, working, isExcluded, isEndForeseeable = true }) =>
+      !isEndForeseeable && working && status === 'UP' && !isExcluded && fits(requirement, profile),
+  ).length;
+}
+
 /** Estimate in rounds: in each, the instances that are up run one task each. A running task has, on average, half of its time
- *  left. */
+ *  left. Instances that are busy for an unknown time may become free at once, but are not relied on. */
 function estimateOf(
   verdict: Verdict,
   { idle, busy }: StateCounts,
+  unforeseeable: number,
   { runTimes, tasksAhead, nowMs }: Situation,
 ): StartEstimate | null {
   if (verdict === 'SOON') {
     return { expectedMs: nowMs, earliestMs: nowMs, latestMs: nowMs, measuredRuns: runTimes?.count ?? 0 };
   }
   if (verdict !== 'BUSY' || !runTimes || tasksAhead >= MAX_TASKS_AHEAD) return null;
+  const reliable = idle + busy - unforeseeable;
+  if (reliable === 0) return null;
   const toWaitFor = tasksAhead - idle + 1;
-  const rounds = Math.ceil(toWaitFor / (idle + busy));
+  const rounds = Math.ceil(toWaitFor / reliable);
+  const fewestRounds = Math.ceil(toWaitFor / (idle + busy));
   return {
-    earliestMs: nowMs + (rounds - 1) * runTimes.lowMs,
+    earliestMs: nowMs + (fewestRounds - 1) * runTimes.lowMs,
     expectedMs: nowMs + (rounds - 0.5) * runTimes.medianMs,
     latestMs: nowMs + rounds * runTimes.highMs,
     measuredRuns: runTimes.count,
@@ -126,11 +143,13 @@ function detailOf(
   verdict: Verdict,
   { tasksAhead, nowMs }: Situation,
   estimate: StartEstimate | null,
+  isUnforeseeable: boolean,
 ): string {
   if (verdict === 'SOON') return '; it starts at once';
   if (verdict !== 'BUSY') return '';
   const atLeast = tasksAhead >= MAX_TASKS_AHEAD ? 'at least ' : '';
   const ahead = `, ${atLeast}${count(tasksAhead, 'task is', 'tasks are')} ahead`;
+  if (isUnforeseeable) return `${ahead}; when they will be free cannot be foreseen`;
   if (!estimate) return ahead;
   const { expectedMs, earliestMs, latestMs } = estimate;
   const range = `between ${span(earliestMs - nowMs)} and ${span(latestMs - nowMs)}`;
