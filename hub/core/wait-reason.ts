@@ -73,10 +73,17 @@ export function survey(requirement: Requirement, classes: Iterable<CountedClass>
   const offered = new Set<Criterion>();
   const near = new Map<Criterion, CountedClass[]>(criteria.map((criterion) => [criterion, []]));
   for (const counted of classes) {
-    const lacked = new Set(criteria.filter((criterion) => !satisfies(counted, criterion)));
-    if (lacked.size === 0) fitting.push(counted);
-    if (lacked.size === 1) for (const only of lacked) near.get(only)?.push(counted);
-    for (const criterion of criteria) if (!lacked.has(criterion)) offered.add(criterion);
+    let lacked = 0;
+    let latest: Criterion | undefined;
+    for (const criterion of criteria) {
+      if (satisfies(counted, criterion)) offered.add(criterion);
+      else {
+        lacked++;
+        latest = criterion;
+      }
+    }
+    if (lacked === 0) fitting.push(counted);
+    if (lacked === 1 && latest) near.get(latest)?.push(counted);
   }
   return {
     fitting,
