@@ -31,7 +31,9 @@ export function agentSecret(source: SecretSource): AgentSecret {
 }
 
 const TOKEN_ADVICE =
-  'it does not accept the token (401): set "token" or "tokenFile" to the hub\'s agents.token, or to the content of <hub\'s dataDir>/agent-token';
+  'it does not accept the token (401): set "token" or "tokenFile" to the hub\'s agents.token, or to the content of ' +
+  "<hub's dataDir>/agent-token; if the hub has agents.enrolledOnly, it accepts no token: remove both and enroll this agent " +
+  '("workbench-hub agent enroll" there, "workbench-agent enroll" here)';
 
 async function readSecret(what: string, file: string): Promise<string> {
   let text: string;

@@ -24,9 +24,12 @@ export function agentCommands(program: Command, environment: NodeJS.ProcessEnv):
   const group = program.command('agent').description('Credentials of agents.');
   const withCredentials = (action: (credentials: AgentCredentials) => Promise<void>) =>
     withConfig(program, environment, (config) => onCredentials(config, action));
-  const changeCredentials = (command: string, action: (credentials: AgentCredentials) => Promise<void>) =>
+  const changeCredentials = (
+    command: string,
+    action: (credentials: AgentCredentials, config: HubConfig) => Promise<void>,
+  ) =>
     withConfig(program, environment, (config) =>
-      audited(config, command, () => onCredentials(config, action)),
+      audited(config, command, () => onCredentials(config, (credentials) => action(credentials, config))),
     );
 
   group
@@ -70,12 +73,14 @@ export function agentCommands(program: Command, environment: NodeJS.ProcessEnv):
     .command('revoke <id>')
     .description('Ends the credential of an agent, and its connection within seconds.')
     .action((id: string) =>
-      changeCredentials(`agent revoke ${id}`, async (credentials) => {
+      changeCredentials(`agent revoke ${id}`, async (credentials, { agents }) => {
         const agentId = idOf(id);
         if (!(await credentials.revoke(agentId))) {
+          const otherwise = agents.enrolledOnly
+            ? 'without one it cannot join'
+            : 'to exclude an agent that joins by agents.token, change the token or set agents.enrolledOnly';
           throw new StartRefused(
-            `agent ${agentId} has no credential to revoke (see "workbench-hub agent list"); ` +
-              'to exclude an agent that joins by agents.token, change the token or set agents.enrolledOnly',
+            `agent ${agentId} has no credential to revoke (see "workbench-hub agent list"); ${otherwise}`,
           );
         }
         console.log(`The credential of agent ${agentId} is revoked.`);

@@ -139,6 +139,33 @@ describe('explain', () => {
     );
   });
 
+  it('promises no start while all that is up runs tasks whose end cannot be foreseen', () => {
+    const labels = ['gears', 'linux'];
+    const runTimes = { lowMs: 10_000, medianMs: 20_000, highMs: 40_000, count: 12 };
+    const endless = { ...instance('9.1', labels, 'UP', true), isEndForeseeable: false };
+    const other = { ...instance('8.0', labels, 'UP', true), isEndForeseeable: true };
+    expect(explain(situation({ candidates: [endless, endless, other], runTimes }))).toMatchObject({
+      verdict: 'BUSY',
+      estimate: null,
+      message: '2 fitting instances are busy, 0 tasks are ahead; when they will be free cannot be foreseen.',
+    });
+  });
+
+  it('expects a start on the instances whose tasks have an end, but perhaps on another before', () => {
+    const labels = ['gears', 'linux'];
+    const runTimes = { lowMs: 10_000, medianMs: 20_000, highMs: 40_000, count: 12 };
+    const endless = { ...instance('9.1', labels, 'UP', true), isEndForeseeable: false };
+    const ordinary = { ...instance('9.2', labels, 'UP', true), isEndForeseeable: true };
+    const candidates = [endless, ordinary];
+    // Two tasks: one round of both instances, or two of the one.
+    expect(explain(situation({ candidates, tasksAhead: 1, runTimes })).estimate).toEqual({
+      earliestMs: NOW_MS,
+      expectedMs: NOW_MS + 30_000,
+      latestMs: NOW_MS + 80_000,
+      measuredRuns: 12,
+    });
+  });
+
   it('counts idle instances, which others come first for, into the estimate', () => {
     const labels = ['gears', 'linux'];
     const candidates = [instance('9.1', labels), instance('9.2', labels, 'UP', true)];

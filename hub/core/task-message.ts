@@ -1,6 +1,6 @@
 import type { Task } from './task.js';
 
-/** Status of a task in words: the `message` of a simulate-work result (contract 4.6). */
+/** Status of a task in words: the `message` of results (contract 4.6). */
 export function describeState(task: Task): string {
   switch (task.status) {
     case 'WAITING':

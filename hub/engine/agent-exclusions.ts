@@ -2,11 +2,11 @@
  *  They are kept in memory only: after a restart of the hub, the next attempt shows the fault again. */
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { Clock, Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
-import type { Exclusion } from '../core/explain.js';
 import type { InstanceClass } from '../core/idle-instances.js';
 import { fittingClasses } from '../core/match-tasks.js';
 import type { Task } from '../core/task.js';
 import type { TaskSubscriber } from '../core/task-events.js';
+import type { Exclusion } from '../core/wait-reason.js';
 import type { Instances } from './instances.js';
 
 export interface AgentExclusionsOptions {

@@ -209,6 +209,7 @@ function subscribe({ metrics = NO_TASK_METRICS }: EngineOptions, parts: Parts): 
   // Waiting clients come last: when they are woken, everything else is up to date.
   const subscribers = [scheduler, attempts, sessions, output, traces, exclusions, explanations];
   transitions.subscribe(metricsSubscriber(metrics));
+  transitions.subscribe(explanations.onRunningTask);
   for (const { onTask } of [...subscribers, parts.resultWaiters]) transitions.subscribe(onTask);
   parts.instances.onCapacity(() => scheduler.wake());
   exclusions.onExpired(() => scheduler.wake());

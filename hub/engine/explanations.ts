@@ -1,10 +1,5 @@
 /** Explanations of waiting tasks, and of tasks that might be created. */
-import {
-  type Classifier,
-  classify,
-  type Requirement,
-  requirementKey,
-} from '@workbench-hub/shared/domain/classifier';
+import { type Classifier, classify, type Requirement } from '@workbench-hub/shared/domain/classifier';
 import { fits } from '@workbench-hub/shared/domain/matching';
 import { type Priority, priorityRank } from '@workbench-hub/shared/domain/priority';
 import type { TaskType } from '@workbench-hub/shared/domain/task';
@@ -15,12 +10,15 @@ import type { QueuePlace, TaskQueue } from '../core/ports/task-store.js';
 import { RunTimeBook } from '../core/run-times.js';
 import type { Task } from '../core/task.js';
 import type { TaskSubscriber } from '../core/task-events.js';
+import type { Exclusion } from '../core/wait-reason.js';
 import type { AgentExclusions } from './agent-exclusions.js';
 import type { Instances } from './instances.js';
+import { RunningTasks, statisticsKey } from './running-tasks.js';
 import type { ShutdownPreparation } from './shutdown-preparation.js';
+import { WaitReasons } from './wait-reasons.js';
 
 export interface ExplanationsOptions {
-  readonly queue: Pick<TaskQueue, 'countAhead'>;
+  readonly queue: Pick<TaskQueue, 'countAhead' | 'runningOn'>;
   readonly instances: Instances;
   readonly shutdown: ShutdownPreparation;
   readonly clock: Clock;
@@ -48,18 +46,39 @@ interface Subject {
 export class Explanations {
   readonly #options: ExplanationsOptions;
   readonly #runTimes = new RunTimeBook();
+  readonly #running: RunningTasks;
+  readonly #reasons: WaitReasons;
 
   constructor(options: ExplanationsOptions) {
     this.#options = options;
+    this.#running = new RunningTasks(options.queue, this.#runTimes);
+    this.#reasons = new WaitReasons(options.instances);
+  }
+
+  /** Reason why this task waits, from memory only: the beginning of its explanation. */
+  reasonOf({ id, requirement }: Task): string {
+    const { shutdown, exclusions, clock } = this.#options;
+    const returns = exclusions.of(id);
+    return this.#reasons.inWords(requirement, {
+      dispatching: !shutdown.status.initiated,
+      returns,
+      avoided: this.#avoided(id, returns),
+      nowMs: clock.nowMs(),
+    });
   }
 
   /** Adds the run time of a finished task to the statistics. */
   readonly onTask: TaskSubscriber = {
-    ENDED: ({ task: { type, requirement, startedAtMs }, ending, endedAtMs }) => {
-      if (ending.status !== 'FINISHED' || startedAtMs === null) return;
-      this.#runTimes.add(statisticsKey(type, requirement), endedAtMs - startedAtMs);
+    ENDED: ({ task, ending, endedAtMs }) => {
+      if (ending.status !== 'FINISHED' || task.startedAtMs === null) return;
+      this.#runTimes.add(statisticsKey(task), endedAtMs - task.startedAtMs);
     },
   };
+
+  /** Follows the running tasks. */
+  get onRunningTask(): TaskSubscriber {
+    return this.#running.onTask;
+  }
 
   /** Explains why this task waits. */
   async ofTask(task: Task): Promise<Explanation> {
@@ -93,26 +112,41 @@ export class Explanations {
     const { instances, shutdown, clock, exclusions } = this.#options;
     const taskId = 'taskId' in place ? place.taskId : undefined;
     const returns = taskId === undefined ? [] : exclusions.of(taskId);
-    const isExcluded = (agentId: string) =>
-      returns.some((exclusion) => exclusion.agentId === agentId) && !exclusions.mayGet(taskId ?? '', agentId);
-    const candidates = instances.list().map((view) => ({ ...view, isExcluded: isExcluded(view.agentId) }));
+    const avoided = this.#avoided(taskId ?? '', returns);
     const competing = await this.#options.waitingGroupsFor(
       instances.classes.filter((instanceClass) => fits(requirement, instanceClass)),
     );
     const tasksAhead = await this.#countAhead(competing, place);
+    const runTimes =
+      types
+        .map((type) => this.#runTimes.of(statisticsKey({ type, requirement })))
+        .find((found) => found !== null) ?? null;
+    const fitting = runTimes ? instances.list().filter(({ profile }) => fits(requirement, profile)) : [];
+    const unforeseeable = runTimes
+      ? await this.#running.unforeseeable(fitting, runTimes, clock.nowMs())
+      : new Set<string>();
+    const candidates = instances.list().map((view) => ({
+      ...view,
+      isExcluded: avoided.includes(view.agentId),
+      isEndForeseeable: !unforeseeable.has(view.profile.id),
+    }));
     return explain({
       requirement,
       candidates,
       tasksAhead,
-      runTimes:
-        types
-          .map((type) => this.#runTimes.of(statisticsKey(type, requirement)))
-          .find((found) => found !== null) ?? null,
+      runTimes,
       unfittingSinceMs: Math.max(requestedAtMs, instances.lastRemovalMs),
       nowMs: clock.nowMs(),
       dispatching: !shutdown.status.initiated,
       exclusions: returns,
     });
+  }
+
+  /** Agents that the task is not dispatched to for now. */
+  #avoided(taskId: string, returns: readonly Exclusion[]): string[] {
+    return returns
+      .map(({ agentId }) => agentId)
+      .filter((agentId) => !this.#options.exclusions.mayGet(taskId, agentId));
   }
 
   /** Counts up to {@link MAX_TASKS_AHEAD}, and leaves the event loop to others in between. */
@@ -126,8 +160,4 @@ export class Explanations {
     }
     return ahead;
   }
-}
-
-function statisticsKey(type: TaskType, requirement: Requirement): string {
-  return `${type} ${requirementKey(requirement)}`;
 }

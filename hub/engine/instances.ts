@@ -12,6 +12,8 @@ import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { AGENT_TRANSITIONS, type AgentState, type AgentTransition } from '../core/agent-states.js';
 import type { IdleInstances, InstanceClass } from '../core/idle-instances.js';
 import type { AgentRecord } from '../core/ports/agent-store.js';
+import { type CountedClass, countedState } from '../core/wait-reason.js';
+import { InstanceCounts } from './instance-counts.js';
 import { type Availability, type IndexedInstance, InstanceIndex } from './instance-index.js';
 
 /** An instance as clients see it. */
@@ -79,6 +81,7 @@ export class Instances {
   readonly #agents = new Map<string, Agent>();
   readonly #instances = new Map<string, Instance>();
   readonly #index = new InstanceIndex();
+  readonly #counts = new InstanceCounts();
   #lastRemovalMs: number;
 
   constructor({ clock, timers, log }: InstancesOptions) {
@@ -107,6 +110,16 @@ export class Instances {
   /** Classes of the known instances, up or not. */
   get classes(): InstanceClass[] {
     return this.#index.classes;
+  }
+
+  /** The same classes with their numbers of instances, which are live. They change only with {@link classesVersion}. */
+  get countedClasses(): Iterable<CountedClass> {
+    return this.#counts.classes;
+  }
+
+  /** Rises when a number of {@link countedClasses} changes. */
+  get countsVersion(): number {
+    return this.#counts.version;
   }
 
   /** Adds the agents of the store; they are disconnected until they join. */
@@ -342,7 +355,9 @@ export class Instances {
 
   /** Call it after every change that availability depends on. */
   #updateAvailability(instance: Instance): void {
+    const { status, attempt } = instance;
     this.#index.setAvailability(instance, availabilityOf(instance));
+    this.#counts.set(instance, isKnown(instance) ? countedState(status, attempt !== null) : null);
   }
 
   #startedAt({ upForMs }: InstanceReport): number | null {
@@ -355,9 +370,14 @@ export function profileOf({ id, version, revision, labels }: InstanceProfile): I
 }
 
 function availabilityOf(instance: Instance): Availability {
-  const { agent, attempt, status, coolingDown, profile } = instance;
-  if (status !== 'UP' || agent.instances.get(profile.id) !== instance) return 'NONE';
+  const { agent, attempt, status, coolingDown } = instance;
+  if (status !== 'UP' || !isKnown(instance)) return 'NONE';
   return agent.state === 'READY' && attempt === null && !coolingDown ? 'IDLE' : 'UP';
+}
+
+/** False once it has been removed. */
+function isKnown(instance: Instance): boolean {
+  return instance.agent.instances.get(instance.profile.id) === instance;
 }
 
 function viewOf({ profile, agentId, status, startedAtMs, attempt }: Instance): InstanceView {

@@ -11,6 +11,7 @@ import { HubError, type InputFault, invalidInput } from '../core/errors.js';
 import type { FileStore, Hold, StoredFile } from '../core/ports/files.js';
 import type { ListClient, TaskArchive, TaskPage, TaskQuery } from '../core/ports/task-store.js';
 import { type NamedSize, type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
+import { describeState } from '../core/task-message.js';
 import type { Explanations } from './explanations.js';
 import type { Disconnect, ResultWaiters } from './result-waiters.js';
 import type { ShutdownPreparation } from './shutdown-preparation.js';
@@ -119,6 +120,12 @@ export class Tasks {
     const task = await this.#options.archive.find(id);
     if (!task) throw new HubError('TASK_NOT_FOUND', `there is no task with the id ${JSON.stringify(id)}`);
     return task;
+  }
+
+  /** Why the task waits, in words; null when it does not wait. */
+  waitMessage(task: Task): string | null {
+    if (task.status !== 'WAITING') return null;
+    return `${describeState(task)} ${this.#options.explanations.reasonOf(task)}`;
   }
 
   /** Rejects with OVERLOADED when too many lists wait. */

@@ -122,6 +122,10 @@ it('a credential outlives a restart of the hub, and agents.enrolledOnly disables
   onTestFinished(() => second.stop());
   const agent = await FakeAgent.join({ ...second, token: credential }, { id: 'lasting', instances: [] });
   await expect(FakeAgent.connect({ ...second, token: first.token })).rejects.toMatchObject({ status: 401 });
+  const [refusal] = second.log.filter(({ msg }) => msg === 'an agent was refused');
+  expect(refusal?.['reason']).toBe(
+    'what it presents is not the credential of an agent, and no token is accepted (agents.enrolledOnly)',
+  );
   expect(await readdir(folder.path)).not.toContain('agent-token');
   await agent.leave();
 });

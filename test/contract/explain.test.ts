@@ -174,6 +174,38 @@ describe('the verdict BUSY', () => {
     );
   });
 
+  describe('while a task runs', () => {
+    const busy = '1 fitting instance is busy, 0 tasks are ahead';
+    const unforeseen = `${busy}; when they will be free cannot be foreseen.`;
+    const promised = expect.stringContaining('; expected to start in ');
+    const waitingMessage = async () => (await dryRun({ classifiers: classifiers('9.1') }))['message'];
+
+    beforeEach(async () => {
+      for (let run = 0; run < 5; run++) {
+        await api.simulateWork({ classifiers: classifiers('9.1') });
+        const { ref } = await agent.hear('assign');
+        await runtime.advance(10_000);
+        await end(ref);
+      }
+    });
+
+    it('for longer than similar ones did, promises no start', async () => {
+      await api.simulateWork({ classifiers: classifiers('9.1') });
+      await agent.hear('assign');
+      expect(await waitingMessage()).toEqual(promised);
+      await runtime.advance(10_001);
+      expect(await waitingMessage()).toBe(unforeseen);
+    });
+
+    it('of which no run times are known, promises a start only near its time limit', async () => {
+      await api.simulateWork({ classifiers: classifiers('9.*', 'gears'), timeLimit: 25 });
+      await agent.hear('assign');
+      expect(await waitingMessage()).toBe(unforeseen);
+      await runtime.advance(16_000);
+      expect(await waitingMessage()).toEqual(promised);
+    });
+  });
+
   /** As the interface writes it, of the time that the test drives. */
   function localNow(): string {
     const nowMs = runtime.clock.nowMs();

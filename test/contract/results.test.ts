@@ -33,7 +33,7 @@ describe('the result of simulated work', () => {
     expect((await simulated(waiting)).body).toEqual({
       status: 'WAITING',
       id: waiting,
-      message: 'The task waits for a workbench instance.',
+      message: 'The task waits for a workbench instance. 1 fitting instance is busy.',
       requestedDatetime: time,
     });
     expect((await simulated(first)).body).toEqual({
@@ -165,6 +165,7 @@ describe('the result of a batch job', () => {
     expect((await executed(id)).body).toEqual({
       status: 'CANCELED',
       id,
+      message: 'The task was canceled before it ran.',
       requestedDatetime: time,
       endedDatetime: time,
       outputFiles: [],

@@ -68,6 +68,9 @@ describe('a page of tasks', () => {
       classifiers: withPriority('HIGHEST').classifiers,
       requestedDatetime: time,
       status: 'WAITING',
+      message: expect.stringMatching(
+        /^The task waits .* none offers version "none"; it waits until one does\.$/,
+      ),
     });
     expect(content[7]).toEqual(await api.task(ids.get('finished') ?? ''));
   });

@@ -100,5 +100,9 @@ describe('a host that has given a task back', () => {
     );
     expect(fitting).toEqual({ idle: 0, busy: 1, down: 1, unreachable: 0 });
     expect(exclusions).toEqual([{ agentId: 'small', reason: REASON, atMs: expect.any(Number) }]);
+    expect(engine.tasks.waitMessage(await engine.tasks.get(id))).toBe(
+      'The task waits for a workbench instance again, after 1 attempt that could not end. ' +
+        `1 fitting instance is busy. Agent small gave it back 1 s ago: ${REASON}.`,
+    );
   });
 });

@@ -78,8 +78,11 @@ export class AgentCredentials {
       return { by: 'OWN', agentId: OWN_AGENT_ID };
     const record = await this.#store.findByCredential(hash);
     if (!record) {
-      const or = this.#joinTokenHash === null ? 'is not' : 'is neither agents.token of this hub nor';
-      return { refusal: `what it presents ${or} the credential of an agent` };
+      const refusal =
+        this.#joinTokenHash === null
+          ? 'what it presents is not the credential of an agent, and no token is accepted (agents.enrolledOnly)'
+          : 'what it presents is neither agents.token of this hub nor the credential of an agent';
+      return { refusal };
     }
     const { agentId } = record;
     if (record.revokedAtMs !== null)

@@ -47,6 +47,11 @@ export interface TaskRequests {
   ): DeferredResponse | Promise<Response>;
 }
 
+/** Headers of the 201 of a create request. */
+export const CREATION_HEADERS = {
+  Warning: 'Names request fields that the hub does not know and ignored; absent when there are none.',
+};
+
 /** Client of a request with a timeout of 0. */
 const NO_WAIT = new AbortController().signal;
 

@@ -55,7 +55,8 @@ const PREFLIGHT = {
   'access-control-allow-headers': 'Authorization, Content-Type, Range',
   'access-control-max-age': '600',
 };
-const EXPOSED = 'Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, Location, X-Request-Id';
+const EXPOSED =
+  'Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, Location, X-Request-Id, Warning';
 
 /** Lets pages of these origins read responses. The headers are set on the response of Node, as deferred responses need them too;
  *  hono/cors would miss those. */

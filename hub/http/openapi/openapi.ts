@@ -152,8 +152,16 @@ function formBody({ file }: FormSpec) {
   return { required: true, content: { 'multipart/form-data': { schema } } };
 }
 
-function responseOf(status: number, { description, schema, contentType }: ResponseSpec) {
+function responseOf(status: number, { description, schema, contentType, headers = {} }: ResponseSpec) {
+  const ofHeaders = Object.entries(headers).map(([name, meaning]) => [
+    name,
+    { description: meaning, schema: { type: 'string' as const } },
+  ]);
+  const head = {
+    description,
+    ...(ofHeaders.length === 0 ? {} : { headers: Object.fromEntries(ofHeaders) }),
+  };
   const content = schema ?? (status >= 400 ? errorSchema : undefined);
-  if (!content) return { description };
-  return { description, content: { [contentType ?? 'application/json']: { schema: content } } };
+  if (!content) return head;
+  return { ...head, content: { [contentType ?? 'application/json']: { schema: content } } };
 }

@@ -16,6 +16,7 @@ import { isCookiePath, type Origins, refuseForeignOrigin } from '../middleware/o
 import { requestIdOf } from '../middleware/request-id.js';
 import { endSpan, requestSpans, type SpanOfRequest } from '../middleware/request-spans.js';
 import { type BodyReader, readJson } from '../parsing/body.js';
+import { unknownFieldsWarning } from '../parsing/unknown-fields.js';
 import { validated } from '../parsing/validation.js';
 import { type AdmittedRequest, DeferredCall, type DeferredRoute } from '../responses/deferred-call.js';
 import { DeferredResponse, deferResponse } from '../responses/deferred-response.js';
@@ -142,9 +143,8 @@ class EndpointHandler {
     const query = spec.query ? validated(spec.query, queryOf(context)) : undefined;
     spec.admit?.();
     if (spec.isLarge && !this.#isAlwaysServed) room.hold(0);
-    const body = spec.body
-      ? validated(spec.body, await this.#readBody(context, spec.blobs, permit, hold))
-      : undefined;
+    const unvalidated = spec.body ? await this.#readBody(context, spec.blobs, permit, hold) : undefined;
+    const body = spec.body ? validated(spec.body, unvalidated) : undefined;
     if (spec.body && this.#isSlow(call)) await this.#reauthorize(call);
     // The endpoint itself reads a form, which is still arriving.
     if (!spec.form) permit.startWork();
@@ -162,6 +162,10 @@ class EndpointHandler {
       note: audited.note,
       hold,
     });
+    if (spec.warnsOfUnknownFields && spec.body && !(result instanceof DeferredResponse)) {
+      const warning = unknownFieldsWarning(spec.body, unvalidated);
+      if (warning !== undefined) result.headers.set('warning', warning);
+    }
     // A change that was made is reported in any case.
     if (this.#method === 'GET' && this.#isSlow(call) && !(result instanceof DeferredResponse)) {
       await this.#reauthorize(call).catch(async (refusal: unknown) => {

@@ -18,6 +18,8 @@ export interface ResponseSpec {
   readonly schema?: z.ZodType;
   /** `application/json` by default. */
   readonly contentType?: string;
+  /** Descriptions of headers by name, for the OpenAPI document. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Describes the part `file`. */
@@ -46,6 +48,8 @@ export interface EndpointSpec<Params extends z.ZodType, Query extends z.ZodType,
   readonly admit?: () => void;
   /** Strings of the body that are contents of files: those of a large body go to the file store as they arrive. */
   readonly blobs?: BlobPaths;
+  /** Whether a 201 names the fields of the body that the schema does not know, in the header `Warning`. */
+  readonly warnsOfUnknownFields?: boolean;
   /** Instead of a body: a form (multipart/form-data) with one file, which the endpoint reads itself. */
   readonly form?: FormSpec;
   /** Whether the response may be large: then the request is refused while unread responses fill the memory for them. */

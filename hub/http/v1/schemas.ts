@@ -48,7 +48,12 @@ export function schemasOf(apiVersion: ApiVersion) {
   return {
     creation: creationResponse.omit({ requestedDatetime: true }).meta({ id: `CreationResponse${suffix}` }),
     simulateWorkResult: z
-      .object({ status: result.status, id: result.id, message: result.message, ...executingWorkbench })
+      .object({
+        status: result.status,
+        id: result.id,
+        message: z.string().meta({ description: 'The state of the task in words.' }),
+        ...executingWorkbench,
+      })
       .meta({ id: `SimulateWorkResult${suffix}` }),
     batchJobResult: z
       .object({

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { TaskOrder } from '../../core/ports/task-store.js';
 import type { Tasks } from '../../engine/tasks.js';
 import { listClient } from '../common/list-client.js';
-import type { TaskRequests } from '../common/task-requests.js';
+import { CREATION_HEADERS, type TaskRequests } from '../common/task-requests.js';
 import {
   batchJobContents,
   executeBatchJobRequest,
@@ -76,7 +76,10 @@ export function taskEndpointsV1(apiVersion: ApiVersion, tasks: Tasks, requests: 
 function jobEndpoints(apiVersion: ApiVersion, requests: TaskRequests): Endpoint[] {
   const { base, tag } = groupOf(apiVersion);
   const schemas = schemasOf(apiVersion);
-  const created = { 201: { description: 'The task waits.', schema: schemas.creation }, 423: LOCKED };
+  const created = {
+    201: { description: 'The task waits.', schema: schemas.creation, headers: CREATION_HEADERS },
+    423: LOCKED,
+  };
 
   return [
     endpoint(
@@ -90,6 +93,7 @@ function jobEndpoints(apiVersion: ApiVersion, requests: TaskRequests): Endpoint[
           'Blocks a workbench instance for a number of seconds. 201 is sent when the task is durable.',
         body: simulateWorkRequest,
         admit: requests.admit,
+        warnsOfUnknownFields: true,
         responses: created,
       },
       async (request) =>
@@ -123,6 +127,7 @@ function jobEndpoints(apiVersion: ApiVersion, requests: TaskRequests): Endpoint[
           'Runs scripts on a workbench instance, optionally with a model, and keeps the files they produce.',
         body: executeBatchJobRequest,
         admit: requests.admit,
+        warnsOfUnknownFields: true,
         blobs: batchJobContents,
         responses: created,
       },

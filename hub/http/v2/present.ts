@@ -5,7 +5,8 @@ import type { NamedSize, Task } from '../../core/task.js';
 import { describeState } from '../../core/task-message.js';
 import type { AgentView, InstanceView } from '../../engine/instances.js';
 
-export function presentTask(task: Task) {
+/** `waitMessage` is why it waits; null when it does not. */
+export function presentTask(task: Task, waitMessage: string | null) {
   return {
     id: task.id,
     type: task.type,
@@ -15,6 +16,7 @@ export function presentTask(task: Task) {
     classifiers: task.classifiers,
     ...presentTimestamps(task),
     status: task.status,
+    ...(waitMessage === null ? {} : { message: waitMessage }),
   };
 }
 
@@ -22,23 +24,28 @@ export function presentCreation({ status, id, requestedAtMs }: Task) {
   return { status, id, requestedDatetime: localTimestamp(requestedAtMs) };
 }
 
-export function presentSimulateWorkResult(task: Task) {
+export function presentSimulateWorkResult(task: Task, waitMessage: string | null) {
   return {
     status: task.status,
     id: task.id,
-    message: describeState(task),
+    message: waitMessage ?? describeState(task),
     ...presentExecutingWorkbench(task),
     ...presentTimestamps(task),
   };
 }
 
 /** Without the output files, which are written into the response as they are read. */
-export function presentBatchJobResult(task: Task, storedFiles: readonly NamedSize[]) {
+export function presentBatchJobResult(
+  task: Task,
+  storedFiles: readonly NamedSize[],
+  waitMessage: string | null,
+) {
+  const message = waitMessage ?? (task.status === 'CANCELED' ? describeState(task) : task.message);
   return {
     status: task.status,
     id: task.id,
     ...(task.batchExecutionStatus === null ? {} : { batchExecutionStatus: task.batchExecutionStatus }),
-    ...(task.message === null ? {} : { message: task.message }),
+    ...(message === null ? {} : { message }),
     ...presentExecutingWorkbench(task),
     ...presentTimestamps(task),
     ...(storedFiles.length === 0

@@ -33,7 +33,7 @@ export const simulateWorkResult = z
   .object({
     status: taskStatus,
     id,
-    message: z.string().meta({ description: 'The state of the task in words.' }),
+    message: z.string().meta({ description: 'The state of the task in words; while it waits, also why.' }),
     executingWorkbench: executingWorkbench.optional(),
     requestedDatetime,
     startedDatetime,
@@ -60,7 +60,10 @@ export const executeBatchJobResult = z
       .enum(BATCH_EXECUTION_STATUSES)
       .optional()
       .meta({ description: 'How the scripts ended; absent when they could not be run.' }),
-    message: z.string().optional().meta({ description: 'Why a FAILED task failed.' }),
+    message: z
+      .string()
+      .optional()
+      .meta({ description: 'Why the task waits, failed or was canceled; absent otherwise.' }),
     executingWorkbench: executingWorkbench.optional(),
     requestedDatetime,
     startedDatetime,
@@ -97,6 +100,10 @@ export const taskSchema = z
     startedDatetime,
     endedDatetime,
     status: taskStatus,
+    message: z.string().optional().meta({
+      description: 'Why the task waits; absent otherwise.',
+      example: 'The task waits for a workbench instance. 2 fitting instances are busy.',
+    }),
   })
   .meta({ id: 'Task' });
 

@@ -3,7 +3,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { z } from 'zod';
 import type { Tasks } from '../../engine/tasks.js';
 import { listClient } from '../common/list-client.js';
-import type { TaskRequests } from '../common/task-requests.js';
+import { CREATION_HEADERS, type TaskRequests } from '../common/task-requests.js';
 import {
   batchJobContents,
   executeBatchJobRequest,
@@ -30,11 +30,11 @@ const NOT_FOUND = { description: 'There is no such task.' };
 const LOCKED = { description: 'The resource is locked: the hub takes no tasks at present.' };
 
 export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger): Endpoint[] {
-  return [...jobEndpoints(requests), ...readingEndpoints(tasks, log), ...endingEndpoints(tasks)];
+  return [...jobEndpoints(tasks, requests), ...readingEndpoints(tasks, log), ...endingEndpoints(tasks)];
 }
 
 /** Creation and result of each type of task. */
-function jobEndpoints(requests: TaskRequests): Endpoint[] {
+function jobEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] {
   return [
     endpoint(
       {
@@ -47,7 +47,11 @@ function jobEndpoints(requests: TaskRequests): Endpoint[] {
           'Blocks a workbench instance for a number of seconds. 201 is sent when the task is durable.',
         body: simulateWorkRequest,
         admit: requests.admit,
-        responses: { 201: { description: 'The task waits.', schema: creationResponse }, 423: LOCKED },
+        warnsOfUnknownFields: true,
+        responses: {
+          201: { description: 'The task waits.', schema: creationResponse, headers: CREATION_HEADERS },
+          423: LOCKED,
+        },
       },
       async (request) =>
         request.context.json(presentCreation(await requests.createSimulateWork(request)), 201),
@@ -65,7 +69,9 @@ function jobEndpoints(requests: TaskRequests): Endpoint[] {
         responses: { 200: { description: 'The current state.', schema: simulateWorkResult }, 404: NOT_FOUND },
       },
       (request) =>
-        requests.simulateWorkResult(request, (task) => Response.json(presentSimulateWorkResult(task))),
+        requests.simulateWorkResult(request, (task) =>
+          Response.json(presentSimulateWorkResult(task, tasks.waitMessage(task))),
+        ),
     ),
     endpoint(
       {
@@ -78,8 +84,12 @@ function jobEndpoints(requests: TaskRequests): Endpoint[] {
           'Runs scripts on a workbench instance, optionally with a model, and keeps the files they produce.',
         body: executeBatchJobRequest,
         admit: requests.admit,
+        warnsOfUnknownFields: true,
         blobs: batchJobContents,
-        responses: { 201: { description: 'The task waits.', schema: creationResponse }, 423: LOCKED },
+        responses: {
+          201: { description: 'The task waits.', schema: creationResponse, headers: CREATION_HEADERS },
+          423: LOCKED,
+        },
       },
       async (request) => request.context.json(presentCreation(await requests.createBatchJob(request)), 201),
     ),
@@ -99,7 +109,10 @@ function jobEndpoints(requests: TaskRequests): Endpoint[] {
           404: NOT_FOUND,
         },
       },
-      (request) => requests.batchJobResult(request, presentBatchJobResult),
+      (request) =>
+        requests.batchJobResult(request, (task, storedFiles) =>
+          presentBatchJobResult(task, storedFiles, tasks.waitMessage(task)),
+        ),
     ),
   ];
 }
@@ -123,7 +136,8 @@ function readingEndpoints(tasks: Tasks, log: Logger): Endpoint[] {
         const { context } = request;
         const page = tasks.list({ ...query, statuses: status }, listClient(request));
         const { tasks: found, totalElements } = await page;
-        return context.json(pageOf(found.map(presentTask), totalElements, query));
+        const content = found.map((task) => presentTask(task, tasks.waitMessage(task)));
+        return context.json(pageOf(content, totalElements, query));
       },
     ),
     endpoint(
@@ -137,7 +151,10 @@ function readingEndpoints(tasks: Tasks, log: Logger): Endpoint[] {
         params: idParams,
         responses: { 200: { description: 'The task.', schema: taskSchema }, 404: NOT_FOUND },
       },
-      async ({ params, context }) => context.json(presentTask(await tasks.get(params.id))),
+      async ({ params, context }) => {
+        const task = await tasks.get(params.id);
+        return context.json(presentTask(task, tasks.waitMessage(task)));
+      },
     ),
     endpoint(
       {

@@ -1,0 +1,194 @@
+/** Reason why a task waits, in words: the `message` of a waiting task (contract 4.6) and the beginning of its explanation. */
+import type { Requirement } from '@workbench-hub/shared/domain/classifier';
+import type { InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
+
+/** `down` includes starting, stopping and failed instances, and those of excluded agents. */
+export const COUNTED_STATES = ['idle', 'busy', 'down', 'unreachable'] as const;
+export type CountedState = (typeof COUNTED_STATES)[number];
+export type StateCounts = Readonly<Record<CountedState, number>>;
+
+/** An instance class with the number of its instances by state. */
+export interface CountedClass {
+  readonly version: string;
+  /** In lower case. */
+  readonly carried: ReadonlySet<string>;
+  readonly counts: StateCounts;
+}
+
+/** Version or one label that a task requires. */
+export interface Criterion {
+  readonly type: 'VERSION' | 'LABLES';
+  readonly value: string;
+}
+
+/** The classes by what they lack; valid as long as the same classes are known. */
+export interface ClassSurvey {
+  readonly fitting: readonly CountedClass[];
+  /** Criteria that no class satisfies. */
+  readonly unsatisfied: readonly Criterion[];
+  /** Classes that lack only this criterion. */
+  readonly allButOne: readonly { readonly missing: Criterion; readonly classes: readonly CountedClass[] }[];
+}
+
+export interface WaitFacts {
+  readonly unsatisfied: readonly Criterion[];
+  /** Number of instances that satisfy all criteria. */
+  readonly satisfyingAll: number;
+  /** Number of instances that lack only this criterion; criteria without such instances are left out. */
+  readonly satisfyingAllButOne: readonly { readonly missing: Criterion; readonly instances: number }[];
+  /** Instances that satisfy all criteria. */
+  readonly fitting: StateCounts;
+}
+
+/** Return of a task for a host fault. */
+export interface Exclusion {
+  readonly agentId: string;
+  readonly reason: string;
+  readonly atMs: number;
+}
+
+/** NEVER: no known instance fits. NONE_UP: all fitting instances are down or unreachable. BUSY: those that are up are working,
+ *  or other tasks come first. SOON: an instance is idle. PAUSED: shutdown preparation. */
+export const VERDICTS = ['NEVER', 'NONE_UP', 'BUSY', 'SOON', 'PAUSED'] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** Criteria that a message names, and the characters that it shows of each. */
+const CRITERIA_NAMED = 5;
+const CHARACTERS_NAMED = 100;
+
+export function carriedLabels({ labels }: Pick<InstanceProfile, 'labels'>): ReadonlySet<string> {
+  return new Set(labels.map((label) => label.toLowerCase()));
+}
+
+export function countedState(status: InstanceStatus, working: boolean): CountedState {
+  if (status === 'UNKNOWN') return 'unreachable';
+  if (status !== 'UP') return 'down';
+  return working ? 'busy' : 'idle';
+}
+
+export function survey(requirement: Requirement, classes: Iterable<CountedClass>): ClassSurvey {
+  const criteria = criteriaOf(requirement);
+  const fitting: CountedClass[] = [];
+  const offered = new Set<Criterion>();
+  const near = new Map<Criterion, CountedClass[]>(criteria.map((criterion) => [criterion, []]));
+  for (const counted of classes) {
+    let lacked = 0;
+    let latest: Criterion | undefined;
+    for (const criterion of criteria) {
+      if (satisfies(counted, criterion)) offered.add(criterion);
+      else {
+        lacked++;
+        latest = criterion;
+      }
+    }
+    if (lacked === 0) fitting.push(counted);
+    if (lacked === 1 && latest) near.get(latest)?.push(counted);
+  }
+  return {
+    fitting,
+    unsatisfied: criteria.filter((criterion) => !offered.has(criterion)),
+    allButOne: [...near]
+      .filter(([, lacking]) => lacking.length > 0)
+      .map(([missing, lacking]) => ({ missing, classes: lacking })),
+  };
+}
+
+function criteriaOf({ version, labels }: Requirement): Criterion[] {
+  const asked: Criterion[] = labels.map((value) => ({ type: 'LABLES', value }));
+  return version === null ? asked : [{ type: 'VERSION', value: version }, ...asked];
+}
+
+function satisfies({ version, carried }: CountedClass, { type, value }: Criterion): boolean {
+  return type === 'VERSION' ? matchesWildcard(value, version) : carried.has(value);
+}
+
+export function waitFacts({ fitting, unsatisfied, allButOne }: ClassSurvey): WaitFacts {
+  const counts = totalOf(fitting);
+  return {
+    unsatisfied,
+    satisfyingAll: instancesIn(counts),
+    satisfyingAllButOne: allButOne.map(({ missing, classes }) => ({
+      missing,
+      instances: instancesIn(totalOf(classes)),
+    })),
+    fitting: counts,
+  };
+}
+
+function totalOf(classes: readonly CountedClass[]): StateCounts {
+  const total = { idle: 0, busy: 0, down: 0, unreachable: 0 };
+  for (const { counts } of classes) for (const state of COUNTED_STATES) total[state] += counts[state];
+  return total;
+}
+
+export function instancesIn({ idle, busy, down, unreachable }: StateCounts): number {
+  return idle + busy + down + unreachable;
+}
+
+/** Verdict without regard to other tasks. */
+export function verdictOf(
+  { satisfyingAll, fitting: { idle, busy } }: WaitFacts,
+  dispatching: boolean,
+): Verdict {
+  if (satisfyingAll === 0) return 'NEVER';
+  if (!dispatching) return 'PAUSED';
+  if (idle + busy === 0) return 'NONE_UP';
+  return idle > 0 ? 'SOON' : 'BUSY';
+}
+
+/** Reason in words. `detail` is what else is known of a task whose instances are up. */
+export function reasonInWords(verdict: Verdict, facts: WaitFacts, detail = ''): string {
+  const { fitting, satisfyingAll } = facts;
+  switch (verdict) {
+    case 'NEVER':
+      return `No known instance fits${neverDetail(facts)}; it waits until one does.`;
+    case 'PAUSED':
+      return 'The hub is being prepared for a shutdown and gives out no tasks until its restart.';
+    case 'NONE_UP':
+      return `${count(satisfyingAll, 'instance fits', 'instances fit')}, but none is up: ${fitting.down} down, ${fitting.unreachable} unreachable.`;
+    case 'SOON':
+      return `${count(fitting.idle, 'fitting instance is', 'fitting instances are')} free${detail}.`;
+    case 'BUSY':
+      return `${count(fitting.busy, 'fitting instance is', 'fitting instances are')} busy${detail}.`;
+  }
+}
+
+/** The returns of a task in words, to follow the reason. */
+export function returnsInWords(exclusions: readonly Exclusion[], nowMs: number): string {
+  return exclusions
+    .map(
+      ({ agentId, reason, atMs }) => ` Agent ${agentId} gave it back ${span(nowMs - atMs)} ago: ${reason}.`,
+    )
+    .join('');
+}
+
+function neverDetail({ unsatisfied, satisfyingAllButOne }: WaitFacts): string {
+  if (unsatisfied.length > 0) return `: none offers ${listed(unsatisfied.map(name))}`;
+  if (satisfyingAllButOne.length === 0) return ': none offers all that is asked for';
+  const near = satisfyingAllButOne.map(
+    ({ missing, instances }) => `${count(instances, 'lacks', 'lack')} only ${name(missing)}`,
+  );
+  return `: ${listed(near)}`;
+}
+
+function listed(items: readonly string[]): string {
+  const more = items.length - CRITERIA_NAMED;
+  return `${items.slice(0, CRITERIA_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+function name({ type, value }: Criterion): string {
+  const shown = value.length > CHARACTERS_NAMED ? `${value.slice(0, CHARACTERS_NAMED)}…` : value;
+  return `${type === 'VERSION' ? 'version' : 'label'} ${JSON.stringify(shown)}`;
+}
+
+export function count(amount: number, one: string, more: string): string {
+  return `${amount} ${amount === 1 ? one : more}`;
+}
+
+export function span(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
+  return `${Math.round(seconds / 3600)} h`;
+}

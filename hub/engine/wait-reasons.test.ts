@@ -1,0 +1,80 @@
+import type { Requirement } from '@workbench-hub/shared/domain/classifier';
+import { describe, expect, it } from 'vitest';
+import type { CountedClass } from '../core/wait-reason.js';
+import { InstanceCounts } from './instance-counts.js';
+import { WaitReasons } from './wait-reasons.js';
+
+const NOW = { dispatching: true, returns: [], avoided: [], nowMs: 0 };
+const needs = (...labels: string[]): Requirement => ({ version: null, labels });
+
+function known(classes: CountedClass[]) {
+  let scans = 0;
+  const instances = {
+    classesVersion: 1,
+    countsVersion: 1,
+    get countedClasses() {
+      scans++;
+      return classes;
+    },
+    findAgent: () => undefined,
+  };
+  return { instances, scans: () => scans };
+}
+
+function counted(label: string, busy: number): CountedClass & { counts: { busy: number } } {
+  return {
+    version: '9',
+    carried: new Set([label]),
+    counts: { idle: 0, busy, down: 0, unreachable: 0 },
+  };
+}
+
+describe('reasons for waiting', () => {
+  it('scan the classes once for each requirement, until the classes change', () => {
+    const gears = counted('gears', 1);
+    const { instances, scans } = known([gears, counted('cfd', 3)]);
+    const reasons = new WaitReasons(instances);
+    for (let at = 0; at < 100; at++) {
+      expect(reasons.inWords(needs('gears'), NOW)).toBe('1 fitting instance is busy.');
+    }
+    gears.counts.busy = 2;
+    instances.countsVersion++;
+    expect(reasons.inWords(needs('gears'), NOW)).toBe('2 fitting instances are busy.');
+    expect(reasons.inWords(needs(), NOW)).toBe('5 fitting instances are busy.');
+    expect(scans()).toBe(2);
+    instances.classesVersion++;
+    reasons.inWords(needs('gears'), NOW);
+    expect(scans()).toBe(3);
+  });
+
+  it('keep the latest thousand requirements only', () => {
+    const { instances, scans } = known([counted('gears', 1)]);
+    const reasons = new WaitReasons(instances);
+    for (let at = 0; at <= 1000; at++) reasons.inWords(needs(`label-${at}`), NOW);
+    reasons.inWords(needs('label-1000'), NOW);
+    expect(scans()).toBe(1001);
+    reasons.inWords(needs('label-0'), NOW);
+    expect(scans()).toBe(1002);
+  });
+});
+
+describe('counts of instances', () => {
+  it('follow each instance through its states, and forget a class with its last instance', () => {
+    const counts = new InstanceCounts();
+    const instanceClass = { version: '9', labels: ['Gears'] };
+    const [first, second] = [{ instanceClass }, { instanceClass }];
+    counts.set(first, 'idle');
+    counts.set(second, 'unreachable');
+    counts.set(first, 'busy');
+    counts.set(first, 'busy');
+    const [only] = counts.classes;
+    expect(only).toEqual({
+      version: '9',
+      carried: new Set(['gears']),
+      counts: { idle: 0, busy: 1, down: 0, unreachable: 1 },
+    });
+    counts.set(first, null);
+    counts.set(second, null);
+    expect([...counts.classes]).toEqual([]);
+  });
+});

@@ -1,0 +1,91 @@
+/** Fields of a request body that its schema does not know: they are ignored (contract 1.3), but may be misspelt. */
+import { z } from 'zod';
+
+interface UnknownField {
+  /** Where it first is, such as `additionalFiles[1].Content`. */
+  readonly path: string;
+  readonly name: string;
+  /** Fields that the schema knows at this place. */
+  readonly known: readonly string[];
+}
+
+/** Unknown fields that are looked for, and those that are named. */
+const MAX_FOUND = 100;
+const MAX_NAMED = 5;
+/** Names that are repeated to the client. Others could break the header. */
+const NAMEABLE = /^[A-Za-z0-9_-]{1,40}$/;
+
+/** Value of the header `Warning` (RFC 7234) that names unknown fields; undefined when there are none. It holds no values. */
+export function unknownFieldsWarning(schema: z.ZodType, body: unknown): string | undefined {
+  const found = new Map<string, UnknownField>();
+  collect(schema, body, { path: '', place: '' }, found);
+  if (found.size === 0) return undefined;
+  const named = [...found.values()].filter(({ name }) => NAMEABLE.test(name)).slice(0, MAX_NAMED);
+  const more = found.size - named.length;
+  const amount = `${found.size === MAX_FOUND ? 'at least ' : ''}${more}`;
+  const rest = named.length === 0 ? `${amount} with an unusual name` : more > 0 ? ` and ${amount} more` : '';
+  return `299 - "ignored request fields that the hub does not know: ${named.map(inWords).join(', ')}${rest}"`;
+}
+
+/** `place` is the path without indexes: a field that many items of a list have is found once. */
+function collect(
+  schema: z.ZodType,
+  value: unknown,
+  at: { readonly path: string; readonly place: string },
+  found: Map<string, UnknownField>,
+): void {
+  const inner = unwrapped(schema);
+  if (inner instanceof z.ZodArray && Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      const ofItem = { path: `${at.path}[${index}]`, place: `${at.place}[]` };
+      collect(inner.element as z.ZodType, item, ofItem, found);
+    }
+  }
+  if (!(inner instanceof z.ZodObject) || typeof value !== 'object' || value === null) return;
+  const shape: Readonly<Record<string, z.ZodType>> = inner.shape;
+  const below = (name: string) => ({
+    path: at.path === '' ? name : `${at.path}.${name}`,
+    place: `${at.place}.${name}`,
+  });
+  const known = Object.keys(shape);
+  for (const name of Object.keys(value)) {
+    const { path, place } = below(name);
+    if (found.size === MAX_FOUND) return;
+    if (!Object.hasOwn(shape, name) && !found.has(place)) found.set(place, { path, name, known });
+  }
+  for (const [name, ofMember] of Object.entries(shape)) {
+    if (Object.hasOwn(value, name)) collect(ofMember, Reflect.get(value, name), below(name), found);
+  }
+}
+
+function unwrapped(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
+    return unwrapped(schema.unwrap() as z.ZodType);
+  }
+  return schema;
+}
+
+function inWords({ path, name, known }: UnknownField): string {
+  const likely = known.find((other) => isSimilar(name.toLowerCase(), other.toLowerCase()));
+  return likely === undefined ? path : `${path} (did you mean ${likely}?)`;
+}
+
+/** Whether at most a third of the letters differ, and at most two. */
+function isSimilar(name: string, other: string): boolean {
+  return editDistance(name, other) <= Math.min(2, Math.floor(other.length / 3));
+}
+
+/** Levenshtein distance. */
+function editDistance(from: string, to: string): number {
+  let above = Array.from({ length: to.length + 1 }, (_, at) => at);
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column++) {
+      const replaced = (above[column - 1] as number) + Number(from[row - 1] !== to[column - 1]);
+      const added = (current[column - 1] as number) + 1;
+      current.push(Math.min(replaced, added, (above[column] as number) + 1));
+    }
+    above = current;
+  }
+  return above[to.length] as number;
+}
