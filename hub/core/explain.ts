@@ -2,6 +2,7 @@
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
+import type { AgentDrain } from './ports/agent-drains.js';
 import type { RunTimes } from './run-times.js';
 
 export interface Candidate {
@@ -10,6 +11,8 @@ export interface Candidate {
   readonly working: boolean;
   /** The task is not dispatched to its agent, which returned it. */
   readonly isExcluded?: boolean;
+  /** Set when its agent is drained. */
+  readonly drain?: AgentDrain | null;
 }
 
 /** Return of a task for a host fault. */
@@ -43,10 +46,13 @@ export interface Situation {
 /** With so many tasks ahead, counting all costs more than the number tells. */
 export const MAX_TASKS_AHEAD = 10_000;
 
-/** NEVER: no known instance fits. NONE_UP: all fitting instances are down or unreachable. BUSY: those that are up are working,
+/** NEVER: no known instance fits. NONE_UP: all fitting instances are down, unreachable or of drained agents. BUSY: those that are up are working,
  *  or other tasks come first. SOON: an instance is idle. PAUSED: shutdown preparation. */
 export const VERDICTS = ['NEVER', 'NONE_UP', 'BUSY', 'SOON', 'PAUSED'] as const;
 export type Verdict = (typeof VERDICTS)[number];
+
+/** Number of drained agents that the message names. */
+const MAX_NAMED_DRAINS = 3;
 
 export interface StartEstimate {
   readonly expectedMs: number;
@@ -65,18 +71,22 @@ export interface Explanation {
   readonly satisfyingAll: number;
   /** Number of instances that lack only this criterion; criteria without such instances are left out. */
   readonly satisfyingAllButOne: readonly { readonly missing: Criterion; readonly instances: number }[];
-  /** Instances that satisfy all criteria. `down` includes starting, stopping and failed ones, and those of excluded agents. */
+  /** Instances that satisfy all criteria. `down` includes starting, stopping and failed ones, and those of excluded
+   *  agents; those of drained agents count as `drained`, whatever their status. */
   readonly fitting: {
     readonly idle: number;
     readonly busy: number;
     readonly down: number;
     readonly unreachable: number;
+    readonly drained: number;
   };
   readonly tasksAhead: number;
   readonly unfittingSinceMs: number | null;
   /** Expected start, in milliseconds since 1970; null when too little is known. */
   readonly estimate: StartEstimate | null;
   readonly exclusions: readonly Exclusion[];
+  /** Drained agents with fitting instances. */
+  readonly drains: readonly AgentDrain[];
 }
 
 export function explain(situation: Situation): Explanation {
@@ -96,12 +106,15 @@ export function explain(situation: Situation): Explanation {
     unfittingSinceMs: verdict === 'NEVER' ? situation.unfittingSinceMs : null,
     estimate: estimateOf(verdict, fitting, situation),
     exclusions: situation.exclusions ?? [],
+    drains: drainsOf(fittingCandidates),
   };
   const returns = facts.exclusions.map(
     ({ agentId, reason, atMs }) =>
       ` Agent ${agentId} gave it back ${span(situation.nowMs - atMs)} ago: ${reason}.`,
   );
-  return { verdict, message: `${wordsOf(verdict, facts, situation)}${returns.join('')}`, ...facts };
+  const drained =
+    verdict === 'NONE_UP' || verdict === 'BUSY' ? drainWords(facts.drains, situation.nowMs) : '';
+  return { verdict, message: `${wordsOf(verdict, facts, situation)}${returns.join('')}${drained}`, ...facts };
 }
 
 function criteriaOf({ version, labels }: Requirement): Criterion[] {
@@ -152,9 +165,10 @@ function allButOne(criteria: readonly Criterion[], lacking: readonly (readonly C
 }
 
 function countStates(fitting: readonly Candidate[]): Explanation['fitting'] {
-  const counts = { idle: 0, busy: 0, down: 0, unreachable: 0 };
-  for (const { status, working, isExcluded } of fitting) {
-    if (status === 'UNKNOWN') counts.unreachable++;
+  const counts = { idle: 0, busy: 0, down: 0, unreachable: 0, drained: 0 };
+  for (const { status, working, isExcluded, drain } of fitting) {
+    if (drain) counts.drained++;
+    else if (status === 'UNKNOWN') counts.unreachable++;
     else if (status !== 'UP' || isExcluded) counts.down++;
     else if (working) counts.busy++;
     else counts.idle++;
@@ -207,7 +221,7 @@ function wordsOf(
     case 'PAUSED':
       return 'The hub is being prepared for a shutdown and gives out no tasks until its restart.';
     case 'NONE_UP':
-      return `${count(satisfyingAll, 'instance fits', 'instances fit')}, but none is up: ${fitting.down} down, ${fitting.unreachable} unreachable.`;
+      return `${count(satisfyingAll, 'instance fits', 'instances fit')}, but none ${fitting.drained > 0 ? 'takes tasks' : 'is up'}: ${fitting.down} down, ${fitting.unreachable} unreachable${fitting.drained > 0 ? `, ${fitting.drained} on drained agents` : ''}.`;
     case 'SOON':
       return `${count(fitting.idle, 'fitting instance is', 'fitting instances are')} free; it starts at once.`;
     case 'BUSY': {
@@ -218,6 +232,22 @@ function wordsOf(
       return `${count(fitting.busy, 'fitting instance is', 'fitting instances are')} busy, ${tasksAhead >= MAX_TASKS_AHEAD ? 'at least ' : ''}${count(tasksAhead, 'task is', 'tasks are')} ahead${when}${range}.`;
     }
   }
+}
+
+/** Unique, by agent. */
+function drainsOf(fitting: readonly Candidate[]): AgentDrain[] {
+  const drains = new Map(fitting.flatMap(({ drain }) => (drain ? [[drain.agentId, drain] as const] : [])));
+  return [...drains.values()].sort((a, b) => (a.agentId < b.agentId ? -1 : 1));
+}
+
+function drainWords(drains: readonly AgentDrain[], nowMs: number): string {
+  const named = drains
+    .slice(0, MAX_NAMED_DRAINS)
+    .map(
+      ({ agentId, by, sinceMs }) => ` Agent ${agentId} was drained by ${by} ${span(nowMs - sinceMs)} ago.`,
+    );
+  const more = drains.length - named.length;
+  return named.join('') + (more > 0 ? ` ${count(more, 'more agent is', 'more agents are')} drained.` : '');
 }
 
 function neverDetail({
