@@ -19,6 +19,7 @@ import { instanceControlEndpoints } from './http/v2/instance-control-endpoints.j
 import { nodeEndpoints } from './http/v2/node-endpoints.js';
 import { storageEndpoints } from './http/v2/storage-endpoints.js';
 import { taskEndpoints } from './http/v2/task-endpoints.js';
+import { agentEndpoints } from './http/x/agent-endpoints.js';
 import { auditEndpoints } from './http/x/audit-endpoints.js';
 import { explainEndpoints } from './http/x/explain-endpoints.js';
 import { tokenEndpoints } from './http/x/token-endpoints.js';
@@ -30,7 +31,7 @@ import { serverInfo } from './system/server-info.js';
 const INSTALLATION = fileURLToPath(new URL('..', import.meta.url));
 
 export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
-  const { config, accounts, engine, files, runtime, log } = parts;
+  const { config, accounts, credentials, engine, files, runtime, log } = parts;
   const { security, server, limits } = config;
   const requests = taskRequests({
     tasks: engine.tasks,
@@ -53,6 +54,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
       engine.shutdown,
     ),
     ...storageEndpoints(engine.storage, log),
+    ...agentEndpoints({ instances: engine.instances, drains: engine.drains, credentials }),
     ...explainEndpoints(engine.tasks, engine.explanations),
     ...auditEndpoints(auditReader(auditFolderOf(config.dataDir))),
     ...(['1.1', '1.0'] as const).flatMap((generation) => [

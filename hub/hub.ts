@@ -138,6 +138,7 @@ async function run(parts: HubParts, onStop: OnStop): Promise<string> {
     await engine.stop();
   });
   await engine.start();
+  onStop(engine.drains.watch());
   const unwatch = tls?.watch((renewed) => web.renew(renewed), runtime.timers, log);
   isReady = true;
   onStop(() => {
@@ -178,6 +179,7 @@ function openEngine(
     queue: store.queue,
     archive: store.archive,
     agentStore: store.agents,
+    agentDrains: store.accounts.agentDrains,
     files,
     names: store.namedObjects,
     storage: storageSettingsOf(config),

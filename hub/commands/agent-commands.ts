@@ -1,4 +1,4 @@
-/** `workbench-hub agent …`: credentials of agents. A running hub sees changes without a restart. */
+/** `workbench-hub agent …`: credentials and drains of agents. A running hub sees changes without a restart. */
 import { agentIdSchema } from '@workbench-hub/shared/agent-protocol/messages';
 import { duration } from '@workbench-hub/shared/config/values';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
@@ -6,10 +6,11 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import type { Command } from 'commander';
 import type { HubConfig } from '../config.js';
 import type { AgentCredentialRecord } from '../core/ports/agent-credentials.js';
+import type { AccountStore } from '../core/ports/store.js';
 import { AgentCredentials } from '../engine/accounts/agent-credentials.js';
 import { agentSecrets } from '../security/agent-secrets.js';
 import { openAccountStore } from '../store/open-store.js';
-import { audited } from './audited.js';
+import { accountName, audited } from './audited.js';
 import { printTable, withConfig } from './command.js';
 
 const { clock } = systemRuntime;
@@ -19,11 +20,9 @@ const MAX_VALID_MS = 7 * 86_400_000;
 
 const validity = duration({ minMs: 1000 }).refine((validMs) => validMs <= MAX_VALID_MS);
 
-/** Adds `agent enroll|list|revoke` to the program. */
+/** Adds `agent enroll|list|revoke|drain|undrain` to the program. */
 export function agentCommands(program: Command, environment: NodeJS.ProcessEnv): void {
-  const group = program.command('agent').description('Credentials of agents.');
-  const withCredentials = (action: (credentials: AgentCredentials) => Promise<void>) =>
-    withConfig(program, environment, (config) => onCredentials(config, action));
+  const group = program.command('agent').description('Credentials and drains of agents.');
   const changeCredentials = (
     command: string,
     action: (credentials: AgentCredentials, config: HubConfig) => Promise<void>,
@@ -56,17 +55,13 @@ export function agentCommands(program: Command, environment: NodeJS.ProcessEnv):
 
   group
     .command('list')
-    .description('Lists all agents that were ever enrolled.')
+    .description('Lists all agents that were ever enrolled, and drained ones.')
     .action(() =>
-      withCredentials(async (credentials) => {
-        const rows = (await credentials.all()).map((record) => [
-          record.agentId,
-          stateOf(record),
-          timeOf(record.enrolledAtMs),
-          timeOf(record.joinedAtMs),
-        ]);
-        printTable([['AGENT', 'STATE', 'ENROLLED', 'LAST JOINED'], ...rows]);
-      }),
+      withConfig(program, environment, (config) =>
+        onAccounts(config, async (store) =>
+          printTable([['AGENT', 'STATE', 'ENROLLED', 'LAST JOINED'], ...(await rowsOf(store))]),
+        ),
+      ),
     );
 
   group
@@ -86,15 +81,59 @@ export function agentCommands(program: Command, environment: NodeJS.ProcessEnv):
         console.log(`The credential of agent ${agentId} is revoked.`);
       }),
     );
+
+  drainCommands(group, (command, action) =>
+    withConfig(program, environment, (config) => audited(config, command, () => onAccounts(config, action))),
+  );
+}
+
+type ChangeAccounts = (command: string, action: (store: AccountStore) => Promise<void>) => Promise<void>;
+
+function drainCommands(group: Command, change: ChangeAccounts): void {
+  group
+    .command('drain <id>')
+    .description('Lets an agent end its tasks and begin no new ones, within seconds, until it is undrained.')
+    .action((id: string) =>
+      change(`agent drain ${id}`, async ({ agentDrains, agentCredentials }) => {
+        const agentId = idOf(id);
+        const drained = await agentDrains.drain({ agentId, sinceMs: clock.nowMs(), by: accountName() });
+        console.log(drained ? `Agent ${agentId} is drained.` : `Agent ${agentId} was drained already.`);
+        if (await agentCredentials.find(agentId)) return;
+        console.error(
+          `No agent was enrolled with the id ${agentId}: the drain counts if one joins by agents.token. ` +
+            `If the id is wrong: workbench-hub agent undrain ${agentId}`,
+        );
+      }),
+    );
+
+  group
+    .command('undrain <id>')
+    .description('Lets a drained agent begin tasks again, within seconds.')
+    .action((id: string) =>
+      change(`agent undrain ${id}`, async ({ agentDrains }) => {
+        const agentId = idOf(id);
+        if (await agentDrains.undrain(agentId)) return console.log(`Agent ${agentId} is no longer drained.`);
+        const drained = (await agentDrains.all()).map((drain) => drain.agentId).join(', ');
+        throw new StartRefused(
+          `agent ${agentId} is not drained; drained ${drained === '' ? 'are none' : `are: ${drained}`}`,
+        );
+      }),
+    );
 }
 
 async function onCredentials(
   config: HubConfig,
   action: (credentials: AgentCredentials) => Promise<void>,
 ): Promise<void> {
-  const { agentCredentials: store, close } = openAccountStore(config);
+  await onAccounts(config, ({ agentCredentials: store }) =>
+    action(new AgentCredentials({ store, secrets: agentSecrets, clock, joinToken: null })),
+  );
+}
+
+async function onAccounts(config: HubConfig, action: (store: AccountStore) => Promise<void>): Promise<void> {
+  const { close, ...store } = openAccountStore(config);
   try {
-    await action(new AgentCredentials({ store, secrets: agentSecrets, clock, joinToken: null }));
+    await action(store);
   } finally {
     await close();
   }
@@ -106,6 +145,22 @@ function idOf(text: string): string {
   throw new StartRefused(
     `agent id: found ${JSON.stringify(text)}, allowed: 1 to 200 letters, digits and . _ : @ -, as in "id" of the agent`,
   );
+}
+
+async function rowsOf({ agentCredentials, agentDrains }: AccountStore): Promise<string[][]> {
+  const records = new Map((await agentCredentials.all()).map((record) => [record.agentId, record]));
+  const drained = new Set((await agentDrains.all()).map(({ agentId }) => agentId));
+  const ids = [...new Set([...records.keys(), ...drained])].sort();
+  return ids.map((agentId) => {
+    const record = records.get(agentId);
+    const state = record ? stateOf(record) : 'not enrolled';
+    return [
+      agentId,
+      drained.has(agentId) ? `${state}, drained` : state,
+      timeOf(record?.enrolledAtMs ?? null),
+      timeOf(record?.joinedAtMs ?? null),
+    ];
+  });
 }
 
 function stateOf(record: AgentCredentialRecord): string {

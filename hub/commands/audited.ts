@@ -43,7 +43,7 @@ async function record(config: HubConfig, command: string, error: Error | null): 
 }
 
 /** Account of the operating system; an id without a name is shown as a number. */
-function accountName(): string {
+export function accountName(): string {
   try {
     return userInfo().username;
   } catch {

@@ -104,6 +104,31 @@ describe('explain', () => {
     });
   });
 
+  it('counts instances of drained agents apart, and names the first agents', () => {
+    const labels = ['gears', 'linux'];
+    const drained = (number: number, status: InstanceStatus = 'UP'): Candidate => ({
+      ...instance('9.1', labels, status),
+      drain: { agentId: `host-${number}`, by: 'anna', sinceMs: NOW_MS - number * 60_000 },
+    });
+    const two = [drained(2, 'UNKNOWN'), drained(2), drained(1)];
+    expect(explain(situation({ candidates: two }))).toMatchObject({
+      verdict: 'NONE_UP',
+      fitting: { idle: 0, busy: 0, down: 0, unreachable: 0, drained: 3 },
+      drains: [{ agentId: 'host-1' }, { agentId: 'host-2' }],
+      message:
+        '3 instances fit, but none takes tasks: 0 down, 0 unreachable, 3 on drained agents. ' +
+        'Agent host-1 was drained by anna 60 s ago. Agent host-2 was drained by anna 2 min ago.',
+    });
+    const five = [1, 2, 3, 4, 5].map((number) => drained(number));
+    const busy = explain(situation({ candidates: [instance('9.1', labels, 'UP', true), ...five] }));
+    expect(busy).toMatchObject({ verdict: 'BUSY', fitting: { busy: 1, drained: 5 } });
+    expect(busy.message).toMatch(
+      /^1 fitting instance is busy, 0 tasks are ahead\..* Agent host-3 was drained by anna 3 min ago\. 2 more agents are drained\.$/,
+    );
+    const free = explain(situation({ candidates: [instance('9.1', labels), ...five] }));
+    expect(free.message).toBe('1 fitting instance is free; it starts at once.');
+  });
+
   it('says SOON when more instances are free than tasks are ahead', () => {
     const candidates = [instance('9.1', ['gears', 'linux']), instance('9.2', ['gears', 'linux'])];
     const explanation = explain(situation({ candidates, tasksAhead: 1 }));

@@ -2,6 +2,7 @@
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
 import { fits } from '@workbench-hub/shared/domain/matching';
+import type { AgentDrain } from './ports/agent-drains.js';
 import type { RunTimes } from './run-times.js';
 import {
   type CountedClass,
@@ -9,7 +10,9 @@ import {
   carriedLabels,
   count,
   countedState,
+  drainsInWords,
   type Exclusion,
+  noInstances,
   reasonInWords,
   returnsInWords,
   type StateCounts,
@@ -29,6 +32,8 @@ export interface Candidate {
   readonly isExcluded?: boolean;
   /** False when it runs a task of which nobody knows when it ends. */
   readonly isEndForeseeable?: boolean;
+  /** Set when its agent is drained. */
+  readonly drain?: AgentDrain | null;
 }
 
 export interface Situation {
@@ -66,6 +71,8 @@ export interface Explanation extends WaitFacts {
   /** Expected start, in milliseconds since 1970; null when too little is known. */
   readonly estimate: StartEstimate | null;
   readonly exclusions: readonly Exclusion[];
+  /** Drained agents with fitting instances. */
+  readonly drains: readonly AgentDrain[];
 }
 
 export function explain(situation: Situation): Explanation {
@@ -77,31 +84,35 @@ export function explain(situation: Situation): Explanation {
   const estimate = estimateOf(verdict, facts.fitting, unforeseeable, situation);
   const isUnforeseeable = facts.fitting.idle === 0 && facts.fitting.busy === unforeseeable;
   const reason = reasonInWords(verdict, facts, detailOf(verdict, situation, estimate, isUnforeseeable));
+  const drains = drainsOf(situation);
+  const drained = verdict === 'NONE_UP' || verdict === 'BUSY' ? drainsInWords(drains, nowMs) : '';
   return {
     verdict,
-    message: `${reason}${returnsInWords(exclusions, nowMs)}`,
+    message: `${reason}${returnsInWords(exclusions, nowMs)}${drained}`,
     ...facts,
     knownInstances: candidates.length,
     tasksAhead,
     unfittingSinceMs: verdict === 'NEVER' ? situation.unfittingSinceMs : null,
     estimate,
     exclusions,
+    drains,
   };
 }
 
 function countedClasses(candidates: readonly Candidate[]): Iterable<CountedClass> {
   const classes = new Map<string, CountedClass & { readonly counts: Record<CountedState, number> }>();
-  for (const { profile, status, working, isExcluded } of candidates) {
+  for (const { profile, status, working, isExcluded, drain } of candidates) {
     const { version, labels } = profile;
     const key = JSON.stringify([version, labels]);
     const counted = classes.get(key) ?? {
       version,
       carried: carriedLabels({ labels }),
-      counts: { idle: 0, busy: 0, down: 0, unreachable: 0 },
+      counts: noInstances(),
     };
     classes.set(key, counted);
-    const state = countedState(status, working);
-    counted.counts[isExcluded && state !== 'unreachable' ? 'down' : state]++;
+    const state = countedState(status, working, Boolean(drain));
+    const isUp = state === 'idle' || state === 'busy';
+    counted.counts[isExcluded && isUp ? 'down' : state]++;
   }
   return classes.values();
 }
@@ -109,9 +120,19 @@ function countedClasses(candidates: readonly Candidate[]): Iterable<CountedClass
 /** Number of fitting instances that are up, but busy for a time that nobody knows. */
 function countUnforeseeable({ candidates, requirement }: Situation): number {
   return candidates.filter(
-    ({ profile, status, working, isExcluded, isEndForeseeable = true }) =>
-      !isEndForeseeable && working && status === 'UP' && !isExcluded && fits(requirement, profile),
+    ({ profile, status, working, isExcluded, isEndForeseeable = true, drain }) =>
+      !isEndForeseeable && working && status === 'UP' && !isExcluded && !drain && fits(requirement, profile),
   ).length;
+}
+
+/** Unique, by agent. */
+function drainsOf({ candidates, requirement }: Situation): AgentDrain[] {
+  const drains = new Map(
+    candidates.flatMap(({ drain, profile }) =>
+      drain && fits(requirement, profile) ? [[drain.agentId, drain] as const] : [],
+    ),
+  );
+  return [...drains.values()].sort((a, b) => (a.agentId < b.agentId ? -1 : 1));
 }
 
 /** Estimate in rounds: in each, the instances that are up run one task each. A running task has, on average, half of its time

@@ -2,9 +2,10 @@
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
+import type { AgentDrain } from './ports/agent-drains.js';
 
-/** `down` includes starting, stopping and failed instances, and those of excluded agents. */
-export const COUNTED_STATES = ['idle', 'busy', 'down', 'unreachable'] as const;
+/** `down` includes starting, stopping and failed instances, and those of excluded agents; `drained` all of drained agents. */
+export const COUNTED_STATES = ['idle', 'busy', 'down', 'unreachable', 'drained'] as const;
 export type CountedState = (typeof COUNTED_STATES)[number];
 export type StateCounts = Readonly<Record<CountedState, number>>;
 
@@ -48,20 +49,23 @@ export interface Exclusion {
   readonly atMs: number;
 }
 
-/** NEVER: no known instance fits. NONE_UP: all fitting instances are down or unreachable. BUSY: those that are up are working,
- *  or other tasks come first. SOON: an instance is idle. PAUSED: shutdown preparation. */
+/** NEVER: no known instance fits. NONE_UP: all fitting instances are down, unreachable or of drained agents. BUSY: those that are
+ *  up are working, or other tasks come first. SOON: an instance is idle. PAUSED: shutdown preparation. */
 export const VERDICTS = ['NEVER', 'NONE_UP', 'BUSY', 'SOON', 'PAUSED'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 /** Criteria that a message names, and the characters that it shows of each. */
 const CRITERIA_NAMED = 5;
 const CHARACTERS_NAMED = 100;
+/** Drained agents that a message names. */
+const DRAINS_NAMED = 3;
 
 export function carriedLabels({ labels }: Pick<InstanceProfile, 'labels'>): ReadonlySet<string> {
   return new Set(labels.map((label) => label.toLowerCase()));
 }
 
-export function countedState(status: InstanceStatus, working: boolean): CountedState {
+export function countedState(status: InstanceStatus, working: boolean, isDrained: boolean): CountedState {
+  if (isDrained) return 'drained';
   if (status === 'UNKNOWN') return 'unreachable';
   if (status !== 'UP') return 'down';
   return working ? 'busy' : 'idle';
@@ -117,13 +121,17 @@ export function waitFacts({ fitting, unsatisfied, allButOne }: ClassSurvey): Wai
 }
 
 function totalOf(classes: readonly CountedClass[]): StateCounts {
-  const total = { idle: 0, busy: 0, down: 0, unreachable: 0 };
+  const total = noInstances();
   for (const { counts } of classes) for (const state of COUNTED_STATES) total[state] += counts[state];
   return total;
 }
 
-export function instancesIn({ idle, busy, down, unreachable }: StateCounts): number {
-  return idle + busy + down + unreachable;
+export function instancesIn(counts: StateCounts): number {
+  return COUNTED_STATES.reduce((sum, state) => sum + counts[state], 0);
+}
+
+export function noInstances(): Record<CountedState, number> {
+  return { idle: 0, busy: 0, down: 0, unreachable: 0, drained: 0 };
 }
 
 /** Verdict without regard to other tasks. */
@@ -146,12 +154,19 @@ export function reasonInWords(verdict: Verdict, facts: WaitFacts, detail = ''): 
     case 'PAUSED':
       return 'The hub is being prepared for a shutdown and gives out no tasks until its restart.';
     case 'NONE_UP':
-      return `${count(satisfyingAll, 'instance fits', 'instances fit')}, but none is up: ${fitting.down} down, ${fitting.unreachable} unreachable.`;
+      return `${count(satisfyingAll, 'instance fits', 'instances fit')}, but ${noneUpDetail(fitting)}.`;
     case 'SOON':
       return `${count(fitting.idle, 'fitting instance is', 'fitting instances are')} free${detail}.`;
     case 'BUSY':
       return `${count(fitting.busy, 'fitting instance is', 'fitting instances are')} busy${detail}.`;
   }
+}
+
+function noneUpDetail({ down, unreachable, drained }: StateCounts): string {
+  const counts = `${down} down, ${unreachable} unreachable`;
+  return drained === 0
+    ? `none is up: ${counts}`
+    : `none takes tasks: ${counts}, ${drained} on drained agents`;
 }
 
 /** The returns of a task in words, to follow the reason. */
@@ -161,6 +176,17 @@ export function returnsInWords(exclusions: readonly Exclusion[], nowMs: number):
       ({ agentId, reason, atMs }) => ` Agent ${agentId} gave it back ${span(nowMs - atMs)} ago: ${reason}.`,
     )
     .join('');
+}
+
+/** The drained agents in words, to follow the reason. */
+export function drainsInWords(drains: readonly AgentDrain[], nowMs: number): string {
+  const named = drains
+    .slice(0, DRAINS_NAMED)
+    .map(
+      ({ agentId, by, sinceMs }) => ` Agent ${agentId} was drained by ${by} ${span(nowMs - sinceMs)} ago.`,
+    );
+  const more = drains.length - named.length;
+  return named.join('') + (more > 0 ? ` ${count(more, 'more agent is', 'more agents are')} drained.` : '');
 }
 
 function neverDetail({ unsatisfied, satisfyingAllButOne }: WaitFacts): string {

@@ -7,6 +7,7 @@
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { AgentDrainStore } from '../core/ports/agent-drains.js';
 import type { AgentStore } from '../core/ports/agent-store.js';
 import type { FileStore } from '../core/ports/files.js';
 import { NO_TASK_METRICS, type TaskMetrics } from '../core/ports/metrics.js';
@@ -14,6 +15,7 @@ import type { NamedObjects } from '../core/ports/storage.js';
 import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
 import { NO_TRACING, type TaskTracing } from '../core/ports/tracing.js';
 import type { RetryLimits } from '../core/report-consequences.js';
+import { AgentDrains } from './agent-drains.js';
 import { AgentExclusions } from './agent-exclusions.js';
 import { AgentSessions } from './agent-sessions.js';
 import { Agents } from './agents.js';
@@ -40,6 +42,7 @@ export interface EngineOptions {
   readonly queue: TaskQueue;
   readonly archive: TaskArchive;
   readonly agentStore: AgentStore;
+  readonly agentDrains: AgentDrainStore;
   readonly files: FileStore;
   readonly names: NamedObjects;
   readonly storage: StorageSettings;
@@ -62,6 +65,7 @@ export interface Engine {
   readonly tasks: Tasks;
   readonly agents: Agents;
   readonly instances: Instances;
+  readonly drains: AgentDrains;
   readonly control: InstanceControl;
   readonly shutdown: ShutdownPreparation;
   readonly explanations: Explanations;
@@ -82,15 +86,26 @@ export interface Engine {
 export async function createEngine(options: EngineOptions): Promise<Engine> {
   const base = baseParts(options);
   base.instances.remember(await options.agentStore.all());
+  await base.drains.refresh();
   const agentSide = agentParts(options, base);
   const queueSide = queueParts(options, base, agentSide);
   const parts = { ...base, ...agentSide, ...queueSide };
   subscribe(options, parts);
 
-  const { tasks, agents, instances, sessions, shutdown, explanations, resultWaiters, storage, sentBlobs } =
-    parts;
+  const {
+    tasks,
+    agents,
+    instances,
+    drains,
+    sessions,
+    shutdown,
+    explanations,
+    resultWaiters,
+    storage,
+    sentBlobs,
+  } = parts;
   const control = new InstanceControl(instances, sessions);
-  const shared = { tasks, agents, instances, control, shutdown, explanations, resultWaiters };
+  const shared = { tasks, agents, instances, drains, control, shutdown, explanations, resultWaiters };
   return { ...shared, storage, sentBlobs, sweep: () => parts.sweeper.sweep(), ...runningOf(parts) };
 }
 
@@ -119,6 +134,7 @@ function baseParts(options: EngineOptions) {
     sentBlobs: new SentBlobs(files, timers),
     shutdown: new ShutdownPreparation(clock),
     instances,
+    drains: new AgentDrains({ store: options.agentDrains, queue, instances, clock, timers, log }),
     exclusions: new AgentExclusions({ instances, clock, timers }),
   };
 }

@@ -1,6 +1,12 @@
 /** Number of instances by class and state, kept with each change: reading it costs nothing, however many instances there are. */
 import type { InstanceClass } from '../core/idle-instances.js';
-import { type CountedClass, type CountedState, carriedLabels, instancesIn } from '../core/wait-reason.js';
+import {
+  type CountedClass,
+  type CountedState,
+  carriedLabels,
+  instancesIn,
+  noInstances,
+} from '../core/wait-reason.js';
 
 interface Counted {
   readonly instanceClass: InstanceClass;
@@ -48,6 +54,6 @@ function newClass({ version, labels }: InstanceClass): MutableClass {
   return {
     version,
     carried: carriedLabels({ labels }),
-    counts: { idle: 0, busy: 0, down: 0, unreachable: 0 },
+    counts: noInstances(),
   };
 }

@@ -17,7 +17,7 @@ export interface IndexedInstance extends IdleInstance {
   availability: Availability;
 }
 
-/** IDLE: can begin a task now. UP: is up, but cannot. NONE: is not up. */
+/** IDLE: can begin a task now. UP: is up, but cannot. NONE: is not up, or its agent is drained. */
 export type Availability = 'IDLE' | 'UP' | 'NONE';
 
 interface KnownClass {
@@ -46,7 +46,7 @@ export class InstanceIndex {
   /** Number of working instances by agent; only agents with any. */
   readonly #busy = new Map<string, number>();
   #latestNumber = 0;
-  /** Number of instances that are up, idle or not, by class and agent; only those with any. */
+  /** Number of instances that are UP or IDLE, by class and agent; only those with any. */
   readonly #up = new Map<InstanceClass, Map<string, number>>();
 
   /** Rises when the first instance of a class becomes known, or the last one is removed. */
@@ -64,7 +64,7 @@ export class InstanceIndex {
     return this.#idle;
   }
 
-  /** Agents with an instance of this class that is up, idle or not. */
+  /** Agents that are not drained, with an instance of this class that is up, idle or not. */
   agentsUp(instanceClass: InstanceClass): Iterable<string> {
     return this.#up.get(instanceClass)?.keys() ?? [];
   }

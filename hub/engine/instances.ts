@@ -11,6 +11,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { AGENT_TRANSITIONS, type AgentState, type AgentTransition } from '../core/agent-states.js';
 import type { IdleInstances, InstanceClass } from '../core/idle-instances.js';
+import type { AgentDrain } from '../core/ports/agent-drains.js';
 import type { AgentRecord } from '../core/ports/agent-store.js';
 import { type CountedClass, countedState } from '../core/wait-reason.js';
 import { InstanceCounts } from './instance-counts.js';
@@ -23,6 +24,8 @@ export interface InstanceView {
   readonly status: InstanceStatus;
   readonly startedAtMs: number | null;
   readonly working: boolean;
+  /** Null unless its agent is drained. */
+  readonly drain: AgentDrain | null;
 }
 
 export interface AgentView {
@@ -35,6 +38,7 @@ export interface AgentView {
   readonly seenAtMs: number;
   /** Lead of its clock over the hub's when it joined; null when it did not tell. */
   readonly clockOffsetMs: number | null;
+  readonly drain: AgentDrain | null;
   readonly instances: readonly InstanceView[];
 }
 
@@ -82,6 +86,8 @@ export class Instances {
   readonly #instances = new Map<string, Instance>();
   readonly #index = new InstanceIndex();
   readonly #counts = new InstanceCounts();
+  /** By agent, known or not. */
+  #drains: ReadonlyMap<string, AgentDrain> = new Map();
   #lastRemovalMs: number;
 
   constructor({ clock, timers, log }: InstancesOptions) {
@@ -134,6 +140,31 @@ export class Instances {
       this.#agents.set(agent.id, agent);
       for (const profile of record.instances) this.#add(agent, profile, 'UNKNOWN', null);
     }
+  }
+
+  /** Drained agents, known or not. */
+  get drains(): Iterable<AgentDrain> {
+    return this.#drains.values();
+  }
+
+  drainOf(agentId: string): AgentDrain | null {
+    return this.#drains.get(agentId) ?? null;
+  }
+
+  /** Replaces the drained agents. Nothing begins on them from now on. Returns the differences. */
+  setDrains(drains: readonly AgentDrain[]): Record<'drained' | 'undrained', AgentDrain[]> {
+    const former = this.#drains;
+    this.#drains = new Map(drains.map((drain) => [drain.agentId, drain]));
+    const drained = drains.filter(({ agentId }) => !former.has(agentId));
+    const undrained = [...former.values()].filter(({ agentId }) => !this.#drains.has(agentId));
+    const changed = [...drained, ...undrained];
+    for (const { agentId } of changed) {
+      for (const instance of this.#agents.get(agentId)?.instances.values() ?? [])
+        this.#updateAvailability(instance);
+    }
+    // Also when only drained: a task that avoids an excluded agent because of this one may go there now.
+    if (changed.length > 0) this.#capacityChanged();
+    return { drained, undrained };
   }
 
   /** Another connected agent that holds an instance with this id. */
@@ -234,12 +265,12 @@ export class Instances {
     this.#capacityChanged();
   }
 
-  /** Reserves the instance for this attempt; false when its agent has disconnected meanwhile, or joined again with another attempt
-   *  on it. */
+  /** Reserves the instance for this attempt; false when its agent has disconnected or was drained meanwhile, or joined again with
+   *  another attempt on it. */
   reserve(ref: AttemptRef, agentId: string): boolean {
     const instance = this.#instances.get(ref.instanceId);
     if (!instance || instance.agentId !== agentId || instance.attempt) return false;
-    if (this.#agents.get(agentId)?.state !== 'READY') return false;
+    if (this.#agents.get(agentId)?.state !== 'READY' || this.#drains.has(agentId)) return false;
     this.#setAttempt(instance, ref);
     return true;
   }
@@ -265,29 +296,31 @@ export class Instances {
     return this.#index.idle;
   }
 
-  /** Agents with an instance of this class that is up, idle or not. */
+  /** Agents that are not drained, with an instance of this class that is up, idle or not. */
   agentsUp(instanceClass: InstanceClass): Iterable<string> {
     return this.#index.agentsUp(instanceClass);
   }
 
   /** All instances, by id. */
   list(): InstanceView[] {
-    return [...this.#instances.values()].map(viewOf).sort(byId((view) => view.profile.id));
+    return [...this.#instances.values()]
+      .map((instance) => this.#viewOf(instance))
+      .sort(byId((view) => view.profile.id));
   }
 
   find(instanceId: string): InstanceView | undefined {
     const instance = this.#instances.get(instanceId);
-    return instance && viewOf(instance);
+    return instance && this.#viewOf(instance);
   }
 
   /** All agents, by id. */
   agents(): AgentView[] {
-    return [...this.#agents.values()].map(agentViewOf).sort(byId((view) => view.id));
+    return [...this.#agents.values()].map((agent) => this.#agentViewOf(agent)).sort(byId((view) => view.id));
   }
 
   findAgent(agentId: string): AgentView | undefined {
     const agent = this.#agents.get(agentId);
-    return agent && agentViewOf(agent);
+    return agent && this.#agentViewOf(agent);
   }
 
   /** The agent, if its state permits the transition; otherwise the refusal is logged. */
@@ -356,12 +389,44 @@ export class Instances {
   /** Call it after every change that availability depends on. */
   #updateAvailability(instance: Instance): void {
     const { status, attempt } = instance;
-    this.#index.setAvailability(instance, availabilityOf(instance));
-    this.#counts.set(instance, isKnown(instance) ? countedState(status, attempt !== null) : null);
+    const isDrained = this.#drains.has(instance.agentId);
+    this.#index.setAvailability(instance, isDrained ? 'NONE' : availabilityOf(instance));
+    const state = countedState(status, attempt !== null, isDrained);
+    this.#counts.set(instance, isKnown(instance) ? state : null);
   }
 
   #startedAt({ upForMs }: InstanceReport): number | null {
     return upForMs === null ? null : Math.round(this.#clock.nowMs() - upForMs);
+  }
+
+  #viewOf({ profile, agentId, status, startedAtMs, attempt }: Instance): InstanceView {
+    const working = attempt !== null;
+    return { profile, agentId, status, startedAtMs, working, drain: this.drainOf(agentId) };
+  }
+
+  #agentViewOf({
+    id,
+    version,
+    revision,
+    address,
+    state,
+    seenAtMs,
+    clockOffsetMs,
+    instances,
+  }: Agent): AgentView {
+    return {
+      id,
+      version,
+      revision,
+      address,
+      status: state === 'DISCONNECTED' || state === 'LOST' ? 'DOWN' : 'UP',
+      seenAtMs,
+      clockOffsetMs,
+      drain: this.drainOf(id),
+      instances: [...instances.values()]
+        .map((instance) => this.#viewOf(instance))
+        .sort(byId((view) => view.profile.id)),
+    };
   }
 }
 
@@ -378,32 +443,6 @@ function availabilityOf(instance: Instance): Availability {
 /** False once it has been removed. */
 function isKnown(instance: Instance): boolean {
   return instance.agent.instances.get(instance.profile.id) === instance;
-}
-
-function viewOf({ profile, agentId, status, startedAtMs, attempt }: Instance): InstanceView {
-  return { profile, agentId, status, startedAtMs, working: attempt !== null };
-}
-
-function agentViewOf({
-  id,
-  version,
-  revision,
-  address,
-  state,
-  seenAtMs,
-  clockOffsetMs,
-  instances,
-}: Agent): AgentView {
-  return {
-    id,
-    version,
-    revision,
-    address,
-    status: state === 'DISCONNECTED' || state === 'LOST' ? 'DOWN' : 'UP',
-    seenAtMs,
-    clockOffsetMs,
-    instances: [...instances.values()].map(viewOf).sort(byId((view) => view.profile.id)),
-  };
 }
 
 function byId<T>(id: (item: T) => string): (a: T, b: T) => number {

@@ -12,6 +12,7 @@ const working = (id: string): InstanceView => ({
   status: 'UP',
   startedAtMs: 0,
   working: true,
+  drain: null,
 });
 
 const task = (id: string, timeLimitS: number | null = null): Task => ({

@@ -25,7 +25,7 @@ function counted(label: string, busy: number): CountedClass & { counts: { busy: 
   return {
     version: '9',
     carried: new Set([label]),
-    counts: { idle: 0, busy, down: 0, unreachable: 0 },
+    counts: { idle: 0, busy, down: 0, unreachable: 0, drained: 0 },
   };
 }
 
@@ -71,7 +71,7 @@ describe('counts of instances', () => {
     expect(only).toEqual({
       version: '9',
       carried: new Set(['gears']),
-      counts: { idle: 0, busy: 1, down: 0, unreachable: 1 },
+      counts: { idle: 0, busy: 1, down: 0, unreachable: 1, drained: 0 },
     });
     counts.set(first, null);
     counts.set(second, null);

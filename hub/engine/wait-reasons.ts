@@ -83,8 +83,8 @@ export class WaitReasons {
   /** Counts the instances of this agent as down. */
   #without(agentId: string, requirement: Requirement, facts: WaitFacts): WaitFacts {
     const fitting = { ...facts.fitting };
-    for (const { profile, status, working } of this.#instances.findAgent(agentId)?.instances ?? []) {
-      if (status !== 'UP' || !fits(requirement, profile)) continue;
+    for (const { profile, status, working, drain } of this.#instances.findAgent(agentId)?.instances ?? []) {
+      if (status !== 'UP' || drain || !fits(requirement, profile)) continue;
       fitting[working ? 'busy' : 'idle']--;
       fitting.down++;
     }

@@ -40,6 +40,12 @@ export function observeHub(metrics: HubMetrics, hub: Observable): void {
     ),
   );
   metrics.observe(
+    'agents_drained',
+    'Drained agents, known or not.',
+    null,
+    () => [...instances.drains].length,
+  );
+  metrics.observe(
     'agent_clock_offset_seconds',
     'Offset of the clock of an agent from that of the hub when it joined.',
     'agent',

@@ -115,6 +115,7 @@ const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
   ],
   [`INSERT INTO personal_token VALUES ('t', 'hash', 'anna', 'ci', 'USER', 10, 20, NULL)`],
   [`INSERT INTO session VALUES ('f', 'anna', 10, 20, 'family', 'current', 'spent', 11, 'salt')`],
+  [`INSERT INTO agent_drain VALUES ('a', 10, 'anna')`],
 ];
 
 describe('the database of tasks', () => {
@@ -187,9 +188,9 @@ describe('the database of users, sessions and credentials', () => {
       makeDatabase(file, ACCOUNTS_MIGRATIONS.slice(0, version), ACCOUNTS_ROWS);
       const migrated = openAccountsDatabase(file);
       const fresh = openAccountsDatabase(join(folder, 'fresh.sqlite'));
-      const tables = ['agent_credential', 'user', 'personal_token'];
+      const tables = ['agent_credential', 'user', 'personal_token', 'agent_drain'];
       const kept = tables.map((table) => migrated.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
-      expect(kept).toEqual([1, version > 1, version > 2].map(Number));
+      expect(kept).toEqual([1, version > 1, version > 2, version > 4].map(Number));
       const sessions = migrated
         .prepare('SELECT id, family_hash, current_hash FROM session ORDER BY id')
         .raw();
@@ -262,5 +263,6 @@ it('no migration has changed since it was released', () => {
     '85f1e9eeac31',
     'cd1bc72737cb',
     '213cd10daf76',
+    '0dee0f492980',
   ]);
 });

@@ -6,6 +6,7 @@ import { memoryLog } from '../support/memory-log.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import type { AccountStoreUnderTest } from './account-store-under-test.js';
 import { describeAgentCredentials } from './agent-credentials-suite.js';
+import { describeAgentDrains } from './agent-drains-suite.js';
 import { describePersonalTokens } from './personal-tokens-suite.js';
 import { describeSessions } from './sessions-suite.js';
 import { describeUsers } from './users-suite.js';
@@ -29,4 +30,5 @@ describe.each([
   ['sessions', describeSessions],
   ['personal tokens', describePersonalTokens],
   ['agent credentials', describeAgentCredentials],
+  ['agent drains', describeAgentDrains],
 ])('SQLite: %s', (_, suite) => suite(open));

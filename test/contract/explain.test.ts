@@ -41,7 +41,7 @@ const dryRun = async (request: object) => {
   expect(answer.status, answer.text).toBe(200);
   return answer.body;
 };
-const none = { idle: 0, busy: 0, down: 0, unreachable: 0 };
+const none = { idle: 0, busy: 0, down: 0, unreachable: 0, drained: 0 };
 
 describe('the verdict NEVER', () => {
   it('is given when no known instance fits, with what is missing and since when', async () => {
@@ -100,6 +100,27 @@ describe('the verdict NONE_UP', () => {
       message: '1 instance fits, but none is up: 1 down, 0 unreachable.',
       instances: { known: 2, satisfyingAll: 1, ...none, down: 1 },
     });
+  });
+});
+
+describe('drained agents', () => {
+  it('are named with their instances, which are neither idle nor busy', async () => {
+    const drained = await api.post(`/api/x/agents/${agent.id}/drain`, {});
+    expect(drained.status, drained.text).toBe(200);
+    await runtime.advance(5000);
+    const id = await api.simulateWork({ classifiers: classifiers('9.*') });
+    const message =
+      '2 instances fit, but none takes tasks: 0 down, 0 unreachable, 2 on drained agents. ' +
+      `Agent ${agent.id} was drained by anonymous 5 s ago.`;
+    const facts = {
+      verdict: 'NONE_UP',
+      message,
+      instances: { known: 2, satisfyingAll: 2, ...none, drained: 2 },
+      drains: [{ agentId: agent.id, by: 'anonymous', since: time }],
+    };
+    expect(await ofTask(id)).toMatchObject(facts);
+    await api.post(`/api/x/agents/${agent.id}/undrain`, {});
+    await agent.hear('assign');
   });
 });
 

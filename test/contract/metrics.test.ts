@@ -83,8 +83,11 @@ describe('the metrics', () => {
         seen.get('workbench_hub_instances{status="UP"}') === 1 &&
         seen.get('workbench_hub_instances{status="FAILED"}') === 0,
     );
+    expect((await metrics()).get('workbench_hub_agents_drained')).toBe(0);
+    await api.post(`/api/x/agents/${agent.id}/drain`, {});
     await agent.leave();
     const seen = await metrics();
+    expect(seen.get('workbench_hub_agents_drained')).toBe(1);
     expect(seen.get('workbench_hub_agents{status="DOWN"}')).toBe(1);
     expect(seen.get('workbench_hub_instances{status="UNKNOWN"}')).toBe(1);
     expect(seen.get('workbench_hub_instances{status="UP"}')).toBe(0);

@@ -90,7 +90,7 @@ describe('start and stop of the engine', () => {
   });
 
   it('a stop needs no start, waits for one that is under way, and begins nothing after it', async () => {
-    const { store, files, runtime, logger: log } = engine;
+    const { store, accounts, files, runtime, logger: log } = engine;
     let known!: () => void;
     const agentsWithRunning = async () => {
       await new Promise<void>((resolve) => {
@@ -102,6 +102,7 @@ describe('start and stop of the engine', () => {
       queue: { ...store.queue, agentsWithRunning },
       archive: store.archive,
       agentStore: store.agents,
+      agentDrains: accounts.agentDrains,
       files,
       names: store.namedObjects,
       storage: {

@@ -46,6 +46,10 @@ export class Invariants implements HubObserver {
   readonly #awaySinceMs = new Map<string, number>();
   /** `<task>/<agent>`: exclusions that may be in force. */
   readonly #exclusions = new Set<string>();
+  /** Agents on which nothing may begin. */
+  readonly #drained = new Set<string>();
+  /** Attempts that were claimed for an agent that was drained before. */
+  readonly #claimedTooLate = new Set<string>();
   #hubStartedAtMs = 0;
   #attempts = 0;
   /** Tasks that ended before this time of the hub's clock may have been removed. */
@@ -163,6 +167,22 @@ export class Invariants implements HubObserver {
     this.#awaySinceMs.set(agentId, this.#world.nowMs);
   }
 
+  /** The hub has confirmed that the agent is drained. */
+  drained(agentId: string): void {
+    this.#drained.add(agentId);
+  }
+
+  /** The agent is about to be undrained. */
+  undrained(agentId: string): void {
+    this.#drained.delete(agentId);
+  }
+
+  /** An attempt has reached its agent. */
+  assigned(ref: AttemptRef): void {
+    if (this.#claimedTooLate.has(attemptKey(ref)))
+      this.#violated('nothing begins on a drained agent', `${ref.instanceId} gets ${ref.taskId}`);
+  }
+
   onReturned(taskId: string, agentId: string): void {
     this.#exclusions.add(`${taskId}/${agentId}`);
   }
@@ -181,7 +201,8 @@ export class Invariants implements HubObserver {
     return this.#known.get(id) === attempt && !this.#exclusions.has(`${id}/${agentId}`);
   }
 
-  /** Checks claims: no task is claimed before one that precedes it, fits, and was not returned by this host. */
+  /** Checks claims: no task is claimed before one that precedes it, fits, and was not returned by this host, and none for a
+   *  drained agent. */
   onClaim(claims: readonly { taskId: string; instanceId: string }[]): void {
     const waiting = (this.#store as SimulatedStore).tasks().filter(({ status }) => status === 'WAITING');
     const byId = new Map(waiting.map((task) => [task.id, task]));
@@ -191,6 +212,8 @@ export class Invariants implements HubObserver {
       const profile = this.#profile(instanceId);
       if (!task || !profile) continue;
       const agentId = this.#agents().find(({ instances }) => instances.includes(profile))?.id;
+      if (agentId !== undefined && this.#drained.has(agentId))
+        this.#violated('nothing begins on a drained agent', `${instanceId} is claimed for ${taskId}`);
       const better = waiting.find(
         (other) =>
           !chosen.has(other.id) &&
@@ -318,6 +341,8 @@ export class Invariants implements HubObserver {
     }
     const isBegun = before.status === 'WAITING' && after.status === 'RUNNING';
     if (isBegun) this.#attempts++;
+    if (isBegun && this.#drained.has(after.agent_id ?? ''))
+      this.#claimedTooLate.add(attemptKey(refOf(after)));
     if (isBegun && this.#cameToNothing.has(attemptKey(refOf(after)))) {
       this.#violated('what came to nothing begins no more', `${id} begins attempt ${after.attempt} again`);
     }

@@ -12,6 +12,7 @@ import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Breakage } from './breakages/breakage.js';
 import { HubDisk } from './hub-disk.js';
+import { hubDrains } from './hub-drains.js';
 import type { Network } from './network.js';
 import { Process, type WallClock } from './process.js';
 import { HEADS_OF_POOL, KEPT_LONG_MS, KEPT_SHORTLY_MS, LEASE_MS, LIMITS } from './settings.js';
@@ -30,6 +31,7 @@ const MAX_INLINE_BYTES = 200;
 export class SimulatedHub {
   readonly wallClock: WallClock = { offsetMs: 0 };
   readonly disk: HubDisk;
+  readonly drains = hubDrains();
   /** Actions that happen once, just before a critical step. */
   readonly beforeStep = new Map<CriticalStep, () => void>();
   /** Called once after its next start. */
@@ -180,6 +182,7 @@ export class SimulatedHub {
       queue: store.queue,
       archive: store.archive,
       agentStore: store.agents,
+      agentDrains: this.drains,
       files,
       names: store.namedObjects,
       runtime: watchedLeases(process.runtime, onStep),

@@ -7,6 +7,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Breakage } from './breakages/breakage.js';
 import { Clients } from './clients.js';
 import { Delays } from './deadlines.js';
+import { Drains } from './drains.js';
 import { Faults } from './faults.js';
 import { Invariants } from './invariants.js';
 import { Network } from './network.js';
@@ -50,7 +51,7 @@ export async function simulate({ seed, breakage, onTrace }: SimulateOptions): Pr
   const onUnhandled = (reason: unknown) => world.violated('no defect', `nobody catches ${String(reason)}`);
   process.on('unhandledRejection', onUnhandled);
   try {
-    const simulation = new Simulation(world, breakage);
+    const simulation = new Simulation(world, seed, breakage);
     await simulation.run();
     return {
       seed,
@@ -80,8 +81,9 @@ class Simulation {
   readonly #faults: Faults;
   readonly #clients: Clients;
   readonly #delays: Delays;
+  readonly #drains: Drains;
 
-  constructor(world: World, breakage: Breakage | undefined) {
+  constructor(world: World, seed: number, breakage: Breakage | undefined) {
     this.#world = world;
     this.#network = new Network(world, breakage?.wire);
     this.invariants = new Invariants(world, () => this.#agents);
@@ -102,7 +104,10 @@ class Simulation {
         rules,
         logFor: (process) => this.#logOf(process),
         breakage,
-        onAssigned: ({ ref, timeLimitMs }) => void (timeLimitMs !== null && this.#limited.add(ref.taskId)),
+        onAssigned: ({ ref, timeLimitMs }) => {
+          if (timeLimitMs !== null) this.#limited.add(ref.taskId);
+          this.invariants.assigned(ref);
+        },
         onCancel: (ref) => this.invariants.canceled(ref),
         onSettled: (report, counted) => this.invariants.settled(report, counted),
       });
@@ -110,6 +115,8 @@ class Simulation {
     }
     this.#faults = new Faults({ world, network: this.#network, hub: this.#hub, agents: this.#agents });
     this.#delays = new Delays(world, this.#hub, this.invariants);
+    const { invariants } = this;
+    this.#drains = new Drains(seed, { world, hub: this.#hub, agents: this.#agents, invariants });
     this.#clients = new Clients(world, this.#hub, this.invariants, requirementsOf(world));
   }
 
@@ -126,6 +133,7 @@ class Simulation {
     this.#clients.start(world.between(3, 40), turbulentMs);
     this.#faults.start();
     this.#delays.start();
+    this.#drains.start();
     if (this.#agents.length > 1 && world.happens(0.3)) {
       world.after(world.between(0, turbulentMs), () => this.#retire(world.random.of(this.#agents)));
     }
@@ -182,11 +190,12 @@ class Simulation {
     this.#operate();
   }
 
-  /** Acts as an operator who starts stopped instances, and as clients who cancel tasks that fit no instance. Instances in a
+  /** Acts as an operator who starts stopped instances and undrains agents, and as clients who cancel tasks that fit no instance. Instances in a
    *  crash loop recover by themselves. */
   #operate(): void {
     const world = this.#world;
     this.#hub.engine?.shutdown.change(false);
+    this.#drains.undrainAll();
     const profiles = this.#present.flatMap(({ instances }) => instances);
     for (const { profile, status } of this.#hub.engine?.instances.list() ?? []) {
       if (status !== 'DOWN') continue;

@@ -81,6 +81,10 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   VIEWER  GET    /api/x/tasks/{id}/explain
   VIEWER  POST   /api/x/explain
   ADMIN   GET    /api/x/audit
+  VIEWER  GET    /api/x/agents
+  VIEWER  GET    /api/x/agents/{id}
+  ADMIN   POST   /api/x/agents/{id}/drain
+  ADMIN   POST   /api/x/agents/{id}/undrain
   VIEWER  GET    /api/x/tokens
   VIEWER  POST   /api/x/tokens
   VIEWER  DELETE /api/x/tokens/{id}

@@ -56,6 +56,7 @@ export async function walkThroughInterface(call: Call, agent: FakeAgent): Promis
   for (const version of ['9.1.0', 'none']) {
     await expected(200, 'POST', '/api/x/explain', { classifiers: [{ type: 'VERSION', value: version }] });
   }
+  await walkThroughDrains(expected, agent);
   await walkThroughTokens({ expected, created });
   await expected(200, 'GET', '/api/x/audit?limit=10&outcome=REFUSED&from=2026-11-21T06:53:00Z');
 }
@@ -72,6 +73,17 @@ async function walkThroughLogIn(call: Call): Promise<string> {
     ({ headers } = answer);
   }
   return (JSON.parse(text) as { accessToken: string }).accessToken;
+}
+
+async function walkThroughDrains(expected: Walker['expected'], { id }: FakeAgent) {
+  const path = '/api/x/agents';
+  for (const [command, drained] of Object.entries({ drain: true, undrain: false })) {
+    expect(await expected(200, 'POST', `${path}/${id}/${command}`)).toContain(`"drained":${drained}`);
+    await expected(404, 'POST', `${path}/nobody/${command}`);
+    await expected(200, 'GET', `${path}?page=0&size=5`);
+    await expected(200, 'GET', `${path}/${id}`);
+  }
+  await expected(404, 'GET', `${path}/nobody`);
 }
 
 async function walkThroughTokens({ expected, created }: Pick<Walker, 'expected' | 'created'>) {

@@ -3,9 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { AgentSession } from '@workbench-hub/hub/agent-link/agent-session';
 import type { FileStore } from '@workbench-hub/hub/core/ports/files';
+import type { AccountStore } from '@workbench-hub/hub/core/ports/store';
 import { createEngine, type Engine } from '@workbench-hub/hub/engine/engine';
 import type { StorageSettings } from '@workbench-hub/hub/engine/storage-settings';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
+import { openSqliteAccountStore } from '@workbench-hub/hub/store/sqlite/accounts/account-store';
 import { openSqliteStore, type SqliteTaskStore } from '@workbench-hub/hub/store/sqlite/store';
 import type { AgentMessage, HelloMessage, HubMessage } from '@workbench-hub/shared/agent-protocol/messages';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
@@ -37,6 +39,7 @@ export interface EngineSetup {
 export interface RunningEngine extends Engine {
   readonly runtime: HandDrivenRuntime;
   readonly store: SqliteTaskStore;
+  readonly accounts: AccountStore;
   readonly files: FileStore;
   readonly log: readonly LogLine[];
   readonly logger: Logger;
@@ -59,6 +62,7 @@ async function startOn(
 ): Promise<RunningEngine> {
   const { log, lines } = memoryLog();
   const store = openSqliteStore(join(folder.path, 'hub.sqlite'), runtime.timers, log);
+  const accounts = openSqliteAccountStore(join(folder.path, 'accounts.sqlite'), log);
   const files = await openBlobStore({
     folder: join(folder.path, 'files'),
     inline: store.inlineBlobs,
@@ -70,6 +74,7 @@ async function startOn(
     queue: store.queue,
     archive: store.archive,
     agentStore: store.agents,
+    agentDrains: accounts.agentDrains,
     files,
     names: store.namedObjects,
     storage: setup.storage ?? {
@@ -92,12 +97,14 @@ async function startOn(
     runtime.beside = undefined;
     await engine.stop();
     await store.close();
+    await accounts.close();
     runtime.dropTimers();
   };
   return {
     ...engine,
     runtime,
     store,
+    accounts,
     files,
     log: lines,
     logger: log,

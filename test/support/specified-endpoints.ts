@@ -91,6 +91,10 @@ export const ADDITIONS = parse(`
   GET    /api/x/tasks/{id}/explain                                 200 404
   POST   /api/x/explain                                            200
   GET    /api/x/audit                                              200
+  GET    /api/x/agents                                             200
+  GET    /api/x/agents/{id}                                        200 404
+  POST   /api/x/agents/{id}/drain                                  200 404
+  POST   /api/x/agents/{id}/undrain                                200 404
   POST   /api/x/tokens                                             201 409
   GET    /api/x/tokens                                             200
   DELETE /api/x/tokens/{id}                                        204 404

@@ -2,6 +2,7 @@
 
 import type { SessionStore, UserStore } from './accounts.js';
 import type { AgentCredentialStore } from './agent-credentials.js';
+import type { AgentDrainStore } from './agent-drains.js';
 import type { AgentStore } from './agent-store.js';
 import type { InlineBlobs } from './files.js';
 import type { PersonalTokenStore } from './personal-tokens.js';
@@ -17,12 +18,13 @@ export interface TaskStore {
   readonly namedObjects: NamedObjects;
 }
 
-/** Users, sessions, tokens and credentials: shared by the hub and the commands that run beside it. */
+/** Users, sessions, tokens, credentials and drained agents: shared by the hub and the commands that run beside it. */
 export interface AccountStore {
   readonly users: UserStore;
   readonly sessions: SessionStore;
   readonly personalTokens: PersonalTokenStore;
   readonly agentCredentials: AgentCredentialStore;
+  readonly agentDrains: AgentDrainStore;
 }
 
 export interface Store extends TaskStore {

@@ -133,6 +133,14 @@ export class AgentCredentials {
     return this.#store.revoke(agentId, this.#clock.nowMs());
   }
 
+  /** Whether the agent has a credential, or an unused code for one. */
+  async isEnrolled(agentId: string): Promise<boolean> {
+    const record = await this.#store.find(agentId);
+    if (!record) return false;
+    const hasCredential = record.credentialHash !== null && record.revokedAtMs === null;
+    return hasCredential || (record.codeHash !== null && record.codeSpentAtMs === null);
+  }
+
   all(): Promise<AgentCredentialRecord[]> {
     return this.#store.all();
   }

@@ -53,6 +53,11 @@ const TABLE: Readonly<Record<string, Access>> = {
   'POST /api/x/explain': 'VIEWER',
   'GET /api/x/audit': 'ADMIN',
 
+  'GET /api/x/agents': 'VIEWER',
+  'GET /api/x/agents/{id}': 'VIEWER',
+  'POST /api/x/agents/{id}/drain': 'ADMIN',
+  'POST /api/x/agents/{id}/undrain': 'ADMIN',
+
   'POST /api/x/tokens': 'VIEWER',
   'GET /api/x/tokens': 'VIEWER',
   'DELETE /api/x/tokens/{id}': 'VIEWER',

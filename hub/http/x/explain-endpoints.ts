@@ -24,7 +24,7 @@ const time = (description: string) =>
 const explanationFields = {
   verdict: z.enum(VERDICTS).meta({
     description:
-      'NEVER: no known instance fits. NONE_UP: those that fit are down or unreachable. BUSY: they work, or other tasks ' +
+      'NEVER: no known instance fits. NONE_UP: those that fit are down, unreachable or of drained agents. BUSY: they work, or other tasks ' +
       'come first. SOON: an instance is idle. PAUSED: a shutdown is being prepared.',
   }),
   unsatisfied: z.array(criterion).meta({ description: 'Criteria that no known instance satisfies.' }),
@@ -40,6 +40,7 @@ const explanationFields = {
       description: 'Including those whose host has returned the task, as long as another host may get it.',
     }),
     unreachable: z.int(),
+    drained: z.int().meta({ description: 'Instances of drained agents, whatever their status.' }),
   }),
   tasksAhead: z.int().meta({
     description: 'Waiting tasks ahead in the queue that the same instances could run, counted up to 10000.',
@@ -48,6 +49,10 @@ const explanationFields = {
     .array(z.object({ agentId: z.string(), reason: z.string(), at: time('When.') }))
     .optional()
     .meta({ description: 'Agents that recently returned the task, for example because of a full disk.' }),
+  drains: z
+    .array(z.object({ agentId: z.string(), by: z.string(), since: time('When.') }))
+    .optional()
+    .meta({ description: 'Drained agents with instances that satisfy all.' }),
   neverSince: time('Time since which no known instance fits; only for NEVER.').optional(),
   estimatedStart: z
     .object({
@@ -149,6 +154,15 @@ function present({ verdict, message: words, fitting, estimate, ...facts }: Expla
             agentId,
             reason,
             at: localTimestamp(atMs),
+          })),
+        }),
+    ...(facts.drains.length === 0
+      ? {}
+      : {
+          drains: facts.drains.map(({ agentId, by, sinceMs }) => ({
+            agentId,
+            by,
+            since: localTimestamp(sinceMs),
           })),
         }),
     ...(facts.unfittingSinceMs === null ? {} : { neverSince: localTimestamp(facts.unfittingSinceMs) }),

@@ -38,6 +38,23 @@ export const AGENT_BREAKAGES: readonly Breakage[] = [
     }),
   },
   {
+    name: 'a restarted hub forgets which agents are drained',
+    seed: 27,
+    hub: ({ agentDrains }) => {
+      const known = new Set<string>();
+      return {
+        agentDrains: {
+          ...agentDrains,
+          drain: (drain) => {
+            known.add(drain.agentId);
+            return agentDrains.drain(drain);
+          },
+          all: async () => (await agentDrains.all()).filter(({ agentId }) => known.has(agentId)),
+        },
+      };
+    },
+  },
+  {
     name: 'an instance is released without a report',
     seed: 1,
     agents: (agents) => ({

@@ -8,7 +8,7 @@ import type { BrokenWire } from '../network.js';
 
 export type HubPorts = Pick<
   EngineOptions,
-  'queue' | 'archive' | 'agentStore' | 'files' | 'names' | 'runtime'
+  'queue' | 'archive' | 'agentStore' | 'agentDrains' | 'files' | 'names' | 'runtime'
 >;
 
 export interface Breakage {

@@ -3,6 +3,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { OpenedAccountStore } from '../../../core/ports/store.js';
 import { openAccountsDatabase } from './accounts-database.js';
 import { sqliteAgentCredentials } from './agent-credentials.js';
+import { sqliteAgentDrains } from './agent-drains.js';
 import { sqlitePersonalTokens } from './personal-tokens.js';
 import { sqliteSessionStore } from './session-store.js';
 import { sqliteUserStore } from './user-store.js';
@@ -15,6 +16,7 @@ export function openSqliteAccountStore(file: string, log: Logger | null): Opened
     sessions: sqliteSessionStore(db, log),
     personalTokens: sqlitePersonalTokens(db, log),
     agentCredentials: sqliteAgentCredentials(db, log),
+    agentDrains: sqliteAgentDrains(db, log),
     close: async () => void db.close(),
   };
 }

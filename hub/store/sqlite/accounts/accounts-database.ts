@@ -9,6 +9,7 @@ import { agentCredentials } from './migrations/0001-agent-credentials.js';
 import { usersAndSessions } from './migrations/0002-users-and-sessions.js';
 import { personalTokens } from './migrations/0003-personal-tokens.js';
 import { refreshTokenFamilies } from './migrations/0004-refresh-token-families.js';
+import { agentDrains } from './migrations/0005-agent-drains.js';
 
 /** In order; a released migration never changes. */
 export const ACCOUNTS_MIGRATIONS: readonly string[] = [
@@ -16,6 +17,7 @@ export const ACCOUNTS_MIGRATIONS: readonly string[] = [
   usersAndSessions,
   personalTokens,
   refreshTokenFamilies,
+  agentDrains,
 ];
 
 /** Maximum wait for the transaction of another process. */

@@ -1,0 +1,91 @@
+/** Draining of agents by an administrator, through this hub or a command beside it. */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { AgentDrain, AgentDrainStore } from '../core/ports/agent-drains.js';
+import type { TaskQueue } from '../core/ports/task-store.js';
+import type { Instances } from './instances.js';
+
+export interface AgentDrainsOptions {
+  readonly store: AgentDrainStore;
+  readonly queue: Pick<TaskQueue, 'runningOn'>;
+  readonly instances: Instances;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly log: Logger;
+}
+
+/** Maximum delay until a change by a command takes effect. */
+const REFRESH_INTERVAL_MS = 1000;
+
+export class AgentDrains {
+  readonly #options: AgentDrainsOptions;
+  /** Reads and changes follow each other, so that no older read replaces a newer one. */
+  #latest: Promise<unknown> = Promise.resolve();
+
+  constructor(options: AgentDrainsOptions) {
+    this.#options = options;
+  }
+
+  /** Drains the agent, which need not be known. A drained one keeps its timestamp and name. Once the promise has resolved, nothing
+   *  begins on the agent. */
+  drain(agentId: string, by: string): Promise<void> {
+    const { store, clock } = this.#options;
+    return this.#inOrder(async () => {
+      await store.drain({ agentId, sinceMs: clock.nowMs(), by });
+      await this.#read();
+    });
+  }
+
+  /** Lets the agent begin tasks again. */
+  undrain(agentId: string): Promise<void> {
+    return this.#inOrder(async () => {
+      await this.#options.store.undrain(agentId);
+      await this.#read();
+    });
+  }
+
+  /** Drain of the agent, known or not; null when it is not drained. */
+  find(agentId: string): AgentDrain | null {
+    return this.#options.instances.drainOf(agentId);
+  }
+
+  /** Number of tasks that run on the agent, also while it is disconnected. */
+  async runningTasksOn(agentId: string): Promise<number> {
+    return (await this.#options.queue.runningOn(agentId)).length;
+  }
+
+  /** Applies what the store holds. */
+  refresh(): Promise<void> {
+    return this.#inOrder(() => this.#read());
+  }
+
+  /** Applies changes of other processes until the returned function is called. Agents stay as they are while the store fails. */
+  watch(): () => void {
+    const { timers, log } = this.#options;
+    let isStopped = false;
+    const check = async () => {
+      await this.refresh().catch((error: unknown) => {
+        log.error({ err: error }, 'the check for drained agents failed');
+      });
+      if (!isStopped) timer = timers.after(REFRESH_INTERVAL_MS, () => void check());
+    };
+    let timer = timers.after(REFRESH_INTERVAL_MS, () => void check());
+    return () => {
+      isStopped = true;
+      timer.cancel();
+    };
+  }
+
+  async #read(): Promise<void> {
+    const { store, instances, log } = this.#options;
+    const { drained, undrained } = instances.setDrains(await store.all());
+    for (const { agentId, by } of drained) log.info({ agentId, by }, 'an agent is drained');
+    for (const { agentId } of undrained) log.info({ agentId }, 'an agent is no longer drained');
+  }
+
+  #inOrder(action: () => Promise<void>): Promise<void> {
+    const done = this.#latest.then(action);
+    this.#latest = done.catch(() => undefined);
+    return done;
+  }
+}
