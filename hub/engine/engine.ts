@@ -190,6 +190,7 @@ function queueParts(options: EngineOptions, base: BaseParts, { sessions }: Agent
   const sweeper = new Sweeper({
     queue,
     archive,
+    transitions,
     files,
     names,
     agentStore,

@@ -44,7 +44,7 @@ export type TaskLog =
   | { readonly kind: 'FILE'; readonly file: StoredFile };
 
 export interface TasksOptions {
-  readonly transitions: Pick<TaskTransitions, 'create' | 'cancel'>;
+  readonly transitions: Pick<TaskTransitions, 'create' | 'cancel' | 'remove'>;
   readonly archive: TaskArchive;
   readonly files: FileStore;
   readonly resultWaiters: ResultWaiters;
@@ -199,8 +199,8 @@ export class Tasks {
   /** Removes an ended task with all its results. Rejects with FORBIDDEN and TASK_NOT_DELETABLE. */
   async remove(id: string, caller: Caller): Promise<void> {
     refuseForeignTask(caller, await this.get(id));
-    const { archive, files } = this.#options;
-    const [removed] = await archive.remove([id]);
+    const { transitions, files } = this.#options;
+    const [removed] = await transitions.remove([id]);
     if (removed) {
       void files.reclaim();
       return;
