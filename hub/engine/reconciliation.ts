@@ -3,7 +3,7 @@ import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task'
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentConnection, AgentIntroduction } from '../core/ports/agents.js';
-import type { TaskQueue } from '../core/ports/task-store.js';
+import type { TaskQueue } from '../core/ports/task-queue.js';
 import { attemptOf } from '../core/task.js';
 import type { AgentSessions } from './agent-sessions.js';
 import type { Attempts } from './attempts.js';

@@ -9,7 +9,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, refuseForeignTask } from '../core/access.js';
 import { HubError, type InputFault, invalidInput } from '../core/errors.js';
 import type { FileStore, Hold, StoredFile } from '../core/ports/files.js';
-import type { ListClient, TaskArchive, TaskPage, TaskQuery } from '../core/ports/task-store.js';
+import type { ListClient, TaskArchive, TaskPage, TaskQuery } from '../core/ports/task-archive.js';
 import { type NamedSize, type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
 import type { Explanations } from './explanations.js';
 import type { Disconnect, ResultWaiters } from './result-waiters.js';
