@@ -18,6 +18,6 @@ export function describeEnd(end: ProgramEnd): string {
 }
 
 /** `30 s`, `0.5 s` */
-export function seconds(durationMs: number): string {
+export function secondsText(durationMs: number): string {
   return `${Math.round(durationMs / 100) / 10} s`;
 }

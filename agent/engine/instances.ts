@@ -3,7 +3,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConnection, HubRequest, InstanceState, Reply } from '../core/ports/hub.js';
 import type { Programs } from '../core/ports/programs.js';
-import { seconds } from '../core/program-end.js';
+import { secondsText } from '../core/program-end.js';
 import type { TaskNames } from '../core/task-names.js';
 import { type InstanceSettings, type Reservation, Supervisor } from './supervisor.js';
 
@@ -78,7 +78,7 @@ export class Instances {
     // Concurrent jobs meet the same fault: it counts once.
     if (this.#rest !== null || this.#stopping) return;
     const restMs = this.#rests.nextMs();
-    const reason = `no task is taken for ${seconds(restMs)}: ${fault}`;
+    const reason = `no task is taken for ${secondsText(restMs)}: ${fault}`;
     this.#options.log.error(reason);
     for (const supervisor of this.#supervisors.values()) supervisor.coolDown(reason);
     this.#rest = this.#options.runtime.timers.after(restMs, () => {

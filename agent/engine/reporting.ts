@@ -13,7 +13,7 @@ import { type FileTransfer, type HubConnection, TransferFailed } from '../core/p
 import type { Spool, SpooledReport } from '../core/ports/spool.js';
 import type { Span, Tracing } from '../core/ports/tracing.js';
 import { attemptKey, attemptReport, filesOfReport } from '../core/reports.js';
-import { eachOf } from './jobs/each-of.js';
+import { eachOf } from './each-of.js';
 
 export interface ReportingOptions {
   readonly spool: Spool;

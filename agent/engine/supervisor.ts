@@ -14,7 +14,7 @@ import {
 } from '../core/instance-states.js';
 import type { InstanceState } from '../core/ports/hub.js';
 import { type Program, type ProgramEnd, ProgramLost, type Programs } from '../core/ports/programs.js';
-import { describeEnd, seconds } from '../core/program-end.js';
+import { describeEnd, secondsText } from '../core/program-end.js';
 import type { SandboxSettings } from '../core/sandbox.js';
 import { inWords, type TaskNames } from '../core/task-names.js';
 import { InstanceLog } from './instance-log.js';
@@ -137,7 +137,7 @@ export class Supervisor {
           this.#log.debug({ err: error }, 'the program did not accept the cancel');
         });
         deadline ??= this.#options.runtime.timers.after(this.settings.cancelTimeoutMs, () => {
-          const limit = seconds(this.settings.cancelTimeoutMs);
+          const limit = secondsText(this.settings.cancelTimeoutMs);
           this.#note('warn', `the program did not end a canceled job within ${limit}: it is killed`);
           run.onPurpose = true;
           run.program.kill();
@@ -241,7 +241,7 @@ export class Supervisor {
   #initialize(run: Run): void {
     const { startTimeoutMs } = this.settings;
     const deadline = this.#options.runtime.timers.after(startTimeoutMs, () => {
-      run.fault = `it did not answer "initialize" within ${seconds(startTimeoutMs)}`;
+      run.fault = `it did not answer "initialize" within ${secondsText(startTimeoutMs)}`;
       run.program.kill();
     });
     run.timers.push(deadline);
@@ -307,7 +307,7 @@ export class Supervisor {
       const next = `tried again in ${pauseMs / 60_000} min`;
       this.#note('error', `given up after ${failures}: ${next}, or start it by command`);
     } else {
-      this.#note('info', `next start in ${seconds(pauseMs)}`);
+      this.#note('info', `next start in ${secondsText(pauseMs)}`);
     }
     this.#pause = this.#options.runtime.timers.after(pauseMs, () => this.#handle({ type: 'BACKOFF_OVER' }));
   }
@@ -319,7 +319,10 @@ export class Supervisor {
     const { stopTimeoutMs } = this.settings;
     run.program.shutdown();
     const terminate = timers.after(stopTimeoutMs, () => {
-      this.#note('warn', `the program did not end within ${seconds(stopTimeoutMs)} of "shutdown": SIGTERM`);
+      this.#note(
+        'warn',
+        `the program did not end within ${secondsText(stopTimeoutMs)} of "shutdown": SIGTERM`,
+      );
       run.program.terminate();
       run.timers.push(
         timers.after(KILL_AFTER_TERM_MS, () => {

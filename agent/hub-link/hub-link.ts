@@ -8,6 +8,7 @@ import {
 } from '@workbench-hub/shared/agent-protocol/messages';
 import { parseHubMessage } from '@workbench-hub/shared/agent-protocol/parse-message';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
+import { abortable } from '@workbench-hub/shared/runtime/abortable';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import {
   type FileTransfer,
@@ -17,7 +18,6 @@ import {
   type InstanceState,
   JoinFailed,
 } from '../core/ports/hub.js';
-import { abortable } from '../engine/abortable.js';
 import { connectUrl } from './addresses.js';
 import { connectionFault } from './connection-failures.js';
 import type { AgentSecret } from './secret.js';

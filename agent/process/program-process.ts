@@ -5,7 +5,7 @@ import { basename, delimiter, dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { lineSplitter, ProtocolViolation } from '@workbench-hub/shared/instance-protocol/framing';
-import { instanceHost } from '@workbench-hub/shared/instance-protocol/host';
+import { type InstanceHost, instanceHost } from '@workbench-hub/shared/instance-protocol/host';
 import {
   INSTANCE_PROTOCOL_VERSION,
   MAX_LINE_BYTES,
@@ -16,6 +16,7 @@ import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { execa } from 'execa';
 import {
+  type BatchRun,
   JobCanceled,
   JobFailed,
   type Program,
@@ -27,6 +28,7 @@ import {
 import type { PreparedDirectory } from '../core/ports/workspace.js';
 import { describeEnd } from '../core/program-end.js';
 import type { SandboxSettings } from '../core/sandbox.js';
+import type { TaskNames } from '../core/task-names.js';
 import { liesOnPath } from './find-program.js';
 import { Namespaces } from './namespaces.js';
 import { COOKIE_VARIABLE, type Platform, type TaskProcesses } from './platform.js';
@@ -74,7 +76,193 @@ export function startProgram(
   listener: ProgramListener,
   options: ProcessOptions,
 ): Program {
-  const { platform, runtime, group } = options;
+  return new ProgramProcess(settings, listener, options);
+}
+
+class ProgramProcess implements Program {
+  readonly ended: Promise<ProgramEnd>;
+  readonly #settings: ProgramSettings;
+  readonly #listener: ProgramListener;
+  readonly #options: ProcessOptions;
+  readonly #launched: Launched;
+  readonly #nameSpace: Namespaces | null;
+  readonly #host: InstanceHost;
+  readonly #splitter = lineSplitter(MAX_LINE_BYTES);
+  #exited = false;
+  #violation: string | undefined;
+  #holdBack: Promise<void> | undefined;
+  #jobBegan: { readonly atMs: number; readonly newestPid: number | undefined } | undefined;
+
+  constructor(settings: ProgramSettings, listener: ProgramListener, options: ProcessOptions) {
+    this.#settings = settings;
+    this.#listener = listener;
+    this.#options = options;
+    this.#launched = launch(settings, options);
+    const { child } = this.#launched;
+    if (child.pid !== undefined) options.group?.takeIn(child.pid);
+    this.#nameSpace = options.shutIn ? new Namespaces(child.stdio[3] as Readable, options.platform) : null;
+    this.#host = instanceHost(
+      (line) => {
+        if (!this.#exited) child.stdin.write(`${line}\n`);
+      },
+      ({ taskId, stream, text }) => {
+        this.#holdBack = listener.onOutput(taskId, stream, text) ?? this.#holdBack;
+      },
+    );
+    child.stdout.on('data', (chunk: Buffer) => this.#onStdout(chunk));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => listener.onStderr(text));
+    // The end of the process is reported separately.
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => undefined);
+    this.ended = this.#follow().then((end) => {
+      this.#exited = true;
+      this.#host.close(new ProgramLost(`the instance program ${describeEnd(end)}`));
+      return end;
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.#launched.child.pid;
+  }
+
+  get directory(): PreparedDirectory | null {
+    return this.#options.shutIn?.directory ?? null;
+  }
+
+  async initialize(): Promise<{ readonly name: string; readonly version: string }> {
+    const { id, version, revision, labels } = this.#settings.instance;
+    const answer = await this.#call(
+      this.#host.initialize({
+        protocolVersion: INSTANCE_PROTOCOL_VERSION,
+        instance: { id, version, revision, labels: [...labels] },
+      }),
+    );
+    // A wrapper may have started the program before it was added.
+    if (this.pid !== undefined && !this.#exited) this.#options.group?.takeIn(this.pid);
+    return answer;
+  }
+
+  simulateWork({ taskId, requestId }: TaskNames, durationMs: number): Promise<void> {
+    return this.#call(this.#host.simulateWork({ taskId, requestId, durationMs }));
+  }
+
+  async executeBatchJob(
+    run: BatchRun,
+  ): Promise<{ readonly status: 'OK' | 'ERROR'; readonly message: string | null }> {
+    const { runtime, platform, group } = this.#options;
+    this.#jobBegan = { atMs: runtime.clock.monotonicMs(), newestPid: platform.newestPid() };
+    group?.jobBegins();
+    const { status, message } = await this.#call(
+      this.#host.executeBatchJob({
+        ...run,
+        scripts: [...run.scripts],
+        variables: { ...run.variables },
+        environment: { ...run.environment },
+      }),
+    );
+    return { status, message: message ?? null };
+  }
+
+  async endOrphans(taskId: string): Promise<void> {
+    const { runtime, group, sweep } = this.#options;
+    if (this.#jobBegan) await group?.endJob();
+    const isRecent = this.#jobBegan && runtime.clock.monotonicMs() - this.#jobBegan.atMs < IDS_LAST_MS;
+    await sweep({ taskId, afterPid: isRecent ? this.#jobBegan?.newestPid : undefined });
+  }
+
+  cancel(taskId: string): Promise<void> {
+    return this.#call(this.#host.cancel(taskId));
+  }
+
+  shutdown(): void {
+    // Only its end counts, not the answer.
+    this.#host.shutdown().catch(() => undefined);
+    this.#launched.child.stdin.end();
+  }
+
+  terminate(): void {
+    this.#signal('SIGTERM');
+  }
+
+  kill(): void {
+    this.#signal('SIGKILL');
+  }
+
+  #signal(name: 'SIGTERM' | 'SIGKILL'): void {
+    if (this.#exited || this.pid === undefined) return;
+    if (name === 'SIGTERM' && this.#nameSpace) {
+      this.#nameSpace.terminate();
+      return;
+    }
+    this.#nameSpace?.kill();
+    this.#options.platform.signalGroup(this.pid, name);
+  }
+
+  #violate(fault: string): void {
+    this.#violation ??= fault;
+    this.#signal('SIGKILL');
+  }
+
+  #onStdout(chunk: Buffer): void {
+    if (this.#violation !== undefined) return;
+    try {
+      for (const line of this.#splitter.push(chunk)) this.#host.receive(line);
+    } catch (error) {
+      if (!(error instanceof ProtocolViolation)) throw error;
+      this.#violate(error.message);
+      return;
+    }
+    if (this.#holdBack === undefined) return;
+    const until = this.#holdBack;
+    this.#holdBack = undefined;
+    const { stdout } = this.#launched.child;
+    stdout.pause();
+    void until.finally(() => stdout.resume());
+  }
+
+  async #call<T>(call: Promise<T>): Promise<T> {
+    try {
+      return await call;
+    } catch (error) {
+      if (error instanceof ProtocolViolation) {
+        this.#violate(error.message);
+        throw new ProgramLost(error.message, { cause: error });
+      }
+      throw error instanceof RpcError ? jobError(error) : error;
+    }
+  }
+
+  /** Resolves when the process and its descendants are gone and its output was read. */
+  async #follow(): Promise<ProgramEnd> {
+    const { platform, runtime, group, sweep } = this.#options;
+    const { child } = this.#launched;
+    if (child.pid === undefined) {
+      await group?.end();
+      return reasonNotStarted(this.#launched);
+    }
+    const pid = child.pid;
+    const [exitCode, exitSignal] = await new Promise<[number | null, string | null]>((resolve) => {
+      child.once('exit', (code, name) => resolve([code, name]));
+    });
+    this.#exited = true;
+    // The leader is gone, but its group keeps its number as long as it has a member.
+    platform.signalGroup(pid, 'SIGKILL');
+    if (this.#nameSpace && !(await this.#nameSpace.end(runtime))) {
+      this.#listener.onStderr('processes in the sandbox did not end within 10 s of SIGKILL\n');
+    }
+    await group?.end();
+    await sweep();
+    await drained([child.stdout, child.stderr], runtime);
+    if (this.#violation !== undefined) return { kind: 'VIOLATION', fault: this.#violation };
+    return {
+      kind: 'EXITED',
+      ...(this.#nameSpace ? endInside(exitCode, exitSignal) : { exitCode, signal: exitSignal }),
+    };
+  }
+}
+
+type Launched = ReturnType<typeof launch>;
+
+function launch(settings: ProgramSettings, options: ProcessOptions) {
   const [file = '', ...parameters] = commandOf(settings, options);
   const environment = environmentOf(settings, options);
   const child = execa(file, parameters, {
@@ -83,155 +271,27 @@ export function startProgram(
     reject: false,
     stripFinalNewline: false,
     cleanup: false,
-    detached: platform.hasGroups,
+    detached: options.platform.hasGroups,
     windowsHide: true,
     extendEnv: false,
     env: environment,
     preferLocal: true,
     localDir: LOCAL_DIRECTORY,
   });
-  if (child.pid !== undefined) group?.takeIn(child.pid);
-  const nameSpace = options.shutIn ? new Namespaces(child.stdio[3] as Readable, platform) : null;
+  return { child, file, environment };
+}
 
-  let exited = false;
-  let violation: string | undefined;
-  let holdBack: Promise<void> | undefined;
-  let jobBegan: { readonly atMs: number; readonly newestPid: number | undefined } | undefined;
-
-  const host = instanceHost(
-    (line) => {
-      if (!exited) child.stdin.write(`${line}\n`);
-    },
-    ({ taskId, stream, text }) => {
-      holdBack = listener.onOutput(taskId, stream, text) ?? holdBack;
-    },
-  );
-
-  const signal = (name: 'SIGTERM' | 'SIGKILL') => {
-    if (exited || child.pid === undefined) return;
-    if (name === 'SIGTERM' && nameSpace) return nameSpace.terminate();
-    nameSpace?.kill();
-    platform.signalGroup(child.pid, name);
-  };
-  const violate = (fault: string) => {
-    violation ??= fault;
-    signal('SIGKILL');
-  };
-
-  const splitter = lineSplitter(MAX_LINE_BYTES);
-  const onStdout = (chunk: Buffer) => {
-    if (violation !== undefined) return;
-    try {
-      for (const line of splitter.push(chunk)) host.receive(line);
-    } catch (error) {
-      if (!(error instanceof ProtocolViolation)) throw error;
-      violate(error.message);
-      return;
-    }
-    if (holdBack === undefined) return;
-    const until = holdBack;
-    holdBack = undefined;
-    child.stdout.pause();
-    void until.finally(() => child.stdout.resume());
-  };
-  child.stdout.on('data', onStdout);
-  child.stderr.setEncoding('utf8').on('data', (text: string) => listener.onStderr(text));
-  // The end of the process is reported separately.
-  for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => undefined);
-
-  const follow = async (): Promise<ProgramEnd> => {
-    if (child.pid === undefined) {
-      await group?.end();
-      const { code, originalMessage } = await child;
-      // With an unreadable folder in PATH, a missing program looks like a forbidden one.
-      const isMissing =
-        code === 'ENOENT' ||
-        (code === 'EACCES' &&
-          file === basename(file) &&
-          !(await liesOnPath(file, environment['PATH'] ?? '', LOCAL_DIRECTORY)));
-      if (isMissing) return { kind: 'NOT_FOUND', program: file };
-      return { kind: 'NOT_STARTED', program: file, reason: originalMessage ?? code ?? 'unknown reason' };
-    }
-    const pid = child.pid;
-    const [exitCode, exitSignal] = await new Promise<[number | null, string | null]>((resolve) => {
-      child.once('exit', (code, name) => resolve([code, name]));
-    });
-    exited = true;
-    // The leader is gone, but its group keeps its number as long as it has a member.
-    platform.signalGroup(pid, 'SIGKILL');
-    if (nameSpace && !(await nameSpace.end(runtime))) {
-      listener.onStderr('processes in the sandbox did not end within 10 s of SIGKILL\n');
-    }
-    await group?.end();
-    await options.sweep();
-    await drained([child.stdout, child.stderr], runtime);
-    if (violation !== undefined) return { kind: 'VIOLATION', fault: violation };
-    return {
-      kind: 'EXITED',
-      ...(nameSpace ? endInside(exitCode, exitSignal) : { exitCode, signal: exitSignal }),
-    };
-  };
-
-  const ended = follow().then((end) => {
-    exited = true;
-    host.close(new ProgramLost(`the instance program ${describeEnd(end)}`));
-    return end;
-  });
-
-  const job = <T>(call: Promise<T>): Promise<T> =>
-    call.catch((error: unknown) => {
-      if (error instanceof ProtocolViolation) {
-        violate(error.message);
-        throw new ProgramLost(error.message, { cause: error });
-      }
-      throw error instanceof RpcError ? jobError(error) : error;
-    });
-  const { id, version, revision, labels } = settings.instance;
-
-  return {
-    pid: child.pid,
-    directory: options.shutIn?.directory ?? null,
-    ended,
-    initialize: async () => {
-      const answer = await job(
-        host.initialize({
-          protocolVersion: INSTANCE_PROTOCOL_VERSION,
-          instance: { id, version, revision, labels: [...labels] },
-        }),
-      );
-      // A wrapper may have started the program before it was added.
-      if (child.pid !== undefined && !exited) group?.takeIn(child.pid);
-      return answer;
-    },
-    simulateWork: ({ taskId, requestId }, durationMs) =>
-      job(host.simulateWork({ taskId, requestId, durationMs })),
-    executeBatchJob: async (run) => {
-      jobBegan = { atMs: runtime.clock.monotonicMs(), newestPid: platform.newestPid() };
-      group?.jobBegins();
-      const { status, message } = await job(
-        host.executeBatchJob({
-          ...run,
-          scripts: [...run.scripts],
-          variables: { ...run.variables },
-          environment: { ...run.environment },
-        }),
-      );
-      return { status, message: message ?? null };
-    },
-    endOrphans: async (taskId) => {
-      if (jobBegan) await group?.endJob();
-      const isRecent = jobBegan && runtime.clock.monotonicMs() - jobBegan.atMs < IDS_LAST_MS;
-      await options.sweep({ taskId, afterPid: isRecent ? jobBegan?.newestPid : undefined });
-    },
-    cancel: (taskId) => job(host.cancel(taskId)),
-    shutdown: () => {
-      // Only its end counts, not the answer.
-      host.shutdown().catch(() => undefined);
-      child.stdin.end();
-    },
-    terminate: () => signal('SIGTERM'),
-    kill: () => signal('SIGKILL'),
-  };
+/** End of a program that has no process. */
+async function reasonNotStarted({ child, file, environment }: Launched): Promise<ProgramEnd> {
+  const { code, originalMessage } = await child;
+  // With an unreadable folder in PATH, a missing program looks like a forbidden one.
+  const isMissing =
+    code === 'ENOENT' ||
+    (code === 'EACCES' &&
+      file === basename(file) &&
+      !(await liesOnPath(file, environment['PATH'] ?? '', LOCAL_DIRECTORY)));
+  if (isMissing) return { kind: 'NOT_FOUND', program: file };
+  return { kind: 'NOT_STARTED', program: file, reason: originalMessage ?? code ?? 'unknown reason' };
 }
 
 function commandOf({ command }: ProgramSettings, { shutIn }: ProcessOptions): readonly string[] {

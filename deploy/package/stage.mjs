@@ -3,13 +3,14 @@ import {
   chmodSync,
   constants,
   copyFileSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { productionPackages } from './production-packages.mjs';
 
 /** Files that serve development, or a run-time of JavaScript other than Node.js. */
@@ -72,7 +73,8 @@ export function stage({ root, program, version, folder, addon }) {
     const parts = isOurs ? OWN_PARTS : basename(from) === 'better-sqlite3' ? ADDON_PARTS[addon] : ['.'];
     for (const part of parts) {
       if (part === 'bin' && !entry.bin) continue;
-      copy(join(root, from, part), join(folder, to, part));
+      const isWanted = isOurs && part === 'dist' ? hasSource(join(root, from)) : () => true;
+      copy(join(root, from, part), join(folder, to, part), isWanted);
     }
     adaptManifest(join(folder, to, 'package.json'), { without, ownVersion: isOurs ? version : undefined });
     for (const file of binFiles(isOurs ? entry.bin : undefined)) chmodSync(join(folder, to, file), 0o755);
@@ -83,19 +85,31 @@ export function stage({ root, program, version, folder, addon }) {
   return packages;
 }
 
-function copy(from, to) {
-  if (statSync(from).isDirectory()) return copyFolder(from, to);
+/**
+ * Whether a compiled file still has its source: the compiler leaves the output of removed and renamed files.
+ *
+ * @returns {(file: string) => boolean}
+ */
+function hasSource(workspace) {
+  const compiled = join(workspace, 'dist');
+  return (file) =>
+    !/\.[cm]?js$/.test(file) || existsSync(join(workspace, relative(compiled, file).replace(/js$/, 'ts')));
+}
+
+function copy(from, to, isWanted = () => true) {
+  if (statSync(from).isDirectory()) return copyFolder(from, to, isWanted);
   mkdirSync(dirname(to), { recursive: true });
   copyFile(from, to);
 }
 
-function copyFolder(from, to) {
-  mkdirSync(to, { recursive: true });
+function copyFolder(from, to, isWanted) {
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     const [source, target] = [join(from, entry.name), join(to, entry.name)];
     if (entry.isDirectory()) {
-      if (!FOLDERS_NOT_FOR_PRODUCTION.has(entry.name) && !COPIES.test(source)) copyFolder(source, target);
-    } else if (entry.isFile() && !NOT_FOR_PRODUCTION.test(entry.name)) {
+      if (!FOLDERS_NOT_FOR_PRODUCTION.has(entry.name) && !COPIES.test(source))
+        copyFolder(source, target, isWanted);
+    } else if (entry.isFile() && !NOT_FOR_PRODUCTION.test(entry.name) && isWanted(source)) {
+      mkdirSync(to, { recursive: true });
       copyFile(source, target);
     }
   }

@@ -6,13 +6,11 @@ import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
-import { writeStream } from '@workbench-hub/shared/runtime/write-stream';
+import { SYNC_EVERY_BYTES, writeStream } from '@workbench-hub/shared/runtime/write-stream';
 import { extract } from 'tar-stream';
 import { SUMS } from './archive-writer.js';
 
 const READ_BYTES = 256 * 1024;
-const SYNC_EVERY_BYTES = 128 * 1024 * 1024;
-
 /** Maximum size of the digest list, which is read into memory. */
 const MAX_SUMS_BYTES = 1024 ** 3;
 

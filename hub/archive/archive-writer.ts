@@ -11,13 +11,10 @@ import { Transform, type TransformCallback } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
 import { constants, createGzip } from 'node:zlib';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
-import { writeStream } from '@workbench-hub/shared/runtime/write-stream';
+import { SYNC_EVERY_BYTES, writeStream } from '@workbench-hub/shared/runtime/write-stream';
 import { pack } from 'tar-stream';
 
 export const SUMS = 'SHA256SUMS';
-
-/** Bytes between syncs, so that the last sync is short. */
-const SYNC_EVERY_BYTES = 128 * 1024 * 1024;
 
 const READ_BYTES = 256 * 1024;
 

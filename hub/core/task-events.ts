@@ -8,7 +8,7 @@
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { WaitingTask } from './match-tasks.js';
 import type { LossKind } from './report-consequences.js';
-import type { Completion, Task } from './task.js';
+import type { Completion, ExecutingInstance, Task } from './task.js';
 
 /** New tasks can be claimed from now on. */
 export interface TasksEnqueued {
@@ -37,6 +37,14 @@ export interface DispatchFailed {
   readonly type: 'DISPATCH_FAILED';
   readonly ref: AttemptRef;
   readonly task: Task;
+}
+
+/** An agent holds the attempt, which is active: its task waited and runs again, or has run all along. */
+export interface AttemptAdopted {
+  readonly type: 'ADOPTED';
+  readonly ref: AttemptRef;
+  readonly instance: ExecutingInstance;
+  readonly adoptedAtMs: number;
 }
 
 /** The attempt was lost or returned, and the task waits again at its old place. */
@@ -69,14 +77,29 @@ export interface TaskCanceled {
   readonly canceledAtMs: number;
 }
 
+/** The files of an attempt that was canceled by force were added to its task. */
+export interface FilesKept {
+  readonly type: 'FILES_KEPT';
+  readonly ref: AttemptRef;
+}
+
+/** An ended task was removed, with its results. */
+export interface TaskRemoved {
+  readonly type: 'REMOVED';
+  readonly taskId: string;
+}
+
 export type TaskEvent =
   | TasksEnqueued
   | TaskCreated
   | AttemptStarted
   | DispatchFailed
+  | AttemptAdopted
   | TaskRequeued
   | TaskEnded
-  | TaskCanceled;
+  | TaskCanceled
+  | FilesKept
+  | TaskRemoved;
 
 type Handlers = {
   readonly [Type in TaskEvent['type']]: (event: Extract<TaskEvent, { readonly type: Type }>) => void;

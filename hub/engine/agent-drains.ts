@@ -2,7 +2,7 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentDrain, AgentDrainStore } from '../core/ports/agent-drains.js';
-import type { TaskQueue } from '../core/ports/task-store.js';
+import type { TaskQueue } from '../core/ports/task-queue.js';
 import type { Instances } from './instances.js';
 
 export interface AgentDrainsOptions {

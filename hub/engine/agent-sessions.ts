@@ -3,7 +3,7 @@ import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentConnection, AgentRequest } from '../core/ports/agents.js';
-import type { ClaimedTask } from '../core/ports/task-store.js';
+import type { ClaimedTask } from '../core/ports/task-queue.js';
 import type { TaskSubscriber } from '../core/task-events.js';
 import { AgentRequests, AgentUnavailable } from './agent-requests.js';
 import type { TaskTraces } from './task-traces.js';

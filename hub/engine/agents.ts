@@ -8,7 +8,7 @@ import type { AgentStore } from '../core/ports/agent-store.js';
 import type { AgentConnection, AgentIntroduction, JoinRefusal } from '../core/ports/agents.js';
 import type { FileStore, Hold } from '../core/ports/files.js';
 import type { TaskMetrics } from '../core/ports/metrics.js';
-import type { TaskQueue } from '../core/ports/task-store.js';
+import type { TaskQueue } from '../core/ports/task-queue.js';
 import type { AgentSessions } from './agent-sessions.js';
 import type { Attempts } from './attempts.js';
 import type { Instances } from './instances.js';

@@ -6,7 +6,7 @@ import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task'
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { ATTEMPT_TRANSITIONS, type AttemptState, attemptStateOf } from '../core/attempt-states.js';
-import type { TaskArchive } from '../core/ports/task-store.js';
+import type { TaskArchive } from '../core/ports/task-archive.js';
 import {
   type Consequence,
   consequenceOf,

@@ -12,7 +12,8 @@ import type { AgentStore } from '../core/ports/agent-store.js';
 import type { FileStore } from '../core/ports/files.js';
 import { NO_TASK_METRICS, type TaskMetrics } from '../core/ports/metrics.js';
 import type { NamedObjects } from '../core/ports/storage.js';
-import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
+import type { TaskArchive } from '../core/ports/task-archive.js';
+import type { TaskQueue } from '../core/ports/task-queue.js';
 import { NO_TRACING, type TaskTracing } from '../core/ports/tracing.js';
 import type { RetryLimits } from '../core/report-consequences.js';
 import { AgentDrains } from './agent-drains.js';
@@ -206,6 +207,7 @@ function queueParts(options: EngineOptions, base: BaseParts, { sessions }: Agent
   const sweeper = new Sweeper({
     queue,
     archive,
+    transitions,
     files,
     names,
     agentStore,

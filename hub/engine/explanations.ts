@@ -6,7 +6,7 @@ import type { TaskType } from '@workbench-hub/shared/domain/task';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import { type Explanation, explain, MAX_TASKS_AHEAD } from '../core/explain.js';
 import type { InstanceClass } from '../core/idle-instances.js';
-import type { QueuePlace, TaskQueue } from '../core/ports/task-store.js';
+import type { QueuePlace, TaskQueue } from '../core/ports/task-queue.js';
 import { RunTimeBook } from '../core/run-times.js';
 import type { Task } from '../core/task.js';
 import type { TaskSubscriber } from '../core/task-events.js';

@@ -2,7 +2,7 @@ import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe, expect, it } from 'vitest';
 import { compareWaiting, type WaitingTask } from '../core/match-tasks.js';
-import type { TaskQueue } from '../core/ports/task-store.js';
+import type { TaskQueue } from '../core/ports/task-queue.js';
 import { QueuePools } from './queue-pools.js';
 import { readHeads } from './read-heads.js';
 

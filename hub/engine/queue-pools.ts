@@ -8,7 +8,7 @@ import { type Requirement, requirementOfKey } from '@workbench-hub/shared/domain
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { FittingClasses, IdleInstances, InstanceClass } from '../core/idle-instances.js';
 import { countFitting, fittingClasses, maxFittingKeyBytes, type WaitingTask } from '../core/match-tasks.js';
-import type { TaskQueue } from '../core/ports/task-store.js';
+import type { TaskQueue } from '../core/ports/task-queue.js';
 import type { Instances } from './instances.js';
 import { QueueHeadCache } from './queue-head-cache.js';
 import { readHeads } from './read-heads.js';

@@ -1,7 +1,7 @@
 /** Reading the first waiting tasks of many queue groups together. */
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import { compareWaiting, type WaitingTask } from '../core/match-tasks.js';
-import type { TaskQueue } from '../core/ports/task-store.js';
+import type { TaskQueue } from '../core/ports/task-queue.js';
 
 export interface HeadsRead {
   /** In order. */

@@ -3,19 +3,17 @@ import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task'
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentConnection, AgentIntroduction } from '../core/ports/agents.js';
-import type { TaskQueue } from '../core/ports/task-store.js';
+import type { TaskQueue } from '../core/ports/task-queue.js';
 import { attemptOf } from '../core/task.js';
 import type { AgentSessions } from './agent-sessions.js';
 import type { Attempts } from './attempts.js';
 import { profileOf } from './instances.js';
-import type { TaskOutput } from './task-output.js';
 import type { TaskTransitions } from './task-transitions.js';
 
 export interface ReconciliationOptions {
   readonly queue: Pick<TaskQueue, 'runningOn'>;
   readonly transitions: Pick<TaskTransitions, 'adopt'>;
   readonly attempts: Pick<Attempts, 'lose'>;
-  readonly output: Pick<TaskOutput, 'expect'>;
   readonly sessions: Pick<AgentSessions, 'isCurrent'>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -27,7 +25,7 @@ export async function reconcile(
   connection: AgentConnection,
   options: ReconciliationOptions,
 ): Promise<void> {
-  const { queue, attempts, output, sessions, log } = options;
+  const { queue, attempts, sessions, log } = options;
   const { running, spooled } = introduction;
   const agentId = introduction.agent.id;
   const held = [...running, ...spooled];
@@ -36,14 +34,12 @@ export async function reconcile(
   // The agent has disconnected meanwhile, or joined again: this introduction is out of date.
   if (!sessions.isCurrent(agentId, connection)) return;
   for (const [index, ref] of running.entries()) {
-    if (isActive[index]) output.expect(agentId, ref);
-    else {
-      log.info(
-        { agentId, ...ref, transition: 'adopt' },
-        'a transition that the attempt no longer permits was refused',
-      );
-      connection.cancel(ref);
-    }
+    if (isActive[index]) continue;
+    log.info(
+      { agentId, ...ref, transition: 'adopt' },
+      'a transition that the attempt no longer permits was refused',
+    );
+    connection.cancel(ref);
   }
   const missing = known.filter((task) => {
     const ref = attemptOf(task);

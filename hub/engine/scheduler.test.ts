@@ -5,7 +5,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe, expect, it } from 'vitest';
 import { compareWaiting, type WaitingTask } from '../core/match-tasks.js';
-import type { Claim, ClaimedTask, TaskQueue } from '../core/ports/task-store.js';
+import type { Claim, ClaimedTask, TaskQueue } from '../core/ports/task-queue.js';
 import { Scheduler } from './scheduler.js';
 
 const ANYTHING = requirementKey({ version: null, labels: [] });

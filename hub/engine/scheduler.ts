@@ -7,7 +7,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { IdleInstances, InstanceClass } from '../core/idle-instances.js';
 import { type Pairing, pair } from '../core/match-tasks.js';
-import type { ClaimedTask, TaskQueue } from '../core/ports/task-store.js';
+import type { ClaimedTask, TaskQueue } from '../core/ports/task-queue.js';
 import type { TaskSubscriber } from '../core/task-events.js';
 import type { AgentExclusions } from './agent-exclusions.js';
 import type { AgentSessions } from './agent-sessions.js';

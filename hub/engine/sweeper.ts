@@ -5,13 +5,16 @@ import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentStore } from '../core/ports/agent-store.js';
 import type { FileStore } from '../core/ports/files.js';
 import type { NamedObjects } from '../core/ports/storage.js';
-import type { TaskArchive, TaskQueue } from '../core/ports/task-store.js';
+import type { TaskArchive } from '../core/ports/task-archive.js';
+import type { TaskQueue } from '../core/ports/task-queue.js';
 import type { ClockWatch } from './clock-watch.js';
 import type { Instances } from './instances.js';
+import type { TaskTransitions } from './task-transitions.js';
 
 export interface SweeperOptions {
   readonly queue: TaskQueue;
-  readonly archive: TaskArchive;
+  readonly archive: Pick<TaskArchive, 'endedBefore'>;
+  readonly transitions: Pick<TaskTransitions, 'remove'>;
   readonly files: FileStore;
   readonly names: NamedObjects;
   readonly agentStore: AgentStore;
@@ -84,12 +87,12 @@ export class Sweeper {
   }
 
   async #sweepByAge(): Promise<void> {
-    const { archive, files, names, runtime, log, keepEndedForMs } = this.#options;
+    const { archive, transitions, files, names, runtime, log, keepEndedForMs } = this.#options;
     let tasks = 0;
     while (!this.#stopped) {
       const ids = await archive.endedBefore(runtime.clock.nowMs() - keepEndedForMs, TASK_BATCH);
       if (ids.length === 0) break;
-      await archive.remove(ids);
+      await transitions.remove(ids);
       tasks += ids.length;
     }
     await this.#removeUnusedGroups();

@@ -18,6 +18,7 @@ export class TaskOutput {
 
   readonly onTask: TaskSubscriber = {
     STARTED: ({ agentId, ref }) => this.expect(agentId, ref),
+    ADOPTED: ({ ref, instance }) => this.expect(instance.agentId, ref),
     REQUEUED: ({ task }) => this.forget(task.id),
     ENDED: ({ task }) => this.forget(task.id),
     CANCELED: ({ task }) => this.forget(task.id),

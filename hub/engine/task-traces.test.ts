@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest';
-import type { ClaimedTask } from '../core/ports/task-store.js';
+import type { ClaimedTask } from '../core/ports/task-queue.js';
 import type { PastSpan } from '../core/ports/tracing.js';
 import type { Task } from '../core/task.js';
 import { TaskTraces } from './task-traces.js';

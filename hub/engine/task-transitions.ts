@@ -7,21 +7,21 @@ import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { NamedObject } from '../core/ports/storage.js';
+import type { TaskArchive } from '../core/ports/task-archive.js';
 import type {
   CanceledAttempt,
   Claim,
   ClaimedTask,
   HeldAttempt,
-  TaskArchive,
   TaskQueue,
-} from '../core/ports/task-store.js';
+} from '../core/ports/task-queue.js';
 import type { LossKind } from '../core/report-consequences.js';
 import { type Completion, type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
 import type { TaskEvent, TaskSubscriber } from '../core/task-events.js';
 
 export interface TaskTransitionsOptions {
   readonly queue: Pick<TaskQueue, 'insert' | 'claim' | 'adopt' | 'end' | 'requeue' | 'cancel' | 'keepFiles'>;
-  readonly archive: Pick<TaskArchive, 'find'>;
+  readonly archive: Pick<TaskArchive, 'find' | 'remove'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -85,8 +85,12 @@ export class TaskTransitions {
   }
 
   /** Adopts attempts that an agent holds; true where the attempt is active afterwards. */
-  adopt(held: readonly HeldAttempt[]): Promise<boolean[]> {
-    return this.#options.queue.adopt(held);
+  async adopt(held: readonly HeldAttempt[]): Promise<boolean[]> {
+    const areActive = await this.#options.queue.adopt(held);
+    for (const [index, { ref, instance, startedAtMs }] of held.entries()) {
+      if (areActive[index]) this.#publish({ type: 'ADOPTED', ref, instance, adoptedAtMs: startedAtMs });
+    }
+    return areActive;
   }
 
   /** Ends a running task; false when the attempt is not active. */
@@ -124,8 +128,19 @@ export class TaskTransitions {
   /** Adds the files of the canceled attempt to its task; false when it has some, or the attempt is not its last. */
   async keepFiles(canceled: CanceledAttempt): Promise<boolean> {
     const [kept = false] = await this.#options.queue.keepFiles([canceled]);
-    if (kept) this.#options.log.debug({ ...canceled.ref }, 'kept the files of a canceled task');
-    return kept;
+    if (!kept) return false;
+    this.#options.log.debug({ ...canceled.ref }, 'kept the files of a canceled task');
+    this.#publish({ type: 'FILES_KEPT', ref: canceled.ref });
+    return true;
+  }
+
+  /** Removes ended tasks with their results; true where the task was removed. */
+  async remove(taskIds: readonly string[]): Promise<boolean[]> {
+    const areRemoved = await this.#options.archive.remove(taskIds);
+    for (const [index, taskId] of taskIds.entries()) {
+      if (areRemoved[index]) this.#publish({ type: 'REMOVED', taskId });
+    }
+    return areRemoved;
   }
 
   /** The task as the store has it now: it may have been claimed since it was read. */

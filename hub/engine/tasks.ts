@@ -9,7 +9,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, refuseForeignTask } from '../core/access.js';
 import { HubError, type InputFault, invalidInput } from '../core/errors.js';
 import type { FileStore, Hold, StoredFile } from '../core/ports/files.js';
-import type { ListClient, TaskArchive, TaskPage, TaskQuery } from '../core/ports/task-store.js';
+import type { ListClient, TaskArchive, TaskPage, TaskQuery } from '../core/ports/task-archive.js';
 import { type NamedSize, type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
 import { describeState } from '../core/task-message.js';
 import type { Explanations } from './explanations.js';
@@ -45,7 +45,7 @@ export type TaskLog =
   | { readonly kind: 'FILE'; readonly file: StoredFile };
 
 export interface TasksOptions {
-  readonly transitions: Pick<TaskTransitions, 'create' | 'cancel'>;
+  readonly transitions: Pick<TaskTransitions, 'create' | 'cancel' | 'remove'>;
   readonly archive: TaskArchive;
   readonly files: FileStore;
   readonly resultWaiters: ResultWaiters;
@@ -206,8 +206,8 @@ export class Tasks {
   /** Removes an ended task with all its results. Rejects with FORBIDDEN and TASK_NOT_DELETABLE. */
   async remove(id: string, caller: Caller): Promise<void> {
     refuseForeignTask(caller, await this.get(id));
-    const { archive, files } = this.#options;
-    const [removed] = await archive.remove([id]);
+    const { transitions, files } = this.#options;
+    const [removed] = await transitions.remove([id]);
     if (removed) {
       void files.reclaim();
       return;

@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { syncFolder } from '@workbench-hub/shared/runtime/sync-folder';
 import { diskSpace } from './disk-space.js';
 
 /** An open file, like Node's `FileHandle`. */
@@ -50,14 +51,7 @@ export const systemDisk: BlobDisk = {
   utimes: (path, accessedS, modifiedS) => utimes(path, accessedS, modifiedS),
   rename: (from, to) => rename(from, to),
   remove: (path) => rm(path, { recursive: true, force: true }),
-  syncFolder: async (path) => {
-    const handle = await open(path, 'r');
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-  },
+  syncFolder,
   read: (path, start, end) =>
     createReadStream(path, { highWaterMark: READ_BYTES, start, end: Math.max(end - 1, start) }),
   freeBytes: async (folder) => (await diskSpace(folder)).freeBytes,

@@ -3,13 +3,12 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
-import { writeStream } from '@workbench-hub/shared/runtime/write-stream';
+import { SYNC_EVERY_BYTES, writeStream } from '@workbench-hub/shared/runtime/write-stream';
 import type { Hold, StoredFile } from '../core/ports/files.js';
 import type { BlobDisk } from './blob-disk.js';
 import { folderOfName, isEncryptedName, isFormerEncryptedName, KeyedNames } from './blob-names.js';
 import { anotherKey, BlobCipher, findEncrypted, isEncryptedWith } from './encrypted.js';
 import { type BlobLocation, giveName, pathOfName, touch, touchFile } from './plain-blobs.js';
-import { SYNC_EVERY_BYTES } from './sync-folder.js';
 
 /** Files tried to check a key. */
 const SAMPLES = 20;

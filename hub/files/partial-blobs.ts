@@ -5,11 +5,10 @@ import type { Readable } from 'node:stream';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { NoRoom } from '@workbench-hub/shared/runtime/no-room';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import { writeStream } from '@workbench-hub/shared/runtime/write-stream';
+import { SYNC_EVERY_BYTES, writeStream } from '@workbench-hub/shared/runtime/write-stream';
 import { DigestMismatch, TransferInProgress, WrongOffset } from '../core/ports/files.js';
 import { absent, type BlobDisk, type BlobFile } from './blob-disk.js';
 import { touchFile } from './plain-blobs.js';
-import { SYNC_EVERY_BYTES } from './sync-folder.js';
 
 const PARTIAL_NAME = /^[0-9a-f]{64}\.partial$/;
 

@@ -5,12 +5,11 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Clock, Runtime } from '@workbench-hub/shared/runtime/runtime';
-import { writeStream } from '@workbench-hub/shared/runtime/write-stream';
+import { SYNC_EVERY_BYTES, writeStream } from '@workbench-hub/shared/runtime/write-stream';
 import type { Hold, StoredFile } from '../core/ports/files.js';
 import { absent, type BlobDisk } from './blob-disk.js';
 import type { BlobLocks } from './blob-locks.js';
 import { folderOfName, plainName } from './blob-names.js';
-import { SYNC_EVERY_BYTES } from './sync-folder.js';
 
 /** Location of blobs and the means to work on them. */
 export interface BlobLocation {

@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { INSTANCE_STATUSES } from '@workbench-hub/shared/domain/instance';
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { OWN_AGENT_ID } from '../core/own-agent.js';
-import type { TaskArchive } from '../core/ports/task-store.js';
+import type { TaskArchive } from '../core/ports/task-archive.js';
 import type { Instances } from '../engine/instances.js';
 import type { HubMetrics } from './hub-metrics.js';
 

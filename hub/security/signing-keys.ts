@@ -6,10 +6,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { link, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isThere } from '@workbench-hub/shared/runtime/is-there';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { syncFolder } from '@workbench-hub/shared/runtime/sync-folder';
 import { z } from 'zod';
 
 const FILE_NAME = 'token-keys.json';
@@ -113,7 +115,7 @@ export async function rotateSigningKeys({ dataDir, lifetimeMs, clock }: SigningK
   const { uid, gid } = await stat(path);
   const fresh = await writeBeside(path, { keys: [key, ...kept] }, { uid, gid });
   await rename(fresh, path);
-  await syncFolder(path);
+  await syncFolder(dirname(path));
   return key.kid;
 }
 
@@ -144,7 +146,7 @@ async function makeFirst(path: string): Promise<void> {
   const fresh = await writeBeside(path, { keys: [newKey()] });
   try {
     await link(fresh, path);
-    await syncFolder(path);
+    await syncFolder(dirname(path));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
@@ -155,16 +157,6 @@ async function makeFirst(path: string): Promise<void> {
 async function versionOf(path: string): Promise<string> {
   const { ino, mtimeMs } = await stat(path);
   return `${ino} ${mtimeMs}`;
-}
-
-async function isThere(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
-  }
 }
 
 /** Creates a complete, synced temporary file. When root runs this, the owner of the old file stays. */
@@ -183,16 +175,6 @@ async function writeBeside(
     await handle.close();
   }
   return fresh;
-}
-
-async function syncFolder(path: string): Promise<void> {
-  if (process.platform === 'win32') return;
-  const folder = await open(dirname(path), 'r');
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
 }
 
 async function read(path: string): Promise<KeyFile> {

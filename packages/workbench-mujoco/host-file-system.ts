@@ -90,26 +90,50 @@ function hostRoots(workingDirectory: string): string[] {
 }
 
 function hostDriver(virtual: VirtualFileSystem) {
+  const onHost = hostCalls(virtual);
+  const makeNode = (parent: VirtualNode | null, name: string, mode: number): VirtualNode => {
+    const node = virtual.createNode(parent, name, mode, 0);
+    node.node_ops = nodeOps;
+    node.stream_ops = streamOps;
+    return node;
+  };
+  const nodeOps = nodeOperations(onHost, makeNode);
+  const streamOps = streamOperations(onHost, virtual);
+
+  return {
+    mount(mount: object): VirtualNode {
+      const { root } = (mount as { opts: { root: string } }).opts;
+      const node = makeNode(null, '/', onHost(() => fs.statSync(root)).mode);
+      node.hostRoot = root;
+      return node;
+    },
+  };
+}
+
+/** Calls the host and translates its errors to those of the C library. */
+type OnHost = <T>(call: () => T) => T;
+
+function hostCalls(virtual: VirtualFileSystem): OnHost {
   const asVirtual = ({ code = '' }: NodeJS.ErrnoException) =>
     new virtual.ErrnoError(ERRNO[code] ?? (ERRNO['EIO'] as number));
-  /** Calls the host and translates its errors to those of the C library. */
-  const onHost = <T>(call: () => T): T => {
+  return (call) => {
     try {
       return call();
     } catch (error) {
       throw asVirtual(error as NodeJS.ErrnoException);
     }
   };
-  const hostPath = (node: VirtualNode): string =>
-    node.hostRoot ?? path.join(hostPath(node.parent), node.name);
-  const makeNode = (parent: VirtualNode | null, name: string, mode: number): VirtualNode => {
-    const node = virtual.createNode(parent, name, mode, 0);
-    node.node_ops = nodeOperations;
-    node.stream_ops = streamOperations;
-    return node;
-  };
+}
 
-  const nodeOperations = {
+function hostPath(node: VirtualNode): string {
+  return node.hostRoot ?? path.join(hostPath(node.parent), node.name);
+}
+
+function nodeOperations(
+  onHost: OnHost,
+  makeNode: (parent: VirtualNode, name: string, mode: number) => VirtualNode,
+) {
+  return {
     getattr: (node: VirtualNode) =>
       onHost(() => {
         const { dev, ino, nlink, mode, uid, gid, rdev, size, blksize, blocks, atime, mtime, ctime } =
@@ -146,8 +170,10 @@ function hostDriver(virtual: VirtualFileSystem) {
       onHost(() => fs.rmdirSync(path.join(hostPath(parent), name))),
     readdir: (node: VirtualNode) => onHost(() => ['.', '..', ...fs.readdirSync(hostPath(node))]),
   };
+}
 
-  const streamOperations = {
+function streamOperations(onHost: OnHost, virtual: VirtualFileSystem) {
+  return {
     open(stream: VirtualStream) {
       if (isFolder(stream.node.mode)) return;
       // Creation and truncation (mknod, setattr) came before; only the access mode is left.
@@ -168,15 +194,6 @@ function hostDriver(virtual: VirtualFileSystem) {
       else if (whence === 2) position += onHost(() => fs.fstatSync(stream.hostFd ?? -1)).size;
       if (position < 0) throw new virtual.ErrnoError(ERRNO['EINVAL'] as number);
       return position;
-    },
-  };
-
-  return {
-    mount(mount: object): VirtualNode {
-      const { root } = (mount as { opts: { root: string } }).opts;
-      const node = makeNode(null, '/', onHost(() => fs.statSync(root)).mode);
-      node.hostRoot = root;
-      return node;
     },
   };
 }

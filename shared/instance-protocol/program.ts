@@ -66,39 +66,158 @@ export async function serveProgram(
   { stdin, stdout = process.stdout, stop }: Surroundings = {},
 ): Promise<void> {
   if (stdout === process.stdout) globalThis.console = new Console(process.stderr);
-  let state: 'new' | 'ready' | 'ending' = 'new';
-  let job: { taskId: string; abort: AbortController; ended: Promise<unknown> } | undefined;
-  let endServing!: () => void;
-  const served = new Promise<void>((resolve) => {
-    endServing = resolve;
-  });
+  const server = new ProgramServer(program, stdout);
+  const end = () => server.end();
+  if (stdin) readStream(stdin, (piece) => server.take(piece), end);
+  else readStandardInput((piece) => server.take(piece), end);
+  stdout.on('error', (error) => server.closed(error));
+  if (stop?.aborted) end();
+  else stop?.addEventListener('abort', end, { once: true });
 
-  let drained: Promise<void> | undefined;
-  const writeLine = (line: string): Promise<void> | undefined => {
-    if (stdout.write(`${line}\n`)) return undefined;
-    drained ??= once(stdout, 'drain').then(() => {
-      drained = undefined;
+  await server.served;
+  await program.shutdown?.();
+  stop?.removeEventListener('abort', end);
+  // The process exits next: buffered output would be lost. The callback also comes for a broken pipe.
+  await new Promise<void>((resolve) => stdout.write('', () => resolve()));
+}
+
+interface RunningJob {
+  readonly taskId: string;
+  readonly abort: AbortController;
+  readonly ended: Promise<unknown>;
+}
+
+class ProgramServer {
+  /** Resolves when nothing more is served. */
+  readonly served: Promise<void>;
+  readonly #program: InstanceProgram;
+  readonly #stdout: Writable;
+  readonly #splitter = lineSplitter(MAX_LINE_BYTES);
+  readonly #peer: RpcPeer;
+  #endServing!: () => void;
+  #state: 'new' | 'ready' | 'ending' = 'new';
+  #job: RunningJob | undefined;
+  #drained: Promise<void> | undefined;
+
+  constructor(program: InstanceProgram, stdout: Writable) {
+    this.#program = program;
+    this.#stdout = stdout;
+    this.served = new Promise<void>((resolve) => {
+      this.#endServing = resolve;
     });
-    return drained;
+    this.#peer = new RpcPeer((line) => this.#writeLine(line), {
+      onRequest: (method, params) => this.#onRequest(method, params),
+      onNotification: () => undefined,
+    });
+  }
+
+  /** Takes a piece of standard input. */
+  take(piece: Buffer): void {
+    const split = this.#guarded(() => {
+      for (const line of this.#splitter.push(piece)) this.#guarded(() => this.#peer.receive(line));
+    });
+    // After an unterminated line the stream cannot be parsed any more.
+    if (!split) this.end();
+  }
+
+  /** Standard output cannot be written any more. */
+  closed(error: Error): void {
+    this.#peer.close(error);
+    this.end();
+  }
+
+  /** Ends the running job, then the serving. */
+  end(): void {
+    void this.#endJob().then(() => setImmediate(this.#endServing));
+  }
+
+  #writeLine(line: string): Promise<void> | undefined {
+    if (this.#stdout.write(`${line}\n`)) return undefined;
+    this.#drained ??= once(this.#stdout, 'drain').then(() => {
+      this.#drained = undefined;
+    });
+    return this.#drained;
+  }
+
+  /** False when the other side broke the protocol, which it is told; any other error is a defect and thrown. */
+  #guarded(take: () => void): boolean {
+    try {
+      take();
+      return true;
+    } catch (error) {
+      if (!(error instanceof ProtocolViolation)) throw error;
+      this.#peer.complain(error);
+      return false;
+    }
+  }
+
+  #onRequest(method: string, params: unknown): unknown {
+    const handler = Object.hasOwn(this.#methods, method) ? this.#methods[method] : undefined;
+    if (!handler) throw new RpcError(RPC_ERROR.METHOD_NOT_FOUND, `no method ${JSON.stringify(method)}`);
+    try {
+      return handler(params);
+    } catch (error) {
+      throw error instanceof ValidationError ? invalidParams(error) : error;
+    }
+  }
+
+  readonly #methods: Readonly<Record<string, (params: unknown) => unknown>> = {
+    initialize: (raw) => {
+      const params = readAs(initializeParams, raw);
+      if (this.#state !== 'new') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'initialized already');
+      return this.#initialize(params);
+    },
+    simulateWork: (raw) => {
+      const params = readAs(simulateWorkParams, raw);
+      this.#refuseUnlessIdle();
+      // Work without duration has ended before a cancel could arrive.
+      if (params.durationMs === 0) return {};
+      return this.#run(params, async ({ signal }) => {
+        await longDelay(params.durationMs, signal);
+        return {};
+      });
+    },
+    executeBatchJob: (raw) => {
+      const params = readAs(executeBatchJobParams, raw);
+      this.#refuseUnlessIdle();
+      return this.#run(params, (context) => this.#program.executeBatchJob(params, context));
+    },
+    cancel: (raw) => {
+      const { taskId } = readAs(cancelParams, raw);
+      if (this.#job?.taskId === taskId) this.#job.abort.abort();
+      return null;
+    },
+    shutdown: async () => {
+      await this.#endJob();
+      setImmediate(this.#endServing);
+      return null;
+    },
   };
 
-  const refuseUnlessIdle = (): void => {
-    if (state === 'new') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'not initialized');
-    if (state === 'ending') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'shutting down');
-    if (job) throw new RpcError(RPC_ERROR.INVALID_REQUEST, `busy with task ${job.taskId}`);
-  };
+  async #initialize(params: InitializeParams): Promise<InitializeResult> {
+    await this.#program.initialize?.(params);
+    if (this.#state === 'new') this.#state = 'ready';
+    const { name, version } = this.#program;
+    return { protocolVersion: INSTANCE_PROTOCOL_VERSION, name, version };
+  }
 
-  const run = async <T>(
+  #refuseUnlessIdle(): void {
+    if (this.#state === 'new') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'not initialized');
+    if (this.#state === 'ending') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'shutting down');
+    if (this.#job) throw new RpcError(RPC_ERROR.INVALID_REQUEST, `busy with task ${this.#job.taskId}`);
+  }
+
+  async #run<T>(
     { taskId, requestId }: { taskId: string; requestId?: string | undefined },
     work: (context: JobContext) => Promise<T>,
-  ): Promise<T> => {
+  ): Promise<T> {
     const abort = new AbortController();
     const context: JobContext = {
       signal: abort.signal,
-      output: (stream, text) => peer.notify('output', { taskId, stream, text }),
+      output: (stream, text) => this.#peer.notify('output', { taskId, stream, text }),
       log: (line) => {
         const request = requestId === undefined ? '' : `, request ${requestId}`;
-        process.stderr.write(`${program.name}: ${line} (task ${taskId}${request})\n`);
+        process.stderr.write(`${this.#program.name}: ${line} (task ${taskId}${request})\n`);
       },
     };
     const canceled = () => new RpcError(RPC_ERROR.CANCELED, 'canceled');
@@ -111,107 +230,20 @@ export async function serveProgram(
         throw abort.signal.aborted ? canceled() : error;
       },
     );
-    job = { taskId, abort, ended };
+    this.#job = { taskId, abort, ended };
     try {
       return await ended;
     } finally {
-      job = undefined;
+      this.#job = undefined;
     }
-  };
+  }
 
-  const endJob = async (): Promise<void> => {
-    state = 'ending';
-    job?.abort.abort();
+  async #endJob(): Promise<void> {
+    this.#state = 'ending';
+    this.#job?.abort.abort();
     // The caller gets the result; only the end matters here.
-    await job?.ended.catch(() => undefined);
-  };
-  const end = (): void => void endJob().then(() => setImmediate(endServing));
-
-  const initialize = async (params: InitializeParams): Promise<InitializeResult> => {
-    await program.initialize?.(params);
-    if (state === 'new') state = 'ready';
-    return { protocolVersion: INSTANCE_PROTOCOL_VERSION, name: program.name, version: program.version };
-  };
-
-  const methods: Record<string, (params: unknown) => unknown> = {
-    initialize(raw) {
-      const params = readAs(initializeParams, raw);
-      if (state !== 'new') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'initialized already');
-      return initialize(params);
-    },
-    simulateWork(raw) {
-      const params = readAs(simulateWorkParams, raw);
-      refuseUnlessIdle();
-      // Work without duration has ended before a cancel could arrive.
-      if (params.durationMs === 0) return {};
-      return run(params, async ({ signal }) => {
-        await longDelay(params.durationMs, signal);
-        return {};
-      });
-    },
-    executeBatchJob(raw) {
-      const params = readAs(executeBatchJobParams, raw);
-      refuseUnlessIdle();
-      return run(params, (context) => program.executeBatchJob(params, context));
-    },
-    cancel(raw) {
-      const { taskId } = readAs(cancelParams, raw);
-      if (job?.taskId === taskId) job.abort.abort();
-      return null;
-    },
-    async shutdown() {
-      await endJob();
-      setImmediate(endServing);
-      return null;
-    },
-  };
-
-  const peer = new RpcPeer(writeLine, {
-    onRequest: (method, params) => {
-      const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
-      if (!handler) throw new RpcError(RPC_ERROR.METHOD_NOT_FOUND, `no method ${JSON.stringify(method)}`);
-      try {
-        return handler(params);
-      } catch (error) {
-        throw error instanceof ValidationError ? invalidParams(error) : error;
-      }
-    },
-    onNotification: () => undefined,
-  });
-  /** False when the other side broke the protocol, which it is told; any other error is a defect and thrown. */
-  const guarded = (take: () => void): boolean => {
-    try {
-      take();
-      return true;
-    } catch (error) {
-      if (!(error instanceof ProtocolViolation)) throw error;
-      peer.complain(error);
-      return false;
-    }
-  };
-
-  const splitter = lineSplitter(MAX_LINE_BYTES);
-  const take = (piece: Buffer): void => {
-    const split = guarded(() => {
-      for (const line of splitter.push(piece)) guarded(() => peer.receive(line));
-    });
-    // After an unterminated line the stream cannot be parsed any more.
-    if (!split) end();
-  };
-  if (stdin) readStream(stdin, take, end);
-  else readStandardInput(take, end);
-  stdout.on('error', (error) => {
-    peer.close(error);
-    end();
-  });
-  if (stop?.aborted) end();
-  else stop?.addEventListener('abort', end, { once: true });
-
-  await served;
-  await program.shutdown?.();
-  stop?.removeEventListener('abort', end);
-  // The process exits next: buffered output would be lost. The callback also comes for a broken pipe.
-  await new Promise<void>((resolve) => stdout.write('', () => resolve()));
+    await this.#job?.ended.catch(() => undefined);
+  }
 }
 
 /** Node's timers are limited to 2^31 - 1 ms (24.8 days); a simulated job may take 30 days. */

@@ -1,3 +1,6 @@
+/** Syncing as it is written leaves little for the last sync, for which the sender waits. */
+export const SYNC_EVERY_BYTES = 128 * 1024 * 1024;
+
 /** A file opened for writing. */
 export interface WritableFile {
   writev(pieces: readonly Uint8Array[]): Promise<{ readonly bytesWritten: number }>;

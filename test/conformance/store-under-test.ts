@@ -2,7 +2,8 @@
 import type { AgentStore } from '@workbench-hub/hub/core/ports/agent-store';
 import type { InlineBlobs } from '@workbench-hub/hub/core/ports/files';
 import type { NamedObjects } from '@workbench-hub/hub/core/ports/storage';
-import type { TaskArchive, TaskQueue } from '@workbench-hub/hub/core/ports/task-store';
+import type { TaskArchive } from '@workbench-hub/hub/core/ports/task-archive';
+import type { TaskQueue } from '@workbench-hub/hub/core/ports/task-queue';
 import type { NewTask } from '@workbench-hub/hub/core/task';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';

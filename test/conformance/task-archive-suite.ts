@@ -1,4 +1,4 @@
-import type { TaskQuery } from '@workbench-hub/hub/core/ports/task-store';
+import type { TaskQuery } from '@workbench-hub/hub/core/ports/task-archive';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fileOf, newTask, type OpenStore, type StoreUnderTest, startTask, WELL } from './store-under-test.js';
 

@@ -1,5 +1,5 @@
 /** Lists on a store with a history: whatever is asked for is what a comparison task by task gives. */
-import type { TaskOrder, TaskQuery } from '@workbench-hub/hub/core/ports/task-store';
+import type { TaskOrder, TaskQuery } from '@workbench-hub/hub/core/ports/task-archive';
 import type { NewTask, Task } from '@workbench-hub/hub/core/task';
 import { PRIORITIES, priorityRank } from '@workbench-hub/shared/domain/priority';
 import { TASK_STATUSES, TASK_TYPES } from '@workbench-hub/shared/domain/task';

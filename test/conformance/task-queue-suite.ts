@@ -1,4 +1,4 @@
-import type { GroupPage, QueueGroup } from '@workbench-hub/hub/core/ports/task-store';
+import type { GroupPage, QueueGroup } from '@workbench-hub/hub/core/ports/task-queue';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {

@@ -8,7 +8,7 @@ import { ATTEMPT_TRANSITIONS, type AttemptPhase } from '../../core/attempt-state
 import { HostFault } from '../../core/host-fault.js';
 import type { Assignment } from '../../core/ports/hub.js';
 import { JobCanceled, JobFailed, type Program, ProgramLost } from '../../core/ports/programs.js';
-import { seconds } from '../../core/program-end.js';
+import { secondsText } from '../../core/program-end.js';
 import type { Ending } from '../../core/reports.js';
 import type { Reservation } from '../supervisor.js';
 import type { TaskLog } from './task-log.js';
@@ -126,7 +126,7 @@ export class AttemptRun {
       case 'CANCEL':
         return { outcome: 'CANCELED', message: 'canceled' };
       case 'TIME_LIMIT':
-        return { outcome: 'FAILED', message: `time limit of ${seconds(this.timeLimitMs ?? 0)} exceeded` };
+        return { outcome: 'FAILED', message: `time limit of ${secondsText(this.timeLimitMs ?? 0)} exceeded` };
       case 'AGENT_STOPS':
         return { outcome: 'RETURNED', message: 'the agent is stopping' };
     }

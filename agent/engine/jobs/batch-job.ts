@@ -15,10 +15,10 @@ import type { ReportFolder } from '../../core/ports/spool.js';
 import type { Tracing } from '../../core/ports/tracing.js';
 import { FileNotReadable, type WorkingDirectory, type Workspace } from '../../core/ports/workspace.js';
 import type { Ending } from '../../core/reports.js';
+import { eachOf } from '../each-of.js';
 import type { AttemptRun } from './attempt-run.js';
 import type { Blobs } from './blobs.js';
 import { DiskWatch, type Watch } from './disk-watch.js';
-import { eachOf } from './each-of.js';
 import { within } from './within.js';
 
 export interface BatchSettings {

@@ -1,6 +1,7 @@
 /** Downloads blobs that jobs need into the cache. Concurrent jobs share one download of a blob. */
 
 import type { FileRef } from '@workbench-hub/shared/domain/job';
+import { abortable } from '@workbench-hub/shared/runtime/abortable';
 import { backOff } from '@workbench-hub/shared/runtime/back-off';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { messageOf } from '@workbench-hub/shared/runtime/message-of';
@@ -10,7 +11,6 @@ import { hostFaultOf, inOwnFolders } from '../../core/host-fault.js';
 import { type BlobCache, BlobMismatch } from '../../core/ports/blob-cache.js';
 import { type HubConnection, TransferFailed } from '../../core/ports/hub.js';
 import { JobFailed } from '../../core/ports/programs.js';
-import { abortable } from '../abortable.js';
 
 export interface BlobsOptions {
   readonly cache: BlobCache;

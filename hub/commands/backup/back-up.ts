@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { link, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
+import { isThere } from '@workbench-hub/shared/runtime/is-there';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { type ArchiveWriter, createArchive } from '../../archive/archive-writer.js';
@@ -234,13 +235,6 @@ async function removeOldPins(dataDir: string, clock: Clock): Promise<void> {
     const path = join(dataDir, name);
     if ((await stat(path)).mtimeMs < clock.nowMs() - OLD_BACKUP_LINKS_MS) await rm(path, { recursive: true });
   }
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 function sum(files: readonly { sizeBytes: number }[]): number {

@@ -7,7 +7,8 @@ import type { AgentStore } from './agent-store.js';
 import type { InlineBlobs } from './files.js';
 import type { PersonalTokenStore } from './personal-tokens.js';
 import type { NamedObjects } from './storage.js';
-import type { TaskArchive, TaskQueue } from './task-store.js';
+import type { TaskArchive } from './task-archive.js';
+import type { TaskQueue } from './task-queue.js';
 
 /** Tasks and what they refer to: written by one hub only. */
 export interface TaskStore {

@@ -1,6 +1,7 @@
 /** Responses to requests that never reach the application: they have the error body too (contract 10.4). */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { messageOf } from '@workbench-hub/shared/runtime/message-of';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { securityHeaderLines } from '../middleware/security-headers.js';
 import { errorBody } from '../responses/errors.js';
@@ -8,7 +9,7 @@ import type { SlowClientLimits } from './slow-clients.js';
 
 /** Response to a request whose target or host is not a URL. */
 export function refuseRequest(clock: Clock, request: IncomingMessage, error: unknown): Response {
-  const body = errorBody(clock, 400, messageOf(error), pathOf(request));
+  const body = errorBody(clock, 400, unreadable(error), pathOf(request));
   return new Response(JSON.stringify(body), {
     status: 400,
     headers: { 'content-type': 'application/json' },
@@ -81,7 +82,7 @@ export function refuseConnection(
     return;
   }
   const status = STATUS_OF[error.code ?? ''] ?? 400;
-  writeRefusal(clock, socket, { status, message: messageOf(error) }, request);
+  writeRefusal(clock, socket, { status, message: unreadable(error) }, request);
 }
 
 export interface UpgradeRefusal {
@@ -136,6 +137,6 @@ export function slowBody({ minBodyRate }: SlowClientLimits): NodeJS.ErrnoExcepti
   return Object.assign(new Error(message), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
 }
 
-function messageOf(error: unknown): string {
-  return `the request cannot be read: ${(error as Error).message}`;
+function unreadable(error: unknown): string {
+  return `the request cannot be read: ${messageOf(error)}`;
 }

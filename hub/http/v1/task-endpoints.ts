@@ -1,7 +1,7 @@
 /** Tasks in API versions 1.x (contract 11.2 to 11.5). */
 import type { TaskStatus } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';
-import type { TaskOrder } from '../../core/ports/task-store.js';
+import type { TaskOrder } from '../../core/ports/task-archive.js';
 import type { Tasks } from '../../engine/tasks.js';
 import { listClient } from '../common/list-client.js';
 import { CREATION_HEADERS, type TaskRequests } from '../common/task-requests.js';

@@ -58,97 +58,108 @@ export function storageEndpoints(storage: Storage, log: Logger): Endpoint[] {
 }
 
 function inputEndpoints(storage: Storage): Endpoint[] {
-  return [
-    endpoint(
-      {
-        method: 'get',
-        path: '/api/2.1/storage/input/status',
-        tag: 'Storage',
-        operationId: 'getInputStorageStatus',
-        summary: 'Whether the input storage is enabled',
-        description: 'While it is not, the other endpoints of the input storage respond with 423.',
-        responses: { 200: { description: 'The status.', schema: inputStatus } },
+  return [statusEndpoint(storage), uploadEndpoint(storage), infoEndpoint(storage), deleteEndpoint(storage)];
+}
+
+function statusEndpoint(storage: Storage): Endpoint {
+  return endpoint(
+    {
+      method: 'get',
+      path: '/api/2.1/storage/input/status',
+      operationId: 'getInputStorageStatus',
+      tag: 'Storage',
+      summary: 'Whether the input storage is enabled',
+      description: 'While it is not, the other endpoints of the input storage respond with 423.',
+      responses: { 200: { description: 'The status.', schema: inputStatus } },
+    },
+    ({ context }) => context.json({ active: storage.isInputOn }),
+  );
+}
+
+function uploadEndpoint(storage: Storage): Endpoint {
+  return endpoint(
+    {
+      method: 'post',
+      path: `${BASE}/input/upload`,
+      operationId: 'uploadInputFile',
+      tag: 'Storage',
+      summary: 'Upload a file to the input storage',
+      description:
+        'The file name is taken from the Content-Disposition header of the part. 204 is sent when file and name are ' +
+        'durable; before, the file is not visible. The name expires after a configured time.',
+      query: uploadQuery,
+      form: { file: 'The file, of any size up to the limit of the hub.' },
+      responses: {
+        204: { description: 'The file is stored.' },
+        409: { description: 'There is a file of this name.' },
+        413: { description: 'The file is too large, or more than the user may store.' },
+        423: INPUT_OFF,
       },
-      ({ context }) => context.json({ active: storage.isInputOn }),
-    ),
-    endpoint(
-      {
-        method: 'post',
-        path: `${BASE}/input/upload`,
-        tag: 'Storage',
-        operationId: 'uploadInputFile',
-        summary: 'Upload a file to the input storage',
-        description:
-          'The file name is taken from the Content-Disposition header of the part. 204 is sent when file and name are ' +
-          'durable; before, the file is not visible. The name expires after a configured time.',
-        query: uploadQuery,
-        form: { file: 'The file, of any size up to the limit of the hub.' },
-        responses: {
-          204: { description: 'The file is stored.' },
-          409: { description: 'There is a file of this name.' },
-          413: { description: 'The file is too large, or more than the user may store.' },
-          423: INPUT_OFF,
-        },
-      },
-      async ({ query, context, caller, reauthorize, note }) => {
-        storage.refuseWhileInputIsOff();
-        const { incoming } = context.env as HttpBindings;
-        const announced = Number(incoming.headers['content-length'] ?? 0);
-        if (announced > storage.maxInputBytes + MULTIPART_BYTES) throw storage.tooLarge();
-        const upload = storage.beginUpload(creatorOf(caller));
-        try {
-          await receiveFile(incoming, async (fileName, content) => {
-            const name = validated(z.object({ file: newInputNameSchema }), { file: fileName }).file;
-            note.detail = name;
-            await upload.take({ name, ...query }, content);
-          });
-          await reauthorize();
-          await upload.name();
-        } finally {
-          await upload.end();
-        }
-        return context.body(null, 204);
-      },
-    ),
-    endpoint(
-      {
-        method: 'get',
-        path: `${BASE}/input/{name}`,
-        tag: 'Storage',
-        operationId: 'checkInputFile',
-        summary: 'Whether a file is in the input storage',
-        description: 'Optionally restarts the time after which the file expires.',
-        params: inputParams,
-        query: infoQuery,
-        responses: { 200: { description: 'Whether it exists.', schema: inputInfo }, 423: INPUT_OFF },
-      },
-      async ({ params, query, context, caller, note }) => {
-        const renew = query.renewExpirationTimestamp;
-        if (renew) {
-          refuseWithoutRole(caller, 'USER');
-          note.isChange = true;
-        }
-        return context.json({ exists: await storage.inputExists(params.name, renew) });
-      },
-    ),
-    endpoint(
-      {
-        method: 'delete',
-        path: `${BASE}/input/{name}/delete`,
-        tag: 'Storage',
-        operationId: 'deleteInputFile',
-        summary: 'Delete a file from the input storage',
-        description:
-          'Tasks that refer to it keep its content. If there is no such file, the response is 204 too.',
-        params: inputParams,
-        responses: { 204: { description: 'The file does not exist any more.' }, 423: INPUT_OFF },
-      },
-      async ({ params, context }) => {
-        await storage.removeInput(params.name);
-        return context.body(null, 204);
-      },
-    ),
-  ];
+    },
+    async ({ query, context, caller, reauthorize, note }) => {
+      storage.refuseWhileInputIsOff();
+      const { incoming } = context.env as HttpBindings;
+      const announced = Number(incoming.headers['content-length'] ?? 0);
+      if (announced > storage.maxInputBytes + MULTIPART_BYTES) throw storage.tooLarge();
+      const upload = storage.beginUpload(creatorOf(caller));
+      try {
+        await receiveFile(incoming, async (fileName, content) => {
+          const name = validated(z.object({ file: newInputNameSchema }), { file: fileName }).file;
+          note.detail = name;
+          await upload.take({ name, ...query }, content);
+        });
+        await reauthorize();
+        await upload.name();
+      } finally {
+        await upload.end();
+      }
+      return context.body(null, 204);
+    },
+  );
+}
+
+function infoEndpoint(storage: Storage): Endpoint {
+  return endpoint(
+    {
+      method: 'get',
+      path: `${BASE}/input/{name}`,
+      operationId: 'checkInputFile',
+      tag: 'Storage',
+      summary: 'Whether a file is in the input storage',
+      description: 'Optionally restarts the time after which the file expires.',
+      params: inputParams,
+      query: infoQuery,
+      responses: { 200: { description: 'Whether it exists.', schema: inputInfo }, 423: INPUT_OFF },
+    },
+    async ({ params, query, context, caller, note }) => {
+      const renew = query.renewExpirationTimestamp;
+      if (renew) {
+        refuseWithoutRole(caller, 'USER');
+        note.isChange = true;
+      }
+      return context.json({ exists: await storage.inputExists(params.name, renew) });
+    },
+  );
+}
+
+function deleteEndpoint(storage: Storage): Endpoint {
+  return endpoint(
+    {
+      method: 'delete',
+      path: `${BASE}/input/{name}/delete`,
+      operationId: 'deleteInputFile',
+      tag: 'Storage',
+      summary: 'Delete a file from the input storage',
+      description:
+        'Tasks that refer to it keep its content. If there is no such file, the response is 204 too.',
+      params: inputParams,
+      responses: { 204: { description: 'The file does not exist any more.' }, 423: INPUT_OFF },
+    },
+    async ({ params, context }) => {
+      await storage.removeInput(params.name);
+      return context.body(null, 204);
+    },
+  );
 }
 
 function downloadEndpoint(storage: Storage, log: Logger): Endpoint {

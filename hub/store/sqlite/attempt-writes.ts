@@ -10,7 +10,7 @@ import type {
   EndedAttempt,
   HeldAttempt,
   RequeuedAttempt,
-} from '../../core/ports/task-store.js';
+} from '../../core/ports/task-queue.js';
 import { TASK_TRANSITIONS, type TaskFiles } from '../../core/task.js';
 import type { SqliteDatabase } from './database.js';
 import { fileReferences } from './file-references.js';

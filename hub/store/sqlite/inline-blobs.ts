@@ -13,37 +13,18 @@ interface DroppedRow {
 }
 
 export function sqliteInlineBlobs(db: SqliteDatabase, commit: GroupCommit): InlineBlobs {
-  const insert = db.prepare<[string, number, Buffer]>(`
-    INSERT INTO small_file (digest, stored_at, content) VALUES (?, ?, ?)
-    ON CONFLICT (digest) DO UPDATE SET stored_at = excluded.stored_at`);
-  const select = db.prepare<[string], { content: Buffer }>('SELECT content FROM small_file WHERE digest = ?');
-  const remove = db.prepare<[string]>('DELETE FROM small_file WHERE digest = ?');
-  const selectOld = db
-    .prepare<[string, number, number], string>(`
-      SELECT digest FROM small_file
-      WHERE digest > ? AND stored_at < ? AND NOT ${isNamed('small_file.digest', '0')}
-      ORDER BY digest LIMIT ?`)
-    .pluck();
-  const setBack = db.prepare<[number, number]>('UPDATE small_file SET stored_at = ? WHERE stored_at > ?');
-  const selectNamed = db.prepare<[{ digests: string; encrypted: number }], { value: string }>(
-    `SELECT value FROM json_each(@digests) WHERE ${isNamed('value', '@encrypted')}`,
-  );
-  const selectNamedEncrypted = db
-    .prepare<[], string>(
-      'SELECT digest FROM task_file WHERE encrypted = 1 UNION SELECT digest FROM stored_file WHERE encrypted = 1',
-    )
-    .pluck();
-  const selectIsNamed = db
-    .prepare<[{ digest: string; encrypted: number }], number>(
-      `SELECT ${isNamed('@digest', '@encrypted')} AS named`,
-    )
-    .pluck();
-  const selectDropped = db.prepare<[number, number], DroppedRow>(
-    'SELECT id, digest, encrypted FROM dropped_content WHERE id > ? ORDER BY id LIMIT ?',
-  );
-  const forget = db.prepare<[string]>(
-    'DELETE FROM dropped_content WHERE id IN (SELECT value FROM json_each(?))',
-  );
+  const {
+    insert,
+    select,
+    remove,
+    selectOld,
+    setBack,
+    selectNamed,
+    selectNamedEncrypted,
+    selectIsNamed,
+    selectDropped,
+    forget,
+  } = statements(db);
 
   const removeOne = ({ digest, encrypted }: BlobForm): boolean => {
     if (selectIsNamed.get({ digest, encrypted: encrypted ? 1 : 0 }) === 1) return false;
@@ -94,5 +75,51 @@ export function sqliteInlineBlobs(db: SqliteDatabase, commit: GroupCommit): Inli
         .map(({ id, digest, encrypted }): DroppedBlob => ({ id, digest, encrypted: encrypted === 1 })),
     forgetDropped: async (ids) =>
       void (await commit.freeing(() => forget.run(JSON.stringify(ids)), { durable: false })),
+  };
+}
+
+function statements(db: SqliteDatabase) {
+  const insert = db.prepare<[string, number, Buffer]>(`
+    INSERT INTO small_file (digest, stored_at, content) VALUES (?, ?, ?)
+    ON CONFLICT (digest) DO UPDATE SET stored_at = excluded.stored_at`);
+  const select = db.prepare<[string], { content: Buffer }>('SELECT content FROM small_file WHERE digest = ?');
+  const remove = db.prepare<[string]>('DELETE FROM small_file WHERE digest = ?');
+  const selectOld = db
+    .prepare<[string, number, number], string>(`
+      SELECT digest FROM small_file
+      WHERE digest > ? AND stored_at < ? AND NOT ${isNamed('small_file.digest', '0')}
+      ORDER BY digest LIMIT ?`)
+    .pluck();
+  const setBack = db.prepare<[number, number]>('UPDATE small_file SET stored_at = ? WHERE stored_at > ?');
+  const selectNamed = db.prepare<[{ digests: string; encrypted: number }], { value: string }>(
+    `SELECT value FROM json_each(@digests) WHERE ${isNamed('value', '@encrypted')}`,
+  );
+  const selectNamedEncrypted = db
+    .prepare<[], string>(
+      'SELECT digest FROM task_file WHERE encrypted = 1 UNION SELECT digest FROM stored_file WHERE encrypted = 1',
+    )
+    .pluck();
+  const selectIsNamed = db
+    .prepare<[{ digest: string; encrypted: number }], number>(
+      `SELECT ${isNamed('@digest', '@encrypted')} AS named`,
+    )
+    .pluck();
+  const selectDropped = db.prepare<[number, number], DroppedRow>(
+    'SELECT id, digest, encrypted FROM dropped_content WHERE id > ? ORDER BY id LIMIT ?',
+  );
+  const forget = db.prepare<[string]>(
+    'DELETE FROM dropped_content WHERE id IN (SELECT value FROM json_each(?))',
+  );
+  return {
+    insert,
+    select,
+    remove,
+    selectOld,
+    setBack,
+    selectNamed,
+    selectNamedEncrypted,
+    selectIsNamed,
+    selectDropped,
+    forget,
   };
 }

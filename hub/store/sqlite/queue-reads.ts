@@ -1,5 +1,5 @@
 import type { WaitingTask } from '../../core/match-tasks.js';
-import type { TaskQueue } from '../../core/ports/task-store.js';
+import type { TaskQueue } from '../../core/ports/task-queue.js';
 import type { SqliteDatabase } from './database.js';
 import { TASK_COLUMNS, TASK_TABLES, type TaskRow, taskOfRow } from './task-row.js';
 

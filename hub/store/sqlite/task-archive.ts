@@ -1,5 +1,5 @@
 import type { FileRef } from '@workbench-hub/shared/domain/job';
-import type { TaskArchive } from '../../core/ports/task-store.js';
+import type { TaskArchive } from '../../core/ports/task-archive.js';
 import { TASK_TRANSITIONS, type TaskFiles } from '../../core/task.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';

@@ -1,4 +1,4 @@
-import type { TaskQueue } from '../../core/ports/task-store.js';
+import type { TaskQueue } from '../../core/ports/task-queue.js';
 import { attemptWrites } from './attempt-writes.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';

@@ -62,7 +62,7 @@ const STEPS: Readonly<Record<Where, readonly Step[]>> = {
     ['receive from the hub', [/^(?:socketOnData|receiverOnMessage)$/, /^ws\//], [/^receive$/, LINK]],
     ['take the task', [/^(?:assign|onAssign)$/, /^agent\//], [/^#run$/, /jobs/]],
     ['call the instance', [/^(?:simulateWork|executeBatchJob|request|#post)$/, /^agent|instance-protocol/]],
-    ['hear its answer', [/^onStdout$/, /program-process/], [/^receive$/, /instance-protocol/]],
+    ['hear its answer', [/^#onStdout$/, /program-process/], [/^receive$/, /instance-protocol/]],
     [
       'spool the report',
       [/^(?:add|put)$/, /reporting|disk-spool/],

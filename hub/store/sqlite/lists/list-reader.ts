@@ -2,7 +2,7 @@
 import type { ListColumns } from '@workbench-hub/list-columns/list-columns';
 import type { ColumnsFilter, FilterSearch, Selection, TaskKind } from '@workbench-hub/list-columns/rows';
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
-import type { TaskQuery } from '../../../core/ports/task-store.js';
+import type { TaskQuery } from '../../../core/ports/task-archive.js';
 import type { SqliteDatabase } from '../database.js';
 import { TASK_COLUMNS } from '../task-row.js';
 import { SegmentRows } from './segment-rows.js';

@@ -7,7 +7,7 @@ import { COLUMNS_THREAD_LIMITS } from '@workbench-hub/list-columns/thread-limits
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../../core/errors.js';
-import type { ListClient, TaskPage, TaskQuery } from '../../../core/ports/task-store.js';
+import type { ListClient, TaskPage, TaskQuery } from '../../../core/ports/task-archive.js';
 import { type TaskRow, taskOfRow } from '../task-row.js';
 import type { FromListThread, ListPage, ListThreadData, ToListThread } from './thread-messages.js';
 

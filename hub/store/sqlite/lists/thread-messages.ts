@@ -1,5 +1,5 @@
 /** Messages between the hub's main thread and the list thread. */
-import type { TaskQuery } from '../../../core/ports/task-store.js';
+import type { TaskQuery } from '../../../core/ports/task-archive.js';
 
 export interface ListThreadData {
   /** Path of the database. */

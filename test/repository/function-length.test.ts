@@ -1,0 +1,54 @@
+/** Functions of product code have at most 80 lines, so that each can be read at once. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+import { expect, it } from 'vitest';
+
+const MAX_LINES = 80;
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Code that runs at users, and what builds and packs it; tests and what only they use are left out. */
+const FOLDERS = ['agent', 'deploy', 'hub', 'packages', 'shared'];
+const ONLY_FOR_TESTS = /\.test\.ts$|\/fixtures\/|-under-test\.ts$/;
+
+const files = execFileSync('git', ['-c', 'safe.directory=*', 'ls-files', '-z', ...FOLDERS], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .split('\0')
+  .filter((file) => /\.[cm]?[jt]s$/.test(file) && !ONLY_FOR_TESTS.test(file) && existsSync(join(root, file)));
+
+/** Functions, methods and accessors that are too long, as file:line with the number of lines. */
+function longFunctions(file: string, text: string): string[] {
+  const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true);
+  const lineAt = (position: number) => source.getLineAndCharacterOfPosition(position).line;
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node)) {
+      const first = lineAt(node.getStart(source));
+      const lines = lineAt(node.end) - first + 1;
+      if (lines > MAX_LINES) found.push(`${file}:${first + 1} has ${lines} lines`);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+it.each([
+  ['a declaration', (body: string) => `function long() {${body}}`],
+  ['an arrow function', (body: string) => `const long = () => {${body}};`],
+  ['a method', (body: string) => `class Long { long() {${body}} }`],
+])('%s that is too long would be found', (_, functionWith) => {
+  const ofLines = (lines: number) => functionWith('\n'.repeat(lines - 1));
+  expect(longFunctions('long.ts', ofLines(MAX_LINES))).toEqual([]);
+  expect(longFunctions('long.ts', ofLines(MAX_LINES + 1))).toEqual(['long.ts:1 has 81 lines']);
+});
+
+it('no function is too long', () => {
+  expect(files.length).toBeGreaterThan(100);
+  expect(files.flatMap((file) => longFunctions(file, readFileSync(join(root, file), 'utf8')))).toEqual([]);
+}, 60_000);
