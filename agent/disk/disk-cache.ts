@@ -1,5 +1,5 @@
 /** Blobs by digest in one folder with a size limit; the least recently used is removed first. Partial blobs lie beside them as
- *  `<digest>.partial` and are removed before them. lru-cache does not serve: it knows no pins and evicts without waiting for
+ *  `<digest>.partial` and are removed before them. lru-cache is unsuitable: it knows no pins and evicts without waiting for
  *  the disk. */
 import { createHash } from 'node:crypto';
 import { createReadStream, renameSync, statSync } from 'node:fs';

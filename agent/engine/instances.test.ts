@@ -56,7 +56,7 @@ describe('after a fault of the host', () => {
     await runtime.advance(2000);
     expect(told.slice(2)).toEqual(['a UP', 'b UP']);
     expect(instances.reserve('a', { taskId: 'other' })).toBeDefined();
-    expect(instances.answer({ kind: 'instanceLog', instanceId: 'b', logType: 'console' }).text).toMatch(
+    expect(instances.reply({ kind: 'instanceLog', instanceId: 'b', logType: 'console' }).text).toMatch(
       /no task is taken for [12][.\d]* s: the disk is full/,
     );
   });

@@ -25,7 +25,7 @@ export interface ReportingOptions {
 /** Number of reports whose blobs are uploaded concurrently. */
 const UPLOADS_AT_A_TIME = 4;
 /** Number of concurrent uploads for each report. */
-const CONTENTS_AT_A_TIME = 4;
+const BLOBS_AT_A_TIME = 4;
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;
 
@@ -169,8 +169,8 @@ export class Reporting {
     ended: AbortSignal,
   ): Promise<void> {
     const { spool, runtime, log } = this.#options;
-    await eachOf(filesOfReport(report), CONTENTS_AT_A_TIME, async (file) => {
-      const there = await files.look(file.digest, ended);
+    await eachOf(filesOfReport(report), BLOBS_AT_A_TIME, async (file) => {
+      const there = await files.uploadedBytes(file.digest, ended);
       if (there === 'WHOLE') return;
       const fromByte = there.keptBytes < file.sizeBytes ? there.keptBytes : 0;
       const beganMs = runtime.clock.monotonicMs();

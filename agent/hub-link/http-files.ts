@@ -54,7 +54,7 @@ export function httpFiles({ address, token, dispatcher }: HttpFilesOptions): Fil
       }
       throw await refusal('GET', statusCode, body);
     },
-    async look(digest, signal) {
+    async uploadedBytes(digest, signal) {
       const { statusCode, headers, body } = await call(digest, { method: 'HEAD', signal });
       await body.dump();
       if (statusCode === 200 || statusCode === 204) return 'WHOLE';

@@ -199,12 +199,12 @@ class Joining {
     this.#listener.onJoined(this.#connection(outputStorage));
   }
 
-  #connection(storesOutputs: boolean): HubConnection {
+  #connection(isOutputStorageOn: boolean): HubConnection {
     const send = (message: AgentMessage) => this.#link?.send(message);
     return {
       ended: this.#ended.signal,
       files: this.#options.files(this.#address, this.#token),
-      storesOutputs,
+      isOutputStorageOn,
       isCongested: () => (this.#transport?.bufferedBytes() ?? 0) > CONGESTED_BYTES,
       sendInstance: (instance) => send({ type: 'instance', instance: instanceMessage(instance) }),
       sendOutput: (ref: AttemptRef, offset, text) => send({ type: 'output', ref, offset, text }),

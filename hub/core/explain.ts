@@ -30,9 +30,9 @@ export interface Situation {
   readonly candidates: readonly Candidate[];
   /** Waiting tasks that come before this one and that the same instances could run, counted up to {@link MAX_TASKS_AHEAD}. */
   readonly tasksAhead: number;
-  /** Of tasks with the same requirement; null when too few have ended. */
+  /** Run times of tasks with the same requirement; null when too few have ended. */
   readonly runTimes: RunTimes | null;
-  /** Since when no known instance has fitted, if none does; milliseconds since 1970. */
+  /** Time since which no known instance has fitted, if none does; milliseconds since 1970. */
   readonly unfittingSinceMs: number;
   readonly nowMs: number;
   /** False during shutdown preparation. */
@@ -40,7 +40,7 @@ export interface Situation {
   readonly exclusions?: readonly Exclusion[];
 }
 
-/** With so many tasks ahead, counting all costs more than the number tells. */
+/** Limit of the count: beyond it, an exact number is not worth its cost. */
 export const MAX_TASKS_AHEAD = 10_000;
 
 /** NEVER: no known instance fits. NONE_UP: all fitting instances are down or unreachable. BUSY: those that are up are working,
@@ -99,7 +99,7 @@ export function explain(situation: Situation): Explanation {
   };
   const returns = facts.exclusions.map(
     ({ agentId, reason, atMs }) =>
-      ` Agent ${agentId} gave it back ${span(situation.nowMs - atMs)} ago: ${reason}.`,
+      ` Agent ${agentId} returned it ${span(situation.nowMs - atMs)} ago: ${reason}.`,
   );
   return { verdict, message: `${wordsOf(verdict, facts, situation)}${returns.join('')}`, ...facts };
 }
@@ -205,7 +205,7 @@ function wordsOf(
     case 'NEVER':
       return `No known instance fits${neverDetail(facts)}; it waits until one does.`;
     case 'PAUSED':
-      return 'The hub is being prepared for a shutdown and gives out no tasks until its restart.';
+      return 'The hub is being prepared for a shutdown and dispatches no tasks until it is restarted.';
     case 'NONE_UP':
       return `${count(satisfyingAll, 'instance fits', 'instances fit')}, but none is up: ${fitting.down} down, ${fitting.unreachable} unreachable.`;
     case 'SOON':

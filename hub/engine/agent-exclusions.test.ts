@@ -57,28 +57,28 @@ describe('a task that an agent gave back for want of disk', () => {
   it('may be given to any other agent, and not to this one', () => {
     const { exclusions, giveBack } = givenBackAmong(['small', 'large']);
     giveBack('t1', 'small');
-    expect(exclusions.mayGet('t1', 'small')).toBe(false);
-    expect(exclusions.mayGet('t1', 'large')).toBe(true);
-    expect(exclusions.mayGet('t2', 'small')).toBe(true);
+    expect(exclusions.isAllowed('t1', 'small')).toBe(false);
+    expect(exclusions.isAllowed('t1', 'large')).toBe(true);
+    expect(exclusions.isAllowed('t2', 'small')).toBe(true);
   });
 
   it('may be given to it again when no other agent has an instance up that it fits', () => {
     const { index, add, up, exclusions, giveBack } = givenBackAmong(['small', 'large']);
     giveBack('t1', 'small');
     for (const instance of up) if (instance.agentId === 'large') index.setAvailability(instance, 'NONE');
-    expect(exclusions.mayGet('t1', 'small')).toBe(true);
+    expect(exclusions.isAllowed('t1', 'small')).toBe(true);
     add('large', '2');
-    expect(exclusions.mayGet('t1', 'small')).toBe(true);
+    expect(exclusions.isAllowed('t1', 'small')).toBe(true);
     add('large', '1', 'IDLE');
-    expect(exclusions.mayGet('t1', 'small')).toBe(false);
+    expect(exclusions.isAllowed('t1', 'small')).toBe(false);
   });
 
-  it('may go to an instance of a instanceClass that became known after it was given back', () => {
+  it('may go to an instance of an instance class that became known after it was given back', () => {
     const { add, exclusions, giveBack } = givenBackAmong(['small']);
     giveBack('t1', 'small', ANYTHING);
-    expect(exclusions.mayGet('t1', 'small')).toBe(true);
+    expect(exclusions.isAllowed('t1', 'small')).toBe(true);
     add('large', '2');
-    expect(exclusions.mayGet('t1', 'small')).toBe(false);
+    expect(exclusions.isAllowed('t1', 'small')).toBe(false);
   });
 });
 
@@ -88,8 +88,10 @@ describe('the scheduler is told', () => {
     const { asked, exclusions, giveBack } = givenBackAmong(agentIds, 50);
     giveBack('t1', 'agent-0');
     giveBack('t1', 'agent-1');
-    expect(agentIds.map((agentId) => exclusions.mayGet('t1', agentId)).filter((may) => !may)).toHaveLength(2);
-    expect(exclusions.mayGet('t1', 'agent-0')).toBe(false);
+    expect(agentIds.map((agentId) => exclusions.isAllowed('t1', agentId)).filter((may) => !may)).toHaveLength(
+      2,
+    );
+    expect(exclusions.isAllowed('t1', 'agent-0')).toBe(false);
     // Two that returned it and the first that did not, three times; classes once, since none came or went.
     expect(asked).toEqual({ classes: 1, agents: 9 });
   });

@@ -94,7 +94,8 @@ export class Explanations {
     const taskId = 'taskId' in place ? place.taskId : undefined;
     const returns = taskId === undefined ? [] : exclusions.of(taskId);
     const isExcluded = (agentId: string) =>
-      returns.some((exclusion) => exclusion.agentId === agentId) && !exclusions.mayGet(taskId ?? '', agentId);
+      returns.some((exclusion) => exclusion.agentId === agentId) &&
+      !exclusions.isAllowed(taskId ?? '', agentId);
     const candidates = instances.list().map((view) => ({ ...view, isExcluded: isExcluded(view.agentId) }));
     const competing = await this.#options.waitingGroupsFor(
       instances.classes.filter((instanceClass) => fits(requirement, instanceClass)),

@@ -71,7 +71,7 @@ export class Sweeper {
   /** One sweep of everything. After a jump of the clock nothing is removed by age, since the clock may be wrong. */
   async sweep(): Promise<void> {
     const { files, log, clockWatch } = this.#options;
-    const jumpedMs = clockWatch.look();
+    const jumpedMs = clockWatch.measureJump();
     if (jumpedMs > 0) {
       log.warn(
         { jumpedMs },

@@ -110,7 +110,7 @@ describe.each(EVERYTHING)('%s %s', (method, path) => {
     const answer = api.call(method, path);
     await agent.hear('request');
     await agent.leave();
-    expectError(await answer, 502, path, 'instance sim-1: agent agent-1 went away');
+    expectError(await answer, 502, path, 'instance sim-1: agent agent-1 disconnected');
   });
 
   it('is answered with 502 after 10 s without a reply, and not before', async () => {

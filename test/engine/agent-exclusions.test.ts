@@ -96,7 +96,7 @@ describe('a host that has given a task back', () => {
   it('is named to who asks why the task waits, with its reason', async () => {
     const { message, fitting, exclusions } = await engine.explanations.ofTask(await engine.tasks.get(id));
     expect(message).toBe(
-      `1 fitting instance is busy, 0 tasks are ahead. Agent small gave it back 1 s ago: ${REASON}.`,
+      `1 fitting instance is busy, 0 tasks are ahead. Agent small returned it 1 s ago: ${REASON}.`,
     );
     expect(fitting).toEqual({ idle: 0, busy: 1, down: 1, unreachable: 0 });
     expect(exclusions).toEqual([{ agentId: 'small', reason: REASON, atMs: expect.any(Number) }]);

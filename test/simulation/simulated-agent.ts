@@ -293,9 +293,9 @@ export class SimulatedAgent {
         unreachable,
       );
     return {
-      look: (digest, signal) =>
+      uploadedBytes: (digest, signal) =>
         request(async () => {
-          if (await hub.engine?.sentBlobs.look(this.id, digest)) return 'WHOLE';
+          if (await hub.engine?.sentBlobs.findForReport(this.id, digest)) return 'WHOLE';
           return { keptBytes: await hub.files.receivedBytes(digest) };
         }, signal),
       download: (digest, fromByte, signal) =>

@@ -17,7 +17,7 @@ import type { AttemptRun } from './attempt-run.js';
 import type { Blobs } from './blobs.js';
 import { DiskWatch, type Watch } from './disk-watch.js';
 import { eachOf } from './each-of.js';
-import { within } from './within.js';
+import { inSpan } from './in-span.js';
 
 export const KEEP_POLICIES = ['never', 'failed', 'always'] as const;
 export type KeepPolicy = (typeof KEEP_POLICIES)[number];
@@ -40,7 +40,7 @@ export interface BatchJobOptions {
   readonly log: Logger;
   readonly tracing: Tracing;
   /** Whether the hub accepts files for its output storage. */
-  readonly isOutputStored: () => boolean;
+  readonly isOutputStorageOn: () => boolean;
 }
 
 export interface BatchEnd {
@@ -102,7 +102,7 @@ export class BatchJobs {
   ): Promise<BatchEnd> {
     const signal = AbortSignal.any([run.signal, run.claim.lost]);
     const { tracing } = this.#options;
-    const { model, scripts } = await within(tracing, 'staging', run, () =>
+    const { model, scripts } = await inSpan(tracing, 'staging', run, () =>
       this.#stage(directory, job, signal),
     );
     const { taskId, requestId } = run.names;
@@ -116,14 +116,14 @@ export class BatchJobs {
       variables: variablesObject(job.variables),
       environment: jobEnvironment(taskId, job.variables, { model, variables, outputStorage }),
     };
-    const ending = await within(
+    const ending = await inSpan(
       tracing,
       'run',
       run,
       () => this.#execute(run, batch, directory),
       ({ outcome }) => outcome === 'OK',
     );
-    const files = await within(tracing, 'collect', run, () =>
+    const files = await inSpan(tracing, 'collect', run, () =>
       inOwnFolders('the outputs could not be kept', () => this.#collect(directory, run, folder, print)),
     );
     return { ending, ...files };
@@ -141,7 +141,7 @@ export class BatchJobs {
       limits,
       isPartial: run.endReason !== null,
       stay: keepWorkingDirectories !== 'never',
-      isStored: this.#options.isOutputStored(),
+      isStored: this.#options.isOutputStorageOn(),
     });
     for (const { name, why } of collected.skipped) print(`${JSON.stringify(name)} is no output file: ${why}`);
     for (const { name, why } of collected.notStored) {
@@ -153,11 +153,11 @@ export class BatchJobs {
   /** Runs the scripts. Resolves also when a cancel or the time limit ended them early, so that their outputs are collected. */
   async #execute(run: AttemptRun, batch: BatchRun, directory: WorkingDirectory): Promise<Ending> {
     const watch = this.#disks.begin();
-    let well = false;
+    let completed = false;
     try {
       const end = await run.call(this.#options.runtime, (program) => program.executeBatchJob(batch));
       if (end.status === 'ERROR') await blameDisk(watch, directory, run, end.message);
-      well = true;
+      completed = true;
       return { outcome: end.status, message: end.message };
     } catch (error) {
       const endedEarly = run.endReason === 'AGENT_STOPS' ? undefined : run.endingByReason();
@@ -167,7 +167,7 @@ export class BatchJobs {
     } finally {
       watch.stop();
       // Before anything is collected: a daemon would still write. Leftovers of a lost program end with it.
-      if (!run.claim.lost.aborted) await run.claim.endJob(batch.taskId, well);
+      if (!run.claim.lost.aborted) await run.claim.endJob(batch.taskId, completed);
     }
   }
 
@@ -258,8 +258,8 @@ export class BatchJobs {
     } catch (error) {
       if (!(error instanceof FileNotReadable)) throw error;
       // Paths outside the roots get the same message whether they exist or not, so that it reveals nothing.
-      const within = fileRoots.some((root) => liesIn(path, root)) && !path.split(/[\\/]/).includes('..');
-      if (!within) throw new JobFailed(outside, { cause: error });
+      const isInRoots = fileRoots.some((root) => liesIn(path, root)) && !path.split(/[\\/]/).includes('..');
+      if (!isInRoots) throw new JobFailed(outside, { cause: error });
       throw new JobFailed(
         `the model ${shown} cannot be read on the agent's host, in the folders of its setting "fileRoots": ${error.message}`,
         { cause: error },

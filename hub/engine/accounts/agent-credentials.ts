@@ -82,7 +82,7 @@ export class AgentCredentials {
   async faultOf(identity: AgentIdentity, agentId: string): Promise<string | undefined> {
     if (identity.by === 'CREDENTIAL') {
       if (identity.agentId === agentId) return this.endOf(identity);
-      return `the credential of agent ${identity.agentId} is not good for the id ${agentId}`;
+      return `the credential of agent ${identity.agentId} is not valid for the id ${agentId}`;
     }
     if (!needsCredential(await this.#store.find(agentId))) return undefined;
     return (

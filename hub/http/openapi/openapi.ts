@@ -56,7 +56,7 @@ export function openApiDocument(endpoints: readonly Endpoint[], build: BuildInfo
     info: {
       title: 'Workbench Hub',
       version: build.version,
-      description: 'Hand in simulation jobs, follow them, and get their result files.',
+      description: 'Submit simulation jobs, track them, and get their result files.',
     },
     tags: [...new Set(endpoints.map(({ spec }) => spec.tag))].map((name) => ({ name })),
     paths,
@@ -93,7 +93,7 @@ function operationOf(spec: Endpoint['spec']): ZodOpenApiOperationObject {
   };
 }
 
-/** Why the hub may be unable to serve an endpoint at present. */
+/** Reasons why the hub may be unable to serve an endpoint at present. */
 function unavailable({ method, path }: Endpoint['spec']): Record<number, ResponseSpec> {
   const access = accessTo(method.toUpperCase(), path);
   const reasons = [

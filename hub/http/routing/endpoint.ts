@@ -26,7 +26,7 @@ export interface FormSpec {
 
 export interface EndpointSpec<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
   readonly method: Method;
-  /** With `{name}` for parameters. */
+  /** Path, with `{name}` for parameters. */
   readonly path: string;
   readonly tag: string;
   readonly summary: string;

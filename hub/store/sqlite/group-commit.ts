@@ -69,7 +69,7 @@ export class GroupCommit {
     return this.#enqueue(work, { durable: true, frees: false }, written);
   }
 
-  /** As {@link durable} without waiting for a sync: survives a crash of the process, and a loss of power after the next
+  /** Does the same as {@link durable} without waiting for a sync: survives a crash of the process, and a loss of power after the next
    *  sync. */
   relaxed<T>(work: () => T): Promise<T> {
     return this.#enqueue(work, { durable: false, frees: false });

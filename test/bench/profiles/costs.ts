@@ -53,7 +53,7 @@ const STEPS: Readonly<Record<Where, readonly Step[]>> = {
     ['receive from agents', [/^(?:socketOnData|receiverOnMessage)$/, /^ws\//], [/^receive$/, LINK]],
     [
       'take its report',
-      [/^(?:#ended|report|believe|#carryOut|receive|handle)$/, /^hub\/(?:engine|agent-link)/],
+      [/^(?:#ended|report|adoptOnReport|#carryOut|receive|handle)$/, /^hub\/(?:engine|agent-link)/],
     ],
     ['end it', [/^endTask$/, /attempt-writes/]],
     ['metrics', [ANY, /^prom-client|hub\/metrics/]],
