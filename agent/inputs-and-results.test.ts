@@ -65,7 +65,7 @@ describe('between hub and agent', () => {
     hub.brokenUploads = false;
     expect(await hub.ended(ref)).toMatchObject({
       outcome: 'INSTANCE_LOST',
-      message: expect.stringMatching(/the spooled content [0-9a-f]{64} has the digest [0-9a-f]{64} now$/),
+      message: expect.stringMatching(/the spooled blob [0-9a-f]{64} has the digest [0-9a-f]{64} now$/),
       outputFiles: [],
     });
   });
@@ -168,7 +168,7 @@ describe('batch jobs', () => {
       expect((await run('echo result > out')).outputs).toEqual({ out: 'result\n' });
       const errors = logLines.filter((line) => line.includes('"level":50'));
       expect(errors.join('')).toContain('returned a task because of a host fault');
-      expect(errors.join('')).toContain('no task is taken for');
+      expect(errors.join('')).toContain('no task is accepted for');
     },
   );
 

@@ -38,7 +38,7 @@ describe.skipIf(!(await hasControlGroups()))('in a control group', () => {
       if (outputs['pid'] !== undefined) expect(linux.identify(Number(outputs['pid']))).toBeUndefined();
     }
     expect(hub.received.slice(seen).filter(({ type }) => type === 'instance')).toEqual([]);
-    expect(logLines.join('')).toContain('ended processes that a task left running');
+    expect(logLines.join('')).toContain('ended orphans of a task');
     expect(logLines.join('')).not.toContain('guard');
   });
 

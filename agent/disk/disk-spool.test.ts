@@ -111,7 +111,7 @@ describe('a spool', () => {
     await expect(read()).rejects.toThrow('8 instead of 3 bytes');
     const damaged = spool.verify(folder.name, { digest: 'ab', sizeBytes: 8 });
     await expect(damaged).rejects.toThrow(BlobLost);
-    await expect(damaged).rejects.toThrow(/^the spooled content ab has the digest [0-9a-f]{64} now$/);
+    await expect(damaged).rejects.toThrow(/^the spooled blob ab has the digest [0-9a-f]{64} now$/);
     await spool.close();
   });
 });

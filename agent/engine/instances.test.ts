@@ -57,7 +57,7 @@ describe('after a fault of the host', () => {
     expect(told.slice(2)).toEqual(['a UP', 'b UP']);
     expect(instances.reserve('a', { taskId: 'other' })).toBeDefined();
     expect(instances.reply({ kind: 'instanceLog', instanceId: 'b', logType: 'console' }).text).toMatch(
-      /no task is taken for [12][.\d]* s: the disk is full/,
+      /no task is accepted for [12][.\d]* s: the disk is full/,
     );
   });
 

@@ -59,7 +59,7 @@ export class Instances {
     return [...this.#supervisors.values()].map((supervisor) => supervisor.state());
   }
 
-  /** Informs this hub from now on. Changes since the introduction (`told`) are sent at once. */
+  /** Informs this hub from now on. Changes since the introduction are sent at once. */
   joined(connection: HubConnection, introduced: readonly InstanceState[]): void {
     this.#connection = connection;
     const before = new Map(introduced.map((state) => [state.id, state]));
@@ -72,13 +72,13 @@ export class Instances {
     return this.#supervisors.get(instanceId)?.reserve(task);
   }
 
-  /** Begins a cooldown after a host fault, longer each time, so that this host does not draw in tasks only to return them. The
+  /** Begins a cooldown after a host fault, longer each time, so that this host does not attract tasks that it would return. The
    *  hub is informed before this returns. */
   coolDown(fault: string): void {
     // Concurrent jobs meet the same fault: it counts once.
     if (this.#cooldown !== null || this.#stopping) return;
     const cooldownMs = this.#cooldowns.nextMs();
-    const reason = `no task is taken for ${seconds(cooldownMs)}: ${fault}`;
+    const reason = `no task is accepted for ${seconds(cooldownMs)}: ${fault}`;
     this.#options.log.error(reason);
     for (const supervisor of this.#supervisors.values()) supervisor.coolDown(reason);
     this.#cooldown = this.#options.runtime.timers.after(cooldownMs, () => {

@@ -172,7 +172,7 @@ describe('an instance that was given up', () => {
     expect(statuses.slice(0, 5)).toEqual(['STARTING', 'FAILED', 'STARTING', 'UP', 'FAILED']);
   });
 
-  test('has all its tries again once a task has ended well on it', async () => {
+  test('has all its tries again once a task has completed on it', async () => {
     await giveUp();
     await minutesUntilTried();
     programs.last.becomesReady();

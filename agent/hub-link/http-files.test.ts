@@ -122,7 +122,7 @@ describe('contents over HTTP', () => {
   test('fail by the network, or by the disk, in their own words', async () => {
     const lost = (async function* () {
       yield Buffer.from('fr');
-      throw new BlobLost('the spooled content is gone');
+      throw new BlobLost('the spooled blob is gone');
     })();
     await expect(files.upload({ digest: DIGEST, sizeBytes: 5 }, lost, 0, NEVER)).rejects.toThrow(BlobLost);
     server.closeAllConnections();

@@ -128,7 +128,7 @@ async function messageOfBody(body: Dispatcher.ResponseData['body']): Promise<str
 function transferError(error: unknown, method: string): Error {
   if (error instanceof BlobLost || error instanceof TransferFailed) return error;
   const why = messageOf(error);
-  return new TransferFailed('UNREACHABLE', `${method} of a content from the hub broke off: ${why}`, {
+  return new TransferFailed('UNREACHABLE', `${method} of a blob from the hub broke off: ${why}`, {
     cause: error,
   });
 }

@@ -143,7 +143,7 @@ class LinuxProgramGroup implements ProgramGroup {
     this.#folder = makeFolder();
   }
 
-  takeIn(pid: number): void {
+  addProcess(pid: number): void {
     for (let round = 0; round < MOVE_ROUNDS; round++) {
       const members = new Set(membersOf(this.#folder));
       const missing = [pid, ...descendantsOf(pid)].filter((each) => !members.has(each));

@@ -41,7 +41,7 @@ export interface SandboxOfProgram {
 
 /** A control group that never fails: the adapter logs errors and continues without it. */
 export interface GroupOfProgram {
-  takeIn(pid: number): void;
+  addProcess(pid: number): void;
   jobBegins(): void;
   endJob(): Promise<void>;
   end(): Promise<void>;
@@ -55,7 +55,7 @@ export interface ProcessOptions {
   /** Contains all descendants of the program; null where control groups are unavailable. */
   readonly group: GroupOfProgram | null;
   /** Null: no sandbox. */
-  readonly shutIn: SandboxOfProgram | null;
+  readonly sandbox: SandboxOfProgram | null;
   /** Ends every process with the cookie; for a task only those started for it. Never rejects. */
   readonly sweep: (task?: TaskProcesses) => Promise<void>;
 }
@@ -78,7 +78,7 @@ export function startProgram(
   const [file = '', ...parameters] = commandOf(settings, options);
   const environment = environmentOf(settings, options);
   const child = execa(file, parameters, {
-    stdio: options.shutIn ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
+    stdio: options.sandbox ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
     buffer: false,
     reject: false,
     stripFinalNewline: false,
@@ -90,8 +90,8 @@ export function startProgram(
     preferLocal: true,
     localDir: LOCAL_DIRECTORY,
   });
-  if (child.pid !== undefined) group?.takeIn(child.pid);
-  const nameSpace = options.shutIn ? new Namespaces(child.stdio[3] as Readable, platform) : null;
+  if (child.pid !== undefined) group?.addProcess(child.pid);
+  const nameSpace = options.sandbox ? new Namespaces(child.stdio[3] as Readable, platform) : null;
 
   let exited = false;
   let violation: string | undefined;
@@ -190,7 +190,7 @@ export function startProgram(
 
   return {
     pid: child.pid,
-    directory: options.shutIn?.directory ?? null,
+    directory: options.sandbox?.directory ?? null,
     ended,
     initialize: async () => {
       const answer = await job(
@@ -200,7 +200,7 @@ export function startProgram(
         }),
       );
       // A wrapper may have started the program before it was added.
-      if (child.pid !== undefined && !exited) group?.takeIn(child.pid);
+      if (child.pid !== undefined && !exited) group?.addProcess(child.pid);
       return answer;
     },
     simulateWork: ({ taskId, requestId }, durationMs) =>
@@ -234,8 +234,8 @@ export function startProgram(
   };
 }
 
-function commandOf({ command }: ProgramSettings, { shutIn }: ProcessOptions): readonly string[] {
-  return shutIn ? shutIn.sandbox.wrap(command, shutIn.directory, shutIn.settings) : command;
+function commandOf({ command }: ProgramSettings, { sandbox }: ProcessOptions): readonly string[] {
+  return sandbox ? sandbox.sandbox.wrap(command, sandbox.directory, sandbox.settings) : command;
 }
 
 /** End of the program, from bubblewrap's exit code, which is 128 plus the number of a signal. */
@@ -246,7 +246,7 @@ function endInside(exitCode: number | null, signal: string | null) {
 
 /** The agent's own Node comes last in PATH, for programs that are Node scripts. */
 function environmentOf(settings: ProgramSettings, options: ProcessOptions): Record<string, string> {
-  const inherited = options.shutIn?.sandbox.environment(options.environment) ?? options.environment;
+  const inherited = options.sandbox?.sandbox.environment(options.environment) ?? options.environment;
   const environment: Record<string, string> = { ...inherited, ...settings.env };
   const path = environment['PATH'];
   environment['PATH'] = [...(path ? [path] : []), dirname(process.execPath)].join(delimiter);

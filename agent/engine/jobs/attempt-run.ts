@@ -134,7 +134,7 @@ export class AttemptRun {
 }
 
 function endRequested(): JobCanceled {
-  return new JobCanceled('the attempt is to end');
+  return new JobCanceled('the attempt must end');
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -56,7 +56,7 @@ interface LocatedModel {
 }
 
 const TRANSFERS_AT_A_TIME = 4;
-/** As many as libuv has threads. */
+/** Number of libuv's threads. */
 const COPIES_AT_A_TIME = 4;
 
 export class BatchJobs {
@@ -78,7 +78,7 @@ export class BatchJobs {
     folder: () => Promise<ReportFolder>,
     print: (line: string) => void,
   ): Promise<BatchEnd> {
-    const directory = await inOwnFolders('a working directory could not be made', () =>
+    const directory = await inOwnFolders('a working directory could not be created', () =>
       this.#options.workspace.create(run.ref, run.claim.program.directory),
     );
     let end: BatchEnd;
@@ -178,7 +178,7 @@ export class BatchJobs {
     let model: string | null = null;
     let sizeBytes = 0;
     for (const file of filesOfJob(job)) sizeBytes += file.sizeBytes;
-    await inOwnFolders(`the files of the job (${sizeBytes} bytes) could not be laid out`, async () => {
+    await inOwnFolders(`the files of the job (${sizeBytes} bytes) could not be staged`, async () => {
       const placed: (() => Promise<unknown>)[] = [
         () => directory.writeVariables(variablesObject(job.variables)),
         ...job.scripts.map(({ digest }, index) => async () => {
@@ -196,7 +196,7 @@ export class BatchJobs {
           model = await directory.placeFile(path, digest);
         });
       }
-      await this.#withContents(filesOfJob(job), signal, () =>
+      await this.#withBlobs(filesOfJob(job), signal, () =>
         eachOf(placed, COPIES_AT_A_TIME, async (place) => void (await place())),
       );
       if (job.model?.kind === 'LOCAL_FILESYSTEM' && local !== null) {
@@ -218,17 +218,13 @@ export class BatchJobs {
       const fault = this.#settings.hostPathFault(path);
       if (fault === undefined) continue;
       throw new JobFailed(
-        `the file ${JSON.stringify(path)} cannot be laid out on the agent's host: its name ${fault}; give it another name`,
+        `the file ${JSON.stringify(path)} cannot be staged on the agent's host: its name ${fault}; give it another name`,
       );
     }
   }
 
   /** Pins the blobs in the cache while `use` copies them. */
-  async #withContents(
-    files: readonly FileRef[],
-    signal: AbortSignal,
-    use: () => Promise<void>,
-  ): Promise<void> {
+  async #withBlobs(files: readonly FileRef[], signal: AbortSignal, use: () => Promise<void>): Promise<void> {
     const { blobs } = this.#options;
     const pinned: FileRef[] = [];
     try {
@@ -317,10 +313,11 @@ async function blameDisk(
   { taskLog }: AttemptRun,
   message: string | null,
 ): Promise<void> {
-  let how = await watch.seen();
-  if (hasNoRoom(taskLog?.fault)) how ??= "the task's log could not be written";
-  else if (how === undefined && !(await directory.takesMore())) how = 'its working directory took no more';
-  if (how === undefined) return;
-  const said = message === null ? '' : `; the job failed: ${message}`;
-  throw new HostFault(`the disk of the agent's host was full while the job ran (${how})${said}`);
+  let cause = await watch.seen();
+  if (hasNoRoom(taskLog?.fault)) cause ??= "the task's log could not be written";
+  else if (cause === undefined && !(await directory.takesMore()))
+    cause = 'its working directory accepts no more data';
+  if (cause === undefined) return;
+  const detail = message === null ? '' : `; the job failed: ${message}`;
+  throw new HostFault(`the disk of the agent's host was full while the job ran (${cause})${detail}`);
 }

@@ -1,5 +1,5 @@
 /** Watches free disk space while scripts run: a script that fails on a full disk may have removed its files by its end, and
- *  another one beside it met the same disk. */
+ *  another one on the same disk was affected too. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import { fullness } from '../../core/disk-space.js';
