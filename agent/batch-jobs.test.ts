@@ -1,4 +1,4 @@
-/** What a batch job gets, may do and gives back, through a whole agent. */
+/** Inputs, permissions and results of a batch job, through a whole agent. */
 import { mkdtemp, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { windowsPathFault } from '@workbench-hub/shared/domain/reserved-names';

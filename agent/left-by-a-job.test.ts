@@ -1,4 +1,4 @@
-/** What the processes of a job may leave behind, through a whole agent: nothing, whatever they do to hide. */
+/** Processes of a job leave nothing behind, whatever they do to hide; through a whole agent. */
 import { fileURLToPath } from 'node:url';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe, expect, test } from 'vitest';

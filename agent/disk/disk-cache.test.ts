@@ -124,7 +124,7 @@ describe('a cache', () => {
     expect((await readdir(directory)).length).toBe(2);
   });
 
-  test('lets go of what was put anew while it was being looked at', async () => {
+  test('releases a blob that was stored again while it was examined', async () => {
     const content = 'x'.repeat(4 * 1024 * 1024);
     const file = fileOf(content);
     await (await open(2 * content.length)).put(file, chunksOf(content), 0);

@@ -43,7 +43,7 @@ describe('a spool', () => {
     await crashed.close();
   });
 
-  test('ends in order when its journal cannot be written anew, and says so', async () => {
+  test('stops in order and logs it when its journal cannot be rewritten', async () => {
     const lines: string[] = [];
     const root = join(directory, 'spool');
     const spool = await openSpool(root, systemRuntime, pino({}, { write: (line) => void lines.push(line) }));

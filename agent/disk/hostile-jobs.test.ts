@@ -32,7 +32,7 @@ import { PortableDirectory } from './portable-directory.js';
 
 const REF = { taskId: '019c0000-0000-7000-8000-000000000001', attempt: 1, instanceId: 'sim' };
 const LIMITS = { totalBytes: 1e9, fileBytes: 1e8, files: 10_000 };
-/** So many entries of the same names lie in the folder of the job and outside: as many moments to be swapped in. */
+/** Number of entries with the same names in the folder of the job and outside: each is an opportunity for a swap. */
 const ENTRIES = 200;
 /** In some of them the folder is away when it is looked for. */
 const ROUNDS = 4;

@@ -114,7 +114,7 @@ describe('a start', () => {
 });
 
 describe('an instance that has recovered', () => {
-  test('is tried again after a short pause when it fails anew', async () => {
+  test('is tried again after a short backoff when it fails again', async () => {
     supervisor.command('start');
     for (const longestPauseMs of [500, 1000, 2000, 4000]) {
       crash();

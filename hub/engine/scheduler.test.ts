@@ -35,7 +35,7 @@ function schedulerOver({
   excluded = [] as string[],
 } = {}) {
   const setup = { idle, isFaulty: false, isGone: false, onLook: () => {}, claimed: Promise.resolve() };
-  /** What is to be done after a while. */
+  /** Pending timers. */
   const later: (() => void)[] = [];
   const released: string[] = [];
   const requeued: string[] = [];

@@ -32,7 +32,7 @@ async function startWith(users: Readonly<Record<string, readonly Role[]>>): Prom
   api = new Api(hub);
 }
 
-/** What `workbench-hub user …` does. */
+/** Effect of `workbench-hub user …`. */
 async function byCommand(action: (users: Users) => Promise<void>): Promise<void> {
   const db = openAccountsDatabase(join(dataDir, 'accounts.sqlite'));
   const store = sqliteUserStore(db, null);

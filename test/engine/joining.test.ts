@@ -1,4 +1,4 @@
-/** How agents join: refused, replaced, reconciled; and what is asked of them. */
+/** Joining agents: refused, replaced, reconciled; and requests to them. */
 import type { HubError } from '@workbench-hub/hub/core/errors';
 import { describe, expect, it, vi } from 'vitest';
 import { create, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';

@@ -21,7 +21,7 @@ export interface ProgramListener {
   onStderr(text: string): void;
 }
 
-/** How a program ended. */
+/** End of a program. */
 export type ProgramEnd =
   /** The program does not exist. */
   | { readonly kind: 'NOT_FOUND'; readonly program: string }

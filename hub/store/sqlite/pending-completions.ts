@@ -9,7 +9,7 @@ export function trackCompletions<T>(
 ): Promise<T> {
   for (const id of taskIds) {
     const before = pending.get(id);
-    // Of two concurrent ends either may be the one that holds.
+    // Either of two concurrent ends may be the one that holds.
     const finished = before === undefined ? written : Promise.allSettled([before, written]);
     pending.set(id, finished);
     const forget = () => {
