@@ -20,7 +20,7 @@ import {
 agentForEachTest();
 
 describe('between hub and agent', () => {
-  test('a content that the hub does not have fails the attempt', async () => {
+  test('a blob that the hub does not have fails the attempt', async () => {
     await startReadyAgent();
     const missing = { digest: 'ab'.repeat(32), sizeBytes: 4 };
     const result = await run('true', { additionalFiles: [{ path: 'x', ...missing }] });
@@ -82,7 +82,7 @@ describe('between hub and agent', () => {
     );
   });
 
-  test('a content is fetched once, however many jobs begin with it on however many instances', async () => {
+  test('a blob is fetched once, however many jobs begin with it on however many instances', async () => {
     await startAgent({ instance: { count: 4 } });
     const instances = [1, 2, 3, 4].map((at) => `${SIM}-${at}`);
     for (const instance of instances) await hub.instanceBecomes(instance, 'UP');

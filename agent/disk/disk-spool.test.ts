@@ -89,7 +89,7 @@ describe('a spool', () => {
     await spool.close();
   });
 
-  test('sweeps contents that no report names', async () => {
+  test('sweeps blobs that no report names', async () => {
     const crashed = await open();
     const [kept, lost] = [await crashed.createFolder(REF), await crashed.createFolder(REF)];
     expect(kept.name).not.toBe(lost.name);
@@ -100,7 +100,7 @@ describe('a spool', () => {
     await crashed.close();
   });
 
-  test('says so when a content is lost or damaged', async () => {
+  test('says so when a blob is lost or damaged', async () => {
     const spool = await open();
     const folder = await spool.createFolder(REF);
     const read = async () => {

@@ -123,7 +123,7 @@ function controlGroups(root: string, runtime: Runtime): ControlGroups {
   };
 }
 
-/** With a prefix, since names that begin with `cgroup.` are reserved. */
+/** Creates a group. Its name has a prefix, since names that begin with `cgroup.` are reserved. */
 function makeGroup(root: string, instanceId: string, number: number): string {
   const folder = join(root, `instance-${instanceId}-${number}`);
   mkdirSync(folder);

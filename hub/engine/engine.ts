@@ -70,7 +70,7 @@ export interface Engine {
   readonly sentBlobs: SentBlobs;
   /** Continues what the store holds: the leases of running tasks, then the queue. Rejects after a stop. */
   start(): Promise<void>;
-  /** Removes what is no longer kept now, instead of within a minute. */
+  /** Sweeps now, instead of within a minute. */
   sweep(): Promise<void>;
   /** Ends dispatching, and releases agents and waiting clients. */
   quiesce(): Promise<void>;

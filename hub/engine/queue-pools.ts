@@ -126,7 +126,7 @@ export class QueuePools {
     return needed;
   }
 
-  /** Reads at least `count` first tasks of a pool, if so many wait. */
+  /** Reads at least `count` first tasks of a pool, or all. */
   async read({ pool, count }: PoolNeed): Promise<void> {
     const { queue, timers } = this.#options;
     const { heads, groups } = pool;

@@ -47,7 +47,7 @@ export class Sweeper {
   }
 
   start(): void {
-    // Finishes what a killed hub did not reach.
+    // Finishes removals that a killed hub left undone.
     void this.#options.files.reclaim();
     this.#startTimer();
   }

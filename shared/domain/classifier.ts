@@ -15,7 +15,7 @@ export interface Classifier {
 export interface Requirement {
   /** Version with the wildcards `*` and `?`; null for any. */
   readonly version: string | null;
-  /** In lower case, sorted, without duplicates. */
+  /** Labels in lower case, sorted, without duplicates. */
   readonly labels: readonly string[];
 }
 

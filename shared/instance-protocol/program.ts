@@ -178,7 +178,7 @@ export async function serveProgram(
     },
     onNotification: () => undefined,
   });
-  /** False when the other side broke the protocol, which it is told; any other error is a defect and thrown. */
+  /** False when the other side broke the protocol, which is reported to it; any other error is a defect and thrown. */
   const guarded = (take: () => void): boolean => {
     try {
       take();

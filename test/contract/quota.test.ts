@@ -77,7 +77,7 @@ describe.each(['', '&encrypt=true'])('with the query "%s"', (encrypt) => {
       expect((await upload('model.bin', contentOf(number), `?overwrite=true${encrypt}`)).status).toBe(204);
       most.push(await bytesOnDisk());
     }
-    // A little more than the content itself is its encryption.
+    // A little more than the blob itself is its encryption.
     expect(Math.max(...most)).toBeLessThan(FILE_BYTES + KIB);
   });
 

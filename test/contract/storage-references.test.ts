@@ -26,7 +26,7 @@ const start = async (setup: HubSetup = {}) => {
 beforeEach(() => start());
 afterEach(() => hub.stop());
 
-/** The contents that lie as files, by their names. */
+/** The blobs that lie as files, by their names. */
 async function contentsOnDisk(): Promise<string[]> {
   const entries = await readdir(join(hub.config.dataDir, 'files'), { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map(({ name }) => name);

@@ -62,7 +62,7 @@ beforeEach(() => {
 
 const broken = new TransferFailed('UNREACHABLE', 'cut');
 
-describe('a content', () => {
+describe('a blob', () => {
   test('is downloaded once for all that need it at the same time', async () => {
     const both = Promise.all([contents.pin(FILE, NEVER), contents.pin(FILE, NEVER)]);
     await runtime.advance(0);

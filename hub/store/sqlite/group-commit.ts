@@ -166,7 +166,7 @@ export class GroupCommit {
         await this.#sync();
         this.#options.watermark?.confirm(counted);
       } catch (error) {
-        // The operations stay pending: a restart reads what the disk has.
+        // The operations stay pending: a restart reads the state of the disk.
         this.#options.log.fatal({ err: error }, 'the database could not be synced to disk');
         this.#options.onSyncFailed(error);
         return;
