@@ -1,4 +1,4 @@
-/** How an agent joins a hub, does simulated work and stops. */
+/** An agent joins a hub, does simulated work and stops. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

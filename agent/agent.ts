@@ -242,7 +242,7 @@ async function secretOf(config: AgentConfig): Promise<AgentSecret> {
     await access(credentialFile);
   } catch (error) {
     throw new StartRefused(
-      `this agent has nothing to show to the hub: either run "workbench-hub agent enroll ${id}" on the hub and ` +
+      `this agent has no token or credential: either run "workbench-hub agent enroll ${id}" on the hub and ` +
         '"workbench-agent enroll" with this configuration here, which asks for the code that the former printed; ' +
         "or, unless the hub has agents.enrolledOnly, set token to the hub's agents.token, or tokenFile to the path of a " +
         'file that holds it',

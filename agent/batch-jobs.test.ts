@@ -1,4 +1,4 @@
-/** What a batch job gets, may do and gives back, through a whole agent. */
+/** Inputs, permissions and results of a batch job, through a whole agent. */
 import { mkdtemp, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { windowsPathFault } from '@workbench-hub/shared/domain/reserved-names';
@@ -64,11 +64,11 @@ describe('batch jobs', () => {
       const result = await run('true', { additionalFiles: [{ path, ...hub.store('x') }] });
       expect(result.outcome).toBe('FAILED');
       expect(result.message).toMatch(
-        /^the file "(data\/nul\.txt|out\.)" cannot be laid out on the agent's host: its name must not/,
+        /^the file "(data\/nul\.txt|out\.)" cannot be staged on the agent's host: its name must not/,
       );
     }
     const result = await run('true', { model: { kind: 'BLOB', path: 'COM1', ...hub.store('x') } });
-    expect(result.message).toContain('"COM1" cannot be laid out');
+    expect(result.message).toContain('"COM1" cannot be staged');
     expect((await run('true')).outcome).toBe('OK');
   });
 

@@ -20,7 +20,7 @@ import {
 agentForEachTest();
 
 describe('between hub and agent', () => {
-  test('a content that the hub does not have fails the attempt', async () => {
+  test('a blob that the hub does not have fails the attempt', async () => {
     await startReadyAgent();
     const missing = { digest: 'ab'.repeat(32), sizeBytes: 4 };
     const result = await run('true', { additionalFiles: [{ path: 'x', ...missing }] });
@@ -65,7 +65,7 @@ describe('between hub and agent', () => {
     hub.brokenUploads = false;
     expect(await hub.ended(ref)).toMatchObject({
       outcome: 'INSTANCE_LOST',
-      message: expect.stringMatching(/the spooled content [0-9a-f]{64} has the digest [0-9a-f]{64} now$/),
+      message: expect.stringMatching(/the spooled blob [0-9a-f]{64} has the digest [0-9a-f]{64} now$/),
       outputFiles: [],
     });
   });
@@ -82,7 +82,7 @@ describe('between hub and agent', () => {
     );
   });
 
-  test('a content is fetched once, however many jobs begin with it on however many instances', async () => {
+  test('a blob is fetched once, however many jobs begin with it on however many instances', async () => {
     await startAgent({ instance: { count: 4 } });
     const instances = [1, 2, 3, 4].map((at) => `${SIM}-${at}`);
     for (const instance of instances) await hub.instanceBecomes(instance, 'UP');
@@ -168,7 +168,7 @@ describe('batch jobs', () => {
       expect((await run('echo result > out')).outputs).toEqual({ out: 'result\n' });
       const errors = logLines.filter((line) => line.includes('"level":50'));
       expect(errors.join('')).toContain('returned a task because of a host fault');
-      expect(errors.join('')).toContain('no task is taken for');
+      expect(errors.join('')).toContain('no task is accepted for');
     },
   );
 

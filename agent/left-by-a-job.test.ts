@@ -1,4 +1,4 @@
-/** What the processes of a job may leave behind, through a whole agent: nothing, whatever they do to hide. */
+/** Processes of a job leave nothing behind, whatever they do to hide; through a whole agent. */
 import { fileURLToPath } from 'node:url';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe, expect, test } from 'vitest';
@@ -38,7 +38,7 @@ describe.skipIf(!(await hasControlGroups()))('in a control group', () => {
       if (outputs['pid'] !== undefined) expect(linux.identify(Number(outputs['pid']))).toBeUndefined();
     }
     expect(hub.received.slice(seen).filter(({ type }) => type === 'instance')).toEqual([]);
-    expect(logLines.join('')).toContain('ended processes that a task left running');
+    expect(logLines.join('')).toContain('ended orphans of a task');
     expect(logLines.join('')).not.toContain('guard');
   });
 

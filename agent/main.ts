@@ -16,7 +16,7 @@ const command = new Command('workbench-agent')
   .option('-c, --config <file>', 'the configuration, a YAML file; without it every key has its default')
   .option(
     '--check-config',
-    'print what is wrong with the configuration, one fault a line, and exit with 2, or with 0',
+    'print what is wrong with the configuration, one error per line, and exit with 2, or with 0',
   )
   .addOption(new Option('--managed', 'started by a hub, which sends the configuration').hideHelp())
   .version(buildInfo.version, '--version')

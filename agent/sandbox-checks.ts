@@ -8,18 +8,18 @@ import { findSandbox } from './process/this-platform.js';
 export interface TriedSandbox {
   /** Null when no instance asks for one, or none works. */
   readonly sandbox: Sandbox | null;
-  /** Why the sandbox of some instance does not work here, in sentences. */
+  /** Reasons why the sandbox of some instance does not work here, in sentences. */
   readonly faults: readonly string[];
   /** The instances whose sandbox works. */
   readonly working: readonly string[];
 }
 
 export interface SandboxOptions {
-  /** The agent's own. */
+  /** Environment of the agent. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Where the configuration was read from. */
+  /** Source of the configuration. */
   readonly configFile: string | null;
-  /** Makes what is written into meanwhile. */
+  /** Prepares the directory in which a trial may write. */
   readonly prepareDirectory: () => PreparedDirectory;
 }
 

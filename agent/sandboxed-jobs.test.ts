@@ -343,7 +343,7 @@ describe.skipIf(!canShutIn)('the end of a sandbox', () => {
     await hub.instanceBecomes(SIM, 'UP', seen);
   });
 
-  test('comes with the stop of the agent, which gives the task back', async () => {
+  test('comes with the stop of the agent, which returns the task', async () => {
     const { ref, expectGone } = await begin();
     await stopAgent();
     expect(await hub.ended(ref)).toMatchObject({ outcome: 'RETURNED' });

@@ -107,12 +107,9 @@ const NOBODY = {
 } as const;
 
 async function takeUsers(users: Users, { security }: HubConfig, log: Logger): Promise<void> {
-  const { takenOver, ...done } = await users.synchronise(security.users);
-  for (const username of takenOver) {
-    log.warn(
-      { username },
-      'this user was made by a command and is in the configuration now, which counts from here on',
-    );
+  const { overridden, ...done } = await users.synchronise(security.users);
+  for (const username of overridden) {
+    log.warn({ username }, 'this user was created by a command; the configuration now defines it');
   }
   if (Object.values(done).some(({ length }) => length > 0))
     log.info(done, 'took the users of the configuration');

@@ -1,4 +1,4 @@
-/** The composition root: opens the parts of the hub in order and onStop them in reverse. */
+/** The composition root: opens the parts of the hub in order and stops them in reverse. */
 import { join } from 'node:path';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
@@ -104,7 +104,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
   observeHub(metrics, {
     archive: store.archive,
     instances: engine.instances,
-    isLocked: () => engine.shutdown.status.initiated,
+    isShutdownPrepared: () => engine.shutdown.status.initiated,
     disk: () => diskSpace(dataDir),
     databases: store.files,
   });

@@ -1,4 +1,4 @@
-/** `workbench-agent --check-config` beyond the file: checks whether this host provides what the configuration asks for. */
+/** `workbench-agent --check-config` beyond the file: checks whether this host meets the requirements of the configuration. */
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

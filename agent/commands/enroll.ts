@@ -11,7 +11,7 @@ import { hubConnections } from '../hub-link/tls.js';
  *  StartRefused}. */
 export async function enroll(config: AgentConfig): Promise<string> {
   const code = await readCode();
-  if (code === '') throw new StartRefused('no code was given: it comes on the standard input');
+  if (code === '') throw new StartRefused('no code was given: enter it on standard input');
   const dispatcher = hubConnections(config.tls);
   try {
     const credential = await fromFirstHub(hubAddresses(config), (address) =>
@@ -21,7 +21,7 @@ export async function enroll(config: AgentConfig): Promise<string> {
     await keepCredential(file, credential);
     const setting = config.token !== null ? 'token' : config.tokenFile !== null ? 'tokenFile' : undefined;
     const note =
-      setting && ` Now remove "${setting}" from the configuration: as long as it is there, it goes first.`;
+      setting && ` Now remove "${setting}" from the configuration: while set, it takes precedence.`;
     return `Agent ${config.id} is enrolled; its credential is kept in ${file}.${note ?? ''}`;
   } catch (error) {
     if (error instanceof JoinFailed) throw new StartRefused(error.message, { cause: error });

@@ -3,7 +3,7 @@
  *
  *   RUNNING      its files are staged, or its program works
  *   COLLECTING   the program has finished; its output is collected
- *   STOPPING     it was told to end early: by a cancel, a time limit or the stop of the agent
+ *   STOPPING     it was asked to end early: by a cancel, a time limit or the stop of the agent
  *   PENDING_ACK  its report is in the spool until a hub acknowledges it
  */
 import type { StateMachine } from '@workbench-hub/shared/domain/state-machine';

@@ -23,7 +23,8 @@ export function fullness(spaces: readonly DiskSpace[]): string | undefined {
   for (const { use, freeBytes, sizeBytes, freeFiles } of spaces) {
     if (sizeBytes > 0 && freeBytes < Math.min(FULL_BELOW_BYTES, sizeBytes * FULL_BELOW_SHARE))
       return `${bytesInWords(freeBytes)} of ${bytesInWords(sizeBytes)} were free for ${use}`;
-    if (freeFiles !== null && freeFiles < FULL_BELOW_FILES) return `no more files could be made for ${use}`;
+    if (freeFiles !== null && freeFiles < FULL_BELOW_FILES)
+      return `no more files could be created for ${use}`;
   }
   return undefined;
 }

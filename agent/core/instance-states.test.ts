@@ -18,11 +18,11 @@ const STOP: LifecycleEvent = { type: 'COMMAND', command: 'stop' };
 const RESTART: LifecycleEvent = { type: 'COMMAND', command: 'restart' };
 const READY: LifecycleEvent = { type: 'READY' };
 const CLAIMED: LifecycleEvent = { type: 'CLAIMED' };
-const RELEASED: LifecycleEvent = { type: 'RELEASED', well: true };
+const RELEASED: LifecycleEvent = { type: 'RELEASED', completed: true };
 const BACKOFF_OVER: LifecycleEvent = { type: 'BACKOFF_OVER' };
 const CRASHED: LifecycleEvent = { type: 'ENDED', onPurpose: false, upForMs: 0 };
 const ENDED: LifecycleEvent = { type: 'ENDED', onPurpose: true, upForMs: 0 };
-const SPENT: LifecycleEvent = { type: 'SPENT', well: true };
+const ENDED_WITH_JOB: LifecycleEvent = { type: 'ENDED_WITH_JOB', completed: true };
 
 /** Phases and actions of a new instance after each event. */
 function follow(...events: LifecycleEvent[]): string[] {
@@ -153,7 +153,7 @@ describe('an instance', () => {
   });
 
   test('in a sandbox has another program for each job', () => {
-    expect(follow(START, READY, CLAIMED, SPENT, RELEASED, READY, CLAIMED)).toEqual([
+    expect(follow(START, READY, CLAIMED, ENDED_WITH_JOB, RELEASED, READY, CLAIMED)).toEqual([
       'STARTING START_PROGRAM',
       'UP',
       'UP',
@@ -162,19 +162,21 @@ describe('an instance', () => {
       'UP',
       'UP',
     ]);
-    expect(follow(START, READY, CLAIMED, STOP, SPENT).slice(-2)).toEqual(['DRAINING', 'DOWN']);
-    expect(follow(START, READY, CLAIMED, STOP, RELEASED, SPENT).slice(-2)).toEqual([
+    expect(follow(START, READY, CLAIMED, STOP, ENDED_WITH_JOB).slice(-2)).toEqual(['DRAINING', 'DOWN']);
+    expect(follow(START, READY, CLAIMED, STOP, RELEASED, ENDED_WITH_JOB).slice(-2)).toEqual([
       'STOPPING STOP_PROGRAM',
       'DOWN',
     ]);
-    expect(follow(START, READY, CLAIMED, RESTART, SPENT).at(-1)).toBe('STARTING START_PROGRAM');
+    expect(follow(START, READY, CLAIMED, RESTART, ENDED_WITH_JOB).at(-1)).toBe('STARTING START_PROGRAM');
   });
 
   test('in a sandbox has no failure counted once a job was worked on to its end', () => {
     const failures = Array.from({ length: CRASH_LOOP_FAILURES - 1 }, () => [CRASHED, BACKOFF_OVER]).flat();
     const tried = [START, ...failures, READY, CLAIMED];
-    expect(follow(...tried, SPENT, CRASHED).at(-1)).toBe('BACKOFF BACK_OFF');
-    expect(follow(...tried, { type: 'SPENT', well: false }, CRASHED).at(-1)).toBe('FAILED BACK_OFF');
+    expect(follow(...tried, ENDED_WITH_JOB, CRASHED).at(-1)).toBe('BACKOFF BACK_OFF');
+    expect(follow(...tried, { type: 'ENDED_WITH_JOB', completed: false }, CRASHED).at(-1)).toBe(
+      'FAILED BACK_OFF',
+    );
   });
 
   test('is given up after too many failures in a row, and by no count of others', () => {
@@ -257,7 +259,7 @@ describe('the table', () => {
     backoffOver: BACKOFF_OVER,
     failed: CRASHED,
     ended: ENDED,
-    spent: SPENT,
+    endedWithJob: ENDED_WITH_JOB,
   };
   const INSTANCES: InstanceLifecycle[] = PHASES.flatMap((phase) =>
     (['DOWN', 'UP', 'RESTART'] as const).flatMap((afterwards) =>

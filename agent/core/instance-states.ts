@@ -30,7 +30,7 @@ export type Trigger =
   /** The agent ended the process. */
   | 'ended'
   /** The process ended with its only job, as in a sandbox. */
-  | 'spent';
+  | 'endedWithJob';
 
 /** Conditions that a transition may require. */
 const CONDITIONS = {
@@ -118,10 +118,10 @@ export const INSTANCE_TRANSITIONS: readonly InstanceTransition[] = [
     fresh: true,
   },
 
-  { on: 'spent', from: ['UP'], to: 'STARTING', action: 'START_PROGRAM' },
-  { on: 'spent', from: ['DRAINING', 'STOPPING'], when: 'to stay down', to: 'DOWN' },
+  { on: 'endedWithJob', from: ['UP'], to: 'STARTING', action: 'START_PROGRAM' },
+  { on: 'endedWithJob', from: ['DRAINING', 'STOPPING'], when: 'to stay down', to: 'DOWN' },
   {
-    on: 'spent',
+    on: 'endedWithJob',
     from: ['DRAINING', 'STOPPING'],
     when: 'to run again',
     to: 'STARTING',
@@ -149,7 +149,8 @@ export const TRIGGERED_BY: Readonly<Record<Trigger, string>> = {
   backoffOver: 'agent: the backoff after a failure is over; ten minutes to an hour in a crash loop',
   failed: 'program: it ended by itself, broke the protocol, or was killed for a fault of its own',
   ended: 'agent: it killed the program to end a canceled job',
-  spent: 'agent: it ended the sandbox of a batch job, with the program in it, before it collects the outputs',
+  endedWithJob:
+    'agent: it ended the sandbox of a batch job, with the program in it, before it collects the outputs',
 };
 
 /** Consecutive failures that make a crash loop. */
@@ -186,12 +187,12 @@ type PhaseEvent =
   | { readonly type: 'COMMAND'; readonly command: InstanceCommand }
   | { readonly type: 'READY' }
   | { readonly type: 'CLAIMED' }
-  /** `well`: the task ran to its end, so the program is known to be healthy. */
-  | { readonly type: 'RELEASED'; readonly well: boolean }
+  /** `completed`: the task ran to its end, so the program is known to be healthy. */
+  | { readonly type: 'RELEASED'; readonly completed: boolean }
   | { readonly type: 'BACKOFF_OVER' }
-  /** The process and its descendants are gone. SPENT: the agent ended it with its only job, which ran to its end if
-   *  `well`. `onPurpose`: ended by the agent, not by itself or a failure. */
-  | { readonly type: 'SPENT'; readonly well: boolean }
+  /** The process and its descendants are gone. ENDED_WITH_JOB: the agent ended it with its only job, which ran to its end if
+   *  `completed`. `onPurpose`: ended by the agent, not by itself or a failure. */
+  | { readonly type: 'ENDED_WITH_JOB'; readonly completed: boolean }
   | { readonly type: 'ENDED'; readonly onPurpose: boolean; readonly upForMs: number };
 
 export type LifecycleEvent = PhaseEvent | { readonly type: 'COOLDOWN' } | { readonly type: 'COOLDOWN_OVER' };
@@ -246,8 +247,8 @@ function triggerOf(event: PhaseEvent): Trigger {
       return 'backoffOver';
     case 'ENDED':
       return event.onPurpose ? 'ended' : 'failed';
-    case 'SPENT':
-      return 'spent';
+    case 'ENDED_WITH_JOB':
+      return 'endedWithJob';
   }
 }
 
@@ -267,8 +268,8 @@ function note(instance: InstanceLifecycle, event: PhaseEvent, known: boolean): I
     case 'CLAIMED':
       return known ? { ...instance, busy: true } : instance;
     case 'RELEASED':
-    case 'SPENT':
-      return { ...instance, busy: false, failuresInARow: event.well ? 0 : instance.failuresInARow };
+    case 'ENDED_WITH_JOB':
+      return { ...instance, busy: false, failuresInARow: event.completed ? 0 : instance.failuresInARow };
     case 'ENDED':
       return { ...counted(instance, event), busy: false };
     default:

@@ -1,5 +1,5 @@
 /**
- * Which environment programs and scripts get. An injected variable may not steer the programs that a script starts:
+ * Environment of programs and scripts. An injected variable may not steer the programs that a script starts:
  * such a variable reaches the script by WORKBENCH_VARIABLES and as a global only (contract 3.10).
  */
 

@@ -217,7 +217,7 @@ export class AttemptDirectory implements WorkingDirectory {
 
 /** Another process changed it: this job has not begun. */
 function changed(path: string): Error {
-  return systemError('ESTALE', `${path} was changed in the working directory while it was laid out`);
+  return systemError('ESTALE', `${path} was changed in the working directory while it was staged`);
 }
 
 async function openOrMake(above: Directory, name: string): Promise<Directory> {

@@ -79,12 +79,14 @@ describe('a cache', () => {
     expect(await (await open()).pin(file)).toBe(true);
   });
 
-  test('takes nothing that is another content, and keeps nothing of it', async () => {
+  test('stores no data of another digest, and keeps nothing of it', async () => {
     const cache = await open();
     const other = fileOf('other');
     await cache.put(other, chunksOf('other'), 0);
     await expect(cache.put(fileOf('hello'), chunksOf('other'), 0)).rejects.toThrow(BlobMismatch);
-    await expect(cache.put(fileOf('hello'), chunksOf('hello and more'), 0)).rejects.toThrow('longer');
+    await expect(cache.put(fileOf('hello'), chunksOf('hello and more'), 0)).rejects.toThrow(
+      'received more than',
+    );
     const broken = (async function* () {
       yield Buffer.from('hel');
       throw new Error('cut');
@@ -122,7 +124,7 @@ describe('a cache', () => {
     expect((await readdir(directory)).length).toBe(2);
   });
 
-  test('lets go of what was put anew while it was being looked at', async () => {
+  test('releases a blob that was stored again while it was examined', async () => {
     const content = 'x'.repeat(4 * 1024 * 1024);
     const file = fileOf(content);
     await (await open(2 * content.length)).put(file, chunksOf(content), 0);

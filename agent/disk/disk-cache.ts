@@ -1,5 +1,5 @@
 /** Blobs by digest in one folder with a size limit; the least recently used is removed first. Partial blobs lie beside them as
- *  `<digest>.partial` and are removed before them. lru-cache does not serve: it knows no pins and evicts without waiting for
+ *  `<digest>.partial` and are removed before them. lru-cache is unsuitable: it knows no pins and evicts without waiting for
  *  the disk. */
 import { createHash } from 'node:crypto';
 import { createReadStream, renameSync, statSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { BlobCache } from '../core/ports/blob-cache.js';
 import { REMOVE_OR_REJECT, type RemoveLeftover } from './leftovers.js';
-import { CONTENT_MODE, partialSize, writePartial } from './partial-blob.js';
+import { BLOB_MODE, partialSize, writePartial } from './partial-blob.js';
 
 interface Entry {
   readonly sizeBytes: number;
@@ -67,7 +67,7 @@ export class DiskCache implements BlobCache {
       else {
         const { size, mtimeMs, mode } = await stat(path);
         // Earlier versions used a stricter mode.
-        if ((mode & CONTENT_MODE) !== CONTENT_MODE) await chmod(path, CONTENT_MODE);
+        if ((mode & BLOB_MODE) !== BLOB_MODE) await chmod(path, BLOB_MODE);
         found.push({ digest, isPartial: suffix !== undefined, sizeBytes: size, usedAtMs: mtimeMs });
       }
     }

@@ -43,7 +43,7 @@ describe('a spool', () => {
     await crashed.close();
   });
 
-  test('ends in order when its journal cannot be written anew, and says so', async () => {
+  test('stops in order and logs it when its journal cannot be rewritten', async () => {
     const lines: string[] = [];
     const root = join(directory, 'spool');
     const spool = await openSpool(root, systemRuntime, pino({}, { write: (line) => void lines.push(line) }));
@@ -89,7 +89,7 @@ describe('a spool', () => {
     await spool.close();
   });
 
-  test('sweeps contents that no report names', async () => {
+  test('sweeps blobs that no report names', async () => {
     const crashed = await open();
     const [kept, lost] = [await crashed.createFolder(REF), await crashed.createFolder(REF)];
     expect(kept.name).not.toBe(lost.name);
@@ -100,7 +100,7 @@ describe('a spool', () => {
     await crashed.close();
   });
 
-  test('says so when a content is lost or damaged', async () => {
+  test('says so when a blob is lost or damaged', async () => {
     const spool = await open();
     const folder = await spool.createFolder(REF);
     const read = async () => {
@@ -111,7 +111,7 @@ describe('a spool', () => {
     await expect(read()).rejects.toThrow('8 instead of 3 bytes');
     const damaged = spool.verify(folder.name, { digest: 'ab', sizeBytes: 8 });
     await expect(damaged).rejects.toThrow(BlobLost);
-    await expect(damaged).rejects.toThrow(/^the spooled content ab has the digest [0-9a-f]{64} now$/);
+    await expect(damaged).rejects.toThrow(/^the spooled blob ab has the digest [0-9a-f]{64} now$/);
     await spool.close();
   });
 });

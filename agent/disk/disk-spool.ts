@@ -87,14 +87,14 @@ export async function openSpool(
         await removeIn(filesRoot, folder);
       }
     },
-    read: (folder, file, fromByte) => readContent(join(filesRoot, folder, file.digest), file, fromByte),
+    read: (folder, file, fromByte) => readBlob(join(filesRoot, folder, file.digest), file, fromByte),
     verify: async (folder, file) => {
       const hash = createHash('sha256');
       const path = join(filesRoot, folder, file.digest);
-      for await (const chunk of readContent(path, file, 0)) hash.update(chunk);
+      for await (const chunk of readBlob(path, file, 0)) hash.update(chunk);
       const digest = hash.digest('hex');
       if (digest !== file.digest) {
-        throw new BlobLost(`the spooled content ${file.digest} has the digest ${digest} now`);
+        throw new BlobLost(`the spooled blob ${file.digest} has the digest ${digest} now`);
       }
     },
     close: async () => {
@@ -166,7 +166,7 @@ function readLines(lines: readonly string[], log: Logger): Map<string, SpooledRe
   return outstanding;
 }
 
-async function* readContent(
+async function* readBlob(
   path: string,
   { digest, sizeBytes }: FileRef,
   fromByte: number,
@@ -180,9 +180,9 @@ async function* readContent(
     }
   } catch (error) {
     const why = messageOf(error);
-    throw new BlobLost(`the spooled content ${digest} cannot be read: ${why}`, { cause: error });
+    throw new BlobLost(`the spooled blob ${digest} cannot be read: ${why}`, { cause: error });
   }
   if (position !== sizeBytes) {
-    throw new BlobLost(`the spooled content ${digest} has ${position} instead of ${sizeBytes} bytes`);
+    throw new BlobLost(`the spooled blob ${digest} has ${position} instead of ${sizeBytes} bytes`);
   }
 }

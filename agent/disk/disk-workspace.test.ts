@@ -285,7 +285,7 @@ describe('a working directory', () => {
   test.each([
     ['came now', () => cache.put(SCRIPT, Readable.from([Buffer.from(TEXT)]), 0)],
     ['was cached by an earlier version', () => writeFile(cache.pathOf(SCRIPT.digest), TEXT, { mode: 0o600 })],
-  ])('has scripts that may be executed, of a content that %s', async (_, come) => {
+  ])('has scripts that may be executed, of a blob that %s', async (_, come) => {
     await come();
     const restarted = await DiskCache.open(join(directory, 'cache'), 1000, systemRuntime);
     const opened = await openWorkspace(join(directory, 'work'), restarted);

@@ -32,7 +32,7 @@ import { PortableDirectory } from './portable-directory.js';
 
 const REF = { taskId: '019c0000-0000-7000-8000-000000000001', attempt: 1, instanceId: 'sim' };
 const LIMITS = { totalBytes: 1e9, fileBytes: 1e8, files: 10_000 };
-/** So many entries of the same names lie in the folder of the job and outside: as many moments to be swapped in. */
+/** Number of entries with the same names in the folder of the job and outside: each is an opportunity for a swap. */
 const ENTRIES = 200;
 /** In some of them the folder is away when it is looked for. */
 const ROUNDS = 4;
@@ -42,18 +42,18 @@ let outside: string;
 let cache: DiskCache;
 let workspace: Workspace;
 let work: WorkingDirectory;
-let strays: ChildProcess[];
+let orphans: ChildProcess[];
 
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'hostile-jobs-'));
   outside = join(directory, 'outside');
-  strays = [];
+  orphans = [];
   cache = await DiskCache.open(join(directory, 'cache'), 1000, systemRuntime);
   await mkdir(outside);
 });
 
 afterEach(async () => {
-  await endStrays();
+  await endOrphans();
   await rm(directory, { recursive: true, force: true });
 });
 
@@ -75,19 +75,19 @@ async function fill(folder: string, content: string): Promise<void> {
 /** A process in a session of its own, with no environment, that the agent cannot know. */
 async function leaveStray(folder: string): Promise<void> {
   const program = fileURLToPath(new URL('fixtures/swapping.mjs', import.meta.url));
-  const stray = spawn(process.execPath, [program, folder, outside, join(directory, 'work', 'aside')], {
+  const orphan = spawn(process.execPath, [program, folder, outside, join(directory, 'work', 'aside')], {
     detached: true,
     env: {},
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  strays.push(stray);
-  await once(stray.stdout as NodeJS.EventEmitter, 'data');
+  orphans.push(orphan);
+  await once(orphan.stdout as NodeJS.EventEmitter, 'data');
 }
 
-async function endStrays(): Promise<void> {
-  for (const stray of strays.splice(0)) {
-    const ended = once(stray, 'exit');
-    stray.stdin?.end();
+async function endOrphans(): Promise<void> {
+  for (const orphan of orphans.splice(0)) {
+    const ended = once(orphan, 'exit');
+    orphan.stdin?.end();
     await ended;
   }
 }
@@ -151,7 +151,7 @@ describe.each(ways)('a process that goes on swapping a folder for a link, on $sy
 describe.skipIf(process.platform !== 'linux')('a process that goes on swapping, with descriptors', () => {
   beforeEach(() => begin(LinuxDirectory.open));
 
-  test('has nothing of another job laid out elsewhere', async () => {
+  test('has nothing of another job staged elsewhere', async () => {
     const source = join(directory, 'source');
     await writeFile(source, 'input of another');
     await work.placeLocalFile('in/first', source, directory);
@@ -162,7 +162,7 @@ describe.skipIf(process.platform !== 'linux')('a process that goes on swapping, 
         .placeLocalFile(`in/${nameOf(index)}`, source, directory)
         .catch((error: { code: unknown }) => refused.push(error.code));
     }
-    await endStrays();
+    await endOrphans();
     expect(await readdir(outside)).toEqual([]);
     // Both are faults of the host.
     expect(refused.filter((code) => code !== 'ESTALE' && code !== 'ENOENT')).toEqual([]);
@@ -176,7 +176,7 @@ describe.skipIf(process.platform !== 'linux')('a process that goes on swapping, 
       await leaveStray(inFiles('out'));
       // It may well be that something is left: the process goes on.
       await work.discard().catch(() => undefined);
-      await endStrays();
+      await endOrphans();
     }
     await expectUntouched();
   });
@@ -250,7 +250,7 @@ describe.each(ways)('a link that takes a place at the worst moment, on $system',
     expect(await readFile(join(outside, 'files', 'mine'), 'utf8')).toBe('secret');
   });
 
-  test('before the step createFile or copyFile, gets nothing laid out', async () => {
+  test('before the step createFile or copyFile, gets nothing staged', async () => {
     const source = join(directory, 'source');
     await writeFile(source, 'input of another');
     await work.placeLocalFile('in/first', source, directory);
@@ -268,7 +268,7 @@ describe.each(ways)('a link that takes a place at the worst moment, on $system',
     await expectUntouched();
   });
 
-  test('before something is laid out in it, gives the job back', async () => {
+  test('before something is staged in it, returns the job', async () => {
     const source = join(directory, 'source');
     await writeFile(source, 'input of another');
     await work.placeLocalFile('in/first', source, directory);

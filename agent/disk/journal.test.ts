@@ -91,7 +91,7 @@ describe('a journal', () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  test('is written anew from what still counts when it has grown', async () => {
+  test('is rewritten from the entries that still count when it has grown', async () => {
     const counts = ['still counts'];
     const journal = new Journal(path, systemRuntime, () => counts, 100);
     await journal.open();

@@ -7,7 +7,7 @@ import { writeStream } from '@workbench-hub/shared/runtime/write-stream';
 import { BlobMismatch } from '../core/ports/blob-cache.js';
 
 /** Mode of blobs: scripts are copied with it, so that the copy needs no chmod. */
-export const CONTENT_MODE = 0o700;
+export const BLOB_MODE = 0o700;
 
 /** Writes `content` after the first `fromByte` bytes of the file. Resolves when the file has the expected digest; rejects with
  *  {@link BlobMismatch} when it has another, and with the error of the stream or the disk. Received bytes are kept only when
@@ -19,7 +19,7 @@ export async function writePartial(
   fromByte: number,
   makeRoom: () => Promise<boolean>,
 ): Promise<void> {
-  const file = await open(path, 'a+', CONTENT_MODE);
+  const file = await open(path, 'a+', BLOB_MODE);
   let isWorthKeeping = false;
   try {
     await file.truncate(fromByte);
@@ -32,7 +32,7 @@ export async function writePartial(
     const onChunk = (chunk: Uint8Array) => {
       sizeBytes += chunk.length;
       if (sizeBytes > expected.sizeBytes) {
-        throw new BlobMismatch(`content ${expected.digest} is longer than it should be`);
+        throw new BlobMismatch(`received more than the ${expected.sizeBytes} bytes of ${expected.digest}`);
       }
       hash.update(chunk);
     };
@@ -40,7 +40,7 @@ export async function writePartial(
     await writeStream(file, content, { onChunk, makeRoom });
     const digest = hash.digest('hex');
     if (digest !== expected.digest) {
-      throw new BlobMismatch(`what came for content ${expected.digest} has the digest ${digest}`);
+      throw new BlobMismatch(`received data with digest ${digest}, expected ${expected.digest}`);
     }
   } catch (error) {
     const isOfTheDisk = (error as NodeJS.ErrnoException).syscall !== undefined;

@@ -59,7 +59,7 @@ export class AgentEngine implements Service {
         runtime,
         log,
         tracing,
-        isOutputStored: () => session.storesOutputs,
+        isOutputStorageOn: () => session.isOutputStorageOn,
       }),
       spool,
       runtime,
@@ -68,23 +68,23 @@ export class AgentEngine implements Service {
       connection: () => session.connection,
       taskLogLimitBytes: settings.taskLogLimitBytes,
     });
-    let told: InstanceState[] = [];
+    let introduced: InstanceState[] = [];
     const session: HubSession = new HubSession(
       hub,
       {
         introduce: () => {
-          told = instances.states();
-          return { instances: told, running: jobs.running(), spooled: reporting.pending() };
+          introduced = instances.states();
+          return { instances: introduced, running: jobs.running(), spooled: reporting.pending() };
         },
         onJoined: (connection) => {
-          instances.joined(connection, told);
+          instances.joined(connection, introduced);
           reporting.joined(connection);
           jobs.joined();
         },
         onAssign: (assignment) => jobs.assign(assignment),
         onCancel: (ref) => jobs.cancel(ref),
         onAcknowledged: (ref, counted) => reporting.acknowledged(ref, counted),
-        onRequest: (request) => instances.answer(request),
+        onRequest: (request) => instances.reply(request),
       },
       { runtime, log },
     );

@@ -8,7 +8,7 @@ import { HubSession } from './hub-session.js';
 let runtime: ManualRuntime;
 let tries: { address: string; atMs: number }[];
 let logged: string[];
-/** What each try comes to: a failure, or a connection that lasts so long. */
+/** Result of each try: a failure, or a connection of this duration. */
 let outcome: (address: string) => string | number;
 let session: HubSession;
 

@@ -23,7 +23,7 @@ export class HubSession implements Service {
   readonly #stopped = new AbortController();
   #connection: HubConnection | null = null;
   #joinedAtMs = 0;
-  #storesOutputs = false;
+  #isOutputStorageOn = false;
   #waiting: ((connection: HubConnection) => void)[] = [];
   #running: Promise<void> = Promise.resolve();
   /** Latest failure of each address, and how often it occurred in a row. */
@@ -43,8 +43,8 @@ export class HubSession implements Service {
   }
 
   /** Whether the hub accepts files for its output storage, according to the latest welcome. */
-  get storesOutputs(): boolean {
-    return this.#storesOutputs;
+  get isOutputStorageOn(): boolean {
+    return this.#isOutputStorageOn;
   }
 
   /** Connection to the joined hub, or to the next one; rejects with the signal's reason. */
@@ -126,7 +126,7 @@ export class HubSession implements Service {
 
   #onJoined(connection: HubConnection): void {
     this.#connection = connection;
-    this.#storesOutputs = connection.storesOutputs;
+    this.#isOutputStorageOn = connection.isOutputStorageOn;
     this.#joinedAtMs = this.#runtime.clock.monotonicMs();
     this.#failures.clear();
     connection.ended.addEventListener('abort', () => {

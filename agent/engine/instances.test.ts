@@ -36,7 +36,7 @@ beforeEach(async () => {
   instances.joined(connection, instances.states());
 });
 
-/** For how long no task is taken from now on. */
+/** Duration of the cooldown that begins now. */
 async function restMs(): Promise<number> {
   const sinceMs = runtime.clock.monotonicMs();
   instances.coolDown('the disk is full');
@@ -56,12 +56,12 @@ describe('after a fault of the host', () => {
     await runtime.advance(2000);
     expect(told.slice(2)).toEqual(['a UP', 'b UP']);
     expect(instances.reserve('a', { taskId: 'other' })).toBeDefined();
-    expect(instances.answer({ kind: 'instanceLog', instanceId: 'b', logType: 'console' }).text).toMatch(
-      /no task is taken for [12][.\d]* s: the disk is full/,
+    expect(instances.reply({ kind: 'instanceLog', instanceId: 'b', logType: 'console' }).text).toMatch(
+      /no task is accepted for [12][.\d]* s: the disk is full/,
     );
   });
 
-  test('the rests grow up to a minute, and begin anew when a job was run', async () => {
+  test('the cooldowns grow up to a minute, and start over after a successful job', async () => {
     const rests: number[] = [];
     for (let times = 0; times < 8; times++) rests.push(await restMs());
     expect(rests[0]).toBeGreaterThanOrEqual(1000);

@@ -14,21 +14,21 @@ export interface InstancesOptions {
 }
 
 /** Range of the cooldown after a host fault; each is between half of the current ceiling and all of it. */
-const FIRST_REST_MS = 2000;
-const LONGEST_REST_MS = 60_000;
+const MIN_COOLDOWN_MS = 2000;
+const MAX_COOLDOWN_MS = 60_000;
 
 /** All instances of this agent. Informs the hub of each change. */
 export class Instances {
   readonly #supervisors: ReadonlyMap<string, Supervisor>;
   readonly #options: InstancesOptions;
-  readonly #rests: BackOff;
-  #rest: Timer | null = null;
+  readonly #cooldowns: BackOff;
+  #cooldown: Timer | null = null;
   #connection: HubConnection | null = null;
   #stopping = false;
 
   constructor(settings: readonly InstanceSettings[], options: InstancesOptions) {
     this.#options = options;
-    this.#rests = backOff(FIRST_REST_MS, LONGEST_REST_MS, options.runtime.random);
+    this.#cooldowns = backOff(MIN_COOLDOWN_MS, MAX_COOLDOWN_MS, options.runtime.random);
     const onChange = (state: InstanceState) => this.#connection?.sendInstance(state);
     this.#supervisors = new Map(
       settings.map((instance) => [instance.id, new Supervisor(instance, { ...options, onChange })]),
@@ -51,7 +51,7 @@ export class Instances {
   /** Ends all instances; resolves when none of their processes is left. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    this.#rest?.cancel();
+    this.#cooldown?.cancel();
     await Promise.all([...this.#supervisors.values()].map((supervisor) => supervisor.stop()));
   }
 
@@ -59,10 +59,10 @@ export class Instances {
     return [...this.#supervisors.values()].map((supervisor) => supervisor.state());
   }
 
-  /** Informs this hub from now on. Changes since the introduction (`told`) are sent at once. */
-  joined(connection: HubConnection, told: readonly InstanceState[]): void {
+  /** Informs this hub from now on. Changes since the introduction are sent at once. */
+  joined(connection: HubConnection, introduced: readonly InstanceState[]): void {
     this.#connection = connection;
-    const before = new Map(told.map((state) => [state.id, state]));
+    const before = new Map(introduced.map((state) => [state.id, state]));
     for (const state of this.states()) {
       if (before.get(state.id)?.status !== state.status) connection.sendInstance(state);
     }
@@ -72,27 +72,27 @@ export class Instances {
     return this.#supervisors.get(instanceId)?.reserve(task);
   }
 
-  /** Begins a cooldown after a host fault, longer each time, so that this host does not draw in tasks only to return them. The
+  /** Begins a cooldown after a host fault, longer each time, so that this host does not attract tasks that it would return. The
    *  hub is informed before this returns. */
   coolDown(fault: string): void {
     // Concurrent jobs meet the same fault: it counts once.
-    if (this.#rest !== null || this.#stopping) return;
-    const restMs = this.#rests.nextMs();
-    const reason = `no task is taken for ${secondsText(restMs)}: ${fault}`;
+    if (this.#cooldown !== null || this.#stopping) return;
+    const cooldownMs = this.#cooldowns.nextMs();
+    const reason = `no task is accepted for ${secondsText(cooldownMs)}: ${fault}`;
     this.#options.log.error(reason);
     for (const supervisor of this.#supervisors.values()) supervisor.coolDown(reason);
-    this.#rest = this.#options.runtime.timers.after(restMs, () => {
-      this.#rest = null;
+    this.#cooldown = this.#options.runtime.timers.after(cooldownMs, () => {
+      this.#cooldown = null;
       for (const supervisor of this.#supervisors.values()) supervisor.endCooldown();
     });
   }
 
   /** Resets the cooldown after a successful job. */
   hostRecovered(): void {
-    this.#rests.reset();
+    this.#cooldowns.reset();
   }
 
-  answer(request: HubRequest): Reply {
+  reply(request: HubRequest): Reply {
     const supervisor = this.#supervisors.get(request.instanceId);
     if (!supervisor) return { error: `this agent has no instance ${request.instanceId}`, text: null };
     if (request.kind === 'instanceLog') return { error: null, text: supervisor.output.read(request.logType) };

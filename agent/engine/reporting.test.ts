@@ -31,7 +31,7 @@ beforeEach(() => {
 function join(): AbortController {
   const ended = new AbortController();
   const files = {
-    look: () => Promise.resolve({ keptBytes: 0 }),
+    uploadedBytes: () => Promise.resolve({ keptBytes: 0 }),
     upload: ({ digest }: { digest: string }) => {
       if (areHeld) return new Promise<void>((resolve) => uploads.push(resolve));
       return tooLarge.has(digest)

@@ -25,13 +25,13 @@ export interface ReportingOptions {
 /** Number of reports whose blobs are uploaded concurrently. */
 const UPLOADS_AT_A_TIME = 4;
 /** Number of concurrent uploads for each report. */
-const CONTENTS_AT_A_TIME = 4;
+const BLOBS_AT_A_TIME = 4;
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;
 
 export class Reporting {
   readonly #options: ReportingOptions;
-  /** In the order in which the attempts ended. */
+  /** Reports in the order in which the attempts ended. */
   readonly #outstanding = new Map<string, SpooledReport>();
   #connection: HubConnection | null = null;
   /** Runs a few uploads at a time, in the order of the calls. */
@@ -142,7 +142,7 @@ export class Reporting {
       } catch (error) {
         if (!stillWanted()) return 'GIVEN_UP';
         if (!(error instanceof TransferFailed)) {
-          this.#giveUpContents(spooled, error);
+          this.#reportDamage(spooled, error);
           return 'GIVEN_UP';
         }
         if (error.message !== lastReason) {
@@ -152,14 +152,14 @@ export class Reporting {
         return 'AGAIN';
       }
     };
-    let came = await this.#upToLimit(once);
-    while (came === 'AGAIN') {
+    let outcome = await this.#upToLimit(once);
+    while (outcome === 'AGAIN') {
       // Outside the limit: a hub without room for large results may have room for others.
       await pause(runtime.timers, pauses.nextMs(), ended).catch(() => undefined);
-      came = await this.#upToLimit(once);
+      outcome = await this.#upToLimit(once);
     }
-    span?.end(came === 'DONE' ? 'OK' : 'ERROR');
-    return came === 'DONE';
+    span?.end(outcome === 'DONE' ? 'OK' : 'ERROR');
+    return outcome === 'DONE';
   }
 
   async #upload(
@@ -169,10 +169,10 @@ export class Reporting {
     ended: AbortSignal,
   ): Promise<void> {
     const { spool, runtime, log } = this.#options;
-    await eachOf(filesOfReport(report), CONTENTS_AT_A_TIME, async (file) => {
-      const there = await files.look(file.digest, ended);
-      if (there === 'WHOLE') return;
-      const fromByte = there.keptBytes < file.sizeBytes ? there.keptBytes : 0;
+    await eachOf(filesOfReport(report), BLOBS_AT_A_TIME, async (file) => {
+      const stored = await files.uploadedBytes(file.digest, ended);
+      if (stored === 'WHOLE') return;
+      const fromByte = stored.keptBytes < file.sizeBytes ? stored.keptBytes : 0;
       const beganMs = runtime.clock.monotonicMs();
       try {
         await files.upload(file, spool.read(folder, file, fromByte), fromByte, ended);
@@ -188,7 +188,7 @@ export class Reporting {
   }
 
   /** The blobs are damaged on this host: the attempt counts as lost, so that the task runs again. */
-  #giveUpContents({ report, folder }: SpooledReport, error: unknown): void {
+  #reportDamage({ report, folder }: SpooledReport, error: unknown): void {
     const why = messageOf(error);
     this.#options.log.error(
       { err: error, taskId: report.taskId },

@@ -114,7 +114,7 @@ describe('a start', () => {
 });
 
 describe('an instance that has recovered', () => {
-  test('is tried again after a short pause when it fails anew', async () => {
+  test('is tried again after a short backoff when it fails again', async () => {
     supervisor.command('start');
     for (const longestPauseMs of [500, 1000, 2000, 4000]) {
       crash();
@@ -172,7 +172,7 @@ describe('an instance that was given up', () => {
     expect(statuses.slice(0, 5)).toEqual(['STARTING', 'FAILED', 'STARTING', 'UP', 'FAILED']);
   });
 
-  test('has all its tries again once a task has ended well on it', async () => {
+  test('has all its tries again once a task has completed on it', async () => {
     await giveUp();
     await minutesUntilTried();
     programs.last.becomesReady();

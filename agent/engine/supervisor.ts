@@ -50,11 +50,11 @@ export interface Reservation {
   listen(onOutput: (text: string) => Promise<void> | undefined): void;
   /** Asks the program to end the job, and kills it when the deadline passes before {@link release}. */
   cancel(taskId: string): void;
-  /** Ends processes that the job left running; `well`: the program has run it to its end. A program in a sandbox ends as a
+  /** Ends processes that the job left running; `completed`: the program has run it to its end. A program in a sandbox ends as a
    *  whole, and the instance starts another. Resolves when no process is left; never rejects. */
-  endJob(taskId: string, well: boolean): Promise<void>;
-  /** Releases the instance. `well`: the job ran to its end. */
-  release(well: boolean): void;
+  endJob(taskId: string, completed: boolean): Promise<void>;
+  /** Releases the instance. `completed`: the job ran to its end. */
+  release(completed: boolean): void;
 }
 
 /** Delay between SIGTERM and SIGKILL. */
@@ -76,7 +76,7 @@ interface Run {
   /** True when the agent ended it for another reason than a failure. */
   onPurpose: boolean;
   /** Set when the agent ended it because its sandbox serves one job. */
-  spent: { readonly well: boolean } | null;
+  endedWithJob: { readonly completed: boolean } | null;
 }
 
 export class Supervisor {
@@ -143,18 +143,18 @@ export class Supervisor {
           run.program.kill();
         });
       },
-      endJob: async (endedTaskId, well) => {
+      endJob: async (endedTaskId, completed) => {
         if (run.program.directory === null) return run.program.endOrphans(endedTaskId);
-        run.spent ??= { well };
+        run.endedWithJob ??= { completed };
         run.program.kill();
         await run.program.ended;
       },
-      release: (well) => {
+      release: (completed) => {
         deadline?.cancel();
         if (this.#run !== run || run.lost.signal.aborted) return;
         this.#listener = null;
         this.#task = null;
-        this.#handle({ type: 'RELEASED', well });
+        this.#handle({ type: 'RELEASED', completed });
       },
     };
   }
@@ -172,7 +172,7 @@ export class Supervisor {
   /** Ends the instance at once; resolves when no process is left. */
   async stop(): Promise<void> {
     this.#handle({ type: 'COMMAND', command: 'stop' });
-    if (this.#instance.phase === 'DRAINING') this.#handle({ type: 'RELEASED', well: false });
+    if (this.#instance.phase === 'DRAINING') this.#handle({ type: 'RELEASED', completed: false });
     if (this.#instance.phase !== 'STOPPING') return;
     await new Promise<void>((resolve) => this.#whenDown.push(resolve));
   }
@@ -223,7 +223,7 @@ export class Supervisor {
       upSinceMs: null,
       fault: null,
       onPurpose: false,
-      spent: null,
+      endedWithJob: null,
     };
     this.#run = run;
     if (program.pid !== undefined) {
@@ -266,8 +266,8 @@ export class Supervisor {
   #onEnded(run: Run, end: ProgramEnd): void {
     for (const timer of run.timers) timer.cancel();
     const { phase } = this.#instance;
-    if (run.spent !== null) {
-      this.#onSpent(run.spent);
+    if (run.endedWithJob !== null) {
+      this.#onEndedWithJob(run.endedWithJob);
       return;
     }
     const wanted = phase === 'STOPPING' || run.onPurpose;
@@ -285,11 +285,11 @@ export class Supervisor {
   }
 
   /** The attempt continues with the outputs of the job: its program is not lost. */
-  #onSpent({ well }: { readonly well: boolean }): void {
+  #onEndedWithJob({ completed }: { readonly completed: boolean }): void {
     this.#note('debug', 'ended the program with its job: a sandbox serves one job');
     this.#forgetRun();
     this.#isRoutine = true;
-    this.#handle({ type: 'SPENT', well });
+    this.#handle({ type: 'ENDED_WITH_JOB', completed });
   }
 
   #forgetRun(): void {

@@ -41,7 +41,7 @@ export async function fetchCredential(
         `Another code is made by "workbench-hub agent enroll ${agentId}"; the log of the hub tells more`,
     );
   }
-  throw new JoinFailed(`${address}: what answers there is no hub (${statusCode}): check "hub"`);
+  throw new JoinFailed(`${address}: the server at this address is not a hub (${statusCode}): check "hub"`);
 }
 
 /** Message of an error body, or the beginning of any other body. */

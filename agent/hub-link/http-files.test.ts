@@ -60,7 +60,7 @@ async function* source(text: string): AsyncGenerator<Uint8Array> {
 describe('contents over HTTP', () => {
   test('are fetched, asked for and sent beneath the address of the hub, with the token', async () => {
     expect(await download()).toBe('content');
-    expect(await files.look(DIGEST, NEVER)).toBe('WHOLE');
+    expect(await files.uploadedBytes(DIGEST, NEVER)).toBe('WHOLE');
     await files.upload({ digest: DIGEST, sizeBytes: 5 }, source('fresh'), 0, NEVER);
     expect(content).toBe('fresh');
     expect(requests).toEqual(
@@ -80,9 +80,9 @@ describe('contents over HTTP', () => {
 
   test('are sent from where the hub has got to', async () => {
     [status, headers] = [404, { 'upload-offset': '3' }];
-    expect(await files.look(DIGEST, NEVER)).toEqual({ keptBytes: 3 });
+    expect(await files.uploadedBytes(DIGEST, NEVER)).toEqual({ keptBytes: 3 });
     [status, headers] = [404, { 'upload-offset': 'three' }];
-    expect(await files.look(DIGEST, NEVER)).toEqual({ keptBytes: 0 });
+    expect(await files.uploadedBytes(DIGEST, NEVER)).toEqual({ keptBytes: 0 });
     [status, headers] = [204, {}];
     await files.upload({ digest: DIGEST, sizeBytes: 8 }, source('fresh'), 3, NEVER);
     expect([content, asked['content-range'], asked['content-length']]).toEqual(['fresh', 'bytes 3-7/8', '5']);
@@ -91,7 +91,7 @@ describe('contents over HTTP', () => {
   test('share connections', async () => {
     for (let times = 0; times < 10; times++) {
       await download();
-      await files.look(DIGEST, NEVER);
+      await files.uploadedBytes(DIGEST, NEVER);
       await files.upload({ digest: DIGEST, sizeBytes: 5 }, source('fresh'), 0, NEVER);
     }
     expect(connections).toBeLessThanOrEqual(4);
@@ -100,7 +100,7 @@ describe('contents over HTTP', () => {
   test('that the hub lacks or refuses are told apart', async () => {
     status = 404;
     await expect(download()).rejects.toMatchObject({ failure: 'MISSING' });
-    expect(await files.look(DIGEST, NEVER)).toEqual({ keptBytes: 0 });
+    expect(await files.uploadedBytes(DIGEST, NEVER)).toEqual({ keptBytes: 0 });
     status = 507;
     await expect(download()).rejects.toMatchObject({
       failure: 'REFUSED',
@@ -114,7 +114,7 @@ describe('contents over HTTP', () => {
     const other = files.upload({ digest: DIGEST, sizeBytes: 5 }, source('fresh'), 0, NEVER);
     await expect(other).rejects.toMatchObject({ failure: 'MISMATCH' });
     status = 507;
-    await expect(files.look(DIGEST, NEVER)).rejects.toMatchObject({ failure: 'REFUSED' });
+    await expect(files.uploadedBytes(DIGEST, NEVER)).rejects.toMatchObject({ failure: 'REFUSED' });
     const upload = files.upload({ digest: DIGEST, sizeBytes: 5 }, source('fresh'), 0, NEVER);
     await expect(upload).rejects.toMatchObject({ failure: 'REFUSED' });
   });
@@ -122,7 +122,7 @@ describe('contents over HTTP', () => {
   test('fail by the network, or by the disk, in their own words', async () => {
     const lost = (async function* () {
       yield Buffer.from('fr');
-      throw new BlobLost('the spooled content is gone');
+      throw new BlobLost('the spooled blob is gone');
     })();
     await expect(files.upload({ digest: DIGEST, sizeBytes: 5 }, lost, 0, NEVER)).rejects.toThrow(BlobLost);
     server.closeAllConnections();

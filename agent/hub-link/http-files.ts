@@ -54,7 +54,7 @@ export function httpFiles({ address, token, dispatcher }: HttpFilesOptions): Fil
       }
       throw await refusal('GET', statusCode, body);
     },
-    async look(digest, signal) {
+    async uploadedBytes(digest, signal) {
       const { statusCode, headers, body } = await call(digest, { method: 'HEAD', signal });
       await body.dump();
       if (statusCode === 200 || statusCode === 204) return 'WHOLE';
@@ -128,7 +128,7 @@ async function messageOfBody(body: Dispatcher.ResponseData['body']): Promise<str
 function transferError(error: unknown, method: string): Error {
   if (error instanceof BlobLost || error instanceof TransferFailed) return error;
   const why = messageOf(error);
-  return new TransferFailed('UNREACHABLE', `${method} of a content from the hub broke off: ${why}`, {
+  return new TransferFailed('UNREACHABLE', `${method} of a blob from the hub broke off: ${why}`, {
     cause: error,
   });
 }

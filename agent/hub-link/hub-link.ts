@@ -199,12 +199,12 @@ class Joining {
     this.#listener.onJoined(this.#connection(outputStorage));
   }
 
-  #connection(storesOutputs: boolean): HubConnection {
+  #connection(isOutputStorageOn: boolean): HubConnection {
     const send = (message: AgentMessage) => this.#link?.send(message);
     return {
       ended: this.#ended.signal,
       files: this.#options.files(this.#address, this.#token),
-      storesOutputs,
+      isOutputStorageOn,
       isCongested: () => (this.#transport?.bufferedBytes() ?? 0) > CONGESTED_BYTES,
       sendInstance: (instance) => send({ type: 'instance', instance: instanceMessage(instance) }),
       sendOutput: (ref: AttemptRef, offset, text) => send({ type: 'output', ref, offset, text }),
@@ -238,8 +238,8 @@ function instanceMessage({ id, version, revision, labels, status, upForMs }: Ins
 /** Includes the remedy for the operator. */
 function dialFailure(error: unknown, adviceOnSecret: string): string {
   if (!(error instanceof DialRefused)) return connectionFault(error);
-  if (error.status === 401) return `${adviceOnSecret}; the log of the hub tells why`;
-  return `what answers there is no hub, or a proxy that passes no WebSocket (${error.message}): check "hub"`;
+  if (error.status === 401) return `${adviceOnSecret}; the log of the hub has the reason`;
+  return `the server at this address is not a hub, or a proxy in front of it blocks WebSocket (${error.message}): check "hub"`;
 }
 
 function refusalText(code: Extract<HubMessage, { type: 'refused' }>['code'], message: string): string {

@@ -63,7 +63,7 @@ export function tlsFault(error: unknown): string | undefined {
     case 'EPROTO':
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
       if (/wrong version number|packet length too long/i.test(message)) {
-        return `what answers there speaks no TLS (${code}): write ws:// into "hub", or set server.tls of the hub`;
+        return `the server at this address does not use TLS (${code}): write ws:// into "hub", or set server.tls of the hub`;
       }
       return `the TLS handshake failed: ${message}`;
     default:

@@ -15,7 +15,7 @@ export interface ControlGroups {
 /** Group of one instance program. Methods throw or reject with the system's error. */
 export interface ProgramGroup {
   /** Adds a process with its descendants. */
-  takeIn(pid: number): void;
+  addProcess(pid: number): void;
   /** Takes the current members for the program itself; later ones belong to the job. */
   jobBegins(): void;
   /** Ends every process created since {@link jobBegins}; resolves with their number when none is left. */

@@ -56,7 +56,7 @@ describe.skipIf(!(await hasControlGroups()))('the control group of a program', (
     group = groups.create('sim');
     program = spawn('/bin/sh', [], { stdio: ['pipe', 'pipe', 'inherit'] });
     said = createInterface(program.stdout as NonNullable<ChildProcess['stdout']>)[Symbol.asyncIterator]();
-    group.takeIn(program.pid as number);
+    group.addProcess(program.pid as number);
   });
   afterEach(async () => {
     if (program.exitCode === null && program.signalCode === null) {
@@ -135,7 +135,7 @@ setsid "$0" & exit' > /tmp/hop-${process.pid}; chmod +x /tmp/hop-${process.pid};
     const lines = createInterface(wrapper.stdout);
     const [sleeper] = (await once(lines, 'line')) as [string];
     const wrapped = groups.create('wrapped');
-    wrapped.takeIn(wrapper.pid as number);
+    wrapped.addProcess(wrapper.pid as number);
     await wrapped.end();
     expect(isAlive(sleeper)).toBe(false);
     await exited;

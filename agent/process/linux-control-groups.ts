@@ -123,7 +123,7 @@ function controlGroups(root: string, runtime: Runtime): ControlGroups {
   };
 }
 
-/** With a prefix, since names that begin with `cgroup.` are reserved. */
+/** Creates a group. Its name has a prefix, since names that begin with `cgroup.` are reserved. */
 function makeGroup(root: string, instanceId: string, number: number): string {
   const folder = join(root, `instance-${instanceId}-${number}`);
   mkdirSync(folder);
@@ -143,7 +143,7 @@ class LinuxProgramGroup implements ProgramGroup {
     this.#folder = makeFolder();
   }
 
-  takeIn(pid: number): void {
+  addProcess(pid: number): void {
     for (let round = 0; round < MOVE_ROUNDS; round++) {
       const members = new Set(membersOf(this.#folder));
       const missing = [pid, ...descendantsOf(pid)].filter((each) => !members.has(each));

@@ -39,7 +39,7 @@ describe.skipIf(platform() !== 'linux')('processes of a task', () => {
     expect((await linux.findByCookie(cookie, { taskId, afterPid: pid })).pids).toEqual([]);
   });
 
-  it('are found also when the ids began anew since', async () => {
+  it('are found also when the ids have wrapped around since', async () => {
     const highest = 2 ** 31;
     expect((await linux.findByCookie(cookie, { taskId, afterPid: highest })).pids).toEqual([child.pid]);
   });

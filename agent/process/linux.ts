@@ -74,7 +74,7 @@ async function environmentOf(pid: number): Promise<Buffer | 'NOT_YET'> {
     const place = placeOfEnvironment(pid);
     if (place === undefined) return NOTHING;
     if (place.end === '0') return 'NOT_YET';
-    // It has one by now, or it is really empty: one that is being laid out looks empty for less than a microsecond.
+    // It has one by now, or it is really empty: one that is being set up looks empty for less than a microsecond.
     if (place.start === place.end && look >= LOOKS_AT_NOTHING) return NOTHING;
   }
 }

@@ -30,7 +30,7 @@ test('a program that has ended is signalled no more: its group may be that of ot
     { onOutput: () => undefined, onStderr: () => undefined },
   );
   await program.ended;
-  // What its group may have left, at its end.
+  // Orphans of its group, at its end.
   expect(signals).toEqual(['SIGKILL']);
   program.terminate();
   program.kill();

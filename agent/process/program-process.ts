@@ -43,7 +43,7 @@ export interface SandboxOfProgram {
 
 /** A control group that never fails: the adapter logs errors and continues without it. */
 export interface GroupOfProgram {
-  takeIn(pid: number): void;
+  addProcess(pid: number): void;
   jobBegins(): void;
   endJob(): Promise<void>;
   end(): Promise<void>;
@@ -57,7 +57,7 @@ export interface ProcessOptions {
   /** Contains all descendants of the program; null where control groups are unavailable. */
   readonly group: GroupOfProgram | null;
   /** Null: no sandbox. */
-  readonly shutIn: SandboxOfProgram | null;
+  readonly sandbox: SandboxOfProgram | null;
   /** Ends every process with the cookie; for a task only those started for it. Never rejects. */
   readonly sweep: (task?: TaskProcesses) => Promise<void>;
 }
@@ -99,8 +99,8 @@ class ProgramProcess implements Program {
     this.#options = options;
     this.#launched = launch(settings, options);
     const { child } = this.#launched;
-    if (child.pid !== undefined) options.group?.takeIn(child.pid);
-    this.#nameSpace = options.shutIn ? new Namespaces(child.stdio[3] as Readable, options.platform) : null;
+    if (child.pid !== undefined) options.group?.addProcess(child.pid);
+    this.#nameSpace = options.sandbox ? new Namespaces(child.stdio[3] as Readable, options.platform) : null;
     this.#host = instanceHost(
       (line) => {
         if (!this.#exited) child.stdin.write(`${line}\n`);
@@ -125,7 +125,7 @@ class ProgramProcess implements Program {
   }
 
   get directory(): PreparedDirectory | null {
-    return this.#options.shutIn?.directory ?? null;
+    return this.#options.sandbox?.directory ?? null;
   }
 
   async initialize(): Promise<{ readonly name: string; readonly version: string }> {
@@ -137,7 +137,7 @@ class ProgramProcess implements Program {
       }),
     );
     // A wrapper may have started the program before it was added.
-    if (this.pid !== undefined && !this.#exited) this.#options.group?.takeIn(this.pid);
+    if (this.pid !== undefined && !this.#exited) this.#options.group?.addProcess(this.pid);
     return answer;
   }
 
@@ -266,7 +266,7 @@ function launch(settings: ProgramSettings, options: ProcessOptions) {
   const [file = '', ...parameters] = commandOf(settings, options);
   const environment = environmentOf(settings, options);
   const child = execa(file, parameters, {
-    stdio: options.shutIn ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
+    stdio: options.sandbox ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
     buffer: false,
     reject: false,
     stripFinalNewline: false,
@@ -294,8 +294,8 @@ async function reasonNotStarted({ child, file, environment }: Launched): Promise
   return { kind: 'NOT_STARTED', program: file, reason: originalMessage ?? code ?? 'unknown reason' };
 }
 
-function commandOf({ command }: ProgramSettings, { shutIn }: ProcessOptions): readonly string[] {
-  return shutIn ? shutIn.sandbox.wrap(command, shutIn.directory, shutIn.settings) : command;
+function commandOf({ command }: ProgramSettings, { sandbox }: ProcessOptions): readonly string[] {
+  return sandbox ? sandbox.sandbox.wrap(command, sandbox.directory, sandbox.settings) : command;
 }
 
 /** End of the program, from bubblewrap's exit code, which is 128 plus the number of a signal. */
@@ -306,7 +306,7 @@ function endInside(exitCode: number | null, signal: string | null) {
 
 /** The agent's own Node comes last in PATH, for programs that are Node scripts. */
 function environmentOf(settings: ProgramSettings, options: ProcessOptions): Record<string, string> {
-  const inherited = options.shutIn?.sandbox.environment(options.environment) ?? options.environment;
+  const inherited = options.sandbox?.sandbox.environment(options.environment) ?? options.environment;
   const environment: Record<string, string> = { ...inherited, ...settings.env };
   const path = environment['PATH'];
   environment['PATH'] = [...(path ? [path] : []), dirname(process.execPath)].join(delimiter);

@@ -60,9 +60,9 @@ export function childProcessPrograms(options: ProgramsOptions): ChildProcessProg
   return {
     start: (settings, listener) => {
       const cookie = `${nodeId}/${settings.instance.id}`;
-      let shutIn: SandboxOfProgram | null;
+      let sandbox: SandboxOfProgram | null;
       try {
-        shutIn = shutInBy(options, settings);
+        sandbox = sandboxFor(options, settings);
       } catch (error) {
         return notStarted(settings, error);
       }
@@ -71,25 +71,25 @@ export function childProcessPrograms(options: ProgramsOptions): ChildProcessProg
         cookie,
         platform,
         runtime,
-        shutIn,
+        sandbox,
         group: controlGroups && groupOfProgram(controlGroups, settings.instance.id, log),
         sweep: async (task) => {
           const instance = settings.instance.id;
           const taskId = task?.taskId;
-          const whose = task ? 'a task' : 'a program';
+          const origin = task ? 'a task' : 'a program';
           try {
-            const strays = await sweep(cookie, task);
-            if (strays > 0) log.info({ instance, taskId, strays }, `ended what ${whose} left running`);
+            const orphans = await sweep(cookie, task);
+            if (orphans > 0) log.info({ instance, taskId, orphans }, `ended orphans of ${origin}`);
           } catch (error) {
             // Irrelevant for the result of the task or the program.
-            log.warn({ err: error, instance, taskId }, `what ${whose} left running could not be looked for`);
+            log.warn({ err: error, instance, taskId }, `searching for orphans of ${origin} failed`);
           }
         },
       });
       running.add(program);
       void program.ended.then(() => {
         running.delete(program);
-        void shutIn?.directory.abandon();
+        void sandbox?.directory.abandon();
       });
       return program;
     },
@@ -101,7 +101,7 @@ export function childProcessPrograms(options: ProgramsOptions): ChildProcessProg
   };
 }
 
-function shutInBy({ sandbox, prepareDirectory }: ProgramsOptions, { sandbox: settings }: ProgramSettings) {
+function sandboxFor({ sandbox, prepareDirectory }: ProgramsOptions, { sandbox: settings }: ProgramSettings) {
   if (settings === null) return null;
   const found = sandbox();
   // The start of the agent was refused without it.
@@ -111,7 +111,7 @@ function shutInBy({ sandbox, prepareDirectory }: ProgramsOptions, { sandbox: set
 
 /** A program whose working directory could not be created; it never runs without its sandbox. */
 function notStarted({ command: [file = ''] }: ProgramSettings, error: unknown): Program {
-  const reason = `its working directory could not be made: ${messageOf(error)}`;
+  const reason = `its working directory could not be created: ${messageOf(error)}`;
   const end = { kind: 'NOT_STARTED', program: file, reason } as const;
   const lost = () => Promise.reject(new ProgramLost(`the instance program ${describeEnd(end)}`));
   const nothing = () => undefined;
@@ -144,11 +144,11 @@ function groupOfProgram(groups: ControlGroups, instance: string, log: Logger): G
       }
     };
     return {
-      takeIn: (pid) => tried(() => group.takeIn(pid)),
+      addProcess: (pid) => tried(() => group.addProcess(pid)),
       jobBegins: () => tried(() => group.jobBegins()),
       endJob: async () => {
-        const strays = await group.endJob().catch(fault);
-        if (strays) log.info({ instance, strays }, 'ended processes that a task left running');
+        const orphans = await group.endJob().catch(fault);
+        if (orphans) log.info({ instance, orphans }, 'ended orphans of a task');
       },
       end: () => group.end().catch(fault),
     };

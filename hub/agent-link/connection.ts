@@ -61,7 +61,7 @@ class Connection {
   /** Whether the hello was answered, by a refusal or by joining. */
   #isAnswered = false;
   /** Whether the join was recorded. */
-  #isIn = false;
+  #joinRecorded = false;
   /** Message to an agent that may not join. */
   #refusal: string | undefined;
   /** Messages are handled in order: a report waits for the join that precedes it. */
@@ -162,7 +162,7 @@ class Connection {
     await credentials.joined(identity);
     this.#record('AGENT_JOIN', agentId);
     if (this.#link.ended) this.#record('AGENT_LEFT', agentId, 'the connection ended while it joined');
-    else this.#isIn = true;
+    else this.#joinRecorded = true;
     return true;
   }
 
@@ -179,7 +179,7 @@ class Connection {
     const { identity, remoteAddress } = this.#peer;
     this.#helloTimer.cancel();
     this.#session.down(reason);
-    if (this.#isIn) this.#record('AGENT_LEFT', this.#agentId ?? null, reason);
+    if (this.#joinRecorded) this.#record('AGENT_LEFT', this.#agentId ?? null, reason);
     if (this.#isAnswered) return;
     this.#options.log.warn({ remoteAddress, reason }, 'a connection of an agent ended before it joined');
     this.#record('AGENT_REFUSED', identity.by === 'TOKEN' ? null : identity.agentId, reason);

@@ -1,4 +1,4 @@
-/** How long the endpoint keeps connections; their messages are tested in test/contract. */
+/** Lifetime of connections at the endpoint; test/contract tests their messages. */
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';

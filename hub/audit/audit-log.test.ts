@@ -100,7 +100,7 @@ describe('the audit log', () => {
     expect(listFiles('bulk').length).toBeGreaterThan(1);
   });
 
-  it('counts a caller anew each hour, and agents with the shared token as one', async () => {
+  it('starts a new count for each caller every hour, and counts agents with the shared token as one', async () => {
     for (let n = 0; n < 1100; n++) audit.record(entry(n, { user: `agent ${n}`, by: 'AGENT_TOKEN' }));
     await audit.close();
     expect(bytesOf('bulk.log')).toBeGreaterThan(0);

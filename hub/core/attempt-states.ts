@@ -2,7 +2,7 @@
  * States of an attempt on the hub. They are derived from the task; an attempt has no row of its own.
  *
  *   ACTIVE         the current attempt of its task; its report counts
- *   PRESUMED_LOST  given up on, and its task waits; its report counts until a newer attempt begins
+ *   PRESUMED_LOST  regarded as lost, and its task waits; its report counts until a newer attempt begins
  *   UNCONFIRMED    its claim was lost in a power failure; its report counts until a newer attempt begins
  *   CLOSED         reported, superseded or canceled; only the files of a canceled one are still kept (`keepFiles` of the task)
  */
@@ -24,7 +24,7 @@ export const ATTEMPT_TRANSITIONS = {
     to: ['ACTIVE'],
     by: 'agent that rejoins and still holds the attempt',
   },
-  believe: {
+  adoptOnReport: {
     from: ['PRESUMED_LOST'],
     to: ['ACTIVE'],
     by: 'report of an agent that was connected all the time',

@@ -1,11 +1,11 @@
 import { type Job, MAX_JOB_BYTES } from '@workbench-hub/shared/domain/job';
 import { describe, expect, it } from 'vitest';
 import {
-  additionalFileFaults,
-  jobSizeFaults,
+  additionalFileErrors,
+  jobSizeErrors,
   MAX_VARIABLE_KEY_LENGTH,
   modelFileName,
-  variableFaults,
+  variableErrors,
 } from './batch-job.js';
 
 describe('the name of a staged model', () => {
@@ -17,7 +17,7 @@ describe('the name of a staged model', () => {
 });
 
 describe('keys of variables', () => {
-  const faultOf = (key: string) => variableFaults([{ key }])[0]?.what;
+  const faultOf = (key: string) => variableErrors([{ key }])[0]?.what;
 
   it.each([
     'a',
@@ -67,13 +67,13 @@ describe('keys of variables', () => {
   });
 
   it('stand once; case makes a difference', () => {
-    expect(variableFaults([{ key: 'a' }, { key: 'A' }, { key: 'b' }, { key: 'a' }])).toEqual([
+    expect(variableErrors([{ key: 'a' }, { key: 'A' }, { key: 'b' }, { key: 'a' }])).toEqual([
       { where: 'variablesToInject[3].key', what: 'is given more than once' },
     ]);
   });
 
   it('are all judged', () => {
-    expect(variableFaults([{ key: '1' }, { key: 'ok' }, { key: 'if' }]).map(({ where }) => where)).toEqual([
+    expect(variableErrors([{ key: '1' }, { key: 'ok' }, { key: 'if' }]).map(({ where }) => where)).toEqual([
       'variablesToInject[0].key',
       'variablesToInject[2].key',
     ]);
@@ -81,7 +81,7 @@ describe('keys of variables', () => {
 });
 
 describe('names of additional files', () => {
-  const faultOf = (path: string, model: string | null = null) => additionalFileFaults([path], model)[0]?.what;
+  const faultOf = (path: string, model: string | null = null) => additionalFileErrors([path], model)[0]?.what;
 
   it.each([
     'a.txt',
@@ -121,7 +121,7 @@ describe('names of additional files', () => {
   ])('may not be %j', (path, what) => expect(faultOf(path)).toBe(what));
 
   it('stand once, and none is the folder of another, in whatever order they come', () => {
-    const fault = (...paths: string[]) => additionalFileFaults(paths, null);
+    const fault = (...paths: string[]) => additionalFileErrors(paths, null);
     expect(fault('a', 'b', 'a')).toEqual([
       { where: 'additionalFiles[2].filename', what: 'is given more than once' },
     ]);
@@ -136,19 +136,19 @@ describe('names of additional files', () => {
 
   it('are not the staged model, nor lie in it', () => {
     const what = 'is the name of the staged model (model.wbpz)';
-    expect(additionalFileFaults(['a', 'model.wbpz'], 'model.wbpz')).toEqual([
+    expect(additionalFileErrors(['a', 'model.wbpz'], 'model.wbpz')).toEqual([
       { where: 'additionalFiles[1].filename', what },
     ]);
     expect(faultOf('model.wbpz/x', 'model.wbpz')).toBe(what);
     expect(faultOf('model.wbpz', null)).toBeUndefined();
     expect(faultOf('folder/model.wbpz', 'model.wbpz')).toBeUndefined();
-    expect(additionalFileFaults(['a', 'a'], 'model.wbpz')).toEqual([
+    expect(additionalFileErrors(['a', 'a'], 'model.wbpz')).toEqual([
       { where: 'additionalFiles[1].filename', what: 'is given more than once' },
     ]);
   });
 
   it('are all judged', () => {
-    expect(additionalFileFaults(['/a', 'ok', '..'], null).map(({ where }) => where)).toEqual([
+    expect(additionalFileErrors(['/a', 'ok', '..'], null).map(({ where }) => where)).toEqual([
       'additionalFiles[0].filename',
       'additionalFiles[2].filename',
     ]);
@@ -166,9 +166,9 @@ describe('the size of a job', () => {
   const frame = JSON.stringify(job('')).length;
 
   it('is bounded to what one message carries, counted in bytes', () => {
-    expect(jobSizeFaults(job('x'.repeat(MAX_JOB_BYTES - frame)))).toEqual([]);
-    expect(jobSizeFaults(job('x'.repeat(MAX_JOB_BYTES - frame + 1)))).toHaveLength(1);
-    expect(jobSizeFaults(job('ä'.repeat(MAX_JOB_BYTES / 2)))[0]).toEqual({
+    expect(jobSizeErrors(job('x'.repeat(MAX_JOB_BYTES - frame)))).toEqual([]);
+    expect(jobSizeErrors(job('x'.repeat(MAX_JOB_BYTES - frame + 1)))).toHaveLength(1);
+    expect(jobSizeErrors(job('ä'.repeat(MAX_JOB_BYTES / 2)))[0]).toEqual({
       where: 'variablesToInject, additionalFiles',
       what: expect.stringMatching(/^names and values take \d+ bytes together, at most 4194304 are allowed/),
     });

@@ -2,7 +2,7 @@
 
 import { type Job, MAX_JOB_BYTES } from '@workbench-hub/shared/domain/job';
 import { pathConflict, RESERVED_PREFIX, relativePathFault } from '@workbench-hub/shared/domain/relative-path';
-import type { InputFault } from './errors.js';
+import type { ValidationError } from './errors.js';
 
 export const MAX_VARIABLE_KEY_LENGTH = 128;
 
@@ -20,45 +20,45 @@ export function modelFileName(modelType: string): string {
   return `model.${modelType.toLowerCase()}`;
 }
 
-export function variableFaults(variables: readonly { key: string }[]): InputFault[] {
-  const faults: InputFault[] = [];
+export function variableErrors(variables: readonly { key: string }[]): ValidationError[] {
+  const errors: ValidationError[] = [];
   const seen = new Set<string>();
   for (const [index, { key }] of variables.entries()) {
     const where = `variablesToInject[${index}].key`;
     if (key.length > MAX_VARIABLE_KEY_LENGTH) {
-      faults.push({ where, what: `must have at most ${MAX_VARIABLE_KEY_LENGTH} characters` });
+      errors.push({ where, what: `must have at most ${MAX_VARIABLE_KEY_LENGTH} characters` });
     } else if (!/^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u.test(key)) {
-      faults.push({
+      errors.push({
         where,
         what: 'must be an ECMAScript identifier: letters, digits, $ and _, not a digit first',
       });
     } else if (RESERVED_WORDS.has(key)) {
-      faults.push({
+      errors.push({
         where,
         what: `must be a name that a script can use; ${key} is reserved by the language`,
       });
     } else if (seen.has(key)) {
-      faults.push({ where, what: 'is given more than once' });
+      errors.push({ where, what: 'is given more than once' });
     }
     seen.add(key);
   }
-  return faults;
+  return errors;
 }
 
-export function additionalFileFaults(paths: readonly string[], modelPath: string | null): InputFault[] {
-  const faults: InputFault[] = [];
+export function additionalFileErrors(paths: readonly string[], modelPath: string | null): ValidationError[] {
+  const errors: ValidationError[] = [];
   const at = (index: number) => `additionalFiles[${index}].filename`;
   for (const [index, path] of paths.entries()) {
     const fault = relativePathFault(path);
-    if (fault) faults.push({ where: at(index), what: fault });
+    if (fault) errors.push({ where: at(index), what: fault });
     else if (path.startsWith(RESERVED_PREFIX)) {
-      faults.push({
+      errors.push({
         where: at(index),
         what: `must not begin with "${RESERVED_PREFIX}", which workbenches use`,
       });
     }
   }
-  if (faults.length > 0) return faults;
+  if (errors.length > 0) return errors;
   const conflict = pathConflict(modelPath === null ? paths : [modelPath, ...paths]);
   if (!conflict) return [];
   const index = modelPath === null ? conflict.index : conflict.index - 1;
@@ -70,7 +70,7 @@ export function additionalFileFaults(paths: readonly string[], modelPath: string
 }
 
 /** Size limit of a job description, which is sent to the agent in one message. */
-export function jobSizeFaults(job: Job): InputFault[] {
+export function jobSizeErrors(job: Job): ValidationError[] {
   const bytes = Buffer.byteLength(JSON.stringify(job));
   if (bytes <= MAX_JOB_BYTES) return [];
   return [

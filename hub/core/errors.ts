@@ -1,4 +1,4 @@
-/** Error codes: the closed list of reasons to refuse a request. `http/errors.ts` gives each its status. */
+/** Error codes: the closed list of reasons to refuse a request. `http/responses/errors.ts` gives each its status. */
 export const ERROR_CODES = [
   'INVALID_INPUT',
   'UNAUTHENTICATED',
@@ -46,16 +46,16 @@ export class HubError extends Error {
 }
 
 /** Validation error; `where` is a field such as `inputScripts[0].content`. */
-export interface InputFault {
+export interface ValidationError {
   readonly where: string;
   readonly what: string;
 }
 
 /** Validation errors that are listed; further ones are counted. */
-const MAX_FAULTS_SHOWN = 10;
+const MAX_ERRORS_SHOWN = 10;
 
-export function invalidInput(faults: readonly InputFault[]): HubError {
-  const shown = faults.slice(0, MAX_FAULTS_SHOWN).map(({ where, what }) => `${where}: ${what}`);
-  const more = faults.length - shown.length;
+export function invalidInput(errors: readonly ValidationError[]): HubError {
+  const shown = errors.slice(0, MAX_ERRORS_SHOWN).map(({ where, what }) => `${where}: ${what}`);
+  const more = errors.length - shown.length;
   return new HubError('INVALID_INPUT', shown.join('; ') + (more > 0 ? `; and ${more} more` : ''));
 }

@@ -41,9 +41,9 @@ export interface Situation {
   readonly candidates: readonly Candidate[];
   /** Waiting tasks that come before this one and that the same instances could run, counted up to {@link MAX_TASKS_AHEAD}. */
   readonly tasksAhead: number;
-  /** Of tasks with the same requirement; null when too few have ended. */
+  /** Run times of tasks with the same requirement; null when too few have ended. */
   readonly runTimes: RunTimes | null;
-  /** Since when no known instance has fitted, if none does; milliseconds since 1970. */
+  /** Time since which no known instance has fitted, if none does; milliseconds since 1970. */
   readonly unfittingSinceMs: number;
   readonly nowMs: number;
   /** False during shutdown preparation. */
@@ -51,7 +51,7 @@ export interface Situation {
   readonly exclusions?: readonly Exclusion[];
 }
 
-/** With so many tasks ahead, counting all costs more than the number tells. */
+/** Limit of the count: beyond it, an exact number is not worth its cost. */
 export const MAX_TASKS_AHEAD = 10_000;
 
 export interface StartEstimate {

@@ -1,4 +1,4 @@
-/** Idle instances, in the order in which they are given tasks (contract 2.3). */
+/** Idle instances, in the order in which they receive tasks (contract 2.3). */
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import { insertSorted } from './sorted.js';
 
@@ -12,7 +12,7 @@ export interface IdleInstance {
   readonly idleSinceMs: number;
 }
 
-/** By instance class; only classes with idle instances. */
+/** Idle instances by class; only classes that have some. */
 export type IdleInstances = ReadonlyMap<InstanceClass, IdleOfClass>;
 
 export interface IdleOfClass {
@@ -21,11 +21,11 @@ export interface IdleOfClass {
   readonly agents: readonly IdleOfAgent[];
 }
 
-/** Position of an agent in the order in which agents are given tasks. */
+/** Position of an agent in the order in which agents receive tasks. */
 export interface InstanceLocation {
   /** Number of working instances of the agent, of all classes. */
   readonly busy: number;
-  /** Of the instance that has been idle for longest. */
+  /** Start of the longest idle time of its instances. */
   readonly idleSinceMs: number;
   /** Unique number of the agent, as the last criterion. */
   readonly number: number;
@@ -46,8 +46,8 @@ export function compareLocations(a: InstanceLocation, b: InstanceLocation): numb
 /** Classes that fit a requirement, with their number of surplus labels. */
 export type FittingClasses = ReadonlyMap<InstanceClass, number>;
 
-/** Whether an agent may be given the task. */
-export type MayAgent = (agentId: string) => boolean;
+/** Whether the task may be dispatched to an agent. */
+export type IsAgentAllowed = (agentId: string) => boolean;
 
 /** Idle instances that a round has not paired yet. Pairings of the round count as work of their agents. Only the first agents are
  *  examined, however many there are. */
@@ -61,26 +61,26 @@ export class FreeInstances {
     }
   }
 
-  get areAny(): boolean {
-    return this.#classes.size > 0;
+  get isEmpty(): boolean {
+    return this.#classes.size === 0;
   }
 
-  /** Whether one of these classes is left on an agent that `mayAgent` permits; without it, all are permitted. */
-  areAnyOf(suitable: FittingClasses, mayAgent?: MayAgent): boolean {
+  /** Whether one of these classes is left on an agent that `isAgentAllowed` permits; without it, all are permitted. */
+  hasAny(fitting: FittingClasses, isAgentAllowed?: IsAgentAllowed): boolean {
     for (const [instanceClass, free] of this.#classes) {
-      if (suitable.has(instanceClass) && (!mayAgent || free.first(mayAgent))) return true;
+      if (fitting.has(instanceClass) && (!isAgentAllowed || free.first(isAgentAllowed))) return true;
     }
     return false;
   }
 
   /** Takes the instance with the fewest surplus labels, then on the least busy agent, then idle for longest. Throws when none
    *  is left. */
-  take(suitable: FittingClasses, mayAgent?: MayAgent): IdleInstance {
+  take(fitting: FittingClasses, isAgentAllowed?: IsAgentAllowed): IdleInstance {
     let best: { instanceClass: InstanceClass; candidate: Candidate; surplus: number } | undefined;
     for (const [instanceClass, free] of this.#classes) {
-      const surplus = suitable.get(instanceClass);
+      const surplus = fitting.get(instanceClass);
       if (surplus === undefined || (best && surplus > best.surplus)) continue;
-      const candidate = free.first(mayAgent);
+      const candidate = free.first(isAgentAllowed);
       if (!candidate) continue;
       if (best && surplus === best.surplus && compareLocations(candidate, best.candidate) >= 0) continue;
       best = { instanceClass, candidate, surplus };
@@ -95,8 +95,8 @@ export class FreeInstances {
 
 /** Instances of an agent, some of which may have been taken. */
 interface Candidate extends InstanceLocation {
-  readonly of: IdleOfAgent;
-  /** Index of the first one that is left. */
+  readonly agent: IdleOfAgent;
+  /** Index of its first instance that is left. */
   readonly at: number;
 }
 
@@ -117,10 +117,10 @@ class FreeOfClass {
   }
 
   /** The best candidate that is permitted. */
-  first(mayAgent?: MayAgent): Candidate | undefined {
+  first(isAgentAllowed?: IsAgentAllowed): Candidate | undefined {
     const notPermitted: Candidate[] = [];
     let best = this.#shiftFirst();
-    while (best && mayAgent && !mayAgent(best.of.agentId)) {
+    while (best && isAgentAllowed && !isAgentAllowed(best.agent.agentId)) {
       notPermitted.push(best);
       best = this.#shiftFirst();
     }
@@ -131,12 +131,12 @@ class FreeOfClass {
 
   /** Takes the first instance of a candidate, which {@link first} returned last. */
   take(candidate: Candidate): IdleInstance {
-    const { of, at } = candidate;
+    const { agent, at } = candidate;
     this.#candidates.splice(this.#candidates.indexOf(candidate), 1);
-    this.#newlyBusy.set(of.agentId, (this.#newlyBusy.get(of.agentId) ?? 0) + 1);
+    this.#newlyBusy.set(agent.agentId, (this.#newlyBusy.get(agent.agentId) ?? 0) + 1);
     this.count--;
-    if (at + 1 < of.instances.length) this.#add(of, at + 1);
-    return of.instances[at] as IdleInstance;
+    if (at + 1 < agent.instances.length) this.#add(agent, at + 1);
+    return agent.instances[at] as IdleInstance;
   }
 
   #shiftFirst(): Candidate | undefined {
@@ -151,14 +151,14 @@ class FreeOfClass {
       }
       if (!known) return undefined;
       this.#candidates.shift();
-      if (known.busy === this.#busyNow(known.of)) return known;
-      this.#add(known.of, known.at);
+      if (known.busy === this.#busyNow(known.agent)) return known;
+      this.#add(known.agent, known.at);
     }
   }
 
-  #add(of: IdleOfAgent, at: number): void {
-    const { idleSinceMs } = of.instances[at] as IdleInstance;
-    this.#insert({ of, at, busy: this.#busyNow(of), idleSinceMs, number: of.number });
+  #add(agent: IdleOfAgent, at: number): void {
+    const { idleSinceMs } = agent.instances[at] as IdleInstance;
+    this.#insert({ agent, at, busy: this.#busyNow(agent), idleSinceMs, number: agent.number });
   }
 
   #insert(candidate: Candidate): void {

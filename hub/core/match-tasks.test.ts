@@ -11,7 +11,7 @@ import {
   compareWaiting,
   countFitting,
   fittingClasses,
-  type MayGet,
+  type IsAllowed,
   type Pairing,
   pair,
   type WaitingTask,
@@ -72,14 +72,18 @@ function byClass(instances: readonly Idle[]): IdleInstances {
 }
 
 /** Those of the same requirement are a group. */
-function pairTasks(tasks: readonly WaitingTask[], instances: readonly Idle[], mayGet?: MayGet): Pairing[] {
+function pairTasks(
+  tasks: readonly WaitingTask[],
+  instances: readonly Idle[],
+  isAllowed?: IsAllowed,
+): Pairing[] {
   const known = new Set(instances.map(({ instanceClass }) => instanceClass));
   const keys = [...new Set(tasks.map((waiting) => waiting.requirementKey))];
   const groups = keys.map((key) => ({
-    suitable: fittingClasses(requirementOfKey(key), known),
+    fitting: fittingClasses(requirementOfKey(key), known),
     heads: tasks.filter((waiting) => waiting.requirementKey === key).sort(compareWaiting),
   }));
-  return pair(groups, byClass(instances), mayGet);
+  return pair(groups, byClass(instances), isAllowed);
 }
 
 const named = (pairings: readonly Pairing[]) =>
@@ -213,8 +217,8 @@ describe('whatever waits and whatever is idle', () => {
     const excluded = new Set(
       Array.from({ length: seed % 2 === 0 ? 6 : 0 }, () => `t${below(7)} agent-${below(4)}`),
     );
-    const mayGet: MayGet = (taskId, agentId) => !excluded.has(`${taskId} ${agentId}`);
-    return { tasks, instances, mayGet };
+    const isAllowed: IsAllowed = (taskId, agentId) => !excluded.has(`${taskId} ${agentId}`);
+    return { tasks, instances, isAllowed };
   }
 
   const fitting = ({ requirementKey: key }: WaitingTask, { profile }: IdleInstance) =>
@@ -224,15 +228,15 @@ describe('whatever waits and whatever is idle', () => {
     let paired = 0;
     let unpaired = 0;
     for (let seed = 1; seed <= 2000; seed++) {
-      const { tasks, instances, mayGet } = situation(seed);
-      const pairings = pairTasks(tasks, instances, mayGet);
+      const { tasks, instances, isAllowed } = situation(seed);
+      const pairings = pairTasks(tasks, instances, isAllowed);
       expect(new Set(pairings.map(({ instance }) => instance)).size, `seed ${seed}`).toBe(pairings.length);
 
       const free = new Set<Idle>(instances);
       const given = new Map<string, number>();
       for (const waiting of [...tasks].sort(compareWaiting)) {
         const candidates = [...free].filter(
-          (instance) => fitting(waiting, instance) && mayGet(waiting.taskId, instance.agentId),
+          (instance) => fitting(waiting, instance) && isAllowed(waiting.taskId, instance.agentId),
         );
         const got = pairings.find(({ task: { taskId } }) => taskId === waiting.taskId)?.instance as
           | Idle

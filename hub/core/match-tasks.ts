@@ -21,9 +21,9 @@ export interface WaitingTask {
 
 /** Waiting tasks that the same instance classes fit. */
 export interface WaitingPool {
-  /** Of any of its tasks: surplus labels differ between its tasks by the same number in all classes. */
-  readonly suitable: FittingClasses;
-  /** The first tasks, in order: at least as many as {@link countFitting} says could begin, if so many wait. */
+  /** Classes for any one of its tasks: surplus labels differ between its tasks by the same number in all classes. */
+  readonly fitting: FittingClasses;
+  /** The first tasks, in order: at least {@link countFitting} of them, or all. */
   readonly heads: readonly WaitingTask[];
 }
 
@@ -38,18 +38,18 @@ export function compareWaiting(a: WaitingTask, b: WaitingTask): number {
 }
 
 export function fittingClasses(requirement: Requirement, classes: Iterable<InstanceClass>): FittingClasses {
-  const suitable = new Map<InstanceClass, number>();
+  const fitting = new Map<InstanceClass, number>();
   for (const instanceClass of classes) {
     if (fits(requirement, instanceClass)) {
-      suitable.set(instanceClass, surplusLabels(requirement, instanceClass));
+      fitting.set(instanceClass, surplusLabels(requirement, instanceClass));
     }
   }
-  return suitable;
+  return fitting;
 }
 
-/** Length of the version that is allowed for beside the labels, in bytes of JSON. */
+/** Allowance for the version, in addition to the labels, in bytes of JSON. */
 const MAX_VERSION_KEY_BYTES = 4096;
-/** Of UTF-8, for each unit of a string. */
+/** Maximum bytes of UTF-8 for each unit of a string. */
 const MAX_BYTES_PER_CHARACTER = 3;
 
 /** Bound of the length of a requirement key that one of these classes fits: it asks for no label that the class lacks. */
@@ -63,52 +63,52 @@ export function maxFittingKeyBytes(classes: Iterable<InstanceClass>): number {
 }
 
 /** Number of idle instances of these classes. */
-export function countFitting(suitable: FittingClasses, idle: IdleInstances): number {
+export function countFitting(fitting: FittingClasses, idle: IdleInstances): number {
   let count = 0;
   for (const [instanceClass, ofClass] of idle) {
-    if (suitable.has(instanceClass)) count += ofClass.count;
+    if (fitting.has(instanceClass)) count += ofClass.count;
   }
   return count;
 }
 
 /** Whether a task may be dispatched to an agent with a fitting instance. */
-export type MayGet = (taskId: string, agentId: string) => boolean;
+export type IsAllowed = (taskId: string, agentId: string) => boolean;
 
 /**
  * Pairs each task, first task first, with the best instance for it, each instance at most once. Tasks for which no instance is
- * left stay unpaired. Without `mayGet`, every task may go to every agent.
+ * left stay unpaired. Without `isAllowed`, every task may go to every agent.
  */
-export function pair(pools: readonly WaitingPool[], idle: IdleInstances, mayGet?: MayGet): Pairing[] {
+export function pair(pools: readonly WaitingPool[], idle: IdleInstances, isAllowed?: IsAllowed): Pairing[] {
   const free = new FreeInstances(idle);
   const pairings: Pairing[] = [];
-  const left = pools.map(({ suitable, heads }) => ({ suitable, heads, next: 0 }));
+  const cursors = pools.map(({ fitting, heads }) => ({ fitting, heads, next: 0 }));
 
-  while (free.areAny) {
-    let best: { task: WaitingTask; of: (typeof left)[number] } | undefined;
-    for (const of of left) {
-      if (mayGet) skipExcluded(of, free, mayGet);
-      const task = of.heads[of.next];
+  while (!free.isEmpty) {
+    let best: { task: WaitingTask; pool: (typeof cursors)[number] } | undefined;
+    for (const pool of cursors) {
+      if (isAllowed) skipExcluded(pool, free, isAllowed);
+      const task = pool.heads[pool.next];
       if (!task || (best && compareWaiting(best.task, task) < 0)) continue;
-      if (free.areAnyOf(of.suitable)) best = { task, of };
+      if (free.hasAny(pool.fitting)) best = { task, pool };
     }
     if (!best) break;
-    const { task, of } = best;
-    of.next++;
-    const mayAgent = mayGet && ((agentId: string) => mayGet(task.taskId, agentId));
-    pairings.push({ task, instance: free.take(of.suitable, mayAgent) });
+    const { task, pool } = best;
+    pool.next++;
+    const isAgentAllowed = isAllowed && ((agentId: string) => isAllowed(task.taskId, agentId));
+    pairings.push({ task, instance: free.take(pool.fitting, isAgentAllowed) });
   }
   return pairings;
 }
 
 /** Skips tasks that may not go to any agent with a fitting instance left. */
 function skipExcluded(
-  group: { readonly suitable: FittingClasses; readonly heads: readonly WaitingTask[]; next: number },
+  group: { readonly fitting: FittingClasses; readonly heads: readonly WaitingTask[]; next: number },
   free: FreeInstances,
-  mayGet: MayGet,
+  isAllowed: IsAllowed,
 ): void {
-  if (!free.areAnyOf(group.suitable)) return;
+  if (!free.hasAny(group.fitting)) return;
   for (; ; group.next++) {
     const task = group.heads[group.next];
-    if (!task || free.areAnyOf(group.suitable, (agentId) => mayGet(task.taskId, agentId))) return;
+    if (!task || free.hasAny(group.fitting, (agentId) => isAllowed(task.taskId, agentId))) return;
   }
 }

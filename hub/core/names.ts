@@ -42,7 +42,7 @@ const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u2800]/u;
 /** More marks on a letter than any language uses, or a mark without a letter. */
 const STRAY_MARKS = /^\p{M}|\p{M}{4}| \p{M}/u;
 
-/** Why a name could be confused with another one; undefined when it could not. The name is printable and in the composed form of
+/** Reason why a name could be confused with another one; undefined when it could not. The name is printable and in the composed form of
  *  Unicode (NFC). */
 export function likenessFault(name: string): string | undefined {
   if (INVISIBLE.test(name)) return 'it has characters that cannot be seen';

@@ -88,19 +88,19 @@ describe('what a report means', () => {
     });
   });
 
-  it.each(['CANCELED', 'RETURNED'] as const)('%s gives the task out again at no cost', (outcome) => {
+  it.each(['CANCELED', 'RETURNED'] as const)('%s requeues the task at no cost', (outcome) => {
     const often = running('EXECUTE_BATCH_JOB', { attempt: 50, crashes: 2, losses: 9 });
-    expect(consequenceOf(report(outcome), often, LIMITS)).toEqual({ kind: 'RELEASE', loss: 'RETURN' });
+    expect(consequenceOf(report(outcome), often, LIMITS)).toEqual({ kind: 'REQUEUE', loss: 'RETURN' });
   });
 
-  it('INSTANCE_LOST gives the task out again until it has run maxAttempts times, and keeps what it left then', () => {
+  it('INSTANCE_LOST requeues the task until it has run maxAttempts times, and then keeps its files', () => {
     const crashed = (crashes: number, maxAttempts: number) =>
       consequenceOf(report('INSTANCE_LOST', 'exit code 139'), running('EXECUTE_BATCH_JOB', { crashes }), {
         ...LIMITS,
         maxAttempts,
       });
-    expect(crashed(0, 3)).toEqual({ kind: 'RELEASE', loss: 'CRASH' });
-    expect(crashed(1, 3)).toEqual({ kind: 'RELEASE', loss: 'CRASH' });
+    expect(crashed(0, 3)).toEqual({ kind: 'REQUEUE', loss: 'CRASH' });
+    expect(crashed(1, 3)).toEqual({ kind: 'REQUEUE', loss: 'CRASH' });
     expect(crashed(2, 3)).toEqual({
       kind: 'END',
       ending: {
@@ -122,7 +122,7 @@ describe('what a report means', () => {
   it('has a meaning for every outcome that an agent can report', () => {
     for (const outcome of ATTEMPT_OUTCOMES) {
       expect(consequenceOf(report(outcome), running('EXECUTE_BATCH_JOB'), LIMITS)?.kind).toMatch(
-        /^(END|RELEASE)$/,
+        /^(END|REQUEUE)$/,
       );
     }
   });
@@ -133,8 +133,8 @@ describe('what a loss means', () => {
     consequenceOfLoss(loss, running('SIMULATE_WORK', task), { ...LIMITS, ...limits }, null);
 
   it('counts crashes and losses apart', () => {
-    expect(lost('CRASH', { crashes: 1, losses: 9 })).toEqual({ kind: 'RELEASE', loss: 'CRASH' });
-    expect(lost('LOSS', { crashes: 2, losses: 8 })).toEqual({ kind: 'RELEASE', loss: 'LOSS' });
+    expect(lost('CRASH', { crashes: 1, losses: 9 })).toEqual({ kind: 'REQUEUE', loss: 'CRASH' });
+    expect(lost('LOSS', { crashes: 2, losses: 8 })).toEqual({ kind: 'REQUEUE', loss: 'LOSS' });
   });
 
   it.each([
@@ -164,7 +164,7 @@ describe('what a loss means', () => {
     });
   });
 
-  it('counts what is given back for a fault of the host as losses, and says which at last', () => {
+  it('counts returns for a host fault as losses, and names the last one', () => {
     const fault = 'the outputs could not be kept: ENOSPC';
     const given = (losses: number) =>
       consequenceOf(
@@ -172,19 +172,19 @@ describe('what a loss means', () => {
         running('EXECUTE_BATCH_JOB', { losses }),
         LIMITS,
       );
-    expect(given(8)).toEqual({ kind: 'RELEASE', loss: 'HOST_FAULT' });
+    expect(given(8)).toEqual({ kind: 'REQUEUE', loss: 'HOST_FAULT' });
     expect(given(9)).toMatchObject({
       kind: 'END',
       ending: {
         status: 'FAILED',
         batchExecutionStatus: null,
-        message: `agents gave this task back or were lost with it 10 times (tasks.maxLosses), at last agent agent-1: ${fault}`,
+        message: `agents returned this task or were lost while running it 10 times (tasks.maxLosses), at last agent agent-1: ${fault}`,
         files: { outputFiles: [], log },
       },
     });
   });
 
   it('lets a task be returned as often as it takes', () => {
-    expect(lost('RETURN', { crashes: 99, losses: 99 })).toEqual({ kind: 'RELEASE', loss: 'RETURN' });
+    expect(lost('RETURN', { crashes: 99, losses: 99 })).toEqual({ kind: 'REQUEUE', loss: 'RETURN' });
   });
 });

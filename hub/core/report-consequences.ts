@@ -16,7 +16,7 @@ export interface RetryLimits {
 /** Transition of the task that follows. */
 export type Consequence =
   | { readonly kind: 'END'; readonly ending: Completion }
-  | { readonly kind: 'RELEASE'; readonly loss: LossKind };
+  | { readonly kind: 'REQUEUE'; readonly loss: LossKind };
 
 /** CRASH: the instance program died. LOSS: its agent is lost. HOST_FAULT: a fault of the host, such as a full disk. RETURN:
  *  returned before it began, which does not count against the task. */
@@ -47,17 +47,17 @@ export function consequenceOf(report: AttemptReport, task: Task, limits: RetryLi
       return withFiles(consequenceOfLoss('CRASH', task, limits, report.message), files);
     }
     case 'RETURNED':
-      if (report.hostFault !== true) return { kind: 'RELEASE', loss: 'RETURN' };
+      if (report.hostFault !== true) return { kind: 'REQUEUE', loss: 'RETURN' };
       return withFiles(consequenceOfLoss('HOST_FAULT', task, limits, report.message), {
         outputFiles: [],
         log: report.log,
       });
     case 'CANCELED':
-      return { kind: 'RELEASE', loss: 'RETURN' };
+      return { kind: 'REQUEUE', loss: 'RETURN' };
   }
 }
 
-/** How the reported attempt was lost; undefined when it was not. */
+/** Kind of loss that a report states; undefined for none. */
 export function lossOf({ outcome, hostFault }: AttemptReport): LossKind | undefined {
   if (outcome === 'INSTANCE_LOST') return 'CRASH';
   if (outcome === 'RETURNED') return hostFault === true ? 'HOST_FAULT' : 'RETURN';
@@ -83,9 +83,11 @@ export function consequenceOfLoss(
   if (loss === 'HOST_FAULT' && task.losses + 1 >= maxLosses) {
     const times = maxLosses === 1 ? 'once' : `${maxLosses} times`;
     const last = task.instance ? `, at last agent ${task.instance.agentId}` : '';
-    return lost(`agents gave this task back or were lost with it ${times} (tasks.maxLosses)${last}${why}`);
+    return lost(
+      `agents returned this task or were lost while running it ${times} (tasks.maxLosses)${last}${why}`,
+    );
   }
-  return { kind: 'RELEASE', loss };
+  return { kind: 'REQUEUE', loss };
 }
 
 /** The consequence, with these files if it ends the task. */

@@ -64,7 +64,7 @@ export interface TaskEnded {
   /** The task as it ran. */
   readonly task: Task;
   readonly ending: Completion;
-  /** How its last attempt was lost; null when it was not. */
+  /** Kind of loss of its last attempt; null for none. */
   readonly loss: LossKind | null;
   readonly endedAtMs: number;
 }

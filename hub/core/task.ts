@@ -42,7 +42,7 @@ export interface Task {
   readonly crashes: number;
   /** Attempts lost with their agent, or returned for a host fault. */
   readonly losses: number;
-  /** Of the latest attempt; null before the first, and when the latest is closed without a result. */
+  /** Instance of the latest attempt; null before the first, and when the latest is closed without a result. */
   readonly instance: ExecutingInstance | null;
   readonly batchExecutionStatus: BatchExecutionStatus | null;
   /** Reason why the task failed. */

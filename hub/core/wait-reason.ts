@@ -152,7 +152,7 @@ export function reasonInWords(verdict: Verdict, facts: WaitFacts, detail = ''): 
     case 'NEVER':
       return `No known instance fits${neverDetail(facts)}; it waits until one does.`;
     case 'PAUSED':
-      return 'The hub is being prepared for a shutdown and gives out no tasks until its restart.';
+      return 'The hub is being prepared for a shutdown and dispatches no tasks until it is restarted.';
     case 'NONE_UP':
       return `${count(satisfyingAll, 'instance fits', 'instances fit')}, but ${noneUpDetail(fitting)}.`;
     case 'SOON':
@@ -172,9 +172,7 @@ function noneUpDetail({ down, unreachable, drained }: StateCounts): string {
 /** The returns of a task in words, to follow the reason. */
 export function returnsInWords(exclusions: readonly Exclusion[], nowMs: number): string {
   return exclusions
-    .map(
-      ({ agentId, reason, atMs }) => ` Agent ${agentId} gave it back ${span(nowMs - atMs)} ago: ${reason}.`,
-    )
+    .map(({ agentId, reason, atMs }) => ` Agent ${agentId} returned it ${span(nowMs - atMs)} ago: ${reason}.`)
     .join('');
 }
 

@@ -1,4 +1,4 @@
-/** What the scheduler is told of tasks that were given back; how they go on is tried with the whole engine (test/engine). */
+/** Exclusions of returned tasks, as the scheduler sees them; test/engine tests their whole course. */
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
 import { describe, expect, it } from 'vitest';
 import type { Task } from '../core/task.js';
@@ -10,8 +10,8 @@ const VERSION_1 = { version: '1', labels: [] };
 const NO_DISK = 'its disk is full';
 const TEN_MINUTES_MS = 600_000;
 
-/** Tasks given back to a hub whose agents hold instances of version 1, and what is asked about these. */
-function givenBackAmong(agentIds: readonly string[], instancesOfAgent = 1) {
+/** Tasks returned to a hub whose agents hold instances of version 1, and the lookups of these. */
+function returnsAmong(agentIds: readonly string[], instancesOfAgent = 1) {
   const index = new InstanceIndex();
   const add = (agentId: string, version = '1', availability: Availability = 'UP') => {
     const profile = { id: `${agentId}-sim`, version, revision: '', labels: [] };
@@ -48,62 +48,64 @@ function givenBackAmong(agentIds: readonly string[], instancesOfAgent = 1) {
     clock: runtime.clock,
     timers: runtime.timers,
   });
-  const giveBack = (taskId: string, agentId: string, requirement: Task['requirement'] = VERSION_1) =>
+  const returnTask = (taskId: string, agentId: string, requirement: Task['requirement'] = VERSION_1) =>
     exclusions.note({ id: taskId, requirement } as Task, agentId, NO_DISK);
-  return { index, add, up, asked, runtime, exclusions, giveBack };
+  return { index, add, up, asked, runtime, exclusions, returnTask };
 }
 
-describe('a task that an agent gave back for want of disk', () => {
+describe('a task that an agent returned because of a full disk', () => {
   it('may be given to any other agent, and not to this one', () => {
-    const { exclusions, giveBack } = givenBackAmong(['small', 'large']);
-    giveBack('t1', 'small');
-    expect(exclusions.mayGet('t1', 'small')).toBe(false);
-    expect(exclusions.mayGet('t1', 'large')).toBe(true);
-    expect(exclusions.mayGet('t2', 'small')).toBe(true);
+    const { exclusions, returnTask } = returnsAmong(['small', 'large']);
+    returnTask('t1', 'small');
+    expect(exclusions.isAllowed('t1', 'small')).toBe(false);
+    expect(exclusions.isAllowed('t1', 'large')).toBe(true);
+    expect(exclusions.isAllowed('t2', 'small')).toBe(true);
   });
 
   it('may be given to it again when no other agent has an instance up that it fits', () => {
-    const { index, add, up, exclusions, giveBack } = givenBackAmong(['small', 'large']);
-    giveBack('t1', 'small');
+    const { index, add, up, exclusions, returnTask } = returnsAmong(['small', 'large']);
+    returnTask('t1', 'small');
     for (const instance of up) if (instance.agentId === 'large') index.setAvailability(instance, 'NONE');
-    expect(exclusions.mayGet('t1', 'small')).toBe(true);
+    expect(exclusions.isAllowed('t1', 'small')).toBe(true);
     add('large', '2');
-    expect(exclusions.mayGet('t1', 'small')).toBe(true);
+    expect(exclusions.isAllowed('t1', 'small')).toBe(true);
     add('large', '1', 'IDLE');
-    expect(exclusions.mayGet('t1', 'small')).toBe(false);
+    expect(exclusions.isAllowed('t1', 'small')).toBe(false);
   });
 
-  it('may go to an instance of a instanceClass that became known after it was given back', () => {
-    const { add, exclusions, giveBack } = givenBackAmong(['small']);
-    giveBack('t1', 'small', ANYTHING);
-    expect(exclusions.mayGet('t1', 'small')).toBe(true);
+  it('may go to an instance of an instance class that became known after it was returned', () => {
+    const { add, exclusions, returnTask } = returnsAmong(['small']);
+    returnTask('t1', 'small', ANYTHING);
+    expect(exclusions.isAllowed('t1', 'small')).toBe(true);
     add('large', '2');
-    expect(exclusions.mayGet('t1', 'small')).toBe(false);
+    expect(exclusions.isAllowed('t1', 'small')).toBe(false);
   });
 });
 
-describe('the scheduler is told', () => {
+describe('the scheduler is informed', () => {
   it('of a few agents only, however many instances there are and however often it asks', () => {
     const agentIds = Array.from({ length: 20 }, (_, at) => `agent-${at}`);
-    const { asked, exclusions, giveBack } = givenBackAmong(agentIds, 50);
-    giveBack('t1', 'agent-0');
-    giveBack('t1', 'agent-1');
-    expect(agentIds.map((agentId) => exclusions.mayGet('t1', agentId)).filter((may) => !may)).toHaveLength(2);
-    expect(exclusions.mayGet('t1', 'agent-0')).toBe(false);
+    const { asked, exclusions, returnTask } = returnsAmong(agentIds, 50);
+    returnTask('t1', 'agent-0');
+    returnTask('t1', 'agent-1');
+    expect(agentIds.map((agentId) => exclusions.isAllowed('t1', agentId)).filter((may) => !may)).toHaveLength(
+      2,
+    );
+    expect(exclusions.isAllowed('t1', 'agent-0')).toBe(false);
     // Two that returned it and the first that did not, three times; classes once, since none came or went.
     expect(asked).toEqual({ classes: 1, agents: 9 });
   });
 
   it('the number of tasks that are excluded from some agent, each once, until that is over', async () => {
-    const { runtime, exclusions, giveBack } = givenBackAmong(['a', 'b']);
+    const { runtime, exclusions, returnTask } = returnsAmong(['a', 'b']);
     expect(exclusions.count).toBe(0);
-    giveBack('t1', 'a');
-    giveBack('t1', 'b');
-    giveBack('t2', 'a');
+    returnTask('t1', 'a');
+    returnTask('t1', 'b');
+    returnTask('t2', 'a');
     await runtime.advance(1);
-    giveBack('t1', 'b');
+    returnTask('t1', 'b');
     await runtime.advance(1);
-    giveBack('t3', 'a', ANYTHING);
+    returnTask('t3', 'a', ANYTHING);
     expect(exclusions.count).toBe(3);
     exclusions.forget('t2');
     exclusions.forget('t2');

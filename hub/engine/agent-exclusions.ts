@@ -10,7 +10,7 @@ import type { Exclusion } from '../core/wait-reason.js';
 import type { Instances } from './instances.js';
 
 export interface AgentExclusionsOptions {
-  /** By instance class: the scheduler asks for each task and agent, so the cost must not grow with the instances. */
+  /** Lookups by instance class: the scheduler asks for each task and agent, so the cost must not grow with the instances. */
   readonly instances: Pick<Instances, 'agentsUp' | 'classes' | 'classesVersion'>;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -21,10 +21,10 @@ const EXCLUSION_MS = 600_000;
 
 interface ExcludingTask {
   readonly requirement: Requirement;
-  /** By agent. */
+  /** Exclusions by agent. */
   readonly by: Map<string, Exclusion & { readonly timer: Timer }>;
   /** Fitting classes, of those known at this version. */
-  classes: { readonly version: number; readonly suitable: readonly InstanceClass[] } | undefined;
+  classes: { readonly version: number; readonly fitting: readonly InstanceClass[] } | undefined;
 }
 
 export class AgentExclusions {
@@ -75,7 +75,7 @@ export class AgentExclusions {
   }
 
   /** Whether the task may be dispatched to this agent, of which an instance fits. */
-  readonly mayGet = (taskId: string, agentId: string): boolean => {
+  readonly isAllowed = (taskId: string, agentId: string): boolean => {
     const task = this.#tasks.get(taskId);
     return !task?.by.has(agentId) || !this.#mayGoElsewhere(task);
   };
@@ -108,8 +108,8 @@ export class AgentExclusions {
     const { instances } = this.#options;
     const version = instances.classesVersion;
     if (task.classes?.version !== version) {
-      task.classes = { version, suitable: [...fittingClasses(task.requirement, instances.classes).keys()] };
+      task.classes = { version, fitting: [...fittingClasses(task.requirement, instances.classes).keys()] };
     }
-    return task.classes.suitable;
+    return task.classes.fitting;
   }
 }

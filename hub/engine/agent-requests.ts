@@ -51,7 +51,7 @@ export class AgentRequests {
   }
 
   /** Takes a response; one that came too late, or from another agent, is ignored. */
-  answered(agentId: string, requestId: string, error: string | null, text: string | null): void {
+  replied(agentId: string, requestId: string, error: string | null, text: string | null): void {
     const pending = this.#pending.get(requestId);
     if (pending?.agentId !== agentId) return;
     if (error === null) pending.resolve(text);
@@ -61,7 +61,7 @@ export class AgentRequests {
   /** The agent has disconnected: its pending requests fail. */
   agentLeft(agentId: string): void {
     for (const pending of [...this.#pending.values()]) {
-      if (pending.agentId === agentId) pending.reject(new AgentUnavailable(`agent ${agentId} went away`));
+      if (pending.agentId === agentId) pending.reject(new AgentUnavailable(`agent ${agentId} disconnected`));
     }
   }
 }

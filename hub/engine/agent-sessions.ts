@@ -43,7 +43,7 @@ export class AgentSessions {
   open(agentId: string, nodeId: string, connection: AgentConnection): void {
     const former = this.#sessions.get(agentId);
     this.#sessions.set(agentId, { connection, nodeId });
-    former?.connection.close('the same agent has connected anew');
+    former?.connection.close('the same agent has reconnected');
   }
 
   /** Ends the agent's session; its open requests fail. */
@@ -74,7 +74,7 @@ export class AgentSessions {
 
   /** Takes an agent's response to a request. */
   replied(agentId: string, requestId: string, error: string | null, text: string | null): void {
-    this.#requests.answered(agentId, requestId, error, text);
+    this.#requests.replied(agentId, requestId, error, text);
   }
 
   /** Closes all connections. */
@@ -82,7 +82,7 @@ export class AgentSessions {
     for (const { connection } of [...this.#sessions.values()]) connection.close(reason);
   }
 
-  /** Ends the attempt of a canceled task; a disconnected agent is told when it joins again. */
+  /** Ends the attempt of a canceled task; a disconnected agent is informed when it rejoins. */
   readonly onTask: TaskSubscriber = {
     CANCELED: ({ task: { id, attempt, instance, startedAtMs } }) => {
       if (startedAtMs === null || !instance) return;

@@ -34,7 +34,7 @@ export interface AgentsOptions {
   readonly log: Logger;
   readonly metrics: Pick<TaskMetrics, 'agentLeft'>;
   /** Whether the output storage is enabled. */
-  readonly isOutputStored: boolean;
+  readonly isOutputStorageOn: boolean;
 }
 
 export class Agents {
@@ -44,9 +44,9 @@ export class Agents {
     this.#options = options;
   }
 
-  /** Lets an agent join; false when it was refused, of which it has been told. */
+  /** Lets an agent join; false when it was refused; the refusal has been sent. */
   async join(introduction: AgentIntroduction, connection: AgentConnection): Promise<boolean> {
-    const { sessions, instances, log, leases, clock, isOutputStored } = this.#options;
+    const { sessions, instances, log, leases, clock, isOutputStorageOn } = this.#options;
     const { agent, address, clockMs, running } = introduction;
     const refusal = this.#refusalOf(introduction);
     if (refusal) {
@@ -58,7 +58,7 @@ export class Agents {
     leases.end(agent.id);
     const clockOffsetMs = clockMs === null ? null : clockMs - clock.nowMs();
     instances.connected({ ...agent, address, clockOffsetMs }, introduction.instances, running);
-    connection.welcome({ outputStorage: isOutputStored });
+    connection.welcome({ outputStorage: isOutputStorageOn });
     await reconcile(introduction, connection, this.#options);
     if (!sessions.isCurrent(agent.id, connection)) return true;
     instances.ready(agent.id);
@@ -130,8 +130,8 @@ export class Agents {
       connection.fail(`a report of task ${report.taskId} names ${stored.missing}, which was not sent`);
       return undefined;
     }
-    // First, so that a task whose attempt is adopted is not dispatched anew, not even to the same instance.
-    await attempts.believe(report, agentId);
+    // First, so that a task whose attempt is adopted is not dispatched again, not even to the same instance.
+    await attempts.adoptOnReport(report, agentId);
     // The instance is released before the end of the task is durable.
     const reported = attempts.report(stored.report, agentId);
     instances.release(agentId, report, { coolsDown: report.outcome === 'RETURNED' });

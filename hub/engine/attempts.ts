@@ -55,7 +55,7 @@ export class Attempts {
   }
 
   /** Takes an agent's report of an attempt; false when it no longer counts, or the attempt is another agent's. Resolves when its
-   *  consequence is durable. An attempt that is presumed lost must have been adopted by {@link believe} before. */
+   *  consequence is durable. An attempt that is presumed lost must have been adopted by {@link adoptOnReport} before. */
   async report(report: AttemptReport, agentId: string): Promise<boolean> {
     const ref = refOf(report);
     const task = this.#known(ref) ?? (await this.#options.archive.find(ref.taskId));
@@ -72,14 +72,14 @@ export class Attempts {
 
   /** Adopts an attempt that is presumed lost, as long as no newer one has begun (contract 2.5). Call it before its instance is
    *  released. */
-  async believe(held: AttemptRef, agentId: string): Promise<void> {
+  async adoptOnReport(held: AttemptRef, agentId: string): Promise<void> {
     const { transitions, archive, clock } = this.#options;
     const ref = refOf(held);
     if (this.#known(ref)) return;
     const task = await archive.find(ref.taskId);
     if (
       !task?.instance ||
-      !canTransition<AttemptState>(ATTEMPT_TRANSITIONS.believe, attemptStateOf(ref, task))
+      !canTransition<AttemptState>(ATTEMPT_TRANSITIONS.adoptOnReport, attemptStateOf(ref, task))
     )
       return;
     if (!isOf(agentId, task)) return;
@@ -108,8 +108,8 @@ export class Attempts {
 
   #known(ref: AttemptRef): Task | undefined {
     const task = this.#started.get(ref.taskId);
-    const inForce = task && attemptOf(task);
-    return inForce && sameAttempt(inForce, ref) ? task : undefined;
+    const active = task && attemptOf(task);
+    return active && sameAttempt(active, ref) ? task : undefined;
   }
 
   /** Logs a transition that the state of the attempt does not permit. */
@@ -130,7 +130,7 @@ export class Attempts {
   #foreign(ref: AttemptRef, agentId: string): false {
     this.#options.log.warn(
       { ...ref, agentId },
-      'a report was refused: the attempt was given to another agent',
+      'a report was refused: the attempt was assigned to another agent',
     );
     return false;
   }

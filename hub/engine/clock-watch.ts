@@ -20,7 +20,7 @@ export class ClockWatch {
   }
 
   /** Jump ahead in milliseconds since the last call; 0 for none, and after a jump back. */
-  look(): number {
+  measureJump(): number {
     const [wallMs, monotonicMs] = [this.#clock.nowMs(), this.#clock.monotonicMs()];
     const jumpMs = wallMs - this.#wallMs - (monotonicMs - this.#monotonicMs);
     this.#wallMs = wallMs;

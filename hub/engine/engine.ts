@@ -2,8 +2,8 @@
  * The engine: every moving part of the hub over the ports of core, wired together. The hub puts adapters around it, a
  * simulation drives it alone.
  *
- * Calls go one way only: each part is given those built before it. Anything for an earlier part travels as an event, to which
- * that part is subscribed here.
+ * Calls go one way only: each part receives only parts built before it; calls to earlier parts are events, to which these are
+ * subscribed here.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
@@ -55,7 +55,7 @@ export interface EngineOptions {
   readonly keepEndedForMs: number;
   readonly defaultVersion: string | null;
   /** Number of first tasks of a queue pool that are read at a time. */
-  readonly headsOfPool?: number;
+  readonly headsPerPool?: number;
   /** Removes expired sessions and tokens. */
   readonly sweepAccounts?: () => Promise<void>;
   readonly metrics?: TaskMetrics;
@@ -75,7 +75,7 @@ export interface Engine {
   readonly sentBlobs: SentBlobs;
   /** Continues what the store holds: the leases of running tasks, then the queue. Rejects after a stop. */
   start(): Promise<void>;
-  /** Removes what is no longer kept now, instead of within a minute. */
+  /** Sweeps now, instead of within a minute. */
   sweep(): Promise<void>;
   /** Ends dispatching, and releases agents and waiting clients. */
   quiesce(): Promise<void>;
@@ -121,7 +121,7 @@ function baseParts(options: EngineOptions) {
   const { clock, timers } = runtime;
   const clockWatch = new ClockWatch(clock);
   const mayExpire = () => {
-    clockWatch.look();
+    clockWatch.measureJump();
     return clockWatch.isTrusted;
   };
   const instances = new Instances({ clock, timers, log });
@@ -162,14 +162,14 @@ function agentParts(options: EngineOptions, base: BaseParts) {
     clock,
     log,
     metrics: options.metrics ?? NO_TASK_METRICS,
-    isOutputStored: storage.isOutputOn,
+    isOutputStorageOn: storage.isOutputStorageOn,
   });
   return { attempts, leases, sessions, agents };
 }
 
 /** The parts that deal with tasks: those that wait, those that are asked for, and those that are no longer kept. */
 function queueParts(options: EngineOptions, base: BaseParts, { sessions }: AgentParts) {
-  const { queue, archive, agentStore, files, names, runtime, log, defaultVersion, headsOfPool } = options;
+  const { queue, archive, agentStore, files, names, runtime, log, defaultVersion, headsPerPool } = options;
   const { clock, timers } = runtime;
   const { transitions, resultWaiters, output, clockWatch, shutdown, instances, exclusions } = base;
   const scheduler = new Scheduler({
@@ -180,7 +180,7 @@ function queueParts(options: EngineOptions, base: BaseParts, { sessions }: Agent
     exclusions,
     runtime,
     log,
-    headsOfPool,
+    headsPerPool,
   });
   const explanations = new Explanations({
     queue,

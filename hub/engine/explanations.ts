@@ -146,7 +146,7 @@ export class Explanations {
   #avoided(taskId: string, returns: readonly Exclusion[]): string[] {
     return returns
       .map(({ agentId }) => agentId)
-      .filter((agentId) => !this.#options.exclusions.mayGet(taskId, agentId));
+      .filter((agentId) => !this.#options.exclusions.isAllowed(taskId, agentId));
   }
 
   /** Counts up to {@link MAX_TASKS_AHEAD}, and leaves the event loop to others in between. */

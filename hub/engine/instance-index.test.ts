@@ -92,7 +92,7 @@ describe('of the agents, first comes', () => {
     expect(order()).toEqual(['b', 'c', 'a']);
   });
 
-  it('the right one after any changes, as if they were put in order anew', () => {
+  it('the right one after any changes, as if all were sorted again', () => {
     const { index, instance } = indexed();
     const all = Array.from({ length: 40 }, (_, at) => instance(`i${at}`, `agent ${at % 13}`));
     const busy = new Map<string, number>();

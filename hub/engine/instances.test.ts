@@ -54,7 +54,7 @@ describe('idle are', () => {
     expect(idle()).toEqual(['i2 beside 0']);
     instances.changed('a', up('i1'));
     expect(idle()).toEqual(['i2 beside 0', 'i1 beside 0']);
-    // Told again, it is idle for no shorter time.
+    // A repeated report does not shorten its idle time.
     instances.changed('a', up('i2'));
     expect(idle()).toEqual(['i2 beside 0', 'i1 beside 0']);
   });

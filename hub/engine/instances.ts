@@ -36,7 +36,7 @@ export interface AgentView {
   readonly address: string | null;
   readonly status: AgentStatus;
   readonly seenAtMs: number;
-  /** Lead of its clock over the hub's when it joined; null when it did not tell. */
+  /** Lead of its clock over the hub's when it joined, in ms; null when it did not report its clock. */
   readonly clockOffsetMs: number | null;
   readonly drain: AgentDrain | null;
   readonly instances: readonly InstanceView[];

@@ -81,7 +81,7 @@ export class Leases {
     const tasks = await this.#options.queue.runningOn(agentId);
     if (tasks.length === 0 || instances.isConnected(agentId)) return;
     this.#options.log.warn({ agentId, tasks: tasks.length }, 'agent is lost: its lease is over');
-    const reason = `agent ${agentId} was not heard of for ${this.#options.leaseTimeoutMs / 1000} s`;
+    const reason = `agent ${agentId} was unreachable for ${this.#options.leaseTimeoutMs / 1000} s`;
     await Promise.all(tasks.map((task) => this.#options.attempts.lose(task, 'LOSS', reason)));
   }
 }

@@ -15,7 +15,7 @@ const ids = (tasks: readonly WaitingTask[]) => tasks.map(({ taskId }) => taskId)
 describe('the first tasks of a pool', () => {
   it('are all that wait where nothing waited before', () => {
     const heads = new QueueHeadCache(true);
-    expect(heads.areNone).toBe(true);
+    expect(heads.isEmpty).toBe(true);
     heads.add(waiting(2), 10);
     heads.add(waiting(1, 3), 10);
     heads.add(waiting(3, 0), 10);
@@ -26,7 +26,7 @@ describe('the first tasks of a pool', () => {
   it('are not known before they were read', () => {
     const heads = new QueueHeadCache(false);
     heads.add(waiting(2), 10);
-    expect(heads.areNone).toBe(false);
+    expect(heads.isEmpty).toBe(false);
     expect(heads.reaches(1)).toBe(false);
     heads.beginRead();
     heads.endRead([waiting(1), waiting(2)], false, 10);
@@ -84,7 +84,7 @@ describe('the first tasks of a pool', () => {
         }
         const first6 = ids(stored.sort(compareWaiting)).slice(0, heads.known.length);
         expect(ids(heads.known), `seed ${seed}, ${sequence}`).toEqual(first6);
-        if (heads.areNone) expect(stored).toEqual([]);
+        if (heads.isEmpty) expect(stored).toEqual([]);
         if (heads.reaches(7)) expect(heads.known.length).toBe(stored.length);
       }
     }

@@ -18,7 +18,7 @@ export class QueueHeadCache {
     this.#isComplete = isComplete;
   }
 
-  /** In order; {@link reaches} says whether they are enough. */
+  /** The cached tasks, in order; {@link reaches} says whether they are enough. */
   get known(): readonly WaitingTask[] {
     return this.#known;
   }
@@ -28,7 +28,7 @@ export class QueueHeadCache {
   }
 
   /** Nothing waits in the pool. */
-  get areNone(): boolean {
+  get isEmpty(): boolean {
     return this.#isComplete && this.#known.length === 0;
   }
 

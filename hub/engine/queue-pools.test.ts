@@ -104,7 +104,7 @@ describe('many distinct requirements', () => {
     const tasks = tasksOf(versions.map((version) => requirementKey({ version, labels: [] })));
     const rest = tasks.slice(1);
     for (const task of tasks) pools.add(task);
-    for (const task of rest) pools.taken(task);
+    for (const task of rest) pools.removeClaimed(task);
     expect(pools.neededFor(idle, 0)).toHaveLength(1);
     expect(pools.groupsFor([LINUX])).toEqual([1]);
     pools.remove('t0', { version: '9*', labels: [] });

@@ -1,6 +1,6 @@
 /**
  * The waiting tasks, in pools: those that the same instance classes fit wait in one pool, whatever they require. There are
- * as many pools as the known instances tell apart, however many requirements clients think of. Of each pool the first tasks
+ * as many pools as the known instances tell apart, however many requirements clients use. Of each pool the first tasks
  * are kept (QueueHeadCache), and the ids of its queue groups, to read further tasks. Groups that no known instance fits are
  * left in the store; all groups are read again when instance classes come or go.
  */
@@ -18,11 +18,11 @@ export interface QueuePoolsOptions {
   readonly instances: Pick<Instances, 'classes' | 'classesVersion'>;
   readonly timers: Timers;
   /** Number of first tasks of a pool that are read at a time, unless the pool has more groups. */
-  readonly headsOfPool?: number | undefined;
+  readonly headsPerPool?: number | undefined;
 }
 
 export interface QueuePool {
-  readonly suitable: FittingClasses;
+  readonly fitting: FittingClasses;
   readonly heads: QueueHeadCache;
   /** Ids of the groups in which tasks may wait. */
   readonly groups: Set<number>;
@@ -36,21 +36,21 @@ export interface PoolNeed {
   readonly count: number;
 }
 
-const HEADS_OF_POOL = 64;
-/** Of all pools together: the more pools, the fewer of each, and at least one. */
-const HEADS_OF_ALL = 10_000;
+const MAX_HEADS_PER_POOL = 64;
+/** First tasks of all pools together: the more pools, the fewer of each, and at least one. */
+const MAX_HEADS_TOTAL = 10_000;
 /** Groups whose key is read in one turn of the event loop. */
 const GROUPS_PER_PAGE = 500;
-/** Groups without waiting tasks that a pool may keep beside as many as it has known tasks. */
+/** Groups without waiting tasks that a pool may keep in addition to as many as it has known tasks. */
 const SPARE_GROUPS = 1000;
 
 export class QueuePools {
   readonly #options: QueuePoolsOptions;
-  /** By the numbers of the fitting classes. */
+  /** Pools by the numbers of the fitting classes. */
   readonly #pools = new Map<string, QueuePool>();
-  /** By group id, for the groups of all pools. */
+  /** Pools by group id. */
   readonly #poolOf = new Map<number, QueuePool>();
-  /** With a number for each, as of {@link #classesVersion}. */
+  /** Known classes, with a number for each, as of {@link #classesVersion}. */
   #classes = new Map<InstanceClass, number>();
   #classesVersion = -1;
   /** All waiting groups have been read for these classes. */
@@ -66,7 +66,7 @@ export class QueuePools {
   }
 
   /** Whether the pools are those of the known classes, and hold everything that was announced. */
-  get areCurrent(): boolean {
+  get isCurrent(): boolean {
     return (
       !this.#refreshing &&
       this.#isScanned &&
@@ -92,7 +92,7 @@ export class QueuePools {
     return true;
   }
 
-  /** Whether this task waits is looked up by the next {@link refresh}. */
+  /** Marks a task to be looked up again by the next {@link refresh}. */
   recheck(taskId: string): void {
     this.#recheck.add(taskId);
   }
@@ -102,15 +102,15 @@ export class QueuePools {
     this.#pools.get(this.#keyOf(this.#fitting(requirement)))?.heads.remove(taskId);
   }
 
-  /** The same for a task that one of the pools has given. */
-  taken({ taskId, groupId }: WaitingTask): void {
+  /** A task of a pool was claimed. */
+  removeClaimed({ taskId, groupId }: WaitingTask): void {
     this.#poolOf.get(groupId)?.heads.remove(taskId);
   }
 
   /** Ids of the groups in which tasks may wait that one of these classes fits. */
   groupsFor(classes: readonly InstanceClass[]): number[] {
     return [...this.#pools.values()]
-      .filter(({ suitable }) => classes.some((instanceClass) => suitable.has(instanceClass)))
+      .filter(({ fitting }) => classes.some((instanceClass) => fitting.has(instanceClass)))
       .flatMap(({ groups }) => [...groups]);
   }
 
@@ -120,13 +120,13 @@ export class QueuePools {
     const needed: PoolNeed[] = [];
     for (const [key, pool] of this.#pools) {
       if (this.#dropEmpty(key, pool)) continue;
-      const fitting = countFitting(pool.suitable, idle);
-      if (fitting > 0) needed.push({ pool, count: fitting + excluded });
+      const count = countFitting(pool.fitting, idle);
+      if (count > 0) needed.push({ pool, count: count + excluded });
     }
     return needed;
   }
 
-  /** Reads at least `count` first tasks of a pool, if so many wait. */
+  /** Reads at least `count` first tasks of a pool, or all. */
   async read({ pool, count }: PoolNeed): Promise<void> {
     const { queue, timers } = this.#options;
     const { heads, groups } = pool;
@@ -177,11 +177,11 @@ export class QueuePools {
 
   /** Puts a group into its pool, which is a new one when nothing waited there; undefined when no known instance fits. */
   #join({ groupId, requirementKey }: Pick<WaitingTask, 'groupId' | 'requirementKey'>): QueuePool | undefined {
-    const suitable = this.#fitting(requirementOfKey(requirementKey));
-    if (suitable.size === 0) return undefined;
-    const key = this.#keyOf(suitable);
+    const fitting = this.#fitting(requirementOfKey(requirementKey));
+    if (fitting.size === 0) return undefined;
+    const key = this.#keyOf(fitting);
     const pool = this.#pools.get(key) ?? {
-      suitable,
+      fitting,
       heads: new QueueHeadCache(this.#isScanned),
       groups: new Set<number>(),
       needed: 0,
@@ -197,31 +197,31 @@ export class QueuePools {
     if (this.#poolOf.get(groupId) === pool) this.#poolOf.delete(groupId);
   }
 
-  /** Forgets a pool in which nothing waits, and groups of which nothing waits any more when they are many. */
+  /** Drops an empty pool, and the empty groups of a pool that has too many. */
   #dropEmpty(key: string, pool: QueuePool): boolean {
     const { heads, groups } = pool;
-    if (heads.areNone) this.#pools.delete(key);
-    if (!heads.isComplete || groups.size <= heads.known.length + (heads.areNone ? 0 : SPARE_GROUPS)) {
-      return heads.areNone;
+    if (heads.isEmpty) this.#pools.delete(key);
+    if (!heads.isComplete || groups.size <= heads.known.length + (heads.isEmpty ? 0 : SPARE_GROUPS)) {
+      return heads.isEmpty;
     }
     const waiting = new Set(heads.known.map(({ groupId }) => groupId));
     for (const groupId of groups) if (!waiting.has(groupId)) this.#leave(pool, groupId);
-    return heads.areNone;
+    return heads.isEmpty;
   }
 
   #fitting(requirement: Requirement): FittingClasses {
     return fittingClasses(requirement, this.#classes.keys());
   }
 
-  #keyOf(suitable: FittingClasses): string {
-    return [...suitable.keys()].map((instanceClass) => this.#classes.get(instanceClass)).join();
+  #keyOf(fitting: FittingClasses): string {
+    return [...fitting.keys()].map((instanceClass) => this.#classes.get(instanceClass)).join();
   }
 
   /** Number of first tasks to keep. A pool of many groups keeps more, since each reading of it costs more; twice the need keeps a
-   *  pool from being read anew for each task that is dispatched. */
+   *  pool from being read again for each task that is dispatched. */
   #limitOf({ groups, needed }: QueuePool): number {
-    const { headsOfPool = HEADS_OF_POOL } = this.#options;
-    const share = Math.max(1, Math.floor(HEADS_OF_ALL / this.#pools.size));
-    return Math.max(2 * needed, Math.min(share, Math.max(headsOfPool, groups.size)));
+    const { headsPerPool = MAX_HEADS_PER_POOL } = this.#options;
+    const share = Math.max(1, Math.floor(MAX_HEADS_TOTAL / this.#pools.size));
+    return Math.max(2 * needed, Math.min(share, Math.max(headsPerPool, groups.size)));
   }
 }

@@ -1,4 +1,4 @@
-/** Uploads to the input storage under way: their bytes count for the quota beside those in the store. */
+/** Uploads to the input storage under way: their bytes count for the quota in addition to those in the store. */
 export class QuotaUsage {
   readonly #owners = new Map<string | null, OwnerUse>();
 

@@ -4,7 +4,7 @@ import { compareWaiting, type WaitingTask } from '../core/match-tasks.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
 
 export interface HeadsRead {
-  /** In order. */
+  /** The first tasks, in order. */
   readonly heads: readonly WaitingTask[];
   /** No task waits behind the last of them. */
   readonly isComplete: boolean;
@@ -21,8 +21,8 @@ interface Asked {
 const GROUPS_PER_TURN = 500;
 
 /**
- * The first `wanted` tasks of these groups together. Each group is asked for its share first, and then for twice as many as long
- * as its last task comes before the last wanted one: so about as many tasks are read as there are groups and wanted tasks.
+ * Returns the first `wanted` tasks. Asks each group for its share, then doubles the limit of groups that may hold better ones:
+ * about as many tasks are read as there are groups and wanted tasks.
  */
 export async function readHeads(
   queue: Pick<TaskQueue, 'heads'>,

@@ -46,7 +46,7 @@ export async function reconcile(
     return !ref || !held.some((other) => sameAttempt(other, ref));
   });
   await Promise.all(
-    missing.map((task) => attempts.lose(task, 'LOSS', `agent ${agentId} came back without it`)),
+    missing.map((task) => attempts.lose(task, 'LOSS', `agent ${agentId} rejoined without the attempt`)),
   );
 }
 

@@ -35,7 +35,7 @@ function schedulerOver({
   excluded = [] as string[],
 } = {}) {
   const setup = { idle, isFaulty: false, isGone: false, onLook: () => {}, claimed: Promise.resolve() };
-  /** What is to be done after a while. */
+  /** Pending timers. */
   const later: (() => void)[] = [];
   const released: string[] = [];
   const requeued: string[] = [];
@@ -111,7 +111,7 @@ function schedulerOver({
     },
     exclusions: {
       count: excluded.length,
-      mayGet: (taskId) => !excluded.includes(taskId),
+      isAllowed: (taskId) => !excluded.includes(taskId),
     },
     runtime: {
       ...systemRuntime,
@@ -124,7 +124,7 @@ function schedulerOver({
       },
     },
     log: { debug: () => {}, info: () => {}, error: () => {} } as unknown as Logger,
-    headsOfPool: 4,
+    headsPerPool: 4,
   });
   const settled = async () => {
     for (let turns = 0; turns < 10; turns++) await turn();

@@ -20,11 +20,11 @@ export interface SchedulerOptions {
   readonly transitions: Pick<TaskTransitions, 'claim' | 'started' | 'dispatchFailed'>;
   readonly sessions: Pick<AgentSessions, 'assign'>;
   readonly instances: Pick<Instances, 'idle' | 'classes' | 'classesVersion' | 'reserve' | 'release'>;
-  readonly exclusions: Pick<AgentExclusions, 'count' | 'mayGet'>;
+  readonly exclusions: Pick<AgentExclusions, 'count' | 'isAllowed'>;
   readonly runtime: Runtime;
   readonly log: Logger;
   /** Number of first tasks of a queue pool that are read at a time. */
-  readonly headsOfPool?: number | undefined;
+  readonly headsPerPool?: number | undefined;
 }
 
 /** Delay of the next try after a failure of the store. */
@@ -39,9 +39,9 @@ export class Scheduler {
   #paused = false;
 
   constructor(options: SchedulerOptions) {
-    const { queue, instances, runtime, headsOfPool } = options;
+    const { queue, instances, runtime, headsPerPool } = options;
     this.#options = options;
-    this.#pools = new QueuePools({ queue, instances, timers: runtime.timers, headsOfPool });
+    this.#pools = new QueuePools({ queue, instances, timers: runtime.timers, headsPerPool });
   }
 
   /** Reads what waits in the store, then begins. */
@@ -95,7 +95,7 @@ export class Scheduler {
 
   /** Ids of the queue groups in which tasks may wait that one of these classes fits. Rejects as the store does. */
   async groupsFor(classes: readonly InstanceClass[]): Promise<number[]> {
-    if (!this.#pools.areCurrent) await this.#pools.refresh();
+    if (!this.#pools.isCurrent) await this.#pools.refresh();
     return this.#pools.groupsFor(classes);
   }
 
@@ -128,7 +128,7 @@ export class Scheduler {
   async #round(): Promise<boolean> {
     const { instances, exclusions, runtime, log } = this.#options;
     if (instances.idle.size === 0) return false;
-    if (!this.#pools.areCurrent) {
+    if (!this.#pools.isCurrent) {
       await this.#pools.refresh();
       return true;
     }
@@ -142,7 +142,7 @@ export class Scheduler {
     const pairings = this.#pair(needed, idle);
     if (pairings.length === 0) return false;
     const startedAtMs = runtime.clock.nowMs();
-    for (const { task } of pairings) this.#pools.taken(task);
+    for (const { task } of pairings) this.#pools.removeClaimed(task);
     const claimed = await this.#claim(pairings, startedAtMs);
     for (const task of claimed) this.#dispatch(task, startedAtMs);
     log.debug({ pools: needed.length, claimed: claimed.length }, 'round');
@@ -151,8 +151,8 @@ export class Scheduler {
 
   #pair(needed: readonly PoolNeed[], idle: IdleInstances): Pairing[] {
     const { exclusions } = this.#options;
-    const pools = needed.map(({ pool: { suitable, heads } }) => ({ suitable, heads: heads.known }));
-    return pair(pools, idle, exclusions.count === 0 ? undefined : exclusions.mayGet);
+    const pools = needed.map(({ pool: { fitting, heads } }) => ({ fitting, heads: heads.known }));
+    return pair(pools, idle, exclusions.count === 0 ? undefined : exclusions.isAllowed);
   }
 
   /** Claims the paired tasks. Those that the store refuses may have left the queue, or the store failed: they are looked up. */

@@ -18,7 +18,7 @@ interface Held {
 export class SentBlobs {
   readonly #files: FileStore;
   readonly #timers: Timers;
-  /** By agent and digest. */
+  /** Holds by agent and digest. */
   readonly #held = new Map<string, Held>();
 
   constructor(files: FileStore, timers: Timers) {
@@ -38,7 +38,7 @@ export class SentBlobs {
   }
 
   /** Looks up a blob for an agent that is about to report it. */
-  look(agentId: string | null, digest: string): Promise<StoredFile | undefined> {
+  findForReport(agentId: string | null, digest: string): Promise<StoredFile | undefined> {
     return this.#holding(agentId, digest, (hold) => this.#files.find(digest, hold));
   }
 

@@ -43,7 +43,7 @@ export class ShutdownPreparation {
     if (this.#initiatedAtMs === null) return;
     throw new HubError(
       'SHUTDOWN_PREPARED',
-      'the hub is being prepared for a shutdown and takes no tasks; hand it in again after its restart',
+      'the hub is being prepared for a shutdown and accepts no tasks; submit the task again after the restart',
     );
   }
 }

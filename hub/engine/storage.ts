@@ -36,7 +36,7 @@ export class Storage {
     return this.#options.settings.input.enabled;
   }
 
-  get isOutputOn(): boolean {
+  get isOutputStorageOn(): boolean {
     return this.#options.settings.output.enabled;
   }
 
@@ -106,7 +106,7 @@ export class Storage {
   /** Rejects with OUTPUT_STORAGE_OFF and STORED_FILE_NOT_FOUND. */
   async output(name: string): Promise<Download> {
     const { names, files, clock } = this.#options;
-    if (!this.isOutputOn) {
+    if (!this.isOutputStorageOn) {
       throw new HubError(
         'OUTPUT_STORAGE_OFF',
         'the output storage of this hub is not enabled (storage.output.enabled)',
@@ -126,7 +126,7 @@ export class Storage {
 
   /** Named objects for the files that a task, which ends now, left in the output storage. */
   outputsOf(task: Task, files: readonly NamedFileRef[], endedAtMs: number): NamedObject[] {
-    if (!this.isOutputOn) return [];
+    if (!this.isOutputStorageOn) return [];
     const expiresAtMs = endedAtMs + this.#options.settings.output.expireAfterMs;
     return files.map(({ path, ...ref }) => ({
       ...ref,

@@ -50,7 +50,7 @@ export class Sweeper {
   }
 
   start(): void {
-    // Finishes what a killed hub did not reach.
+    // Finishes removals that a killed hub left undone.
     void this.#options.files.reclaim();
     this.#startTimer();
   }
@@ -74,7 +74,7 @@ export class Sweeper {
   /** One sweep of everything. After a jump of the clock nothing is removed by age, since the clock may be wrong. */
   async sweep(): Promise<void> {
     const { files, log, clockWatch } = this.#options;
-    const jumpedMs = clockWatch.look();
+    const jumpedMs = clockWatch.measureJump();
     if (jumpedMs > 0) {
       log.warn(
         { jumpedMs },

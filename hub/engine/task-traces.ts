@@ -12,7 +12,7 @@ export type AttemptEnd = Completion['status'] | 'CANCELED' | LossKind;
 
 export class TaskTraces {
   readonly #tracing: TaskTracing;
-  /** Since when requeued tasks wait. */
+  /** Start of the wait of requeued tasks. */
   readonly #waitingSince = new Map<string, number>();
 
   constructor(tracing: TaskTracing) {

@@ -32,7 +32,7 @@ export interface TaskEnd {
   readonly task: Task;
   readonly ref: AttemptRef;
   readonly ending: Completion;
-  /** How the attempt was lost; null when it was not. */
+  /** Kind of loss of the attempt; null for none. */
   readonly loss: LossKind | null;
   readonly endedAtMs: number;
   readonly storedFiles: readonly NamedObject[];

@@ -1,13 +1,13 @@
 /** Use cases of tasks, for all API versions. */
 import type { Readable } from 'node:stream';
-import { type Classifier, type ClassifierFault, classify } from '@workbench-hub/shared/domain/classifier';
+import { type Classifier, type ClassifierError, classify } from '@workbench-hub/shared/domain/classifier';
 import type { Job } from '@workbench-hub/shared/domain/job';
 import { nextState } from '@workbench-hub/shared/domain/state-machine';
 import { hasEnded, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, refuseForeignTask } from '../core/access.js';
-import { HubError, type InputFault, invalidInput } from '../core/errors.js';
+import { HubError, invalidInput, type ValidationError } from '../core/errors.js';
 import type { FileStore, Hold, StoredFile } from '../core/ports/files.js';
 import type { ListClient, TaskArchive, TaskPage, TaskQuery } from '../core/ports/task-archive.js';
 import { type NamedSize, type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
@@ -65,18 +65,18 @@ export class Tasks {
   }
 
   /** Validation errors of these classifiers. */
-  classifierFaults(classifiers: readonly Classifier[]): InputFault[] {
-    return classify(classifiers, this.#options.defaultVersion).faults.map(faultOf);
+  classifierErrors(classifiers: readonly Classifier[]): ValidationError[] {
+    return classify(classifiers, this.#options.defaultVersion).errors.map(validationErrorOf);
   }
 
   /** Throws SHUTDOWN_PREPARED during shutdown preparation: before anything of a request is stored. */
-  refuseWhileLocked(): void {
+  refuseWhenShutdownPrepared(): void {
     this.#options.shutdown.refuseNewTasks();
   }
 
   /** Creates a task; resolves when it is durable. Rejects with INVALID_INPUT and SHUTDOWN_PREPARED. */
   async create(request: TaskRequest): Promise<Task> {
-    this.refuseWhileLocked();
+    this.refuseWhenShutdownPrepared();
     const task = this.#newTask(request);
     await this.#options.transitions.create(task);
     return task;
@@ -85,8 +85,8 @@ export class Tasks {
   #newTask(request: TaskRequest): NewTask {
     const { runtime, defaultVersion } = this.#options;
     const { name, creator, classifiers, timeLimitS, job, requestId = null, traceContext = null } = request;
-    const { requirement, priority, faults } = classify(classifiers, defaultVersion);
-    if (faults.length > 0) throw invalidInput(faults.map(faultOf));
+    const { requirement, priority, errors } = classify(classifiers, defaultVersion);
+    if (errors.length > 0) throw invalidInput(errors.map(validationErrorOf));
     return {
       id: runtime.newId(),
       type: job.type,
@@ -237,7 +237,7 @@ export class Tasks {
   }
 }
 
-function faultOf({ index, member, message }: ClassifierFault): InputFault {
+function validationErrorOf({ index, member, message }: ClassifierError): ValidationError {
   return { where: `classifiers[${index}].${member}`, what: message };
 }
 

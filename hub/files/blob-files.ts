@@ -1,5 +1,6 @@
 /** Files of blobs, for tools that examine the store's folder from outside. */
 import { join } from 'node:path';
+import type { BlobForm } from '../core/ports/files.js';
 import { systemDisk } from './blob-disk.js';
 import {
   blobPath,
@@ -11,16 +12,11 @@ import {
 } from './blob-names.js';
 import { fileOfAnotherKey, prefixesIn } from './encrypted-blobs.js';
 
-interface Content {
-  readonly digest: string;
-  readonly encrypted: boolean;
-}
-
 /** Paths below the folder at which a blob may lie, the likeliest first. Without the key, an encrypted blob may lie
  *  anywhere. */
-export function pathsOf(content: Content, key: Buffer | null): string[] {
-  const former = content.encrypted ? [formerEncryptedName(content.digest)] : [];
-  const now = blobPath(content, key && new KeyedNames(key));
+export function pathsOf(blob: BlobForm, key: Buffer | null): string[] {
+  const former = blob.encrypted ? [formerEncryptedName(blob.digest)] : [];
+  const now = blobPath(blob, key && new KeyedNames(key));
   return [...(now === undefined ? [] : [now]), ...former.map((name) => `${folderOfName(name)}/${name}`)];
 }
 

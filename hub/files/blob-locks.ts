@@ -14,8 +14,8 @@ export function digestOfKey(key: string): string {
 export class BlobLocks {
   readonly #latest = new Map<string, Promise<void>>();
 
-  locked<T>(content: BlobForm, step: () => Promise<T>): Promise<T> {
-    return this.lockedName(blobKey(content), step);
+  locked<T>(blob: BlobForm, step: () => Promise<T>): Promise<T> {
+    return this.lockedName(blobKey(blob), step);
   }
 
   /** Lock for a file whose digest is not known. */
@@ -37,11 +37,8 @@ export class BlobLocks {
   }
 
   /** Locks several distinct blobs. Only one caller at a time may do this. */
-  async allLocked<T>(contents: readonly BlobForm[], step: () => Promise<T>): Promise<T> {
-    const all = contents.reduce<() => Promise<T>>(
-      (inner, content) => () => this.locked(content, inner),
-      step,
-    );
+  async allLocked<T>(blobs: readonly BlobForm[], step: () => Promise<T>): Promise<T> {
+    const all = blobs.reduce<() => Promise<T>>((inner, blob) => () => this.locked(blob, inner), step);
     return all();
   }
 }

@@ -19,7 +19,7 @@ export interface ReclaimingOptions {
   readonly timers: Timers;
   readonly log: Logger;
   /** Durably removes the files of these blobs, if any. */
-  readonly removeFiles: (contents: readonly BlobForm[]) => Promise<void>;
+  readonly removeFiles: (blobs: readonly BlobForm[]) => Promise<void>;
   /** True while files must stay: a backup links blobs whose names it has read. */
   readonly isPostponed: () => Promise<boolean>;
 }
@@ -42,8 +42,8 @@ export class Reclaiming {
   }
 
   /** Removes blobs that presumably never had a reference. */
-  abandon(contents: readonly BlobForm[]): void {
-    for (const content of contents) this.#abandoned.set(blobKey(content), content);
+  abandon(blobs: readonly BlobForm[]): void {
+    for (const blob of blobs) this.#abandoned.set(blobKey(blob), blob);
     void this.reclaim();
   }
 
@@ -60,14 +60,12 @@ export class Reclaiming {
   /** Removes the blobs that are unreferenced and not held; resolves with their number and with those that must stay for
    *  another reason than a reference. */
   async remove(
-    contents: readonly BlobForm[],
+    blobs: readonly BlobForm[],
   ): Promise<{ readonly removed: number; readonly left: readonly BlobForm[] }> {
     const { inline, locks, holds, removeFiles, isPostponed } = this.#options;
-    const distinct = [...new Map(contents.map((content) => [blobKey(content), content])).values()];
+    const distinct = [...new Map(blobs.map((blob) => [blobKey(blob), blob])).values()];
     return locks.allLocked(distinct, async () => {
-      const { unreferenced, held } = await inline.removeUnreferenced(distinct, (content) =>
-        holds.has(content),
-      );
+      const { unreferenced, held } = await inline.removeUnreferenced(distinct, (blob) => holds.has(blob));
       if (unreferenced.length > 0 && (await isPostponed()))
         return { removed: 0, left: [...held, ...unreferenced] };
       await removeFiles(unreferenced);
@@ -95,7 +93,7 @@ export class Reclaiming {
     let isLeft = false;
     for (let start = 0; start < abandoned.length; start += BATCH) {
       const { left } = await this.remove(abandoned.slice(start, start + BATCH));
-      for (const content of left) this.#abandoned.set(blobKey(content), content);
+      for (const blob of left) this.#abandoned.set(blobKey(blob), blob);
       isLeft ||= left.length > 0;
     }
     return isLeft;
@@ -111,7 +109,7 @@ export class Reclaiming {
       after = last.id;
       const { left } = await this.remove(dropped);
       const kept = new Set(left.map(blobKey));
-      const done = dropped.filter((content) => !kept.has(blobKey(content)));
+      const done = dropped.filter((blob) => !kept.has(blobKey(blob)));
       if (done.length < dropped.length) isLeft = true;
       if (done.length > 0) await inline.forgetDropped(done.map(({ id }) => id));
     }

@@ -94,14 +94,14 @@ class BlobStore implements FileStore {
     this.#clear = new PlainBlobs(location);
     this.#encryptedBlobs = encryptedBlobs;
     this.#partial = partial;
-    this.#holds = new Holds(runtime.clock, (contents) => this.#reclaiming.abandon(contents));
+    this.#holds = new Holds(runtime.clock, (blobs) => this.#reclaiming.abandon(blobs));
     this.#reclaiming = new Reclaiming({
       inline,
       locks: location.locks,
       holds: this.#holds,
       timers: runtime.timers,
       log,
-      removeFiles: (contents) => this.#removeFiles(contents, location.disk),
+      removeFiles: (blobs) => this.#removeFiles(blobs, location.disk),
       isPostponed,
     });
     this.#sweeping = new Sweeping({
@@ -117,8 +117,8 @@ class BlobStore implements FileStore {
     return this.#holds.begin();
   }
 
-  holdBriefly(contents: Iterable<FileRef>): void {
-    for (const { digest, encrypted = false } of contents) this.#holds.briefly({ digest, encrypted });
+  holdBriefly(blobs: Iterable<FileRef>): void {
+    for (const { digest, encrypted = false } of blobs) this.#holds.briefly({ digest, encrypted });
   }
 
   async put(content: Buffer, hold?: Hold): Promise<FileRef> {
@@ -161,12 +161,12 @@ class BlobStore implements FileStore {
     return this.#partial.sizeOf(digest);
   }
 
-  async find(content: string | FileRef, hold?: Hold): Promise<StoredFile | undefined> {
-    if (typeof content === 'string') {
-      const clear = await this.#findClear(content, hold);
-      return clear ?? this.#findEncrypted(content, hold);
+  async find(blob: string | FileRef, hold?: Hold): Promise<StoredFile | undefined> {
+    if (typeof blob === 'string') {
+      const clear = await this.#findClear(blob, hold);
+      return clear ?? this.#findEncrypted(blob, hold);
     }
-    const { digest, sizeBytes, encrypted } = content;
+    const { digest, sizeBytes, encrypted } = blob;
     const found = await (encrypted ? this.#findEncrypted(digest, hold) : this.#findClear(digest, hold));
     if (!found && encrypted) await this.#encryptedBlobs.explainAbsence();
     if (found && found.sizeBytes !== sizeBytes) {
@@ -184,9 +184,9 @@ class BlobStore implements FileStore {
     return (await this.#sweeping.sweep(beforeMs)) + (await this.#partial.sweep(beforeMs));
   }
 
-  async #removeFiles(contents: readonly BlobForm[], disk: BlobDisk): Promise<void> {
+  async #removeFiles(blobs: readonly BlobForm[], disk: BlobDisk): Promise<void> {
     const folders = new Set<string>();
-    for (const { digest, encrypted } of contents) {
+    for (const { digest, encrypted } of blobs) {
       const path = encrypted ? this.#encryptedBlobs.pathOf(digest) : this.#clear.pathOf(digest);
       if ((await disk.stat(path).catch(absent(undefined))) === undefined) continue;
       if (encrypted) await this.#encryptedBlobs.remove(digest);
@@ -219,9 +219,9 @@ class BlobStore implements FileStore {
     return this.#encryptedBlobs.find(digest);
   }
 
-  #keep(content: BlobForm, hold: Hold | undefined): void {
-    if (hold) hold.add(content);
-    else this.#holds.briefly(content);
+  #keep(blob: BlobForm, hold: Hold | undefined): void {
+    if (hold) hold.add(blob);
+    else this.#holds.briefly(blob);
   }
 }
 

@@ -44,7 +44,7 @@ async function opened(content: Buffer, range?: { start: number; end: number }, k
   return Buffer.concat(await found.open(range).toArray());
 }
 
-describe('a content', () => {
+describe('a blob', () => {
   test.each(SIZES)('of %d bytes comes back whole, and nothing of it lies in clear', async (bytes) => {
     const content = contentOf(bytes);
     for (const pieceBytes of [10_000, CHUNK_BYTES, 1_000_000]) {

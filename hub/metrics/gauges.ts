@@ -11,7 +11,7 @@ export interface Observable {
   readonly archive: TaskArchive;
   readonly instances: Instances;
   /** Whether a shutdown is prepared, so that no new tasks are accepted. */
-  readonly isLocked: () => boolean;
+  readonly isShutdownPrepared: () => boolean;
   /** Space of the disk with the data of the hub. */
   readonly disk: () => Promise<{ readonly totalBytes: number; readonly freeBytes: number }>;
   /** Files by the name of their database. */
@@ -69,7 +69,7 @@ export function observeHub(metrics: HubMetrics, hub: Observable): void {
     () => instances.list().filter(({ working }) => working).length,
   );
   metrics.observe('locked', '1 while a shutdown is prepared and no new tasks are accepted.', null, () =>
-    hub.isLocked() ? 1 : 0,
+    hub.isShutdownPrepared() ? 1 : 0,
   );
   metrics.observe(
     'disk_free_bytes',

@@ -29,16 +29,16 @@ const ALGORITHMS = [
 ];
 
 /** Maximum refused names that are logged. */
-const MAX_TOLD_NAMES = 1000;
+const MAX_LOGGED_NAMES = 1000;
 
 /** Maximum cached tokens. */
 const MAX_REMEMBERED = 10_000;
 
 interface Remembered {
   readonly caller: Caller;
-  /** In wall-clock time, like the claims. */
+  /** Expiry in wall-clock time, like the claims. */
   readonly expiresAtMs: number;
-  /** In monotonic time. */
+  /** End of use in monotonic time. */
   readonly untilMs: number;
 }
 
@@ -56,12 +56,12 @@ export function oidcAuthenticator(options: OidcOptions): Authenticator {
     return undefined;
   };
 
-  const told = new Set<string>();
+  const loggedNames = new Set<string>();
   /** Logs each name once, in an escaped form. */
   const refuseName = (name: string, fault: string): HubError => {
     const shown = escapedName(name);
-    if (!told.has(name) && told.size < MAX_TOLD_NAMES) {
-      told.add(name);
+    if (!loggedNames.has(name) && loggedNames.size < MAX_LOGGED_NAMES) {
+      loggedNames.add(name);
       log.warn(
         { name: shown, fault },
         'a name of the sign-on was refused: correct it there, or take another claim',
@@ -69,7 +69,7 @@ export function oidcAuthenticator(options: OidcOptions): Authenticator {
     }
     return new HubError(
       'FORBIDDEN',
-      `the name ${shown} that the sign-on gives could be taken for another one; ask whoever keeps the names there`,
+      `the name ${shown} that the sign-on gives could be taken for another one; ask the administrator of the identity provider`,
     );
   };
 
@@ -101,8 +101,8 @@ export function oidcAuthenticator(options: OidcOptions): Authenticator {
       if (await isOwnUser(caller.username)) {
         throw new HubError(
           'FORBIDDEN',
-          `the sign-on calls you ${caller.username}, and so is called a user of this hub's own: whose task is whose ` +
-            'could not be told; an administrator has to remove that user or rename it',
+          `${caller.username} is also the name of a local user, so task ownership would be ambiguous: an administrator ` +
+            'has to remove or rename that user',
         );
       }
       return caller;
@@ -228,7 +228,7 @@ function callerOf(
     throw new HubError(
       'FORBIDDEN',
       `the sign-on gives ${username} none of the roles ${ROLES.join(', ')}: its claim ${rolesClaim} has no value that ` +
-        'stands for one; ask whoever keeps the roles at the provider',
+        'stands for one; ask the administrator of the identity provider',
     );
   }
   return { username, roles, by: 'SIGN_ON' };

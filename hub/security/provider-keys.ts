@@ -134,7 +134,7 @@ export class ProviderKeys {
       if (this.#last) this.#last = { ...this.#last, freshUntilMs: this.#nowMs() + PAUSE_MS };
       log.warn(
         { issuer, reason: (error as Error).message },
-        'the keys of the sign-on cannot be fetched: who comes with its tokens may be refused; check security.oidc',
+        'the keys of the sign-on cannot be fetched: requests with its tokens may be refused; check security.oidc',
       );
       throw this.#unavailable();
     }

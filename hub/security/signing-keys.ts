@@ -139,7 +139,7 @@ function newKey() {
   return { kid: randomUUID(), secret: randomBytes(KEY_BYTES).toString('base64url'), supersededAt: null };
 }
 
-/** Of several concurrent creators, the first wins. */
+/** Creates the first keys. Of several concurrent creators, the first wins. */
 async function makeFirst(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER_MODE });
   if (await isThere(path)) return;

@@ -8,7 +8,7 @@ import { SharedTexts } from './shared-texts.js';
 import { TaskColumns } from './task-columns.js';
 
 export interface ListColumnsOptions {
-  /** Maximum number of search threads beside the calling one. */
+  /** Maximum number of search threads in addition to the calling one. */
   readonly helpers: number;
   readonly clock: Clock;
 }

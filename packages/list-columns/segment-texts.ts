@@ -6,7 +6,7 @@ import type { Texts } from './texts.js';
 /** The texts of a full segment, which never change. */
 export interface SegmentTexts {
   readonly ids: TextColumn;
-  /** In lower case. */
+  /** Names in lower case. */
   readonly names: TextColumn;
   readonly creators: TextColumn;
 }

@@ -40,7 +40,7 @@ export class SharedTexts {
   readonly #searches = new TextSearches();
   /** Segments held by each helper. */
   readonly #helpers = new Map<SearchHelper, Set<number>>();
-  /** By filter, the latest used last. */
+  /** Searches by filter, the latest used last. */
   readonly #remembered = new Map<string, FilterSearch>();
 
   constructor(options: SharedTextsOptions) {

@@ -34,7 +34,7 @@ class ColumnsUnderTest extends TaskColumns {
 
 const newColumns = () => new ColumnsUnderTest();
 
-/** What is asked for, when all has been searched. */
+/** Result of a complete search. */
 async function searched(
   columns: ColumnsUnderTest,
   { id, name, creator, ...rest }: Partial<ColumnsFilter> & TextFilter,

@@ -46,7 +46,7 @@ describe('the rows that match a pattern', () => {
     ['a*a', ['a', 'aa', 'aba', 'ab'], [1, 2]],
     ['*?b', ['b', 'ab', 'bb', 'ba'], [1, 2]],
     ['*ab*ab*', ['ab', 'abab', 'ab-ab', 'aba'], [1, 2]],
-    // What stands at the end of one row and the beginning of the next is in neither.
+    // Text across the end of one row and the beginning of the next is in neither.
     ['*ab*', ['xa', 'bx', 'ab'], [2]],
     ['*a?c*', ['xa', 'bc', 'abc'], [2]],
     ['*größe?', ['größe1', 'die größe2', 'größe'], [0, 1]],
@@ -56,7 +56,7 @@ describe('the rows that match a pattern', () => {
     // More than a byte for each character, and two of them for what one sees.
     ['*寿命?', ['寿命1', '寿命', '寿', 'x寿命é'], [0, 3]],
     ['??', ['⚙', '🚀', 'ab', null], [1, 2]],
-    // Of which a byte is the same.
+    // One byte is the same.
     ['*\u0131*x', ['1\u0001 1x', 'a'], []],
     ['*\u0100*', ['\u0100', '\u0000', 'a\u0100b'], [0, 2]],
   ] as const)('%j in %j', (pattern, texts, expected) => {
@@ -78,7 +78,7 @@ describe('the rows that match a pattern', () => {
     const { textOf, below } = chance(alphabet.charCodeAt(2));
     const texts = Array.from({ length: SEGMENT_ROWS }, (_, row) => {
       if (below(10) === 0) return null;
-      // What is rare in the first half is frequent in the second.
+      // Values that are rare in the first half are frequent in the second.
       return row % 400 === 0 || row > 3000
         ? `${textOf(alphabet, 4)}xyz${textOf(alphabet, 9)}`
         : textOf(alphabet, 12);

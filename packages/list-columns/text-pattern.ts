@@ -57,7 +57,7 @@ export class TextPattern {
         return automaton;
       },
     };
-    // An exact pattern is told apart by its length or its first characters.
+    // An exact pattern is distinguished by its length or its first characters.
     this.#runs = (exact ? '' : pattern)
       .split(/[*?]/)
       .map((run) => run.slice(0, LONGEST_RUN))

@@ -1,4 +1,4 @@
-/** What scripts are given, how they are run, and what becomes of what they print. */
+/** Inputs, runs and output of scripts. */
 import { RPC_ERROR } from '@workbench-hub/shared/instance-protocol/messages';
 import { describe, expect, it } from 'vitest';
 import {

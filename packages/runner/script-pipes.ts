@@ -1,5 +1,5 @@
 /**
- * Where a script's standard output and error go. What `spawn` calls a pipe is a socket on POSIX systems, and a socket
+ * Pipes for a script's standard output and error. The "pipe" of `spawn` is a socket on POSIX systems, and a socket
  * cannot be opened by name: `tee /dev/stderr` in a shell script, or a solver's log set to /dev/stdout, would fail. Node
  * cannot make a real pipe; `mkfifo` can, and once it is open its name is removed. Linux opens a pipe again without a
  * name, so that there a pipe serves one script after the other: a process less for each of them.

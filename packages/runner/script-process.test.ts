@@ -1,4 +1,4 @@
-/** What holds around one script, tried on the process itself; with a whole runner: runner.test.ts, processes.test.ts. */
+/** One script, tested on the process itself; with a whole runner: runner.test.ts, processes.test.ts. */
 import { readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';

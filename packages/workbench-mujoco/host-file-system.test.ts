@@ -1,4 +1,4 @@
-/** How the simulator's file calls reach the host; what it makes of them is tried with the simulator (mujoco.test.ts). */
+/** The simulator's file calls on the host; mujoco.test.ts tests them with the simulator. */
 import { closeSync, mkdtempSync, readSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -27,7 +27,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** What the simulator finds at this path of the host. */
+/** Entry that the simulator finds at this path of the host. */
 function nodeAt(path: string): Node {
   const roots = new Map<string, Node>();
   const virtual = {

@@ -1,6 +1,6 @@
 /**
- * What scripts print, from the simulator's thread to the protocol. A script is synchronous and may print in a loop
- * without end: so its thread is put to sleep while more than MAX_IN_FLIGHT is on its way, and woken when it was taken.
+ * Channel for script output from the simulator's thread to the protocol. A script is synchronous and may print in an
+ * endless loop: so its thread sleeps while more than MAX_IN_FLIGHT is on its way.
  */
 import type { OutputStream } from '@workbench-hub/shared/instance-protocol/messages';
 import type { JobContext } from '@workbench-hub/shared/instance-protocol/program';

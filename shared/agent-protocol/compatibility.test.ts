@@ -1,4 +1,4 @@
-/** What agents and hubs of the first release said, word for word, in version 1 of the protocol. Later builds that speak
+/** Messages of agents and hubs of the first release, word for word, in version 1 of the protocol. Later builds that speak
  *  version 1 take it, and what they say goes by: a field that a release did not know is passed over there. */
 import { describe, expect, it } from 'vitest';
 import { manualRuntime } from '../runtime/manual-runtime.js';

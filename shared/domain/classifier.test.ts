@@ -6,12 +6,12 @@ describe('classifiers', () => {
     expect(classify([], '9.*')).toEqual({
       requirement: { version: '9.*', labels: [] },
       priority: 'NORMAL',
-      faults: [],
+      errors: [],
     });
   });
 
   it('name a version, a priority and labels; several lists of labels add up', () => {
-    const { requirement, priority, faults } = classify(
+    const { requirement, priority, errors } = classify(
       [
         { type: 'LABLES', value: 'Linux, gears' },
         { type: 'VERSION', value: ' 9.1.? ' },
@@ -20,13 +20,13 @@ describe('classifiers', () => {
       ],
       '8',
     );
-    expect(faults).toEqual([]);
+    expect(errors).toEqual([]);
     expect(priority).toBe('HIGH');
     expect(requirement).toEqual({ version: '9.1.?', labels: ['fast', 'gears', 'linux'] });
   });
 
   it('are faulty when given twice, empty or unknown', () => {
-    const { faults } = classify(
+    const { errors } = classify(
       [
         { type: 'VERSION', value: ' ' },
         { type: 'VERSION', value: '9' },
@@ -35,13 +35,13 @@ describe('classifiers', () => {
       ],
       null,
     );
-    expect(faults.map(({ index, member }) => [index, member])).toEqual([
+    expect(errors.map(({ index, member }) => [index, member])).toEqual([
       [0, 'value'],
       [1, 'type'],
       [2, 'value'],
       [3, 'value'],
     ]);
-    expect(faults[2]?.message).toContain('HIGHEST, HIGH, NORMAL, LOW, LOWEST');
+    expect(errors[2]?.message).toContain('HIGHEST, HIGH, NORMAL, LOW, LOWEST');
   });
 
   it.each<[string, Classifier[]]>([
@@ -55,9 +55,9 @@ describe('classifiers', () => {
       })),
     ],
   ])('are faulty when they ask for %s', (_, classifiers) => {
-    const { faults } = classify(classifiers, null);
-    expect(faults).toMatchObject([{ index: classifiers.length - 1, member: 'value' }]);
-    expect(faults[0]?.message).toMatch(/at most 256 characters|at most 200 characters|more than 200 labels/);
+    const { errors } = classify(classifiers, null);
+    expect(errors).toMatchObject([{ index: classifiers.length - 1, member: 'value' }]);
+    expect(errors[0]?.message).toMatch(/at most 256 characters|at most 200 characters|more than 200 labels/);
   });
 
   it('may ask for the longest version and label, and for as many labels as an instance may carry', () => {
@@ -67,7 +67,7 @@ describe('classifiers', () => {
       { type: 'LABLES', value: labels.slice(0, 45).join() },
       { type: 'LABLES', value: labels.join() },
     ] as const;
-    expect(classify(classifiers, null).faults).toEqual([]);
+    expect(classify(classifiers, null).errors).toEqual([]);
   });
 
   it('of the same requirement have the same key, from which it can be read', () => {

@@ -15,11 +15,11 @@ export interface Classifier {
 export interface Requirement {
   /** Version with the wildcards `*` and `?`; null for any. */
   readonly version: string | null;
-  /** In lower case, sorted, without duplicates. */
+  /** Labels in lower case, sorted, without duplicates. */
   readonly labels: readonly string[];
 }
 
-export interface ClassifierFault {
+export interface ClassifierError {
   /** Index in the list. */
   readonly index: number;
   readonly member: 'type' | 'value';
@@ -29,7 +29,7 @@ export interface ClassifierFault {
 export interface Classification {
   readonly requirement: Requirement;
   readonly priority: Priority;
-  readonly faults: readonly ClassifierFault[];
+  readonly errors: readonly ClassifierError[];
 }
 
 /** Limits of an instance's labels. */
@@ -38,7 +38,7 @@ const MAX_LABEL_LENGTH = 200;
 
 /** Parses a task's classifiers. Each type at most once, except that several LABLES add up (contract 2.2). */
 export function classify(classifiers: readonly Classifier[], defaultVersion: string | null): Classification {
-  const faults: ClassifierFault[] = [];
+  const errors: ClassifierError[] = [];
   const labels = new Set<string>();
   const seen = new Set<ClassifierType>();
   let version = defaultVersion;
@@ -46,31 +46,31 @@ export function classify(classifiers: readonly Classifier[], defaultVersion: str
 
   for (const [index, { type, value }] of classifiers.entries()) {
     if (type !== 'LABLES' && seen.has(type)) {
-      faults.push({ index, member: 'type', message: `${type} is given more than once` });
+      errors.push({ index, member: 'type', message: `${type} is given more than once` });
     }
     seen.add(type);
     if (type === 'VERSION') {
       version = value.trim();
-      if (version === '') faults.push({ index, member: 'value', message: 'must name a version' });
+      if (version === '') errors.push({ index, member: 'value', message: 'must name a version' });
       if (version.length > MAX_PATTERN_LENGTH) {
         const message = `a version must have at most ${MAX_PATTERN_LENGTH} characters`;
-        faults.push({ index, member: 'value', message });
+        errors.push({ index, member: 'value', message });
       }
     } else if (type === 'PRIORITY') {
       const found = PRIORITIES.find((candidate) => candidate === value.trim().toUpperCase());
       if (found) priority = found;
-      else faults.push({ index, member: 'value', message: `must be one of ${PRIORITIES.join(', ')}` });
+      else errors.push({ index, member: 'value', message: `must be one of ${PRIORITIES.join(', ')}` });
     } else {
       const asked = parseLabels(value);
       if (asked.length === 0)
-        faults.push({ index, member: 'value', message: 'must name at least one label' });
+        errors.push({ index, member: 'value', message: 'must name at least one label' });
       if (asked.some((label) => label.length > MAX_LABEL_LENGTH)) {
         const message = `a label must have at most ${MAX_LABEL_LENGTH} characters`;
-        faults.push({ index, member: 'value', message });
+        errors.push({ index, member: 'value', message });
       }
       for (const label of asked) labels.add(label);
       if (labels.size > MAX_LABELS) {
-        faults.push({
+        errors.push({
           index,
           member: 'value',
           message: `must not name more than ${MAX_LABELS} labels in all`,
@@ -79,7 +79,7 @@ export function classify(classifiers: readonly Classifier[], defaultVersion: str
       }
     }
   }
-  return { requirement: { version, labels: [...labels].sort() }, priority, faults };
+  return { requirement: { version, labels: [...labels].sort() }, priority, errors };
 }
 
 /** Labels of a comma-separated list, in lower case; empty ones are dropped. */

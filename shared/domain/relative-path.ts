@@ -5,7 +5,7 @@ export const MAX_PATH_LENGTH = 1024;
 const MAX_SEGMENT_LENGTH = 255;
 
 /**
- * Says what is wrong with `path` as the name of a file inside a working directory, or undefined when nothing is:
+ * Error in `path` as the name of a file inside a working directory; undefined for none:
  * relative, `/` between the parts, no way out of the directory (contract 3.5). It is written as "must …".
  */
 export function relativePathFault(path: string): string | undefined {

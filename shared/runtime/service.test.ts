@@ -43,7 +43,7 @@ describe('a service', () => {
     expect(events).toEqual([...STARTED, ...STOPPED]);
   });
 
-  it('ends a start under way before it stops, and starts anew after that', async () => {
+  it('ends a start under way before it stops, and then starts again', async () => {
     const { service, events, begin } = noted();
     const started = service.start();
     const stopped = service.stop();

@@ -7,7 +7,7 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** Registers what is to be released at the stop; releases run in reverse order. */
+/** Registers a release for the stop; releases run in reverse order. */
 export type OnStop = (release: () => unknown) => void;
 
 /** A service from one function that acquires what it needs, and registers a release for each. */

@@ -45,7 +45,7 @@ export interface SpanStart {
   readonly isParentForeign: boolean;
   /** Key for {@link SpanDelivery.contextOf}; by default the span's id is random. */
   readonly key?: string;
-  /** By default now. */
+  /** Start of the span; by default now. */
   readonly beganAtMs?: number;
   readonly attributes: Attributes;
 }

@@ -62,7 +62,7 @@ export function treeUse(pid: number): TreeUse {
     beneath: {
       count: beneath.length,
       cpuS: sum(beneath.map(cpuSeconds)) + sum([pid, ...beneath].map(endedChildrenCpuSeconds)),
-      // What they share counts once; at this moment, for nobody keeps the peak of a sum.
+      // Shared memory counts once, at this time: no peak of a sum is recorded.
       peakRssMib: sum(beneath.map(shareKib)) / 1024,
     },
   };

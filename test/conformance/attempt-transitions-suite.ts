@@ -151,7 +151,7 @@ export function describeAttemptSteps(open: OpenStore): void {
       },
     );
 
-    it('leaves alone what was given to another agent, whether it runs or waits', async () => {
+    it('leaves alone tasks that were assigned to another agent, running or waiting', async () => {
       const ref = await startTask(store);
       const ofAnother = { ...held(ref), instance: { ...INSTANCE, agentId: 'agent-9' } };
       expect(await store.queue.adopt([ofAnother])).toEqual([false]);

@@ -71,7 +71,7 @@ async function read(digest: string): Promise<Buffer | undefined> {
   return file && Buffer.concat(await file.open().toArray());
 }
 
-describe('a content', () => {
+describe('a blob', () => {
   it.each(SIZES)('of %d bytes can be put and read', async (bytes) => {
     const content = contentOf(bytes);
     const ref = refOf(content);
@@ -159,7 +159,7 @@ describe('a content', () => {
   });
 });
 
-describe('a content that is not the one announced', () => {
+describe('a blob that is not the one announced', () => {
   it.each([
     ['small, with another digest', contentOf(10), { digest: 'b'.repeat(64), sizeBytes: 10 }],
     ['small, shorter', contentOf(9), { ...refOf(contentOf(9)), sizeBytes: 10 }],
@@ -218,7 +218,7 @@ function openEnded(...chunks: Buffer[]): Readable {
   return stream;
 }
 
-describe('a content whose stream breaks', () => {
+describe('a blob whose stream breaks', () => {
   const content = Buffer.from(Array.from({ length: 3_000_000 }, (_, at) => at % 251));
   const ref = refOf(content);
   const rest = (from: number) => Readable.from([content.subarray(from)]);
@@ -356,19 +356,16 @@ describe('the disk', () => {
     ['stored', (files) => files.store(Readable.from([content]), 1e6)],
     ['stored encrypted', (files) => files.storeEncrypted(Readable.from([content]), 1e6)],
     ['received', (files) => files.receive(refOf(content), Readable.from([content]))],
-  ])(
-    'has a content whole before its name, and the name before the answer, when it is %s',
-    async (_, keep) => {
-      const { disk, told } = telling();
-      files = await open(disk);
-      told.splice(0);
-      await keep(files);
-      const distinct = told.filter((step, at) => step !== told[at - 1]);
-      expect(distinct).toEqual(['write', 'sync', 'rename to xx/…', 'sync …', 'sync files']);
-    },
-  );
+  ])('has a blob whole before its name, and the name before the answer, when it is %s', async (_, keep) => {
+    const { disk, told } = telling();
+    files = await open(disk);
+    told.splice(0);
+    await keep(files);
+    const distinct = told.filter((step, at) => step !== told[at - 1]);
+    expect(distinct).toEqual(['write', 'sync', 'rename to xx/…', 'sync …', 'sync files']);
+  });
 
-  it('has the names that a killed hub gave before anybody finds a content', async () => {
+  it('has the names that a killed hub gave before anybody finds a blob', async () => {
     await files.put(content);
     const { disk, told } = telling();
     files = await open(disk);
@@ -422,7 +419,7 @@ describe('the disk', () => {
   });
 });
 
-describe('a content that is held', () => {
+describe('a blob that is held', () => {
   const content = contentOf(100_000);
   const small = contentOf(100);
 
@@ -524,7 +521,7 @@ describe('a content that is held', () => {
   });
 });
 
-describe('the name of an encrypted content', () => {
+describe('the name of an encrypted blob', () => {
   const content = Buffer.from('a content of before names were keyed');
   const ref = { ...refOf(content), encrypted: true } as const;
   const FORMER =
@@ -544,7 +541,7 @@ describe('the name of an encrypted content', () => {
     await writeFile(join(root(), formerName()), Buffer.from(FORMER, 'base64'));
   });
 
-  it('is changed at the next start where it tells of the content, which can be read as before', async () => {
+  it('is changed at the next start where it tells of the blob, which can be read as before', async () => {
     files = await openWith(Buffer.alloc(32, 'a key'));
     const [only = '', ...others] = await onDisk();
     expect([only, others]).toEqual([expect.stringMatching(/^(..).\1.{62}\.sealed$/), []]);
@@ -573,7 +570,7 @@ describe('the name of an encrypted content', () => {
     expect(await files.find(ref)).toBeDefined();
   });
 
-  it('is swept by age when nothing names the content and nobody holds it', async () => {
+  it('is swept by age when nothing names the blob and nobody holds it', async () => {
     await writeFile(join(root(), formerName()), '');
     const stored = await files.storeEncrypted(Readable.from([content]), 1000);
     const named = await files.storeEncrypted(Readable.from(['named']), 1000);

@@ -77,7 +77,7 @@ const TASK_COLUMNS = `seq, id, type, status, priority, requirement_id, requested
   instance_id, instance_version, instance_revision, batch_status, name, classifiers, job`;
 const SIMULATE = `'{"type":"SIMULATE_WORK","durationS":5}'`;
 
-/** What a hub of each schema version may have kept, in the words of that version. */
+/** Rows that a hub of each schema version may have stored, in the terms of that version. */
 const ROWS: readonly (readonly string[])[] = [
   [
     `INSERT INTO requirement VALUES (1, '[null,[]]')`,

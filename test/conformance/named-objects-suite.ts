@@ -108,7 +108,7 @@ export function describeStoredNames(open: OpenStore): void {
       expect(await use('anna')).toEqual({ files: 1, bytes: 1 });
     });
 
-    it('does not count a content twice that has lost one of two names', async () => {
+    it('does not count a blob twice that has lost one of two names', async () => {
       await put(ofSize('a', 6), terms);
       await put(ofSize('b', 6, fileOf('a')), { ...terms, quotaBytes: 12 });
       await store.namedObjects.remove('INPUT', 'b');
@@ -135,7 +135,7 @@ export function describeStoredNames(open: OpenStore): void {
     });
   });
 
-  describe('a content', () => {
+  describe('a blob', () => {
     it('is named by the storage, in the form that it lies in', async () => {
       await put(stored('clear'));
       await put(stored('secret', { encrypted: true }));

@@ -26,7 +26,7 @@ afterEach(() => folder.remove());
 const open = () => openSqliteStore(file, systemRuntime.timers, memoryLog().log);
 
 describe('the thread of the lists', () => {
-  it('says so when it cannot read, and is started anew for the next list', async () => {
+  it('reports that it cannot read, and is restarted for the next list', async () => {
     const { log, lines } = memoryLog();
     const lists = new TaskLists({ file, timers: systemRuntime.timers, log });
     await expect(lists.list(EVERYTHING)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });

@@ -1,4 +1,4 @@
-/** What every store has to be able to do, and records to do it with. A suite gets a function that opens an empty store. */
+/** Functions of every store, and records for tests. A suite gets a function that opens an empty store. */
 import type { AgentStore } from '@workbench-hub/hub/core/ports/agent-store';
 import type { InlineBlobs } from '@workbench-hub/hub/core/ports/files';
 import type { NamedObjects } from '@workbench-hub/hub/core/ports/storage';
@@ -15,7 +15,7 @@ export interface StoreUnderTest {
   readonly agents: AgentStore;
   readonly inlineBlobs: InlineBlobs;
   readonly namedObjects: NamedObjects;
-  /** Closes the store and opens it anew on the same data. This one is of no use afterwards. */
+  /** Closes the store and reopens it on the same data. This one is unusable afterwards. */
   reopen(): Promise<StoreUnderTest>;
   /** Closes the store and removes its data. */
   close(): Promise<void>;
@@ -84,7 +84,7 @@ export async function claim(
   return claimed.ref;
 }
 
-/** How a task may end. */
+/** Possible ends of a task. */
 export const WELL = {
   status: 'FINISHED',
   batchExecutionStatus: 'OK',

@@ -166,7 +166,7 @@ export function describeTaskArchive(open: OpenStore): void {
     });
   });
 
-  it('is the same after the store was opened anew', async () => {
+  it('is the same after the store was reopened', async () => {
     const ref = await startTask(store, newTask({ name: 'kept', creator: 'anna' }));
     await store.queue.end([
       {

@@ -13,7 +13,7 @@ import {
   WELL,
 } from './store-under-test.js';
 
-/** What waits: putting in, groups, heads, claiming. */
+/** Waiting tasks: insertion, groups, heads, claims. */
 export function describeTaskQueue(open: OpenStore): void {
   let store: StoreUnderTest;
   beforeEach(async () => {
@@ -303,7 +303,7 @@ export function describeTaskQueue(open: OpenStore): void {
       expect(await store.queue.runningOn('agent-3')).toEqual([]);
     });
 
-    it('is the same after the store was opened anew', async () => {
+    it('is the same after the store was reopened', async () => {
       const ref = await startTask(store);
       const waiting = newTask({ requirement: { version: '9', labels: ['a'] } });
       await store.queue.insert([waiting]);

@@ -23,7 +23,7 @@ describe('an agent id', () => {
   it('other than that of the credential is refused, with the reason in both logs', async () => {
     const credential = await enrolled(hub, 'mine');
     const agent = await FakeAgent.connect({ ...hub, token: credential }, { id: 'yours', instances: [] });
-    const message = 'the credential of agent mine is not good for the id yours';
+    const message = 'the credential of agent mine is not valid for the id yours';
     expect(await agent.hear('refused')).toEqual({ type: 'refused', code: 'AGENT_ID_NOT_PROVEN', message });
     expect(await agent.closed()).toBe('refused');
     expect(refusals().at(-1)).toBe(message);

@@ -35,7 +35,7 @@ async function entries(api: Api, query = ''): Promise<Entry[]> {
   return body['entries'] as Entry[];
 }
 
-/** What was written comes a moment after the answer. */
+/** Entries appear shortly after the response. */
 function recorded(api: Api, query: string, fits: (entry: Entry) => boolean = () => true): Promise<Entry> {
   return eventually(async () => (await entries(api, query)).find(fits));
 }

@@ -1,4 +1,4 @@
-/** What commands change beside the hub stands in the audit log, too, and no secret of it. */
+/** Changes by commands beside the running hub are in the audit log too, without secrets. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';

@@ -32,7 +32,7 @@ async function startWith(users: Readonly<Record<string, readonly Role[]>>): Prom
   api = new Api(hub);
 }
 
-/** What `workbench-hub user …` does. */
+/** Effect of `workbench-hub user …`. */
 async function byCommand(action: (users: Users) => Promise<void>): Promise<void> {
   const db = openAccountsDatabase(join(dataDir, 'accounts.sqlite'));
   const store = sqliteUserStore(db, null);
@@ -98,9 +98,7 @@ describe('a configuration with users', () => {
   it('takes over a user that a command added, and logs that', async () => {
     await startWith({ carl: ['ADMIN'] });
     expect((await (await api.asUser('carl')).get('/api/2.0/monitoring/server-info')).status).toBe(200);
-    expect(warnings()).toEqual([
-      'this user was made by a command and is in the configuration now, which counts from here on',
-    ]);
+    expect(warnings()).toEqual(['this user was created by a command; the configuration now defines it']);
     await expect(byCommand((users) => users.setDisabled('carl', true))).rejects.toThrow(
       'carl comes from the configuration file: change it there, and restart the hub',
     );

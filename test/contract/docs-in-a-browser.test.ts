@@ -1,4 +1,4 @@
-/** What a person sees at /docs, in a real browser: every endpoint, and no request that leaves the hub. */
+/** The page /docs in a real browser: every endpoint, and no request that leaves the hub. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Api } from '../support/api.js';

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => hub.stop());
 
-/** What the page asks for: every `src` and `href` in it. */
+/** References of the page: every `src` and `href` in it. */
 async function referencesOfPage(): Promise<string[]> {
   const { text } = await api.get('/docs');
   return [...text.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, reference]) => `${reference}`);

@@ -1,4 +1,4 @@
-/** What `workbench-hub doctor` finds in a hub that is sound, and in hubs that are not. */
+/** Findings of `workbench-hub doctor` in a sound hub, and in damaged ones. */
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,

@@ -239,7 +239,7 @@ describe('the verdict PAUSED', () => {
     await api.post('/api/2.0/admin/prepare-shutdown/change', { initiated: true });
     expect(await dryRun({ classifiers: classifiers('9.1') })).toMatchObject({
       verdict: 'PAUSED',
-      message: 'The hub is being prepared for a shutdown and gives out no tasks until its restart.',
+      message: 'The hub is being prepared for a shutdown and dispatches no tasks until it is restarted.',
     });
     expect(await dryRun({ classifiers: classifiers('7') })).toMatchObject({ verdict: 'NEVER' });
   });

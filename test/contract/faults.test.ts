@@ -1,4 +1,4 @@
-/** What every endpoint answers to requests that none of them takes (contract 10.1 and 10.2). */
+/** Responses of every endpoint to requests that none of them accepts (contract 10.1 and 10.2). */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';

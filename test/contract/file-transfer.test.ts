@@ -16,7 +16,7 @@ afterAll(() => hub.stop());
 const digestOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');
 const MISSING = 'a'.repeat(64);
 
-/** Of the error body. */
+/** Message of the error body. */
 async function messageOf(answer: Response): Promise<string> {
   const body = (await answer.json()) as Record<string, unknown>;
   expect(body).toMatchObject({ status: answer.status, path: new URL(answer.url).pathname });
@@ -96,7 +96,7 @@ describe('a blob', () => {
   });
 });
 
-/** Sends the bytes of a content from `start` up to `end`, and cuts the connection when the hub has kept them. */
+/** Sends the bytes of a blob from `start` up to `end`, and cuts the connection when the hub has kept them. */
 async function cutAt(content: Buffer, start: number, end: number): Promise<void> {
   const { hostname, port } = new URL(hub.address);
   const socket = connect(Number(port), hostname);
@@ -120,7 +120,7 @@ function goOnSoon(content: Buffer, start: number, from = content): Promise<Respo
   });
 }
 
-/** How much the hub says it keeps of a content. */
+/** Bytes of a partial blob that the hub states. */
 async function offsetOf(content: Buffer): Promise<number> {
   const { headers } = await ask(digestOf(content), { method: 'HEAD' });
   return Number(headers.get('upload-offset'));

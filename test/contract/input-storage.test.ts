@@ -37,7 +37,7 @@ async function pathsOnDisk(): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
 }
 
-/** The contents that lie as files, by their names. */
+/** The blobs that lie as files, by their names. */
 async function contentsOnDisk(): Promise<string[]> {
   return (await pathsOnDisk()).map((path) => basename(path));
 }
@@ -132,7 +132,7 @@ describe('an encrypted file', () => {
     expect((await upload('secret.wbpz', content, '?encrypt=true')).status).toBe(204);
     const [only, ...others] = await contentsOnDisk();
     expect([only, others]).toEqual([expect.stringMatching(/^[0-9a-f]{64}\.sealed$/), []]);
-    // Neither the name nor the file tells whether it is a content that somebody guesses.
+    // Neither the name nor the file tells whether it is a blob that somebody guesses.
     const digest = createHash('sha256').update(content).digest();
     expect(only).not.toContain(digest.toString('hex'));
     const [path = ''] = await pathsOnDisk();

@@ -37,7 +37,7 @@ beforeEach(async () => {
 afterEach(() => agent.leave());
 afterAll(() => hub.stop());
 
-/** What the agent hears, and what it says to it. */
+/** Requests to the agent, and its replies. */
 async function replies(text: string | null, error: string | null = null) {
   const { requestId, request } = await agent.hear('request');
   agent.say({ type: 'reply', requestId, error, text });
@@ -110,7 +110,7 @@ describe.each(EVERYTHING)('%s %s', (method, path) => {
     const answer = api.call(method, path);
     await agent.hear('request');
     await agent.leave();
-    expectError(await answer, 502, path, 'instance sim-1: agent agent-1 went away');
+    expectError(await answer, 502, path, 'instance sim-1: agent agent-1 disconnected');
   });
 
   it('is answered with 502 after 10 s without a reply, and not before', async () => {
@@ -125,7 +125,7 @@ describe.each(EVERYTHING)('%s %s', (method, path) => {
     expect(came).toBeUndefined();
     await runtime.advance(1);
     expectError(await answer, 502, path, 'instance sim-1: agent agent-1 did not answer in 10 s');
-    // What comes too late is passed over, and the agent stays.
+    // A late reply is ignored, and the agent stays connected.
     agent.say({ type: 'reply', requestId, error: null, text: 'late' });
     const next = api.get(`${BASE}/log/console`);
     await replies('in time');

@@ -36,7 +36,7 @@ const NO_HOLD = { add: () => undefined, release: () => undefined, abandon: () =>
 
 const LIMITS = { maxFileBytes: 1000, maxFiles: 20 };
 
-/** What a body turns out to be: its value, contents as bytes, or the message of the refusal. */
+/** Result of parsing a body: its value, blobs as bytes, or the message of the refusal. */
 type Outcome = { readonly value: unknown } | { readonly refused: string };
 
 async function readAsItComes(pieces: readonly Buffer[], limits = LIMITS): Promise<Outcome> {

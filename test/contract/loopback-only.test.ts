@@ -1,4 +1,4 @@
-/** What a browser on the same machine may not do to a hub that only loopback protects. */
+/** Actions that a browser on the same machine must not perform on a hub that only loopback protects. */
 
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What never becomes a request of the application is answered with the error body too (contract 10.4). */
+/** Malformed requests get the error body too (contract 10.4). */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Api, OFFSET_TIMESTAMP } from '../support/api.js';

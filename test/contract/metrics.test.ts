@@ -1,4 +1,4 @@
-/** What `/actuator/prometheus` tells of what a hub did, and what it is asked to do by whom. */
+/** Metrics of `/actuator/prometheus` on the work of a hub, and its access. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { Api, base64 } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';

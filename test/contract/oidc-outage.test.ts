@@ -27,7 +27,7 @@ let server: Server;
 let address: string;
 let state: 'good' | 'hangs' | 'fails';
 let key: ProviderKey;
-/** How often it was asked. */
+/** Number of requests to it. */
 let asked: number;
 beforeEach(async () => {
   state = 'good';

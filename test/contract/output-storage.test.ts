@@ -230,7 +230,7 @@ describe('a download from the output storage', () => {
   });
 });
 
-/** The contents that lie as files. */
+/** The blobs that lie as files. */
 async function contentsOnDisk(): Promise<string[]> {
   const entries = await readdir(join(hub.config.dataDir, 'files'), { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));

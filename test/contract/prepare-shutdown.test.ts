@@ -8,7 +8,7 @@ import { type TemporaryFolder, temporaryFolder } from '../support/temporary-fold
 
 const STATUS = '/api/2.0/admin/prepare-shutdown';
 const CHANGE = `${STATUS}/change`;
-const LOCKED = /prepared for a shutdown and takes no tasks/;
+const LOCKED = /prepared for a shutdown and accepts no tasks/;
 const initiated = { initiated: true, initiationTime: expect.stringMatching(LOCAL_TIMESTAMP) };
 
 let folder: TemporaryFolder;
@@ -62,7 +62,7 @@ describe('during shutdown preparation', () => {
   it('no request body is read', async () => {
     await change(true);
     const path = '/api/2.0/workbench/task/simulate-work/create';
-    expectError(await api.post(path, {}), 423, path, /takes no tasks/);
+    expectError(await api.post(path, {}), 423, path, /accepts no tasks/);
     await change(false);
     expectError(await api.post(path, {}), 400, path, 'duration: is required');
   });

@@ -1,4 +1,4 @@
-/** What one user can take of the disk: the quota of the input storage holds for what lies there, not only for names. */
+/** Disk space of one user: the quota of the input storage covers the stored data, not only names. */
 import { createHash } from 'node:crypto';
 import { readdir, stat } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
@@ -29,7 +29,7 @@ const contentOf = (number: number, bytes = FILE_BYTES) => Buffer.alloc(bytes, `c
 const send = (form: Form, query = '') => api.call('POST', `${INPUT}/upload${query}`, form);
 const upload = (name: string, content: Buffer, query = '') => send(formWithFile(name, content), query);
 
-/** What contents take on the disk, also those that are under way. */
+/** Space of blobs on the disk, including uploads under way. */
 async function bytesOnDisk(): Promise<number> {
   const entries = await readdir(join(hub.config.dataDir, 'files'), { recursive: true, withFileTypes: true });
   let bytes = 0;
@@ -77,7 +77,7 @@ describe.each(['', '&encrypt=true'])('with the query "%s"', (encrypt) => {
       expect((await upload('model.bin', contentOf(number), `?overwrite=true${encrypt}`)).status).toBe(204);
       most.push(await bytesOnDisk());
     }
-    // A little more than the content itself is its encryption.
+    // A little more than the blob itself is its encryption.
     expect(Math.max(...most)).toBeLessThan(FILE_BYTES + KIB);
   });
 

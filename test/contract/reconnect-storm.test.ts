@@ -44,7 +44,7 @@ it(`${AGENTS} agents that rejoin at once, each twice, continue their attempts`, 
   const after = await each(join);
   await Promise.all(after.map((agent) => agent.hear('welcome')));
   expect(await Promise.all(before.map((agent) => agent.closed()))).toEqual(
-    Array.from({ length: AGENTS }, () => 'the same agent has connected anew'),
+    Array.from({ length: AGENTS }, () => 'the same agent has reconnected'),
   );
   const ends = await Promise.all(
     after.map((agent, number) => agent.end(running[number] as AttemptRef, 'OK')),

@@ -22,7 +22,7 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 
 const WRONG = 'the username or the password is wrong, or the user is disabled';
 const NO_COOKIE = 'the cookie refreshToken is required: log in at /api/2.0/auth/login';
-const NOT_VALID = 'the cookie refreshToken names no session that is in force: log in at /api/2.0/auth/login';
+const NOT_VALID = 'the cookie refreshToken names no active session: log in at /api/2.0/auth/login';
 const USED_BEFORE = /^this refresh token has been used before, so somebody else may hold it/;
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;

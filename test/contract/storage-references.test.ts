@@ -26,7 +26,7 @@ const start = async (setup: HubSetup = {}) => {
 beforeEach(() => start());
 afterEach(() => hub.stop());
 
-/** The contents that lie as files, by their names. */
+/** The blobs that lie as files, by their names. */
 async function contentsOnDisk(): Promise<string[]> {
   const entries = await readdir(join(hub.config.dataDir, 'files'), { recursive: true, withFileTypes: true });
   return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
@@ -46,7 +46,7 @@ const withModel = (...parameters: [string, string][]) => ({
 });
 const withFiles = (...additionalFiles: object[]) => ({ inputScripts: [SCRIPT], additionalFiles });
 
-/** What the next job that this agent is given consists of. */
+/** Contents of the next job that this agent gets. */
 async function nextJob(agent: FakeAgent): Promise<BatchJob> {
   const { job } = await agent.hear('assign');
   if (job.type !== 'EXECUTE_BATCH_JOB') throw new Error('another job');
@@ -134,7 +134,7 @@ it.each(['', '?encrypt=true'])(
     expect((await api.delete(`/api/2.0/workbench/task/${id}/delete`)).status).toBe(204);
     // The transfer has had its seconds to begin.
     await runtime.advance(6000);
-    // What took its place is small, and in the database unless it is encrypted.
+    // Its replacement is small, and in the database unless it is encrypted.
     const left = query === '' ? 0 : 1;
     await eventually(async () => {
       await runtime.advance(100);

@@ -59,7 +59,7 @@ it('the validating proxy finds no violation on a walk through every endpoint', a
     const answer = await throughProxy(prism, method, path, json, requestHeaders);
     const { status, headers, text, violations } = answer;
     expect(violations, `${method} ${path} ${status} ${text}`).toBeNull();
-    // What the proxy itself answers has another form.
+    // Responses of the proxy itself have another form.
     expect(text).not.toContain('stoplight.io/prism');
     const counted = countAnswer(document, { method, path: path.split('?')[0] ?? '', status });
     if (counted !== undefined && status < 400) called.add(counted);

@@ -14,7 +14,7 @@ let small: SocketlessAgent;
 let large: SocketlessAgent;
 /** Runs on the large host, and keeps it busy. */
 let other: AttemptRef;
-/** Was given back by the small host. */
+/** Task that the small host returned. */
 let id: string;
 
 beforeEach(async () => {
@@ -23,11 +23,11 @@ beforeEach(async () => {
   other = large.latest.ref;
   small = await join({ id: 'small', nodeId: 'small', instances: [{ id: 'sim-s' }] });
   id = await create();
-  await giveBack(small);
+  await returnTask(small);
 });
 
 /** And the host has rested. */
-async function giveBack(agent: SocketlessAgent): Promise<void> {
+async function returnTask(agent: SocketlessAgent): Promise<void> {
   await agent.end(agent.latest.ref, 'RETURNED', { hostFault: true, message: REASON });
   await engine.runtime.advance(1000);
 }
@@ -50,7 +50,7 @@ describe('a host that has given a task back', () => {
   it('does not get it on another of its instances either', async () => {
     const twin = await join({ id: 'twin', nodeId: 'twin', instances: [{ id: 'sim-t1' }, { id: 'sim-t2' }] });
     expect(tasksOf(twin)).toEqual([id]);
-    await giveBack(twin);
+    await returnTask(twin);
     expect(tasksOf(twin)).toEqual([id]);
   });
 
@@ -62,7 +62,7 @@ describe('a host that has given a task back', () => {
 
   it('gets it again when the other one has given it back as well', async () => {
     await large.end(other, 'OK');
-    await giveBack(large);
+    await returnTask(large);
     expect(small.latest.ref).toEqual({ taskId: id, attempt: 3, instanceId: 'sim-s' });
   });
 
@@ -73,7 +73,7 @@ describe('a host that has given a task back', () => {
     expect(tasksOf(small)).toEqual([id, id]);
   });
 
-  it('is not noted anew when it tells the same again, after that time', async () => {
+  it('is not recorded again when it reports the same after that time', async () => {
     const { ref } = small.latest;
     await create();
     expect(small.assigned).toHaveLength(2);
@@ -96,7 +96,7 @@ describe('a host that has given a task back', () => {
   it('is named to who asks why the task waits, with its reason', async () => {
     const { message, fitting, exclusions } = await engine.explanations.ofTask(await engine.tasks.get(id));
     expect(message).toBe(
-      `1 fitting instance is busy, 0 tasks are ahead. Agent small gave it back 1 s ago: ${REASON}.`,
+      `1 fitting instance is busy, 0 tasks are ahead. Agent small returned it 1 s ago: ${REASON}.`,
     );
     expect(fitting).toEqual({ idle: 0, busy: 1, down: 1, unreachable: 0, drained: 0 });
     expect(exclusions).toEqual([{ agentId: 'small', reason: REASON, atMs: expect.any(Number) }]);

@@ -18,7 +18,7 @@ import { LEASE_MS } from '../support/running-engine.js';
 engineForEachTest();
 
 describe('an agent that is lost between the claim of a task and its first word of it', () => {
-  it('is given the task anew when it comes back without it', async () => {
+  it('gets the task again when it rejoins without the attempt', async () => {
     const agent = await join();
     const id = await create();
     await agent.vanish(); // with the assignment still on its way

@@ -1,4 +1,4 @@
-/** How agents join: refused, replaced, reconciled; and what is asked of them. */
+/** Joining agents: refused, replaced, reconciled; and requests to them. */
 import type { HubError } from '@workbench-hub/hub/core/errors';
 import { describe, expect, it, vi } from 'vitest';
 import { create, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';
@@ -117,7 +117,7 @@ describe('an agent that joins', () => {
     const id = await create();
     const { ref } = first.latest;
     const second = await join({ nodeId: NODE, running: [ref] });
-    expect(first.ended).toBe('the same agent has connected anew');
+    expect(first.ended).toBe('the same agent has reconnected');
     expect(engine.instances.findAgent('agent-1')).toMatchObject({ status: 'UP' });
     await first.say({ type: 'output', ref, offset: 0, text: 'from the dead connection' });
     expect(await engine.tasks.log(id)).toEqual({ kind: 'NONE' });
@@ -286,7 +286,7 @@ describe('a request to an agent', () => {
     await agent.vanish();
     expect(await answer).toEqual({
       code: 'AGENT_UNAVAILABLE',
-      message: 'instance sim-1: agent agent-1 went away',
+      message: 'instance sim-1: agent agent-1 disconnected',
     });
     expect(await ask()).toEqual({
       code: 'AGENT_UNAVAILABLE',

@@ -158,7 +158,7 @@ describe('an agent that is away', () => {
       batchExecutionStatus: null,
       message:
         'the agent was lost 2 times while it ran this task (tasks.maxLosses): ' +
-        'agent agent-1 was not heard of for 1800 s',
+        'agent agent-1 was unreachable for 1800 s',
     });
   });
 

@@ -1,4 +1,4 @@
-/** What agents report, what it does to tasks, and what is dropped. */
+/** Reports of agents, their consequences for tasks, and reports that are dropped. */
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import type { Job } from '@workbench-hub/shared/domain/job';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** A hub that ends and starts anew on the same files. */
+/** A hub that restarts on the same files. */
 import { createEngine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
 import { describe, expect, it, vi } from 'vitest';
 import {

@@ -69,7 +69,7 @@ describe('an attempt', () => {
     const { agent, ref } = await attemptThatIs(state);
     const counts =
       canTransition<AttemptState>(ATTEMPT_TRANSITIONS.report, state) ||
-      canTransition<AttemptState>(ATTEMPT_TRANSITIONS.believe, state);
+      canTransition<AttemptState>(ATTEMPT_TRANSITIONS.adoptOnReport, state);
     expect(await agent.end(ref, 'OK')).toBe(counts);
     expect(await stateOf(ref)).toBe(counts ? 'CLOSED' : state);
     expect((await engine.tasks.get(ref.taskId)).status).toBe(counts ? 'FINISHED' : 'WAITING');

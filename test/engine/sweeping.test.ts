@@ -89,7 +89,7 @@ describe('blobs', () => {
     await createBatchJob(named);
     await passAndSweep(HOUR_MS);
     expect([await isThere(orphan), await isThere(named)]).toEqual([true, true]);
-    // Whoever looks has some seconds to open what there is.
+    // A reader has some seconds to open a blob that it found.
     await passAndSweep(5000);
     expect([await isThere(orphan), await isThere(largeOrphan), await isThere(named)]).toEqual([
       false,

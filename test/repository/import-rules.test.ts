@@ -193,7 +193,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(house, { recursive: true, force: true }));
 
-/** What dependency-cruiser finds in a folder. It ends with the number of errors, hence the exit code is no news. */
+/** Findings of dependency-cruiser in a folder. Its exit code is the number of errors, so it is ignored. */
 function cruise(folder: string): Promise<Violation[]> {
   const script = join(root, 'node_modules/dependency-cruiser/bin/dependency-cruise.mjs');
   const packages = ['shared', 'hub', 'agent', 'packages', 'test'];

@@ -78,7 +78,7 @@ it('an agent is enrolled, shows its certificate, runs a job with files, and is r
   // Nothing to show to the hub yet: the start is refused, and says both ways to mend it, of which this hub permits one.
   const refused = startAgent(folder.path, hub, 'sim-host', config);
   expect(await refused.ended).toBe(2);
-  const [fatal] = refused.lines.filter(({ msg }) => msg?.includes('nothing to show'));
+  const [fatal] = refused.lines.filter(({ msg }) => msg?.includes('no token or credential'));
   expect(fatal?.msg).toMatch(
     /"workbench-hub agent enroll sim-host".*"workbench-agent enroll".*; or, unless the hub has agents\.enrolledOnly, set token/,
   );
@@ -155,7 +155,7 @@ describe('an agent reports the error and the setting', () => {
     expect(complaints[1]).toMatch(untrusted);
     expect(complaints[2]).toMatch(/its certificate is not for localhost, but for IP Address:127\.0\.0\.1 /);
     expect(complaints[3]).toMatch(/a hub with TLS is reached by wss:\/\//);
-    expect(complaints[4]).toMatch(/\(401\).*the log of the hub tells why/);
+    expect(complaints[4]).toMatch(/\(401\).*the log of the hub has the reason/);
     await hub.logged(({ reason }) => String(reason).startsWith('it shows no client certificate'));
     const right = startAgent(folder.path, hub, 'right', { instances: [], tls: good });
     await right.logged(isJoin);
@@ -173,7 +173,7 @@ describe('an agent reports the error and the setting', () => {
     const plain = await startHub(folder.path);
     const { port } = new URL(plain.baseUrl);
     expect(await complaint(plain, 'secure', { hub: `wss://127.0.0.1:${port}` })).toMatch(
-      /what answers there speaks no TLS .*: write ws:\/\//,
+      /the server at this address does not use TLS .*: write ws:\/\//,
     );
   });
 
@@ -196,7 +196,7 @@ it('an enrolment code without a hub is refused with what to do', async () => {
   expect(stderr).toMatch(/the hub refused \(401\).*Is typo the id for which the code was made/);
   expect(await enrollAgent('typo', '')).toMatchObject({
     code: 2,
-    stderr: 'no code was given: it comes on the standard input\n',
+    stderr: 'no code was given: enter it on standard input\n',
   });
   for (const args of [
     ['enroll', '../x'],

@@ -219,10 +219,10 @@ describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 180_000 }, () => 
     });
     const explained = async (id: string) => {
       const { message } = (await client.call(`/api/x/tasks/${id}/explain`)).json() as { message?: string };
-      return message?.includes('gave it back') ? message : undefined;
+      return message?.includes('returned it') ? message : undefined;
     };
     const why =
-      /Agent small gave it back \d+ s ago: the disk of the agent's host was full while the job ran \((0 bytes|[\d.]+ KiB( \(\d+ bytes\))?) of 8 MiB were free for working directories\); the job failed: /;
+      /Agent small returned it \d+ s ago: the disk of the agent's host was full while the job ran \((0 bytes|[\d.]+ KiB( \(\d+ bytes\))?) of 8 MiB were free for working directories\); the job failed: /;
     expect(await eventually(() => explained(innocent))).toMatch(why);
     closeSync(openSync(go as string, 'w'));
     expect(await eventually(() => explained(filler))).toMatch(why);
@@ -245,7 +245,7 @@ describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 180_000 }, () => 
     expect(await client.batchJobResult(id)).toMatchObject({
       status: 'FAILED',
       message: expect.stringMatching(
-        /^agents gave this task back or were lost with it 2 times \(tasks.maxLosses\), at last agent host: the disk of the agent's host was full while the job ran \(.* of 8 MiB were free for working directories\); the job failed: .*3/,
+        /^agents returned this task or were lost while running it 2 times \(tasks.maxLosses\), at last agent host: the disk of the agent's host was full while the job ran \(.* of 8 MiB were free for working directories\); the job failed: .*3/,
       ),
     });
     expect(await client.log(id)).toBe('filling\ncannot go on: ENOSPC\n');

@@ -36,7 +36,7 @@ const entries = (kind: string) =>
         .map((line) => line.slice(kind.length + 1))
     : [];
 
-/** So many tasks wait or run at a time. */
+/** Number of tasks that wait or run at a time. */
 const BACKLOG = 12;
 
 /** Hands in tasks, as long as it may, and knows which were acknowledged. */
@@ -66,7 +66,7 @@ class Load {
         const response = await fetch(`${baseUrl}/api/2.0/workbench/task/execute-batch-job/create`, {
           method: 'POST',
           body,
-        }).catch(() => undefined); // no hub there: handed in again
+        }).catch(() => undefined); // no hub there: submitted again
         if (response?.status === 201) this.acknowledged.push(((await response.json()) as { id: string }).id);
         else if (response) this.refusals.add(response.status);
       }

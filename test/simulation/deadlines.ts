@@ -37,7 +37,11 @@ export class Delays {
     this.#world = world;
     this.#hub = hub;
     this.#rules = [
-      { invariant: 'none idles beside work', limitMs: PATIENCE_MS, find: idlingBesideWork(invariants) },
+      {
+        invariant: 'no instance idles while a task that it may run waits',
+        limitMs: PATIENCE_MS,
+        find: idlingInstances(invariants),
+      },
       { invariant: 'a lease ends', limitMs: LEASE_MS + PATIENCE_MS, find: heldByNobody(invariants) },
       { invariant: 'what is over its time goes', limitMs: SWEPT_WITHIN_MS, find: overdue(hub) },
     ];
@@ -74,7 +78,7 @@ export class Delays {
   }
 }
 
-function idlingBesideWork(invariants: Invariants): Rule['find'] {
+function idlingInstances(invariants: Invariants): Rule['find'] {
   return function* ({ instances }, tasks) {
     for (const { agents } of instances.idle.values()) {
       for (const { agentId, instances: ofAgent } of agents) {

@@ -169,7 +169,7 @@ export class SimulatedAgent {
     const isGivenBack = outcome === 'RETURNED' && message === 'the agent is stopping';
     const isLate = this.#stop.late.has(key);
     if (isGivenBack && !isLate && !this.#givesBack) {
-      world.violated('a stop lets tasks end', `${this.id} gave back ${key} before its drain time was over`);
+      world.violated('a stop lets tasks end', `${this.id} returned ${key} before its drain time was over`);
     }
     if (isLate && outcome !== 'RETURNED') {
       world.violated('a stop begins nothing', `${this.id} ran ${key}, which was assigned after the stop`);
@@ -293,9 +293,9 @@ export class SimulatedAgent {
         unreachable,
       );
     return {
-      look: (digest, signal) =>
+      uploadedBytes: (digest, signal) =>
         request(async () => {
-          if (await hub.engine?.sentBlobs.look(this.id, digest)) return 'WHOLE';
+          if (await hub.engine?.sentBlobs.findForReport(this.id, digest)) return 'WHOLE';
           return { keptBytes: await hub.files.receivedBytes(digest) };
         }, signal),
       download: (digest, fromByte, signal) =>

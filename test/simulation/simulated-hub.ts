@@ -202,7 +202,7 @@ export class SimulatedHub {
       limits: LIMITS,
       keepEndedForMs: this.#keptForMs,
       defaultVersion: null,
-      headsOfPool: HEADS_OF_POOL,
+      headsPerPool: HEADS_OF_POOL,
     };
   }
 

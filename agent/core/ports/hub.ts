@@ -61,7 +61,7 @@ export interface HubConnection {
   readonly ended: AbortSignal;
   readonly files: FileTransfer;
   /** Whether the hub accepts files for its output storage. */
-  readonly storesOutputs: boolean;
+  readonly isOutputStorageOn: boolean;
   /** True when much unsent data is buffered: optional messages should be omitted. */
   isCongested(): boolean;
   sendInstance(instance: InstanceState): void;
@@ -77,7 +77,7 @@ export interface FileTransfer {
   /** Downloads a blob from `fromByte` on; a hub without resume sends all of it. */
   download(digest: string, fromByte: number, signal: AbortSignal): Promise<Download>;
   /** Asks how much of a blob the hub has. */
-  look(digest: string, signal: AbortSignal): Promise<'WHOLE' | { readonly keptBytes: number }>;
+  uploadedBytes(digest: string, signal: AbortSignal): Promise<'WHOLE' | { readonly keptBytes: number }>;
   /** Uploads the bytes of a blob from `fromByte` on. */
   upload(
     file: FileRef,

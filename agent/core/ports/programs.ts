@@ -15,13 +15,13 @@ export interface ProgramSettings {
 }
 
 export interface ProgramListener {
-  /** Output of a script. A returned promise holds the program back until it is settled. */
+  /** Output of a script. A returned promise blocks the program until it is settled. */
   onOutput(taskId: string, stream: 'stdout' | 'stderr', text: string): Promise<void> | undefined;
   /** Standard error of the program itself. */
   onStderr(text: string): void;
 }
 
-/** How a program ended. */
+/** End of a program. */
 export type ProgramEnd =
   /** The program does not exist. */
   | { readonly kind: 'NOT_FOUND'; readonly program: string }

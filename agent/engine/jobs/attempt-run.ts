@@ -60,7 +60,7 @@ export class AttemptRun {
   get signal(): AbortSignal {
     if (this.#abort === null) {
       this.#abort = new AbortController();
-      if (this.#endReason !== null) this.#abort.abort(toEnd());
+      if (this.#endReason !== null) this.#abort.abort(endRequested());
     }
     return this.#abort.signal;
   }
@@ -69,7 +69,7 @@ export class AttemptRun {
   end(reason: EndReason): boolean {
     if (!this.#take(STEP_OF[reason])) return false;
     this.#endReason = reason;
-    this.#abort?.abort(toEnd());
+    this.#abort?.abort(endRequested());
     this.#cancelCall?.();
     return true;
   }
@@ -82,7 +82,7 @@ export class AttemptRun {
 
   /** Calls the program, and cancels the job when the attempt must end. Settles like the call. */
   async call<T>(runtime: Runtime, start: (program: Program) => Promise<T>): Promise<T> {
-    if (this.#endReason !== null) throw toEnd();
+    if (this.#endReason !== null) throw endRequested();
     this.#cancelCall = () => this.claim.cancel(this.ref.taskId);
     const timer =
       this.timeLimitMs === null ? null : runtime.timers.after(this.timeLimitMs, () => this.end('TIME_LIMIT'));
@@ -133,8 +133,8 @@ export class AttemptRun {
   }
 }
 
-function toEnd(): JobCanceled {
-  return new JobCanceled('the attempt is to end');
+function endRequested(): JobCanceled {
+  return new JobCanceled('the attempt must end');
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

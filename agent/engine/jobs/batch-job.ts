@@ -19,7 +19,7 @@ import { eachOf } from '../each-of.js';
 import type { AttemptRun } from './attempt-run.js';
 import type { Blobs } from './blobs.js';
 import { DiskWatch, type Watch } from './disk-watch.js';
-import { within } from './within.js';
+import { inSpan } from './in-span.js';
 
 export interface BatchSettings {
   /** Folders from which LOCAL_FILESYSTEM models may be read. */
@@ -39,7 +39,7 @@ export interface BatchJobOptions {
   readonly log: Logger;
   readonly tracing: Tracing;
   /** Whether the hub accepts files for its output storage. */
-  readonly isOutputStored: () => boolean;
+  readonly isOutputStorageOn: () => boolean;
 }
 
 export interface BatchEnd {
@@ -55,7 +55,7 @@ interface LocatedModel {
 }
 
 const TRANSFERS_AT_A_TIME = 4;
-/** As many as libuv has threads. */
+/** Number of libuv's threads. */
 const COPIES_AT_A_TIME = 4;
 
 export class BatchJobs {
@@ -77,7 +77,7 @@ export class BatchJobs {
     folder: () => Promise<ReportFolder>,
     print: (line: string) => void,
   ): Promise<BatchEnd> {
-    const directory = await inOwnFolders('a working directory could not be made', () =>
+    const directory = await inOwnFolders('a working directory could not be created', () =>
       this.#options.workspace.create(run.ref, run.claim.program.directory),
     );
     let end: BatchEnd;
@@ -101,7 +101,7 @@ export class BatchJobs {
   ): Promise<BatchEnd> {
     const signal = AbortSignal.any([run.signal, run.claim.lost]);
     const { tracing } = this.#options;
-    const { model, scripts } = await within(tracing, 'staging', run, () =>
+    const { model, scripts } = await inSpan(tracing, 'staging', run, () =>
       this.#stage(directory, job, signal),
     );
     const { taskId, requestId } = run.names;
@@ -115,14 +115,14 @@ export class BatchJobs {
       variables: variablesObject(job.variables),
       environment: jobEnvironment(taskId, job.variables, { model, variables, outputStorage }),
     };
-    const ending = await within(
+    const ending = await inSpan(
       tracing,
       'run',
       run,
       () => this.#execute(run, batch, directory),
       ({ outcome }) => outcome === 'OK',
     );
-    const files = await within(tracing, 'collect', run, () =>
+    const files = await inSpan(tracing, 'collect', run, () =>
       inOwnFolders('the outputs could not be kept', () => this.#collect(directory, run, folder, print)),
     );
     return { ending, ...files };
@@ -140,7 +140,7 @@ export class BatchJobs {
       limits,
       isPartial: run.endReason !== null,
       stay: keepWorkingDirectories !== 'never',
-      isStored: this.#options.isOutputStored(),
+      isStored: this.#options.isOutputStorageOn(),
     });
     for (const { name, why } of collected.skipped) print(`${JSON.stringify(name)} is no output file: ${why}`);
     for (const { name, why } of collected.notStored) {
@@ -152,11 +152,11 @@ export class BatchJobs {
   /** Runs the scripts. Resolves also when a cancel or the time limit ended them early, so that their outputs are collected. */
   async #execute(run: AttemptRun, batch: BatchRun, directory: WorkingDirectory): Promise<Ending> {
     const watch = this.#disks.begin();
-    let well = false;
+    let completed = false;
     try {
       const end = await run.call(this.#options.runtime, (program) => program.executeBatchJob(batch));
       if (end.status === 'ERROR') await blameDisk(watch, directory, run, end.message);
-      well = true;
+      completed = true;
       return { outcome: end.status, message: end.message };
     } catch (error) {
       const endedEarly = run.endReason === 'AGENT_STOPS' ? undefined : run.endingByReason();
@@ -166,7 +166,7 @@ export class BatchJobs {
     } finally {
       watch.stop();
       // Before anything is collected: a daemon would still write. Leftovers of a lost program end with it.
-      if (!run.claim.lost.aborted) await run.claim.endJob(batch.taskId, well);
+      if (!run.claim.lost.aborted) await run.claim.endJob(batch.taskId, completed);
     }
   }
 
@@ -177,7 +177,7 @@ export class BatchJobs {
     let model: string | null = null;
     let sizeBytes = 0;
     for (const file of filesOfJob(job)) sizeBytes += file.sizeBytes;
-    await inOwnFolders(`the files of the job (${sizeBytes} bytes) could not be laid out`, async () => {
+    await inOwnFolders(`the files of the job (${sizeBytes} bytes) could not be staged`, async () => {
       const placed: (() => Promise<unknown>)[] = [
         () => directory.writeVariables(variablesObject(job.variables)),
         ...job.scripts.map(({ digest }, index) => async () => {
@@ -195,7 +195,7 @@ export class BatchJobs {
           model = await directory.placeFile(path, digest);
         });
       }
-      await this.#withContents(filesOfJob(job), signal, () =>
+      await this.#withBlobs(filesOfJob(job), signal, () =>
         eachOf(placed, COPIES_AT_A_TIME, async (place) => void (await place())),
       );
       if (job.model?.kind === 'LOCAL_FILESYSTEM' && local !== null) {
@@ -217,17 +217,13 @@ export class BatchJobs {
       const fault = this.#settings.hostPathFault(path);
       if (fault === undefined) continue;
       throw new JobFailed(
-        `the file ${JSON.stringify(path)} cannot be laid out on the agent's host: its name ${fault}; give it another name`,
+        `the file ${JSON.stringify(path)} cannot be staged on the agent's host: its name ${fault}; give it another name`,
       );
     }
   }
 
   /** Pins the blobs in the cache while `use` copies them. */
-  async #withContents(
-    files: readonly FileRef[],
-    signal: AbortSignal,
-    use: () => Promise<void>,
-  ): Promise<void> {
+  async #withBlobs(files: readonly FileRef[], signal: AbortSignal, use: () => Promise<void>): Promise<void> {
     const { blobs } = this.#options;
     const pinned: FileRef[] = [];
     try {
@@ -257,8 +253,8 @@ export class BatchJobs {
     } catch (error) {
       if (!(error instanceof FileNotReadable)) throw error;
       // Paths outside the roots get the same message whether they exist or not, so that it reveals nothing.
-      const within = fileRoots.some((root) => liesIn(path, root)) && !path.split(/[\\/]/).includes('..');
-      if (!within) throw new JobFailed(outside, { cause: error });
+      const isInRoots = fileRoots.some((root) => liesIn(path, root)) && !path.split(/[\\/]/).includes('..');
+      if (!isInRoots) throw new JobFailed(outside, { cause: error });
       throw new JobFailed(
         `the model ${shown} cannot be read on the agent's host, in the folders of its setting "fileRoots": ${error.message}`,
         { cause: error },
@@ -316,10 +312,11 @@ async function blameDisk(
   { taskLog }: AttemptRun,
   message: string | null,
 ): Promise<void> {
-  let how = await watch.seen();
-  if (hasNoRoom(taskLog?.fault)) how ??= "the task's log could not be written";
-  else if (how === undefined && !(await directory.takesMore())) how = 'its working directory took no more';
-  if (how === undefined) return;
-  const said = message === null ? '' : `; the job failed: ${message}`;
-  throw new HostFault(`the disk of the agent's host was full while the job ran (${how})${said}`);
+  let cause = await watch.seen();
+  if (hasNoRoom(taskLog?.fault)) cause ??= "the task's log could not be written";
+  else if (cause === undefined && !(await directory.takesMore()))
+    cause = 'its working directory accepts no more data';
+  if (cause === undefined) return;
+  const detail = message === null ? '' : `; the job failed: ${message}`;
+  throw new HostFault(`the disk of the agent's host was full while the job ran (${cause})${detail}`);
 }

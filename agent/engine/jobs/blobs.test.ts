@@ -62,7 +62,7 @@ beforeEach(() => {
 
 const broken = new TransferFailed('UNREACHABLE', 'cut');
 
-describe('a content', () => {
+describe('a blob', () => {
   test('is downloaded once for all that need it at the same time', async () => {
     const both = Promise.all([contents.pin(FILE, NEVER), contents.pin(FILE, NEVER)]);
     await runtime.advance(0);
@@ -164,7 +164,7 @@ describe('a content', () => {
     expect(downloads).toHaveLength(1);
   });
 
-  test('that one job no longer needs is fetched anew, and once, for those that come in that moment', async () => {
+  test('that one job no longer needs is fetched again, once, for jobs that begin at the same time', async () => {
     for (let microtasks = 0; microtasks < 20; microtasks++) {
       cached.clear();
       downloads = [];

@@ -1,11 +1,11 @@
 /** Watches free disk space while scripts run: a script that fails on a full disk may have removed its files by its end, and
- *  another one beside it met the same disk. */
+ *  another one on the same disk was affected too. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import { fullness } from '../../core/disk-space.js';
 import type { Workspace } from '../../core/ports/workspace.js';
 
-const LOOK_EVERY_MS = 1000;
+const CHECK_INTERVAL_MS = 1000;
 
 export interface DiskWatchOptions {
   readonly workspace: Pick<Workspace, 'freeSpace'>;
@@ -33,7 +33,7 @@ export class DiskWatch {
   begin(): Watch {
     const watch: Watch = {
       seen: async () => {
-        await this.#look();
+        await this.#check();
         return this.#watches.get(watch);
       },
       stop: () => {
@@ -44,19 +44,19 @@ export class DiskWatch {
       },
     };
     this.#watches.set(watch, undefined);
-    this.#timer ??= this.#later();
+    this.#timer ??= this.#schedule();
     return watch;
   }
 
-  #later(): Timer {
-    return this.#options.runtime.timers.after(LOOK_EVERY_MS, () => {
-      this.#timer = this.#later();
-      void this.#look();
+  #schedule(): Timer {
+    return this.#options.runtime.timers.after(CHECK_INTERVAL_MS, () => {
+      this.#timer = this.#schedule();
+      void this.#check();
     });
   }
 
   /** Never rejects: an unreadable disk is ignored. */
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     try {
       const full = fullness(await this.#options.workspace.freeSpace());
       if (full === undefined) return;

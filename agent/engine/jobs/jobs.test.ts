@@ -1,4 +1,4 @@
-/** What becomes of an attempt that is given back; its way to a result is tried with the whole agent. */
+/** Returned attempts; the tests of the whole agent cover the way to a result. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { BatchJob } from '@workbench-hub/shared/domain/job';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';

@@ -14,8 +14,8 @@ import type { Instances } from '../instances.js';
 import type { Reporting } from '../reporting.js';
 import { AttemptRun, type EndReason } from './attempt-run.js';
 import type { BatchEnd, BatchJobs } from './batch-job.js';
+import { inSpan } from './in-span.js';
 import { TaskLog } from './task-log.js';
-import { within } from './within.js';
 
 export interface JobsOptions {
   readonly instances: Instances;
@@ -112,7 +112,7 @@ export class Jobs {
 
     const { ending, outputFiles, storedFiles } = await this.#work(run, job, folder, print);
     if (ending.outcome === 'RETURNED') {
-      await this.#giveBack(run, ending, folder);
+      await this.#return(run, ending, folder);
       return;
     }
     if (job.type === 'EXECUTE_BATCH_JOB' && ending.outcome === 'OK') this.#options.instances.hostRecovered();
@@ -155,7 +155,7 @@ export class Jobs {
     try {
       if (job.type === 'SIMULATE_WORK') {
         const durationMs = job.durationS * 1000;
-        await within(this.#options.tracing, 'run', run, () =>
+        await inSpan(this.#options.tracing, 'run', run, () =>
           run.call(this.#options.runtime, (program) => program.simulateWork(run.names, durationMs)),
         );
         end = { ending: { outcome: 'OK', message: null }, outputFiles: [] };
@@ -171,7 +171,7 @@ export class Jobs {
   }
 
   /** Returns the attempt because the agent stops or for a host fault, so that the hub requeues the task at once. */
-  async #giveBack(run: AttemptRun, ending: Ending, folder: LazyFolder): Promise<void> {
+  async #return(run: AttemptRun, ending: Ending, folder: LazyFolder): Promise<void> {
     // It may be the last permitted loss: then the log is part of the task's result.
     const log = run.endReason === null ? await this.#finishLog(run) : null;
     const folderName = log === null ? null : await folder.name();

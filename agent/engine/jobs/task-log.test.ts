@@ -12,10 +12,10 @@ let live: { offset: number; text: string }[];
 let connected: boolean;
 let congested: boolean;
 let writerFault: Error | null;
-/** How often room can be made on the disk, after which it takes what is written. */
+/** Number of times that room can be made on the disk, after which writes succeed. */
 let reserves: number;
 let hold: Promise<void>;
-/** How many pieces had been written when the log was abandoned. */
+/** Number of pieces written before the log was abandoned. */
 let abandonedAfter: number[];
 
 beforeEach(() => {

@@ -1,7 +1,7 @@
 /**
- * The log of one attempt: what its scripts print. It goes to a content of the spool, up to a limit (then the beginning,
- * a line that says how much is left out, and the end), and live to the hub, which may miss pieces: the whole comes with
- * the result. Nothing is made for an attempt that prints nothing.
+ * The log of one attempt: the output of its scripts. It is written to a blob of the spool, up to a limit (then the beginning,
+ * a line that says how much is left out, and the end), and sent live to the hub, which may miss pieces: the whole comes with
+ * the result. An attempt without output has no log.
  */
 
 import type { FileRef } from '@workbench-hub/shared/domain/job';

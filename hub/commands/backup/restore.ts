@@ -176,7 +176,7 @@ async function swap(
   return former;
 }
 
-/** Removes what an interrupted restore has unpacked. */
+/** Removes files that an interrupted restore has unpacked. */
 async function removeLeftOvers(dataDir: string): Promise<void> {
   for (const entry of await readdir(dataDir, { withFileTypes: true })) {
     if (entry.isDirectory() && entry.name.startsWith(FRESH)) {

@@ -62,9 +62,9 @@ async function ownersOf(dataDir: string): Promise<Finding[]> {
 
 async function permissionsOf(dataDir: string): Promise<Finding> {
   const open = await openToOthers(dataDir);
-  if (open.length === 0) return ok('rights', 'no other user has access to dataDir');
+  if (open.length === 0) return ok('permissions', 'no other user has access to dataDir');
   const { message, advice } = openToOthersText(resolve(dataDir), open);
-  return warning('rights', message, advice);
+  return warning('permissions', message, advice);
 }
 
 async function spaceIn(dataDir: string, thresholdBytes: number): Promise<Finding[]> {

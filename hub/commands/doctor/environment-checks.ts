@@ -1,4 +1,4 @@
-/** Checks beside the data: storage key, certificate, port, running hub, and clocks of agents. */
+/** Checks other than of the data: storage key, certificate, port, running hub, and clocks of agents. */
 import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { request } from 'node:http';

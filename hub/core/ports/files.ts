@@ -73,14 +73,14 @@ export interface FileStore {
   /** Begins an empty hold, which must be ended. */
   hold(): Hold;
   /** Keeps blobs for the few seconds until they are opened or held. */
-  holdBriefly(contents: Iterable<FileRef>): void;
+  holdBriefly(blobs: Iterable<FileRef>): void;
   /** Stores a blob. It is durable together with the task that refers to it: a later durable commit of the task store covers
    *  it. A blob that is neither referenced nor held is swept later. Rejects with HubError `STORAGE_FULL`. */
   put(content: Buffer, hold?: Hold): Promise<FileRef>;
   /** Stores a stream, never held in memory as a whole. Rejects with {@link BlobTooLarge} beyond `maxBytes`, and as the
    *  stream does; then nothing is stored. */
   store(content: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef>;
-  /** As {@link store}, without writing a clear byte to the disk. */
+  /** Does the same as {@link store}, without writing a clear byte to the disk. */
   storeEncrypted(content: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef>;
   /** Stores a stream with an announced digest; rejects with {@link DigestMismatch} when it differs. Unless it is small, the
    *  received part of a broken stream is kept for a while, and `content` may resume at `fromByte`. Rejects with
@@ -90,7 +90,7 @@ export interface FileStore {
   receivedBytes(digest: string): Promise<number>;
   /** Finds a blob in the form of the reference, or for a digest in either form. Rejects when its size differs from the
    *  reference, or when an encrypted one is damaged or has another key. Without a hold, it must be opened within seconds. */
-  find(content: string | FileRef, hold?: Hold): Promise<StoredFile | undefined>;
+  find(blob: string | FileRef, hold?: Hold): Promise<StoredFile | undefined>;
   /** Removes blobs without a reference or hold; resolves when that is done. Never rejects: failed removals are retried. */
   reclaim(): Promise<void>;
   /** Removes unreferenced blobs without a hold that are older than `ageMs`: left by a crash, or uploaded by agents and never
@@ -118,8 +118,8 @@ export interface InlineBlobs {
   /** Determines in one transaction which of these blobs are unreferenced and not held, and removes the inline ones among
    *  them; resolves when that is durable. */
   removeUnreferenced(
-    contents: readonly BlobForm[],
-    isHeld: (content: BlobForm) => boolean,
+    blobs: readonly BlobForm[],
+    isHeld: (blob: BlobForm) => boolean,
   ): Promise<{ readonly unreferenced: readonly BlobForm[]; readonly held: readonly BlobForm[] }>;
   /** Removed references with an id above `afterId`, in order, that are not forgotten yet. */
   dropped(afterId: number, limit: number): Promise<DroppedBlob[]>;

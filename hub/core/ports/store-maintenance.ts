@@ -11,7 +11,7 @@ export interface ReferencedBlob {
 export interface DatabaseInspection {
   /** Name of the database, for the operator. */
   readonly title: string;
-  /** Where it lies: a path, for instance. */
+  /** Location of the database, such as a path. */
   readonly location: string;
   /** Damage found; empty when there is none. */
   readonly faults: readonly string[];

@@ -68,7 +68,7 @@ export interface GroupPageQuery {
 
 export interface GroupPage {
   readonly groups: readonly QueueGroup[];
-  /** Where the next page begins; null after the last one. */
+  /** Position at which the next page begins; null after the last one. */
   readonly nextAfterGroupId: number | null;
 }
 
@@ -86,7 +86,7 @@ export interface TaskQueue {
   waiting(taskIds: readonly string[]): Promise<WaitingTask[]>;
   /** Number of waiting tasks of these groups that come before a task: one that waits, or a new one of this priority. Counts up
    *  to `limit`. */
-  countAhead(groupIds: readonly number[], of: QueuePlace, limit: number): Promise<number>;
+  countAhead(groupIds: readonly number[], place: QueuePlace, limit: number): Promise<number>;
   /** Removes the groups of one page that no task belongs to any more; resolves with the id after which the next page begins, or
    *  null after the last. A group id is never reused. */
   removeUnusedGroups(page: Pick<GroupPageQuery, 'afterGroupId' | 'limit'>): Promise<number | null>;

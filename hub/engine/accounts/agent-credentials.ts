@@ -97,7 +97,7 @@ export class AgentCredentials {
     }
     if (identity.by === 'CREDENTIAL') {
       if (identity.agentId === agentId) return this.endOf(identity);
-      return `the credential of agent ${identity.agentId} is not good for the id ${agentId}`;
+      return `the credential of agent ${identity.agentId} is not valid for the id ${agentId}`;
     }
     if (identity.by === 'OWN') {
       return agentId === OWN_AGENT_ID ? undefined : `the hub's own agent has the id ${OWN_AGENT_ID} only`;

@@ -24,7 +24,7 @@ export class LoginThrottle {
     this.note(username);
   }
 
-  /** As {@link begin} for an attempt that begins even when the name is blocked. Attempts beyond the limit are not
+  /** Counts an attempt that begins even when the name is blocked. Attempts beyond the limit are not
    *  counted and do not prolong the block. */
   note(username: string): void {
     const nowMs = this.#clock.monotonicMs();

@@ -19,7 +19,7 @@ interface Ahead {
 
 export class RefreshRate {
   readonly #clock: Clock;
-  /** By session, the least recently refreshed first. */
+  /** Refreshes by session, the least recently refreshed first. */
   readonly #ahead = new Map<string, Ahead>();
 
   constructor(clock: Clock) {

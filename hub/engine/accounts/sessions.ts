@@ -150,7 +150,7 @@ export class Sessions implements Authenticator {
       (await store.ofFamily(secrets.hashOf(familyOf(token)), nowMs)) ??
       // A session older than token families, until its next refresh.
       (await store.ofFamily(secrets.hashOf(token), nowMs));
-    if (!state) throw notInForce();
+    if (!state) throw notActive();
     ofHolder(state.session.username);
     return state;
   }
@@ -164,7 +164,7 @@ function presented(refreshToken: string | undefined): string {
       'the cookie refreshToken is required: log in at /api/2.0/auth/login',
     );
   }
-  if (!isRefreshToken(refreshToken)) throw notInForce();
+  if (!isRefreshToken(refreshToken)) throw notActive();
   return refreshToken;
 }
 
@@ -175,9 +175,9 @@ function usedBefore(): HubError {
   );
 }
 
-function notInForce(): HubError {
+function notActive(): HubError {
   return new HubError(
     'UNAUTHENTICATED',
-    'the cookie refreshToken names no session that is in force: log in at /api/2.0/auth/login',
+    'the cookie refreshToken names no active session: log in at /api/2.0/auth/login',
   );
 }

@@ -23,7 +23,7 @@ export interface ImportedUsers {
   readonly changed: readonly string[];
   readonly removed: readonly string[];
   /** Users of commands, which the configuration now overrides. */
-  readonly takenOver: readonly string[];
+  readonly overridden: readonly string[];
 }
 
 export interface UsersOptions {
@@ -107,7 +107,7 @@ export class Users {
       added: [] as string[],
       changed: [] as string[],
       removed: [] as string[],
-      takenOver: [] as string[],
+      overridden: [] as string[],
     };
     for (const user of configured) {
       const known = await store.find(user.username);
@@ -124,7 +124,7 @@ export class Users {
           source: 'CONFIGURATION',
           endSessions,
         });
-        (known.source === 'CONFIGURATION' ? done.changed : done.takenOver).push(user.username);
+        (known.source === 'CONFIGURATION' ? done.changed : done.overridden).push(user.username);
       }
     }
     const listed = new Set(configured.map(({ username }) => username));

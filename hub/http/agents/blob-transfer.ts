@@ -51,9 +51,9 @@ export class BlobTransfer {
 
   async #send(context: Context, agentId: string | null, digest: string): Promise<Response> {
     const { files, sentBlobs, clock, log } = this.#options;
-    // By HEAD an agent finds out what it need not send before it reports.
+    // An agent asks by HEAD which blobs it need not send before it reports.
     const isToBeReported = context.req.raw.method === 'HEAD';
-    const file = await (isToBeReported ? sentBlobs.look(agentId, digest) : files.find(digest));
+    const file = await (isToBeReported ? sentBlobs.findForReport(agentId, digest) : files.find(digest));
     if (file) return blobResponse(context, { name: null, digest, file }, log);
     const receivedBytes = await files.receivedBytes(digest);
     const headers = { [UPLOAD_OFFSET]: `${receivedBytes}` };

@@ -88,12 +88,12 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
   };
 
   return {
-    admit: () => tasks.refuseWhileLocked(),
+    admit: () => tasks.refuseWhenShutdownPrepared(),
     createSimulateWork: (request) =>
       create(request, { type: 'SIMULATE_WORK', durationS: request.body.duration }),
     createBatchJob: async (request) => {
       const { body, hold } = request;
-      const errors = tasks.classifierFaults(body.classifiers ?? []);
+      const errors = tasks.classifierErrors(body.classifiers ?? []);
       const job = await parseBatchJob(body, errors, files, storage, limits, hold);
       return create(request, job);
     },

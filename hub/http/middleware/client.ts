@@ -20,7 +20,7 @@ function plainAddress(text: string): string | undefined {
   return isIP(address) === 0 ? undefined : address;
 }
 
-/** proxyAddr() of the package does not serve: it returns addresses as they were sent, with ports, and malformed ones. */
+/** proxyAddr() of the package is unsuitable: it returns addresses as they were sent, with ports, and malformed ones. */
 export class Client {
   readonly #request: IncomingMessage;
   readonly #trusted: TrustedProxies;

@@ -76,7 +76,7 @@ export function openApiDocument(endpoints: readonly Endpoint[], options: Documen
     info: {
       title: 'Workbench Hub',
       version: build.version,
-      description: `Hand in simulation jobs, follow them, and get their result files.\n\n${
+      description: `Submit simulation jobs, track them, and get their result files.\n\n${
         isSecurityOn ? SECURITY_ON : SECURITY_OFF
       }`,
       license: { name: 'Apache License 2.0', identifier: 'Apache-2.0' },
@@ -127,7 +127,7 @@ function operationOf(spec: Endpoint['spec'], isSecurityOn: boolean): ZodOpenApiO
   };
 }
 
-/** Why the hub may be unable to serve an endpoint at present. */
+/** Reasons why the hub may be unable to serve an endpoint at present. */
 function unavailable({ method, path }: Endpoint['spec']): Record<number, ResponseSpec> {
   const access = accessTo(method.toUpperCase(), path);
   const reasons = [

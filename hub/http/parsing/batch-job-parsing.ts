@@ -2,8 +2,8 @@
 
 import { isAbsolute, win32 } from 'node:path';
 import type { FileRef, Job, ModelSource } from '@workbench-hub/shared/domain/job';
-import { additionalFileFaults, jobSizeFaults, modelFileName, variableFaults } from '../../core/batch-job.js';
-import { type HubError, type InputFault, invalidInput } from '../../core/errors.js';
+import { additionalFileErrors, jobSizeErrors, modelFileName, variableErrors } from '../../core/batch-job.js';
+import { type HubError, invalidInput, type ValidationError } from '../../core/errors.js';
 import type { FileStore, Hold } from '../../core/ports/files.js';
 import type { Storage } from '../../engine/storage.js';
 import { decodeBase64 } from './base64.js';
@@ -15,7 +15,7 @@ import { NO_FILE, StoredInputs } from './stored-inputs.js';
  *  INPUT_STORAGE_OFF. The blobs are held by `hold`. */
 export async function parseBatchJob(
   request: ExecuteBatchJobRequest,
-  ruleErrors: readonly InputFault[],
+  ruleErrors: readonly ValidationError[],
   files: FileStore,
   storage: Storage,
   { maxFileBytes, maxFiles }: FileLimits,
@@ -25,7 +25,7 @@ export async function parseBatchJob(
   const variables = request.variablesToInject ?? [];
   const reference = request.inputModelReference ?? null;
   const inputs = new StoredInputs(storage, hold);
-  const errors: InputFault[] = [...ruleErrors];
+  const errors: ValidationError[] = [...ruleErrors];
 
   let tooLarge: HubError | undefined;
   const decode = (where: string, text: string | StoredBlob): Buffer | StoredBlob => {
@@ -60,12 +60,12 @@ export async function parseBatchJob(
   const referenced = reference ? await referencedModel(reference, inputs, errors) : null;
   const modelPath = request.inputModel ? modelFileName(request.inputModel.type) : stagedName(referenced);
   errors.push(
-    ...additionalFileFaults(
+    ...additionalFileErrors(
       additional.map(({ filename }) => filename),
       modelPath,
     ),
   );
-  errors.push(...variableFaults(variables));
+  errors.push(...variableErrors(variables));
   const fileCount = (model || referenced?.kind === 'BLOB' ? 1 : 0) + scripts.length + contents.length;
   if (fileCount > maxFiles) errors.push(tooManyFiles('inputScripts, additionalFiles', maxFiles));
   if (errors.length > 0) throw invalidInput(errors);
@@ -83,8 +83,8 @@ export async function parseBatchJob(
     ),
     variables: variables.map(({ key, value }) => ({ key, value })),
   };
-  const sizeFaults = jobSizeFaults(job);
-  if (sizeFaults.length > 0) throw invalidInput(sizeFaults);
+  const sizeErrors = jobSizeErrors(job);
+  if (sizeErrors.length > 0) throw invalidInput(sizeErrors);
   return job;
 }
 
@@ -95,7 +95,7 @@ const WHERE = 'inputModelReference.parameters';
 async function referencedModel(
   { type, parameters }: Reference,
   inputs: StoredInputs,
-  errors: InputFault[],
+  errors: ValidationError[],
 ): Promise<ModelSource> {
   if (type === 'LOCAL_FILESYSTEM')
     return localModelOf(parametersOf(parameters, LOCAL_PARAMETERS, errors), errors);
@@ -110,7 +110,7 @@ async function referencedModel(
 function parametersOf(
   parameters: Reference['parameters'],
   known: readonly string[],
-  errors: InputFault[],
+  errors: ValidationError[],
 ): Map<string, string> {
   const values = new Map<string, string>();
   for (const [at, { key, value }] of parameters.entries()) {
@@ -124,7 +124,7 @@ function parametersOf(
   return values;
 }
 
-function localModelOf(values: ReadonlyMap<string, string>, errors: InputFault[]): ModelSource {
+function localModelOf(values: ReadonlyMap<string, string>, errors: ValidationError[]): ModelSource {
   const pathToFile = values.get('pathToFile');
   const copy = (values.get('copyFileToWorkingDirectory') ?? 'false').toLowerCase();
   if (pathToFile === undefined) errors.push({ where: WHERE, what: 'must hold the key pathToFile' });

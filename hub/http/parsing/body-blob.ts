@@ -1,6 +1,6 @@
 /** Files in a request body, and the limits that hold however the body is read. */
 import type { FileRef } from '@workbench-hub/shared/domain/job';
-import { HubError, type InputFault } from '../../core/errors.js';
+import { HubError, type ValidationError } from '../../core/errors.js';
 
 export const NOT_BASE64 = 'must be Base64 (RFC 4648 section 4) with padding';
 
@@ -28,7 +28,7 @@ export function fileTooLarge(where: string, maxBytes: number): HubError {
   );
 }
 
-export function tooManyFiles(where: string, maxFiles: number): InputFault {
+export function tooManyFiles(where: string, maxFiles: number): ValidationError {
   return {
     where,
     what: `a task may have at most ${maxFiles} files: model, scripts and additional files (limits.filesPerTask)`,

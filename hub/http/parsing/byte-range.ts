@@ -1,4 +1,4 @@
-/** The `Range` of a request (RFC 9110 section 14). The package range-parser does not serve: it finds `bytes=-99` of ten bytes
+/** The `Range` of a request (RFC 9110 section 14). The package range-parser is unsuitable: it finds `bytes=-99` of ten bytes
  *  unsatisfiable, which is all of them, and `bytes=5-4`, which is to be ignored. */
 import type { ByteRange } from '../../core/ports/files.js';
 

@@ -22,7 +22,7 @@ const MAX_TAKEN_DEPTH = 8;
 /** Approximate limit of the value's memory. */
 const MAX_VALUE_BYTES = 16 * 1024 * 1024;
 
-/** Memory of a value or a name beside its characters. */
+/** Memory of a value or a name in addition to its characters. */
 const BYTES_OF_EACH = 32;
 
 type Container = unknown[] | Record<string, unknown>;

@@ -1,6 +1,6 @@
 /** Files of the input storage that a request names. Each name is looked up once, since it may be overwritten meanwhile. */
 import type { FileRef } from '@workbench-hub/shared/domain/job';
-import type { InputFault } from '../../core/errors.js';
+import type { ValidationError } from '../../core/errors.js';
 import type { Hold } from '../../core/ports/files.js';
 import { INPUT_NAME, INPUT_NAME_ALLOWED } from '../../core/storage.js';
 import type { Storage } from '../../engine/storage.js';
@@ -24,7 +24,7 @@ export class StoredInputs {
   }
 
   /** The file of this name now. For a missing one, adds a validation error and returns {@link NO_FILE}. */
-  async find(name: string, where: string, errors: InputFault[]): Promise<FileRef> {
+  async find(name: string, where: string, errors: ValidationError[]): Promise<FileRef> {
     this.refuseWhileOff();
     if (!INPUT_NAME.test(name)) {
       errors.push({ where, what: INPUT_NAME_ALLOWED });

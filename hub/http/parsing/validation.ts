@@ -2,7 +2,7 @@
 import { pathText } from '@workbench-hub/shared/config/validation-errors';
 import { isPatternTooLong, MAX_PATTERN_LENGTH } from '@workbench-hub/shared/domain/wildcard';
 import { z } from 'zod';
-import { type InputFault, invalidInput } from '../../core/errors.js';
+import { invalidInput, type ValidationError } from '../../core/errors.js';
 import { shown, shownDefault } from '../openapi/openapi-overrides.js';
 
 /** Parses `input`; throws INVALID_INPUT that names each wrong field and what is allowed. */
@@ -12,7 +12,7 @@ export function validated<Schema extends z.ZodType>(schema: Schema, input: unkno
   throw invalidInput(result.error.issues.map(errorOf));
 }
 
-function errorOf(issue: z.core.$ZodIssue): InputFault {
+function errorOf(issue: z.core.$ZodIssue): ValidationError {
   const where = pathText(issue.path) || 'body';
   return {
     where,

@@ -31,7 +31,7 @@ export interface DeferredRoute {
 export interface AdmittedRequest {
   readonly span: Span;
   readonly permit: RequestPermit;
-  /** By the wall clock. */
+  /** Time of admission by the wall clock. */
   readonly admittedAtMs: number;
 }
 

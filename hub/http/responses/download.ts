@@ -1,4 +1,4 @@
-/** Responses with a blob: whole or in part, or with 304 when the client has it (RFC 9110). `fresh` does not serve for the
+/** Responses with a blob: whole or in part, or with 304 when the client has it (RFC 9110). `fresh` is unsuitable for the
  *  conditions: it takes a request with `Cache-Control: no-cache` for one without them. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Context } from 'hono';

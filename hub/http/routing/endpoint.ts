@@ -29,7 +29,7 @@ export interface FormSpec {
 
 export interface EndpointSpec<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
   readonly method: Method;
-  /** With `{name}` for parameters. */
+  /** Path, with `{name}` for parameters. */
   readonly path: string;
   /** Name of the operation in the OpenAPI document, after which code generators name functions: verb and noun in camel case,
    *  letters and digits only, unique over all API versions. Operations of 1.0 and 1.1 end in `V10` and `V11`, others in no

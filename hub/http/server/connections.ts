@@ -2,7 +2,7 @@
  * Connections of clients. The requests of one connection are processed one after the other, in order: a client that sends many
  * at once (HTTP/1.1 pipelining, RFC 9112 section 9.3.2) and reads no response costs the memory of one response, and a request
  * begins only when the responses before it have left. While requests wait, nothing more of the connection is read.
- * http-terminator does not serve: it knows no pipelining, and it reads private parts of Node.
+ * http-terminator is unsuitable: it knows no pipelining, and it reads private parts of Node.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

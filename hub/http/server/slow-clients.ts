@@ -24,7 +24,7 @@ export interface SlowClientsOptions {
   readonly onSlowBody: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
-/** A body that is arriving, with what the connection had received when the measurement began. */
+/** A body that is arriving, with the bytes received on the connection before the measurement began. */
 interface Arrival {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;

@@ -26,7 +26,7 @@ import {
 import { schemasOf } from './schemas.js';
 
 const NOT_FOUND = { description: 'There is no such task.' };
-const LOCKED = { description: 'The hub takes no tasks at present.' };
+const LOCKED = { description: 'The hub accepts no tasks at present.' };
 
 interface List {
   readonly path: string;

@@ -27,7 +27,7 @@ import {
 
 const BASE = '/api/2.0/workbench/task';
 const NOT_FOUND = { description: 'There is no such task.' };
-const LOCKED = { description: 'The resource is locked: the hub takes no tasks at present.' };
+const LOCKED = { description: 'The resource is locked: the hub accepts no tasks at present.' };
 
 export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger): Endpoint[] {
   return [...jobEndpoints(tasks, requests), ...readingEndpoints(tasks, log), ...endingEndpoints(tasks)];

@@ -125,7 +125,7 @@ export function explainEndpoints(tasks: Tasks, explanations: Explanations): Endp
       },
       async ({ body, context }) => {
         const classifiers = body.classifiers ?? [];
-        const errors = tasks.classifierFaults(classifiers);
+        const errors = tasks.classifierErrors(classifiers);
         if (errors.length > 0) throw invalidInput(errors);
         const explanation = await explanations.ofClassifiers(classifiers);
         const { requirement, priority } = explanation;

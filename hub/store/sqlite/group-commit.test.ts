@@ -212,7 +212,7 @@ describe('an operation that fails', () => {
 });
 
 describe('durability', () => {
-  /** What has resolved so far, in order. */
+  /** Results resolved so far, in order. */
   const told: string[] = [];
   const durable = (text: string) => void commit.durable(add(text)).then(() => told.push(text));
   const relaxed = (text: string) => void commit.relaxed(add(text)).then(() => told.push(text));

@@ -69,7 +69,7 @@ export class GroupCommit {
     return this.#enqueue(work, { durable: true, frees: false }, written);
   }
 
-  /** As {@link durable} without waiting for a sync: survives a crash of the process, and a loss of power after the next
+  /** Does the same as {@link durable} without waiting for a sync: survives a crash of the process, and a loss of power after the next
    *  sync. */
   relaxed<T>(work: () => T): Promise<T> {
     return this.#enqueue(work, { durable: false, frees: false });
@@ -166,7 +166,7 @@ export class GroupCommit {
         await this.#sync();
         this.#options.watermark?.confirm(counted);
       } catch (error) {
-        // The operations stay pending: a restart reads what the disk has.
+        // The operations stay pending: a restart reads the state of the disk.
         this.#options.log.fatal({ err: error }, 'the database could not be synced to disk');
         this.#options.onSyncFailed(error);
         return;

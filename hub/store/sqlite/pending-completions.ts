@@ -9,13 +9,13 @@ export function trackCompletions<T>(
 ): Promise<T> {
   for (const id of taskIds) {
     const before = pending.get(id);
-    // Of two concurrent ends either may be the one that holds.
-    const settled = before === undefined ? written : Promise.allSettled([before, written]);
-    pending.set(id, settled);
+    // Either of two concurrent ends may be the one that holds.
+    const finished = before === undefined ? written : Promise.allSettled([before, written]);
+    pending.set(id, finished);
     const forget = () => {
-      if (pending.get(id) === settled) pending.delete(id);
+      if (pending.get(id) === finished) pending.delete(id);
     };
-    settled.then(forget, forget);
+    finished.then(forget, forget);
   }
   return written;
 }

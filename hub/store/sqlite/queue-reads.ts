@@ -73,11 +73,11 @@ export function queueReads(db: SqliteDatabase): QueueReads {
         const row = selectWaiting.get(taskId);
         return row ? [waitingTask(row, row.group_id, row.key)] : [];
       }),
-    countAhead: async (groupIds, of, limit) => {
+    countAhead: async (groupIds, ahead, limit) => {
       const place =
-        'taskId' in of
-          ? selectPlace.get(of.taskId)
-          : { priority: of.newWithPriorityRank, seq: Number.MAX_SAFE_INTEGER };
+        'taskId' in ahead
+          ? selectPlace.get(ahead.taskId)
+          : { priority: ahead.newWithPriorityRank, seq: Number.MAX_SAFE_INTEGER };
       return place ? (countAhead.get(JSON.stringify(groupIds), place.priority, place.seq, limit) ?? 0) : 0;
     },
     runningOn: async (agentId) => selectRunning.all(agentId).map(taskOfRow),

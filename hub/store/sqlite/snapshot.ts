@@ -1,4 +1,4 @@
-/** A consistent view of one database, read beside the hub that goes on writing it. */
+/** A consistent view of one database, read while the hub continues to write. */
 import type { ReferencedBlob } from '../../core/ports/store-maintenance.js';
 import { refusal } from './database.js';
 import { referencedBlobsIn } from './inspection.js';

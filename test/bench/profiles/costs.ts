@@ -1,5 +1,5 @@
-/** What each step of a task costs, in microseconds of processor time on hub, agent and instance: from profiles, which tell
- *  the shares, and from the processor time of the processes, which tells of how much. */
+/** Cost of each step of a task, in microseconds of processor time on hub, agent and instance: profiles give the shares, the
+ *  processor time of the processes gives the total. */
 import type { Frame, Stack } from './profile.js';
 
 export interface StepCost {
@@ -29,47 +29,54 @@ const STEPS: Readonly<Record<Where, readonly Step[]>> = {
     ],
     ['read and check the body', [/^(?:readJson|readBytes|validated|safeParse)$/, /^hub\/http|^zod/]],
     [
-      'write the answer',
+      'write the response',
       [
         /^(?:responseVia|end$|setSecurityHeaders$|setHeader$|writeHead$|_storeHeader$|resOnFinish)/,
         /node-server|^node:_http|^hub\/http/,
       ],
     ],
     [
-      'make the task',
+      'create the task',
       [/^(?:create|createSimulateWork|createBatchJob)$/, /^hub\/(?:engine|http)/],
       [ANY, /new-ids|^uuid/],
     ],
-    ['insert it', [/^insertTask$/, /task-insertion/]],
+    ['insert the task', [/^insertTask$/, /task-insertion/]],
     ['begin and commit', [/^(?:flush|#transaction)$/, /group-commit/]],
     [
-      'sync, and tell who waits',
-      [/^(?:#syncAll|#sync|sync|fdatasync|onFsyncDone)$/, /group-commit|wal-sync|^node:fs/],
+      'sync, and notify waiters',
+      [/^(?:#syncAll|#sync|sync|fdatasync|notify)$/, /group-commit|wal-sync|result-waiters|^node:fs/],
     ],
-    ['look for a task and an instance', [/^(?:#round|#rounds|heads|pair|wake|announce)$/, /^hub\//]],
-    ['claim it', [/^claimTask$/, /attempt-writes/]],
-    ['hand it over', [/^(?:assign|#handOver|onBegun)$/, /^hub\/engine/]],
+    [
+      'schedule',
+      [/^(?:#round|#rounds|#pair|pair|heads|wake)$/, /^hub\//],
+      [ANY, /engine\/queue-(?:pools|head-cache)/],
+    ],
+    ['claim the task', [/^claimTask$/, /attempt-writes/]],
+    ['assign', [/^(?:#dispatch|assign|started)$/, /^hub\/engine/]],
     ['send to agents', [/^(?:flush|sendFrame|send)$/, LINK], [ANY, /^ws\/lib\/sender/]],
     ['receive from agents', [/^(?:socketOnData|receiverOnMessage)$/, /^ws\//], [/^receive$/, LINK]],
     [
-      'take its report',
-      [/^(?:#ended|report|believe|#carryOut|receive|handle)$/, /^hub\/(?:engine|agent-link)/],
+      'process the report',
+      [
+        /^(?:#onMessage|#handle|reported|#process|report|adoptOnReport|#carryOut|#end)$/,
+        /^hub\/(?:engine|agent-link)/,
+      ],
     ],
-    ['end it', [/^endTask$/, /attempt-writes/]],
+    ['end the task', [/^endTask$/, /attempt-writes/]],
     ['metrics', [ANY, /^prom-client|hub\/metrics/]],
   ],
   agents: [
     ['receive from the hub', [/^(?:socketOnData|receiverOnMessage)$/, /^ws\//], [/^receive$/, LINK]],
-    ['take the task', [/^(?:assign|onAssign)$/, /^agent\//], [/^#run$/, /jobs/]],
+    ['accept the task', [/^(?:assign|onAssign)$/, /^agent\//], [/^#run$/, /jobs/]],
     ['call the instance', [/^(?:simulateWork|executeBatchJob|request|#post)$/, /^agent|instance-protocol/]],
-    ['hear its answer', [/^#onStdout$/, /program-process/], [/^receive$/, /instance-protocol/]],
+    ['parse the response', [/^#onStdout$/, /program-process/], [/^receive$/, /instance-protocol/]],
     [
       'spool the report',
       [/^(?:add|put)$/, /reporting|disk-spool/],
       [ANY, /^agent\/disk\/(?:journal|disk-spool)/],
     ],
     ['send to the hub', [/^(?:flush|sendFrame|send)$/, LINK], [ANY, /^ws\/lib\/sender/]],
-    ['keep the instance', [ANY, /supervisor|instance-states/]],
+    ['supervise the instance', [ANY, /supervisor|instance-states/]],
   ],
   instances: [
     [
@@ -78,7 +85,7 @@ const STEPS: Readonly<Record<Where, readonly Step[]>> = {
       [/^(?:onStreamRead|receive|parse)$/, /^node:internal\/stream|instance-protocol/],
     ],
     ['do the work', [/^(?:simulateWork|executeBatchJob|onRequest)$/, /instance-protocol|^packages/]],
-    ['write the answer', [/^(?:#post|writeLine|answer)$/, /instance-protocol/]],
+    ['write the response', [/^(?:#post|writeLine|answer)$/, /instance-protocol/]],
   ],
 };
 

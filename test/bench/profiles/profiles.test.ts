@@ -67,7 +67,7 @@ describe('costs of steps', () => {
     );
     expect(costs).toEqual([
       { where: 'hub', step: 'begin and commit', us: 200 },
-      { where: 'hub', step: 'end it', us: 100 },
+      { where: 'hub', step: 'end the task', us: 100 },
       { where: 'hub', step: 'Node.js between these steps', us: 100 },
     ]);
   });

@@ -20,7 +20,7 @@ import { encryptedDownload, encryptedUpload, upload } from './uploads.js';
 
 const FULL_BYTES = 1024 ** 3;
 
-/** Of hub and agents (the hub's own memory before the first request is in it). */
+/** Memory of hub and agents (including the hub's own before the first request). */
 const MEMORY_LIMIT_MIB = 250;
 
 const WAYS: readonly StorageWay[] = [
@@ -90,7 +90,7 @@ function ratioName(way: string): string {
   return `${way}: of the slower of copy and digest`;
 }
 
-/** Of samples of one thing. */
+/** Statistics of samples of one quantity. */
 function medianOf(samples: readonly Sample[]): Sample {
   const value = quantile(
     samples.map((sample) => sample.value),

@@ -144,7 +144,7 @@ export const ATTEMPT_BREAKAGES: readonly Breakage[] = [
   { name: 'a lease never ends', seed: 1, hub: leaseOf(1e12) },
   { name: 'an unreachable agent is treated as lost at once', seed: 1, hub: leaseOf(1) },
   {
-    name: 'tasks that an agent came back without are not requeued',
+    name: 'tasks that a rejoining agent lacks are not requeued',
     seed: 1,
     hub: ({ queue }) => ({ queue: { ...queue, runningOn: () => Promise.resolve([]) } }),
   },

@@ -27,7 +27,7 @@ function underTest() {
     turns.add(list);
     return list;
   };
-  /** What has happened, when nothing is left to do. */
+  /** Events in order, when nothing is left to do. */
   const all = async () => {
     for (let before = -1; before < events.length; ) {
       before = events.length;

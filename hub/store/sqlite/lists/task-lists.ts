@@ -15,7 +15,7 @@ import type { FromListThread, ListPage, ListThreadData, ToListThread } from './t
  *  about a tenth of a second. */
 const SMALL_STORE_TASKS = 50_000;
 
-/** Changes after which the thread is told without waiting for a list, so that a list has little to catch up with. */
+/** Number of changes after which they are sent to the thread without waiting for a list, so that a list has few to apply. */
 const CHANGES_AT_ONCE = 4096;
 
 /** Maximum pending lists of one client, and of all. */

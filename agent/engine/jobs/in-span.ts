@@ -3,7 +3,7 @@ import type { Tracing } from '../../core/ports/tracing.js';
 import type { AttemptRun } from './attempt-run.js';
 
 /** Settles like `work`. `isGood` decides whether its result is a success; by default it is. */
-export function within<T>(
+export function inSpan<T>(
   tracing: Tracing,
   name: string,
   { ref, traceContext }: AttemptRun,
