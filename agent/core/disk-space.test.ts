@@ -20,7 +20,7 @@ describe('a disk is full', () => {
     [
       'that takes no more files',
       room(MIB, 8 * MIB, 3),
-      'no more files could be made for working directories',
+      'no more files could be created for working directories',
     ],
   ])('%s', (_, full, words) => {
     expect(fullness([room(TIB, TIB), full])).toMatch(words);

@@ -73,7 +73,7 @@ describe('the message of a waiting task', () => {
     const id = await api.batchJob(gears);
     await api.post('/api/2.0/admin/prepare-shutdown/change', { initiated: true });
     expect(await messageOf(id)).toBe(
-      'The hub is being prepared for a shutdown and gives out no tasks until its restart.',
+      'The hub is being prepared for a shutdown and dispatches no tasks until it is restarted.',
     );
   });
 

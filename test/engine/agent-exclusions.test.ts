@@ -102,7 +102,7 @@ describe('a host that has given a task back', () => {
     expect(exclusions).toEqual([{ agentId: 'small', reason: REASON, atMs: expect.any(Number) }]);
     expect(engine.tasks.waitMessage(await engine.tasks.get(id))).toBe(
       'The task waits for a workbench instance again, after 1 attempt that could not end. ' +
-        `1 fitting instance is busy. Agent small gave it back 1 s ago: ${REASON}.`,
+        `1 fitting instance is busy. Agent small returned it 1 s ago: ${REASON}.`,
     );
   });
 });

@@ -63,7 +63,11 @@ const infoSchema = z
 const probe = z.object({ status });
 
 export function actuatorEndpoints(options: HealthOptions): Endpoint[] {
-  const { instances, build, isReady } = options;
+  return [...healthEndpoints(options), ...buildAndProbeEndpoints(options)];
+}
+
+function healthEndpoints(options: HealthOptions): Endpoint[] {
+  const { instances } = options;
   return [
     endpoint(
       {
@@ -106,6 +110,11 @@ export function actuatorEndpoints(options: HealthOptions): Endpoint[] {
         return context.json(health, health.status === 'UP' ? 200 : options.downStatus);
       },
     ),
+  ];
+}
+
+function buildAndProbeEndpoints({ build, isReady }: HealthOptions): Endpoint[] {
+  return [
     endpoint(
       {
         method: 'get',

@@ -18,6 +18,10 @@ import {
 const BASE = '/api/2.0/workbench/node';
 
 export function nodeEndpoints(instances: Instances): Endpoint[] {
+  return [...instanceEndpoints(instances), ...agentEndpoints(instances)];
+}
+
+function instanceEndpoints(instances: Instances): Endpoint[] {
   return [
     endpoint(
       {
@@ -61,6 +65,11 @@ export function nodeEndpoints(instances: Instances): Endpoint[] {
       },
       ({ params, context }) => context.json(presentInstance(findInstance(instances, params.id))),
     ),
+  ];
+}
+
+function agentEndpoints(instances: Instances): Endpoint[] {
+  return [
     endpoint(
       {
         method: 'get',

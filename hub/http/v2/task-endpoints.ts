@@ -30,11 +30,15 @@ const NOT_FOUND = { description: 'There is no such task.' };
 const LOCKED = { description: 'The resource is locked: the hub accepts no tasks at present.' };
 
 export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger): Endpoint[] {
-  return [...jobEndpoints(tasks, requests), ...readingEndpoints(tasks, log), ...endingEndpoints(tasks)];
+  return [
+    ...simulateWorkEndpoints(tasks, requests),
+    ...batchJobEndpoints(tasks, requests),
+    ...readingEndpoints(tasks, log),
+    ...endingEndpoints(tasks),
+  ];
 }
 
-/** Creation and result of each type of task. */
-function jobEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] {
+function simulateWorkEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] {
   return [
     endpoint(
       {
@@ -73,6 +77,11 @@ function jobEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] {
           Response.json(presentSimulateWorkResult(task, tasks.waitMessage(task))),
         ),
     ),
+  ];
+}
+
+function batchJobEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] {
+  return [
     endpoint(
       {
         method: 'post',

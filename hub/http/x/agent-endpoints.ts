@@ -49,7 +49,12 @@ export interface AgentEndpointsOptions {
   readonly credentials: Pick<AgentCredentials, 'isEnrolled'>;
 }
 
-export function agentEndpoints({ instances, drains, credentials }: AgentEndpointsOptions): Endpoint[] {
+export function agentEndpoints(options: AgentEndpointsOptions): Endpoint[] {
+  const states = agentStates(options);
+  return [...stateEndpoints(options, states), ...drainEndpoints(options, states)];
+}
+
+function agentStates({ instances, drains, credentials }: AgentEndpointsOptions) {
   const stateOf = async (id: string) => {
     const known = instances.findAgent(id);
     const drain = known ? known.drain : drains.find(id);
@@ -67,6 +72,15 @@ export function agentEndpoints({ instances, drains, credentials }: AgentEndpoint
     if (instances.findAgent(id) || drains.find(id) || (await credentials.isEnrolled(id))) return;
     throw new HubError('AGENT_NOT_FOUND', `there is no agent with the id ${JSON.stringify(id)}`);
   };
+  return { stateOf, refuseUnknown };
+}
+
+type AgentStates = ReturnType<typeof agentStates>;
+
+function stateEndpoints(
+  { instances }: AgentEndpointsOptions,
+  { stateOf, refuseUnknown }: AgentStates,
+): Endpoint[] {
   return [
     endpoint(
       {
@@ -102,6 +116,14 @@ export function agentEndpoints({ instances, drains, credentials }: AgentEndpoint
         return context.json(await stateOf(id));
       },
     ),
+  ];
+}
+
+function drainEndpoints(
+  { drains }: AgentEndpointsOptions,
+  { stateOf, refuseUnknown }: AgentStates,
+): Endpoint[] {
+  return [
     endpoint(
       {
         method: 'post',
