@@ -3,7 +3,6 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
-  copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -38,7 +37,7 @@ export function debianPackage({ root, program, version, work, out, seconds, quic
   rmSync(join(home, 'LICENSE'));
   const node = join(home, 'bin/node');
   mkdirSync(dirname(node));
-  copyFileSync(process.execPath, node);
+  writeFileSync(node, readFileSync(process.execPath));
   chmodSync(node, 0o755);
   const binaries = [node, ...packages.flatMap(({ to }) => addonOf(join(home, to)))];
   for (const binary of binaries) execFileSync('strip', ['--strip-unneeded', binary]);

@@ -1,8 +1,6 @@
 // A program with its production packages as a folder that runs anywhere: the common content of all kinds of packages.
 import {
   chmodSync,
-  constants,
-  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -115,9 +113,9 @@ function copyFolder(from, to, isWanted) {
   }
 }
 
-/** Shares the disk's blocks where the file system can. */
+/** Reads and writes: copies in the kernel (copy_file_range) have failed on ext4 with ENOSPC beside other writers, with room left. */
 function copyFile(from, to) {
-  copyFileSync(from, to, constants.COPYFILE_FICLONE);
+  writeFileSync(to, readFileSync(from), { mode: statSync(from).mode });
 }
 
 /** Leaves out what is not installed, so that npm does not fetch it; our packages carry one version and ask for one another by it. */
