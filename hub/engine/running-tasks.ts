@@ -1,4 +1,4 @@
-/** What is known of the ends of running tasks, by instance: in memory, and from the store for tasks that began before a restart. */
+/** Expected ends of running tasks, by instance: in memory, and from the store for tasks that began before a restart. */
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { TaskQueue } from '../core/ports/task-queue.js';
