@@ -144,7 +144,7 @@ describe('the user name of a token', () => {
     );
   });
 
-  it.each([undefined, '', 7, ['pipeline'], 'a\nb', ' a', 'a\u202eb', 'x'.repeat(256)])(
+  it.each([undefined, '', 7, ['pipeline'], 'a\nb', ' a', 'a\u202eb', 'name'.repeat(64)])(
     'must not be %j',
     async (sub) => {
       const token = await signed(claims({ sub }));
