@@ -30,10 +30,10 @@ export class SentBlobs {
   async receive(
     agentId: string | null,
     expected: FileRef,
-    content: Readable,
+    stream: Readable,
     fromByte: number,
   ): Promise<void> {
-    const receive = (hold: Hold) => this.#files.receive(expected, content, fromByte, hold).then(() => true);
+    const receive = (hold: Hold) => this.#files.receive(expected, stream, fromByte, hold).then(() => true);
     await this.#holding(agentId, expected.digest, receive);
   }
 
