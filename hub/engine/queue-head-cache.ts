@@ -54,6 +54,7 @@ export class QueueHeadCache {
   /** Another task waits. More than twice `limit` known tasks are cut down to `limit`. */
   add(task: WaitingTask, limit: number): void {
     this.#duringRead?.added.push(task);
+    this.#duringRead?.removed.delete(task.taskId);
     const known = this.#known;
     const at = positionIn(known, task, compareWaiting);
     if (known[at]?.taskId === task.taskId) return;
