@@ -1,23 +1,16 @@
-/** Sessions: carried on by refresh tokens that are good once, ended by logging out, gone when their time is over
- *  (contract 8.2 to 8.5). */
+/** Sessions: continued by refresh tokens that are valid for one use, ended by a logout or expiry (contract 8.2 to 8.5). */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { secrets } from '@workbench-hub/hub/security/secrets';
 import { openAccountsDatabase } from '@workbench-hub/hub/store/sqlite/accounts/accounts-database';
 import { sqliteUserStore } from '@workbench-hub/hub/store/sqlite/accounts/user-store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { Api, expectError } from '../support/api.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { api, hubForAllTests } from '../support/hub-for-tests.js';
 import { AUTH, loggedInBy, logIn, logOut, refresh, statusFor } from '../support/login.js';
-import {
-  type HubSetup,
-  passwordOf,
-  quickPasswords,
-  type RunningHub,
-  startHub,
-  USERS,
-} from '../support/running-hub.js';
+import { type HubSetup, passwordOf, quickPasswords, startHub, USERS } from '../support/running-hub.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const WRONG = 'the username or the password is wrong, or the user is disabled';
@@ -29,13 +22,7 @@ const DAY_MS = 86_400_000;
 
 const ENDED = 'the session of this access token has ended: log in again';
 
-let hub: RunningHub;
-let api: Api;
-beforeAll(async () => {
-  hub = await startHub({ users: USERS });
-  api = new Api(hub);
-});
-afterAll(() => hub.stop());
+hubForAllTests({ users: USERS });
 
 /** A hub of its own for one test. */
 async function ownHub(setup: HubSetup = {}) {
