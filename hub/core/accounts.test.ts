@@ -60,7 +60,7 @@ describe('a stored password', () => {
     ['letters that are no Base64', `$scrypt$ln=15,r=8,p=3$${SALT}$${'_'.repeat(43)}`],
     ['a line break at its end', `$scrypt$ln=15,r=8,p=3$${SALT}$${HASH}\n`],
     ['something before it', ` $scrypt$ln=15,r=8,p=3$${SALT}$${HASH}`],
-  ])('is none with %s', (_, text) => {
+  ])('is invalid with %s', (_, text) => {
     expect(parsePasswordHash(text)).toBeUndefined();
   });
 });
