@@ -1,5 +1,5 @@
 /**
- * The first waiting tasks of a queue pool, in order, as far as they are known. Invariant: each announced waiting task of the
+ * The first waiting tasks of a queue pool, in order, as far as they are known. Invariant: each enqueued task of the
  * pool is either known or comes after the last known one. So the first tasks can be dispatched without reading the store,
  * however many wait behind them.
  */

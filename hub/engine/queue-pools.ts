@@ -65,7 +65,7 @@ export class QueuePools {
     this.#options = options;
   }
 
-  /** Whether the pools are those of the known classes, and hold everything that was announced. */
+  /** Whether the pools are those of the known classes, and include every enqueued task. */
   get isCurrent(): boolean {
     return (
       !this.#refreshing &&

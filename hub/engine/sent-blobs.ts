@@ -26,7 +26,7 @@ export class SentBlobs {
     this.#timers = timers;
   }
 
-  /** Receives a blob as the file store does, for the agent with this id; null when the agent is not identified. */
+  /** Receives a blob as the blob store does, for the agent with this id; null when the agent is not identified. */
   async receive(
     agentId: string | null,
     expected: FileRef,
