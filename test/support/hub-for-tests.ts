@@ -1,5 +1,5 @@
 /** One hub for the tests of a file, with a client. */
-import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, onTestFinished } from 'vitest';
 import { Api } from './api.js';
 import { type HubSetup, type RunningHub, startHub } from './running-hub.js';
 
@@ -24,6 +24,13 @@ export function hubForEachTest(setup?: HubSetup): void {
 export async function replaceHub(setup?: HubSetup): Promise<void> {
   await hub.stop();
   await startAnother(setup);
+}
+
+/** Starts a further hub for the running test. */
+export async function ownHub(setup?: HubSetup): Promise<{ readonly hub: RunningHub; readonly api: Api }> {
+  const own = await startHub(setup);
+  onTestFinished(own.stop);
+  return { hub: own, api: new Api(own) };
 }
 
 async function startAnother(setup: HubSetup | undefined): Promise<void> {
