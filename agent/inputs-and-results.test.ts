@@ -1,4 +1,4 @@
-/** Contents on their way from the hub to a job and back, also when hub, network or disk do not play along. */
+/** Blobs on their way from the hub to a job and back, also when hub, network or disk fail. */
 import { readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -8,7 +8,7 @@ function room(freeBytes: number, sizeBytes: number, freeFiles: number | null = 1
   return { use: 'working directories', freeBytes, sizeBytes, freeFiles };
 }
 
-describe('a disk is full', () => {
+describe('a disk', () => {
   test.each([
     ['with nothing left', room(0, TIB), '0 bytes of 1 TiB were free for working directories'],
     ['with less than a piece', room(16 * MIB - 1, TIB), /^16 MiB \(16777215 bytes\) of 1 TiB/],
@@ -22,7 +22,7 @@ describe('a disk is full', () => {
       room(MIB, 8 * MIB, 3),
       'no more files could be created for working directories',
     ],
-  ])('%s', (_, full, words) => {
+  ])('%s is full', (_, full, words) => {
     expect(fullness([room(TIB, TIB), full])).toMatch(words);
   });
 
@@ -31,7 +31,7 @@ describe('a disk is full', () => {
     ['that is small, with a hundredth', room(84_000, 8 * MIB)],
     ['that does not count its files', room(MIB, 8 * MIB, null)],
     ['of which nothing is known', room(0, 0, null)],
-  ])('but not one %s', (_, other) => {
+  ])('%s is not full', (_, other) => {
     expect(fullness([other])).toBeUndefined();
   });
 });

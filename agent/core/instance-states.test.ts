@@ -45,7 +45,7 @@ describe('an instance', () => {
     ]);
   });
 
-  test('takes a second command of the same kind as nothing', () => {
+  test('ignores a repeated command', () => {
     expect(follow(STOP, START, START, READY, START, STOP, STOP, ENDED, STOP)).toEqual([
       'DOWN',
       'STARTING START_PROGRAM',
@@ -70,7 +70,7 @@ describe('an instance', () => {
     expect(follow(RESTART)).toEqual(['STARTING START_PROGRAM']);
   });
 
-  test('first ends its task', () => {
+  test('lets its task end before a stop', () => {
     expect(follow(START, READY, CLAIMED, STOP, RELEASED, ENDED)).toEqual([
       'STARTING START_PROGRAM',
       'UP',
@@ -122,7 +122,7 @@ describe('an instance', () => {
     ]);
   });
 
-  test('is started again after a pause when it ends by itself', () => {
+  test('is restarted after a backoff when it ends by itself', () => {
     expect(follow(START, READY, CRASHED, BACKOFF_OVER, READY)).toEqual([
       'STARTING START_PROGRAM',
       'UP',
@@ -143,7 +143,7 @@ describe('an instance', () => {
     ]);
   });
 
-  test('is started again at once when the agent killed it', () => {
+  test('is restarted at once when the agent killed it', () => {
     expect(follow(START, READY, CLAIMED, ENDED)).toEqual([
       'STARTING START_PROGRAM',
       'UP',
@@ -170,7 +170,7 @@ describe('an instance', () => {
     expect(follow(START, READY, CLAIMED, RESTART, ENDED_WITH_JOB).at(-1)).toBe('STARTING START_PROGRAM');
   });
 
-  test('in a sandbox has no failure counted once a job was worked on to its end', () => {
+  test('in a sandbox has no failures counted once a job completed', () => {
     const failures = Array.from({ length: CRASH_LOOP_FAILURES - 1 }, () => [CRASHED, BACKOFF_OVER]).flat();
     const tried = [START, ...failures, READY, CLAIMED];
     expect(follow(...tried, ENDED_WITH_JOB, CRASHED).at(-1)).toBe('BACKOFF BACK_OFF');
@@ -179,7 +179,7 @@ describe('an instance', () => {
     );
   });
 
-  test('is given up after too many failures in a row, and by no count of others', () => {
+  test('enters the crash loop after too many failures in a row only', () => {
     const failures = Array.from({ length: CRASH_LOOP_FAILURES }, () => [BACKOFF_OVER, CRASHED])
       .flat()
       .slice(1);
@@ -196,7 +196,7 @@ describe('an instance', () => {
     expect(follow(START, ...failures, STOP).at(-1)).toBe('DOWN');
   });
 
-  test('that was given up is tried again after a pause, and one more failure is enough', () => {
+  test('in the crash loop is retried after a backoff, and stays in it after one more failure', () => {
     const failures = Array.from({ length: CRASH_LOOP_FAILURES }, () => [BACKOFF_OVER, CRASHED])
       .flat()
       .slice(1);
@@ -215,7 +215,7 @@ describe('an instance', () => {
     expect(follow(START, ...failures, STOP, BACKOFF_OVER).at(-1)).toBe('DOWN');
   });
 
-  test('that is given up again and again waits from ten minutes up to an hour', () => {
+  test('in the crash loop waits from ten minutes up to an hour', () => {
     const pausesMin = Array.from(
       { length: 6 },
       (_, further) =>
@@ -228,7 +228,7 @@ describe('an instance', () => {
     expect(pausesMin).toEqual([10, 20, 40, 60, 60, 60]);
   });
 
-  test('is shown by five statuses and takes a task only when it is up and idle', () => {
+  test('has one of five statuses, and takes a task only when it is up and idle', () => {
     expect(PHASES.map((phase) => statusOf({ ...NEW_INSTANCE, phase }))).toEqual([
       'DOWN',
       'STARTING',
@@ -248,7 +248,7 @@ describe('an instance', () => {
   });
 });
 
-describe('the table', () => {
+describe('the state machine', () => {
   const EVENTS: Record<Trigger, LifecycleEvent> = {
     start: START,
     stop: STOP,
@@ -275,7 +275,7 @@ describe('the table', () => {
     ),
   );
 
-  test.each(Object.keys(EVENTS) as Trigger[])('%s: in any phase, a row of it or nothing', (trigger) => {
+  test.each(Object.keys(EVENTS) as Trigger[])('has for %s, in any phase, a row or no effect', (trigger) => {
     for (const instance of INSTANCES) {
       const after = advance(instance, EVENTS[trigger]);
       const rows = INSTANCE_TRANSITIONS.filter(
@@ -288,7 +288,7 @@ describe('the table', () => {
     }
   });
 
-  test('leads from everywhere to everywhere', () => {
+  test('leads from each state to each other one', () => {
     for (const begin of PHASES) {
       const reached = new Set([begin]);
       for (const _ of PHASES) {

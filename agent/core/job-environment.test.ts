@@ -9,7 +9,7 @@ function injected(...keys: string[]): string[] {
 }
 
 describe('the environment of a script', () => {
-  test('names the task and its files', () => {
+  test('contains the task and its files', () => {
     expect(jobEnvironment('task', [], PATHS)).toEqual({
       WORKBENCH_TASK_ID: 'task',
       WORKBENCH_VARIABLES: '/w/variables.json',
@@ -20,7 +20,7 @@ describe('the environment of a script', () => {
     });
   });
 
-  test('holds variables whose key can be a name there', () => {
+  test('contains variables whose key is a valid name', () => {
     expect(
       injected('speed', '_x', 'A1', 'path', 'GOAL', 'CC', 'user', '$x', 'größe', '1a', 'a-b', ''),
     ).toEqual(['speed', '_x', 'A1', 'path', 'GOAL', 'CC', 'user']);
@@ -55,15 +55,15 @@ describe('the environment of a script', () => {
     'LC_ALL',
     'SSL_CERT_FILE',
     'XDG_CONFIG_HOME',
-  ])('does not let a variable be %s', (key) => {
+  ])('has no variable %s', (key) => {
     expect(injected(key)).toEqual([]);
   });
 
-  test('does not take a value that no environment can hold', () => {
+  test('has no value that no environment can hold', () => {
     expect(jobEnvironment('task', [{ key: 'a', value: 'b\0c' }], PATHS)).not.toHaveProperty('a');
   });
 
-  test('leaves every variable to the file', () => {
+  test('has no variables when the file has them', () => {
     const variables = [
       { key: 'PATH', value: '1' },
       { key: '__proto__', value: '2' },
@@ -73,8 +73,8 @@ describe('the environment of a script', () => {
   });
 });
 
-describe('what programs inherit', () => {
-  test("is the agent's environment without its settings and what was meant for its process alone", () => {
+describe('the environment of programs', () => {
+  test("is the agent's environment without its settings and variables for its process alone", () => {
     const environment = {
       PATH: '/bin',
       LANG: 'C.UTF-8',

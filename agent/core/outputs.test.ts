@@ -4,13 +4,13 @@ import { byPath, isOutput, isReserved, outputPath, outputsFault } from './output
 const STATE = { sizeBytes: 1n, modifiedNs: 2n, changedNs: 3n, inode: 4n };
 
 describe('an output', () => {
-  test('is a file that is new or another than before', () => {
+  test('is a new or changed file', () => {
     expect(isOutput(undefined, STATE)).toBe(true);
     expect(isOutput(STATE, { ...STATE })).toBe(false);
     for (const key of Object.keys(STATE)) expect(isOutput(STATE, { ...STATE, [key]: 9n })).toBe(true);
   });
 
-  test('has a name that can be given to others', () => {
+  test('has a portable name', () => {
     expect(outputPath(Buffer.from('a/größe.txt'))).toEqual({ path: 'a/größe.txt' });
     expect(outputPath(Buffer.from('\ufeffbom'))).toEqual({ path: '\ufeffbom' });
     expect(outputPath(Buffer.from([0x61, 0xff]))).toEqual({ fault: 'its name is not valid UTF-8' });
@@ -19,7 +19,7 @@ describe('an output', () => {
     });
   });
 
-  test("is nothing that belongs to the instance program, at the directory's top", () => {
+  test('is no file with a reserved name at the top of the directory', () => {
     expect(isReserved('.workbench-cache/x')).toBe(true);
     expect(isReserved('a/.workbench-x')).toBe(false);
   });
@@ -41,7 +41,7 @@ describe('outputs', () => {
     expect(outputsFault([file('a', 2 * gib), file('b', gib), file('c', 0)], limits)).toBeUndefined();
   });
 
-  test('beyond are named with their sizes and the setting', () => {
+  test('beyond the limits are named with their sizes and the setting', () => {
     const many = ['a', 'b', 'c', 'd'].map((path) => file(path, 0));
     expect(outputsFault(many, limits)).toBe(
       'the job left 4 output files, and this agent takes at most 3 of a task (setting "limits.outputFiles")',

@@ -5,7 +5,7 @@ const REF = { taskId: 'task', attempt: 2, instanceId: 'sim' };
 const FILE = { digest: 'aa', sizeBytes: 1 };
 
 describe('a report', () => {
-  test('names its contents, each once', () => {
+  test('names its blobs, each once', () => {
     const report = attemptReport(
       REF,
       { outcome: 'OK', message: null },
@@ -28,13 +28,13 @@ describe('a report', () => {
     ]);
   });
 
-  test('has a message that fits', () => {
+  test('has a message of limited length', () => {
     expect(attemptReport(REF, { outcome: 'FAILED', message: 'x'.repeat(20_000) }).message).toHaveLength(
       10_000,
     );
   });
 
-  test('of more files than one message can list is a failure that says so', () => {
+  test('of more files than one message can list becomes a failure that says so', () => {
     const files = Array.from({ length: 100_000 }, (_, index) => ({ path: `f${index}`, ...FILE }));
     const both = { outputFiles: files, storedFiles: files, log: null };
     expect(attemptReport(REF, { outcome: 'OK', message: null }, both)).toEqual({

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { TailBuffer } from './tail-buffer.js';
 
 describe('a tail', () => {
-  test('keeps everything while there is little', () => {
+  test('keeps all of a short text', () => {
     const tail = new TailBuffer(10);
     tail.push('one\n');
     tail.push('two\n');
@@ -15,7 +15,7 @@ describe('a tail', () => {
     ]);
   });
 
-  test('keeps the end of much, by position', () => {
+  test('keeps the end of a long text, by position', () => {
     const tail = new TailBuffer(10);
     for (let i = 0; i < 100; i++) tail.push(`${i % 10}${i % 10}${i % 10}\n`);
     expect(tail.end).toBe(400);
@@ -26,7 +26,7 @@ describe('a tail', () => {
     expect(tail.lines()).toBe('888\n999\n');
   });
 
-  test('takes a piece that is longer than itself', () => {
+  test('accepts a piece longer than itself', () => {
     const tail = new TailBuffer(4);
     tail.push('a'.repeat(1000));
     tail.push('b');

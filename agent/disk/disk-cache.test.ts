@@ -33,10 +33,10 @@ async function* cutAfter(text: string): AsyncGenerator<Uint8Array> {
   throw new Error('cut');
 }
 
-describe('what broke off on its way', () => {
+describe('a partial blob', () => {
   const hello = fileOf('hello, hello');
 
-  test.each([0, 1, 6, 11])('after %d bytes is gone on with, also after a restart', async (bytes) => {
+  test.each([0, 1, 6, 11])('of %d bytes is resumed, also after a restart', async (bytes) => {
     const cache = await open();
     await expect(cache.put(hello, cutAfter('hello, hello'.slice(0, bytes)), 0)).rejects.toThrow('cut');
     expect(await cache.keptBytes(hello.digest)).toBe(bytes);
@@ -47,7 +47,7 @@ describe('what broke off on its way', () => {
     expect(await readdir(directory)).toEqual([hello.digest]);
   });
 
-  test('is thrown away when what follows does not belong to it', async () => {
+  test('is removed when the rest does not match', async () => {
     const cache = await open();
     await expect(cache.put(hello, cutAfter('hello'), 0)).rejects.toThrow('cut');
     await expect(cache.put(hello, chunksOf(', HELLO'), 5)).rejects.toThrow(BlobMismatch);
@@ -55,7 +55,7 @@ describe('what broke off on its way', () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  test('counts for the limit, and goes first', async () => {
+  test('counts towards the limit, and is removed first', async () => {
     const cache = await open(20);
     const [a, b] = [fileOf('aaaa'), fileOf('bbbb')];
     await cache.put(a, chunksOf('aaaa'), 0);
@@ -69,7 +69,7 @@ describe('what broke off on its way', () => {
 });
 
 describe('a cache', () => {
-  test('has what was put, also after a restart', async () => {
+  test('has stored blobs, also after a restart', async () => {
     const cache = await open();
     const file = fileOf('hello');
     expect(await cache.pin(file)).toBe(false);
@@ -79,7 +79,7 @@ describe('a cache', () => {
     expect(await (await open()).pin(file)).toBe(true);
   });
 
-  test('stores no data of another digest, and keeps nothing of it', async () => {
+  test('does not store data with another digest', async () => {
     const cache = await open();
     const other = fileOf('other');
     await cache.put(other, chunksOf('other'), 0);
@@ -98,7 +98,7 @@ describe('a cache', () => {
     );
   });
 
-  test('does not trust what an earlier process left: a file that was damaged is fetched again', async () => {
+  test('does not trust files of an earlier process: a damaged one is fetched again', async () => {
     const file = fileOf('hello');
     await (await open()).put(file, chunksOf('hello'), 0);
     await writeFile(join(directory, file.digest), 'hellO');
@@ -108,7 +108,7 @@ describe('a cache', () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  test('removes the least recently used first, and nothing that is in use', async () => {
+  test('removes the least recently used blobs first, and none that is pinned', async () => {
     const cache = await open(10);
     const [a, b, c, d] = [fileOf('aaaa'), fileOf('bbbb'), fileOf('cccc'), fileOf('dddd')];
     await cache.put(a, chunksOf('aaaa'), 0);
@@ -124,7 +124,7 @@ describe('a cache', () => {
     expect((await readdir(directory)).length).toBe(2);
   });
 
-  test('releases a blob that was stored again while it was examined', async () => {
+  test('releases a blob that was stored again during its verification', async () => {
     const content = 'x'.repeat(4 * 1024 * 1024);
     const file = fileOf(content);
     await (await open(2 * content.length)).put(file, chunksOf(content), 0);
@@ -137,7 +137,7 @@ describe('a cache', () => {
     expect(await readdir(directory)).toEqual([]);
   });
 
-  test('makes room on the disk by what was not used for longest, as long as it is not in use', async () => {
+  test('frees disk space by removing the least recently used blobs that are not pinned', async () => {
     const cache = await open();
     const [a, b, c] = [fileOf('aaaa'), fileOf('bbbb'), fileOf('cccc')];
     for (const [file, text] of [
@@ -156,7 +156,7 @@ describe('a cache', () => {
     expect(await readdir(directory)).toEqual([a.digest]);
   });
 
-  test('expects nothing that the disk has no room for, and removes nothing for it', async () => {
+  test('refuses a blob too large for the disk, and removes nothing for it', async () => {
     const cache = await open();
     const kept = fileOf('aaaa');
     await cache.put(kept, chunksOf('aaaa'), 0);
@@ -168,7 +168,7 @@ describe('a cache', () => {
     expect(await readdir(directory)).toEqual([kept.digest]);
   });
 
-  test('comes back within its limit, oldest first', async () => {
+  test('returns to its limit, oldest first', async () => {
     const cache = await open();
     const [a, b] = [fileOf('aaaa'), fileOf('bbbb')];
     await cache.put(a, chunksOf('aaaa'), 0);
@@ -179,7 +179,7 @@ describe('a cache', () => {
     expect(await smaller.pin(a)).toBe(true);
   });
 
-  test('keeps what was used last, also when nobody uses it any more', async () => {
+  test('keeps the most recently used blobs after they are unpinned', async () => {
     const cache = await open(8);
     const [a, b, c] = [fileOf('aaaa'), fileOf('bbbb'), fileOf('cccc')];
     await cache.put(a, chunksOf('aaaa'), 0);
@@ -190,7 +190,7 @@ describe('a cache', () => {
     expect((await readdir(directory)).sort()).toEqual([a.digest, c.digest].sort());
   });
 
-  test('knows after a restart what was used last', async () => {
+  test('knows the order of use after a restart', async () => {
     const runtime = manualRuntime(Date.now());
     const cache = await DiskCache.open(directory, 8, runtime);
     const [a, b] = [fileOf('aaaa'), fileOf('bbbb')];
@@ -206,7 +206,7 @@ describe('a cache', () => {
     expect(await readdir(directory)).toEqual([a.digest]);
   });
 
-  test('counts once what is put twice', async () => {
+  test('counts a blob once even if it is stored twice', async () => {
     const cache = await open(12);
     const [a, b, c] = [fileOf('aaaa'), fileOf('bbbb'), fileOf('cccc')];
     await cache.put(a, chunksOf('aaaa'), 0);

@@ -137,11 +137,11 @@ export class DiskCache implements BlobCache {
     return partialSize(this.#partialPath(digest));
   }
 
-  async put(file: FileRef, content: AsyncIterable<Uint8Array>, fromByte: number): Promise<void> {
+  async put(file: FileRef, stream: AsyncIterable<Uint8Array>, fromByte: number): Promise<void> {
     const { digest } = file;
     // One at a time: they write into the same file.
     while (this.#receiving.has(digest)) await this.#receiving.get(digest);
-    const received = this.#receive(file, content, fromByte);
+    const received = this.#receive(file, stream, fromByte);
     this.#receiving.set(
       digest,
       received.catch(() => undefined).finally(() => this.#receiving.delete(digest)),
@@ -154,13 +154,13 @@ export class DiskCache implements BlobCache {
     return this.#removeOldest(undefined);
   }
 
-  async #receive(file: FileRef, content: AsyncIterable<Uint8Array>, fromByte: number): Promise<void> {
+  async #receive(file: FileRef, stream: AsyncIterable<Uint8Array>, fromByte: number): Promise<void> {
     const { digest } = file;
     const path = this.#partialPath(digest);
     await mkdir(this.#folder, { recursive: true, mode: PRIVATE_FOLDER_MODE }); // may have been removed
     this.#forgetPartial(digest);
     try {
-      await writePartial(path, file, content, fromByte, () => this.makeRoom());
+      await writePartial(path, file, stream, fromByte, () => this.makeRoom());
     } catch (error) {
       const keptBytes = await partialSize(path);
       if (keptBytes === 0) await rm(path, { force: true });

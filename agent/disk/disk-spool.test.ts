@@ -28,7 +28,7 @@ function report(attempt: number, folder: string | null = null): SpooledReport {
 }
 
 describe('a spool', () => {
-  test('has what was put and not settled, also after a crash', async () => {
+  test('has reports until they are acknowledged, also after a crash', async () => {
     const crashed = await open();
     const [first, second, third] = [report(1), report(2), report(3)];
     await Promise.all([crashed.put(first), crashed.put(second), crashed.put(third)]);
@@ -43,7 +43,7 @@ describe('a spool', () => {
     await crashed.close();
   });
 
-  test('stops in order and logs it when its journal cannot be rewritten', async () => {
+  test('stops cleanly and logs an error when its journal cannot be rewritten', async () => {
     const lines: string[] = [];
     const root = join(directory, 'spool');
     const spool = await openSpool(root, systemRuntime, pino({}, { write: (line) => void lines.push(line) }));
@@ -53,7 +53,7 @@ describe('a spool', () => {
     expect(lines.join('')).toContain('the journal of the spool could not be compacted');
   });
 
-  test('keeps the contents of a report until it is settled', async () => {
+  test('keeps the blobs of a report until it is acknowledged', async () => {
     const spool = await open();
     const folder = await spool.createFolder(REF);
     const writer = await folder.begin();
@@ -76,7 +76,7 @@ describe('a spool', () => {
     await spool.close();
   });
 
-  test('removes the contents of a report that is settled also when that cannot be noted', async () => {
+  test('removes the blobs of an acknowledged report even if the journal cannot be written', async () => {
     const root = join(directory, 'spool');
     const spool = await openSpool(root, systemRuntime, LOG);
     const folder = await spool.createFolder(REF);
@@ -89,7 +89,7 @@ describe('a spool', () => {
     await spool.close();
   });
 
-  test('sweeps blobs that no report names', async () => {
+  test('removes blobs that no report names', async () => {
     const crashed = await open();
     const [kept, lost] = [await crashed.createFolder(REF), await crashed.createFolder(REF)];
     expect(kept.name).not.toBe(lost.name);
@@ -100,7 +100,7 @@ describe('a spool', () => {
     await crashed.close();
   });
 
-  test('says so when a blob is lost or damaged', async () => {
+  test('reports lost or damaged blobs', async () => {
     const spool = await open();
     const folder = await spool.createFolder(REF);
     const read = async () => {

@@ -82,7 +82,7 @@ describe('outputs', () => {
     await work.seal();
   });
 
-  test('are the files that are new or changed, however they were changed', async () => {
+  test('are the new or changed files, however they were changed', async () => {
     await appendFile(inFiles('appended'), '!');
     const { atime, mtime } = await stat(inFiles('touched'));
     await writeFile(inFiles('touched'), 'STAGED');
@@ -97,7 +97,7 @@ describe('outputs', () => {
     expect(skipped).toEqual([]);
   });
 
-  test('are no links, and nothing behind one', async () => {
+  test('are never links, nor behind one', async () => {
     await writeFile(join(directory, 'outside'), 'secret');
     await symlink(join(directory, 'outside'), inFiles('link'));
     await symlink(directory, inFiles('folder'));
@@ -105,14 +105,14 @@ describe('outputs', () => {
     expect((await collect()).files).toEqual([]);
   });
 
-  test('whose names are no text are left out, with the reason', async () => {
+  test('with names that are not UTF-8 are left out, with the reason', async () => {
     await writeFile(Buffer.concat([Buffer.from(inFiles('bad')), Buffer.from([0xff])]), 'x');
     const { files, skipped } = await collect();
     expect(files).toEqual([]);
     expect(skipped).toEqual([{ name: 'bad\ufffd', why: 'its name is not valid UTF-8' }]);
   });
 
-  test('that change while they are read are whole and agree with their digest', async () => {
+  test('that change while they are read are whole and match their digest', async () => {
     const growing = inFiles('growing');
     await writeFile(growing, 'x'.repeat(3_000_000));
     let stop = false;
@@ -126,7 +126,7 @@ describe('outputs', () => {
     expect(contents['growing']).toHaveLength(files[0]?.sizeBytes ?? 0);
   });
 
-  test('are moved when nothing else is to be done with them, and stay where they are otherwise', async () => {
+  test('are moved when the directory is discarded, and copied otherwise', async () => {
     await writeFile(inFiles('new'), 'x'.repeat(2_500_000));
     const { ino } = await stat(inFiles('new'));
     expect((await collect({ stay: true })).contents).toEqual({ new: 'x'.repeat(2_500_000) });
@@ -135,7 +135,7 @@ describe('outputs', () => {
     await expect(stat(inFiles('new'))).rejects.toThrow('ENOENT');
   });
 
-  test('that have another name are copied: whoever knows it may go on writing', async () => {
+  test('with a second name are copied, since a process may continue to write them', async () => {
     await writeFile(join(directory, 'elsewhere'), 'before');
     await link(join(directory, 'elsewhere'), inFiles('linked'));
     const { contents, files } = await collect();
@@ -146,7 +146,7 @@ describe('outputs', () => {
     expect(await readFile(kept, 'utf8')).toBe('before');
   });
 
-  test('are no pipes, no sockets and no devices, and nobody waits for one', async () => {
+  test('are never pipes, sockets or devices, which block nothing', async () => {
     await promisify(execFile)('mkfifo', [inFiles('pipe')]);
     const server = createServer().listen(inFiles('socket'));
     await once(server, 'listening');
@@ -157,7 +157,7 @@ describe('outputs', () => {
     await once(server, 'close');
   });
 
-  test('beyond the limits are refused before they are read, and nothing of them is kept', async () => {
+  test('beyond the limits are refused before they are read, and none is kept', async () => {
     await writeFile(inFiles('small'), 'x');
     await truncate(inFiles('small'), 10);
     await writeFile(inFiles('sparse'), '');
@@ -170,7 +170,7 @@ describe('outputs', () => {
     expect(await readFile(inFiles('small'))).toHaveLength(10);
   });
 
-  test('of a job that was ended early are kept as far as the limits allow', async () => {
+  test('of a job that was ended early are kept within the limits', async () => {
     const sizes = { a: 400, b: 2000, c: 500, d: 200, e: 100, f: 0, g: 0 };
     for (const [name, size] of Object.entries(sizes)) await writeFile(inFiles(name), 'x'.repeat(size));
     await writeFile(join(work.outputStorage, 'h'), '');
@@ -189,11 +189,11 @@ describe('outputs', () => {
   });
 });
 
-describe('what is in the folder for the output storage', () => {
+describe('a file in the folder for the output storage', () => {
   const inStorage = (path: string) => join(work.outputStorage, path);
   beforeEach(() => work.seal());
 
-  test('is stored, beside the outputs and never among them', async () => {
+  test('becomes a stored file, never an output file', async () => {
     await writeFile(inFiles('both'), 'an output');
     await writeFile(inStorage('both'), 'stored');
     await writeFile(inStorage('.workbench-a'), 'a');
@@ -208,7 +208,7 @@ describe('what is in the folder for the output storage', () => {
     expect([skipped, notStored]).toEqual([[], []]);
   });
 
-  test('is left out, with the reason, when its name leaves no place for it', async () => {
+  test('is left out, with the reason, when its name is too long', async () => {
     await mkdir(inStorage('plots'));
     await writeFile(inStorage('plots/a.png'), 'x');
     await writeFile(inStorage('back\\slash'), 'x');
@@ -224,7 +224,7 @@ describe('what is in the folder for the output storage', () => {
     });
   });
 
-  test('is left out when the hub takes none', async () => {
+  test('is left out when the hub accepts none', async () => {
     await writeFile(inStorage('a'), 'x'.repeat(2000));
     const limits = { ...LIMITS, totalBytes: 1000 };
     const { storedFiles, notStored } = await collect({ isStored: false, limits });
@@ -237,7 +237,7 @@ describe('what is in the folder for the output storage', () => {
     ]);
   });
 
-  test('counts for the limits of a task as outputs do', async () => {
+  test('counts towards the limits of outputs', async () => {
     await writeFile(inFiles('a'), 'x'.repeat(600));
     await writeFile(inStorage('b'), 'x'.repeat(600));
     await expect(collect({ limits: { ...LIMITS, totalBytes: 1000 } })).rejects.toThrow(
@@ -245,7 +245,7 @@ describe('what is in the folder for the output storage', () => {
     );
   });
 
-  test('is nothing when a job removed the folder, or put a link in its place', async () => {
+  test('is not found when a job removed the folder or replaced it by a link', async () => {
     await rm(work.outputStorage, { recursive: true });
     expect(await collect()).toMatchObject({ storedFiles: [], notStored: [] });
     await mkdir(join(directory, 'elsewhere'));
@@ -257,7 +257,7 @@ describe('what is in the folder for the output storage', () => {
 });
 
 describe('a working directory', () => {
-  test('is gone when it is discarded, whatever the job did to it', async () => {
+  test('is removed when it is discarded, whatever the job did to it', async () => {
     await mkdir(inFiles('locked/in'), { recursive: true });
     await writeFile(inFiles('locked/in/file'), 'x');
     await chmod(inFiles('locked/in'), 0o000);
@@ -266,7 +266,7 @@ describe('a working directory', () => {
     expect(await readdir(join(directory, 'work'))).toEqual([]);
   });
 
-  test('whose rights a job took away is collected and removed all the same', async () => {
+  test('without permissions is collected and removed nevertheless', async () => {
     const closed = fileURLToPath(new URL('fixtures/closed-directory.mjs', import.meta.url));
     const { href: adapters } = new URL('../dist/disk/', import.meta.url);
     const { stdout } = await promisify(execFile)(process.execPath, [closed, adapters, directory]);
@@ -274,7 +274,7 @@ describe('a working directory', () => {
     expect(JSON.parse(stdout)).toEqual({ collected: [all, all, all, all], left: [] });
   });
 
-  test('is removed at the next start unless it is to be kept', async () => {
+  test('is removed at the next start unless it has to be kept', async () => {
     const kept = await workspace.create(REF);
     await kept.keep();
     const restarted = await DiskCache.open(join(directory, 'cache'), 1000, systemRuntime);
@@ -285,7 +285,7 @@ describe('a working directory', () => {
   test.each([
     ['came now', () => cache.put(SCRIPT, Readable.from([Buffer.from(TEXT)]), 0)],
     ['was cached by an earlier version', () => writeFile(cache.pathOf(SCRIPT.digest), TEXT, { mode: 0o600 })],
-  ])('has scripts that may be executed, of a blob that %s', async (_, come) => {
+  ])('has executable scripts from a blob that %s', async (_, come) => {
     await come();
     const restarted = await DiskCache.open(join(directory, 'cache'), 1000, systemRuntime);
     const opened = await openWorkspace(join(directory, 'work'), restarted);
@@ -294,7 +294,7 @@ describe('a working directory', () => {
     expect((await promisify(execFile)(script)).stdout).toBe('hello\n');
   });
 
-  test('takes a copy of a file of the host', async () => {
+  test('gets a copy of a file of the host', async () => {
     const source = join(directory, 'model');
     await writeFile(source, 'model', { mode: 0o400 });
     const placed = await work.placeLocalFile('model', source, directory);
@@ -314,7 +314,7 @@ describe('a file of the host', () => {
     expect(await workspace.resolveFolders([directory, join(directory, 'missing')])).toHaveLength(1);
   });
 
-  test('must be there and be a file', async () => {
+  test('must exist and be a file', async () => {
     await expect(workspace.resolve(join(directory, 'missing'))).rejects.toThrow('there is no such file');
     await expect(workspace.resolve(directory)).rejects.toThrow(FileNotReadable);
   });

@@ -1,5 +1,5 @@
-/** Processes that put links in the place of folders while the agent is at work in a working directory. What lies outside is
- *  neither read nor changed, and stays where it is. */
+/** Processes that replace folders by links while the agent works in a working directory. Files outside are neither read nor
+ *  changed nor moved. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -132,10 +132,10 @@ const ways = [
   { system: 'any system', open: PortableDirectory.open },
 ];
 
-describe.each(ways)('a process that goes on swapping a folder for a link, on $system', ({ open }) => {
+describe.each(ways)('a process that keeps swapping a folder for a link, on $system', ({ open }) => {
   beforeEach(() => begin(open));
 
-  test('has nothing of the host collected, nor moved away', async () => {
+  test('causes no file of the host to be collected or moved', async () => {
     await fill(outside, 'secret');
     await work.seal();
     await fill(inFiles('out'), 'mine');
@@ -148,10 +148,10 @@ describe.each(ways)('a process that goes on swapping a folder for a link, on $sy
 });
 
 // Elsewhere nothing but luck keeps it from a swap right before what is changed.
-describe.skipIf(process.platform !== 'linux')('a process that goes on swapping, with descriptors', () => {
+describe.skipIf(process.platform !== 'linux')('a process that keeps swapping, with descriptors', () => {
   beforeEach(() => begin(LinuxDirectory.open));
 
-  test('has nothing of another job staged elsewhere', async () => {
+  test('causes no file of another job to be staged elsewhere', async () => {
     const source = join(directory, 'source');
     await writeFile(source, 'input of another');
     await work.placeLocalFile('in/first', source, directory);
@@ -168,7 +168,7 @@ describe.skipIf(process.platform !== 'linux')('a process that goes on swapping, 
     expect(refused.filter((code) => code !== 'ESTALE' && code !== 'ENOENT')).toEqual([]);
   });
 
-  test('has nothing of the host removed', async () => {
+  test('causes no file of the host to be removed', async () => {
     await fill(outside, 'secret');
     for (let round = 0; round < ROUNDS; round++) {
       work = await workspace.create(REF);
@@ -182,7 +182,7 @@ describe.skipIf(process.platform !== 'linux')('a process that goes on swapping, 
   });
 });
 
-describe.each(ways)('a link that takes a place at the worst moment, on $system', ({ open }) => {
+describe.each(ways)('a link put in place at the worst moment, on $system', ({ open }) => {
   /** Steps before which something is done. */
   let onStep: OnStep;
 
@@ -198,14 +198,14 @@ describe.each(ways)('a link that takes a place at the worst moment, on $system',
     };
   };
 
-  test('after the outputs were found, leads to none', async () => {
+  test('after the outputs were found, adds no output', async () => {
     await fill(inFiles('out'), 'mine');
     expect(new Set(await collect(swapOnce(() => inFiles('out'))))).toEqual(new Set());
     await expectUntouched();
   });
 
   test.each(['list', 'statNow', 'stat', 'openFile', 'moveOut'])(
-    'before the step %s, leads to none',
+    'before the step %s, adds no output',
     async (step) => {
       await mkdir(inFiles('out'));
       await fill(inFiles('out'), 'mine');
@@ -218,13 +218,13 @@ describe.each(ways)('a link that takes a place at the worst moment, on $system',
     },
   );
 
-  test('in the place of the folder for the output storage, has nothing stored', async () => {
+  test('in place of the folder for the output storage, adds no stored file', async () => {
     await fill(work.outputStorage, 'mine');
     expect(new Set(await collect(swapOnce(() => work.outputStorage)))).not.toContain('secret');
     await expectUntouched();
   });
 
-  test('in the place of a folder that is closed, has no right changed', async () => {
+  test('in place of a folder without permissions, changes no permissions', async () => {
     await mkdir(inFiles('in'), { mode: 0o500 });
     await chmod(outside, 0o500);
     before(
@@ -238,7 +238,7 @@ describe.each(ways)('a link that takes a place at the worst moment, on $system',
     await expectUntouched();
   });
 
-  test('in the place of the whole directory, leads to none', async () => {
+  test('in place of the whole directory, adds no output', async () => {
     await mkdir(join(outside, 'files'));
     await mkdir(join(outside, 'output-storage'));
     await writeFile(join(outside, 'files', 'mine'), 'secret');
@@ -250,7 +250,7 @@ describe.each(ways)('a link that takes a place at the worst moment, on $system',
     expect(await readFile(join(outside, 'files', 'mine'), 'utf8')).toBe('secret');
   });
 
-  test('before the step createFile or copyFile, gets nothing staged', async () => {
+  test('before the step createFile or copyFile, gets no staged file', async () => {
     const source = join(directory, 'source');
     await writeFile(source, 'input of another');
     await work.placeLocalFile('in/first', source, directory);
@@ -268,7 +268,7 @@ describe.each(ways)('a link that takes a place at the worst moment, on $system',
     await expectUntouched();
   });
 
-  test('before something is staged in it, returns the job', async () => {
+  test('before the staging, returns the job', async () => {
     const source = join(directory, 'source');
     await writeFile(source, 'input of another');
     await work.placeLocalFile('in/first', source, directory);
@@ -280,7 +280,7 @@ describe.each(ways)('a link that takes a place at the worst moment, on $system',
   });
 
   test.each(['list', 'unlink', 'openDirectory', 'removeDirectory'])(
-    'before the step %s of a removal, has nothing removed',
+    'before the step %s of a removal, causes no removal',
     async (step) => {
       await fill(inFiles('out/in'), 'mine');
       before(
@@ -293,7 +293,7 @@ describe.each(ways)('a link that takes a place at the worst moment, on $system',
     },
   );
 
-  test('or another file, or a folder, in the place of one that is opened, is not what is kept', async () => {
+  test('or another file or folder in place of an opened one is not kept', async () => {
     await writeFile(inFiles('a'), 'mine');
     await writeFile(inFiles('b'), 'mine');
     await writeFile(inFiles('c'), 'mine');
@@ -312,7 +312,7 @@ describe.each(ways)('a link that takes a place at the worst moment, on $system',
     await expectUntouched();
   });
 
-  test('in the way of a file of the host, is not followed out of the folder that may be read', async () => {
+  test('in the path of a file of the host, is not followed out of the permitted folder', async () => {
     const shared = join(directory, 'shared', 'models');
     await mkdir(shared, { recursive: true });
     await writeFile(join(shared, nameOf(0)), 'model');
@@ -354,7 +354,7 @@ describe.each(ways)('a tree that a job made, on $system', ({ open }) => {
     });
   }
 
-  test('is gone with all that is in it, though its folders are closed', async () => {
+  test('is removed as a whole, even if its folders lack permissions', async () => {
     await fill(inFiles('in'), 'x');
     await chmod(inFiles('in'), 0);
     await work.discard();

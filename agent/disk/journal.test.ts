@@ -17,7 +17,7 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
 describe('a journal', () => {
-  test('has what was appended before the promise was resolved, in order', async () => {
+  test('has the appended entries when the promise resolves, in order', async () => {
     const journal = new Journal(path, systemRuntime, () => [], 1000);
     await journal.open();
     await Promise.all(['a', 'b', 'c'].map((line) => journal.append(line)));
@@ -27,7 +27,7 @@ describe('a journal', () => {
     await journal.close();
   });
 
-  test('tolerates a last line that was not written whole, and a file that is not there', async () => {
+  test('tolerates a truncated last line, and a missing file', async () => {
     expect(await Journal.read(path)).toEqual([]);
     await writeFile(path, 'a\nb\n{"pu');
     expect(await Journal.read(path)).toEqual(['a', 'b']);
@@ -35,7 +35,7 @@ describe('a journal', () => {
     expect(await Journal.read(path)).toEqual(['a', 'b', '{"put"}']);
   });
 
-  test('has what counts, also when somebody took it away with its folder', async () => {
+  test('is restored when it was removed with its folder', async () => {
     const journal = new Journal(
       join(directory, 'own', 'journal.jsonl'),
       systemRuntime,
@@ -49,7 +49,7 @@ describe('a journal', () => {
     await journal.close();
   });
 
-  test('has a line that has time with the next one, or after a moment, or when it is closed', async () => {
+  test('writes a non-urgent line with the next one, after a short time, or when it is closed', async () => {
     const runtime = manualRuntime();
     const journal = new Journal(path, runtime, () => ['snapshot'], 1000);
     await journal.open();
@@ -69,7 +69,7 @@ describe('a journal', () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  test('has what could not be written as soon as that is possible again', async () => {
+  test('writes failed lines as soon as that is possible again', async () => {
     const runtime = manualRuntime();
     const counts: string[] = [];
     const own = join(directory, 'own');

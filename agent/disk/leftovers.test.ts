@@ -50,7 +50,7 @@ async function openAgain() {
   return openWorkspace(join(root, 'work'), cache, { open, removeLeftover: leftovers.remove });
 }
 
-test('a directory that cannot be removed is logged with the remedy, and the start goes on', async () => {
+test('a directory that cannot be removed is logged with the remedy, and the start continues', async () => {
   await openAgain();
   expect(await readdir(join(root, 'work'))).toEqual([STUCK]);
   expect(lines.join('')).toContain(`${join(root, 'work', STUCK)} of an earlier run could not be removed`);
@@ -77,7 +77,7 @@ test('a directory that cannot be removed is removed later, as soon as that is po
   expect(runtime.pendingTimers).toBe(0);
 });
 
-test('closed leftovers are not retried', async () => {
+test('after the close no removal is retried', async () => {
   await openAgain();
   leftovers.close();
   expect(runtime.pendingTimers).toBe(0);

@@ -9,13 +9,13 @@ import { BlobMismatch } from '../core/ports/blob-cache.js';
 /** Mode of blobs: scripts are copied with it, so that the copy needs no chmod. */
 export const BLOB_MODE = 0o700;
 
-/** Writes `content` after the first `fromByte` bytes of the file. Resolves when the file has the expected digest; rejects with
+/** Writes `stream` after the first `fromByte` bytes of the file. Resolves when the file has the expected digest; rejects with
  *  {@link BlobMismatch} when it has another, and with the error of the stream or the disk. Received bytes are kept only when
  *  the stream broke. */
 export async function writePartial(
   path: string,
   expected: FileRef,
-  content: AsyncIterable<Uint8Array>,
+  stream: AsyncIterable<Uint8Array>,
   fromByte: number,
   makeRoom: () => Promise<boolean>,
 ): Promise<void> {
@@ -37,7 +37,7 @@ export async function writePartial(
       hash.update(chunk);
     };
     isWorthKeeping = true;
-    await writeStream(file, content, { onChunk, makeRoom });
+    await writeStream(file, stream, { onChunk, makeRoom });
     const digest = hash.digest('hex');
     if (digest !== expected.digest) {
       throw new BlobMismatch(`received data with digest ${digest}, expected ${expected.digest}`);

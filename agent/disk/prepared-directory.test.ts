@@ -21,8 +21,8 @@ beforeEach(async () => {
 
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-describe('a directory', () => {
-  test('becomes the working directory of one attempt, with all in it that a job may change', async () => {
+describe('a prepared directory', () => {
+  test('becomes the working directory of one attempt, with all folders that a job may write', async () => {
     const directory = workspace.prepare();
     const work = await workspace.create(REF, directory);
     await work.writeVariables({ a: 'b' });
@@ -35,7 +35,7 @@ describe('a directory', () => {
     expect(await readdir(root)).toEqual([]);
   });
 
-  test('goes with its program, unless an attempt has taken it', async () => {
+  test('is removed with its program, unless an attempt uses it', async () => {
     const [taken, free] = [workspace.prepare(), workspace.prepare()];
     const work = await workspace.create(REF, taken);
     await writeFile(join(work.files, 'out'), 'x');
@@ -44,7 +44,7 @@ describe('a directory', () => {
     expect(await readdir(root)).toHaveLength(1);
   });
 
-  test('that has gone is no fault of the host: the attempt gets an ordinary directory', async () => {
+  test('that is missing is no host fault: the attempt gets an ordinary directory', async () => {
     const directory = workspace.prepare();
     await directory.abandon();
     const work = await workspace.create(REF, directory);
@@ -52,7 +52,7 @@ describe('a directory', () => {
     await work.discard();
   });
 
-  test('that is kept gets the name of its attempt, and stays over a restart', async () => {
+  test('that is kept gets the name of its attempt, and outlasts a restart', async () => {
     const work = await workspace.create(REF, workspace.prepare());
     await writeFile(join(work.files, 'out'), 'x');
     await work.keep();
@@ -62,7 +62,7 @@ describe('a directory', () => {
     expect(await readFile(join(root, `${REF.taskId}-1`, 'files', 'out'), 'utf8')).toBe('x');
   });
 
-  test('is made also when somebody has taken the folder of working directories away', async () => {
+  test('is created even if the folder of working directories was removed', async () => {
     await rm(root, { recursive: true });
     expect(dirname(workspace.prepare().path)).toContain('work');
     expect(await readdir(root)).toHaveLength(1);

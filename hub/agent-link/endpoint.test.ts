@@ -56,7 +56,7 @@ async function changeCredentials(): Promise<void> {
   await runtime.advance(2000);
 }
 
-it('checks the credentials of open connections, and only those, after each change', async () => {
+it('the credentials of open connections, and only those, are checked after each change', async () => {
   const sockets = [await connect(), await connect()];
   await changeCredentials();
   expect(checks).toBe(2);
@@ -71,7 +71,7 @@ it('checks the credentials of open connections, and only those, after each chang
   second?.terminate();
 });
 
-it('leaves no timer when its server has closed', async () => {
+it('a closed server leaves no timer', async () => {
   const socket = await connect();
   socket.close();
   await once(socket, 'close');

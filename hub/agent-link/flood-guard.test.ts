@@ -19,7 +19,7 @@ function messages(count: number, type = 'instance') {
 }
 
 describe('FloodGuard', () => {
-  it('tolerates the rate for ever', () => {
+  it('tolerates the permitted rate for any time', () => {
     const { flood, pass } = guard();
     for (let second = 0; second < 1000; second++) {
       expect(flood.faultOf(messages(100), 1024 ** 2)).toBeUndefined();
@@ -27,7 +27,7 @@ describe('FloodGuard', () => {
     }
   });
 
-  it('tolerates a burst, and another one after a pause', () => {
+  it('tolerates a burst, and another one later', () => {
     const { flood, pass } = guard();
     expect(flood.faultOf(messages(500), 10)).toBeUndefined();
     pass(5000);

@@ -52,7 +52,7 @@ const putFileInTheWay = () => {
 const read = async () => (await auditReader(folder.path).read(ALL, HERE)).entries;
 
 describe('the audit file', () => {
-  it('keeps entries as lines of JSON that only this user may read', async () => {
+  it('has entries as lines of JSON, readable by this user only', async () => {
     const file = await openFile();
     for (const n of [1, 2]) file.record(entry(n));
     await file.close();
@@ -66,7 +66,7 @@ describe('the audit file', () => {
     expect(logged).toEqual([]);
   });
 
-  it('keeps an entry in one line, whatever is in it, and cuts what is too long', async () => {
+  it('has each entry on one line, whatever it contains, and truncates long ones', async () => {
     const file = await openFile();
     const resource = '/a\n{"at":"2026-11-21T06:53:00Z"}\r\u2028\u0000"';
     file.record(entry(1, { resource, detail: 'x'.repeat(100_000) }));
@@ -75,7 +75,7 @@ describe('the audit file', () => {
     expect(await read()).toEqual([entry(1, { resource, detail: `${'x'.repeat(512)}…` })]);
   });
 
-  it('goes on after what is there, on a line of its own when a crash cut the last one short', async () => {
+  it('is appended to, on a new line when a crash truncated the last one', async () => {
     mkdirSync(folder.path);
     appendFileSync(current(), '{"at":"2026-11-21T06:52:00.000Z","user":"an');
     const file = await openFile();
@@ -90,7 +90,7 @@ describe('the audit file', () => {
     expect(await read()).toEqual([entry(3), entry(2), entry(1)]);
   });
 
-  it('begins a new file when one is full, and keeps so many', async () => {
+  it('is replaced by a new one when it is full, and the configured number is kept', async () => {
     const file = await openFile({ maxFileBytes: 1000, keepFiles: 3 });
     for (let n = 1; n <= 40; n++) {
       file.record(entry(n));
@@ -109,7 +109,7 @@ describe('the audit file', () => {
     expect(kept).toEqual(kept.map((_, i) => entry(40 - i)));
   });
 
-  it('holds entries back while it cannot be written, and writes them when it can', async () => {
+  it('gets delayed entries as soon as it can be written again', async () => {
     const file = await openFile();
     putFileInTheWay();
     for (const n of [1, 2]) file.record(entry(n));
@@ -126,7 +126,7 @@ describe('the audit file', () => {
     expect(logged.at(-1)?.msg).toBe('the audit log can be written again');
   });
 
-  it('says how many entries are lost when there is no room for them, and when it stops', async () => {
+  it('states how many entries were lost for lack of memory or at the stop', async () => {
     const file = await openFile();
     putFileInTheWay();
     const long = { resource: 'r'.repeat(1000), detail: 'd'.repeat(1000) };
@@ -150,7 +150,7 @@ describe('the audit file', () => {
     });
   });
 
-  it('is made by the first who has something to say', async () => {
+  it('is created with the first entry', async () => {
     expect(existsSync(folder.path)).toBe(false);
     expect(await read()).toEqual([]);
     await appendToAudit(folder.path, entry(1, { by: 'COMMAND_LINE', address: null }));

@@ -47,7 +47,7 @@ const ofAnna = entry(1, { user: 'anna' });
 const ofUlla = entry(2, { user: 'ulla' });
 
 describe('the audit log', () => {
-  it('keeps every file below the maximum, also when very much comes at once, and all of it below the volume', async () => {
+  it('keeps each file below its maximum size and all files below the volume, even when very many entries come at once', async () => {
     for (let n = 0; n < 4000; n++) {
       audit.record(entry(n, { user: `user ${n}` }));
       audit.record(entry(n, { user: `boss ${n}` }), true);
@@ -63,7 +63,7 @@ describe('the audit log', () => {
     expect(volume).toBeGreaterThan(MAX_FILE_BYTES * 2);
   });
 
-  it('makes small lines of whatever comes, and shows that something is missing', async () => {
+  it('truncates long entries, and marks what is missing', async () => {
     const much = '\u0000😀"'.repeat(5000);
     audit.record(entry(1, { user: much, address: much, resource: much, detail: much }));
     audit.record(entry(2, { user: much, by: null, resource: 'short', detail: null }));
@@ -76,7 +76,7 @@ describe('the audit log', () => {
     expect(JSON.parse(lines[1] ?? '')).toMatchObject({ resource: 'short', detail: null });
   });
 
-  it('keeps what others did when one is refused, or fails, without end', async () => {
+  it('keeps entries of others when one caller is refused or fails endlessly', async () => {
     audit.record(ofAnna, true);
     audit.record(ofUlla);
     for (const outcome of ['REFUSED', 'FAILED'] as const) {
@@ -86,7 +86,7 @@ describe('the audit log', () => {
     expect(listFiles('refusals')).toHaveLength(KEEP_FILES + 1);
   });
 
-  it('keeps what others did when one changes something without end, and of that one what fits', async () => {
+  it('keeps entries of others when one caller makes changes endlessly, and of that caller those that fit', async () => {
     audit.record(ofAnna, true);
     audit.record(entry(2, { user: 'udo' }));
     await audit.close();
@@ -113,14 +113,14 @@ describe('the audit log', () => {
     expect(bytesOf('bulk.log')).toBe(before);
   });
 
-  it('does not let a user take room of administrators', async () => {
+  it('does not let a user displace entries of administrators', async () => {
     audit.record(ofAnna, true);
     for (let n = 0; n < 5000; n++) audit.record(entry(n, { user: `user ${n}` }));
     for (let n = 0; n < 5000; n++) audit.record(entry(n, { user: `user ${n}`, outcome: 'REFUSED' }));
     expect(await read()).toContainEqual(ofAnna);
   });
 
-  it('tells the operator when entries make room that are less than a week old', async () => {
+  it('warns the operator when entries less than a week old are removed', async () => {
     for (let n = 0; n < 500; n++) audit.record(entry(n, { outcome: 'REFUSED' }));
     await audit.close();
     expect(warnings[0]).toMatchObject({
@@ -129,7 +129,7 @@ describe('the audit log', () => {
     });
   });
 
-  it('puts the file away that commands have filled beside it', async () => {
+  it('rotates a file that commands have filled', async () => {
     audit.record(ofAnna, true);
     for (let n = 2; n < 40; n++) await appendToAudit(folder.path, entry(n, { by: 'COMMAND_LINE' }));
     expect(listFiles('administration')).toEqual(['administration.log']);
@@ -142,7 +142,7 @@ describe('the audit log', () => {
   });
 });
 
-it('a VIEWER who is refused 20,000 times takes few entries, and all of them are counted', async () => {
+it('20,000 refusals of a VIEWER make few entries, and all are counted', async () => {
   await audit.close();
   await open(1024 ** 2);
   const trail = rateLimitedAudit(audit, runtime);

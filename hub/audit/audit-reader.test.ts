@@ -32,13 +32,13 @@ async function allPages(query: Partial<AuditQuery>): Promise<AuditEntry[]> {
 }
 
 describe('reading the audit log', () => {
-  it('gives nothing when there is nothing', async () => {
+  it('returns nothing when there are no entries', async () => {
     expect(await read()).toEqual({ entries: [], next: null });
     folder.remove();
     expect(await read()).toEqual({ entries: [], next: null });
   });
 
-  it.each([1, 7, 1000])('goes across files and pieces, %i at a time', async (limit) => {
+  it.each([1, 7, 1000])('continues over files and blocks, %i at a time', async (limit) => {
     // About 300 bytes each: every file is several pieces long, and lines lie across their borders.
     const wide = range(0, 900).map((n) => entry(n, { detail: 'ä€😀'.repeat(n % 50) }));
     write('audit-000008.log', wide.slice(0, 400));
@@ -61,7 +61,7 @@ describe('reading the audit log', () => {
     expect(await allPages({ limit, ...recent })).toEqual(expected);
   });
 
-  it('shows on later pages nothing that was written since the first, in any series', async () => {
+  it('leaves out on later pages entries written since the first, in every series', async () => {
     write('audit.log', [entry(1), entry(3)]);
     const first = await read({ limit: 1 });
     write('refusals.log', [entry(5), entry(6)]);
@@ -75,7 +75,7 @@ describe('reading the audit log', () => {
     expect(await allPages({ limit: 1 })).toEqual([11, 5, 3, 2, 10, 1].map((n) => entry(n)));
   });
 
-  it('goes on where it was when entries come and files become full between the pages', async () => {
+  it('continues at its position when entries are added and files rotated between the pages', async () => {
     write('audit-000001.log', [entry(1), entry(2)]);
     write('audit.log', [entry(3), entry(4), entry(5)]);
     const first = await read({ limit: 2 });
@@ -88,7 +88,7 @@ describe('reading the audit log', () => {
     expect(await read({ limit: 2, before: second.next ?? '' })).toEqual({ entries: [entry(1)], next: null });
   });
 
-  it('passes over what is no entry: lines cut short, rubbish, empty lines, a line of a megabyte', async () => {
+  it('skips invalid lines: truncated, garbled, empty, or of a megabyte', async () => {
     const rubbish = [
       '{"at":"2026',
       '',
@@ -108,7 +108,7 @@ describe('reading the audit log', () => {
     expect((await read()).entries).toEqual(rubbish.map((_, n) => entry(n)).reverse());
   });
 
-  it('filters', async () => {
+  it('can be filtered', async () => {
     const entries = range(0, 60).map((n) =>
       entry(n, {
         user: ['anna', 'ann', 'bert', null][n % 4] ?? null,
@@ -130,14 +130,14 @@ describe('reading the audit log', () => {
     expect(await allPages({ fromMs, toMs })).toEqual(entries.slice(10, 20).reverse());
   });
 
-  it('leaves files alone that were last written before the time in question', async () => {
+  it('skips files that were last written before the requested time', async () => {
     write('audit-000001.log', [entry(100)]);
     utimesSync(join(folder.path, 'audit-000001.log'), BEGIN_MS / 1000, BEGIN_MS / 1000);
     expect((await read({ fromMs: BEGIN_MS + 2000 })).entries).toEqual([]);
     expect((await read({ fromMs: BEGIN_MS - 1000 })).entries).toEqual([entry(100)]);
   });
 
-  it('ends when the client has gone away', async () => {
+  it('ends when the client disconnects', async () => {
     write('audit.log', [entry(1)]);
     expect(await auditReader(folder.path).read({ limit: 1 }, { aborted: true })).toEqual({
       entries: [],
@@ -156,11 +156,11 @@ describe('reading the audit log', () => {
     '1.5-1.5-1.5',
     '1.5-1.5-1.5-1.5-1.5',
     '1.5-1.5-x-1.5-1.5',
-  ])('refuses %j as a place to go on', async (before) => {
+  ])('refuses %j as a position', async (before) => {
     await expect(read({ before })).rejects.toThrow('before: must be the "next" of an earlier answer');
   });
 
-  it('holds no more than pieces of a large log, and lets others have their turn', async () => {
+  it('keeps only blocks of a large log in memory, and yields to other work', async () => {
     const line = lineOf(entry(1));
     const piece = Buffer.from(line.repeat(Math.ceil(1024 ** 2 / line.length)));
     for (let megabyte = 0; megabyte < 64; megabyte++) appendFileSync(join(folder.path, 'audit.log'), piece);

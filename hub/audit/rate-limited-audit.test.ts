@@ -16,8 +16,8 @@ beforeEach(() => {
 const refusal = (address: string) =>
   entry(0, { user: null, by: null, outcome: 'REFUSED', status: 401, address });
 
-describe('sparing the audit log', () => {
-  it('records all that is allowed', () => {
+describe('the rate-limited audit', () => {
+  it('records everything that succeeds', () => {
     for (let n = 0; n < 500; n++) {
       trail.record(entry(n));
       trail.record(entry(n, { user: null, by: null }));
@@ -53,7 +53,7 @@ describe('sparing the audit log', () => {
     expect(recorded).toHaveLength(25);
   });
 
-  it('is not misled by many actions, means or callers', async () => {
+  it('is not misled by many actions, kinds of access or callers', async () => {
     for (let n = 0; n < 1000; n++) {
       for (const by of ['SESSION', 'PERSONAL_TOKEN'] as const) {
         trail.record(entry(n, { by, outcome: 'FAILED', action: `action ${n}` }));
@@ -71,7 +71,7 @@ describe('sparing the audit log', () => {
     });
   });
 
-  it('keeps what administrators tried with what they did', async () => {
+  it('keeps refused attempts of administrators with their changes', async () => {
     const kinds: (boolean | undefined)[] = [];
     trail = rateLimitedAudit({ record: (_, isAdministrators) => kinds.push(isAdministrators) }, runtime);
     for (let n = 0; n < 20; n++) trail.record(entry(n, { outcome: 'FAILED' }), true);
@@ -102,7 +102,7 @@ describe('sparing the audit log', () => {
     expect(recorded[200]?.detail).toMatch(/^4800 more within 60 s, from 1001 addresses/);
   });
 
-  it('says nothing of refusals that have an entry of their own', async () => {
+  it('does not count refusals that have entries of their own', async () => {
     trail.record(refusal('10.0.0.17'));
     await runtime.advance(60_000);
     expect(recorded).toHaveLength(1);

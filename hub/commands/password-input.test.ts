@@ -18,11 +18,11 @@ describe('a new password from standard input', () => {
     ['correct horse', 'correct horse'],
     [' correct horse \n\n', ' correct horse \n'],
     ['', ''],
-  ])('is all of %j but the line break at its end', async (text, password) => {
+  ])('is all of %j except the line break at its end', async (text, password) => {
     expect(await newPassword(inputOf(text, false), silent)).toBe(password);
   });
 
-  it('is not read without end', async () => {
+  it('is limited in length', async () => {
     const endless = Object.assign(new PassThrough(), { isTTY: false });
     endless.write(Buffer.alloc(100_000, 'x'));
     expect((await newPassword(endless, silent)).length).toBeGreaterThan(1024);
@@ -33,7 +33,7 @@ describe('a new password at a terminal', () => {
   const told: string[] = [];
   const typed = (text: string) => newPassword(inputOf(text, true), (prompt) => told.push(prompt));
 
-  it('is asked for twice, and never shown', async () => {
+  it('is prompted for twice, and never shown', async () => {
     expect(await typed('correct horse\rcorrect horse\r')).toBe('correct horse');
     expect(told.join('')).toBe('Password: \nThe same again: \n');
   });
@@ -42,7 +42,7 @@ describe('a new password at a terminal', () => {
     expect(await typed('correct hors\x7fse\rcorrect horse\r')).toBe('correct horse');
   });
 
-  it('is refused when the second is another, or does not come', async () => {
+  it('is refused when the second differs or is missing', async () => {
     const refusals = [
       typed('correct horse\rcorrect house\r'),
       typed('correct horse\r'),

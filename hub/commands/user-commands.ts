@@ -4,7 +4,7 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { Argument, type Command, Option } from 'commander';
 import type { HubConfig } from '../config.js';
 import { ROLES, type Role } from '../core/access.js';
-import { isUsername, passwordFault } from '../core/accounts.js';
+import { isUsername, passwordError } from '../core/accounts.js';
 import { escapedName } from '../core/names.js';
 import { fromConfiguration, Users } from '../engine/accounts/users.js';
 import { scryptPasswords } from '../security/passwords.js';
@@ -29,7 +29,7 @@ export function hashPasswordCommand(program: Command): void {
     .action(() =>
       refusing(async () => {
         const password = await askPassword();
-        const fault = passwordFault(password);
+        const fault = passwordError(password);
         if (fault !== undefined) throw new StartRefused(fault);
         console.log(await passwords.hash(password));
       }),

@@ -4,16 +4,16 @@ import { ANYBODY, type Caller, creatorOf, holdsRole, ROLES, type Role, refuseFor
 const caller = (username: string, ...roles: Role[]): Caller => ({ username, roles, by: 'SESSION' });
 
 describe('a role', () => {
-  it('may do what those before it may', () => {
+  it('includes the lesser ones', () => {
     const allowed = ROLES.map((held) => ROLES.filter((asked) => holdsRole(caller('anna', held), asked)));
     expect(allowed).toEqual([['VIEWER'], ['VIEWER', 'USER'], ['VIEWER', 'USER', 'ADMIN']]);
   });
 
-  it('is needed at all', () => {
+  it('is required', () => {
     expect(ROLES.some((role) => holdsRole(caller('anna'), role))).toBe(false);
   });
 
-  it('counts beside lesser ones', () => {
+  it('counts even if its holder also has lesser ones', () => {
     expect(holdsRole(caller('anna', 'VIEWER', 'ADMIN'), 'USER')).toBe(true);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatPasswordHash, isUsername, parsePasswordHash, passwordFault } from './accounts.js';
+import { formatPasswordHash, isUsername, parsePasswordHash, passwordError } from './accounts.js';
 
 const SALT = 'A'.repeat(22);
 const HASH = 'B'.repeat(43);
@@ -21,7 +21,7 @@ describe('a new password', () => {
   it.each(['12345678', ' '.repeat(8), 'ä'.repeat(1024), 'correct horse battery staple'])(
     'may be %j',
     (text) => {
-      expect(passwordFault(text)).toBeUndefined();
+      expect(passwordError(text)).toBeUndefined();
     },
   );
 
@@ -32,7 +32,7 @@ describe('a new password', () => {
     ['12345678\n', /no line breaks/],
     ['12345678\0', /no other control characters/],
   ])('may not be %j', (text, fault) => {
-    expect(passwordFault(text)).toMatch(fault);
+    expect(passwordError(text)).toMatch(fault);
   });
 });
 
@@ -60,7 +60,7 @@ describe('a stored password', () => {
     ['letters that are no Base64', `$scrypt$ln=15,r=8,p=3$${SALT}$${'_'.repeat(43)}`],
     ['a line break at its end', `$scrypt$ln=15,r=8,p=3$${SALT}$${HASH}\n`],
     ['something before it', ` $scrypt$ln=15,r=8,p=3$${SALT}$${HASH}`],
-  ])('is none with %s', (_, text) => {
+  ])('is invalid with %s', (_, text) => {
     expect(parsePasswordHash(text)).toBeUndefined();
   });
 });

@@ -14,7 +14,7 @@ const MIN_PASSWORD_LENGTH = 8;
 export const MAX_PASSWORD_LENGTH = 1024;
 
 /** Validation error of a new password; undefined when it is valid. */
-export function passwordFault(password: string): string | undefined {
+export function passwordError(password: string): string | undefined {
   if (/\p{Cc}/u.test(password)) return 'a password has no line breaks and no other control characters';
   const { length } = password;
   if (length >= MIN_PASSWORD_LENGTH && length <= MAX_PASSWORD_LENGTH) return undefined;

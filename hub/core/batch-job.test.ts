@@ -38,7 +38,7 @@ describe('keys of variables', () => {
   ])('may be %s', (key) => expect(faultOf(key)).toBeUndefined());
 
   it.each(['', '1a', 'a-b', 'a b', ' a', 'a.b', 'a\n', '\u200da', '😀', 'a=b', '{x}', '"'])(
-    'may not be %j: it is no identifier',
+    'may not be %j, which is no identifier',
     (key) =>
       expect(faultOf(key)).toBe(
         'must be an ECMAScript identifier: letters, digits, $ and _, not a digit first',
@@ -57,7 +57,7 @@ describe('keys of variables', () => {
     'arguments',
     'enum',
     'static',
-  ])('may not be %s: no script could use it', (key) =>
+  ])('may not be %s, which no script could use', (key) =>
     expect(faultOf(key)).toBe(`must be a name that a script can use; ${key} is reserved by the language`),
   );
 
@@ -66,13 +66,13 @@ describe('keys of variables', () => {
     expect(faultOf('x'.repeat(129))).toBe('must have at most 128 characters');
   });
 
-  it('stand once; case makes a difference', () => {
+  it('must be unique; case matters', () => {
     expect(variableErrors([{ key: 'a' }, { key: 'A' }, { key: 'b' }, { key: 'a' }])).toEqual([
       { where: 'variablesToInject[3].key', what: 'is given more than once' },
     ]);
   });
 
-  it('are all judged', () => {
+  it('are all checked', () => {
     expect(variableErrors([{ key: '1' }, { key: 'ok' }, { key: 'if' }]).map(({ where }) => where)).toEqual([
       'variablesToInject[0].key',
       'variablesToInject[2].key',
@@ -120,7 +120,7 @@ describe('names of additional files', () => {
     ['.workbench-variables.json', 'must not begin with ".workbench-", which workbenches use'],
   ])('may not be %j', (path, what) => expect(faultOf(path)).toBe(what));
 
-  it('stand once, and none is the folder of another, in whatever order they come', () => {
+  it('must be unique, and none may be the folder of another, in any order', () => {
     const fault = (...paths: string[]) => additionalFileErrors(paths, null);
     expect(fault('a', 'b', 'a')).toEqual([
       { where: 'additionalFiles[2].filename', what: 'is given more than once' },
@@ -134,7 +134,7 @@ describe('names of additional files', () => {
     expect(fault('a/b', 'a/c', 'ab', 'a.b')).toEqual([]);
   });
 
-  it('are not the staged model, nor lie in it', () => {
+  it('may be neither the staged model nor within it', () => {
     const what = 'is the name of the staged model (model.wbpz)';
     expect(additionalFileErrors(['a', 'model.wbpz'], 'model.wbpz')).toEqual([
       { where: 'additionalFiles[1].filename', what },
@@ -147,7 +147,7 @@ describe('names of additional files', () => {
     ]);
   });
 
-  it('are all judged', () => {
+  it('are all checked', () => {
     expect(additionalFileErrors(['/a', 'ok', '..'], null).map(({ where }) => where)).toEqual([
       'additionalFiles[0].filename',
       'additionalFiles[2].filename',
@@ -165,7 +165,7 @@ describe('the size of a job', () => {
   });
   const frame = JSON.stringify(job('')).length;
 
-  it('is bounded to what one message carries, counted in bytes', () => {
+  it('is limited to that of one message, in bytes', () => {
     expect(jobSizeErrors(job('x'.repeat(MAX_JOB_BYTES - frame)))).toEqual([]);
     expect(jobSizeErrors(job('x'.repeat(MAX_JOB_BYTES - frame + 1)))).toHaveLength(1);
     expect(jobSizeErrors(job('ä'.repeat(MAX_JOB_BYTES / 2)))[0]).toEqual({

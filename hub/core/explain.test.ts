@@ -27,7 +27,7 @@ function situation(part: Partial<Situation>): Situation {
 }
 
 describe('explain', () => {
-  it('says NEVER only when no known instance fits, with what none offers and since when', () => {
+  it('says NEVER only when no known instance fits, with what is missing and since when', () => {
     const explanation = explain(
       situation({ candidates: [instance('9.1', ['linux']), instance('8.0', ['linux', 'cfd'])] }),
     );
@@ -45,7 +45,7 @@ describe('explain', () => {
     );
   });
 
-  it('looks at each instance a few times, however much is asked for', () => {
+  it('examines each instance a few times, however much is required', () => {
     let looks = 0;
     const counted = (at: number): Candidate => {
       const candidate = instance('9.1', [`label-${at}`]);
@@ -64,7 +64,7 @@ describe('explain', () => {
     expect(looks).toBeLessThan(5 * candidates.length);
   });
 
-  it('names the one criterion that keeps instances from fitting when each is offered somewhere', () => {
+  it('names the one criterion that keeps instances from fitting when each is met by some instance', () => {
     const candidates = [
       instance('9.1', ['gears']),
       instance('8.0', ['gears', 'linux']),
@@ -87,7 +87,7 @@ describe('explain', () => {
     });
   });
 
-  it('tells instances that are down from those whose agent is away', () => {
+  it('distinguishes instances that are down from those of disconnected agents', () => {
     const labels = ['gears', 'linux'];
     const candidates = [
       instance('9.1', labels, 'DOWN'),
@@ -104,7 +104,7 @@ describe('explain', () => {
     });
   });
 
-  it('counts instances of drained agents apart, and names the first agents', () => {
+  it('counts instances of drained agents separately, and names the first agents', () => {
     const labels = ['gears', 'linux'];
     const drained = (number: number, status: InstanceStatus = 'UP'): Candidate => ({
       ...instance('9.1', labels, status),
@@ -129,7 +129,7 @@ describe('explain', () => {
     expect(free.message).toBe('1 fitting instance is free; it starts at once.');
   });
 
-  it('says SOON when more instances are free than tasks are ahead', () => {
+  it('says SOON when there are more idle instances than tasks ahead', () => {
     const candidates = [instance('9.1', ['gears', 'linux']), instance('9.2', ['gears', 'linux'])];
     const explanation = explain(situation({ candidates, tasksAhead: 1 }));
     expect(explanation).toMatchObject({
@@ -139,7 +139,7 @@ describe('explain', () => {
     expect(explain(situation({ candidates, tasksAhead: 2 })).verdict).toBe('BUSY');
   });
 
-  it('estimates the start from measured run times, and says nothing of it without them', () => {
+  it('estimates the start from measured run times, and omits it without them', () => {
     const candidates = [
       instance('9.1', ['gears', 'linux'], 'UP', true),
       instance('9.2', ['gears', 'linux'], 'UP', true),
@@ -164,7 +164,7 @@ describe('explain', () => {
     );
   });
 
-  it('promises no start while all that is up runs tasks whose end cannot be foreseen', () => {
+  it('estimates no start while all instances run tasks of unknown end', () => {
     const labels = ['gears', 'linux'];
     const runTimes = { lowMs: 10_000, medianMs: 20_000, highMs: 40_000, count: 12 };
     const endless = { ...instance('9.1', labels, 'UP', true), isEndForeseeable: false };
@@ -176,7 +176,7 @@ describe('explain', () => {
     });
   });
 
-  it('expects a start on the instances whose tasks have an end, but perhaps on another before', () => {
+  it('estimates the start from instances whose tasks have a known end; another may be free earlier', () => {
     const labels = ['gears', 'linux'];
     const runTimes = { lowMs: 10_000, medianMs: 20_000, highMs: 40_000, count: 12 };
     const endless = { ...instance('9.1', labels, 'UP', true), isEndForeseeable: false };
@@ -191,7 +191,7 @@ describe('explain', () => {
     });
   });
 
-  it('counts idle instances, which others come first for, into the estimate', () => {
+  it('includes in the estimate idle instances for which other tasks are ahead', () => {
     const labels = ['gears', 'linux'];
     const candidates = [instance('9.1', labels), instance('9.2', labels, 'UP', true)];
     const runTimes = { lowMs: 10_000, medianMs: 20_000, highMs: 40_000, count: 12 };
@@ -203,7 +203,7 @@ describe('explain', () => {
     });
   });
 
-  it('says PAUSED while a shutdown is being prepared', () => {
+  it('says PAUSED during shutdown preparation', () => {
     const candidates = [instance('9.1', ['gears', 'linux'])];
     expect(explain(situation({ candidates, dispatching: false }))).toMatchObject({
       verdict: 'PAUSED',
@@ -211,7 +211,7 @@ describe('explain', () => {
     });
   });
 
-  it('counts an instance for a task that asks for nothing', () => {
+  it('counts every instance for a task without requirements', () => {
     const requirement = { version: null, labels: [] };
     const explanation = explain(situation({ requirement, candidates: [instance('1', [])] }));
     expect(explanation).toMatchObject({

@@ -112,7 +112,7 @@ describe('order of waiting tasks', () => {
 });
 
 describe('choice among idle instances', () => {
-  it('takes the one with the fewest labels that the task did not ask for, whatever else speaks for another', () => {
+  it('prefers the fewest surplus labels, over all other criteria', () => {
     const instances = [
       idle('many', { labels: ['gears', 'linux', 'gpu'], idleSinceMs: 0 }),
       idle('fewest', { labels: ['GEARS', 'linux'], idleSinceMs: 99, busyOnAgent: 5, agentId: 'agent-2' }),
@@ -121,7 +121,7 @@ describe('choice among idle instances', () => {
     expect(named(pairTasks([task('a', 1, { labels: ['gears'] })], instances))).toEqual(['a on fewest']);
   });
 
-  it('then takes the one on the least busy agent', () => {
+  it('then prefers the least busy agent', () => {
     const instances = [
       idle('on busy agent', { busyOnAgent: 2, idleSinceMs: 0 }),
       idle('on idle agent', { busyOnAgent: 1, idleSinceMs: 99, agentId: 'agent-2' }),
@@ -129,12 +129,12 @@ describe('choice among idle instances', () => {
     expect(named(pairTasks([task('a', 1)], instances))).toEqual(['a on on idle agent']);
   });
 
-  it('then takes the one that has been idle for longest', () => {
+  it('then prefers the longest idle instance', () => {
     const instances = [idle('short', { idleSinceMs: 50 }), idle('long', { idleSinceMs: 10 })];
     expect(named(pairTasks([task('a', 1)], instances))).toEqual(['a on long']);
   });
 
-  it('counts its own pairings as work of the agent', () => {
+  it('counts its own pairings as busy instances of the agent', () => {
     const instances = [
       idle('a1', { agentId: 'a', idleSinceMs: 1 }),
       idle('a2', { agentId: 'a', idleSinceMs: 2 }),
@@ -146,7 +146,7 @@ describe('choice among idle instances', () => {
     ]);
   });
 
-  it('leaves a task alone whose version or labels no instance has, and gives the instance to the next', () => {
+  it('skips a task that no instance fits, and pairs the next one', () => {
     const version = requirementKey({ version: '8.*', labels: [] });
     const tasks = [
       task('old', 1, { requirementKey: version }),
@@ -162,7 +162,7 @@ describe('choice among idle instances', () => {
   });
 });
 
-it('counts the idle instances that fit', () => {
+it('the idle instances that fit are counted', () => {
   const instances = [
     idle('a', { version: '9.1.0' }),
     idle('b', { version: '8.4' }),
@@ -178,7 +178,7 @@ it('counts the idle instances that fit', () => {
   expect(count(null, ['gpu'])).toBe(0);
 });
 
-describe('whatever waits and whatever is idle', () => {
+describe('for any waiting tasks and idle instances', () => {
   /** Small numbers in an order that a seed fixes (a linear congruential generator, Knuth's constants). */
   function chance(seed: number): (below: number) => number {
     let state = BigInt(seed);
@@ -224,7 +224,7 @@ describe('whatever waits and whatever is idle', () => {
   const fitting = ({ requirementKey: key }: WaitingTask, { profile }: IdleInstance) =>
     fits(requirementOfKey(key), profile);
 
-  it('each task, best first, gets the best instance that is left, and none goes without when one fits', () => {
+  it('each task, best first, gets the best remaining instance, and none is left without when one fits', () => {
     let paired = 0;
     let unpaired = 0;
     for (let seed = 1; seed <= 2000; seed++) {

@@ -15,7 +15,7 @@ describe('a name', () => {
       'ก้อง',
       'محمد',
     ],
-  ])('such as %s is taken', (name) => {
+  ])('such as %s is accepted', (name) => {
     expect(likenessFault(name)).toBeUndefined();
   });
 
@@ -32,7 +32,7 @@ describe('a name', () => {
     ['a\u2800b', /cannot be seen/],
     ['\u0301a', /marks/],
     [`a${'\u0316'.repeat(4)}`, /marks/],
-  ])('such as %j is not: %s', (name, fault) => {
+  ])('such as %j is refused: %s', (name, fault) => {
     expect(likenessFault(name)).toMatch(fault);
   });
 });
@@ -56,6 +56,6 @@ it.each([
   expect(likenessOf(other)).not.toBe(likenessOf(name));
 });
 
-it('is shown by the numbers of its letters', () => {
+it('is shown by its code points', () => {
   expect(escapedName('a"\n\u0430\u{1f642}\u202e')).toBe(String.raw`"a\"\n\u{430}\u{1f642}\u{202e}"`);
 });

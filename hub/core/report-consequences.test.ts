@@ -46,7 +46,7 @@ const report = (outcome: AttemptReport['outcome'], message: string | null = null
   log,
 });
 
-describe('what a report means', () => {
+describe('a report', () => {
   it.each([
     ['OK', 'EXECUTE_BATCH_JOB', null, { status: 'FINISHED', batchExecutionStatus: 'OK', message: null }],
     ['OK', 'SIMULATE_WORK', null, { status: 'FINISHED', batchExecutionStatus: null, message: null }],
@@ -81,7 +81,7 @@ describe('what a report means', () => {
       null,
       { status: 'FAILED', batchExecutionStatus: null, message: 'the job could not be run' },
     ],
-  ] as const)('%s of a %s task (%s) ends it, with what it left', (outcome, type, message, ending) => {
+  ] as const)('%s of a %s task (%s) ends it with its files', (outcome, type, message, ending) => {
     expect(consequenceOf(report(outcome, message), running(type), LIMITS)).toEqual({
       kind: 'END',
       ending: { ...ending, files },
@@ -119,7 +119,7 @@ describe('what a report means', () => {
     });
   });
 
-  it('has a meaning for every outcome that an agent can report', () => {
+  it('has a consequence for every outcome', () => {
     for (const outcome of ATTEMPT_OUTCOMES) {
       expect(consequenceOf(report(outcome), running('EXECUTE_BATCH_JOB'), LIMITS)?.kind).toMatch(
         /^(END|REQUEUE)$/,
@@ -128,11 +128,11 @@ describe('what a report means', () => {
   });
 });
 
-describe('what a loss means', () => {
+describe('a loss', () => {
   const lost = (loss: LossKind, task: Partial<Task>, limits: Partial<typeof LIMITS> = {}) =>
     consequenceOfLoss(loss, running('SIMULATE_WORK', task), { ...LIMITS, ...limits }, null);
 
-  it('counts crashes and losses apart', () => {
+  it('counts as a crash or as a loss', () => {
     expect(lost('CRASH', { crashes: 1, losses: 9 })).toEqual({ kind: 'REQUEUE', loss: 'CRASH' });
     expect(lost('LOSS', { crashes: 2, losses: 8 })).toEqual({ kind: 'REQUEUE', loss: 'LOSS' });
   });
@@ -164,7 +164,7 @@ describe('what a loss means', () => {
     });
   });
 
-  it('counts returns for a host fault as losses, and names the last one', () => {
+  it('by a return for a host fault counts as a loss, and the message names the last one', () => {
     const fault = 'the outputs could not be kept: ENOSPC';
     const given = (losses: number) =>
       consequenceOf(
@@ -184,7 +184,7 @@ describe('what a loss means', () => {
     });
   });
 
-  it('lets a task be returned as often as it takes', () => {
+  it('by any other return has no limit', () => {
     expect(lost('RETURN', { crashes: 99, losses: 99 })).toEqual({ kind: 'REQUEUE', loss: 'RETURN' });
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { RunTimeBook } from './run-times.js';
 
 describe('RunTimeBook', () => {
-  it('gives nothing before it has seen five runs of a key', () => {
+  it('returns nothing before five runs of a key', () => {
     const book = new RunTimeBook();
     for (let run = 0; run < 4; run++) book.add('a', 10);
     expect(book.of('a')).toBeNull();
@@ -11,14 +11,14 @@ describe('RunTimeBook', () => {
     expect(book.of('b')).toBeNull();
   });
 
-  it('sums up the latest hundred runs', () => {
+  it('summarizes the latest hundred runs', () => {
     const book = new RunTimeBook();
     for (let run = 0; run < 50; run++) book.add('a', 1_000_000);
     for (let run = 1; run <= 100; run++) book.add('a', run);
     expect(book.of('a')).toEqual({ lowMs: 11, medianMs: 51, highMs: 91, count: 100 });
   });
 
-  it('forgets the key that was not seen for longest once there are more than a thousand', () => {
+  it('forgets the least recently seen key when there are more than a thousand', () => {
     const book = new RunTimeBook();
     for (let run = 0; run < 5; run++) book.add('kept', 1);
     for (let run = 0; run < 5; run++) book.add('old', 1);

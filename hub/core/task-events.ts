@@ -44,6 +44,8 @@ export interface AttemptAdopted {
   readonly type: 'ADOPTED';
   readonly ref: AttemptRef;
   readonly instance: ExecutingInstance;
+  /** Id of the queue group in which the task waited; null when it has run all along. */
+  readonly dequeuedFrom: number | null;
   readonly adoptedAtMs: number;
 }
 

@@ -54,7 +54,7 @@ function returnsAmong(agentIds: readonly string[], instancesOfAgent = 1) {
 }
 
 describe('a task that an agent returned because of a full disk', () => {
-  it('may be given to any other agent, and not to this one', () => {
+  it('may go to any other agent, and not to this one', () => {
     const { exclusions, returnTask } = returnsAmong(['small', 'large']);
     returnTask('t1', 'small');
     expect(exclusions.isAllowed('t1', 'small')).toBe(false);
@@ -62,7 +62,7 @@ describe('a task that an agent returned because of a full disk', () => {
     expect(exclusions.isAllowed('t2', 'small')).toBe(true);
   });
 
-  it('may be given to it again when no other agent has an instance up that it fits', () => {
+  it('may go to it again when no other agent has a fitting instance that is up', () => {
     const { index, add, up, exclusions, returnTask } = returnsAmong(['small', 'large']);
     returnTask('t1', 'small');
     for (const instance of up) if (instance.agentId === 'large') index.setAvailability(instance, 'NONE');
@@ -73,7 +73,7 @@ describe('a task that an agent returned because of a full disk', () => {
     expect(exclusions.isAllowed('t1', 'small')).toBe(false);
   });
 
-  it('may go to an instance of an instance class that became known after it was returned', () => {
+  it('may go to an instance of a class that became known after its return', () => {
     const { add, exclusions, returnTask } = returnsAmong(['small']);
     returnTask('t1', 'small', ANYTHING);
     expect(exclusions.isAllowed('t1', 'small')).toBe(true);
@@ -83,7 +83,7 @@ describe('a task that an agent returned because of a full disk', () => {
 });
 
 describe('the scheduler is informed', () => {
-  it('of a few agents only, however many instances there are and however often it asks', () => {
+  it('about a few agents only, however many instances there are and however often it asks', () => {
     const agentIds = Array.from({ length: 20 }, (_, at) => `agent-${at}`);
     const { asked, exclusions, returnTask } = returnsAmong(agentIds, 50);
     returnTask('t1', 'agent-0');
@@ -96,7 +96,7 @@ describe('the scheduler is informed', () => {
     expect(asked).toEqual({ classes: 1, agents: 9 });
   });
 
-  it('the number of tasks that are excluded from some agent, each once, until that is over', async () => {
+  it('of the number of tasks that are excluded from some agent, each once, until the exclusion ends', async () => {
     const { runtime, exclusions, returnTask } = returnsAmong(['a', 'b']);
     expect(exclusions.count).toBe(0);
     returnTask('t1', 'a');

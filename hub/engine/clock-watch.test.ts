@@ -19,7 +19,7 @@ function watchedClock() {
   };
 }
 
-it('trusts a clock that goes on, and one that is set by a little or back', () => {
+it('a clock is trusted while it continues, also when it is set back or a little ahead', () => {
   const { watch, pass, set } = watchedClock();
   for (const byMs of [0, 9 * MINUTE_MS, -9 * MINUTE_MS, -600 * MINUTE_MS]) {
     pass(MINUTE_MS);
@@ -29,7 +29,7 @@ it('trusts a clock that goes on, and one that is set by a little or back', () =>
   }
 });
 
-it('does not trust one that has jumped ahead for an hour', () => {
+it('a clock that jumped ahead is not trusted for an hour', () => {
   const { watch, pass, set } = watchedClock();
   pass(MINUTE_MS);
   set(1000 * MINUTE_MS);
@@ -41,7 +41,7 @@ it('does not trust one that has jumped ahead for an hour', () => {
   expect([watch.measureJump(), watch.isTrusted]).toEqual([0, true]);
 });
 
-it('trusts it again as soon as it is set right', () => {
+it('a clock that jumped ahead is trusted again once it is set right', () => {
   const { watch, pass, set } = watchedClock();
   set(1000 * MINUTE_MS);
   watch.measureJump();

@@ -36,21 +36,21 @@ describe('idle instances are found', () => {
     ]);
   });
 
-  it('of each agent the one first that is idle for longest, in whatever order they became idle', () => {
+  it('the longest idle one of each agent first, in whatever order they became idle', () => {
     const { instance, idle, found } = indexed();
     idle(instance('third', 'a', 3), instance('first', 'a', 1), instance('fourth', 'a', 4));
     idle(instance('second', 'a', 2));
     expect(found()).toMatchObject([{ byAgent: { a: ['first', 'second', 'third', 'fourth'] } }]);
   });
 
-  it('once, however often that is said', () => {
+  it('once, even if reported repeatedly', () => {
     const { instance, idle, found } = indexed();
     const twice = instance('i1');
     idle(twice, twice);
     expect(found()).toMatchObject([{ count: 1, byAgent: { a: ['i1'] } }]);
   });
 
-  it('until they are not idle any more: then neither agent nor class is left', () => {
+  it('until they are no longer idle: then neither agent nor class remains', () => {
     const { index, instance, idle, found } = indexed();
     const [one, other, elsewhere] = [instance('i1'), instance('i2'), instance('i3', 'b')];
     idle(one, other, elsewhere);
@@ -64,8 +64,8 @@ describe('idle instances are found', () => {
   });
 });
 
-describe('of the agents, first comes', () => {
-  it('the one of which the fewest instances work, of all classes', () => {
+describe('the first agent', () => {
+  it('is the one with the fewest busy instances of all classes', () => {
     const { index, instance, idle, order } = indexed();
     idle(instance('a1', 'a', 1), instance('b1', 'b', 2), instance('c1', 'c', 3));
     expect(order()).toEqual(['a', 'b', 'c']);
@@ -76,14 +76,14 @@ describe('of the agents, first comes', () => {
     expect(order()).toEqual(['a', 'c', 'b']);
   });
 
-  it('also when it worked before any of its instances was idle', () => {
+  it('is chosen correctly when it was busy before any of its instances was idle', () => {
     const { index, instance, idle, order } = indexed();
     index.changeBusy('a', 1);
     idle(instance('a1', 'a', 1), instance('b1', 'b', 2));
     expect(order()).toEqual(['b', 'a']);
   });
 
-  it('then the one with the instance that is idle for longest', () => {
+  it('is, among equally busy ones, the one with the longest idle instance', () => {
     const { index, instance, idle, order } = indexed();
     const longest = instance('a1', 'a', 1);
     idle(instance('c1', 'c', 3), instance('b1', 'b', 2), instance('a2', 'a', 4), longest);
@@ -92,7 +92,7 @@ describe('of the agents, first comes', () => {
     expect(order()).toEqual(['b', 'c', 'a']);
   });
 
-  it('the right one after any changes, as if all were sorted again', () => {
+  it('is after any changes the same as if all were sorted again', () => {
     const { index, instance } = indexed();
     const all = Array.from({ length: 40 }, (_, at) => instance(`i${at}`, `agent ${at % 13}`));
     const busy = new Map<string, number>();
@@ -118,7 +118,7 @@ describe('of the agents, first comes', () => {
 });
 
 describe('the agents that have an instance of a class up are found', () => {
-  it('whether it is idle or not, until their last one is up no more', () => {
+  it('whether it is idle or not, until their last one is no longer up', () => {
     const { index, instance, idle } = indexed();
     const [one, other, elsewhere] = [instance('i1'), instance('i2'), instance('i3', 'b')];
     const agents = () => [...index.agentsUp(one.instanceClass)];

@@ -1,4 +1,4 @@
-/** Which instances are idle, whatever has become of them. */
+/** Idle instances after each kind of change. */
 import type { InstanceReport } from '@workbench-hub/shared/domain/instance';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { manualRuntime } from '@workbench-hub/shared/runtime/manual-runtime';
@@ -16,8 +16,8 @@ function joined(...reports: InstanceReport[]) {
   join('a', reports);
   instances.ready('a');
   const idle = () =>
-    [...instances.idle.values()].flatMap((ofKind) =>
-      ofKind.agents.flatMap(({ instances: ofAgent, busy }) =>
+    [...instances.idle.values()].flatMap((ofClass) =>
+      ofClass.agents.flatMap(({ instances: ofAgent, busy }) =>
         ofAgent.map(({ profile }) => `${profile.id} beside ${busy}`),
       ),
     );
@@ -36,8 +36,8 @@ const up = (id: string, version = '1'): InstanceReport => ({
 });
 const on = (instanceId: string) => ({ taskId: 't', attempt: 1, instanceId });
 
-describe('idle are', () => {
-  it('those that are up and have no task, with how many of their agent have one', () => {
+describe('the idle instances', () => {
+  it('are those that are up and have no task, with the number of busy instances of their agent', () => {
     const { instances, idle } = joined(up('i1'), up('i2'), { ...up('i3'), status: 'DOWN', upForMs: null });
     expect(idle()).toEqual(['i1 beside 0', 'i2 beside 0']);
     instances.reserve(on('i1'), 'a');
@@ -49,7 +49,7 @@ describe('idle are', () => {
     expect(idle()).toEqual(['i2 beside 0', 'i3 beside 0']);
   });
 
-  it('in the order in which they became idle: one that came up late comes last', () => {
+  it('are in the order in which they became idle', () => {
     const { instances, idle } = joined({ ...up('i1'), status: 'STARTING', upForMs: null }, up('i2'));
     expect(idle()).toEqual(['i2 beside 0']);
     instances.changed('a', up('i1'));
@@ -59,7 +59,7 @@ describe('idle are', () => {
     expect(idle()).toEqual(['i2 beside 0', 'i1 beside 0']);
   });
 
-  it('not those that cool down, until that is over', async () => {
+  it('do not include an instance during its cooldown', async () => {
     const { instances, idle, coolDown } = joined(up('i1'));
     instances.reserve(on('i1'), 'a');
     instances.release('a', on('i1'), { coolsDown: true });
@@ -68,7 +68,7 @@ describe('idle are', () => {
     expect(idle()).toEqual(['i1 beside 0']);
   });
 
-  it('none of an agent that is away, or has not been reconciled', () => {
+  it('do not include those of an agent that is disconnected or not yet reconciled', () => {
     const { instances, join, idle } = joined(up('i1'), up('i2'));
     instances.disconnected('a');
     expect(idle()).toEqual([]);
@@ -78,7 +78,7 @@ describe('idle are', () => {
     expect(idle()).toEqual(['i1 beside 1']);
   });
 
-  it('none that are held no more, also when their cooldown ends after that', async () => {
+  it('do not include removed instances, even when their cooldown ends later', async () => {
     const { instances, join, idle, coolDown } = joined(up('i1'), up('i2'));
     instances.reserve(on('i1'), 'a');
     instances.release('a', on('i1'), { coolsDown: true });
@@ -93,7 +93,7 @@ describe('idle are', () => {
     expect(instances.idle.size).toBe(0);
   });
 
-  it('beside as many as work now, not those that worked when their agent came before', () => {
+  it('have the present number of busy instances, not that of an earlier join', () => {
     const { instances, join, idle } = joined();
     join('a', [up('i1'), up('i2')], ['i1']);
     instances.ready('a');
@@ -103,7 +103,7 @@ describe('idle are', () => {
     expect(idle()).toEqual(['i2 beside 0']);
   });
 
-  it('of as many classes as there are versions and sets of labels', () => {
+  it('have one class for each version and set of labels', () => {
     const { instances, join } = joined(up('i1'), up('i2'), up('i3', '2'));
     expect(instances.classes).toHaveLength(2);
     const { classesVersion } = instances;
@@ -115,7 +115,7 @@ describe('idle are', () => {
   });
 });
 
-it('a change that may let a waiting task start is told to subscribers', async () => {
+it('subscribers are called at each change that may let a waiting task start', async () => {
   const { instances, join, coolDown } = joined(up('i1'));
   let told = 0;
   instances.onCapacity(() => told++);

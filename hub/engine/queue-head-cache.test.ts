@@ -13,7 +13,7 @@ const waiting = (sequence: number, priorityRank = 2): WaitingTask => ({
 const ids = (tasks: readonly WaitingTask[]) => tasks.map(({ taskId }) => taskId);
 
 describe('the first tasks of a pool', () => {
-  it('are all that wait where nothing waited before', () => {
+  it('are all waiting tasks of a pool that was empty', () => {
     const heads = new QueueHeadCache(true);
     expect(heads.isEmpty).toBe(true);
     heads.add(waiting(2), 10);
@@ -23,7 +23,7 @@ describe('the first tasks of a pool', () => {
     expect(heads.reaches(100)).toBe(true);
   });
 
-  it('are not known before they were read', () => {
+  it('are unknown until they have been read', () => {
     const heads = new QueueHeadCache(false);
     heads.add(waiting(2), 10);
     expect(heads.isEmpty).toBe(false);
@@ -34,7 +34,7 @@ describe('the first tasks of a pool', () => {
     expect(heads.reaches(3)).toBe(false);
   });
 
-  it('have the changes that came while they were read', () => {
+  it('include changes made while they were read', () => {
     const heads = new QueueHeadCache(false);
     heads.beginRead();
     heads.remove('t1');
@@ -47,14 +47,23 @@ describe('the first tasks of a pool', () => {
     expect(ids(heads.known)).toEqual(['t5', 't2', 't3', 't4']);
   });
 
-  it('stay a few, however many better ones come', () => {
+  it('include a task that left the queue and came back while they were read', () => {
+    const heads = new QueueHeadCache(false);
+    heads.beginRead();
+    heads.remove('t1');
+    heads.add(waiting(1), 10);
+    heads.endRead([waiting(2)], true, 10);
+    expect(ids(heads.known)).toEqual(['t1', 't2']);
+  });
+
+  it('remain few, however many better ones arrive', () => {
     const heads = new QueueHeadCache(true);
     for (let sequence = 0; sequence < 1000; sequence++) heads.add(waiting(sequence), 10);
     expect(heads.known.length).toBeLessThanOrEqual(20);
     expect(heads.reaches(21)).toBe(false);
   });
 
-  it('are the first of all that wait at any time, whatever comes and goes', () => {
+  it('are at any time the first of all waiting tasks, whatever changes', () => {
     for (let seed = 1; seed <= 40; seed++) {
       let state = seed;
       const below = (limit: number) => {

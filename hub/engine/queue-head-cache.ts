@@ -1,5 +1,5 @@
 /**
- * The first waiting tasks of a queue pool, in order, as far as they are known. Invariant: each announced waiting task of the
+ * The first waiting tasks of a queue pool, in order, as far as they are known. Invariant: each enqueued task of the
  * pool is either known or comes after the last known one. So the first tasks can be dispatched without reading the store,
  * however many wait behind them.
  */
@@ -54,6 +54,7 @@ export class QueueHeadCache {
   /** Another task waits. More than twice `limit` known tasks are cut down to `limit`. */
   add(task: WaitingTask, limit: number): void {
     this.#duringRead?.added.push(task);
+    this.#duringRead?.removed.delete(task.taskId);
     const known = this.#known;
     const at = positionIn(known, task, compareWaiting);
     if (known[at]?.taskId === task.taskId) return;

@@ -62,7 +62,7 @@ function poolsOver(queue: Pick<TaskQueue, 'waitingGroups' | 'heads' | 'waiting'>
 }
 
 describe('many distinct requirements', () => {
-  it('that no known instance fits are not kept, and their long keys are not even read', async () => {
+  it('that no known instance fits are not kept, and their long keys are not read', async () => {
     const labels = Array.from({ length: 200 }, (_, at) => `${at}`.padEnd(200, 'x'));
     const keys = Array.from({ length: 3000 }, (_, at) => requirementKey({ version: `${at}`, labels }));
     const fitting = requirementKey({ version: null, labels: ['gpu'] });
@@ -77,7 +77,7 @@ describe('many distinct requirements', () => {
     expect(pools.add({ ...late, requirementKey: fitting })).toBe(true);
   });
 
-  it('that the same classes fit make one pool, of which a bounded number of tasks is kept', async () => {
+  it('that the same classes fit form one pool, with a bounded number of tasks in memory', async () => {
     const versions = Array.from(
       { length: 30_000 },
       (_, at) => `9${'*'.repeat(1 + (at % 150))}?${'*'.repeat(at / 150)}`,
@@ -96,7 +96,7 @@ describe('many distinct requirements', () => {
     expect(asked.maxGroupsAtOnce).toBeLessThanOrEqual(500);
   });
 
-  it('are forgotten when nothing waits any more', async () => {
+  it('are forgotten when no task waits any longer', async () => {
     const { queue } = queueOf([]);
     const pools = poolsOver(queue);
     await pools.refresh();
@@ -104,7 +104,7 @@ describe('many distinct requirements', () => {
     const tasks = tasksOf(versions.map((version) => requirementKey({ version, labels: [] })));
     const rest = tasks.slice(1);
     for (const task of tasks) pools.add(task);
-    for (const task of rest) pools.removeClaimed(task);
+    for (const task of rest) pools.removeFrom(task);
     expect(pools.neededFor(idle, 0)).toHaveLength(1);
     expect(pools.groupsFor([LINUX])).toEqual([1]);
     pools.remove('t0', { version: '9*', labels: [] });
@@ -112,7 +112,7 @@ describe('many distinct requirements', () => {
     expect(pools.groupsFor([LINUX])).toEqual([]);
   });
 
-  it('are read together, the first tasks in order, whatever comes meanwhile', async () => {
+  it('are read together, with the first tasks in order, whatever changes meanwhile', async () => {
     const stored = tasksOf(
       Array.from({ length: 1500 }, (_, at) =>
         requirementKey({ version: `9${'*'.repeat(at + 1)}`, labels: [] }),
@@ -133,7 +133,7 @@ describe('many distinct requirements', () => {
 });
 
 describe('the first tasks of many groups', () => {
-  it('are those of a comparison of all, from about as many reads as there are groups and wanted tasks', async () => {
+  it('are the same as by a sort of all tasks, with about as many reads as there are groups and wanted tasks', async () => {
     for (let seed = 1; seed <= 200; seed++) {
       let state = seed;
       const below = (limit: number) => {

@@ -65,7 +65,7 @@ export class QueuePools {
     this.#options = options;
   }
 
-  /** Whether the pools are those of the known classes, and hold everything that was announced. */
+  /** Whether the pools are those of the known classes, and include every enqueued task. */
   get isCurrent(): boolean {
     return (
       !this.#refreshing &&
@@ -102,8 +102,8 @@ export class QueuePools {
     this.#pools.get(this.#keyOf(this.#fitting(requirement)))?.heads.remove(taskId);
   }
 
-  /** A task of a pool was claimed. */
-  removeClaimed({ taskId, groupId }: WaitingTask): void {
+  /** The task left this queue group. */
+  removeFrom({ taskId, groupId }: Pick<WaitingTask, 'taskId' | 'groupId'>): void {
     this.#poolOf.get(groupId)?.heads.remove(taskId);
   }
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { RunTimeBook } from '../core/run-times.js';
 import type { Task } from '../core/task.js';
-import type { InstanceView } from './instances.js';
+import type { InstanceView } from './agent-views.js';
 import { RunningTasks } from './running-tasks.js';
 
 const EXPECTED = { lowMs: 1000, medianMs: 2000, highMs: 3000, count: 9 };
@@ -38,7 +38,7 @@ const task = (id: string, timeLimitS: number | null = null): Task => ({
   message: null,
 });
 
-it('looks up in the store what began before a restart of the hub', async () => {
+it('tasks that started before a restart of the hub are looked up in the store', async () => {
   const asked: string[] = [];
   const runningOn = async (agentId: string) => {
     asked.push(agentId);
@@ -51,7 +51,7 @@ it('looks up in the store what began before a restart of the hub', async () => {
   expect(asked).toEqual(['agent', 'agent']);
 });
 
-it('knows what began since, until it ends, without the store', async () => {
+it('tasks that started since are known without the store until they end', async () => {
   const runningOn = () => Promise.reject(new Error('the store was asked'));
   const running = new RunningTasks({ runningOn }, new RunTimeBook());
   const ref = { taskId: 'new', attempt: 1, instanceId: 'on-new' };
@@ -61,7 +61,7 @@ it('knows what began since, until it ends, without the store', async () => {
   await expect(running.unforeseeable([working('on-new')], EXPECTED, 700)).rejects.toThrow('was asked');
 });
 
-it('foresees the end of a task that has not run for longer than similar ones did', async () => {
+it('the end of a task is estimated until it has run longer than similar ones did', async () => {
   const runTimes = new RunTimeBook();
   for (let run = 0; run < 5; run++) runTimes.add('SIMULATE_WORK [null,[]]', 5000);
   const running = new RunningTasks({ runningOn: async () => [task('usual')] }, runTimes);

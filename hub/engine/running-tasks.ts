@@ -5,7 +5,7 @@ import type { TaskQueue } from '../core/ports/task-queue.js';
 import type { RunTimeBook, RunTimes } from '../core/run-times.js';
 import { attemptOf, type Task } from '../core/task.js';
 import type { TaskSubscriber } from '../core/task-events.js';
-import type { InstanceView } from './instances.js';
+import type { InstanceView } from './agent-views.js';
 
 export class RunningTasks {
   readonly #queue: Pick<TaskQueue, 'runningOn'>;

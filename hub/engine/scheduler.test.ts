@@ -1,174 +1,16 @@
 /** Reads of the queue by the scheduler; dispatching is tested with the whole engine (test/engine). */
-import { setImmediate as turn } from 'node:timers/promises';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
-import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe, expect, it } from 'vitest';
-import { compareWaiting, type WaitingTask } from '../core/match-tasks.js';
-import type { Claim, ClaimedTask, TaskQueue } from '../core/ports/task-queue.js';
-import { Scheduler } from './scheduler.js';
+import { ANYTHING, groupOf, of, schedulerOver, waiting } from './fixtures/scheduler-in-memory.js';
 
-const ANYTHING = requirementKey({ version: null, labels: [] });
-
-const groupKeys: string[] = [];
-
-/** The same for the same requirement. */
-function groupOf(key: string): number {
-  if (!groupKeys.includes(key)) groupKeys.push(key);
-  return groupKeys.indexOf(key) + 1;
-}
-
-function waiting(sequence: number, priorityRank = 2, key = ANYTHING): WaitingTask {
-  return { taskId: `t${sequence}`, groupId: groupOf(key), requirementKey: key, priorityRank, sequence };
-}
-
-/** An event of a task that requires nothing. */
-function of(id: string): never {
-  return { task: { id, requirement: { version: null, labels: [] } } } as never;
-}
-
-/** A scheduler over a queue in memory and as many idle instances as `setup.idle` says, which no task makes busy. */
-function schedulerOver({
-  known = true,
-  idle = 1,
-  waits = [] as WaitingTask[],
-  excluded = [] as string[],
-} = {}) {
-  const setup = { idle, isFaulty: false, isGone: false, onLook: () => {}, claimed: Promise.resolve() };
-  /** Pending timers. */
-  const later: (() => void)[] = [];
-  const released: string[] = [];
-  const requeued: string[] = [];
-  let looks = 0;
-  const given: string[] = [];
-  const asked: string[] = [];
-  const stored = [...waits];
-  const profile = { id: 'sim-1', version: '1', revision: '', labels: [] };
-  const instances = { kindsVersion: 1, classes: known ? [profile] : [] };
-  const instance = { profile, instanceClass: profile, agentId: 'a', idleSinceMs: 0 };
-  const queue: Partial<TaskQueue> = {
-    waitingGroups: async ({ afterGroupId, limit }) => {
-      const groupIds = [...new Set(stored.map(({ groupId }) => groupId))].sort((a, b) => a - b);
-      const page = groupIds.filter((groupId) => groupId > afterGroupId).slice(0, limit);
-      return {
-        groups: page.map((groupId) => ({ groupId, requirementKey: groupKeys[groupId - 1] as string })),
-        nextAfterGroupId: page.length < limit ? null : (page.at(-1) ?? null),
-      };
-    },
-    waiting: async (taskIds) => stored.filter(({ taskId }) => taskIds.includes(taskId)),
-    heads: async (groups) => {
-      looks++;
-      setup.onLook();
-      return groups.flatMap((group) =>
-        stored
-          .filter((task) => task.groupId === group.groupId)
-          .sort(compareWaiting)
-          .slice(0, group.limit),
-      );
-    },
-  };
-  const transitions = {
-    claim: async (claims: readonly Claim[]) => {
-      if (setup.isFaulty) throw new Error('the disk is full');
-      await setup.claimed;
-      return claims.flatMap(({ taskId }) => {
-        asked.push(taskId);
-        const at = stored.findIndex((task) => task.taskId === taskId);
-        if (at < 0) return [];
-        stored.splice(at, 1);
-        setup.idle--;
-        return [{ ref: { taskId, attempt: 1, instanceId: 'sim-1' }, agentId: 'a' } as ClaimedTask];
-      });
-    },
-    started: () => {},
-    dispatchFailed: async ({ ref }: ClaimedTask) => void requeued.push(ref.taskId),
-  };
-  const scheduler = new Scheduler({
-    queue: queue as TaskQueue,
-    transitions,
-    sessions: {
-      assign: ({ ref }) => {
-        if (setup.isGone) return false;
-        given.push(ref.taskId);
-        return true;
-      },
-    },
-    instances: {
-      get classesVersion() {
-        return instances.kindsVersion;
-      },
-      get classes() {
-        return instances.classes;
-      },
-      get idle() {
-        const instances = Array.from({ length: setup.idle }, () => ({ ...instance }));
-        const ofAgent = { agentId: 'a', busy: 0, idleSinceMs: 0, number: 1, instances };
-        const ofKind = { count: setup.idle, agents: [ofAgent] };
-        return new Map(setup.idle > 0 ? [[profile, ofKind]] : []);
-      },
-      reserve: () => true,
-      release: (_agentId, { taskId }) => void released.push(taskId),
-    },
-    exclusions: {
-      count: excluded.length,
-      isAllowed: (taskId) => !excluded.includes(taskId),
-    },
-    runtime: {
-      ...systemRuntime,
-      timers: {
-        ...systemRuntime.timers,
-        after: (_delayMs, action) => {
-          later.push(action);
-          return { cancel: () => {} };
-        },
-      },
-    },
-    log: { debug: () => {}, info: () => {}, error: () => {} } as unknown as Logger,
-    headsPerPool: 4,
-  });
-  const settled = async () => {
-    for (let turns = 0; turns < 10; turns++) await turn();
-  };
-  return {
-    scheduler,
-    instances,
-    profile,
-    setup,
-    later,
-    released,
-    requeued,
-    stored,
-    asked,
-    /** Puts a task into the queue, and says so. */
-    add: (task: WaitingTask) => {
-      stored.push(task);
-      scheduler.onTask.ENQUEUED?.({ type: 'ENQUEUED', waiting: [task] });
-    },
-    given: async () => {
-      await settled();
-      return given;
-    },
-    /** Makes so many instances idle. */
-    free: async (count: number) => {
-      setup.idle = count;
-      scheduler.wake();
-      await settled();
-    },
-    looks: async () => {
-      await settled();
-      return looks;
-    },
-  };
-}
-
-describe('the scheduler looks at the queue', () => {
+describe('the scheduler reads the queue', () => {
   it('when it starts', async () => {
     const { scheduler, looks } = schedulerOver({ waits: [waiting(1)] });
     await scheduler.start();
     expect(await looks()).toBe(1);
   });
 
-  it('not while it is paused, even when the pause came before the start', async () => {
+  it('not while it is paused, even if paused before the start', async () => {
     const { scheduler, looks } = schedulerOver({ waits: [waiting(1)] });
     scheduler.pause();
     await scheduler.start();
@@ -177,7 +19,7 @@ describe('the scheduler looks at the queue', () => {
     expect(await looks()).toBe(1);
   });
 
-  it('not any more when it was stopped, even when a pause ends after that', async () => {
+  it('not after a stop, even if a pause ends later', async () => {
     const { scheduler, looks } = schedulerOver({ waits: [waiting(1)] });
     scheduler.pause();
     await scheduler.start();
@@ -186,7 +28,7 @@ describe('the scheduler looks at the queue', () => {
     expect(await looks()).toBe(0);
   });
 
-  it('not for groups that no known instance fits, until classes of instances have changed', async () => {
+  it('not for groups that no known instance fits, until instance classes change', async () => {
     const { scheduler, instances, profile, add, looks, given } = schedulerOver({
       known: false,
       waits: [waiting(1)],
@@ -197,13 +39,13 @@ describe('the scheduler looks at the queue', () => {
     instances.classes = [profile];
     scheduler.wake();
     expect(await looks()).toBe(0);
-    instances.kindsVersion++;
+    instances.classesVersion++;
     scheduler.wake();
     expect(await looks()).toBe(1);
     expect(await given()).toEqual(['t1']);
   });
 
-  it('not for a task that is announced where nothing waits', async () => {
+  it('not for a new task in an empty pool', async () => {
     const { scheduler, add, looks, given } = schedulerOver();
     await scheduler.start();
     add(waiting(1));
@@ -211,7 +53,7 @@ describe('the scheduler looks at the queue', () => {
     expect(await looks()).toBe(0);
   });
 
-  it('when a task was announced before the start, since older ones may wait', async () => {
+  it('for a task enqueued before the start, since older ones may wait', async () => {
     const { scheduler, add, given } = schedulerOver({ waits: [waiting(1)] });
     add(waiting(2));
     await scheduler.start();
@@ -238,7 +80,7 @@ describe('the scheduler looks at the queue', () => {
     expect(await given()).toEqual(['t0', 't1', 't2', 't3', 't4', 't5']);
   });
 
-  it('beyond those that no idle instance may be given, however few it reads at a time', async () => {
+  it('beyond tasks that are excluded from all idle instances, however few it reads at a time', async () => {
     const tasks = Array.from({ length: 7 }, (_, at) => waiting(at));
     const excluded = ['t0', 't1', 't2', 't3', 't4'];
     const { scheduler, given } = schedulerOver({ waits: tasks, excluded });
@@ -246,7 +88,7 @@ describe('the scheduler looks at the queue', () => {
     expect(await given()).toEqual(['t5']);
   });
 
-  it('once when a better task was announced while it looked', async () => {
+  it('once when a better task was enqueued during the read', async () => {
     const { scheduler, setup, add, looks, given } = schedulerOver({ waits: [waiting(1)] });
     setup.onLook = () => {
       setup.onLook = () => {};
@@ -258,7 +100,7 @@ describe('the scheduler looks at the queue', () => {
   });
 });
 
-it('the scheduler tells which groups an instance fits without a look at the queue', async () => {
+it('the scheduler knows the groups that an instance fits without reading the queue', async () => {
   const fitting = requirementKey({ version: '?', labels: [] });
   const waits = [
     waiting(1),
@@ -277,7 +119,7 @@ it('the scheduler tells which groups an instance fits without a look at the queu
 describe('the best task is dispatched first', () => {
   const backlog = () => Array.from({ length: 20 }, (_, at) => waiting(at));
 
-  it('also when it came after the first ones were read', async () => {
+  it('even if it was enqueued after the first ones were read', async () => {
     const { scheduler, add, free, looks, given } = schedulerOver({ waits: backlog(), idle: 1 });
     await scheduler.start();
     expect(await given()).toEqual(['t0']);
@@ -290,7 +132,7 @@ describe('the best task is dispatched first', () => {
     expect(await looks()).toBe(1);
   });
 
-  it('also when many better ones came than are kept', async () => {
+  it('even if more better ones were enqueued than are kept', async () => {
     const { scheduler, add, free, given } = schedulerOver({ waits: backlog(), idle: 1 });
     await scheduler.start();
     await given();
@@ -300,7 +142,7 @@ describe('the best task is dispatched first', () => {
     expect(await given()).toEqual(['t0', ...better, 't1']);
   });
 
-  it('also when it waits again', async () => {
+  it('even if it was requeued', async () => {
     const { scheduler, stored, free, given } = schedulerOver({ waits: backlog().slice(5), idle: 1 });
     await scheduler.start();
     expect(await given()).toEqual(['t5']);
@@ -310,7 +152,7 @@ describe('the best task is dispatched first', () => {
     expect(await given()).toEqual(['t5', 't1', 't6']);
   });
 
-  it('and the next one when it was withdrawn', async () => {
+  it('and the next one if it was canceled', async () => {
     const { scheduler, stored, asked, free, given } = schedulerOver({ waits: backlog() });
     await scheduler.start();
     expect(await given()).toEqual(['t0']);
@@ -321,7 +163,7 @@ describe('the best task is dispatched first', () => {
     expect(asked).not.toContain('t1');
   });
 
-  it('and the next one when it cannot be claimed any more', async () => {
+  it('and the next one if it can no longer be claimed', async () => {
     const { scheduler, stored, free, given } = schedulerOver({ waits: backlog() });
     await scheduler.start();
     expect(await given()).toEqual(['t0']);
@@ -330,7 +172,7 @@ describe('the best task is dispatched first', () => {
     expect(await given()).toEqual(['t0', 't2']);
   });
 
-  it('also when the store failed as it was to be dispatched', async () => {
+  it('even if the store failed at its claim', async () => {
     const { scheduler, setup, free, given } = schedulerOver({ waits: backlog() });
     setup.isFaulty = true;
     await scheduler.start();
@@ -342,7 +184,7 @@ describe('the best task is dispatched first', () => {
 });
 
 describe('a round', () => {
-  it('is tried again a while after the store was at fault', async () => {
+  it('is retried some time after the store failed', async () => {
     const { scheduler, setup, later, given } = schedulerOver({ waits: [waiting(1)] });
     setup.isFaulty = true;
     await scheduler.start();
@@ -353,7 +195,7 @@ describe('a round', () => {
     expect(await given()).toEqual(['t1']);
   });
 
-  it('is followed by another one for changes at the time of its end', async () => {
+  it('is followed by another one for changes near its end', async () => {
     for (let microtasks = 0; microtasks < 10; microtasks++) {
       const { scheduler, setup, given } = schedulerOver({ waits: [waiting(1)], idle: 0 });
       await scheduler.start();
@@ -364,7 +206,7 @@ describe('a round', () => {
     }
   });
 
-  it('that is under way is waited for by a stop', async () => {
+  it('in progress is awaited by a stop', async () => {
     const { scheduler, setup, given } = schedulerOver({ waits: [waiting(1)] });
     let claim!: () => void;
     setup.claimed = new Promise((resolve) => {
@@ -383,7 +225,7 @@ describe('a round', () => {
     expect(await given()).toEqual(['t1']);
   });
 
-  it('leaves the instance free, and the task waiting, when the agent is gone as it is handed over', async () => {
+  it('leaves the instance idle and the task waiting if the agent disconnects before the assignment', async () => {
     const { scheduler, setup, released, requeued, given } = schedulerOver({ waits: [waiting(1)] });
     setup.isGone = true;
     await scheduler.start();

@@ -85,6 +85,9 @@ export class Scheduler {
     },
     REQUEUED: ({ task }) => this.#requeued(task.id),
     DISPATCH_FAILED: ({ task }) => this.#requeued(task.id),
+    ADOPTED: ({ ref: { taskId }, dequeuedFrom: groupId }) => {
+      if (groupId !== null) this.#pools.removeFrom({ taskId, groupId });
+    },
     CANCELED: ({ task }) => this.#pools.remove(task.id, task.requirement),
   };
 
@@ -142,7 +145,7 @@ export class Scheduler {
     const pairings = this.#pair(needed, idle);
     if (pairings.length === 0) return false;
     const startedAtMs = runtime.clock.nowMs();
-    for (const { task } of pairings) this.#pools.removeClaimed(task);
+    for (const { task } of pairings) this.#pools.removeFrom(task);
     const claimed = await this.#claim(pairings, startedAtMs);
     for (const task of claimed) this.#dispatch(task, startedAtMs);
     log.debug({ pools: needed.length, claimed: claimed.length }, 'round');

@@ -26,14 +26,14 @@ export class SentBlobs {
     this.#timers = timers;
   }
 
-  /** Receives a blob as the file store does, for the agent with this id; null when the agent is not identified. */
+  /** Receives a blob as the blob store does, for the agent with this id; null when the agent is not identified. */
   async receive(
     agentId: string | null,
     expected: FileRef,
-    content: Readable,
+    stream: Readable,
     fromByte: number,
   ): Promise<void> {
-    const receive = (hold: Hold) => this.#files.receive(expected, content, fromByte, hold).then(() => true);
+    const receive = (hold: Hold) => this.#files.receive(expected, stream, fromByte, hold).then(() => true);
     await this.#holding(agentId, expected.digest, receive);
   }
 

@@ -36,7 +36,7 @@ const TASK_BATCH = 500;
 const GROUP_BATCH = 500;
 
 /** Age up to which unreferenced blobs are kept, since agents may still report them. Blobs that lose their last reference are
- *  removed at any age, see the file store. */
+ *  removed at any age, see the blob store. */
 const UNREFERENCED_BLOB_AGE_MS = 3_600_000;
 
 export class Sweeper {

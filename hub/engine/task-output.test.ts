@@ -10,14 +10,14 @@ beforeEach(() => {
 });
 
 describe('the output of a running task', () => {
-  it('is what came, piece after piece', () => {
+  it('consists of all pieces, in order', () => {
     expect(output.read('t')).toBe('');
     output.append('agent-1', REF, 0, 'one ');
     output.append('agent-1', REF, 4, 'two');
     expect(output.read('t')).toBe('one two');
   });
 
-  it('passes over what came before', () => {
+  it('ignores repeated pieces', () => {
     output.append('agent-1', REF, 0, 'abc');
     output.append('agent-1', REF, 0, 'abc');
     output.append('agent-1', REF, 1, 'bcde');
@@ -25,14 +25,14 @@ describe('the output of a running task', () => {
     expect(output.read('t')).toBe('abcde');
   });
 
-  it('says how much is left out when pieces are missing', () => {
+  it('states how much is missing when pieces were lost', () => {
     output.append('agent-1', REF, 0, 'abc');
     output.append('agent-1', REF, 10, 'later');
     output.append('agent-1', REF, 15, '!');
     expect(output.read('t')).toBe('[… 10 characters before this]\nlater!');
   });
 
-  it('keeps the end of much output, without a gap or a doubled character', () => {
+  it('keeps the end of long output, without a gap or a repeated character', () => {
     let offset = 0;
     for (let line = 0; offset < 5 * MAX_TAIL_LENGTH; line++) {
       const text = `${line}\n`.repeat(500);
@@ -48,7 +48,7 @@ describe('the output of a running task', () => {
     expect([lines.length > 1000, gaps]).toEqual([true, []]);
   });
 
-  it('is that of the attempt in force only', () => {
+  it('is only that of the active attempt', () => {
     const next = { ...REF, attempt: 2 };
     output.append('agent-1', REF, 0, 'first');
     output.expect('agent-1', next);
@@ -62,14 +62,14 @@ describe('the output of a running task', () => {
     expect(output.read('t')).toBe('second');
   });
 
-  it('is gone when it is forgotten, and what comes later is passed over', () => {
+  it('is gone when it is forgotten, and later pieces are ignored', () => {
     output.append('agent-1', REF, 0, 'abc');
     output.forget('t');
     output.append('agent-1', REF, 3, 'def');
     expect(output.read('t')).toBe('');
   });
 
-  it('of tasks that nobody runs is not kept', () => {
+  it('of a task that no agent runs is not kept', () => {
     output.append('agent-1', { ...REF, taskId: 'other' }, 0, 'abc');
     expect(output.read('other')).toBe('');
   });

@@ -70,25 +70,25 @@ it('a task that is dispatched twice waits twice, the second time from the loss o
   expect(new Set(spans.map(({ key }) => key)).size).toBe(4);
 });
 
-it('an attempt has the name under which its agent knows it', () => {
+it('the span of an attempt has the id that its agent uses', () => {
   const told = traces.contextOf(claimed(1));
   traces.ended(task(1, 1500), claimed(1).ref, 'FAILED', 2000);
   expect(told).toBe(`${TRACE} ${spans[0]?.key}`);
 });
 
-it('a task that could not be handed over waits on', () => {
+it('a task that could not be dispatched continues to wait', () => {
   traces.dispatchFailed(claimed(1));
   traces.dispatchFailed(claimed(2));
   traces.begun(claimed(3), 3000);
   expect(shown()).toEqual([['queue wait', TRACE, 1000, 3000, 'OK', undefined]]);
 });
 
-it('of a wait whose beginning another run of the hub knew nothing is told', () => {
+it('a wait that began before a restart of the hub has no span', () => {
   traces.begun(claimed(2), 3000);
   expect(spans).toEqual([]);
 });
 
-it('a canceled task ends what it was in', () => {
+it('a cancel ends the open span of the task', () => {
   traces.canceled(task(0, null), 1700);
   traces.canceled(task(1, 1500), 1800);
   expect(shown()).toEqual([
@@ -97,7 +97,7 @@ it('a canceled task ends what it was in', () => {
   ]);
 });
 
-it('nothing is told of a task whose trace is not kept', () => {
+it('a task that is not sampled has no spans', () => {
   expect(traces.contextOf(claimed(1, null))).toBeNull();
   traces.dispatchFailed(claimed(1, null));
   traces.begun(claimed(2, null), 1500);

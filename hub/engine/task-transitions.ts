@@ -86,11 +86,12 @@ export class TaskTransitions {
 
   /** Adopts attempts that an agent holds; true where the attempt is active afterwards. */
   async adopt(held: readonly HeldAttempt[]): Promise<boolean[]> {
-    const areActive = await this.#options.queue.adopt(held);
+    const adopted = await this.#options.queue.adopt(held);
     for (const [index, { ref, instance, startedAtMs }] of held.entries()) {
-      if (areActive[index]) this.#publish({ type: 'ADOPTED', ref, instance, adoptedAtMs: startedAtMs });
+      const active = adopted[index];
+      if (active) this.#publish({ type: 'ADOPTED', ref, instance, ...active, adoptedAtMs: startedAtMs });
     }
-    return areActive;
+    return adopted.map((active) => active !== null);
   }
 
   /** Ends a running task; false when the attempt is not active. */

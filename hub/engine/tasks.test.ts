@@ -27,7 +27,7 @@ const RUNNING: Task = {
 };
 
 // A store over a network answers late; SQLite never leaves this gap.
-it('an end that comes while the store is asked is not missed', async () => {
+it('a task that ends during the read of the store is not missed', async () => {
   const looks: Task[] = [RUNNING, { ...RUNNING, status: 'FINISHED', endedAtMs: 3 }];
   const resultWaiters = new ResultWaiters({
     after: () => ({ cancel: () => undefined }),

@@ -30,7 +30,7 @@ export class Upload {
   readonly #options: UploadOptions;
   readonly #hold: Hold;
   #file: UploadedFile | undefined;
-  #content: FileRef | undefined;
+  #blob: FileRef | undefined;
   #takenBytes = 0;
   #isNamed = false;
   /** Bytes of the owner's other files in the store, and the version of that figure. */
@@ -43,14 +43,14 @@ export class Upload {
 
   /** Stores the blob. The name is checked before anything is read, the quota with every piece. Rejects with STORED_FILE_EXISTS,
    *  BODY_TOO_LARGE and QUOTA_EXCEEDED. */
-  async take(file: UploadedFile, content: AsyncIterable<Buffer>): Promise<void> {
+  async take(file: UploadedFile, stream: AsyncIterable<Buffer>): Promise<void> {
     const { names, files, settings, nowMs } = this.#options;
     this.#file = file;
     if (!file.overwrite && (await names.find('INPUT', file.name, nowMs()))) throw nameTaken(file.name);
-    const pieces = this.#counted(file.name, content);
+    const pieces = this.#counted(file.name, stream);
     const { maxFileBytes } = settings;
     try {
-      this.#content = await (file.encrypt
+      this.#blob = await (file.encrypt
         ? files.storeEncrypted(pieces, maxFileBytes, this.#hold)
         : files.store(pieces, maxFileBytes, this.#hold));
     } catch (error) {
@@ -60,14 +60,14 @@ export class Upload {
 
   /** Names the blob; resolves when that is durable. Rejects as {@link take} does, since things may have changed. */
   async name(): Promise<void> {
-    const [file, content] = [this.#file, this.#content];
-    if (!file || !content) throw new Error('nothing was uploaded');
+    const [file, blob] = [this.#file, this.#blob];
+    if (!file || !blob) throw new Error('nothing was uploaded');
     const { names, owner, settings, nowMs, use, reclaim } = this.#options;
     const put = () => {
       const storedAtMs = nowMs();
       const expiresAtMs = storedAtMs + settings.expireAfterMs;
       return names.put(
-        { ...content, area: 'INPUT', name: file.name, owner, storedAtMs, expiresAtMs },
+        { ...blob, area: 'INPUT', name: file.name, owner, storedAtMs, expiresAtMs },
         { overwrite: file.overwrite, quotaBytes: settings.quotaPerUserBytes, maxFiles: MAX_INPUT_FILES },
       );
     };
@@ -98,10 +98,10 @@ export class Upload {
     }
   }
 
-  async *#counted(name: string, content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  async *#counted(name: string, stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     const { use, settings, reclaim } = this.#options;
     const { quotaPerUserBytes: quotaBytes } = settings;
-    for await (const piece of content) {
+    for await (const piece of stream) {
       this.#takenBytes += piece.length;
       use.reserve(piece.length);
       if (quotaBytes !== null && (await this.#usedBytes(name)) > quotaBytes) {

@@ -5,7 +5,7 @@ export function blobKey({ digest, encrypted }: { digest: string; encrypted?: boo
   return encrypted ? `${digest}.encrypted` : digest;
 }
 
-/** The digest in a key; a clear blob's key is its digest. */
+/** The digest in a key; a plain blob's key is its digest. */
 export function digestOfKey(key: string): string {
   return key.slice(0, 64);
 }

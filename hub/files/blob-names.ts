@@ -1,9 +1,9 @@
 /** Names and folders of blob files in the store. */
 import { createHmac, hkdfSync } from 'node:crypto';
 
-/** Names that contain the digest: of clear blobs, and of encrypted ones from before `.sealed`. */
-const CLEAR = /^[0-9a-f]{64}$/;
-const FORMER = /^[0-9a-f]{64}\.enc$/;
+/** Names that contain the digest: of plain blobs, and of encrypted ones from before `.sealed`. */
+const PLAIN_NAME = /^[0-9a-f]{64}$/;
+const FORMER_NAME = /^[0-9a-f]{64}\.enc$/;
 const KEYED_NAME = /^[0-9a-f]{64}\.sealed$/;
 
 /** Folder of a file. */
@@ -11,7 +11,7 @@ export function folderOfName(name: string): string {
   return name.slice(0, 2);
 }
 
-/** File name of a clear blob. */
+/** File name of a plain blob. */
 export function plainName(digest: string): string {
   return digest;
 }
@@ -37,7 +37,7 @@ export class KeyedNames {
 }
 
 export function isPlainName(name: string): boolean {
-  return CLEAR.test(name);
+  return PLAIN_NAME.test(name);
 }
 
 /** True for the file name of an encrypted blob. */
@@ -51,7 +51,7 @@ export function formerEncryptedName(digest: string): string {
 }
 
 export function isFormerEncryptedName(name: string): boolean {
-  return FORMER.test(name);
+  return FORMER_NAME.test(name);
 }
 
 /** Path of a blob below the store's folder: `ab/ab…`. Undefined for an encrypted one without the storage key. */
@@ -63,7 +63,7 @@ export function blobPath(
   return name === undefined ? undefined : `${folderOfName(name)}/${name}`;
 }
 
-/** Digest of the clear blob with this path; undefined for any other path. */
-export function clearDigestOfPath(path: string): string | undefined {
+/** Digest of the plain blob with this path; undefined for any other path. */
+export function plainDigestOfPath(path: string): string | undefined {
   return /^([0-9a-f]{2})\/(\1[0-9a-f]{62})$/.exec(path)?.[2];
 }

@@ -21,12 +21,12 @@ import {
 } from '../core/ports/files.js';
 import { absent, type BlobDisk, systemDisk } from './blob-disk.js';
 import { BlobLocks } from './blob-locks.js';
-import { Reclaiming } from './blob-removal.js';
 import { chunksOf, limited, readAll, readUpTo, rejoined } from './blob-streams.js';
 import { EncryptedBlobs, prefixesIn } from './encrypted-blobs.js';
 import { Holds } from './holds.js';
 import { PartialBlobs } from './partial-blobs.js';
 import { type BlobLocation, PlainBlobs } from './plain-blobs.js';
+import { Reclaiming } from './reclaiming.js';
 import { Sweeping } from './sweeping.js';
 
 /** Maximum size of inline blobs; encrypted ones are never inline. */
@@ -68,7 +68,7 @@ class BlobStore implements FileStore {
   readonly #inline: InlineBlobs;
   readonly #runtime: Runtime;
   readonly #maxInlineBytes: number;
-  readonly #clear: PlainBlobs;
+  readonly #plain: PlainBlobs;
   readonly #encryptedBlobs: EncryptedBlobs;
   readonly #partial: PartialBlobs;
   readonly #holds: Holds;
@@ -91,7 +91,7 @@ class BlobStore implements FileStore {
     this.#inline = inline;
     this.#runtime = runtime;
     this.#maxInlineBytes = maxInlineBytes;
-    this.#clear = new PlainBlobs(location);
+    this.#plain = new PlainBlobs(location);
     this.#encryptedBlobs = encryptedBlobs;
     this.#partial = partial;
     this.#holds = new Holds(runtime.clock, (blobs) => this.#reclaiming.abandon(blobs));
@@ -121,35 +121,35 @@ class BlobStore implements FileStore {
     for (const { digest, encrypted = false } of blobs) this.#holds.briefly({ digest, encrypted });
   }
 
-  async put(content: Buffer, hold?: Hold): Promise<FileRef> {
-    if (content.length <= this.#maxInlineBytes) return this.#putInline(content, hold);
-    const ref = refOf(content);
+  async put(blob: Buffer, hold?: Hold): Promise<FileRef> {
+    if (blob.length <= this.#maxInlineBytes) return this.#putInline(blob, hold);
+    const ref = refOf(blob);
     hold?.add(ref);
-    if (await this.#clear.renew(ref.digest)) return ref;
-    return this.#clear.write(chunksOf(content), hold).catch(translated);
+    if (await this.#plain.renew(ref.digest)) return ref;
+    return this.#plain.write(chunksOf(blob), hold).catch(translated);
   }
 
-  async store(content: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef> {
-    const stream = limited(content, maxBytes);
-    const first = await readUpTo(stream, this.#maxInlineBytes);
+  async store(stream: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef> {
+    const chunks = limited(stream, maxBytes);
+    const first = await readUpTo(chunks, this.#maxInlineBytes);
     if (first.isWhole) return this.#putInline(first.bytes, hold);
-    return this.#clear.write(rejoined(first.bytes, stream), hold).catch(translated);
+    return this.#plain.write(rejoined(first.bytes, chunks), hold).catch(translated);
   }
 
-  async storeEncrypted(content: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef> {
-    return this.#encryptedBlobs.store(limited(content, maxBytes), hold).catch(translated);
+  async storeEncrypted(stream: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef> {
+    return this.#encryptedBlobs.store(limited(stream, maxBytes), hold).catch(translated);
   }
 
-  async receive(expected: FileRef, content: Readable, fromByte = 0, hold?: Hold): Promise<void> {
+  async receive(expected: FileRef, stream: Readable, fromByte = 0, hold?: Hold): Promise<void> {
     const { digest: announced } = expected;
     hold?.add({ digest: announced });
     if (expected.sizeBytes > this.#maxInlineBytes) {
-      const keep = (path: string) => this.#clear.keep(path, announced);
-      await this.#partial.receive(expected, content, fromByte, keep).catch(translated);
+      const keep = (path: string) => this.#plain.keep(path, announced);
+      await this.#partial.receive(expected, stream, fromByte, keep).catch(translated);
       return;
     }
     if (fromByte > 0) throw new WrongOffset(0);
-    const whole = await readAll(content, expected.sizeBytes);
+    const whole = await readAll(stream, expected.sizeBytes);
     const { digest, sizeBytes } = refOf(whole);
     if (digest !== announced || sizeBytes !== expected.sizeBytes) {
       throw new DigestMismatch(`announced ${announced} (${expected.sizeBytes} bytes), received ${digest}`);
@@ -163,11 +163,11 @@ class BlobStore implements FileStore {
 
   async find(blob: string | FileRef, hold?: Hold): Promise<StoredFile | undefined> {
     if (typeof blob === 'string') {
-      const clear = await this.#findClear(blob, hold);
-      return clear ?? this.#findEncrypted(blob, hold);
+      const plain = await this.#findPlain(blob, hold);
+      return plain ?? this.#findEncrypted(blob, hold);
     }
     const { digest, sizeBytes, encrypted } = blob;
-    const found = await (encrypted ? this.#findEncrypted(digest, hold) : this.#findClear(digest, hold));
+    const found = await (encrypted ? this.#findEncrypted(digest, hold) : this.#findPlain(digest, hold));
     if (!found && encrypted) await this.#encryptedBlobs.explainAbsence();
     if (found && found.sizeBytes !== sizeBytes) {
       throw new Error(`blob ${digest} is damaged: it has ${found.sizeBytes} instead of ${sizeBytes} bytes`);
@@ -187,7 +187,7 @@ class BlobStore implements FileStore {
   async #removeFiles(blobs: readonly BlobForm[], disk: BlobDisk): Promise<void> {
     const folders = new Set<string>();
     for (const { digest, encrypted } of blobs) {
-      const path = encrypted ? this.#encryptedBlobs.pathOf(digest) : this.#clear.pathOf(digest);
+      const path = encrypted ? this.#encryptedBlobs.pathOf(digest) : this.#plain.pathOf(digest);
       if ((await disk.stat(path).catch(absent(undefined))) === undefined) continue;
       if (encrypted) await this.#encryptedBlobs.remove(digest);
       else await disk.remove(path);
@@ -196,21 +196,21 @@ class BlobStore implements FileStore {
     for (const folder of folders) await disk.syncFolder(folder);
   }
 
-  async #putInline(content: Buffer, hold: Hold | undefined): Promise<FileRef> {
-    const ref = refOf(content);
+  async #putInline(blob: Buffer, hold: Hold | undefined): Promise<FileRef> {
+    const ref = refOf(blob);
     hold?.add(ref);
-    await this.#inline.put(ref.digest, content, this.#runtime.clock.nowMs());
+    await this.#inline.put(ref.digest, blob, this.#runtime.clock.nowMs());
     return ref;
   }
 
-  async #findClear(digest: string, hold: Hold | undefined): Promise<StoredFile | undefined> {
+  async #findPlain(digest: string, hold: Hold | undefined): Promise<StoredFile | undefined> {
     this.#keep({ digest, encrypted: false }, hold);
-    const content = await this.#inline.find(digest);
-    if (!content) return this.#clear.find(digest);
+    const blob = await this.#inline.find(digest);
+    if (!blob) return this.#plain.find(digest);
     return {
-      sizeBytes: content.length,
+      sizeBytes: blob.length,
       isEncrypted: false,
-      open: (range) => Readable.from([range ? content.subarray(range.start, range.end) : content]),
+      open: (range) => Readable.from([range ? blob.subarray(range.start, range.end) : blob]),
     };
   }
 
@@ -225,8 +225,8 @@ class BlobStore implements FileStore {
   }
 }
 
-function refOf(content: Buffer): FileRef {
-  return { digest: createHash('sha256').update(content).digest('hex'), sizeBytes: content.length };
+function refOf(blob: Buffer): FileRef {
+  return { digest: createHash('sha256').update(blob).digest('hex'), sizeBytes: blob.length };
 }
 
 /** Rethrows a full disk as STORAGE_FULL, and any other error as it is. */

@@ -2,17 +2,17 @@
 import { BlobTooLarge } from '../core/ports/files.js';
 
 /** Splits large buffers, so that hashing and writing do not block the event loop for long. */
-export async function* chunksOf(content: Buffer): AsyncGenerator<Buffer> {
+export async function* chunksOf(blob: Buffer): AsyncGenerator<Buffer> {
   const pieceBytes = 1024 * 1024;
-  for (let start = 0; start < content.length; start += pieceBytes) {
-    yield content.subarray(start, start + pieceBytes);
+  for (let start = 0; start < blob.length; start += pieceBytes) {
+    yield blob.subarray(start, start + pieceBytes);
   }
 }
 
 /** Fails the stream after more than `maxBytes`. */
-export async function* limited(content: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
+export async function* limited(stream: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
   let sizeBytes = 0;
-  for await (const chunk of content) {
+  for await (const chunk of stream) {
     sizeBytes += chunk.length;
     if (sizeBytes > maxBytes) throw new BlobTooLarge(maxBytes);
     yield chunk;
@@ -41,10 +41,10 @@ export async function* rejoined(first: Buffer, rest: AsyncGenerator<Buffer>): As
 }
 
 /** Reads a stream of expected size; stops soon after exceeding it. */
-export async function readAll(content: AsyncIterable<Buffer>, sizeBytes: number): Promise<Buffer> {
+export async function readAll(stream: AsyncIterable<Buffer>, sizeBytes: number): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let length = 0;
-  for await (const piece of content) {
+  for await (const piece of stream) {
     pieces.push(piece);
     length += piece.length;
     if (length > sizeBytes) break;

@@ -1,5 +1,5 @@
-/** Encrypted blobs of a blob store, in files beside the clear ones whose names reveal nothing. An encrypted blob has no
- *  clear byte on the disk, however small it is. */
+/** Encrypted blobs of a blob store, in files beside the plain ones, with names that reveal nothing. No plain byte of an encrypted
+ *  blob is on the disk, however small it is. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
@@ -48,11 +48,11 @@ export class EncryptedBlobs {
     return this.#names.nameOf(digest);
   }
 
-  async store(content: AsyncIterable<Buffer>, hold: Hold | undefined): Promise<FileRef> {
+  async store(stream: AsyncIterable<Buffer>, hold: Hold | undefined): Promise<FileRef> {
     const { disk, runtime, temporaryFolder } = this.#location;
     const temporary = join(temporaryFolder, runtime.newId());
     try {
-      const ref = await this.#write(temporary, content);
+      const ref = await this.#write(temporary, stream);
       hold?.add(ref);
       await this.#locked(ref.digest, () => giveName(this.#location, temporary, this.nameOf(ref.digest)));
       return ref;
@@ -103,23 +103,23 @@ export class EncryptedBlobs {
     return locks.locked({ digest, encrypted: true }, () => locks.lockedName(this.nameOf(digest), step));
   }
 
-  async #write(path: string, content: AsyncIterable<Buffer>): Promise<FileRef> {
+  async #write(path: string, stream: AsyncIterable<Buffer>): Promise<FileRef> {
     const { disk, runtime } = this.#location;
     const hash = createHash('sha256');
-    const sealing = new BlobCipher(this.#key);
+    const cipher = new BlobCipher(this.#key);
     let sizeBytes = 0;
     const file = await disk.open(path, 'wx');
     try {
-      const onClear = (chunk: Buffer) => {
+      const onPlain = (chunk: Buffer) => {
         hash.update(chunk);
         sizeBytes += chunk.length;
       };
-      await writeStream(file, encryptedStream(sealing, content, onClear), {
+      await writeStream(file, encryptedStream(cipher, stream, onPlain), {
         onChunk: () => undefined,
         syncEveryBytes: SYNC_EVERY_BYTES,
       });
       const digest = hash.digest('hex');
-      const header = sealing.header(digest, sizeBytes);
+      const header = cipher.header(digest, sizeBytes);
       await file.write(header, 0, header.length, 0);
       await touchFile(file, runtime.clock);
       await file.sync();
@@ -155,14 +155,14 @@ export async function prefixesIn(folder: string, disk: BlobDisk): Promise<string
 
 /** The file from its start, with space for the header. */
 async function* encryptedStream(
-  sealing: BlobCipher,
-  content: AsyncIterable<Buffer>,
-  onClear: (chunk: Buffer) => void,
+  cipher: BlobCipher,
+  stream: AsyncIterable<Buffer>,
+  onPlain: (chunk: Buffer) => void,
 ): AsyncGenerator<Buffer> {
   yield BlobCipher.placeholder;
-  for await (const chunk of content) {
-    onClear(chunk);
-    yield* sealing.add(chunk);
+  for await (const chunk of stream) {
+    onPlain(chunk);
+    yield* cipher.add(chunk);
   }
-  yield* sealing.end();
+  yield* cipher.end();
 }

@@ -1,4 +1,4 @@
-/** Encrypted contents: what was written comes back, and nothing else ever does. */
+/** Encrypted blobs: a read returns what was written, or fails. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -45,15 +45,18 @@ async function opened(content: Buffer, range?: { start: number; end: number }, k
 }
 
 describe('a blob', () => {
-  test.each(SIZES)('of %d bytes comes back whole, and nothing of it lies in clear', async (bytes) => {
-    const content = contentOf(bytes);
-    for (const pieceBytes of [10_000, CHUNK_BYTES, 1_000_000]) {
-      const file = sealed(content, pieceBytes);
-      await writeFile(path, file);
-      expect((await opened(content)).equals(content)).toBe(true);
-      if (bytes > 16) expect(file.includes(content.subarray(0, 16))).toBe(false);
-    }
-  });
+  test.each(SIZES)(
+    'of %d bytes is read back unchanged, and no plain byte of it is on the disk',
+    async (bytes) => {
+      const content = contentOf(bytes);
+      for (const pieceBytes of [10_000, CHUNK_BYTES, 1_000_000]) {
+        const file = sealed(content, pieceBytes);
+        await writeFile(path, file);
+        expect((await opened(content)).equals(content)).toBe(true);
+        if (bytes > 16) expect(file.includes(content.subarray(0, 16))).toBe(false);
+      }
+    },
+  );
 
   test.each(SIZES.slice(1))('of %d bytes can be read in part', async (bytes) => {
     const content = contentOf(bytes);
@@ -67,12 +70,12 @@ describe('a blob', () => {
     }
   });
 
-  test('is encrypted in another way each time', () => {
+  test('is encrypted differently each time', () => {
     const content = contentOf(1000);
     expect(sealed(content).subarray(HEADER_BYTES).equals(sealed(content).subarray(HEADER_BYTES))).toBe(false);
   });
 
-  test('that is not there is not found', async () => {
+  test('that does not exist is not found', async () => {
     expect(await findEncrypted(path, digestOf(contentOf(1)), KEY)).toBeUndefined();
   });
 });
@@ -130,7 +133,7 @@ describe('a file is refused', () => {
     await expect(opened(content)).rejects.toThrow(path);
   });
 
-  test('whichever byte of it is another', async () => {
+  test('whichever byte of it was changed', async () => {
     const file = sealed(content);
     const inHeader = Array.from({ length: HEADER_BYTES }, (_, at) => at);
     const beyond = [
@@ -148,14 +151,14 @@ describe('a file is refused', () => {
     }
   });
 
-  test('that was encrypted with another key, and says so', async () => {
+  test('when it was encrypted with another key, which the error says', async () => {
     await writeFile(path, sealed(content));
     await expect(opened(content, undefined, Buffer.alloc(32, 'another key'))).rejects.toThrow(
       `${path} was encrypted with another key than storage.encryptionKey (or storage-key), or is damaged`,
     );
   });
 
-  test('only where it is damaged: nothing of a damaged chunk is given, and the rest can be read', async () => {
+  test('only where it is damaged: a damaged chunk yields nothing, and the rest can be read', async () => {
     await writeFile(path, flipped(sealed(content), HEADER_BYTES + 3 * SEALED_CHUNK + 5));
     const before = await opened(content, { start: 0, end: 3 * CHUNK_BYTES });
     expect(before.equals(content.subarray(0, 3 * CHUNK_BYTES))).toBe(true);
@@ -166,7 +169,7 @@ describe('a file is refused', () => {
     );
   });
 
-  test('when it was replaced while it was found, not while it is read', async () => {
+  test('when it was replaced after it was found, not while it is read', async () => {
     await writeFile(path, sealed(content));
     const found = await findEncrypted(path, digestOf(content), KEY);
     await writeFile(path, sealed(another));

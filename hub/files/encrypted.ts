@@ -2,7 +2,7 @@
  * Format of encrypted blobs: AES-256-GCM in chunks that are authenticated one by one, so that a blob of any size is encrypted,
  * read and verified as a stream, and any part can be read without the rest.
  *
- *   header   magic (8 bytes), salt (32), keyed digest of the clear blob (32, see blob-names.ts), its length (8,
+ *   header   magic (8 bytes), salt (32), keyed digest of the plain blob (32, see blob-names.ts), its length (8,
  *            big-endian), HMAC-SHA-256 of all that (32)
  *   chunks   64 KiB of the blob each, with its tag (16); the last one is shorter, and present even for an empty blob
  *
@@ -119,8 +119,7 @@ export class BlobCipher {
 
 /** File size of a blob of this size. */
 export function encryptedSize(sizeBytes: number): number {
-  const chunks = Math.max(Math.ceil(sizeBytes / CHUNK_BYTES), 1);
-  return HEADER_BYTES + sizeBytes + chunks * TAG_BYTES;
+  return HEADER_BYTES + sizeBytes + chunkCount(sizeBytes) * TAG_BYTES;
 }
 
 export interface EncryptedFile {
@@ -142,7 +141,7 @@ export async function findEncrypted(
     const { sizeBytes } = await readHeader(handle, path, digest, key);
     return {
       sizeBytes,
-      open: (range) => Readable.from(unsealed(disk, path, digest, key, range), { objectMode: false }),
+      open: (range) => Readable.from(decrypted(disk, path, digest, key, range), { objectMode: false }),
     };
   } finally {
     await handle.close();
@@ -196,16 +195,16 @@ async function readHeader(handle: BlobFile, path: string, digest: string, key: B
   if (!held.equals(expected)) throw new EncryptedFileUnreadable(`${path} holds another blob`);
   const sizeBytes = Number(header.readBigUInt64BE(LENGTH_AT));
   const { size } = await handle.stat();
-  if (size !== fileBytes(sizeBytes)) {
+  if (size !== encryptedSize(sizeBytes)) {
     throw new EncryptedFileUnreadable(
-      `${path} is damaged: it has ${size} bytes instead of ${fileBytes(sizeBytes)}`,
+      `${path} is damaged: it has ${size} bytes instead of ${encryptedSize(sizeBytes)}`,
     );
   }
   return { keys, sizeBytes };
 }
 
 /** Each chunk is verified before it is emitted. */
-async function* unsealed(
+async function* decrypted(
   disk: BlobDisk,
   path: string,
   digest: string,
@@ -217,7 +216,7 @@ async function* unsealed(
   try {
     const { keys, sizeBytes } = await readHeader(handle, path, digest, key);
     const { start, end } = range ?? { start: 0, end: sizeBytes };
-    const lastChunk = chunksOf(sizeBytes) - 1;
+    const lastChunk = chunkCount(sizeBytes) - 1;
     const until = Math.min(Math.floor(Math.max(end - 1, start) / CHUNK_BYTES), lastChunk);
     const block = Buffer.allocUnsafe(CHUNKS_AT_A_TIME * (CHUNK_BYTES + TAG_BYTES));
     for (let chunk = Math.floor(start / CHUNK_BYTES); chunk <= until; chunk += CHUNKS_AT_A_TIME) {
@@ -228,16 +227,16 @@ async function* unsealed(
         count * (CHUNK_BYTES + TAG_BYTES),
         HEADER_BYTES + chunk * (CHUNK_BYTES + TAG_BYTES),
       );
-      const clear: Buffer[] = [];
+      const plain: Buffer[] = [];
       for (let at = 0; at < count; at++) {
         const from = at * (CHUNK_BYTES + TAG_BYTES);
         const encrypted = block.subarray(from, Math.min(from + CHUNK_BYTES + TAG_BYTES, bytesRead));
         const opened = decryptChunk(encrypted, keys, chunk + at, chunk + at === lastChunk);
         if (!opened) throw new EncryptedFileUnreadable(`${path} is damaged in chunk ${chunk + at}`);
         const position = (chunk + at) * CHUNK_BYTES;
-        clear.push(opened.subarray(Math.max(start - position, 0), Math.max(end - position, 0)));
+        plain.push(opened.subarray(Math.max(start - position, 0), Math.max(end - position, 0)));
       }
-      const bytes = Buffer.concat(clear);
+      const bytes = Buffer.concat(plain);
       if (bytes.length > 0) yield bytes;
     }
   } finally {
@@ -257,10 +256,10 @@ function decryptChunk(
     authTagLength: TAG_BYTES,
   });
   decipher.setAuthTag(encrypted.subarray(tagAt));
-  const clear = decipher.update(encrypted.subarray(0, tagAt));
+  const plain = decipher.update(encrypted.subarray(0, tagAt));
   try {
     decipher.final();
-    return clear;
+    return plain;
   } catch {
     return undefined;
   }
@@ -270,10 +269,6 @@ function macOf(header: Buffer, { header: key }: Keys): Buffer {
   return createHmac('sha256', key).update(header.subarray(0, MAC_AT)).digest();
 }
 
-function chunksOf(sizeBytes: number): number {
+function chunkCount(sizeBytes: number): number {
   return Math.max(Math.ceil(sizeBytes / CHUNK_BYTES), 1);
-}
-
-function fileBytes(sizeBytes: number): number {
-  return HEADER_BYTES + sizeBytes + chunksOf(sizeBytes) * TAG_BYTES;
 }

@@ -8,12 +8,12 @@ const BRIEF_MS = 5000;
 
 export class Holds {
   readonly #clock: Clock;
-  readonly #onAbandoned: (contents: readonly BlobForm[]) => void;
+  readonly #onAbandoned: (blobs: readonly BlobForm[]) => void;
   readonly #counts = new Map<string, number>();
   /** End in monotonic time; in this order. */
   readonly #brief = new Map<string, number>();
 
-  constructor(clock: Clock, onAbandoned: (contents: readonly BlobForm[]) => void) {
+  constructor(clock: Clock, onAbandoned: (blobs: readonly BlobForm[]) => void) {
     this.#clock = clock;
     this.#onAbandoned = onAbandoned;
   }
@@ -21,10 +21,10 @@ export class Holds {
   begin(): Hold {
     const held = new Map<string, BlobForm>();
     const end = (): readonly BlobForm[] => {
-      const contents = [...held.values()];
+      const blobs = [...held.values()];
       for (const key of held.keys()) this.#uncount(key);
       held.clear();
-      return contents;
+      return blobs;
     };
     return {
       add: ({ digest, encrypted = false }) => {
@@ -35,26 +35,26 @@ export class Holds {
       },
       release: () => void end(),
       abandon: () => {
-        const contents = end();
-        if (contents.length > 0) this.#onAbandoned(contents);
+        const blobs = end();
+        if (blobs.length > 0) this.#onAbandoned(blobs);
       },
     };
   }
 
   /** Holds a blob for some seconds. */
-  briefly(content: BlobForm): void {
+  briefly(blob: BlobForm): void {
     const nowMs = this.#clock.monotonicMs();
     for (const [key, untilMs] of this.#brief) {
       if (untilMs > nowMs) break;
       this.#brief.delete(key);
     }
-    const key = blobKey(content);
+    const key = blobKey(blob);
     this.#brief.delete(key);
     this.#brief.set(key, nowMs + BRIEF_MS);
   }
 
-  has(content: BlobForm): boolean {
-    const key = blobKey(content);
+  has(blob: BlobForm): boolean {
+    const key = blobKey(blob);
     return this.#counts.has(key) || (this.#brief.get(key) ?? 0) > this.#clock.monotonicMs();
   }
 

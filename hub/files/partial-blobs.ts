@@ -16,7 +16,7 @@ const PARTIAL_NAME = /^[0-9a-f]{64}\.partial$/;
 const SILENT_SENDER_MS = 10_000;
 
 interface Sender {
-  readonly content: Readable;
+  readonly stream: Readable;
   readonly done: Promise<void>;
   /** Null while the hub reads the stored part, which may take long. */
   heardAtMs: number | null;
@@ -50,7 +50,7 @@ export class PartialBlobs {
    *  as the port's `receive` does, and with errors of the disk. */
   async receive(
     expected: FileRef,
-    content: Readable,
+    stream: Readable,
     fromByte: number,
     keep: (path: string) => Promise<void>,
   ): Promise<void> {
@@ -63,7 +63,7 @@ export class PartialBlobs {
     const done = new Promise<void>((resolve) => {
       settle = resolve;
     });
-    const sender: Sender = { content, done, heardAtMs: null };
+    const sender: Sender = { stream, done, heardAtMs: null };
     this.#senders.set(digest, sender);
     try {
       const path = this.#pathOf(digest);
@@ -111,11 +111,11 @@ export class PartialBlobs {
     return join(this.#folder, `${digest}.partial`);
   }
 
-  async #giveWay({ content, done, heardAtMs }: Sender): Promise<void> {
+  async #giveWay({ stream, done, heardAtMs }: Sender): Promise<void> {
     if (heardAtMs === null || this.#runtime.clock.monotonicMs() - heardAtMs < SILENT_SENDER_MS) {
       throw new TransferInProgress();
     }
-    content.destroy(new Error('another connection continues this transfer'));
+    stream.destroy(new Error('another connection continues this transfer'));
     await done;
   }
 
@@ -125,7 +125,7 @@ export class PartialBlobs {
     const file = await this.#disk.open(path, 'a+');
     let isWorthKeeping = false;
     try {
-      const hash = await this.#takeUp(file, path, expected, fromByte);
+      const hash = await this.#resume(file, path, expected, fromByte);
       isWorthKeeping = true;
       sender.heardAtMs = this.#runtime.clock.monotonicMs();
       let sizeBytes = fromByte;
@@ -139,7 +139,7 @@ export class PartialBlobs {
         hash.update(chunk);
       };
       // Not destroyed on refusal, since the sender still gets a response.
-      const pieces = sender.content.iterator({ destroyOnReturn: false });
+      const pieces = sender.stream.iterator({ destroyOnReturn: false });
       const makeRoom = () => this.#makeRoom();
       await writeStream(file, pieces, { onChunk, syncEveryBytes: SYNC_EVERY_BYTES, makeRoom });
       isWorthKeeping = false;
@@ -152,7 +152,7 @@ export class PartialBlobs {
     } catch (error) {
       // Kept for resumption only after a broken connection. A blob that did not fit would take space from others.
       const isOfTheDisk =
-        (error as NodeJS.ErrnoException).syscall !== undefined && error !== sender.content.errored;
+        (error as NodeJS.ErrnoException).syscall !== undefined && error !== sender.stream.errored;
       if (isWorthKeeping && !isOfTheDisk) await touchFile(file, this.#runtime.clock).catch(() => undefined);
       else await this.#disk.remove(path);
       throw error;
@@ -162,7 +162,7 @@ export class PartialBlobs {
   }
 
   /** Truncates the file to `fromByte` and returns the hash of the rest. */
-  async #takeUp(file: BlobFile, path: string, expected: FileRef, fromByte: number): Promise<Hash> {
+  async #resume(file: BlobFile, path: string, expected: FileRef, fromByte: number): Promise<Hash> {
     if (fromByte === 0) await file.truncate(0);
     const neededBytes = expected.sizeBytes - fromByte;
     for (;;) {

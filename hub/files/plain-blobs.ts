@@ -1,4 +1,4 @@
-/** Large clear blobs: files `<first two digits>/<digest>`. A file has its name only when it is complete and durable: it
+/** Large plain blobs: files `<first two digits>/<digest>`. A file has its name only when it is complete and durable: it
  *  is written under a temporary name, synced, renamed, and its folder synced. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ export class PlainBlobs {
   }
 
   /** Writes a blob of unknown digest. */
-  async write(content: AsyncIterable<Buffer>, hold: Hold | undefined): Promise<FileRef> {
+  async write(stream: AsyncIterable<Buffer>, hold: Hold | undefined): Promise<FileRef> {
     const { disk, runtime, temporaryFolder } = this.#location;
     const temporary = join(temporaryFolder, runtime.newId());
     const hash = createHash('sha256');
@@ -41,7 +41,7 @@ export class PlainBlobs {
           hash.update(chunk);
           sizeBytes += chunk.length;
         };
-        await writeStream(file, content, { onChunk, syncEveryBytes: SYNC_EVERY_BYTES });
+        await writeStream(file, stream, { onChunk, syncEveryBytes: SYNC_EVERY_BYTES });
         await touchFile(file, runtime.clock);
         await file.sync();
       } finally {

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { InlineBlobs } from '../core/ports/files.js';
 import { absent } from './blob-disk.js';
 import { isEncryptedName, isPlainName } from './blob-names.js';
-import type { Reclaiming } from './blob-removal.js';
 import { type EncryptedBlobs, prefixesIn } from './encrypted-blobs.js';
 import type { Holds } from './holds.js';
 import { type BlobLocation, touch } from './plain-blobs.js';
+import type { Reclaiming } from './reclaiming.js';
 
 export interface SweepingOptions {
   readonly location: BlobLocation;
@@ -35,7 +35,7 @@ export class Sweeping {
     const oldEncrypted: string[] = [];
     for (const prefix of await prefixesIn(location.folder, location.disk)) {
       const names = await location.disk.list(join(location.folder, prefix));
-      removed += await this.#sweepClear(prefix, names.filter(isPlainName), beforeMs);
+      removed += await this.#sweepPlain(prefix, names.filter(isPlainName), beforeMs);
       for (const name of names.filter(isEncryptedName)) {
         if (await this.#isOld(join(location.folder, prefix, name), beforeMs)) oldEncrypted.push(name);
       }
@@ -43,7 +43,7 @@ export class Sweeping {
     return removed + (oldEncrypted.length > 0 ? await this.#sweepEncrypted(oldEncrypted, beforeMs) : 0);
   }
 
-  async #sweepClear(prefix: string, digests: readonly string[], beforeMs: number): Promise<number> {
+  async #sweepPlain(prefix: string, digests: readonly string[], beforeMs: number): Promise<number> {
     const { location, inline, reclaiming } = this.#options;
     const named = await inline.referenced(digests, false);
     const old: { digest: string; encrypted: boolean }[] = [];

@@ -1,4 +1,4 @@
-/** Metrics of tasks, of the store and of the file store. */
+/** Metrics of tasks, of the store and of the blob store. */
 import type { FileMetrics, StoreMetrics, TaskMetrics } from '../core/ports/metrics.js';
 import { type Meters, seconds } from './meters.js';
 

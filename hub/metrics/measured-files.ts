@@ -1,4 +1,4 @@
-/** A file store that counts the bytes stored and read. */
+/** A blob store that counts the bytes stored and read. */
 import type { Readable } from 'node:stream';
 import type { FileStore, StoredFile } from '../core/ports/files.js';
 import type { FileMetrics } from '../core/ports/metrics.js';

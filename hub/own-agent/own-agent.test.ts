@@ -39,7 +39,7 @@ function agentWith(mode: string) {
 
 const WAIT = { timeout: 20_000, interval: 10 };
 
-it('the agent gets its configuration on the channel, and its lines are in the log of the hub', async () => {
+it('the agent gets its configuration over the channel, and its log lines are in the log of the hub', async () => {
   const { agent, lines, find } = agentWith('stay');
   await agent.start();
   await vi.waitFor(() => expect(find('not a log line')).toHaveLength(1), WAIT);
@@ -54,7 +54,7 @@ it('the agent gets its configuration on the channel, and its lines are in the lo
   expect(lines.filter(({ level }) => level > 40)).toEqual([]);
 });
 
-it('stop waits until the agent has ended, and may be called twice or before a start', async () => {
+it('a stop waits until the agent has ended, and may be called twice or before a start', async () => {
   const { agent, find } = agentWith('stay');
   await agent.stop();
   await agent.start();
@@ -64,7 +64,7 @@ it('stop waits until the agent has ended, and may be called twice or before a st
   expect(() => process.kill(pid, 0)).toThrow('ESRCH');
 });
 
-it('an agent that ends by itself is started again', async () => {
+it('an agent that ends by itself is restarted', async () => {
   const { agent, find } = agentWith('crash');
   await agent.start();
   await vi.waitFor(() => expect(find('configured').length).toBeGreaterThanOrEqual(2), WAIT);

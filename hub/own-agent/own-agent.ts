@@ -1,4 +1,4 @@
-/** Agent program that holds the hub's own instances: a child process that lives and ends with the hub. */
+/** Agent program that holds the hub's own instances: a child process that ends with the hub. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';

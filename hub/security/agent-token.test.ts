@@ -14,12 +14,12 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 describe('the token of the agents', () => {
-  it('is the configured one, and then nothing is written', async () => {
+  it('is the configured one, and no file is written', async () => {
     expect(await agentToken('configured', dataDir)).toBe('configured');
     await expect(stat(dataDir)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('is made once, hard to guess, and readable by the user of the hub only', async () => {
+  it('is created once, hard to guess, and readable by the user of the hub only', async () => {
     const token = await agentToken(null, dataDir);
     expect(token).toMatch(/^[\w-]{43}$/);
     const path = join(dataDir, 'agent-token');
@@ -29,7 +29,7 @@ describe('the token of the agents', () => {
     expect(await agentToken(null, join(folder, 'other'))).not.toBe(token);
   });
 
-  it('is not the empty one of an empty file', async () => {
+  it('is never empty, even if its file is', async () => {
     await agentToken(null, dataDir);
     await writeFile(join(dataDir, 'agent-token'), '\n');
     await expect(agentToken(null, dataDir)).rejects.toBeInstanceOf(StartRefused);

@@ -5,7 +5,7 @@ import { scryptPasswords } from './passwords.js';
 const quick = scryptPasswords({ ln: 10, r: 8, p: 1 });
 
 describe('passwords', () => {
-  it('are known again, and others are not', async () => {
+  it('are verified, and others are refused', async () => {
     const hash = await quick.hash('correct horse');
     expect(await quick.verify('correct horse', hash)).toBe(true);
     for (const other of ['correct hors', 'correct horse ', 'Correct horse', '', 'correct horse\0']) {
@@ -13,7 +13,7 @@ describe('passwords', () => {
     }
   });
 
-  it('are hashed at the cost that is meant, each with a salt of its own', async () => {
+  it('are hashed at the intended cost, each with its own salt', async () => {
     const passwords = scryptPasswords();
     const [one, other] = [await passwords.hash('correct horse'), await passwords.hash('correct horse')];
     expect(one).not.toBe(other);
@@ -26,7 +26,7 @@ describe('passwords', () => {
     expect(await quick.verify('Schlüssel'.normalize('NFD'), hash)).toBe(true);
   });
 
-  it('fit no hash that cannot be read', async () => {
+  it('match no unreadable hash', async () => {
     expect(await quick.verify('', '')).toBe(false);
   });
 });

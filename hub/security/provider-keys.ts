@@ -104,7 +104,7 @@ export class ProviderKeys {
     });
   }
 
-  /** Failures are logged by the fetch, and seen by the next look-up. */
+  /** Failures are logged by the fetch, and seen by the next lookup. */
   #fetchBeside(): void {
     this.#fetchAgain().catch(() => undefined);
   }

@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => rm(dataDir, { recursive: true }));
 const path = () => join(dataDir, 'storage-key');
 
-test('a key is made once, for the user of the hub only', async () => {
+test('a key is created once, for the user of the hub only', async () => {
   const [key, same] = await Promise.all([storageKey(null, dataDir), storageKey(null, dataDir)]);
   expect(key).toHaveLength(32);
   expect(same).toEqual(key);
@@ -21,7 +21,7 @@ test('a key is made once, for the user of the hub only', async () => {
   expect(await readdir(dataDir)).toEqual(['storage-key']);
 });
 
-test('a configured key is taken, and none is made', async () => {
+test('a configured key is used, and none is created', async () => {
   const configured = Buffer.alloc(32, 'configured');
   expect(await storageKey(configured.toString('base64'), dataDir)).toEqual(configured);
   expect(await readdir(dataDir)).toEqual([]);

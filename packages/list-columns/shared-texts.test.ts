@@ -59,8 +59,8 @@ function sharedTexts(segments: number, readingMs = 0) {
   return { texts, forget, helpers, found };
 }
 
-describe('texts that threads share', () => {
-  it('are held by one thread in a small store, and by whoever has fewest in a larger one', async () => {
+describe('texts that are distributed over threads', () => {
+  it('are held by one thread in a small store, and by the one with the fewest in a larger one', async () => {
     expect(sharedTexts(12).helpers).toHaveLength(0);
     const { helpers, found } = sharedTexts(39);
     expect(helpers.map(({ held }) => held.size)).toEqual([13, 13]);
@@ -68,7 +68,7 @@ describe('texts that threads share', () => {
     expect(await found({ id: '*7' }, [7, 8, 27])).toEqual([7, 27]);
   });
 
-  it('are searched once for a filter that is asked for again', async () => {
+  it('are searched once for a repeated filter', async () => {
     const { helpers, found } = sharedTexts(30);
     const [helper] = helpers;
     expect(await found({ name: 'n 2*' }, [20, 21])).toEqual([20, 21]);
@@ -82,7 +82,7 @@ describe('texts that threads share', () => {
     expect(helper?.searched.length).toBeGreaterThan(asked + 1);
   });
 
-  it('are searched again for a filter that others have pushed out', async () => {
+  it('are searched again for a filter that others have evicted', async () => {
     const { helpers, found } = sharedTexts(30);
     const searches = () => helpers.flatMap(({ searched }) => searched).length;
     await found({ name: 'first' });
@@ -95,7 +95,7 @@ describe('texts that threads share', () => {
     expect(searches()).toBe(65 * once);
   });
 
-  it('are searched for one turn at a time, each thread at least one segment', async () => {
+  it('are searched turn by turn, at least one segment in each thread', async () => {
     const searchedAtOnce = async (readingMs: number) => {
       const { texts } = sharedTexts(12, readingMs);
       const search = texts.searchBy({ name: 'n*' });

@@ -55,12 +55,12 @@ const seqsOf = async (
 ): Promise<readonly number[]> => select(columns, await searched(columns, filter), ALL).seqs;
 
 describe('columns of tasks', () => {
-  it('know nothing at first', async () => {
+  it('are empty at first', async () => {
     expect(await seqsOf(newColumns())).toEqual([]);
     expect(newColumns().update(5, undefined)).toBe(false);
   });
 
-  it('hold tasks far apart, in order', async () => {
+  it('hold tasks with distant numbers, in order', async () => {
     const columns = newColumns();
     const seqs = [3, 16_383, 16_384, 70_000, 1e12];
     for (const seq of seqs) columns.add(row(seq, { name: `N ${seq}` }));
@@ -70,7 +70,7 @@ describe('columns of tasks', () => {
     expect(columns.lastSeq).toBe(1e12);
   });
 
-  it('name those from one place to another, in either order, and count all', async () => {
+  it('return the tasks of a page, in either order, and count all', async () => {
     const columns = newColumns();
     for (const seq of [5, 4095, 4096, 9000, 9001]) columns.add(row(seq, { name: seq === 9000 ? 'b' : 'a' }));
     const filter = await searched(columns, { name: 'a' });
@@ -83,7 +83,7 @@ describe('columns of tasks', () => {
     expect(selected('OLDEST_FIRST', -7, -2)).toEqual({ count: 4, seqs: [] });
   });
 
-  it('filter by everything at once', async () => {
+  it('combine all filters', async () => {
     const columns = newColumns();
     columns.add(row(1, { name: 'Gear', creator: 'anna' }));
     columns.add(row(2, { name: 'gear', creator: 'Anna' }));
@@ -105,7 +105,7 @@ describe('columns of tasks', () => {
     ['ΤΑΣ', 'τασ', true],
     ['τάσεις', 'ΤΆΣΕΙΣ', true],
     ['dΣ/dt', 'DΣ*', true],
-  ])('have names without regard to case: %j, %j', async (name, pattern, fits) => {
+  ])('compare names without regard to case: %j, %j', async (name, pattern, fits) => {
     const columns = newColumns();
     columns.add(row(1, { name }));
     const inGrowing = await seqsOf(columns, { name: pattern });
@@ -113,7 +113,7 @@ describe('columns of tasks', () => {
     expect([inGrowing, await seqsOf(columns, { name: pattern })]).toEqual(fits ? [[1], [1]] : [[], []]);
   });
 
-  it('follow what becomes of a task, and say whether it was news', async () => {
+  it('follow changes of a task, and return whether it changed', async () => {
     const columns = newColumns();
     for (const seq of [1, 2, 3]) columns.add(row(seq, { name: `n${seq}` }));
     const running = { type: 'SIMULATE_WORK', status: 'RUNNING', priority: 2 } as const;
@@ -125,7 +125,7 @@ describe('columns of tasks', () => {
     expect(await seqsOf(columns, { name: 'n*' })).toEqual([1, 2]);
   });
 
-  it('forget a whole segment and go on after it', async () => {
+  it('remove a whole segment and continue after it', async () => {
     const columns = newColumns();
     columns.add(row(1, { name: 'old' }));
     columns.update(1, undefined);
@@ -137,7 +137,7 @@ describe('columns of tasks', () => {
     expect(await seqsOf(columns, { name: 'new*' })).toEqual([20_000]);
   });
 
-  it('let go of the texts of a segment with its last task, before and after the segment is full', () => {
+  it('release the texts of a segment with its last task, before and after the segment is full', () => {
     const columns = newColumns();
     const forget = vi.spyOn(columns.texts, 'forget');
     columns.add(row(1));
@@ -156,7 +156,7 @@ describe('columns of tasks', () => {
     expect(forget.mock.calls).toEqual([[0], [1]]);
   });
 
-  it('search the segment that still grows piece by piece, and each of its rows once', async () => {
+  it('search the growing segment piece by piece, and each of its rows once', async () => {
     const columns = newColumns();
     const search = columns.texts.searchBy({ name: '*7' });
     const filter = { statuses: [], search };

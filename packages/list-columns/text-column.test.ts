@@ -63,7 +63,7 @@ describe('the rows that match a pattern', () => {
     expect(rowsOf(pattern, texts)).toEqual(expected);
   });
 
-  it('are those that the comparison of one text with one pattern finds', () => {
+  it('are the same as by comparison of single texts', () => {
     const { textOf, below } = chance(7);
     for (let round = 0; round < 3000; round++) {
       const pattern = textOf('ab*?', 8);
@@ -74,7 +74,7 @@ describe('the rows that match a pattern', () => {
     }
   });
 
-  it.each(['abc', 'abé', 'ab⚙'])('are the same where there are many texts, of %s', (alphabet) => {
+  it.each(['abc', 'abé', 'ab⚙'])('are the same with many texts of %s', (alphabet) => {
     const { textOf, below } = chance(alphabet.charCodeAt(2));
     const texts = Array.from({ length: SEGMENT_ROWS }, (_, row) => {
       if (below(10) === 0) return null;
@@ -105,14 +105,14 @@ describe('the rows that match a pattern', () => {
     }
   });
 
-  it('are sought among those that are asked for', () => {
+  it('are searched among given rows', () => {
     const rows = Uint16Array.from([0, 3, 4, 5, 9]);
     const { full } = columnsOf(['a', 'a', 'a', 'b', 'a', null, 'a']);
     const count = new ColumnPattern('*a*').keep(full, rows, 4);
     expect([...rows.subarray(0, count)]).toEqual([0, 4]);
   });
 
-  it('are sought among many that are asked for, with a part that is rare', () => {
+  it('are searched among many given rows by a rare part', () => {
     const texts = Array.from({ length: SEGMENT_ROWS }, (_, row) =>
       row % 90 === 0 ? `${row} rare` : `${row} else`,
     );
@@ -135,7 +135,7 @@ function counted(texts: Texts): { texts: Texts; reads: () => number } {
   return { texts: { ...texts, units }, reads: () => reads };
 }
 
-describe('a pattern that is made to take long', () => {
+describe('a malicious pattern', () => {
   const PATTERNS = [
     ['a long piece', `*${'a'.repeat(120)}b*`],
     ['a long piece behind *?', `*?${'a'.repeat(120)}b*`],
@@ -162,7 +162,7 @@ describe('a pattern that is made to take long', () => {
     }
   });
 
-  it('finds what it stands for', () => {
+  it('matches correctly', () => {
     const texts = Array.from(
       { length: 300 },
       (_, row) => `${'a'.repeat(700)}${row % 7 === 0 ? 'b' : ''}${'a'.repeat(row)}`,
@@ -174,19 +174,19 @@ describe('a pattern that is made to take long', () => {
   });
 });
 
-describe('a column takes the form that needs least memory', () => {
+describe('a column uses the smallest form:', () => {
   const uuids = Array.from(
     { length: 600 },
     (_, row) =>
       `0199${row.toString(16).padStart(4, '0')}-9abc-7def-8${row.toString(16).padStart(3, '0')}-a0b1c2d3e4f5`,
   );
 
-  it('nothing, where there are no texts', () => {
+  it('none without texts', () => {
     expect(columnsOf([null, null]).full).toEqual({ form: 'none' });
     expect(rowsOf('*', [null, null])).toEqual([]);
   });
 
-  it('a number for each row, where few texts come again and again', () => {
+  it('a number for each row if few texts are repeated', () => {
     const texts = Array.from({ length: 2000 }, (_, row) => (row % 7 === 0 ? null : `user${row % 200}`));
     expect(columnsOf(texts).full.form).toBe('few');
     for (const pattern of ['user7', 'user1*', '*', '*9?', 'User7', '']) {
@@ -197,7 +197,7 @@ describe('a column takes the form that needs least memory', () => {
     );
   });
 
-  it('16 bytes for each identifier that the hub made', () => {
+  it('16 bytes for each identifier of the hub', () => {
     expect(columnsOf(uuids, true).full.form).toBe('uuids');
     const { textOf } = chance(5);
     const patterns = [
@@ -232,7 +232,7 @@ describe('a column takes the form that needs least memory', () => {
     '0199000a-9abc-7def-8000-a0b1c2d3e4fé',
     '0199000a-9abc-7def-8000-a0b1c2d3e4f⚙',
     '0199000a-9abc-7def-8000-a0b1c2d3e4f55',
-  ])('the texts themselves, where one is none of these: %j', (other) => {
+  ])('the texts themselves if one is no identifier: %j', (other) => {
     const texts = [...uuids, other];
     expect(columnsOf(texts, true).full.form).toBe('texts');
     for (const pattern of [other, '*a*', '*f', '0199*', '*A*', `${other.slice(0, 5)}*`]) {
@@ -240,7 +240,7 @@ describe('a column takes the form that needs least memory', () => {
     }
   });
 
-  it('the texts themselves, where not every task has an identifier', () => {
+  it('the texts themselves if some task has no identifier', () => {
     expect(columnsOf([null, ...uuids]).full.form).toBe('texts');
     expect(rowsOf('*', [null, 'x', null])).toEqual([1]);
   });
@@ -255,7 +255,7 @@ describe('a column takes the form that needs least memory', () => {
     }
   });
 
-  it('and begins with nothing for the next segment', () => {
+  it('none again for the next segment', () => {
     const builder = new TextColumnBuilder({ ofEveryTask: true });
     for (const [row, text] of uuids.entries()) builder.append(row, text);
     builder.take();

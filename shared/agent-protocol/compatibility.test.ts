@@ -1,5 +1,5 @@
-/** Messages of agents and hubs of the first release, word for word, in version 1 of the protocol. Later builds that speak
- *  version 1 take it, and what they say goes by: a field that a release did not know is passed over there. */
+/** Messages of the first release, verbatim, in version 1 of the protocol. Later builds that speak version 1 accept them, and the
+ *  first release ignores fields that it does not know. */
 import { describe, expect, it } from 'vitest';
 import { manualRuntime } from '../runtime/manual-runtime.js';
 import { Link } from './link.js';
@@ -61,16 +61,16 @@ function fault(read: typeof parseAgentMessage | typeof parseHubMessage, frame: s
 const typeOf = (message: string) => (JSON.parse(message) as { type: string }).type;
 const named = (messages: readonly string[]) => messages.map((message) => [typeOf(message), message] as const);
 
-describe.runIf(AGENT_PROTOCOL_VERSIONS.includes(1))('version 1', () => {
-  it.each(named(AGENT_SAID))('an agent of the first release is understood: %s', (_, message) => {
+describe.runIf(AGENT_PROTOCOL_VERSIONS.includes(1))('version 1 of the protocol', () => {
+  it.each(named(AGENT_SAID))('is understood from an agent of the first release: %s', (_, message) => {
     expect(fault(parseAgentMessage, `[${message}]`)).toBeUndefined();
   });
 
-  it.each(named(HUB_SAID))('a hub of the first release is understood: %s', (_, message) => {
+  it.each(named(HUB_SAID))('is understood from a hub of the first release: %s', (_, message) => {
     expect(fault(parseHubMessage, `[${message}]`)).toBeUndefined();
   });
 
-  it('passes over fields of a later release, at any depth', () => {
+  it('ignores fields of a later release, at any depth', () => {
     const extended = (value: unknown): unknown => {
       if (Array.isArray(value)) return value.map(extended);
       if (typeof value !== 'object' || value === null) return value;

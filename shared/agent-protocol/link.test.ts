@@ -34,7 +34,7 @@ function link(runtime: ManualRuntime) {
 }
 
 describe('sending', () => {
-  it('gathers the messages of one turn into one frame, in order', async () => {
+  it('combines the messages of one turn in one frame, in order', async () => {
     const runtime = manualRuntime();
     const { link: sender, frames } = link(runtime);
     sender.send({ type: 'reply', requestId: '1', error: null, text: 'a' });
@@ -47,7 +47,7 @@ describe('sending', () => {
     ).toEqual(['1', '2']);
   });
 
-  it('spreads much over several frames, each below what a receiver takes', async () => {
+  it('distributes many messages over frames within the size limit', async () => {
     const runtime = manualRuntime();
     const { link: sender, frames } = link(runtime);
     const text = 'x'.repeat(MAX_FRAME_BYTES / 10);
@@ -58,7 +58,7 @@ describe('sending', () => {
     expect(frames.flatMap((frame) => JSON.parse(frame) as unknown[])).toHaveLength(20);
   });
 
-  it('lets a message that has time wait for the next one, but not for long', async () => {
+  it('delays a non-urgent message until the next one, but not for long', async () => {
     const runtime = manualRuntime();
     const { link: sender, frames } = link(runtime);
     const types = () =>
@@ -97,7 +97,7 @@ describe('sending', () => {
     expect(ends).toEqual(['stopping']);
   });
 
-  it('cuts a reason to what a close frame holds', () => {
+  it('truncates a reason to the size of a close frame', () => {
     const { link: sender, closed } = link(manualRuntime());
     sender.close(CLOSE.NORMAL, 'ü'.repeat(200));
     expect(Buffer.byteLength(closed[0]?.[1] ?? '')).toBeLessThanOrEqual(123);
@@ -105,7 +105,7 @@ describe('sending', () => {
 });
 
 describe('receiving', () => {
-  it('hands on nothing of a frame after the message with which its owner ended the link', () => {
+  it('delivers nothing of a frame after the message at which its owner ended the link', () => {
     const received: HubMessage[] = [];
     const receiver: Link<HubMessage, AgentMessage> = new Link<HubMessage, AgentMessage>({
       transport: {
@@ -126,7 +126,7 @@ describe('receiving', () => {
     expect(received).toEqual([CANCEL]);
   });
 
-  it('hands on each message of a frame, but no heartbeat', () => {
+  it('delivers each message of a frame, but no heartbeat', () => {
     const { link: receiver, received } = link(manualRuntime());
     receiver.receive(JSON.stringify([CANCEL, { type: 'heartbeat' }, CANCEL]));
     expect(received).toEqual([CANCEL, CANCEL]);
@@ -148,7 +148,7 @@ describe('receiving', () => {
     expect(received).toEqual([]);
   });
 
-  it('ignores a field that it does not know', () => {
+  it('ignores unknown fields', () => {
     const { link: receiver, received } = link(manualRuntime());
     receiver.receive(JSON.stringify([{ ...CANCEL, fromTheFuture: true }]));
     expect(received).toEqual([CANCEL]);
@@ -170,7 +170,7 @@ describe('watching', () => {
     expect(frames.filter((frame) => frame === HEARTBEAT)).toHaveLength(3);
   });
 
-  it('ends after a silence and a second look, by force', async () => {
+  it('terminates the link after silence and a second check', async () => {
     const runtime = manualRuntime();
     const { link: watched, ends, isTerminated } = link(runtime);
     watched.watch(5000, 30_000);
@@ -184,7 +184,7 @@ describe('watching', () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  it('goes on when something comes before the second look', async () => {
+  it('continues when something is received before the second check', async () => {
     const runtime = manualRuntime();
     const { link: watched, ends } = link(runtime);
     watched.watch(5000, 30_000);

@@ -14,22 +14,22 @@ const ACKNOWLEDGED = { type: 'acknowledged', ref: REF, counted: true };
 const REPORT = { ...REF, outcome: 'OK', message: null, outputFiles: [], log: null };
 const report = (change: object) => ({ type: 'report', report: { ...REPORT, ...change } });
 
-describe('a message that each task has', () => {
+describe('a frequent message', () => {
   it.each([
     ASSIGN,
     { ...ASSIGN, timeLimitMs: 1000, requestId: 'build-1', traceContext: '00-1' },
     ACKNOWLEDGED,
-  ])('is read from a hub as it was said: %j', (message) => expect(parseHubMessage(message)).toEqual(message));
+  ])('is parsed from a hub unchanged: %j', (message) => expect(parseHubMessage(message)).toEqual(message));
 
   it.each([
     report({}),
     report({ outcome: 'RETURNED', message: 'the disk is full', hostFault: true }),
     report({ outputFiles: [FILE], storedFiles: [FILE], log: { digest: FILE.digest, sizeBytes: 3 } }),
-  ])('is read from an agent as it was said: %j', (message) =>
+  ])('is parsed from an agent unchanged: %j', (message) =>
     expect(parseAgentMessage(message)).toEqual(message),
   );
 
-  it('is read without what is not known, at any depth', () => {
+  it('is parsed without unknown fields, at any depth', () => {
     const more = { encrypted: true, fieldOfTheFuture: 1 };
     const said = { ...more, ...report({ ...more, outputFiles: [{ ...FILE, ...more }] }) };
     expect(parseAgentMessage(said)).toEqual(report({ outputFiles: [FILE] }));
@@ -55,7 +55,7 @@ describe('a message that each task has', () => {
     [{ ...ASSIGN, job: { type: 'SIMULATE_WORK', durationS: -1 } }, 'job.durationS'],
     [{ ...ASSIGN, job: { type: 'EXECUTE_BATCH_JOB', model: null, scripts: [] } }, 'job.scripts'],
     [{ ...ACKNOWLEDGED, counted: 'yes' }, 'counted'],
-  ])('is refused from a hub with the place of its fault: %j', (message, path) => {
+  ])('is refused from a hub with the place of the error: %j', (message, path) => {
     expect(() => parseHubMessage(message)).toThrow(ValidationError);
     expect(() => parseHubMessage(message)).toThrow(expect.objectContaining({ path }));
   });
@@ -71,7 +71,7 @@ describe('a message that each task has', () => {
     [report({ outputFiles: [{ ...FILE, path: '../a' }] }), 'report.outputFiles.0.path'],
     [report({ log: { digest: 'd', sizeBytes: 1 } }), 'report.log.digest'],
     [report({ storedFiles: [{ ...FILE, path: 'a/b' }] }), 'report.storedFiles.0'],
-  ])('is refused from an agent with the place of its fault: %j', (message, path) => {
+  ])('is refused from an agent with the place of the error: %j', (message, path) => {
     expect(() => parseAgentMessage(message)).toThrow(ValidationError);
     expect(() => parseAgentMessage(message)).toThrow(expect.objectContaining({ path }));
   });

@@ -41,7 +41,7 @@ async function load(yaml: string | null, environment: Record<string, string> = {
 }
 
 describe('a configuration', () => {
-  it('has its defaults without a file, and with an empty one', async () => {
+  it('has the defaults without a file, and with an empty one', async () => {
     const config = {
       server: { port: 8080, publicUrl: null },
       dataDir: './data',
@@ -55,7 +55,7 @@ describe('a configuration', () => {
     expect(await load('# nothing yet\n')).toEqual({ config });
   });
 
-  it('is read from YAML, and so from JSON', async () => {
+  it('is read from YAML or JSON', async () => {
     expect(await load('server: { port: 9000 }\npause: 15m\nlimit: 4096\n')).toMatchObject({
       config: { server: { port: 9000, publicUrl: null }, pause: 900_000, limit: 4096 },
     });
@@ -87,7 +87,7 @@ describe('a configuration', () => {
   });
 });
 
-describe('a fault', () => {
+describe('a validation error', () => {
   it('names file, key path, what was found and what is allowed, one line each', async () => {
     const { faults } = (await load(
       [
@@ -110,7 +110,7 @@ describe('a fault', () => {
     ]);
   });
 
-  it('lists the keys that are known beside one that is not', async () => {
+  it('lists the known keys beside an unknown one', async () => {
     expect(await load('server: { prot: 1 }\nitems: [{ id: a, x: 1 }]')).toEqual({
       faults: [
         'FILE: server.prot: unknown key, allowed here: port, publicUrl',
@@ -119,7 +119,7 @@ describe('a fault', () => {
     });
   });
 
-  it('names the environment variable that it came from', async () => {
+  it('names the environment variable', async () => {
     expect(await load(null, { APP_SERVER_PORT: 'http' })).toEqual({
       faults: ['environment variable APP_SERVER_PORT: server.port: found "http", allowed: a number'],
     });
@@ -130,7 +130,7 @@ describe('a fault', () => {
     expect(faults).toEqual(['FILE: token: found a value that is not shown, allowed: a text']);
   });
 
-  it('is told of a file that is missing, no YAML, or no keys and values', async () => {
+  it('is reported for a file that is missing, no YAML, or no mapping', async () => {
     const missing = join(directory, 'missing.yaml');
     const source = { schema, file: missing, environment: {}, environmentPrefix: 'APP' };
     expect(loadConfig(source)).toEqual({ faults: [`${missing}: there is no such file`] });

@@ -20,7 +20,7 @@ describe('a duration', () => {
     },
   );
 
-  it('may be zero where that is allowed', () => {
+  it('may be zero where permitted', () => {
     expect(duration({ minMs: 0 }).parse('0s')).toBe(0);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Classifier, classify, requirementKey, requirementOfKey } from './classifier.js';
 
 describe('classifiers', () => {
-  it('are nothing, the default version, normal priority', () => {
+  it('default to the default version and normal priority', () => {
     expect(classify([], '9.*')).toEqual({
       requirement: { version: '9.*', labels: [] },
       priority: 'NORMAL',
@@ -10,7 +10,7 @@ describe('classifiers', () => {
     });
   });
 
-  it('name a version, a priority and labels; several lists of labels add up', () => {
+  it('contain a version, a priority and labels; several lists of labels add up', () => {
     const { requirement, priority, errors } = classify(
       [
         { type: 'LABLES', value: 'Linux, gears' },
@@ -25,7 +25,7 @@ describe('classifiers', () => {
     expect(requirement).toEqual({ version: '9.1.?', labels: ['fast', 'gears', 'linux'] });
   });
 
-  it('are faulty when given twice, empty or unknown', () => {
+  it('are invalid when repeated, empty or unknown', () => {
     const { errors } = classify(
       [
         { type: 'VERSION', value: ' ' },
@@ -54,13 +54,13 @@ describe('classifiers', () => {
         value: Array.from({ length: 150 }, (_, at) => `label-${from + at}`).join(),
       })),
     ],
-  ])('are faulty when they ask for %s', (_, classifiers) => {
+  ])('are invalid with %s', (_, classifiers) => {
     const { errors } = classify(classifiers, null);
     expect(errors).toMatchObject([{ index: classifiers.length - 1, member: 'value' }]);
     expect(errors[0]?.message).toMatch(/at most 256 characters|at most 200 characters|more than 200 labels/);
   });
 
-  it('may ask for the longest version and label, and for as many labels as an instance may carry', () => {
+  it('may have the longest version and label, and as many labels as an instance', () => {
     const labels = Array.from({ length: 200 }, (_, at) => `${at}`.padEnd(200, 'x'));
     const classifiers = [
       { type: 'VERSION', value: '9'.repeat(256) },
@@ -70,7 +70,7 @@ describe('classifiers', () => {
     expect(classify(classifiers, null).errors).toEqual([]);
   });
 
-  it('of the same requirement have the same key, from which it can be read', () => {
+  it('of the same requirement have the same key, which can be parsed', () => {
     const one = classify([{ type: 'LABLES', value: 'b,A' }], null).requirement;
     const other = classify([{ type: 'LABLES', value: 'a, B' }], null).requirement;
     expect(requirementKey(one)).toBe(requirementKey(other));

@@ -25,7 +25,7 @@ describe('a wildcard', () => {
     expect(matchesWildcard(pattern, text)).toBe(expected);
   });
 
-  it('takes no longer for a pattern that is made to take long', () => {
+  it('takes no longer for a malicious pattern', () => {
     // A matcher that backtracks would not come to an end within the age of the universe.
     expect(matchesWildcard(`${'*a'.repeat(500)}b`, 'a'.repeat(5000))).toBe(false);
   });
@@ -41,7 +41,7 @@ describe('an instance', () => {
     expect(fits({ version: null, labels: ['gears', 'windows'] }, profile)).toBe(false);
   });
 
-  it('has labels to spare that nobody asked for', () => {
+  it('has as surplus labels those that are not required', () => {
     expect(surplusLabels({ version: null, labels: ['gears'] }, profile)).toBe(2);
     expect(surplusLabels({ version: null, labels: ['gears', 'linux', 'fast'] }, profile)).toBe(0);
   });

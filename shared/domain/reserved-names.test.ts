@@ -10,7 +10,7 @@ test.each(['CON', 'nul', 'Aux.txt', 'prn.tar.gz', 'COM1', 'com9.log', 'LPT0', 'l
 );
 
 test.each(['console', 'nul1', 'com', 'com10', 'a.con', 'aux-1.txt', 'lpt1x.txt', '.nul', 'CON_.txt'])(
-  '%s is none',
+  '%s is no device',
   (name) => {
     expect(isDeviceName(name)).toBe(false);
     expect(windowsPathFault(`out/${name}/a`)).toBeUndefined();
@@ -22,6 +22,6 @@ test.each([
   ['a /b', 'must not have a part that ends with a dot or a space, as "a "'],
   ['a:b', 'must not contain :, which Windows keeps for itself'],
   ['what?', 'must not contain ?, which Windows keeps for itself'],
-])('%s cannot be on Windows', (path, fault) => {
+])('%s is impossible on Windows', (path, fault) => {
   expect(windowsPathFault(path)).toBe(fault);
 });

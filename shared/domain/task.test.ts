@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { hasEnded, sameAttempt, TASK_STATUSES } from './task.js';
 
 describe('task statuses', () => {
-  it('are at an end in three', () => {
+  it('of ended tasks are three', () => {
     expect(TASK_STATUSES.filter(hasEnded)).toEqual(['FINISHED', 'FAILED', 'CANCELED']);
   });
 });

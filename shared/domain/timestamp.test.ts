@@ -8,7 +8,7 @@ describe('timestamps', () => {
     expect(localTimestamp(timeMs)).toBe('2026-11-21T06:53:00.123');
   });
 
-  it('with an offset name the same moment', () => {
+  it('with an offset denote the same time', () => {
     expect(offsetTimestamp(timeMs)).toMatch(/^2026-11-21T06:53:00\.123[+-]\d\d:\d\d$/);
     expect(Date.parse(offsetTimestamp(timeMs))).toBe(timeMs);
     expect(buildTimestamp(timeMs)).toMatch(/^2026-11-21T06:53:00\.123[+-]\d{4}$/);

@@ -38,7 +38,7 @@ describe('a log sink', () => {
     closeSync(fd);
   });
 
-  it('tells how many lines were lost, once it can write again', async () => {
+  it('logs how many lines were lost, once it can write again', async () => {
     // A pipe without a reader fails to be written; with one it works: the same descriptor, first without, then with.
     const pipe = join(folder, 'pipe');
     execFileSync('mkfifo', [pipe]);

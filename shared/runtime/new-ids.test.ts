@@ -21,6 +21,6 @@ test('identifiers carry the time of their creation', () => {
   expect(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)).toBe(atMs);
 });
 
-test('two sources do not give the same', () => {
+test('identifiers of two sources differ', () => {
   expect(newIds(() => 1)()).not.toBe(newIds(() => 1)());
 });

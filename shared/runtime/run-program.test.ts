@@ -30,14 +30,14 @@ describe('a program', () => {
     expect(output).not.toContain('"stack"');
   });
 
-  it('exits with 2 and what to do when its start finds no room', async () => {
+  it('exits with 2 and what to do when the disk is full at its start', async () => {
     const { code, output } = await run('finds-disk-full');
     expect(code).toBe(2);
     expect(output).toContain('"msg":"dataDir: the disk is full (ENOSPC); make room there"');
     expect(output).not.toContain('"stack"');
   });
 
-  it('exits with 2 and what the system said when its start fails for another reason of the system', async () => {
+  it('exits with 2 and the error of the system when its start fails for another reason', async () => {
     const { code, output } = await run('meets-directory');
     expect(code).toBe(2);
     expect(output).toContain('"msg":"the start failed: EISDIR: illegal operation on a directory, read"');
@@ -56,7 +56,7 @@ describe('a program', () => {
     expect(output).toContain('second signal');
   });
 
-  it('logs what nothing caught and exits with 1', async () => {
+  it('logs an uncaught error and exits with 1', async () => {
     const { code, output } = await run('throws-later');
     expect(code).toBe(1);
     expect(output).toContain('nobody expected this');

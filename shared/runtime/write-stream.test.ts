@@ -42,7 +42,7 @@ describe('a stream', () => {
     },
   );
 
-  test('that breaks is written up to there', async () => {
+  test('that breaks is written up to the break', async () => {
     const path = join(folder, 'file');
     const file = await open(path, 'w');
     async function* breaking(): AsyncGenerator<Buffer> {

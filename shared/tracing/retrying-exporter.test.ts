@@ -40,8 +40,8 @@ function deliver(): number | undefined {
   return code;
 }
 
-describe('delivering to a collector that is away', () => {
-  it('warns once, and tries less and less often', () => {
+describe('an unreachable collector', () => {
+  it('causes one warning, and retries at growing intervals', () => {
     for (; nowMs < 60 * MINUTE_MS; nowMs += 2000) expect(deliver()).toBe(0);
     expect(logged).toEqual([
       { level: 'warn', endpoint: 'http://127.0.0.1:4318', reason: 'connection refused' },
@@ -51,7 +51,7 @@ describe('delivering to a collector that is away', () => {
     expect(tries).toBeLessThan(35);
   });
 
-  it('tells when it is back and what was lost, and warns again the next time', () => {
+  it('causes a message about lost spans when it is back, and another warning the next time', () => {
     deliver();
     deliver();
     isAway = false;

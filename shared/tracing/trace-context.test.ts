@@ -13,7 +13,7 @@ it('a name of a span is read', () => {
   expect(parseTraceContext(`00-${TRACE_ID}-${SPAN_ID}-02`)).toMatchObject({ traceFlags: 0 });
 });
 
-it('of a later version what is known is read', () => {
+it('the known part of a later version is read', () => {
   expect(parseTraceContext(`01-${TRACE_ID}-${SPAN_ID}-01-more`)).toMatchObject({ traceFlags: 1 });
 });
 
@@ -30,7 +30,7 @@ it.each([
   expect(parseTraceContext(text)).toBeUndefined();
 });
 
-it('a span is named only if it is kept', () => {
+it('a span is named only if it is sampled', () => {
   const span = { traceId: TRACE_ID, spanId: SPAN_ID };
   expect(traceContextOf({ ...span, traceFlags: 1 })).toBe(`00-${TRACE_ID}-${SPAN_ID}-01`);
   expect(traceContextOf({ ...span, traceFlags: 0 })).toBeNull();

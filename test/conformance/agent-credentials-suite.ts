@@ -22,8 +22,8 @@ export function describeAgentCredentials(open: OpenAccountStore): void {
     return store.agentCredentials.exchange(agentId, `code of ${agentId}`, credentialHash, 500);
   };
 
-  describe('a code of an agent', () => {
-    it('gives a credential once, and in time', async () => {
+  describe('an enrolment code', () => {
+    it('is exchanged for a credential once, before it expires', async () => {
       const credentials = store.agentCredentials;
       await credentials.putCode('a', 'code', 1000);
       expect(await credentials.findByCode('code')).toEqual({
@@ -50,7 +50,7 @@ export function describeAgentCredentials(open: OpenAccountStore): void {
       });
     });
 
-    it('replaces the one before it, and not the credential until it is used', async () => {
+    it('replaces the previous one, and the credential only when it is used', async () => {
       const credentials = store.agentCredentials;
       await enrol('a', 'first');
       await credentials.putCode('a', 'later code', 2000);
@@ -61,7 +61,7 @@ export function describeAgentCredentials(open: OpenAccountStore): void {
       expect(await credentials.find('a')).toMatchObject({ credentialHash: 'second', enrolledAtMs: 1500 });
     });
 
-    it('gives one credential when two use it at once', async () => {
+    it('yields one credential when it is used twice at once', async () => {
       await store.agentCredentials.putCode('a', 'code', 1000);
       const command = await store.beside();
       try {
@@ -78,7 +78,7 @@ export function describeAgentCredentials(open: OpenAccountStore): void {
   });
 
   describe('a credential of an agent', () => {
-    it('is revoked once, with the open code, and good again after another enrolment', async () => {
+    it('is revoked once, with the open code, and replaced by another enrolment', async () => {
       const credentials = store.agentCredentials;
       expect(await credentials.revoke('a', 600)).toBe(false);
       await enrol('a');
@@ -92,7 +92,7 @@ export function describeAgentCredentials(open: OpenAccountStore): void {
       expect(await credentials.find('a')).toMatchObject({ credentialHash: 'again', revokedAtMs: null });
     });
 
-    it('that is revoked loses a code that was made later, too', async () => {
+    it('that is revoked takes a later code with it', async () => {
       const credentials = store.agentCredentials;
       await enrol('a');
       await credentials.revoke('a', 600);
@@ -101,7 +101,7 @@ export function describeAgentCredentials(open: OpenAccountStore): void {
       expect(await credentials.exchange('a', 'new code', 'credential', 800)).toBe(false);
     });
 
-    it('shows its latest join, and is listed by id', async () => {
+    it('has the time of the latest join, and is listed by id', async () => {
       await enrol('b');
       await enrol('a');
       await store.agentCredentials.joined('b', 800);
@@ -114,7 +114,7 @@ export function describeAgentCredentials(open: OpenAccountStore): void {
   });
 
   describe('the version of the credentials', () => {
-    it('is another one after each change, here and by a command, and the same without', async () => {
+    it('changes with each change, here and by a command, and only then', async () => {
       const command = await store.beside();
       try {
         const { agentCredentials: here } = store;

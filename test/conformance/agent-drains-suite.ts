@@ -12,7 +12,7 @@ export function describeAgentDrains(open: OpenAccountStore): void {
   const B = { agentId: 'b', sinceMs: 50, by: 'ben' };
 
   describe('a drain of an agent', () => {
-    it('stays with its first timestamp and name, and is listed by agent', async () => {
+    it('keeps its first timestamp and name, and is listed by agent', async () => {
       const { agentDrains } = store;
       expect(await agentDrains.all()).toEqual([]);
       expect(await agentDrains.drain(B)).toBe(true);
@@ -33,7 +33,7 @@ export function describeAgentDrains(open: OpenAccountStore): void {
       expect(await agentDrains.all()).toEqual([again, B]);
     });
 
-    it('is seen at once by another process, and survives the revocation of the credential', async () => {
+    it('is visible to another process at once, and outlasts the revocation of the credential', async () => {
       const command = await store.beside();
       try {
         await store.agentCredentials.putCode('a', 'code', 1000);

@@ -20,14 +20,14 @@ export function describeRememberedThings(open: OpenStore): void {
   });
 
   describe('agents', () => {
-    it('are remembered, by id, over a restart', async () => {
+    it('are remembered by id, over a restart', async () => {
       await store.agents.save(agent('b'));
       await store.agents.save(agent('a', { instances: [] }));
       store = await store.reopen();
       expect(await store.agents.all()).toEqual([agent('a', { instances: [] }), agent('b')]);
     });
 
-    it('are replaced by what is known later, and can be forgotten', async () => {
+    it('are replaced by later records, and can be forgotten', async () => {
       await store.agents.save(agent('a'));
       await store.agents.save(agent('a', { seenAtMs: 9, clockOffsetMs: -7, version: '0.2.0' }));
       expect(await store.agents.all()).toEqual([
@@ -39,12 +39,12 @@ export function describeRememberedThings(open: OpenStore): void {
     });
   });
 
-  describe('small contents', () => {
+  describe('inline blobs', () => {
     const put = (text: string, storedAtMs = 5) =>
       store.inlineBlobs.put(digestOf(text), Buffer.from(text), storedAtMs);
     const text = async (of: string) => (await store.inlineBlobs.find(digestOf(of)))?.toString();
 
-    it('are there as they were put, over a restart', async () => {
+    it('are stored unchanged, over a restart', async () => {
       await put('hello');
       await store.inlineBlobs.put(digestOf('none'), Buffer.alloc(0), 5);
       const bytes = Buffer.from([0, 255, 128, 10]);
@@ -57,7 +57,7 @@ export function describeRememberedThings(open: OpenStore): void {
       expect(await store.inlineBlobs.find(digestOf('never'))).toBeUndefined();
     });
 
-    it('are swept when they are old and no task names them', async () => {
+    it('are swept when they are old and no task refers to them', async () => {
       await put('old', 10);
       await put('old and named', 10);
       await put('young', 20);
@@ -84,13 +84,13 @@ export function describeRememberedThings(open: OpenStore): void {
       ]);
     });
 
-    it('are swept however many they are', async () => {
+    it('are swept in any number', async () => {
       await Promise.all(Array.from({ length: 1201 }, (_, at) => put(`n${at}`)));
       expect(await store.inlineBlobs.sweep(6, 1000, () => false)).toBe(1201);
       expect(await text('n0')).toBeUndefined();
     });
 
-    it('are named by the inputs of tasks', async () => {
+    it('are referenced by the inputs of tasks', async () => {
       const [model, script, file, other] = ['model', 'script', 'file', 'other'].map(digestOf);
       await store.queue.insert([
         newTask({

@@ -10,8 +10,8 @@ import {
   WELL,
 } from './store-under-test.js';
 
-/** The steps of an attempt, each with its fence: the attempt in force, and no other. */
-export function describeAttemptSteps(open: OpenStore): void {
+/** The transitions of an attempt, each with its fence: the active attempt, and no other. */
+export function describeAttemptTransitions(open: OpenStore): void {
   let store: StoreUnderTest;
   beforeEach(async () => {
     store = await open();
@@ -24,7 +24,7 @@ export function describeAttemptSteps(open: OpenStore): void {
     return task;
   };
 
-  /** Refs that are near the one in force and none of them is it. */
+  /** Refs that are similar to that of the active attempt. */
   const others = (ref: { taskId: string; attempt: number; instanceId: string }) => [
     { ...ref, taskId: '019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77' },
     { ...ref, attempt: ref.attempt + 1 },
@@ -33,7 +33,7 @@ export function describeAttemptSteps(open: OpenStore): void {
   ];
 
   describe('end', () => {
-    it('writes the ending with its files, once', async () => {
+    it('writes the completion with its files, once', async () => {
       const ref = await startTask(store, newTask({ type: 'EXECUTE_BATCH_JOB' }));
       const files = {
         outputFiles: [
@@ -56,7 +56,7 @@ export function describeAttemptSteps(open: OpenStore): void {
       expect(await store.archive.filesOf(ref.taskId)).toEqual(files);
     });
 
-    it('passes over what is not the attempt in force, also within one list', async () => {
+    it('skips attempts that are not active, also within one list', async () => {
       const ref = await startTask(store);
       const refs = [...others(ref), ref, ref];
       const ended = await store.queue.end(refs.map((each) => ({ ref: each, ending: WELL, endedAtMs: 1 })));
@@ -64,7 +64,7 @@ export function describeAttemptSteps(open: OpenStore): void {
       expect(await now(ref.taskId)).toMatchObject({ status: 'FINISHED' });
     });
 
-    it('passes over a task that waits', async () => {
+    it('skips a waiting task', async () => {
       const task = newTask();
       await store.queue.insert([task]);
       const ref = { taskId: task.id, attempt: 0, instanceId: 'sim-1' };
@@ -72,13 +72,13 @@ export function describeAttemptSteps(open: OpenStore): void {
     });
   });
 
-  describe('release', () => {
+  describe('requeue', () => {
     it.each([
       ['CRASH', { crashes: 1, losses: 0 }],
       ['LOSS', { crashes: 0, losses: 1 }],
       ['HOST_FAULT', { crashes: 0, losses: 1 }],
       ['RETURN', { crashes: 0, losses: 0 }],
-    ] as const)('for a %s counts %j', async (loss, counted) => {
+    ] as const)('counts a %s as %j', async (loss, counted) => {
       const ref = await startTask(store);
       expect(await store.queue.requeue([{ ref, loss }])).toEqual([true]);
       expect(await now(ref.taskId)).toMatchObject({
@@ -91,7 +91,7 @@ export function describeAttemptSteps(open: OpenStore): void {
       expect(await now(ref.taskId)).toMatchObject(counted);
     });
 
-    it('passes over what is not the attempt in force', async () => {
+    it('skips attempts that are not active', async () => {
       const ref = await startTask(store);
       const released = await store.queue.requeue(others(ref).map((each) => ({ ref: each, loss: 'LOSS' })));
       expect(released).toEqual([false, false, false, false]);
@@ -106,18 +106,21 @@ export function describeAttemptSteps(open: OpenStore): void {
       startedAtMs: 55,
     });
 
-    it('confirms the attempt in force and changes nothing of it', async () => {
+    const DEQUEUED = { dequeuedFrom: expect.any(Number) };
+
+    it('confirms the active attempt without a change', async () => {
       const ref = await startTask(store);
       const before = await now(ref.taskId);
-      expect(await store.queue.adopt([held(ref)])).toEqual([true]);
+      expect(await store.queue.adopt([held(ref)])).toEqual([{ dequeuedFrom: null }]);
       expect(await now(ref.taskId)).toEqual(before);
     });
 
-    it('takes over an attempt whose claim was lost', async () => {
+    it('makes an unconfirmed attempt active', async () => {
       const task = newTask();
       await store.queue.insert([task]);
+      const [{ groupId } = { groupId: 0 }] = await store.queue.waiting([task.id]);
       const ref = { taskId: task.id, attempt: 1, instanceId: 'sim-1' };
-      expect(await store.queue.adopt([held(ref)])).toEqual([true]);
+      expect(await store.queue.adopt([held(ref)])).toEqual([{ dequeuedFrom: groupId }]);
       expect(await now(task.id)).toMatchObject({
         status: 'RUNNING',
         attempt: 1,
@@ -127,41 +130,41 @@ export function describeAttemptSteps(open: OpenStore): void {
       expect(await store.queue.end([{ ref, ending: WELL, endedAtMs: 1 }])).toEqual([true]);
     });
 
-    it('takes over an attempt that was taken for lost, as long as no newer one has begun', async () => {
+    it('makes an attempt that is presumed lost active, as long as no newer one has begun', async () => {
       const ref = await startTask(store);
       await store.queue.requeue([{ ref, loss: 'LOSS' }]);
-      expect(await store.queue.adopt([held(ref)])).toEqual([true]);
+      expect(await store.queue.adopt([held(ref)])).toEqual([DEQUEUED]);
       expect(await now(ref.taskId)).toMatchObject({ status: 'RUNNING', attempt: 1, losses: 1 });
 
       await store.queue.requeue([{ ref, loss: 'LOSS' }]);
       const newer = await claim(store, ref.taskId, { ...INSTANCE, id: 'sim-2' });
-      expect(await store.queue.adopt([held(ref)])).toEqual([false]);
+      expect(await store.queue.adopt([held(ref)])).toEqual([null]);
       await store.queue.requeue([{ ref: newer, loss: 'LOSS' }]);
-      expect(await store.queue.adopt([held(ref)])).toEqual([false]);
-      expect(await store.queue.adopt([held(newer)])).toEqual([true]);
+      expect(await store.queue.adopt([held(ref)])).toEqual([null]);
+      expect(await store.queue.adopt([held(newer)])).toEqual([DEQUEUED]);
     });
 
     it.each(['CRASH', 'HOST_FAULT', 'RETURN'] as const)(
-      'leaves an attempt alone whose end was heard: %s',
+      'skips an attempt that has reported: %s',
       async (loss) => {
         const ref = await startTask(store);
         await store.queue.requeue([{ ref, loss }]);
-        expect(await store.queue.adopt([held(ref)])).toEqual([false]);
+        expect(await store.queue.adopt([held(ref)])).toEqual([null]);
         expect(await now(ref.taskId)).toMatchObject({ status: 'WAITING', attempt: 1 });
       },
     );
 
-    it('leaves alone tasks that were assigned to another agent, running or waiting', async () => {
+    it('skips tasks of another agent, running or waiting', async () => {
       const ref = await startTask(store);
       const ofAnother = { ...held(ref), instance: { ...INSTANCE, agentId: 'agent-9' } };
-      expect(await store.queue.adopt([ofAnother])).toEqual([false]);
+      expect(await store.queue.adopt([ofAnother])).toEqual([null]);
       await store.queue.requeue([{ ref, loss: 'LOSS' }]);
-      expect(await store.queue.adopt([ofAnother])).toEqual([false]);
+      expect(await store.queue.adopt([ofAnother])).toEqual([null]);
       expect(await now(ref.taskId)).toMatchObject({ status: 'WAITING' });
-      expect(await store.queue.adopt([held(ref)])).toEqual([true]);
+      expect(await store.queue.adopt([held(ref)])).toEqual([DEQUEUED]);
     });
 
-    it('leaves alone what waits in another attempt or on another instance, or has ended', async () => {
+    it('skips tasks with another attempt or instance, and ended ones', async () => {
       const ref = await startTask(store);
       await store.queue.requeue([{ ref, loss: 'LOSS' }]);
       const strangers = [
@@ -169,16 +172,16 @@ export function describeAttemptSteps(open: OpenStore): void {
         { ...ref, attempt: 3 },
         { ...ref, taskId: '019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77' },
       ];
-      expect(await store.queue.adopt(strangers.map(held))).toEqual([false, false, false]);
+      expect(await store.queue.adopt(strangers.map(held))).toEqual([null, null, null]);
       const ended = await startTask(store);
       await store.queue.end([{ ref: ended, ending: WELL, endedAtMs: 1 }]);
-      expect(await store.queue.adopt([held(ended)])).toEqual([false]);
+      expect(await store.queue.adopt([held(ended)])).toEqual([null]);
       expect(await now(ended.taskId)).toMatchObject({ status: 'FINISHED' });
     });
   });
 
   describe('cancel', () => {
-    it('takes place from the statuses that are asked for', async () => {
+    it('takes place from the given statuses', async () => {
       const waiting = newTask();
       await store.queue.insert([waiting]);
       const running = (await startTask(store)).taskId;
@@ -192,7 +195,7 @@ export function describeAttemptSteps(open: OpenStore): void {
       expect(await now(waiting.id)).toMatchObject({ endedAtMs: 77 });
     });
 
-    it('against a claim at the same moment: one of the two takes place', async () => {
+    it('takes place, or a simultaneous claim does, but not both', async () => {
       for (const cancelFirst of [true, false]) {
         const { id } = newTask();
         await store.queue.insert([newTask({ id })]);

@@ -1,5 +1,5 @@
-/** What packages/docs/instance-protocol.md demands of every instance program, of those that ship with the product and
- *  of the example in that document. */
+/** Requirements of packages/docs/instance-protocol.md for every instance program: those of the product, and the example in that
+ *  page. */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { RPC_ERROR } from '@workbench-hub/shared/instance-protocol/messages';
@@ -89,7 +89,7 @@ describe.each(CANDIDATES)('the instance program $name', ({ command, ...scripts }
     expect(await program.shutdown()).toBe(0);
   });
 
-  it('says which script failed, runs no later one, and takes the next job', async () => {
+  it('names the failed script, runs no later one, and accepts the next job', async () => {
     const folder = await layOut({ scripts: [scripts.prints, scripts.fails, scripts.prints] });
     const result = await program.host.executeBatchJob(folder.params);
     expect(result).toEqual({
@@ -101,7 +101,7 @@ describe.each(CANDIDATES)('the instance program $name', ({ command, ...scripts }
     expect(await program.host.executeBatchJob(next.params)).toEqual({ status: 'OK' });
   });
 
-  it('cancels a job, refuses a second one meanwhile, and takes the next', async () => {
+  it('cancels a job, refuses a second one meanwhile, and accepts the next', async () => {
     const folder = await layOut({ scripts: [scripts.waits, scripts.prints] });
     const running = program.host.executeBatchJob(folder.params);
     running.catch(() => undefined);
@@ -131,7 +131,7 @@ describe.each(CANDIDATES)('the instance program $name', ({ command, ...scripts }
     expect(await program.hangUp()).toBe(0);
   });
 
-  it('fails a job whose working directory is not there, and takes the next', async () => {
+  it('fails a job with a missing working directory, and accepts the next', async () => {
     const folder = await layOut({ scripts: [scripts.prints] });
     const gone = { ...folder.params, workingDirectory: folder.path('gone') };
     await expect(program.host.executeBatchJob(gone)).rejects.toMatchObject({
@@ -144,13 +144,13 @@ describe.each(CANDIDATES)('the instance program $name', ({ command, ...scripts }
 describe('the document', () => {
   const read = (name: string) => readFile(new URL(`packages/docs/${name}`, root), 'utf8');
 
-  it('shows the example adapter as it is', async () => {
+  it('contains the example adapter unchanged', async () => {
     const adapter = await read('examples/adapter.py');
     expect(await read('instance-protocol.md')).toContain(`\n\`\`\`python\n${adapter}\`\`\`\n`);
     expect(adapter.split('\n').length - 1).toBeLessThan(60);
   });
 
-  it('shows the script for CalculiX as it is', async () => {
+  it('contains the script for CalculiX unchanged', async () => {
     expect(await read('calculix.md')).toContain(`\n\`\`\`sh\n${await read('examples/calculix.sh')}\`\`\`\n`);
   });
 

@@ -1,5 +1,5 @@
-/** A database of each earlier schema version is brought up to date with all that is in it. The earlier ones are made by the
- *  migrations themselves, which therefore never change once they were released. */
+/** Each earlier schema version is migrated with all its data. Earlier databases are made by the migrations themselves, which
+ *  therefore never change after a release. */
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import {
@@ -119,98 +119,90 @@ const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
 ];
 
 describe('the database of tasks', () => {
-  it('has rows of every schema version to be tried with', () => {
+  it('has test rows for every schema version', () => {
     expect(ROWS).toHaveLength(MIGRATIONS.length);
     expect(ACCOUNTS_ROWS).toHaveLength(ACCOUNTS_MIGRATIONS.length);
   });
 
-  it.each(versionsOf(MIGRATIONS))(
-    'of schema version %d is brought up to date with its tasks',
-    async (version) => {
-      const file = join(folder, 'hub.sqlite');
-      makeDatabase(file, MIGRATIONS.slice(0, version), ROWS);
-      const store = openSqliteStore(file, systemRuntime.timers, pino({ level: 'silent' }));
-      try {
-        const { queue, archive } = store;
-        expect(await archive.find('finished')).toMatchObject({
-          status: 'FINISHED',
-          name: 'Gear',
-          batchExecutionStatus: 'OK',
-          instance: { id: 's', version: '9', revision: '1', agentId: 'a' },
-          requestedAtMs: 10,
-          startedAtMs: 20,
-          endedAtMs: 30,
-        });
-        const content = { digest: DIGEST, sizeBytes: 3 };
-        expect(await archive.filesOf('finished')).toEqual({
-          outputFiles: [{ path: 'out.txt', ...content }],
-          log: content,
-          ...(version < 3 ? {} : { storedFiles: [{ name: 'finished-result', sizeBytes: 3 }] }),
-        });
-        expect(await queue.runningOn('a')).toMatchObject([{ id: 'running', attempt: 2 }]);
-        const { groups } = await queue.waitingGroups({ afterGroupId: 0, limit: 9, maxKeyBytes: 99 });
-        expect(groups).toEqual([{ groupId: 1, requirementKey: '[null,[]]' }]);
-        expect(await store.agents.all()).toMatchObject([{ id: 'a', seenAtMs: 15, instances: [{ id: 's' }] }]);
-        const named = await archive.list({ page: 0, size: 10, statuses: [], name: 'gear' });
-        expect(named.tasks.map(({ id }) => id)).toEqual(['finished']);
+  it.each(versionsOf(MIGRATIONS))('of schema version %d is migrated with its tasks', async (version) => {
+    const file = join(folder, 'hub.sqlite');
+    makeDatabase(file, MIGRATIONS.slice(0, version), ROWS);
+    const store = openSqliteStore(file, systemRuntime.timers, pino({ level: 'silent' }));
+    try {
+      const { queue, archive } = store;
+      expect(await archive.find('finished')).toMatchObject({
+        status: 'FINISHED',
+        name: 'Gear',
+        batchExecutionStatus: 'OK',
+        instance: { id: 's', version: '9', revision: '1', agentId: 'a' },
+        requestedAtMs: 10,
+        startedAtMs: 20,
+        endedAtMs: 30,
+      });
+      const content = { digest: DIGEST, sizeBytes: 3 };
+      expect(await archive.filesOf('finished')).toEqual({
+        outputFiles: [{ path: 'out.txt', ...content }],
+        log: content,
+        ...(version < 3 ? {} : { storedFiles: [{ name: 'finished-result', sizeBytes: 3 }] }),
+      });
+      expect(await queue.runningOn('a')).toMatchObject([{ id: 'running', attempt: 2 }]);
+      const { groups } = await queue.waitingGroups({ afterGroupId: 0, limit: 9, maxKeyBytes: 99 });
+      expect(groups).toEqual([{ groupId: 1, requirementKey: '[null,[]]' }]);
+      expect(await store.agents.all()).toMatchObject([{ id: 'a', seenAtMs: 15, instances: [{ id: 's' }] }]);
+      const named = await archive.list({ page: 0, size: 10, statuses: [], name: 'gear' });
+      expect(named.tasks.map(({ id }) => id)).toEqual(['finished']);
 
-        const instance = { id: 's', version: '9', revision: '1', agentId: 'a' };
-        const ref = { taskId: 'running', attempt: 2, instanceId: 's' };
-        expect(await queue.requeue([{ ref, loss: 'LOSS' }])).toEqual([true]);
-        expect(await queue.claim([{ taskId: 'waiting', instance, startedAtMs: 40 }])).toMatchObject([
-          {
-            ref: { taskId: 'waiting', attempt: 1 },
-            task: {
-              requestId: version < 5 ? null : 'request-7',
-              traceContext: version < 7 ? null : '00-trace-span-01',
-            },
+      const instance = { id: 's', version: '9', revision: '1', agentId: 'a' };
+      const ref = { taskId: 'running', attempt: 2, instanceId: 's' };
+      expect(await queue.requeue([{ ref, loss: 'LOSS' }])).toEqual([true]);
+      expect(await queue.claim([{ taskId: 'waiting', instance, startedAtMs: 40 }])).toMatchObject([
+        {
+          ref: { taskId: 'waiting', attempt: 1 },
+          task: {
+            requestId: version < 5 ? null : 'request-7',
+            traceContext: version < 7 ? null : '00-trace-span-01',
           },
-        ]);
-        expect(await archive.remove(['finished'])).toEqual([true]);
-      } finally {
-        await store.close();
-      }
-      const fresh = openDatabase(join(folder, 'fresh.sqlite'));
-      const migrated = openDatabase(file);
-      expect(schemaOf(migrated)).toEqual(schemaOf(fresh));
-      expectSound(migrated);
-      migrated.close();
-      fresh.close();
-    },
-  );
+        },
+      ]);
+      expect(await archive.remove(['finished'])).toEqual([true]);
+    } finally {
+      await store.close();
+    }
+    const fresh = openDatabase(join(folder, 'fresh.sqlite'));
+    const migrated = openDatabase(file);
+    expect(schemaOf(migrated)).toEqual(schemaOf(fresh));
+    expectSound(migrated);
+    migrated.close();
+    fresh.close();
+  });
 });
 
 describe('the database of users, sessions and credentials', () => {
-  it.each(versionsOf(ACCOUNTS_MIGRATIONS))(
-    'of schema version %d is brought up to date with all rows',
-    (version) => {
-      const file = join(folder, 'accounts.sqlite');
-      makeDatabase(file, ACCOUNTS_MIGRATIONS.slice(0, version), ACCOUNTS_ROWS);
-      const migrated = openAccountsDatabase(file);
-      const fresh = openAccountsDatabase(join(folder, 'fresh.sqlite'));
-      const tables = ['agent_credential', 'user', 'personal_token', 'agent_drain'];
-      const kept = tables.map((table) => migrated.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
-      expect(kept).toEqual([1, version > 1, version > 2, version > 4].map(Number));
-      const sessions = migrated
-        .prepare('SELECT id, family_hash, current_hash FROM session ORDER BY id')
-        .raw();
-      expect(sessions.all()).toEqual([
-        ...(version > 3 ? [['f', 'family', 'current']] : []),
-        ...(version > 1
-          ? [
-              ['once', null, null],
-              ['s', 'hash', 'hash'],
-            ]
-          : []),
-      ]);
-      expect(schemaOf(migrated)).toEqual(schemaOf(fresh));
-      expectSound(migrated);
-      migrated.close();
-      fresh.close();
-    },
-  );
+  it.each(versionsOf(ACCOUNTS_MIGRATIONS))('of schema version %d is migrated with all rows', (version) => {
+    const file = join(folder, 'accounts.sqlite');
+    makeDatabase(file, ACCOUNTS_MIGRATIONS.slice(0, version), ACCOUNTS_ROWS);
+    const migrated = openAccountsDatabase(file);
+    const fresh = openAccountsDatabase(join(folder, 'fresh.sqlite'));
+    const tables = ['agent_credential', 'user', 'personal_token', 'agent_drain'];
+    const kept = tables.map((table) => migrated.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
+    expect(kept).toEqual([1, version > 1, version > 2, version > 4].map(Number));
+    const sessions = migrated.prepare('SELECT id, family_hash, current_hash FROM session ORDER BY id').raw();
+    expect(sessions.all()).toEqual([
+      ...(version > 3 ? [['f', 'family', 'current']] : []),
+      ...(version > 1
+        ? [
+            ['once', null, null],
+            ['s', 'hash', 'hash'],
+          ]
+        : []),
+    ]);
+    expect(schemaOf(migrated)).toEqual(schemaOf(fresh));
+    expectSound(migrated);
+    migrated.close();
+    fresh.close();
+  });
 
-  it('is refused when a newer hub wrote it, and left as it is', () => {
+  it('is refused when a newer hub wrote it, and stays unchanged', () => {
     const file = join(folder, 'accounts.sqlite');
     makeDatabase(file, ACCOUNTS_MIGRATIONS, ACCOUNTS_ROWS);
     const newer = new Database(file);
@@ -228,7 +220,7 @@ describe('the database of users, sessions and credentials', () => {
   });
 });
 
-it('a migration that breaks off leaves nothing of itself, and is taken up again', () => {
+it('an interrupted migration leaves nothing behind, and is repeated', () => {
   const file = join(folder, 'hub.sqlite');
   makeDatabase(file, MIGRATIONS, ROWS);
   const db = new Database(file);

@@ -1,4 +1,4 @@
-/** Names of contents in the storage. */
+/** Named objects of the storage. */
 import type { NamedObject, NamingTerms } from '@workbench-hub/hub/core/ports/storage';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fileOf, newTask, type OpenStore, type StoreUnderTest, startTask, WELL } from './store-under-test.js';
@@ -22,7 +22,7 @@ export function describeStoredNames(open: OpenStore): void {
   const find = (name: string, nowMs = NOW) => store.namedObjects.find('INPUT', name, nowMs);
 
   describe('a name', () => {
-    it('is found with all that was said of it, also after a restart', async () => {
+    it('is found with all its fields, also after a restart', async () => {
       const clear = stored('clear', { owner: null });
       const secret = stored('secret', { encrypted: true });
       expect([await put(clear), await put(secret)]).toEqual([{ kind: 'NAMED' }, { kind: 'NAMED' }]);
@@ -32,7 +32,7 @@ export function describeStoredNames(open: OpenStore): void {
       expect(await store.namedObjects.find('OUTPUT', 'clear', NOW)).toBeUndefined();
     });
 
-    it('is taken once, unless it is overwritten', async () => {
+    it('can be used once, unless it is overwritten', async () => {
       await put(stored('a'));
       const other = stored('a', { ...fileOf('other'), owner: 'bert' });
       expect(await put(other)).toEqual({ kind: 'EXISTS' });
@@ -41,13 +41,13 @@ export function describeStoredNames(open: OpenStore): void {
       expect(await find('a')).toEqual(other);
     });
 
-    it('of two at the same time goes to one', async () => {
+    it('is given to one of two simultaneous uploads', async () => {
       const both = await Promise.all([put(stored('a')), put(stored('a', fileOf('other')))]);
       expect(both.map(({ kind }) => kind)).toEqual(['NAMED', 'EXISTS']);
       expect(await find('a')).toEqual(stored('a'));
     });
 
-    it('that has expired is not there, and free', async () => {
+    it('that has expired is not found, and can be used again', async () => {
       await put(stored('a'));
       expect(await find('a', LATER - 1)).toBeDefined();
       expect(await find('a', LATER)).toBeUndefined();
@@ -67,7 +67,7 @@ export function describeStoredNames(open: OpenStore): void {
       expect(await find('a')).toBeUndefined();
     });
 
-    it('goes when it is swept, and no other does', async () => {
+    it('is removed by the sweep once it has expired, and no other is', async () => {
       await Promise.all([put(stored('a')), put(stored('b')), put(stored('c', { expiresAtMs: LATER + 1 }))]);
       expect(await store.namedObjects.removeExpired(LATER - 1)).toBe(0);
       expect(await store.namedObjects.removeExpired(LATER)).toBe(2);
@@ -81,7 +81,7 @@ export function describeStoredNames(open: OpenStore): void {
     const ofSize = (name: string, sizeBytes: number, rest: Partial<NamedObject> = {}) =>
       stored(name, { sizeBytes, ...rest });
 
-    it('counts the names of an owner, without the one that is replaced', async () => {
+    it('counts the names of an owner without the replaced one', async () => {
       await put(ofSize('others', 100, { owner: 'bert' }));
       await put(ofSize('nobodys', 100, { owner: null }));
       await put(ofSize('out', 100, { area: 'OUTPUT' }));
@@ -95,7 +95,7 @@ export function describeStoredNames(open: OpenStore): void {
       expect(await use(null)).toEqual({ files: 1, bytes: 100 });
     });
 
-    it('counts what a name stood for until it is known that it is gone, and what has expired until it is removed', async () => {
+    it('counts a former blob until it is removed, and an expired name until it is swept', async () => {
       await put(ofSize('a', 6), terms);
       await put(ofSize('a', 3, fileOf('b')), { ...terms, quotaBytes: null });
       expect(await use('anna')).toEqual({ files: 1, bytes: 7 });
@@ -108,20 +108,20 @@ export function describeStoredNames(open: OpenStore): void {
       expect(await use('anna')).toEqual({ files: 1, bytes: 1 });
     });
 
-    it('does not count a blob twice that has lost one of two names', async () => {
+    it('counts a blob with two names once', async () => {
       await put(ofSize('a', 6), terms);
       await put(ofSize('b', 6, fileOf('a')), { ...terms, quotaBytes: 12 });
       await store.namedObjects.remove('INPUT', 'b');
       expect(await use('anna')).toEqual({ files: 1, bytes: 6 });
     });
 
-    it('goes to whoever uploaded last when another one overwrites', async () => {
+    it('is charged to the latest uploader of an overwritten name', async () => {
       await put(ofSize('a', 6), terms);
       await put(ofSize('a', 4, { ...fileOf('b'), sizeBytes: 4, owner: 'bert' }), terms);
       expect([(await use('anna')).bytes, (await use('bert')).bytes]).toEqual([6, 4]);
     });
 
-    it('has a number of files, too', async () => {
+    it('limits the number of files, too', async () => {
       const few = { ...terms, maxFiles: 2 };
       await put(ofSize('a', 1), few);
       await put(ofSize('b', 1), few);
@@ -129,14 +129,14 @@ export function describeStoredNames(open: OpenStore): void {
       expect(await put(ofSize('b', 2), few)).toEqual({ kind: 'NAMED' });
     });
 
-    it('holds for uploads that end at the same time', async () => {
+    it('applies to uploads that end simultaneously', async () => {
       const both = await Promise.all([put(ofSize('a', 6), terms), put(ofSize('b', 6), terms)]);
       expect(both.map(({ kind }) => kind)).toEqual(['NAMED', 'OVER_QUOTA']);
     });
   });
 
   describe('a blob', () => {
-    it('is named by the storage, in the form that it lies in', async () => {
+    it('is referenced by a named object, in its stored form', async () => {
       await put(stored('clear'));
       await put(stored('secret', { encrypted: true }));
       const digests = [fileOf('clear').digest, fileOf('secret').digest];
@@ -146,7 +146,7 @@ export function describeStoredNames(open: OpenStore): void {
       expect(await store.inlineBlobs.referenced(digests, false)).toEqual(new Set());
     });
 
-    it('that a task refers to is named in the form that it lies in', async () => {
+    it('is referenced by a task, in its stored form', async () => {
       const { digest } = fileOf('secret');
       const script = { ...fileOf('secret'), encrypted: true } as const;
       const job = { model: null, scripts: [script], additionalFiles: [], variables: [] };
@@ -175,7 +175,7 @@ export function describeStoredNames(open: OpenStore): void {
       expect(await store.inlineBlobs.find(digest)).toBeUndefined();
     });
 
-    it('that a removed task referred to is noted', async () => {
+    it('is logged as dropped when its task is removed', async () => {
       const ref = await startTask(store);
       const files = { outputFiles: [{ path: 'out', ...fileOf('out') }], log: fileOf('log') };
       await store.queue.end([{ ref, ending: { ...WELL, files }, endedAtMs: NOW, storedFiles: [] }]);
@@ -187,7 +187,7 @@ export function describeStoredNames(open: OpenStore): void {
       expect(await store.inlineBlobs.dropped(2, 10)).toEqual([]);
     });
 
-    it('that lies encrypted is among those that are named so', async () => {
+    it('with an encrypted reference is among the referenced encrypted ones', async () => {
       await put(stored('secret', { encrypted: true }));
       await put(stored('clear'));
       expect(await store.inlineBlobs.referencedEncrypted()).toEqual([fileOf('secret').digest]);
@@ -198,7 +198,7 @@ export function describeStoredNames(open: OpenStore): void {
     const output = (taskId: string) =>
       stored(`${taskId}-a.bin`, { area: 'OUTPUT', sizeBytes: 5, storedAtMs: LATER, expiresAtMs: LATER + 1 });
 
-    it('names its outputs in the same step, and the task remembers them', async () => {
+    it('names its stored files in the same transaction, and the task lists them', async () => {
       const ref = await startTask(store);
       const entry = output(ref.taskId);
       const ended = { ref, ending: WELL, endedAtMs: LATER, storedFiles: [entry] };
@@ -212,7 +212,7 @@ export function describeStoredNames(open: OpenStore): void {
       expect(await store.inlineBlobs.referenced([entry.digest], false)).toEqual(new Set());
     });
 
-    it('names nothing when it does not count', async () => {
+    it('names no files when it does not count', async () => {
       const ref = await startTask(store);
       const late = {
         ref: { ...ref, attempt: 2 },
@@ -224,7 +224,7 @@ export function describeStoredNames(open: OpenStore): void {
       expect(await store.namedObjects.find('OUTPUT', 'x-a.bin', LATER)).toBeUndefined();
     });
 
-    it('leaves its outputs when the task is removed', async () => {
+    it('leaves its stored files when the task is removed', async () => {
       const ref = await startTask(store);
       const entry = output(ref.taskId);
       await store.queue.end([{ ref, ending: WELL, endedAtMs: LATER, storedFiles: [entry] }]);

@@ -24,7 +24,7 @@ export function describePersonalTokens(open: OpenAccountStore): void {
     store.personalTokens.add(token(id, rest), `hash of ${id}`, limit);
 
   describe('a personal token', () => {
-    it('is found by id and by hash, with the roles that its user has now, until it expires', async () => {
+    it('is found by id and by hash, with the present roles of its user, until it expires', async () => {
       expect(await add('t')).toBe(true);
       await store.users.change('anna', { roles: ['VIEWER', 'USER'], endSessions: false });
       expect(await store.personalTokens.find('t', 999)).toEqual(token('t'));
@@ -38,7 +38,7 @@ export function describePersonalTokens(open: OpenAccountStore): void {
       expect(await store.personalTokens.ofUser('anna', 1000)).toEqual([]);
     });
 
-    it('is worth nothing while its user is disabled, and goes with its user', async () => {
+    it('is invalid while its user is disabled, and removed with its user', async () => {
       await add('t');
       await store.users.change('anna', { disabled: true, endSessions: true });
       expect(await store.personalTokens.holder('hash of t', 20)).toBeUndefined();
@@ -50,7 +50,7 @@ export function describePersonalTokens(open: OpenAccountStore): void {
       expect(await store.personalTokens.holder('hash of t', 20)).toBeUndefined();
     });
 
-    it('is listed for its user, the latest first', async () => {
+    it('is listed for its user, latest first', async () => {
       await add('old', { createdAtMs: 1 });
       await add('new', { createdAtMs: 3 });
       await add('middle', { createdAtMs: 2 });
@@ -59,7 +59,7 @@ export function describePersonalTokens(open: OpenAccountStore): void {
       expect(listed.map(({ id }) => id)).toEqual(['new', 'middle', 'old']);
     });
 
-    it('is not added beyond the limit, to which expired ones do not count', async () => {
+    it('is not added beyond the limit, which ignores expired ones', async () => {
       await add('a', { expiresAtMs: 10 });
       expect(await add('b', {}, 1)).toBe(true);
       expect(await add('c', {}, 1)).toBe(false);
@@ -67,14 +67,14 @@ export function describePersonalTokens(open: OpenAccountStore): void {
       expect(await store.personalTokens.find('c', 20)).toBeUndefined();
     });
 
-    it('is worth nothing after its removal', async () => {
+    it('is invalid after its removal', async () => {
       await add('t');
       await store.personalTokens.remove('t');
       await store.personalTokens.remove('t');
       expect(await store.personalTokens.holder('hash of t', 20)).toBeUndefined();
     });
 
-    it('shows when it was used last', async () => {
+    it('has the time of its last use', async () => {
       await add('t');
       await add('unused');
       await store.personalTokens.used(
@@ -87,7 +87,7 @@ export function describePersonalTokens(open: OpenAccountStore): void {
       expect(await store.personalTokens.find('unused', 20)).toMatchObject({ lastUsedAtMs: null });
     });
 
-    it('is swept when it has expired, and counted', async () => {
+    it('is swept and counted when it has expired', async () => {
       await add('t');
       await add('later', { expiresAtMs: 1001 });
       expect(await store.personalTokens.sweep(1000)).toBe(1);

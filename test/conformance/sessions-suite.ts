@@ -23,7 +23,7 @@ export function describeSessions(open: OpenAccountStore): void {
     });
 
   describe('a session', () => {
-    it('is opened only with the password that was checked, by a user who is there and enabled', async () => {
+    it('is opened only with the verified password, by an existing and enabled user', async () => {
       expect(await openSession(store, {}, 'former hash')).toBe(false);
       expect(await openSession(store, { username: 'nobody' })).toBe(false);
       await store.users.change('anna', { disabled: true, endSessions: false });
@@ -33,7 +33,7 @@ export function describeSessions(open: OpenAccountStore): void {
       expect(await openSession(store)).toBe(true);
     });
 
-    it('has its user as holder, with the roles of now, until it expires', async () => {
+    it('has its user as holder, with the present roles, until it expires', async () => {
       await openSession(store);
       expect(await store.sessions.holder('s', 999)).toEqual({ username: 'anna', roles: ['USER'] });
       expect(await store.sessions.holder('s', 1000)).toBeUndefined();
@@ -48,7 +48,7 @@ export function describeSessions(open: OpenAccountStore): void {
       expect(await store.sessions.ofFamily('', 2)).toBeUndefined();
     });
 
-    it('keeps the current token and the one spent last, however often it is refreshed', async () => {
+    it('keeps the current token and the last used one, however often it is refreshed', async () => {
       await openSession(store);
       expect(await store.sessions.ofFamily('family of s', 2)).toMatchObject({
         currentHash: 'token 0',
@@ -62,7 +62,7 @@ export function describeSessions(open: OpenAccountStore): void {
       });
     });
 
-    it('takes no token but the current one, and nothing after its end', async () => {
+    it('accepts only the current token, and none after its end', async () => {
       await openSession(store);
       expect(await rotate(1)).toBe(false);
       expect(await rotate(0)).toBe(true);
@@ -74,7 +74,7 @@ export function describeSessions(open: OpenAccountStore): void {
       expect(await store.sessions.ofFamily('family of s', 999)).toBeUndefined();
     });
 
-    it('is refreshed once when two present its token at once', async () => {
+    it('is refreshed once when its token is presented twice at once', async () => {
       await openSession(store);
       const command = await store.beside();
       try {
@@ -93,7 +93,7 @@ export function describeSessions(open: OpenAccountStore): void {
       expect(await store.sessions.holder('s', 999)).toBeUndefined();
     });
 
-    it('is swept when it has expired, and counted', async () => {
+    it('is swept and counted when it has expired', async () => {
       await openSession(store);
       await openSession(store, { id: 'later', expiresAtMs: 1001 });
       expect(await store.sessions.sweep(999)).toBe(0);

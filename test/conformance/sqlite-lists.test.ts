@@ -1,4 +1,4 @@
-/** The thread of the lists when something is wrong with its database, and the lock that it made necessary. */
+/** The list thread when its database fails, and the lock that it requires. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -25,8 +25,8 @@ afterEach(() => folder.remove());
 
 const open = () => openSqliteStore(file, systemRuntime.timers, memoryLog().log);
 
-describe('the thread of the lists', () => {
-  it('reports that it cannot read, and is restarted for the next list', async () => {
+describe('the list thread', () => {
+  it('reports failed reads, and is restarted for the next list', async () => {
     const { log, lines } = memoryLog();
     const lists = new TaskLists({ file, timers: systemRuntime.timers, log });
     await expect(lists.list(EVERYTHING)).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
@@ -38,7 +38,7 @@ describe('the thread of the lists', () => {
     await store.close();
   });
 
-  it('lets nobody wait who asks while the store closes', async () => {
+  it('answers requests while the store closes', async () => {
     const store = open();
     const list = store.archive.list(EVERYTHING);
     const refused = expect(list).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
@@ -57,8 +57,8 @@ describe('the thread of the lists', () => {
   });
 });
 
-describe('a store so large that threads share its lists', () => {
-  it('shows the same as SQL does, also of tasks that come, change and go meanwhile', async () => {
+describe('a store so large that several threads serve its lists', () => {
+  it('lists the same as SQL, also when tasks are added, changed and removed meanwhile', async () => {
     fillStore(file, { ended: 60_000, running: 8, waiting: 10_000 }, 1).close();
     const db = openReader(file);
     const expected = (where: string) =>
@@ -112,7 +112,7 @@ describe('a store so large that threads share its lists', () => {
 });
 
 describe('the lock of the store', () => {
-  it('is held against another process while the thread reads, until the process is killed', async () => {
+  it('excludes other processes while the thread reads, until the process is killed', async () => {
     const store = new URL(import.meta.resolve('@workbench-hub/hub/store/sqlite/store')).href;
     const script = `
       const { openSqliteStore } = await import(${JSON.stringify(store)});

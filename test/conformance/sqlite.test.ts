@@ -1,4 +1,4 @@
-/** The store on SQLite does what every store has to do: on real files, with the timers of the machine. */
+/** The suites of task stores on SQLite, with real files and timers. */
 import { join } from 'node:path';
 import { openSqliteStore } from '@workbench-hub/hub/store/sqlite/store';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
@@ -6,11 +6,11 @@ import { describe } from 'vitest';
 import { memoryLog } from '../support/memory-log.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { describeRememberedThings } from './agents-and-blobs-suite.js';
-import { describeAttemptSteps } from './attempt-transitions-suite.js';
+import { describeAttemptTransitions } from './attempt-transitions-suite.js';
 import { describeStoredNames } from './named-objects-suite.js';
 import type { StoreUnderTest } from './store-under-test.js';
 import { describeTaskArchive } from './task-archive-suite.js';
-import { describeTaskLife } from './task-lifecycle-suite.js';
+import { describeTaskLifecycle } from './task-lifecycle-suite.js';
 import { describeTaskLists } from './task-lists-suite.js';
 import { describeTaskQueue } from './task-queue-suite.js';
 
@@ -36,8 +36,8 @@ async function open(): Promise<StoreUnderTest> {
 
 describe.each([
   ['queue', describeTaskQueue],
-  ['steps of attempts', describeAttemptSteps],
-  ['life of a task', describeTaskLife],
+  ['steps of attempts', describeAttemptTransitions],
+  ['life of a task', describeTaskLifecycle],
   ['archive', describeTaskArchive],
   ['lists', describeTaskLists],
   ['remembered things', describeRememberedThings],

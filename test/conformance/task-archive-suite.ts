@@ -19,7 +19,7 @@ export function describeTaskArchive(open: OpenStore): void {
   }
 
   describe('list', () => {
-    it('gives the newest request first, in pages', async () => {
+    it('returns the newest request first, in pages', async () => {
       const tasks = Array.from({ length: 7 }, (_, at) => newTask({ name: `n${at}`, requestedAtMs: 5 }));
       for (const task of tasks) await store.queue.insert([task]);
       expect(await names({ size: 3 })).toEqual(['n6', 'n5', 'n4']);
@@ -29,16 +29,16 @@ export function describeTaskArchive(open: OpenStore): void {
       expect((await list({ size: 3, page: 1 })).totalElements).toBe(7);
     });
 
-    it('gives an empty page very far behind the end', async () => {
+    it('returns an empty page far beyond the end', async () => {
       await store.queue.insert([newTask()]);
       expect(await list({ page: 999_999_999_999_999, size: 2000 })).toEqual({ tasks: [], totalElements: 1 });
     });
 
-    it('gives nothing of an empty store', async () => {
+    it('returns nothing for an empty store', async () => {
       expect(await list()).toEqual({ tasks: [], totalElements: 0 });
     });
 
-    it('gives whole tasks', async () => {
+    it('returns whole tasks', async () => {
       const { job, ...task } = newTask({ name: 'whole', classifiers: [{ type: 'VERSION', value: '9' }] });
       await store.queue.insert([{ ...task, job }]);
       expect((await list()).tasks).toEqual([task]);
@@ -99,7 +99,7 @@ export function describeTaskArchive(open: OpenStore): void {
       expect(await names({ name })).toEqual(expected);
     });
 
-    it('is not slowed down by a pattern with many wildcards', async () => {
+    it('is not slowed by a pattern with many wildcards', async () => {
       await store.queue.insert([newTask({ name: 'a'.repeat(1000) })]);
       const began = performance.now();
       expect(await names({ name: `${'*a'.repeat(100)}b` })).toEqual([]);
@@ -108,7 +108,7 @@ export function describeTaskArchive(open: OpenStore): void {
   });
 
   describe('files', () => {
-    it('are those of the end, not those of the job', async () => {
+    it('are those of the completion, not those of the job', async () => {
       const script = fileOf('script');
       const ref = await startTask(
         store,
@@ -132,7 +132,7 @@ export function describeTaskArchive(open: OpenStore): void {
   });
 
   describe('remove', () => {
-    it('takes ended tasks only, with their files', async () => {
+    it('removes ended tasks only, with their files', async () => {
       const waiting = newTask();
       await store.queue.insert([waiting]);
       const running = await startTask(store);
@@ -154,7 +154,7 @@ export function describeTaskArchive(open: OpenStore): void {
   });
 
   describe('endedBefore', () => {
-    it('gives the ids of tasks that ended before a moment, oldest first', async () => {
+    it('returns the ids of tasks that ended before a given time, oldest first', async () => {
       const refs = [await startTask(store), await startTask(store), await startTask(store)];
       const [a, b, c] = refs.map(({ taskId }) => taskId);
       for (const [at, ref] of refs.entries()) await end(ref, [300, 100, 200][at] ?? 0);
@@ -166,7 +166,7 @@ export function describeTaskArchive(open: OpenStore): void {
     });
   });
 
-  it('is the same after the store was reopened', async () => {
+  it('the archive is the same after the store was reopened', async () => {
     const ref = await startTask(store, newTask({ name: 'kept', creator: 'anna' }));
     await store.queue.end([
       {

@@ -1,4 +1,4 @@
-/** Every step of the life of a task against every status: what the table allows takes place, all else changes nothing. */
+/** Every transition of a task from every status: permitted ones take place, all others change nothing. */
 import { NO_FILES, TASK_TRANSITIONS } from '@workbench-hub/hub/core/task';
 import { canTransition } from '@workbench-hub/shared/domain/state-machine';
 import { type AttemptRef, TASK_STATUSES, type TaskStatus } from '@workbench-hub/shared/domain/task';
@@ -13,12 +13,14 @@ import {
   WELL,
 } from './store-under-test.js';
 
-type StepOfTask = keyof typeof TASK_TRANSITIONS;
+type TaskTransition = keyof typeof TASK_TRANSITIONS;
 
-/** Creating is no step of a task that there is. */
-const STEPS = (Object.keys(TASK_TRANSITIONS) as StepOfTask[]).filter((step) => step !== 'create');
+/** `create` is no transition of an existing task. */
+const TRANSITIONS = (Object.keys(TASK_TRANSITIONS) as TaskTransition[]).filter(
+  (transition) => transition !== 'create',
+);
 
-export function describeTaskLife(open: OpenStore): void {
+export function describeTaskLifecycle(open: OpenStore): void {
   let store: StoreUnderTest;
   beforeEach(async () => {
     store = await open();
@@ -39,23 +41,23 @@ export function describeTaskLife(open: OpenStore): void {
     return ref;
   }
 
-  async function take(step: StepOfTask, ref: AttemptRef): Promise<boolean> {
+  async function perform(transition: TaskTransition, ref: AttemptRef): Promise<boolean> {
     const { queue, archive } = store;
     const tookPlace = async (results: Promise<boolean[]>) => (await results)[0] === true;
-    switch (step) {
+    switch (transition) {
       case 'create':
         throw new Error('a task is created once');
       case 'claim':
         return (await queue.claim([{ taskId: ref.taskId, instance: INSTANCE, startedAtMs: 2 }])).length === 1;
       case 'adopt':
-        return tookPlace(queue.adopt([{ ref, instance: INSTANCE, startedAtMs: 2 }]));
+        return (await queue.adopt([{ ref, instance: INSTANCE, startedAtMs: 2 }]))[0] !== null;
       case 'end':
         return tookPlace(queue.end([{ ref, ending: WELL, endedAtMs: 2 }]));
       case 'requeue':
         return tookPlace(queue.requeue([{ ref, loss: 'LOSS' }]));
       case 'cancel':
       case 'cancelByForce':
-        return tookPlace(queue.cancel([ref.taskId], TASK_TRANSITIONS[step].from, 2));
+        return tookPlace(queue.cancel([ref.taskId], TASK_TRANSITIONS[transition].from, 2));
       case 'keepFiles':
         return tookPlace(queue.keepFiles([{ ref, files: NO_FILES, storedFiles: [] }]));
       case 'remove':
@@ -63,7 +65,7 @@ export function describeTaskLife(open: OpenStore): void {
     }
   }
 
-  it('keeps the files of a canceled task once, of the attempt that was canceled while it ran', async () => {
+  it('the files of a canceled task are kept once, from the attempt that was running', async () => {
     const files = { outputFiles: [{ path: 'half.csv', ...fileOf('half') }], log: fileOf('log') };
     const keep = async (ref: AttemptRef) =>
       (await store.queue.keepFiles([{ ref, files, storedFiles: [] }]))[0] === true;
@@ -75,24 +77,24 @@ export function describeTaskLife(open: OpenStore): void {
     expect(await store.archive.filesOf(ref.taskId)).toMatchObject(files);
   });
 
-  const pairs = STEPS.flatMap((step) => TASK_STATUSES.map((status) => ({ step, status })));
+  const pairs = TRANSITIONS.flatMap((transition) => TASK_STATUSES.map((status) => ({ transition, status })));
 
-  describe.each(pairs)('$step of a task that is $status', ({ step, status }) => {
-    const isAllowed = canTransition<TaskStatus | '-'>(TASK_TRANSITIONS[step], status);
+  describe.each(pairs)('$transition of a task that is $status', ({ transition, status }) => {
+    const isAllowed = canTransition<TaskStatus | '-'>(TASK_TRANSITIONS[transition], status);
 
     it(isAllowed ? 'takes place' : 'changes nothing', async () => {
       const ref = await taskThatIs(status);
       const before = await store.archive.find(ref.taskId);
       expect(before?.status).toBe(status);
-      const tookPlace = await take(step, ref);
+      const tookPlace = await perform(transition, ref);
       const after = await store.archive.find(ref.taskId);
       if (isAllowed) {
-        expect(TASK_TRANSITIONS[step].to).toContain(after?.status ?? '-');
+        expect(TASK_TRANSITIONS[transition].to).toContain(after?.status ?? '-');
         expect(tookPlace).toBe(true);
       } else {
         expect(after).toEqual(before);
-        // An agent that holds the attempt in force is told that it may keep it.
-        expect(tookPlace).toBe(step === 'adopt' && status === 'RUNNING');
+        // The agent keeps the active attempt.
+        expect(tookPlace).toBe(transition === 'adopt' && status === 'RUNNING');
       }
     });
   });

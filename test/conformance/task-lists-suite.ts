@@ -1,4 +1,4 @@
-/** Lists on a store with a history: whatever is asked for is what a comparison task by task gives. */
+/** Lists on a store with a history: the same as by a comparison of single tasks. */
 import type { TaskOrder, TaskQuery } from '@workbench-hub/hub/core/ports/task-archive';
 import type { NewTask, Task } from '@workbench-hub/hub/core/task';
 import { PRIORITIES, priorityRank } from '@workbench-hub/shared/domain/priority';
@@ -147,7 +147,7 @@ export function describeTaskLists(open: OpenStore): void {
   }
 
   describe.each([1, 2])('with a history by seed %d', (seed) => {
-    it('list what a comparison task by task gives, before and after a restart', async () => {
+    it('lists are the same as a comparison of single tasks, before and after a restart', async () => {
       const random = seededRandom(seed);
       const ids: string[] = [];
       for (let at = 0; at < TASKS; at++) {
@@ -165,7 +165,7 @@ export function describeTaskLists(open: OpenStore): void {
     });
   });
 
-  it('show only what fits, also while it changes', async () => {
+  it('lists contain only matching tasks, even while tasks change', async () => {
     const waiting = Array.from({ length: 300 }, () => newTask());
     await store.queue.insert(waiting);
     const lists: Promise<unknown>[] = [];
@@ -182,7 +182,7 @@ export function describeTaskLists(open: OpenStore): void {
     expect((await store.archive.list({ page: 0, size: 1, statuses: ['WAITING'] })).totalElements).toBe(0);
   });
 
-  it('name each task once when the latest is removed and another one comes', async () => {
+  it('lists contain each task once when the latest is removed and another one is added', async () => {
     for (let round = 0; round < 5; round++) {
       const ref = await startTask(store, newTask({ name: `round ${round}` }));
       await store.queue.end([{ ref, ending: WELL, endedAtMs: 1 }]);

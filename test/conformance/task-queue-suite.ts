@@ -46,7 +46,7 @@ export function describeTaskQueue(open: OpenStore): void {
   const ids = (tasks: readonly { taskId: string }[]) => tasks.map(({ taskId }) => taskId);
 
   describe('insert', () => {
-    it('keeps everything of a task', async () => {
+    it('stores all fields of a task', async () => {
       const task = newTask({
         type: 'EXECUTE_BATCH_JOB',
         name: 'Größe "7"',
@@ -82,7 +82,7 @@ export function describeTaskQueue(open: OpenStore): void {
       expect(await store.archive.find(task.id)).toEqual(running);
     });
 
-    it('takes all of a list or none of it', async () => {
+    it('stores all tasks of a list or none', async () => {
       const first = newTask();
       await store.queue.insert([first]);
       const fresh = newTask();
@@ -92,7 +92,7 @@ export function describeTaskQueue(open: OpenStore): void {
       expect(await store.archive.find(fresh.id)).toBeDefined();
     });
 
-    it('does not let one caller take another down that asks at the same time', async () => {
+    it('is not affected by the failure of a simultaneous call', async () => {
       const taken = newTask();
       await store.queue.insert([taken]);
       const groups = ['a', 'b', 'c'].map((label) =>
@@ -115,7 +115,7 @@ export function describeTaskQueue(open: OpenStore): void {
   });
 
   describe('groups and heads', () => {
-    it('gives the groups in which tasks wait, each once', async () => {
+    it('are returned for waiting tasks, each group once', async () => {
       expect(await waitingKeys()).toEqual([]);
       const gears = newTask({ requirement: { version: '9.*', labels: ['gears'] } });
       await store.queue.insert([newTask(), newTask(), gears]);
@@ -124,7 +124,7 @@ export function describeTaskQueue(open: OpenStore): void {
       expect(await waitingKeys()).toEqual([ANYTHING]);
     });
 
-    it('gives the heads of each group, by priority and then by time of the request', async () => {
+    it('have the first tasks of each group, by priority, then by time of the request', async () => {
       const tasks = [
         newTask({ priority: 'LOW' }),
         newTask({ priority: 'NORMAL' }),
@@ -156,14 +156,14 @@ export function describeTaskQueue(open: OpenStore): void {
       expect(sequenceOf(first)).toBeLessThan(sequenceOf(second));
     });
 
-    it('keeps the order of a list that is put in at once', async () => {
+    it('keep the order of a list that was inserted at once', async () => {
       const tasks = Array.from({ length: 50 }, () => newTask());
       await store.queue.insert(tasks);
       const heads = await headsOf(ANYTHING, 50);
       expect(ids(heads)).toEqual(tasks.map(({ id }) => id));
     });
 
-    it('says which tasks wait as soon as a look shows them, with the rank that it shows', async () => {
+    it('contain new tasks when the callback names them, with the same rank', async () => {
       const tasks = [newTask({ priority: 'LOW' }), newTask({ requirement: { version: '8', labels: [] } })];
       let looked: Promise<unknown> | undefined;
       let said: readonly unknown[] = [];
@@ -175,7 +175,7 @@ export function describeTaskQueue(open: OpenStore): void {
       expect(said).toMatchObject(tasks.map(({ id }) => ({ taskId: id })));
     });
 
-    it('does not say that tasks wait which could not be put in', async () => {
+    it('are not announced by the callback when the insert fails', async () => {
       const task = newTask();
       await store.queue.insert([task]);
       let isSaid = false;
@@ -187,7 +187,7 @@ export function describeTaskQueue(open: OpenStore): void {
       expect(isSaid).toBe(false);
     });
 
-    it('puts a released task back into its old place', async () => {
+    it('have a requeued task at its old place', async () => {
       const task = newTask();
       const ref = await startTask(store, task);
       const younger = newTask();
@@ -197,27 +197,27 @@ export function describeTaskQueue(open: OpenStore): void {
       expect(ids(heads)).toEqual([task.id, younger.id]);
     });
 
-    it('leaves out groups with longer keys than are asked for', async () => {
+    it('leave out groups with keys beyond the limit', async () => {
       await store.queue.insert([newTask(), newTask({ requirement: { version: null, labels: ['gears'] } })]);
       const groups = await waitingGroups(ANYTHING.length);
       expect(groups.map((group) => group.requirementKey)).toEqual([ANYTHING]);
     });
 
-    it('says which of some tasks wait', async () => {
+    it('tell which of some tasks wait', async () => {
       const [task, running] = [newTask(), newTask()];
       await store.queue.insert([task, running]);
       await claim(store, running.id);
       expect(await store.queue.waiting([running.id, task.id, 'none'])).toEqual(await headsOf(ANYTHING, 9));
     });
 
-    it('counts the tasks ahead up to a limit', async () => {
+    it('allow counting the tasks ahead, up to a limit', async () => {
       await store.queue.insert([newTask(), newTask(), newTask()]);
       const groupIds = await groupIdsOf(ANYTHING);
       const ahead = (limit: number) => store.queue.countAhead(groupIds, { newWithPriorityRank: 4 }, limit);
       expect([await ahead(2), await ahead(3), await ahead(9)]).toEqual([2, 3, 3]);
     });
 
-    it('removes groups that no task belongs to any more, and never uses their id again', async () => {
+    it('are removed without tasks, and their ids are never reused', async () => {
       const groupWith = (label: string) => newTask({ requirement: { version: null, labels: [label] } });
       const tasks = ['a', 'b', 'c', 'd'].map(groupWith);
       const [a, b, , d] = tasks.map(({ id }) => id) as [string, string, string, string];
@@ -242,14 +242,14 @@ export function describeTaskQueue(open: OpenStore): void {
       expect(ids.get(key(null, 'b'))).toBe(idOfC - 1);
     });
 
-    it('gives nothing for no group', async () => {
+    it('are empty for no group', async () => {
       await store.queue.insert([newTask()]);
       expect(await store.queue.heads([])).toEqual([]);
     });
   });
 
   describe('claim', () => {
-    it('takes a waiting task once', async () => {
+    it('starts a waiting task once', async () => {
       const task = newTask();
       await store.queue.insert([task]);
       const asked = { taskId: task.id, instance: INSTANCE, startedAtMs: 7 };
@@ -264,7 +264,7 @@ export function describeTaskQueue(open: OpenStore): void {
       });
     });
 
-    it('takes those of a list that wait, and passes over the others', async () => {
+    it('starts those of a list that wait, and skips the others', async () => {
       const running = await startTask(store);
       const waiting = newTask();
       await store.queue.insert([waiting]);
@@ -277,7 +277,7 @@ export function describeTaskQueue(open: OpenStore): void {
       expect(claimed.map(({ ref }) => ref.taskId)).toEqual([waiting.id]);
     });
 
-    it('counts attempts', async () => {
+    it('counts the attempts', async () => {
       const first = await startTask(store);
       await store.queue.requeue([{ ref: first, loss: 'RETURN' }]);
       expect(await claim(store, first.taskId, { ...INSTANCE, id: 'sim-2' })).toEqual({
@@ -288,8 +288,8 @@ export function describeTaskQueue(open: OpenStore): void {
     });
   });
 
-  describe('what runs', () => {
-    it('is found by the agent that runs it', async () => {
+  describe('a running task', () => {
+    it('is found by its agent', async () => {
       const mine = await startTask(store);
       const other = await startTask(store, newTask(), { ...INSTANCE, id: 'sim-9', agentId: 'agent-2' });
       const ended = await startTask(store, newTask(), { ...INSTANCE, id: 'sim-8', agentId: 'agent-3' });

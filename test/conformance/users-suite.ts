@@ -24,13 +24,13 @@ export function describeUsers(open: OpenAccountStore): void {
       expect(await store.users.find('ANNA')).toBeUndefined();
     });
 
-    it('keep a name that is taken', async () => {
+    it('are not replaced by another of the same name', async () => {
       await store.users.add(userRecord());
       expect(await store.users.add(userRecord({ passwordHash: 'other' }))).toBe(false);
       expect(await store.users.find('anna')).toEqual(userRecord());
     });
 
-    it('change only in what is given', async () => {
+    it('change only in the given fields', async () => {
       await store.users.add(userRecord());
       expect(await store.users.change('anna', { roles: ['VIEWER'], endSessions: false })).toBe(true);
       expect(await store.users.find('anna')).toEqual(userRecord({ roles: ['VIEWER'] }));
@@ -43,7 +43,7 @@ export function describeUsers(open: OpenAccountStore): void {
       expect(await store.users.remove('nobody')).toBe(false);
     });
 
-    it('lose their sessions with a change only when told so, and all with their removal', async () => {
+    it('lose their sessions with a change only on request, and always with their removal', async () => {
       for (const username of ['anna', 'bert']) await store.users.add(userRecord({ username }));
       await openSession(store);
       await openSession(store, { id: 'of bert', username: 'bert' });
@@ -56,7 +56,7 @@ export function describeUsers(open: OpenAccountStore): void {
       expect(await store.sessions.holder('of bert', 2)).toBeUndefined();
     });
 
-    it('are seen by the hub as a command has changed them', async () => {
+    it('are read by the hub as a command has changed them', async () => {
       const command = await store.beside();
       try {
         await command.users.add(userRecord());
@@ -71,7 +71,7 @@ export function describeUsers(open: OpenAccountStore): void {
       }
     });
 
-    it('are added once when two add the same name at once', async () => {
+    it('are added once when the same name is added twice at once', async () => {
       const command = await store.beside();
       try {
         const added = await Promise.all([store, command].map(({ users }) => users.add(userRecord())));

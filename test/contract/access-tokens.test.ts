@@ -1,23 +1,21 @@
-/** Access tokens that the hub did not make, or does not take any more: each is refused with 401, whatever it is
- *  (contract 8.3). */
+/** Access tokens that the hub did not issue, or no longer accepts: each is refused with 401 (contract 8.3). */
 import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Api, expectError } from '../support/api.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { expectError } from '../support/api.js';
+import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
 import { AUTH, logIn } from '../support/login.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
 import { rawSender } from '../support/raw-request.js';
-import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { USERS } from '../support/running-hub.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-let hub: RunningHub;
-let api: Api;
+hubForAllTests({ users: USERS });
+
 let good: { header: Json; payload: Json; secret: Buffer };
 beforeAll(async () => {
-  hub = await startHub({ users: USERS });
-  api = new Api(hub);
   const { accessToken } = await logIn(api, 'anna');
   const [header = '', payload = ''] = accessToken.split('.');
   const file = JSON.parse(readFileSync(join(hub.config.dataDir, 'token-keys.json'), 'utf8')) as {
@@ -29,7 +27,6 @@ beforeAll(async () => {
     secret: Buffer.from(file.keys[0]?.secret ?? '', 'base64url'),
   };
 });
-afterAll(() => hub.stop());
 
 const parsed = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Json;
 const encoded = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url');

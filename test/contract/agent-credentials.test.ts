@@ -1,4 +1,4 @@
-/** Agents that prove who they are by a credential, and what becomes of it (shared/agent-protocol/README.md). */
+/** Agents that identify themselves by a credential, and its revocation (shared/agent-protocol/README.md). */
 import { readdir } from 'node:fs/promises';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import { describe, expect, it, onTestFinished } from 'vitest';

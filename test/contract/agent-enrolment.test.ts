@@ -1,4 +1,4 @@
-/** Enrolment of agents: codes, and the requests that show them (shared/agent-protocol/README.md). */
+/** Enrolment of agents: codes, and the requests that use them (shared/agent-protocol/README.md). */
 import { once } from 'node:events';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { request } from 'node:http';

@@ -2,28 +2,24 @@
 import { once } from 'node:events';
 import { DialRefused } from '@workbench-hub/shared/agent-protocol/dial';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { Api } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
+import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { startHub } from '../support/running-hub.js';
 
 const NODE_1 = '0c0e5e0e-0000-4000-8000-000000000001';
 const NODE_2 = '0c0e5e0e-0000-4000-8000-000000000002';
 
-let hub: RunningHub;
-let api: Api;
+hubForAllTests();
+
 const agents: FakeAgent[] = [];
-beforeAll(async () => {
-  hub = await startHub();
-  api = new Api(hub);
-});
 afterEach(async () => {
   for (const agent of agents.splice(0)) await agent.leave();
 });
-afterAll(() => hub.stop());
 
 async function connect(setup: Parameters<typeof FakeAgent.connect>[1] = {}): Promise<FakeAgent> {
   const agent = await FakeAgent.connect(hub, setup);

@@ -1,4 +1,4 @@
-/** Connections to where agents join, by whoever cannot show who he is or does not speak the protocol. */
+/** WebSocket upgrades by clients without a valid identity, or that do not speak the protocol. */
 import { once } from 'node:events';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import { describe, expect, it } from 'vitest';

@@ -1,18 +1,12 @@
-/** POST /api/2.0/workbench/task/execute-batch-job/create with faults (contract 3.1 to 3.7). */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Api, expectError } from '../support/api.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+/** Invalid requests to POST /api/2.0/workbench/task/execute-batch-job/create (contract 3.1 to 3.7). */
+import { describe, expect, it } from 'vitest';
+import { expectError } from '../support/api.js';
+import { api, hubForAllTests } from '../support/hub-for-tests.js';
 import { files, model, PATH, reference, SCRIPT, variables } from './batch-job-requests.js';
 
 const NOT_BASE64 = 'must be Base64 (RFC 4648 section 4) with padding';
 
-let hub: RunningHub;
-let api: Api;
-beforeAll(async () => {
-  hub = await startHub();
-  api = new Api(hub);
-});
-afterAll(() => hub.stop());
+hubForAllTests();
 
 describe('a bad request is answered with 400, the field and what is allowed', () => {
   const keys = 'must be one of pathToFile, copyFileToWorkingDirectory';

@@ -1,23 +1,18 @@
-/** Whatever is wrong with a parameter or field of whichever endpoint: 400 that names it (contract 1.6, 5.2 and 10.3). */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+/** Invalid parameters and fields of every endpoint: a 400 names them (contract 1.6, 5.2 and 10.3). */
+import { describe, expect, it } from 'vitest';
 import { Api, expectError } from '../support/api.js';
 import { badRequestsOf, leastOf } from '../support/bad-requests.js';
 import { formWithFile } from '../support/forms.js';
+import { api, hubForAllTests } from '../support/hub-for-tests.js';
 import { type Operation, operationsIn } from '../support/openapi-operations.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { startHub } from '../support/running-hub.js';
 
 const UNKNOWN_ID = '019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77';
 
 /** Tests are made of the document, so it has to be there before them. */
 const operations = await operationsOfThisHub();
 
-let hub: RunningHub;
-let api: Api;
-beforeAll(async () => {
-  hub = await startHub();
-  api = new Api(hub);
-});
-afterAll(() => hub.stop());
+hubForAllTests();
 
 async function operationsOfThisHub(): Promise<Operation[]> {
   const own = await startHub();

@@ -1,4 +1,4 @@
-/** Users of the configuration are what it says at each start (contract 8.7). */
+/** Users of the configuration, which each start applies (contract 8.7). */
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Role } from '@workbench-hub/hub/core/access';

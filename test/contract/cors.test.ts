@@ -1,4 +1,4 @@
-/** Which pages of other origins may read what the hub answers: none, unless the configuration names them. */
+/** Access of pages of other origins: none, unless the configuration names them. */
 import { hubConfigSchema } from '@workbench-hub/hub/config';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rawSender } from '../support/raw-request.js';

@@ -1,4 +1,4 @@
-/** Lists that one user makes as costly as they can be made, and what the others notice of it. */
+/** Lists that one user makes as costly as possible, and their effect on others. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { fillStore } from '../bench/lists/fill-store.js';

@@ -1,17 +1,12 @@
 /** POST /api/2.0/workbench/task/execute-batch-job/create (contract 2.6 and 3.1). */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Api, base64, LOCAL_TIMESTAMP } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { api, hubForAllTests } from '../support/hub-for-tests.js';
+import { startHub } from '../support/running-hub.js';
 import { files, model, PATH, reference, SCRIPT, variables } from './batch-job-requests.js';
 
-let hub: RunningHub;
-let api: Api;
-beforeAll(async () => {
-  hub = await startHub();
-  api = new Api(hub);
-});
-afterAll(() => hub.stop());
+hubForAllTests();
 
 describe('a good batch job request', () => {
   it('is answered with 201, status, id and time, and reaches the agent as it was sent', async () => {

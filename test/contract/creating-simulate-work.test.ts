@@ -1,18 +1,12 @@
 /** POST /api/2.0/workbench/task/simulate-work/create (contract 2.2 and 2.6). */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { describe, expect, it } from 'vitest';
+import { expectError, LOCAL_TIMESTAMP } from '../support/api.js';
+import { api, hubForAllTests } from '../support/hub-for-tests.js';
 
 const PATH = '/api/2.0/workbench/task/simulate-work/create';
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-let hub: RunningHub;
-let api: Api;
-beforeAll(async () => {
-  hub = await startHub();
-  api = new Api(hub);
-});
-afterAll(() => hub.stop());
+hubForAllTests();
 
 describe('a good simulate-work request', () => {
   it('is answered with 201, status, id and time, and nothing else', async () => {

@@ -1,4 +1,5 @@
-/** Requests that take long are looked at again: whoever was disabled, or lost session, token or role meanwhile gets nothing. */
+/** Requests that take long are authorized again: a caller who was disabled, or lost session, token or role meanwhile, gets
+ *  nothing. */
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { UserChange } from '@workbench-hub/hub/core/ports/accounts';

@@ -1,15 +1,9 @@
 /** /docs shows the interface in a browser, and needs nothing from elsewhere. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Api, expectError } from '../support/api.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { describe, expect, it } from 'vitest';
+import { expectError } from '../support/api.js';
+import { api, hubForAllTests } from '../support/hub-for-tests.js';
 
-let hub: RunningHub;
-let api: Api;
-beforeAll(async () => {
-  hub = await startHub();
-  api = new Api(hub);
-});
-afterAll(() => hub.stop());
+hubForAllTests();
 
 /** References of the page: every `src` and `href` in it. */
 async function referencesOfPage(): Promise<string[]> {

@@ -2,19 +2,17 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Api, LOCAL_TIMESTAMP } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
+import { startHub } from '../support/running-hub.js';
 
 const time = expect.stringMatching(LOCAL_TIMESTAMP);
 
-let hub: RunningHub;
-let api: Api;
+hubForAllTests();
+
 let agent: FakeAgent;
 /** By what is to be seen of them, each in the order of the requests. */
 const ids: Record<string, string> = {};
-
 beforeAll(async () => {
-  hub = await startHub();
-  api = new Api(hub);
   agent = await FakeAgent.join(hub, {
     instances: [
       { id: 'a', labels: ['a'] },
@@ -44,10 +42,7 @@ beforeAll(async () => {
   await create('canceled', 'HIGHEST', 'nowhere');
   await api.delete(`/api/1.0/workbench/task/${ids['canceled']}/cancel`);
 });
-afterAll(async () => {
-  await agent.leave();
-  await hub.stop();
-});
+afterAll(() => agent.leave());
 
 const WAITING = ['waits, highest', 'waits, normal', 'waits, normal too', 'waits, low'];
 const RUNNING = ['runs longer', 'runs'];

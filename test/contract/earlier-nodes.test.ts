@@ -2,15 +2,14 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Api, expectError } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
+import { startHub } from '../support/running-hub.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
-let hub: RunningHub;
-let api: Api;
+hubForAllTests();
+
 let agent: FakeAgent;
 beforeAll(async () => {
-  hub = await startHub();
-  api = new Api(hub);
   const gone = await FakeAgent.join(hub, { id: 'gone', instances: [{ id: 'sim-0', revision: '' }] });
   await gone.leave();
   agent = await FakeAgent.join(hub, {
@@ -23,10 +22,7 @@ beforeAll(async () => {
   await api.simulateWork({ classifiers: [{ type: 'LABLES', value: 'gears' }] });
   await agent.hear('assign');
 });
-afterAll(async () => {
-  await agent.leave();
-  await hub.stop();
-});
+afterAll(() => agent.leave());
 
 describe.each([
   { generation: '1.0', revision: {}, noRevision: {} },

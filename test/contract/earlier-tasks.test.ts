@@ -1,28 +1,23 @@
-/** Tasks in 1.0 and 1.1, field for field: what the generation shows and not one field more (contract 11.4 and
- *  11.5). `toEqual` on whole bodies: a field too many fails as one too few. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Api, base64, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
+/** Tasks in 1.0 and 1.1, field for field (contract 11.4 and 11.5). `toEqual` on whole bodies finds missing and additional
+ *  fields. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { base64, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';
 import { formWithFile } from '../support/forms.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
 
 const time = expect.stringMatching(LOCAL_TIMESTAMP);
 const UNKNOWN = '019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77';
 const SCRIPTS = { inputScripts: [{ content: base64('print(1)') }] };
 const NOWHERE = { classifiers: [{ type: 'VERSION', value: 'none' }] };
 
-let hub: RunningHub;
-let api: Api;
+hubForAllTests({ config: { tasks: { maxAttempts: 1 } } });
+
 let agent: FakeAgent;
-beforeAll(async () => {
-  hub = await startHub({ config: { tasks: { maxAttempts: 1 } } });
-  api = new Api(hub);
-});
 beforeEach(async () => {
   agent = await FakeAgent.join(hub);
 });
 afterEach(() => agent.leave());
-afterAll(() => hub.stop());
 
 describe.each([
   { generation: '1.0', workbench: {} },

@@ -1,10 +1,10 @@
-/** The tables of the contract, openapi.json and the routes say the same (contract 11.2 and 11.3 for 1.0 and 1.1). */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Api, expectError } from '../support/api.js';
+/** Agreement of the tables of the contract, openapi.json and the routes (contract 11.2 and 11.3 for 1.0 and 1.1). */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { expectError } from '../support/api.js';
 import { operationsOf } from '../support/exercised.js';
+import { api, hubForAllTests } from '../support/hub-for-tests.js';
 import type { OpenApiDocument } from '../support/openapi-document.js';
 import { operationsIn } from '../support/openapi-operations.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
 import {
   ADDITIONS,
   ANY_ENDPOINT,
@@ -24,15 +24,12 @@ const THERE = [
 /** A page for people, which the document does not describe. */
 const PAGES = ['/docs', '/docs/start.js', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js'];
 
-let hub: RunningHub;
-let api: Api;
+hubForAllTests();
+
 let document: OpenApiDocument;
 beforeAll(async () => {
-  hub = await startHub();
-  api = new Api(hub);
   document = await api.document();
 });
-afterAll(() => hub.stop());
 
 it('the tables are complete: 32 endpoints of 2.x, 18 of 1.0, 12 of 1.1', () => {
   expect([SPECIFIED_2X.length, SPECIFIED_10.length, SPECIFIED_11.length]).toEqual([32, 18, 12]);

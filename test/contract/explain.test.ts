@@ -1,5 +1,5 @@
-/** Why a task waits, and how one would fare: GET /api/x/tasks/{id}/explain and POST /api/x/explain, verdict by verdict, over
- *  a time that the test drives. */
+/** Explanations of waiting tasks and dry runs: GET /api/x/tasks/{id}/explain and POST /api/x/explain, verdict by verdict, with
+ *  time driven by the test. */
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';

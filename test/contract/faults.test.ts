@@ -1,19 +1,14 @@
 /** Responses of every endpoint to requests that none of them accepts (contract 10.1 and 10.2). */
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { Api, expectError } from '../support/api.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
+import { startHub } from '../support/running-hub.js';
 
 const CREATE = '/api/2.0/workbench/task/simulate-work/create';
 
-let hub: RunningHub;
-let api: Api;
-beforeAll(async () => {
-  hub = await startHub({ config: { limits: { requestBody: '1KiB' } } });
-  api = new Api(hub);
-});
-afterAll(() => hub.stop());
+hubForAllTests({ config: { limits: { requestBody: '1KiB' } } });
 
 describe('an unknown path', () => {
   it.each([

@@ -2,16 +2,12 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
+import { hub, hubForAllTests } from '../support/hub-for-tests.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
 
-let hub: RunningHub;
-beforeAll(async () => {
-  hub = await startHub();
-});
-afterAll(() => hub.stop());
+hubForAllTests();
 
 const digestOf = (content: Buffer) => createHash('sha256').update(content).digest('hex');
 const MISSING = 'a'.repeat(64);

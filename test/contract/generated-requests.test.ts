@@ -1,11 +1,8 @@
-/**
- * Thousands of generated requests against every endpoint of a listening hub with an agent: none ends in a 500, none
- * hangs, and every answer is what openapi.json says. The requests follow from a seed; a failure prints the seed and the
- * path to the smallest request. `WORKBENCH_TEST_SEED` and `WORKBENCH_TEST_RUNS` choose others.
- */
+/** Thousands of generated requests to every endpoint of a hub with an agent: none ends in a 500 or hangs, and every response
+ *  agrees with openapi.json. The requests are determined by a seed; a failure prints the seed and the path to the smallest
+ *  request. `WORKBENCH_TEST_SEED` and `WORKBENCH_TEST_RUNS` choose others. */
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
 import { countAnswer } from '../support/exercised.js';
 import { FakeAgent } from '../support/fake-agent.js';
 import {
@@ -14,27 +11,24 @@ import {
   requestFor,
   requestForAnything,
 } from '../support/generated-requests.js';
+import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
 import { openApiCheck } from '../support/openapi-check.js';
 import { type Operation, operationsIn } from '../support/openapi-operations.js';
 import { rawSender } from '../support/raw-request.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
 
 const seed = Number(process.env['WORKBENCH_TEST_SEED'] ?? 20261121);
 const numRuns = Number(process.env['WORKBENCH_TEST_RUNS'] ?? 40);
 
 const NOWHERE = { classifiers: [{ type: 'VERSION', value: 'none' }] };
 
-let hub: RunningHub;
-let api: Api;
+hubForAllTests();
+
 let agent: FakeAgent;
 let sender: ReturnType<typeof rawSender>;
 let ids: KnownIds;
 let operations: Operation[];
 let hold: (request: GeneratedRequest) => Promise<void>;
-
 beforeAll(async () => {
-  hub = await startHub();
-  api = new Api(hub);
   sender = rawSender(hub.address);
   const away = await FakeAgent.join(hub, { id: 'away', instances: [{ id: 'sim-away' }] });
   await away.leave();
@@ -52,7 +46,6 @@ beforeAll(async () => {
 afterAll(async () => {
   sender.close();
   await agent.leave();
-  await hub.stop();
 });
 
 /** The agent does at once whatever it is told. */

@@ -1,4 +1,4 @@
-/** A hub from its start to its end: what refuses the start, what the end waits for, what a client leaves behind. */
+/** Start and stop of a hub: what prevents the start, and what the stop waits for. */
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';

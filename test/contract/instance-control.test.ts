@@ -1,5 +1,5 @@
-/** Logs, start, stop and restart of an instance through its agent (contract 6.3 and 6.4; contract 11.2 for
- *  1.0). The agent is one whose every word the test chooses, and time is driven by hand. */
+/** Logs, start, stop and restart of an instance through its agent (contract 6.3 and 6.4; contract 11.2 for 1.0). The test
+ *  chooses the messages of the agent, and drives the time. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Answer, Api, expectError } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';

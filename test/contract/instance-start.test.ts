@@ -1,5 +1,5 @@
-/** `startedDatetime` of an instance: when its process became ready (contract 6.1). The agent tells ages, which come
- *  later than they were true; the same process keeps its start all the same. */
+/** `startedDatetime` of an instance: the time at which its process became ready (contract 6.1). Agents report ages, which arrive
+ *  late; the start of a process is constant nevertheless. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Api } from '../support/api.js';
 import { eventually } from '../support/eventually.js';

@@ -1,5 +1,5 @@
-/** Large JSON bodies are read as they come, small ones at once: both readings say the same of the same body. Bodies
- *  follow from a seed; `WORKBENCH_TEST_SEED` and `WORKBENCH_TEST_RUNS` choose others. */
+/** Large JSON bodies are parsed as they arrive, small ones at once: both parsers return the same. Bodies are determined by a
+ *  seed; `WORKBENCH_TEST_SEED` and `WORKBENCH_TEST_RUNS` choose others. */
 import { createHash } from 'node:crypto';
 import { HubError } from '@workbench-hub/hub/core/errors';
 import { BlobTooLarge, type FileStore } from '@workbench-hub/hub/core/ports/files';

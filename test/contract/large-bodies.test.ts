@@ -1,4 +1,4 @@
-/** Bodies of batch jobs that are too large to be held: they are read as they come (contract 3.2 and 3.7). */
+/** Batch jobs with bodies too large for memory, which are parsed as they arrive (contract 3.2 and 3.7). */
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';

@@ -1,26 +1,18 @@
-/** Results that are larger than what is put together in memory first. */
+/** Results that are too large to be assembled in memory. */
 import { rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NamedFileRef } from '@workbench-hub/shared/domain/job';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
 
-let hub: RunningHub;
-let api: Api;
+hubForAllTests();
+
 let agent: FakeAgent;
-
 beforeAll(async () => {
-  hub = await startHub();
-  api = new Api(hub);
   agent = await FakeAgent.join(hub);
 });
-
-afterAll(async () => {
-  await agent.leave();
-  await hub.stop();
-});
+afterAll(() => agent.leave());
 
 /** Bytes that repeat only after a prime number of them, so that no piece looks like another. */
 function bytes(length: number): Buffer {

@@ -1,4 +1,4 @@
-/** Who tries passwords is slowed down (contract 8.2). */
+/** Throttling of password guesses (contract 8.2). */
 import type { Passwords } from '@workbench-hub/hub/core/ports/accounts';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';

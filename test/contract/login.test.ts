@@ -1,4 +1,4 @@
-/** Logging in, and what it is asked for (contract 8.1 to 8.6). */
+/** Login, and the endpoints that require it (contract 8.1 to 8.6). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Answer, Api, expectError } from '../support/api.js';
 import { passwordOf, type RunningHub, startHub, USERS } from '../support/running-hub.js';

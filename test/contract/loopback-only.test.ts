@@ -1,16 +1,9 @@
-/** Actions that a browser on the same machine must not perform on a hub that only loopback protects. */
-
+/** Protection of a hub without security from browsers on the same machine. */
 import { request } from 'undici';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { describe, expect, it } from 'vitest';
+import { hub, hubForAllTests } from '../support/hub-for-tests.js';
 
-let hub: RunningHub;
-
-beforeAll(async () => {
-  hub = await startHub();
-});
-
-afterAll(() => hub.stop());
+hubForAllTests();
 
 const CREATE = '/api/2.0/workbench/task/simulate-work/create';
 

@@ -1,14 +1,10 @@
-/** Malformed requests get the error body too (contract 10.4). */
+/** Responses to malformed requests, which have the error body too (contract 10.4). */
 import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Api, OFFSET_TIMESTAMP } from '../support/api.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { hub, hubForAllTests } from '../support/hub-for-tests.js';
 
-let hub: RunningHub;
-beforeAll(async () => {
-  hub = await startHub();
-});
-afterAll(() => hub.stop());
+hubForAllTests();
 
 /** Sends bytes as they are; gives all that comes until the hub ends the connection. */
 function talk(bytes: string): Promise<string> {

@@ -1,4 +1,4 @@
-/** Metrics of `/actuator/prometheus` on the work of a hub, and its access. */
+/** Metrics of `/actuator/prometheus`, and access to them. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { Api, base64 } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';

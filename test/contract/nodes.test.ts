@@ -1,21 +1,18 @@
 /** Workbench instances and agents (contract 5.6, 5.7, 6.1 and 6.5). */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
 
 const NODE = '/api/2.0/workbench/node';
 const time = expect.stringMatching(LOCAL_TIMESTAMP);
 
-let hub: RunningHub;
-let api: Api;
+hubForAllTests();
+
 let hostA: FakeAgent;
 let working: Awaited<ReturnType<FakeAgent['hear']>>;
-
 beforeAll(async () => {
-  hub = await startHub();
-  api = new Api(hub);
   hostA = await FakeAgent.join(hub, {
     id: 'host-a',
     instances: [
@@ -33,7 +30,6 @@ beforeAll(async () => {
   await gone.leave();
   await FakeAgent.join(hub, { id: 'empty', instances: [] });
 });
-afterAll(() => hub.stop());
 
 type Item = Readonly<Record<string, unknown>>;
 const ids = async (path: string) =>

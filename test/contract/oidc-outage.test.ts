@@ -1,5 +1,5 @@
-/** An outage of the company's sign-on: it hangs, answers errors, and comes back with another key. Whose token the known keys
- *  verify goes on, nobody else is held up, and the provider is not stormed. */
+/** An outage of the sign-on: the provider hangs, returns errors, and is back with another key. Tokens of known keys stay valid,
+ *  other callers are not affected, and the provider is not flooded. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** A provider of the company's sign-on that changes its keys, cannot be reached or trusted, or is none. */
+/** Providers of the sign-on that change keys, are unreachable or not trusted, or are no providers. */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

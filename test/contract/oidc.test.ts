@@ -1,4 +1,4 @@
-/** The company's sign-on: tokens of a real OpenID Connect provider at the door of the REST interface. */
+/** The sign-on: access tokens of a real OpenID Connect provider at the REST interface. */
 import { fileURLToPath } from 'node:url';
 import { hubConfigSchema } from '@workbench-hub/hub/config';
 import { exportSPKI, importJWK } from 'jose';

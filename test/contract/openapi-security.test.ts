@@ -1,7 +1,8 @@
-/** /openapi.json says of every operation how to call it on this hub: its id, its security, the role and the address. */
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+/** Security of each operation in /openapi.json: id, requirements, role and address on this hub. */
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { Api } from '../support/api.js';
 import { EXPECTED_ROLES, type ExpectedAccess } from '../support/expected-roles.js';
+import { hub, hubForAllTests } from '../support/hub-for-tests.js';
 import type { OpenApiDocument } from '../support/openapi-document.js';
 import { lintProblems } from '../support/openapi-lint.js';
 import { type Operation, operationsIn } from '../support/openapi-operations.js';
@@ -33,15 +34,14 @@ const ROLE_SENTENCES: Readonly<Record<ExpectedAccess, RegExp>> = {
   ADMIN: /Requires the role ADMIN\.$/,
 };
 
-let hub: RunningHub;
+hubForAllTests({ users: USERS });
+
 let document: Described;
 let operations: Operation[];
 beforeAll(async () => {
-  hub = await startHub({ users: USERS });
   document = await documentOf(hub);
   operations = operationsIn(document);
 });
-afterAll(() => hub.stop());
 
 describe('the operations', () => {
   it('have unique ids, which end in the version for 1.x only', () => {

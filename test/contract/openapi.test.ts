@@ -1,11 +1,11 @@
-/** /openapi.json: a valid document that says of requests what the hub takes. */
+/** /openapi.json: a valid document that describes the accepted requests. */
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { Api } from '../support/api.js';
+import { hub, hubForAllTests } from '../support/hub-for-tests.js';
 import { openApiCheck } from '../support/openapi-check.js';
 import type { OpenApiDocument } from '../support/openapi-document.js';
 import { lintProblems } from '../support/openapi-lint.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
 
 interface Schema {
   readonly type?: string;
@@ -26,13 +26,12 @@ interface Parameter {
 
 const TASKS = '/api/2.0/workbench/task';
 
-let hub: RunningHub;
+hubForAllTests();
+
 let document: OpenApiDocument;
 beforeAll(async () => {
-  hub = await startHub();
   document = await new Api(hub).document();
 });
-afterAll(() => hub.stop());
 
 const schema = (name: string) => document.components.schemas[name] as Schema;
 const parametersOf = (path: string, method = 'get') =>

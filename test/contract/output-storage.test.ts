@@ -1,38 +1,35 @@
-/** The output storage (contract 3.12, 4.5 and 7.6): what scripts leave in WORKBENCH_OUTPUT_STORAGE. */
+/** The output storage (contract 3.12, 4.5 and 7.6): files that scripts put into WORKBENCH_OUTPUT_STORAGE. */
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readdir, readFile, readlink, writeFile } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
-import { join } from 'node:path';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Api, expectError } from '../support/api.js';
+import { expectError } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
-import { formWithFile } from '../support/forms.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { type HubSetup, type RunningHub, startHub } from '../support/running-hub.js';
+import { api, hub, hubForEachTest, replaceHub } from '../support/hub-for-tests.js';
+import { blobFiles, upload } from '../support/input-storage.js';
+import type { HubSetup } from '../support/running-hub.js';
 
 const DAY_MS = 86_400_000;
 const OUTPUT = '/api/2.0/storage/output';
 const TASK = '/api/2.0/workbench/task';
 const LARGE = Buffer.alloc(300_000, 'what a script left in the output storage; ');
 
-let hub: RunningHub;
-let api: Api;
 let agent: FakeAgent;
-const start = async (setup: HubSetup = {}) => {
-  await agent?.leave();
-  await hub?.stop();
-  hub = await startHub(setup);
-  api = new Api(hub);
+hubForEachTest();
+beforeEach(async () => {
   agent = await FakeAgent.join(hub);
-};
-beforeEach(() => start());
-afterEach(async () => {
-  await agent.leave();
-  await hub.stop();
 });
+afterEach(() => agent.leave());
+
+async function start(setup: HubSetup): Promise<void> {
+  await agent.leave();
+  await replaceHub(setup);
+  agent = await FakeAgent.join(hub);
+}
 
 /** Runs a task that leaves these files, by their names; gives its id. */
 async function taskThatLeft(files: Readonly<Record<string, string | Buffer | FileRef>>): Promise<string> {
@@ -183,7 +180,7 @@ describe('a download from the output storage', () => {
   );
 
   it('does not find files of the input storage', async () => {
-    await api.call('POST', '/api/2.0/storage/input/upload', formWithFile('gear.wbpz', 'x'));
+    await upload('gear.wbpz', 'x');
     expect((await api.get(`${OUTPUT}/gear.wbpz/download`)).status).toBe(404);
   });
 
@@ -221,7 +218,7 @@ describe('a download from the output storage', () => {
     runtime.skip(DAY_MS);
     await runtime.advance(60_000);
     await eventually(() => hub.log.some(({ msg }) => msg === 'swept what is no longer kept'));
-    await eventually(async () => (await contentsOnDisk()).length === 0);
+    await eventually(async () => (await blobFiles()).length === 0);
     expect((await api.get(pathOf(id, 'a'))).status).toBe(404);
     const hash = createHash('sha256');
     answer.on('data', (piece) => hash.update(piece));
@@ -229,12 +226,6 @@ describe('a download from the output storage', () => {
     expect(hash.digest('hex')).toBe(digestOf(content));
   });
 });
-
-/** The blobs that lie as files. */
-async function contentsOnDisk(): Promise<string[]> {
-  const entries = await readdir(join(hub.config.dataDir, 'files'), { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
-}
 
 describe('a stored file of a task', () => {
   it('outlives the task', async () => {
@@ -273,10 +264,10 @@ describe('a stored file of a task', () => {
   });
 
   it('may be an encrypted blob that somebody else stored, and reads the same', async () => {
-    await api.call('POST', '/api/2.0/storage/input/upload?encrypt=true', formWithFile('same', LARGE));
+    await upload('same', LARGE, '?encrypt=true');
     const file = { digest: digestOf(LARGE), sizeBytes: LARGE.length };
     const path = pathOf(await taskThatLeft({ a: file }), 'a');
-    expect(await contentsOnDisk()).toEqual([expect.stringMatching(/[0-9a-f]{64}\.sealed$/)]);
+    expect(await blobFiles()).toEqual([expect.stringMatching(/[0-9a-f]{64}\.sealed$/)]);
     expect((await download(path)).bytes.equals(LARGE)).toBe(true);
     const { status, bytes } = await download(path, { range: 'bytes=131000-262200' });
     expect([status, bytes.equals(LARGE.subarray(131_000, 262_201))]).toEqual([206, true]);
@@ -284,9 +275,9 @@ describe('a stored file of a task', () => {
 
   it('that is damaged is never returned as if it were complete', async () => {
     const content = Buffer.alloc(3_000_000, 'long enough that its beginning has left before its end is read');
-    await api.call('POST', '/api/2.0/storage/input/upload?encrypt=true', formWithFile('same', content));
+    await upload('same', content, '?encrypt=true');
     const path = pathOf(await taskThatLeft({ a: { digest: digestOf(content), sizeBytes: 3_000_000 } }), 'a');
-    const [file = ''] = await contentsOnDisk();
+    const [file = ''] = await blobFiles();
     const whole = await readFile(file);
     const damage = async (at: number) => {
       const damaged = Buffer.from(whole);

@@ -1,4 +1,4 @@
-/** A hub that is asked for more than it can: it refuses at once what is too much, and serves the rest. */
+/** An overloaded hub: it refuses excess requests at once, and serves the others. */
 import { type ClientRequest, request } from 'node:http';
 import { afterEach, expect, it } from 'vitest';
 import { Api, expectError } from '../support/api.js';

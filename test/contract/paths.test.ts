@@ -1,18 +1,17 @@
-/** Each path is served in one spelling, so that what a proxy before the hub forbids by path cannot be spelled otherwise. */
+/** Each path is served in one spelling, so that rules of a proxy cannot be bypassed by another one. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Api } from '../support/api.js';
+import { hub, hubForAllTests } from '../support/hub-for-tests.js';
 import { type RawAnswer, rawSender } from '../support/raw-request.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
 
-let hub: RunningHub;
+hubForAllTests();
+
 let sender: ReturnType<typeof rawSender>;
-beforeAll(async () => {
-  hub = await startHub();
+beforeAll(() => {
   sender = rawSender(hub.address);
 });
 afterAll(async () => {
   sender.close();
-  await hub.stop();
 });
 
 const send = (target: string, method = 'GET'): Promise<RawAnswer> => sender.send({ method, target });

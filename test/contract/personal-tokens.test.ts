@@ -1,4 +1,4 @@
-/** Personal access tokens: their whole life, from being made to being worth nothing. */
+/** Personal access tokens, from creation to expiry or revocation. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openAccountsDatabase } from '@workbench-hub/hub/store/sqlite/accounts/accounts-database';

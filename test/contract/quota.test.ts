@@ -1,73 +1,34 @@
 /** Disk space of one user: the quota of the input storage covers the stored data, not only names. */
 import { createHash } from 'node:crypto';
-import { readdir, stat } from 'node:fs/promises';
-import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Api, base64 } from '../support/api.js';
+import { stat } from 'node:fs/promises';
+import { describe, expect, it } from 'vitest';
+import { base64 } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
-import { type Form, formWithFile } from '../support/forms.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { formWithFile } from '../support/forms.js';
+import { api, hub, hubForEachTest } from '../support/hub-for-tests.js';
+import { beginUpload, blobFiles, INPUT, upload } from '../support/input-storage.js';
 
-const INPUT = '/api/2.0/storage/input';
 const TASK = '/api/2.0/workbench/task';
 const KIB = 1024;
 /** A tenth of what was tried by hand. */
 const QUOTA_BYTES = 1024 * KIB;
 const FILE_BYTES = 300 * KIB;
 
-let hub: RunningHub;
-let api: Api;
-beforeEach(async () => {
-  hub = await startHub({ config: { storage: { input: { quotaPerUser: QUOTA_BYTES } } } });
-  api = new Api(hub);
-});
-afterEach(() => hub.stop());
+hubForEachTest({ config: { storage: { input: { quotaPerUser: QUOTA_BYTES } } } });
 
 const contentOf = (number: number, bytes = FILE_BYTES) => Buffer.alloc(bytes, `content number ${number} `);
-const send = (form: Form, query = '') => api.call('POST', `${INPUT}/upload${query}`, form);
-const upload = (name: string, content: Buffer, query = '') => send(formWithFile(name, content), query);
 
 /** Space of blobs on the disk, including uploads under way. */
 async function bytesOnDisk(): Promise<number> {
-  const entries = await readdir(join(hub.config.dataDir, 'files'), { recursive: true, withFileTypes: true });
   let bytes = 0;
-  for (const entry of entries) {
-    if (!entry.isFile()) continue;
-    bytes += await stat(join(entry.parentPath, entry.name)).then(
+  for (const path of await blobFiles()) {
+    bytes += await stat(path).then(
       ({ size }) => size,
       () => 0,
     );
   }
   return bytes;
-}
-
-/** Sends the head and so many bytes of an upload over a connection of its own. */
-async function beginUpload(name: string, content: Buffer, bytes: number, query = '') {
-  const { raw, headers } = formWithFile(name, content);
-  const { hostname, port } = new URL(hub.address);
-  const socket: Socket = connect(Number(port), hostname);
-  let heard = '';
-  socket.on('data', (piece) => {
-    heard += piece.toString();
-  });
-  socket.on('error', () => undefined);
-  socket.write(
-    `POST ${INPUT}/upload${query} HTTP/1.1\r\nhost: ${hostname}\r\ncontent-length: ${raw.length}\r\n` +
-      `content-type: ${headers['content-type']}\r\n\r\n`,
-  );
-  socket.write(raw.subarray(0, bytes));
-  return {
-    /** Sends the rest; gives the status of the answer. */
-    finish: async (): Promise<number> => {
-      socket.write(raw.subarray(bytes));
-      await eventually(() => heard.includes('\r\n\r\n'));
-      socket.destroy();
-      return Number(heard.split(' ')[1]);
-    },
-    cut: () => socket.destroy(),
-  };
 }
 
 describe.each(['', '&encrypt=true'])('with the query "%s"', (encrypt) => {
@@ -107,7 +68,7 @@ describe.each(['', '&encrypt=true'])('with the query "%s"', (encrypt) => {
   it('an upload in progress counts until it is complete or aborted', async () => {
     const content = contentOf(1, 900 * KIB);
     const query = `?overwrite=false${encrypt}`;
-    const slow = await beginUpload('slow', content, 800 * KIB, query);
+    const slow = await beginUpload(formWithFile('slow', content), 800 * KIB, query);
     await eventually(async () => (await bytesOnDisk()) > 700 * KIB);
     expect((await upload('other', contentOf(2), query)).status).toBe(413);
     expect(await slow.finish()).toBe(204);
@@ -115,7 +76,7 @@ describe.each(['', '&encrypt=true'])('with the query "%s"', (encrypt) => {
 
     await api.delete(`${INPUT}/slow/delete`);
     await eventually(async () => (await bytesOnDisk()) < 101 * KIB);
-    const broken = await beginUpload('broken', content, 800 * KIB, query);
+    const broken = await beginUpload(formWithFile('broken', content), 800 * KIB, query);
     await eventually(async () => (await bytesOnDisk()) > 800 * KIB);
     expect((await upload('third', contentOf(3), query)).status).toBe(413);
     broken.cut();

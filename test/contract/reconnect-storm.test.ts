@@ -1,4 +1,4 @@
-/** Hundreds of agents come back at the same moment: after a restart of the hub, or of a switch. */
+/** Hundreds of agents that rejoin at the same time, after a restart of the hub or of a switch. */
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { expect, it, onTestFinished } from 'vitest';
 import { Api } from '../support/api.js';

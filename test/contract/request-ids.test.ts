@@ -1,16 +1,9 @@
-/** One name for a request, in its answer, in the logs, with the task and on the agent. */
-import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
+/** One id for a request: in its response, in the logs, with the task and on the agent. */
+import { expect, it } from 'vitest';
 import { FakeAgent } from '../support/fake-agent.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { api, hub, hubForEachTest } from '../support/hub-for-tests.js';
 
-let hub: RunningHub;
-let api: Api;
-beforeEach(async () => {
-  hub = await startHub();
-  api = new Api(hub);
-});
-afterEach(() => hub.stop());
+hubForEachTest();
 
 const UUID = /^[0-9a-f-]{36}$/;
 const idOf = async (path: string, given?: string, init: RequestInit = {}) => {

@@ -1,26 +1,21 @@
 /** GET .../{id}/result of both kinds (contract 4.1 to 4.6). */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Api, base64, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { base64, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
 
 const TASKS = '/api/2.0/workbench/task';
 const time = expect.stringMatching(LOCAL_TIMESTAMP);
 const workbench = { id: 'sim-1', version: '9.1.0', revision: '4711' };
 
-let hub: RunningHub;
-let api: Api;
+hubForAllTests({ config: { tasks: { maxAttempts: 1 } } });
+
 let agent: FakeAgent;
-beforeAll(async () => {
-  hub = await startHub({ config: { tasks: { maxAttempts: 1 } } });
-  api = new Api(hub);
-});
 beforeEach(async () => {
   agent = await FakeAgent.join(hub);
 });
 afterEach(() => agent.leave());
-afterAll(() => hub.stop());
 
 const simulated = (id: string, query = '') => api.get(`${TASKS}/simulate-work/${id}/result${query}`);
 const executed = (id: string, query = '') => api.get(`${TASKS}/execute-batch-job/${id}/result${query}`);

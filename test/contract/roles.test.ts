@@ -1,13 +1,14 @@
-/** Who may do what: every endpoint, called without a token and by every role (contract 8.7 and 8.8). */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, Api, type CallOptions, expectError } from '../support/api.js';
+/** Every endpoint, called without a token and by every role (contract 8.7 and 8.8). */
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, type Api, type CallOptions, expectError } from '../support/api.js';
 import { leastOf } from '../support/bad-requests.js';
 import { operationsOf } from '../support/exercised.js';
 import { EXPECTED_ROLES, type ExpectedAccess } from '../support/expected-roles.js';
+import { api, hubForAllTests } from '../support/hub-for-tests.js';
 import { logIn } from '../support/login.js';
 import type { OpenApiDocument } from '../support/openapi-document.js';
 import { type Operation, operationsIn } from '../support/openapi-operations.js';
-import { passwordOf, type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { passwordOf, USERS } from '../support/running-hub.js';
 
 const NOBODY = 'nobody';
 /** Who calls, and what they may. */
@@ -32,21 +33,18 @@ function count(outcome: Outcome): number {
   ).length;
 }
 
-let hub: RunningHub;
-let api: Api;
+hubForAllTests({ users: USERS });
+
 let document: OpenApiDocument;
 let operations: Operation[];
 const callers = new Map<string, Api>();
 beforeAll(async () => {
-  hub = await startHub({ users: USERS });
-  api = new Api(hub);
   document = await api.document();
   operations = operationsIn(document);
   for (const caller of Object.keys(CALLERS)) {
     callers.set(caller, caller === NOBODY ? api : await api.asUser(caller));
   }
 });
-afterAll(() => hub.stop());
 
 it('the table of roles has every endpoint of the hub, and no other', () => {
   const inTable = EXPECTED_ROLES.map(({ method, path }) => `${method} ${path}`);

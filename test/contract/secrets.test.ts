@@ -1,4 +1,4 @@
-/** That no log holds a secret is checked whenever a hub of the tests stops; here, that the check sees one. */
+/** The check for secrets in logs, which runs whenever a hub of the tests stops, finds one. */
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';

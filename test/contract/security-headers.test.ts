@@ -1,13 +1,9 @@
 /** Security headers of every response, whichever part of the hub writes it. */
 import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { expect, it } from 'vitest';
+import { hub, hubForAllTests } from '../support/hub-for-tests.js';
 
-let hub: RunningHub;
-beforeAll(async () => {
-  hub = await startHub();
-});
-afterAll(() => hub.stop());
+hubForAllTests();
 
 const EVERYWHERE = {
   'x-content-type-options': 'nosniff',

@@ -1,8 +1,8 @@
 /** GET /api/2.0/monitoring/server-info: every field of the contract with its type, and no other (contract 9.5). */
 import { dirname } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { Api, LOCAL_TIMESTAMP } from '../support/api.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { hub, hubForAllTests } from '../support/hub-for-tests.js';
 
 const SYSTEM_TEXTS = [
   'version',
@@ -30,15 +30,14 @@ const SPACE_TEXTS = ['totalFormatted', 'usedFormatted', 'freeFormatted'];
 
 type Part = Record<string, unknown>;
 
-let hub: RunningHub;
+hubForAllTests();
+
 let info: Record<'systemInfo' | 'memoryInfo' | 'diskSpaceInfo', Part>;
 beforeAll(async () => {
-  hub = await startHub();
   const answer = await new Api(hub).get('/api/2.0/monitoring/server-info');
   expect(answer.status).toBe(200);
   info = answer.body as typeof info;
 });
-afterAll(() => hub.stop());
 
 const texts = (names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, expect.stringMatching(/./)]));

@@ -1,18 +1,13 @@
 /** Health, info and the probes (contract 9.1 to 9.3). */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Api } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
+import { startHub } from '../support/running-hub.js';
 
-let hub: RunningHub;
-let api: Api;
-beforeAll(async () => {
-  hub = await startHub();
-  api = new Api(hub);
-});
-afterAll(() => hub.stop());
+hubForAllTests();
 
 describe('health', () => {
   it('describes every component, field for field', async () => {

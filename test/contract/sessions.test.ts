@@ -1,48 +1,22 @@
-/** Sessions: carried on by refresh tokens that are good once, ended by logging out, gone when their time is over
- *  (contract 8.2 to 8.5). */
+/** Sessions: opened by a login, continued by refresh tokens that are valid for one use, ended by a logout (contract 8.2 to 8.5). */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { secrets } from '@workbench-hub/hub/security/secrets';
 import { openAccountsDatabase } from '@workbench-hub/hub/store/sqlite/accounts/accounts-database';
 import { sqliteUserStore } from '@workbench-hub/hub/store/sqlite/accounts/user-store';
-import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { Api, expectError } from '../support/api.js';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type Api, expectError } from '../support/api.js';
+import { api, hubForAllTests, ownHub } from '../support/hub-for-tests.js';
 import { AUTH, loggedInBy, logIn, logOut, refresh, statusFor } from '../support/login.js';
-import {
-  type HubSetup,
-  passwordOf,
-  quickPasswords,
-  type RunningHub,
-  startHub,
-  USERS,
-} from '../support/running-hub.js';
+import { passwordOf, quickPasswords, USERS } from '../support/running-hub.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const WRONG = 'the username or the password is wrong, or the user is disabled';
 const NO_COOKIE = 'the cookie refreshToken is required: log in at /api/2.0/auth/login';
 const NOT_VALID = 'the cookie refreshToken names no active session: log in at /api/2.0/auth/login';
 const USED_BEFORE = /^this refresh token has been used before, so somebody else may hold it/;
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
-
 const ENDED = 'the session of this access token has ended: log in again';
 
-let hub: RunningHub;
-let api: Api;
-beforeAll(async () => {
-  hub = await startHub({ users: USERS });
-  api = new Api(hub);
-});
-afterAll(() => hub.stop());
-
-/** A hub of its own for one test. */
-async function ownHub(setup: HubSetup = {}) {
-  const own = await startHub({ users: USERS, ...setup });
-  onTestFinished(own.stop);
-  return { hub: own, api: new Api(own) };
-}
+hubForAllTests({ users: USERS });
 
 describe('a login', () => {
   it.each([
@@ -68,7 +42,7 @@ describe('a login', () => {
         return fits;
       },
     };
-    const own = await ownHub({ dataDir: folder.path, passwords });
+    const own = await ownHub({ users: USERS, dataDir: folder.path, passwords });
     const login = { username: 'ulla', password: passwordOf('ulla') };
     const answer = await own.api.post('/api/2.0/auth/login', login);
     expectError(answer, 401, '/api/2.0/auth/login', WRONG);
@@ -209,20 +183,23 @@ describe('the cookie of a session', () => {
   };
 
   it('is Secure when clients reach the hub by https', async () => {
-    const { api: own } = await ownHub({ config: { server: { publicUrl: 'https://hub.example.com' } } });
+    const { api: own } = await ownHub({
+      users: USERS,
+      config: { server: { publicUrl: 'https://hub.example.com' } },
+    });
     expect(await setCookie(own)).toMatch(/; HttpOnly; Secure; SameSite=Strict$/);
   });
 
   it('is Secure when a trusted proxy reports https, and not when a client does', async () => {
     const forwarded = { 'x-forwarded-proto': 'https' };
     expect(await setCookie(api, forwarded)).not.toMatch(/Secure/);
-    const { api: own } = await ownHub({ config: { server: { trustedProxies: ['loopback'] } } });
+    const { api: own } = await ownHub({ users: USERS, config: { server: { trustedProxies: ['loopback'] } } });
     expect(await setCookie(own, forwarded)).toMatch(/; Secure/);
     expect(await setCookie(own)).not.toMatch(/; Secure/);
   });
 
   it('has no value that the hub stores in plain', async () => {
-    const { hub: own, api: ownApi } = await ownHub();
+    const { hub: own, api: ownApi } = await ownHub({ users: USERS });
     const { cookie, accessToken } = await logIn(ownApi, 'ulla');
     const token = cookie.split('=')[1] ?? '';
     expect(token).toHaveLength(43);
@@ -234,133 +211,5 @@ describe('the cookie of a session', () => {
     for (const part of [token.slice(0, 21), token.slice(21)]) expect(kept).not.toContain(part);
     expect(kept).not.toContain(accessToken);
     expect(kept).not.toContain('the password of ulla');
-  });
-});
-
-describe('the lifetime of a session', () => {
-  async function hubWithTime(setup: HubSetup = {}) {
-    const time = new HandDrivenRuntime();
-    const runtime = { ...systemRuntime, clock: time.clock };
-    return { time, ...(await ownHub({ ...setup, runtime })) };
-  }
-
-  it('outlasts its access tokens, which end after security.accessTokenLifetime', async () => {
-    const { time, api: own } = await hubWithTime({ config: { security: { accessTokenLifetime: '5m' } } });
-    const { accessToken, cookie } = await logIn(own, 'ulla');
-    time.skip(5 * MINUTE_MS - 1);
-    expect(await statusFor(own, accessToken)).toBe(200);
-    time.skip(1);
-    const refused = await own.as(accessToken).get(AUTH.USER);
-    expectError(refused, 401, AUTH.USER, /^the access token is not valid, or has expired: refresh it/);
-    const renewed = loggedInBy(await refresh(own, cookie));
-    expect(await statusFor(own, renewed.accessToken)).toBe(200);
-  });
-
-  it('allows a used token again for 15 seconds, and ends with a later use', async () => {
-    const { time, api: own } = await hubWithTime();
-    const { cookie } = await logIn(own, 'ulla');
-    const renewed = loggedInBy(await refresh(own, cookie));
-    time.skip(15_000);
-    const repeated = loggedInBy(await refresh(own, cookie));
-    expect(repeated.cookie).toBe(renewed.cookie);
-    // Repetition begins no time of its own.
-    time.skip(1);
-    expectError(await refresh(own, cookie), 401, AUTH.REFRESH, USED_BEFORE);
-    for (const { accessToken } of [renewed, repeated]) expect(await statusFor(own, accessToken)).toBe(401);
-    expectError(await refresh(own, renewed.cookie), 401, AUTH.REFRESH, NOT_VALID);
-  });
-
-  it('does not extend those 15 seconds when the clock is set back', async () => {
-    const { time, api: own } = await hubWithTime();
-    const { cookie } = await logIn(own, 'ulla');
-    loggedInBy(await refresh(own, cookie));
-    time.skip(-60 * MINUTE_MS);
-    expectError(await refresh(own, cookie), 401, AUTH.REFRESH, USED_BEFORE);
-  });
-
-  it('is not ended by the limit of refreshes', async () => {
-    const { time, api: own } = await hubWithTime();
-    let { cookie, accessToken } = await logIn(own, 'ulla');
-    const other = await logIn(own, 'ulla');
-    for (let at = 0; at < 100; at++) ({ cookie, accessToken } = loggedInBy(await refresh(own, cookie)));
-    for (let at = 0; at < 3; at++) {
-      const refused = await refresh(own, cookie);
-      expectError(refused, 429, AUTH.REFRESH, /^the session is refreshed too often: .* try again in 1 s$/);
-      expect(refused.headers.get('retry-after')).toBe('1');
-    }
-    expect(await statusFor(own, accessToken)).toBe(200);
-    expect((await refresh(own, other.cookie)).status).toBe(200);
-    time.skip(1000);
-    expect((await refresh(own, cookie)).status).toBe(200);
-  });
-
-  it('ends security.refreshTokenLifetime after the last refresh', async () => {
-    const { time, api: own } = await hubWithTime({ config: { security: { refreshTokenLifetime: '10d' } } });
-    let { cookie } = await logIn(own, 'ulla');
-    for (let at = 0; at < 3; at++) {
-      time.skip(10 * DAY_MS - 1);
-      ({ cookie } = loggedInBy(await refresh(own, cookie)));
-    }
-    time.skip(10 * DAY_MS);
-    expectError(await refresh(own, cookie), 401, AUTH.REFRESH, NOT_VALID);
-  });
-
-  it('ends with the access token in 1.0, which has no refresh', async () => {
-    const { time, api: own } = await hubWithTime();
-    const { body } = await own.post('/api/1.0/auth/login', {
-      username: 'ulla',
-      password: 'the password of ulla',
-    });
-    const accessToken = body['accessToken'] as string;
-    time.skip(15 * MINUTE_MS - 1);
-    expect(await statusFor(own, accessToken)).toBe(200);
-    time.skip(1);
-    expect(await statusFor(own, accessToken)).toBe(401);
-  });
-});
-
-describe('a session from before refresh tokens had families', () => {
-  it('continues with its cookie', async () => {
-    const folder = await temporaryFolder();
-    onTestFinished(folder.remove);
-    const setup = { users: USERS, dataDir: join(folder.path, 'data') };
-    await (await startHub(setup)).stop();
-    const token = 'x'.repeat(43);
-    const db = openAccountsDatabase(join(setup.dataDir, 'accounts.sqlite'));
-    const hash = secrets.hashOf(token);
-    db.prepare('INSERT INTO session VALUES (?, ?, 0, ?, ?, ?, NULL, NULL, NULL)').run(
-      ...['old', 'ulla', Date.now() + DAY_MS, hash, hash],
-    );
-    db.close();
-
-    const { api: own } = await ownHub(setup);
-    const renewed = loggedInBy(await refresh(own, `refreshToken=${token}`));
-    expect(loggedInBy(await refresh(own, `refreshToken=${token}`)).cookie).toBe(renewed.cookie);
-    expect((await refresh(own, renewed.cookie)).status).toBe(200);
-    expectError(await refresh(own, `refreshToken=${token}`), 401, AUTH.REFRESH, USED_BEFORE);
-  });
-});
-
-describe('a restart of the hub', () => {
-  it('ends no session, and restores no ended one', async () => {
-    const folder = await temporaryFolder();
-    onTestFinished(folder.remove);
-    const setup = { users: USERS, dataDir: join(folder.path, 'data') };
-    const first = await startHub(setup);
-    const before = new Api(first);
-    const ended = await logIn(before, 'ulla');
-    const kept = await logIn(before, 'ulla');
-    const renewed = loggedInBy(await refresh(before, kept.cookie));
-    expect((await logOut(before, ended.cookie)).status).toBe(200);
-    await first.stop();
-
-    const { api: after } = await ownHub(setup);
-    expect(await statusFor(after, ended.accessToken)).toBe(401);
-    expect((await refresh(after, ended.cookie)).status).toBe(401);
-    expect(await statusFor(after, kept.accessToken)).toBe(200);
-    // The answer to the refresh before may have been lost in the restart.
-    expect(loggedInBy(await refresh(after, kept.cookie)).cookie).toBe(renewed.cookie);
-    expect((await refresh(after, renewed.cookie)).status).toBe(200);
-    expectError(await refresh(after, kept.cookie), 401, AUTH.REFRESH, USED_BEFORE);
   });
 });

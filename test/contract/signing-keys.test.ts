@@ -1,4 +1,4 @@
-/** The keys that sign access tokens: made once, kept close, and changed without logging anybody out (contract 8.3). */
+/** Keys that sign access tokens: created once, kept private, and rotated without ending sessions (contract 8.3). */
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { openSigningKeys, rotateSigningKeys } from '@workbench-hub/hub/security/signing-keys';

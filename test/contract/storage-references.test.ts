@@ -1,39 +1,22 @@
-/** Batch jobs that name files of the input storage instead of carrying them (contract 3.4 and 3.5). */
+/** Batch jobs that refer to files of the input storage (contract 3.4 and 3.5). */
 import { createHash } from 'node:crypto';
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { BatchJob } from '@workbench-hub/shared/domain/job';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Api, base64, expectError } from '../support/api.js';
+import { describe, expect, it } from 'vitest';
+import { base64, expectError } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
-import { formWithFile } from '../support/forms.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
-import { type HubSetup, type RunningHub, startHub } from '../support/running-hub.js';
+import { api, hub, hubForEachTest, replaceHub } from '../support/hub-for-tests.js';
+import { blobFiles, INPUT, upload } from '../support/input-storage.js';
 import { PATH, SCRIPT } from './batch-job-requests.js';
 
-const INPUT = '/api/2.0/storage/input';
 const PARAMETERS = 'inputModelReference.parameters';
 const LARGE = Buffer.alloc(300_000, 'a large model');
 
-let hub: RunningHub;
-let api: Api;
-const start = async (setup: HubSetup = {}) => {
-  await hub?.stop();
-  hub = await startHub(setup);
-  api = new Api(hub);
-};
-beforeEach(() => start());
-afterEach(() => hub.stop());
+hubForEachTest();
 
-/** The blobs that lie as files, by their names. */
-async function contentsOnDisk(): Promise<string[]> {
-  const entries = await readdir(join(hub.config.dataDir, 'files'), { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
-}
-
-async function upload(name: string, content: string | Buffer, query = ''): Promise<void> {
-  const { status, text } = await api.call('POST', `${INPUT}/upload${query}`, formWithFile(name, content));
+async function put(name: string, content: string | Buffer, query = ''): Promise<void> {
+  const { status, text } = await upload(name, content, query);
   expect(status, text).toBe(204);
 }
 
@@ -67,7 +50,7 @@ describe('a model in the input storage', () => {
     ['large and encrypted', LARGE, '?encrypt=true'],
     ['empty', '', ''],
   ])('that is %s reaches the agent under its name', async (_, content, query) => {
-    await upload('gear-7.wbpz', content, query);
+    await put('gear-7.wbpz', content, query);
     await api.batchJob(withModel(['name', 'gear-7.wbpz']));
     const agent = await FakeAgent.join(hub);
     const { model } = await nextJob(agent);
@@ -78,10 +61,10 @@ describe('a model in the input storage', () => {
   });
 
   it('stays the same for a task when its name is overwritten or deleted', async () => {
-    await upload('gear.wbpz', 'the first');
+    await put('gear.wbpz', 'the first');
     const request = withModel(['name', 'gear.wbpz']);
     await api.batchJob(request);
-    await upload('gear.wbpz', LARGE, '?overwrite=true');
+    await put('gear.wbpz', LARGE, '?overwrite=true');
     await api.batchJob(request);
     expect((await api.delete(`${INPUT}/gear.wbpz/delete`)).status).toBe(204);
     expect((await api.post(PATH, request)).status).toBe(400);
@@ -97,15 +80,15 @@ describe('a model in the input storage', () => {
 
   it.each(['', '?encrypt=true'])('is kept for a waiting task when its name expires %s', async (query) => {
     const runtime = new HandDrivenRuntime();
-    await start({ runtime });
-    await upload('gear.wbpz', LARGE, query);
-    await upload('other.wbpz', Buffer.alloc(40_000), query);
+    await replaceHub({ runtime });
+    await put('gear.wbpz', LARGE, query);
+    await put('other.wbpz', Buffer.alloc(40_000), query);
     await api.batchJob(withModel(['name', 'gear.wbpz']));
     runtime.skip(8 * 86_400_000);
     await runtime.advance(60_000);
     const swept = () => hub.log.find(({ msg }) => msg === 'swept what is no longer kept');
     expect(await eventually(swept)).toMatchObject({ storedFiles: 2, blobs: 1 });
-    await eventually(async () => (await contentsOnDisk()).length === 1);
+    await eventually(async () => (await blobFiles()).length === 1);
     const agent = await FakeAgent.join(hub);
     const { model } = await nextJob(agent);
     expect((await contentFor(agent, model as { digest: string } & typeof model)).equals(LARGE)).toBe(true);
@@ -117,17 +100,17 @@ it.each(['', '?encrypt=true'])(
   'a transfer that has begun completes although the name is overwritten and the task deleted %s',
   async (query) => {
     const runtime = new HandDrivenRuntime();
-    await start({ runtime });
+    await replaceHub({ runtime });
     // More than the sockets between the two hold.
     const content = Buffer.alloc(40_000_000, 'a model that takes a while');
-    await upload('gear.wbpz', content, query);
+    await put('gear.wbpz', content, query);
     const id = await api.batchJob(withModel(['name', 'gear.wbpz']));
     const agent = await FakeAgent.join(hub);
     const { ref, job } = await agent.hear('assign');
     const { model } = job as BatchJob & { model: { digest: string } };
     const answer = await agent.file(model.digest);
 
-    await upload('gear.wbpz', 'another', `?overwrite=true${query.replace('?', '&')}`);
+    await put('gear.wbpz', 'another', `?overwrite=true${query.replace('?', '&')}`);
     // Not `end`: that it is settled is said by the clock that stands still.
     agent.report(ref, 'FAILED');
     await eventually(async () => (await api.task(id))['status'] === 'FAILED');
@@ -138,7 +121,7 @@ it.each(['', '?encrypt=true'])(
     const left = query === '' ? 0 : 1;
     await eventually(async () => {
       await runtime.advance(100);
-      return (await contentsOnDisk()).length === left;
+      return (await blobFiles()).length === left;
     });
     expect((await agent.file(model.digest, { method: 'HEAD' })).status).toBe(404);
 
@@ -151,8 +134,8 @@ it.each(['', '?encrypt=true'])(
 
 describe('additional files in the input storage', () => {
   it('may be referred to more than once, beside files with inline content', async () => {
-    await upload('mesh.stl', LARGE);
-    await upload('materials.csv', 'steel', '?encrypt=true');
+    await put('mesh.stl', LARGE);
+    await put('materials.csv', 'steel', '?encrypt=true');
     await api.batchJob(
       withFiles(
         { filename: 'a/mesh.stl', storageName: 'mesh.stl' },
@@ -173,8 +156,8 @@ describe('additional files in the input storage', () => {
   });
 
   it('count towards the files of a task', async () => {
-    await start({ config: { limits: { filesPerTask: 2 } } });
-    await upload('mesh.stl', 'x');
+    await replaceHub({ config: { limits: { filesPerTask: 2 } } });
+    await put('mesh.stl', 'x');
     const request = {
       ...withModel(['name', 'mesh.stl']),
       additionalFiles: [{ filename: 'a', storageName: 'mesh.stl' }],
@@ -235,15 +218,15 @@ describe('a reference to the input storage is refused', () => {
       'additionalFiles[0].content: is required, or storageName in its place',
     ],
   ])('%s', async (_, request, message) => {
-    await upload('gear.wbpz', 'the model');
+    await put('gear.wbpz', 'the model');
     expectError(await api.post(PATH, request), 400, PATH, message);
     expect((await api.get('/api/2.0/workbench/task/list')).body['totalElements']).toBe(0);
   });
 
   it('when the name has expired', async () => {
     const runtime = new HandDrivenRuntime();
-    await start({ runtime, config: { storage: { input: { expireAfter: '1h' } } } });
-    await upload('none.wbpz', 'x');
+    await replaceHub({ runtime, config: { storage: { input: { expireAfter: '1h' } } } });
+    await put('none.wbpz', 'x');
     const request = withModel(['name', 'none.wbpz']);
     runtime.skip(3_599_999);
     expect((await api.post(PATH, request)).status).toBe(201);
@@ -252,7 +235,7 @@ describe('a reference to the input storage is refused', () => {
   });
 
   it('with 423 while the input storage is off', async () => {
-    await start({ config: { storage: { input: { enabled: false } } } });
+    await replaceHub({ config: { storage: { input: { enabled: false } } } });
     const off = 'the input storage of this hub is not enabled (storage.input.enabled)';
     for (const request of [
       withModel(['name', 'gear.wbpz']),

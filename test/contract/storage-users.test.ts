@@ -1,4 +1,4 @@
-/** Who may do what in the storage, and how much: roles beyond those of an endpoint, and the quota of each user. */
+/** Roles in the storage beyond those of the endpoints, and the quota of each user. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Api, expectError } from '../support/api.js';
 import { formWithFile } from '../support/forms.js';

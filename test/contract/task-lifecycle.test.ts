@@ -1,27 +1,22 @@
 /** One task: read, log, cancel, delete (contract 2.7 to 2.11). */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
 
 const TASKS = '/api/2.0/workbench/task';
 const UNKNOWN = '019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77';
 const NOWHERE = { classifiers: [{ type: 'VERSION', value: 'none' }] };
 const time = expect.stringMatching(LOCAL_TIMESTAMP);
 
-let hub: RunningHub;
-let api: Api;
+hubForAllTests();
+
 let agent: FakeAgent;
-beforeAll(async () => {
-  hub = await startHub();
-  api = new Api(hub);
-});
 beforeEach(async () => {
   agent = await FakeAgent.join(hub);
 });
 afterEach(() => agent.leave());
-afterAll(() => hub.stop());
 
 /** A batch job that the agent runs. */
 async function runJob() {

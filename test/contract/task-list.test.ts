@@ -1,8 +1,8 @@
 /** GET /api/2.0/workbench/task/list (contract 5.1 to 5.5). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
+import { expectError, LOCAL_TIMESTAMP } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { api, hub, hubForAllTests } from '../support/hub-for-tests.js';
 
 const PATH = '/api/2.0/workbench/task/list';
 const TASKS = '/api/2.0/workbench/task';
@@ -15,14 +15,11 @@ const withPriority = (value: string) => ({
 /** Tasks of every kind, in order of their requests; their names say what they are. */
 const NAMES = ['finished', 'failed', 'running', 'canceled', 'batch', 'urgent', 'Odd [a-z] Näme', 'plain'];
 
-let hub: RunningHub;
-let api: Api;
+hubForAllTests();
+
 let agent: FakeAgent;
 const ids = new Map<string, string>();
-
 beforeAll(async () => {
-  hub = await startHub();
-  api = new Api(hub);
   agent = await FakeAgent.join(hub);
   for (const name of ['finished', 'failed', 'running']) {
     ids.set(name, await api.simulateWork({ name }));
@@ -35,10 +32,7 @@ beforeAll(async () => {
   ids.set('urgent', await api.simulateWork({ name: 'urgent', ...withPriority('HIGHEST') }));
   for (const name of ['Odd [a-z] Näme', 'plain']) ids.set(name, await api.simulateWork({ name, ...nowhere }));
 });
-afterAll(async () => {
-  await agent.leave();
-  await hub.stop();
-});
+afterAll(() => agent.leave());
 
 type Item = Readonly<Record<string, unknown>>;
 const list = async (query = '') => (await api.get(PATH + query)).body;

@@ -1,9 +1,10 @@
-/** Whose task it is: `creator`, and who may cancel and delete it (contract 8.7). */
+/** Creators of tasks: who may cancel and delete them (contract 8.7). */
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { Api, expectError } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';
-import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
+import { hub, hubForAllTests } from '../support/hub-for-tests.js';
+import { startHub, USERS } from '../support/running-hub.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const TASKS = '/api/2.0/workbench/task';
@@ -14,20 +15,19 @@ const CANCEL = {
 
 const notYours = (id: string) => `task ${id} is not yours: only its creator and the role ADMIN may do this`;
 
-let hub: RunningHub;
+hubForAllTests({ users: USERS });
+
 let vera: Api;
 let ulla: Api;
 let udo: Api;
 let anna: Api;
 beforeAll(async () => {
-  hub = await startHub({ users: USERS });
   const api = new Api(hub);
   vera = await api.asUser('vera');
   ulla = await api.asUser('ulla');
   udo = await api.asUser('udo');
   anna = await api.asUser('anna');
 });
-afterAll(() => hub.stop());
 
 /** A task of ulla's that waits. */
 let id: string;

@@ -1,104 +1,29 @@
-/** TLS on the one port of the hub: REST, agents and their files, and certificates that are renewed. */
+/** TLS on the one port of the hub: REST, agents and their files. */
 import { once } from 'node:events';
-import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
-import { Agent, get, request } from 'node:https';
-import { connect as connectBare, type Socket } from 'node:net';
+import { Agent, get } from 'node:https';
 import { join } from 'node:path';
-import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
-import { type DialTls, dial } from '@workbench-hub/shared/agent-protocol/dial';
+import type { ConnectionOptions } from 'node:tls';
 import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Authority, authority, type CertificateFiles } from '../support/certificates.js';
+import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
-import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
 import { LOG_LEVEL } from '../support/memory-log.js';
-import { type HubSetup, type RunningHub, startHub } from '../support/running-hub.js';
-import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+import {
+  ask,
+  bare,
+  ca,
+  closed,
+  dialHub,
+  folder,
+  otherCa,
+  secured,
+  server,
+  startTlsHub,
+  tlsForAllTests,
+} from '../support/tls-hub.js';
 
-let folder: TemporaryFolder;
-let ca: Authority;
-let otherCa: Authority;
-let server: CertificateFiles;
-const hubs: RunningHub[] = [];
-
-beforeAll(async () => {
-  folder = await temporaryFolder();
-  [ca, otherCa] = await Promise.all([authority(folder.path, 'ours'), authority(folder.path, 'theirs')]);
-  server = await ca.issue({ name: 'hub', hosts: ['127.0.0.1', 'localhost'] });
-});
-afterEach(async () => {
-  await Promise.all(hubs.splice(0).map((hub) => hub.stop()));
-});
-afterAll(() => folder.remove());
-
-async function startTlsHub(tls: object = {}, rest: HubSetup = {}): Promise<RunningHub> {
-  const hub = await startHub({ ...rest, config: { server: { tls: { ...server, agentCa: null, ...tls } } } });
-  hubs.push(hub);
-  return hub;
-}
-
-interface Asked {
-  readonly status: number;
-  readonly text: string;
-}
-
-function ask(
-  hub: RunningHub,
-  path: string,
-  {
-    tls = {},
-    method = 'GET',
-    headers = {},
-    body = '' as string | Buffer,
-    agent = undefined as Agent | undefined,
-  } = {},
-): Promise<Asked> {
-  return new Promise((resolve, reject) => {
-    const options = {
-      ca: ca.pem,
-      method,
-      headers,
-      ...(agent ? { agent } : { agent: false as const }),
-      ...tls,
-    };
-    const outgoing = request(hub.address + path, options, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (piece: string) => {
-        text += piece;
-      });
-      response.once('end', () => resolve({ status: response.statusCode ?? 0, text }));
-    });
-    outgoing.once('error', reject);
-    outgoing.end(body);
-  });
-}
-
-function dialHub(hub: RunningHub, tls: DialTls = { ca: ca.pem }, token = hub.token) {
-  const url = hub.address.replace('http', 'ws') + AGENT_PATHS.CONNECT;
-  const handlers = { onFrame: () => undefined, onClose: () => undefined };
-  return dial({ url, token, tls, handshakeTimeoutMs: 10_000 }, handlers);
-}
-
-async function secured(hub: RunningHub, options: ConnectionOptions = {}): Promise<TLSSocket> {
-  const socket = connect({
-    port: Number(new URL(hub.address).port),
-    host: '127.0.0.1',
-    ca: ca.pem,
-    ...options,
-  });
-  await once(socket, 'secureConnect');
-  return socket;
-}
-
-async function bare(hub: RunningHub): Promise<Socket> {
-  const socket = connectBare(Number(new URL(hub.address).port), '127.0.0.1');
-  await once(socket, 'connect');
-  return socket;
-}
-
-const closed = (socket: Socket) => new Promise<void>((resolve) => socket.once('close', () => resolve()));
+tlsForAllTests();
 
 describe('a hub with a certificate', () => {
   it('speaks HTTPS and WSS on its one port', async () => {
@@ -117,7 +42,7 @@ describe('a hub with a certificate', () => {
     ['TLSv1.1', false],
     ['TLSv1.2', true],
     ['TLSv1.3', true],
-  ])('and %s: %j', async (version, works) => {
+  ])('accepts %s: %j', async (version, works) => {
     const hub = await startTlsHub();
     const options: ConnectionOptions = {
       minVersion: version,
@@ -233,145 +158,6 @@ describe('the start of a hub with TLS', () => {
     expect(await refusal({ cert: key })).toBe(`server.tls.cert: ${key} holds no certificate in PEM`);
     expect(await refusal({ key: cert })).toContain(`server.tls.key: ${cert}`);
     expect(await refusal({ agentCa: key })).toBe(`server.tls.agentCa: ${key} holds no certificate in PEM`);
-  });
-});
-
-describe('a renewed certificate', () => {
-  const LOOK_EVERY_MS = 60_000;
-  let files: CertificateFiles;
-  let runtime: HandDrivenRuntime;
-  let hub: RunningHub;
-
-  async function put({ cert, key }: CertificateFiles): Promise<void> {
-    await copyFile(cert, files.cert);
-    await copyFile(key, files.key);
-  }
-
-  async function nameShown(): Promise<unknown> {
-    const socket = await secured(hub, { rejectUnauthorized: false });
-    const { subject } = socket.getPeerCertificate();
-    socket.destroy();
-    return subject.CN;
-  }
-
-  async function start(): Promise<void> {
-    files = { cert: join(folder.path, 'live.pem'), key: join(folder.path, 'live.key') };
-    await put(server);
-    runtime = new HandDrivenRuntime();
-    hub = await startTlsHub(files, { runtime });
-  }
-
-  it('is used without a restart, and open connections stay', async () => {
-    await start();
-    const before = await secured(hub);
-    await put(await ca.issue({ name: 'renewed', hosts: ['127.0.0.1'] }));
-    expect(await nameShown()).toBe('hub');
-    await runtime.advance(LOOK_EVERY_MS);
-    await eventually(async () => (await nameShown()) === 'renewed');
-    before.write('GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    expect(String(await once(before, 'data'))).toContain('200 OK');
-    before.destroy();
-  });
-
-  it('that is invalid is logged once, and the former one stays in use until there is a valid one', async () => {
-    await start();
-    await writeFile(files.cert, 'half a certif');
-    for (let at = 0; at < 3; at++) {
-      await runtime.advance(LOOK_EVERY_MS);
-      await eventually(() => hub.log.some(({ level }) => level === LOG_LEVEL.ERROR));
-    }
-    expect(await nameShown()).toBe('hub');
-    const errors = hub.log.filter(({ level }) => level === LOG_LEVEL.ERROR).map(({ msg }) => msg);
-    expect(errors).toEqual([
-      `the former certificate stays in use: server.tls.cert: ${files.cert} holds no certificate in PEM`,
-    ]);
-    await put(await ca.issue({ name: 'good', hosts: ['127.0.0.1'] }));
-    await eventually(async () => {
-      await runtime.advance(LOOK_EVERY_MS);
-      return (await nameShown()) === 'good';
-    });
-  });
-});
-
-describe('a hub that requires certificates of agents', () => {
-  let hub: RunningHub;
-  let own: DialTls;
-  async function pem({ cert, key }: CertificateFiles): Promise<DialTls> {
-    return { ca: ca.pem, cert: await readFile(cert, 'utf8'), key: await readFile(key, 'utf8') };
-  }
-  async function start(): Promise<void> {
-    hub = await startTlsHub({ agentCa: ca.file });
-    own = await pem(await ca.issue({ name: 'agent' }));
-  }
-  const FILE = `${AGENT_PATHS.FILES}/${'a'.repeat(64)}`;
-
-  it('admits an agent with a certificate and its token', async () => {
-    await start();
-    (await dialHub(hub, own)).terminate();
-    await expect(dialHub(hub, own, 'wrong')).rejects.toMatchObject({ status: 401 });
-    const headers = { authorization: `Bearer ${hub.token}` };
-    expect((await ask(hub, FILE, { tls: own, headers })).status).toBe(404);
-    expect((await ask(hub, AGENT_PATHS.ENROLL, { tls: own, method: 'POST', body: '{}' })).status).toBe(400);
-  });
-
-  it('requires no certificate at the REST interface', async () => {
-    await start();
-    expect((await ask(hub, '/livez')).status).toBe(200);
-    expect((await ask(hub, '/api/2.0/workbench/task/list')).status).toBe(200);
-  });
-
-  it.each<[string, () => Promise<DialTls>, RegExp]>([
-    ['no certificate', async () => ({ ca: ca.pem }), /^it shows no client certificate/],
-    [
-      'a certificate of another authority',
-      async () => pem(await otherCa.issue({ name: 'stranger' })),
-      /^its client certificate is not accepted \(UNABLE_TO/,
-    ],
-    [
-      'an expired certificate',
-      async () => pem(await ca.issue({ name: 'old', expired: true })),
-      /^its client certificate is not accepted \(CERT_HAS_EXPIRED\)/,
-    ],
-    [
-      'a certificate for servers',
-      () => pem(server),
-      /^its client certificate is not accepted \(INVALID_PURPOSE\)/,
-    ],
-  ])('refuses an agent that shows %s with 401, and logs it', async (_, shown, why) => {
-    await start();
-    const tls = await shown();
-    const refused = () =>
-      hub.log
-        .filter(({ level, msg }) => level === LOG_LEVEL.WARN && msg === 'an agent was refused')
-        .map(({ reason }) => String(reason));
-    await expect(dialHub(hub, tls)).rejects.toMatchObject({ status: 401 });
-    const headers = { authorization: `Bearer ${hub.token}` };
-    expect((await ask(hub, FILE, { tls, headers })).status).toBe(401);
-    expect((await ask(hub, AGENT_PATHS.ENROLL, { tls, method: 'POST', body: '{}' })).status).toBe(401);
-    expect(refused()).toHaveLength(3);
-    for (const reason of refused()) expect(reason).toMatch(why);
-  });
-
-  it('does not accept a resumed TLS session as a certificate', async () => {
-    await start();
-    for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
-      const first = await secured(hub, { maxVersion: version });
-      let ticket: Buffer | undefined = first.getSession();
-      first.on('session', (later: Buffer) => {
-        ticket = later;
-      });
-      first.write('GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n');
-      await once(first, 'data');
-      first.destroy();
-      const again = await secured(hub, { maxVersion: version, ...(ticket ? { session: ticket } : {}) });
-      expect(again.isSessionReused()).toBe(true);
-      again.write(
-        `GET ${FILE} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${hub.token}\r\nConnection: close\r\n\r\n`,
-      );
-      const [answer] = (await once(again, 'data')) as [Buffer];
-      expect(answer.toString()).toMatch(/^HTTP\/1\.1 401 /);
-      again.destroy();
-    }
   });
 });
 

@@ -1,4 +1,4 @@
-/** Which proxies the configuration may trust. What their word does is told in `hub/http/middleware/client.test.ts`. */
+/** Configuration of trusted proxies; `hub/http/middleware/client.test.ts` tests their effect. */
 import { hubConfigSchema } from '@workbench-hub/hub/config';
 import { describe, expect, it } from 'vitest';
 

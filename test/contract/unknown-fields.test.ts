@@ -1,15 +1,9 @@
-/** Misspelt optional fields of create requests: they are ignored (contract 1.3), and told in the header `Warning` of the 201. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Api, base64 } from '../support/api.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+/** Misspelt optional fields of create requests: they are ignored (contract 1.3), and named in the header `Warning` of the 201. */
+import { describe, expect, it } from 'vitest';
+import { base64 } from '../support/api.js';
+import { api, hubForAllTests } from '../support/hub-for-tests.js';
 
-let hub: RunningHub;
-let api: Api;
-beforeAll(async () => {
-  hub = await startHub();
-  api = new Api(hub);
-});
-afterAll(() => hub.stop());
+hubForAllTests();
 
 const SIMULATE = '/api/2.0/workbench/task/simulate-work/create';
 const BATCH = '/api/2.0/workbench/task/execute-batch-job/create';

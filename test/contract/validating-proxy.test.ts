@@ -1,5 +1,5 @@
-/** An independent validating proxy before the hub, with the hub's own document, finds no violation on a walk through every
- *  endpoint: neither in what a client may send nor in what the hub answers. */
+/** An independent validating proxy with the hub's own document finds no violation on a walk through every endpoint, in requests
+ *  or responses. */
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { Api } from '../support/api.js';
 import { countAnswer, operationsOf } from '../support/exercised.js';

@@ -1,19 +1,16 @@
 /** The `message` of tasks that wait or were canceled, in tasks, lists and results (contract 4.6). */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Api } from '../support/api.js';
 import { FakeAgent } from '../support/fake-agent.js';
-import { type RunningHub, startHub } from '../support/running-hub.js';
+import { api, hub, hubForEachTest } from '../support/hub-for-tests.js';
 
 const TASKS = '/api/2.0/workbench/task';
 const WAITS = 'The task waits for a workbench instance.';
 const gears = { classifiers: [{ type: 'LABLES', value: 'gears' }] };
 
-let hub: RunningHub;
-let api: Api;
+hubForEachTest();
+
 let agent: FakeAgent;
 beforeEach(async () => {
-  hub = await startHub();
-  api = new Api(hub);
   agent = await FakeAgent.join(hub, {
     instances: [
       { id: 'a', version: '9.1', labels: ['Gears'] },
@@ -21,10 +18,7 @@ beforeEach(async () => {
     ],
   });
 });
-afterEach(async () => {
-  await agent.leave();
-  await hub.stop();
-});
+afterEach(() => agent.leave());
 
 const messageAt = async (path: string) => (await api.get(`${TASKS}/${path}`)).body['message'];
 

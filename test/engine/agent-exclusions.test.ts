@@ -1,4 +1,4 @@
-/** Tasks that a host gives back for a fault of its own, a disk that is too small for them say. */
+/** Tasks that a host returns for a host fault, such as a disk that is too small for them. */
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -34,15 +34,15 @@ async function returnTask(agent: SocketlessAgent): Promise<void> {
 
 const tasksOf = (agent: SocketlessAgent) => agent.assigned.map(({ ref }) => ref.taskId);
 
-describe('a host that has given a task back', () => {
-  it('does not get it again while another one may take it, which does when it is free', async () => {
+describe('a host that has returned a task', () => {
+  it('does not get it again while another one fits, which gets it when it is idle', async () => {
     await engine.runtime.advance(60_000);
     expect(tasksOf(small)).toEqual([id]);
     await large.end(other, 'OK');
     expect(large.latest.ref).toEqual({ taskId: id, attempt: 2, instanceId: 'sim-l' });
   });
 
-  it('gets what waits behind it', async () => {
+  it('gets the tasks behind it', async () => {
     const next = await create();
     expect(tasksOf(small)).toEqual([id, next]);
   });
@@ -54,26 +54,26 @@ describe('a host that has given a task back', () => {
     expect(tasksOf(twin)).toEqual([id]);
   });
 
-  it('gets it again when the other one leaves', async () => {
-    await large.vanish();
+  it('gets it again when the other one disconnects', async () => {
+    await large.disconnect();
     await engine.runtime.settle();
     expect(tasksOf(small)).toEqual([id, id]);
   });
 
-  it('gets it again when the other one has given it back as well', async () => {
+  it('gets it again when the other one has returned it as well', async () => {
     await large.end(other, 'OK');
     await returnTask(large);
     expect(small.latest.ref).toEqual({ taskId: id, attempt: 3, instanceId: 'sim-s' });
   });
 
-  it('gets it again after ten minutes: there may be room by then', async () => {
+  it('gets it again after ten minutes, when there may be space', async () => {
     await engine.runtime.advance(TEN_MINUTES_MS - 1001);
     expect(tasksOf(small)).toEqual([id]);
     await engine.runtime.advance(1);
     expect(tasksOf(small)).toEqual([id, id]);
   });
 
-  it('is not recorded again when it reports the same after that time', async () => {
+  it('is not excluded again by a repeated report after that time', async () => {
     const { ref } = small.latest;
     await create();
     expect(small.assigned).toHaveLength(2);
@@ -83,7 +83,7 @@ describe('a host that has given a task back', () => {
     expect(exclusions).toEqual([]);
   });
 
-  it.each(['ends', 'is canceled'])('leaves no note of a task that %s', async (how) => {
+  it.each(['ends', 'is canceled'])('leaves no exclusion of a task that %s', async (how) => {
     const notes = () => engine.runtime.pendingTimers;
     const noted = notes();
     if (how === 'ends') {
@@ -93,7 +93,7 @@ describe('a host that has given a task back', () => {
     expect(notes()).toBe(noted - 1);
   });
 
-  it('is named to who asks why the task waits, with its reason', async () => {
+  it('is named with the reason in the explanation of why the task waits', async () => {
     const { message, fitting, exclusions } = await engine.explanations.ofTask(await engine.tasks.get(id));
     expect(message).toBe(
       `1 fitting instance is busy, 0 tasks are ahead. Agent small returned it 1 s ago: ${REASON}.`,

@@ -1,8 +1,6 @@
-/**
- * The parts of the engine call each other in one direction only, also at run time: a call that goes back the other way,
- * through a closure for example, makes a cycle of parts that can only be understood together. Whatever has to go back
- * travels as an event; handlers of events are properties, not methods, and start a new chain of calls.
- */
+/** The parts of the engine call each other in one direction only, also at run time: a call in the opposite direction, through a
+ *  closure for example, makes a cycle of parts that can only be understood together. Events replace such calls; handlers of
+ *  events are properties, not methods, and start a new chain of calls. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { AgentExclusions } from '@workbench-hub/hub/engine/agent-exclusions';
@@ -23,7 +21,7 @@ import { TaskTraces } from '@workbench-hub/hub/engine/task-traces';
 import { TaskTransitions } from '@workbench-hub/hub/engine/task-transitions';
 import { Tasks } from '@workbench-hub/hub/engine/tasks';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { comeBack, create, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';
+import { create, engine, engineForEachTest, join, rejoin } from '../support/engine-for-each-test.js';
 import { LEASE_MS } from '../support/running-engine.js';
 
 const PARTS = {
@@ -106,7 +104,7 @@ it('a cycle would be found', () => {
   expect(cycleIn(['A -> B', 'B -> C', 'C -> B'])).toEqual(['B', 'C', 'B']);
 });
 
-it('the parts of the engine call each other without a cycle in the whole life of tasks', async () => {
+it('the parts of the engine call each other without a cycle in all transitions of tasks', async () => {
   let agent = await join();
   await create();
   await agent.end(agent.latest.ref, 'OK');
@@ -115,12 +113,12 @@ it('the parts of the engine call each other without a cycle in the whole life of
   await engine.runtime.advance(1000);
   await agent.end(agent.latest.ref, 'INSTANCE_LOST');
   const { ref } = agent.latest;
-  await agent.vanish();
-  agent = await comeBack(agent, { running: [ref] });
+  await agent.disconnect();
+  agent = await rejoin(agent, { running: [ref] });
   await engine.tasks.cancel(ref.taskId, true, ANYBODY);
   await agent.end(ref, 'CANCELED');
   const waiting = await create();
-  await agent.vanish();
+  await agent.disconnect();
   await engine.runtime.advance(LEASE_MS);
   await engine.explanations.ofTask(await engine.tasks.get(waiting));
   engine.shutdown.change(true);

@@ -1,7 +1,7 @@
-/** Cancel and delete, also while another transition of the task is under way. */
+/** Cancel and delete, also during another transition of the task. */
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { describe, expect, it } from 'vitest';
-import { comeBack, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';
+import { engine, engineForEachTest, join, rejoin } from '../support/engine-for-each-test.js';
 import type { SocketlessAgent } from '../support/running-engine.js';
 
 engineForEachTest();
@@ -31,7 +31,7 @@ describe('cancel', () => {
     expect(agent.assigned).toEqual([]);
   });
 
-  it('of a running task is refused, and says how it can be had', async () => {
+  it('of a running task is refused, and the message names force', async () => {
     await join();
     const id = await create();
     await engine.runtime.settle();
@@ -59,14 +59,14 @@ describe('cancel', () => {
     expect(agent.latest.ref.taskId).toBe(next);
   });
 
-  it('by force reaches an agent that is away when it is back', async () => {
+  it('by force reaches a disconnected agent when it rejoins', async () => {
     const agent = await join();
     const id = await create();
     await engine.runtime.settle();
     const { ref } = agent.latest;
-    await agent.vanish();
+    await agent.disconnect();
     await engine.tasks.cancel(id, true, ANYBODY);
-    const again = await comeBack(agent, { running: [ref] });
+    const again = await rejoin(agent, { running: [ref] });
     expect(canceled(again)).toEqual([{ type: 'cancel', ref }]);
     expect(await again.end(ref, 'CANCELED')).toBe(false);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'CANCELED' });
@@ -83,7 +83,7 @@ describe('cancel', () => {
     });
   });
 
-  it('of an unknown task says so', async () => {
+  it('of an unknown task is refused as such', async () => {
     await expect(engine.tasks.cancel('nobody', false, ANYBODY)).rejects.toMatchObject({
       code: 'TASK_NOT_FOUND',
       message: 'there is no task with the id "nobody"',
@@ -96,21 +96,24 @@ describe('cancel', () => {
     ['two microtasks later', 2],
     ['three microtasks later', 3],
     ['five microtasks later', 5],
-  ])('against a claim: one of the two wins, and both sides agree (%s)', async (_, microtasks) => {
-    const agent = await join();
-    const id = await create();
-    for (let at = 0; at < microtasks; at++) await Promise.resolve();
-    const outcome = await engine.tasks.cancel(id, false, ANYBODY).then(
-      () => 'CANCELED',
-      () => 'RUNNING',
-    );
-    await engine.runtime.settle();
-    expect(await engine.tasks.get(id)).toMatchObject({ status: outcome });
-    expect(agent.assigned).toHaveLength(outcome === 'RUNNING' ? 1 : 0);
-  });
+  ])(
+    'simultaneous with a claim: one of the two wins, and hub and agent agree (%s)',
+    async (_, microtasks) => {
+      const agent = await join();
+      const id = await create();
+      for (let at = 0; at < microtasks; at++) await Promise.resolve();
+      const outcome = await engine.tasks.cancel(id, false, ANYBODY).then(
+        () => 'CANCELED',
+        () => 'RUNNING',
+      );
+      await engine.runtime.settle();
+      expect(await engine.tasks.get(id)).toMatchObject({ status: outcome });
+      expect(agent.assigned).toHaveLength(outcome === 'RUNNING' ? 1 : 0);
+    },
+  );
 
   it.each([0, 1, 2, 3, 5, 8])(
-    'by force against a claim: whatever was handed out is called back (%d microtasks later)',
+    'by force simultaneous with a claim: a dispatched attempt is canceled (%d microtasks later)',
     async (microtasks) => {
       const agent = await join();
       const id = await create();
@@ -128,7 +131,7 @@ describe('cancel', () => {
   );
 });
 
-it('a cancel that comes between choosing a task and claiming it leaves the instance to the next task', async () => {
+it('a cancel between pairing and claim of a task leaves the instance to the next task', async () => {
   const outcomes = new Set<string>();
   for (let microtasks = 0; microtasks < 12; microtasks++) {
     const [first, second] = [await create(), await create()];
@@ -147,12 +150,12 @@ it('a cancel that comes between choosing a task and claiming it leaves the insta
     ).toEqual([expected]);
     await agent.end(agent.latest.ref, 'OK');
     if (expected === first) await agent.end(agent.latest.ref, 'OK');
-    await agent.vanish();
+    await agent.disconnect();
   }
   expect(outcomes).toContain('CANCELED');
 });
 
-it('a cancel by force that meets the claim reaches the agent that was given the task', async () => {
+it('a cancel by force during the claim reaches the agent of the task', async () => {
   let handedOut = 0;
   for (let microtasks = 0; microtasks < 30; microtasks++) {
     const id = await create();
@@ -166,13 +169,13 @@ it('a cancel by force that meets the claim reaches the agent that was given the 
     expect(canceled(agent), `${microtasks} microtasks`).toEqual(refs.map((ref) => ({ type: 'cancel', ref })));
     for (const ref of refs) expect(await agent.end(ref, 'CANCELED')).toBe(false);
     handedOut += refs.length;
-    await agent.vanish();
+    await agent.disconnect();
   }
   expect(handedOut).toBeGreaterThan(0);
 });
 
 describe('delete', () => {
-  it('removes an ended task with all that belongs to it', async () => {
+  it('removes an ended task with all its data', async () => {
     const id = await create();
     await engine.tasks.cancel(id, false, ANYBODY);
     await engine.tasks.remove(id, ANYBODY);
@@ -191,7 +194,7 @@ describe('delete', () => {
     await expect(engine.tasks.remove(id, ANYBODY)).rejects.toMatchObject(refusal('RUNNING'));
   });
 
-  it('takes a report that comes later for one of an unknown task', async () => {
+  it('makes a later report one of an unknown task', async () => {
     const agent = await join();
     const id = await create();
     await engine.runtime.settle();

@@ -14,7 +14,7 @@ const version = (value: string): Classifier => ({ type: 'VERSION', value });
 const statusOf = async (id: string) => (await engine.tasks.get(id)).status;
 
 describe('dispatching', () => {
-  it('hands a waiting task to an instance that comes, with all that it takes to run it', async () => {
+  it('assigns a waiting task to a new instance, with all that it needs to run', async () => {
     const task = await engine.tasks.create({
       name: 'run 7',
       creator: null,
@@ -42,13 +42,13 @@ describe('dispatching', () => {
     expect(engine.instances.find('sim-1')).toMatchObject({ working: true, status: 'UP' });
   });
 
-  it('hands a new task to an instance that is idle already', async () => {
+  it('assigns a new task to an idle instance', async () => {
     const agent = await join();
     const id = await create();
     expect(agent.latest.ref.taskId).toBe(id);
   });
 
-  it('gives one task at a time to an instance, by priority and then by time of the request', async () => {
+  it('assigns one task at a time to an instance, by priority, then by time of the request', async () => {
     const normal = await create();
     const low = await createWith(priority('low'));
     const later = await create();
@@ -65,7 +65,7 @@ describe('dispatching', () => {
     expect(agent.assigned).toHaveLength(4);
   });
 
-  it('lets a task wait that nothing fits, and those behind it pass', async () => {
+  it('lets tasks overtake one that no instance fits', async () => {
     const agent = await join({
       instances: [{ version: '9.1.0', labels: ['linux'] }],
     });
@@ -87,7 +87,7 @@ describe('dispatching', () => {
     ]);
   });
 
-  it('gives tasks that name no version the version of the configuration', async () => {
+  it('gives tasks without a version the configured default version', async () => {
     await startAnew({ defaultVersion: '8.*' });
     const agent = await join({
       instances: [{ version: '9.1.0' }, { id: 'sim-8', version: '8.1' }],
@@ -99,7 +99,7 @@ describe('dispatching', () => {
     expect(agent.latest.ref.taskId).toBe(any);
   });
 
-  it('gives nothing to an instance that is not up, until it is', async () => {
+  it('assigns nothing to an instance until it is up', async () => {
     const agent = await join({ instances: [{ status: 'STARTING', upForMs: null }] });
     const id = await create();
     expect(agent.assigned).toEqual([]);
@@ -110,7 +110,7 @@ describe('dispatching', () => {
     expect(agent.latest.ref.taskId).toBe(id);
   });
 
-  it('dispatches nothing to an instance that returned a task for a cooldown of a second', async () => {
+  it('assigns nothing to an instance that returned a task, for a cooldown of a second', async () => {
     const agent = await join();
     const id = await create();
     expect(await agent.end(agent.latest.ref, 'RETURNED')).toBe(true);
@@ -122,7 +122,7 @@ describe('dispatching', () => {
     expect(await engine.tasks.get(id)).toMatchObject({ crashes: 0, losses: 0 });
   });
 
-  it('gives a task that was returned to another instance at once', async () => {
+  it('assigns a returned task to another instance at once', async () => {
     const agent = await join({ instances: [{}, { id: 'sim-2', labels: ['spare'] }] });
     const id = await create();
     expect(agent.latest.ref.instanceId).toBe('sim-1');
@@ -130,7 +130,7 @@ describe('dispatching', () => {
     expect(agent.latest.ref).toEqual({ taskId: id, attempt: 2, instanceId: 'sim-2' });
   });
 
-  it('gives a task to another agent when its own goes away during the claim', async () => {
+  it('assigns a task to another agent when its own disconnects during the claim', async () => {
     const { claim } = engine.store.queue;
     let answer!: () => void;
     vi.spyOn(engine.store.queue, 'claim').mockImplementationOnce(async (claims) => {
@@ -142,7 +142,7 @@ describe('dispatching', () => {
     });
     const agent = await join();
     const id = await create();
-    await agent.vanish();
+    await agent.disconnect();
     answer();
     await engine.runtime.settle();
     expect(agent.assigned).toEqual([]);

@@ -1,14 +1,7 @@
 /** Drained agents: they end their tasks and begin no new ones. */
 import { HubError } from '@workbench-hub/hub/core/errors';
 import { describe, expect, it, vi } from 'vitest';
-import {
-  comeBack,
-  create,
-  engine,
-  engineForEachTest,
-  join,
-  restart,
-} from '../support/engine-for-each-test.js';
+import { create, engine, engineForEachTest, join, rejoin, restart } from '../support/engine-for-each-test.js';
 
 engineForEachTest();
 
@@ -20,7 +13,7 @@ const undrain = async (agentId = 'agent-1') => {
 const statusOf = async (id: string) => (await engine.tasks.get(id)).status;
 
 describe('a drained agent', () => {
-  it('ends its task and begins no other one until it is undrained', async () => {
+  it('completes its task and begins no other until it is undrained', async () => {
     const agent = await join();
     const running = await create();
     await drain();
@@ -49,7 +42,7 @@ describe('a drained agent', () => {
     const running = await create();
     const { ref } = agent.latest;
     await drain();
-    const back = await comeBack(agent, { running: [ref] });
+    const back = await rejoin(agent, { running: [ref] });
     const waiting = await create();
     expect(await statusOf(running)).toBe('RUNNING');
     await back.end(ref, 'OK');
@@ -88,7 +81,7 @@ describe('a drained agent', () => {
     expect(agent.latest.ref.taskId).toBe(id);
   });
 
-  it('leaves its tasks to another one, and is no other one for a task that was returned', async () => {
+  it('leaves new tasks to another agent, and is no alternative for a returned task', async () => {
     const first = await join();
     const id = await create();
     await drain('agent-2');
@@ -100,7 +93,7 @@ describe('a drained agent', () => {
 });
 
 describe('the check for changes by commands', () => {
-  it('applies them within a second, and leaves the agents as they are while the store fails', async () => {
+  it('applies them within a second, and changes nothing while the store fails', async () => {
     const agent = await join();
     const stop = engine.drains.watch();
     try {

@@ -1,35 +1,28 @@
-/** Troubles that stranded or doubled work in other systems, each by name. */
+/** Failures that stranded or duplicated work in other systems, each by name. */
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { Link, type Transport } from '@workbench-hub/shared/agent-protocol/link';
 import type { AgentMessage, HubMessage } from '@workbench-hub/shared/agent-protocol/messages';
 import { parseAgentMessage, parseHubMessage } from '@workbench-hub/shared/agent-protocol/parse-message';
 import { describe, expect, it } from 'vitest';
-import {
-  comeBack,
-  create,
-  engine,
-  engineForEachTest,
-  join,
-  restart,
-} from '../support/engine-for-each-test.js';
+import { create, engine, engineForEachTest, join, rejoin, restart } from '../support/engine-for-each-test.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
 import { LEASE_MS } from '../support/running-engine.js';
 
 engineForEachTest();
 
-describe('an agent that is lost between the claim of a task and its first word of it', () => {
+describe('an agent that disconnects between the claim of a task and its assignment', () => {
   it('gets the task again when it rejoins without the attempt', async () => {
     const agent = await join();
     const id = await create();
-    await agent.vanish(); // with the assignment still on its way
-    const again = await comeBack(agent);
+    await agent.disconnect(); // with the assignment still on its way
+    const again = await rejoin(agent);
     expect(again.latest.ref).toMatchObject({ taskId: id, attempt: 2 });
   });
 
-  it('has its lease, and no more, when it never comes back', async () => {
+  it('keeps the attempt for its lease, and no longer, when it never rejoins', async () => {
     const agent = await join();
     const id = await create();
-    await agent.vanish();
+    await agent.disconnect();
     const other = await join({ id: 'agent-2', instances: [{ id: 'sim-2' }] });
     await engine.runtime.advance(LEASE_MS - 1);
     expect(other.assigned).toEqual([]);
@@ -37,16 +30,16 @@ describe('an agent that is lost between the claim of a task and its first word o
     expect(other.latest.ref).toMatchObject({ taskId: id, attempt: 2 });
   });
 
-  it.each(['comes back', 'never comes back'])(
-    'and the hub with it: the claim is all there is of the attempt, and the agent %s',
+  it.each(['rejoins', 'never rejoins'])(
+    'together with the hub leaves only the claim of the attempt, and the agent %s',
     async (how) => {
       const id = await create();
       const instance = { id: 'sim-1', version: '9.1.0', revision: '4711', agentId: 'agent-1' };
       await engine.store.queue.claim([{ taskId: id, instance, startedAtMs: 1 }]);
       await restart();
-      const other = how === 'never comes back' ? { id: 'agent-2', instances: [{ id: 'sim-2' }] } : {};
+      const other = how === 'never rejoins' ? { id: 'agent-2', instances: [{ id: 'sim-2' }] } : {};
       const agent = await join(other);
-      if (how === 'never comes back') {
+      if (how === 'never rejoins') {
         await engine.runtime.advance(LEASE_MS - 1);
         expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING' });
         await engine.runtime.advance(1);
@@ -58,7 +51,7 @@ describe('an agent that is lost between the claim of a task and its first word o
 
 describe('a cancel by force that races with the end', () => {
   it.each([0, 1, 2, 3, 4, 5, 6, 8, 10])(
-    'one of the two wins, and all agree (%d microtasks)',
+    'wins or loses, and hub and agent agree (%d microtasks)',
     async (microtasks) => {
       for (const cancelFirst of [true, false]) {
         const agent = await join();
@@ -78,7 +71,7 @@ describe('a cancel by force that races with the end', () => {
         expect(canceled).not.toBe(counted);
         expect(await engine.tasks.get(id)).toMatchObject({ status: canceled ? 'CANCELED' : 'FINISHED' });
         expect(engine.instances.find('sim-1')).toMatchObject({ working: false });
-        await agent.vanish();
+        await agent.disconnect();
       }
     },
   );
@@ -117,7 +110,7 @@ describe('a proxy that closes after 60 s of silence', () => {
     return { hub, agent, ends };
   }
 
-  it('never sees one, however long the hub would wait for its agents', async () => {
+  it('never sees silence, however long agents.unreachableAfter is', async () => {
     const runtime = new HandDrivenRuntime();
     const { hub, agent, ends } = throughProxy(runtime);
     // As the hub tells them with agents.unreachableAfter of an hour: test/contract/agent-link.test.ts.
@@ -126,7 +119,7 @@ describe('a proxy that closes after 60 s of silence', () => {
     expect(ends).toEqual([]);
   });
 
-  it('would close a link with the heartbeats that an hour alone makes', async () => {
+  it('would close a link with the heartbeats of an unreachableAfter of an hour', async () => {
     const runtime = new HandDrivenRuntime();
     const { hub, agent, ends } = throughProxy(runtime);
     for (const end of [hub, agent]) end.watch(600_000, 3_600_000);

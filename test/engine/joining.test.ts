@@ -14,7 +14,7 @@ const refusals = () =>
   engine.log.filter(({ level, msg }) => level === LOG_LEVEL.WARN && msg === 'agent refused');
 
 describe('an agent that joins', () => {
-  it('is welcome, and listed with its instances', async () => {
+  it('is accepted, and listed with its instances', async () => {
     const agent = await join({
       id: 'host-b',
       instances: [
@@ -64,18 +64,18 @@ describe('an agent that joins', () => {
     expect(refusals()).toHaveLength(1);
   });
 
-  it('that is older than the hub is told to be updated', async () => {
+  it('is told to update when it is older than the hub', async () => {
     const agent = await join({ protocolVersions: [0] });
     expect(agent.heard).toMatchObject([{ message: expect.stringMatching(/: update the agent$/) }]);
     expect(refusals()).toMatchObject([{ message: expect.stringMatching(/: update the agent$/) }]);
   });
 
-  it('is welcome when one of its versions is known', async () => {
+  it('is accepted when one of its protocol versions is known', async () => {
     const agent = await join({ protocolVersions: [7, 1] });
     expect(agent.heard[0]).toMatchObject({ type: 'welcome', protocolVersion: 1 });
   });
 
-  it('is refused while another one with its id is connected, and welcome when that is gone', async () => {
+  it('is refused while another one with its id is connected, and accepted afterwards', async () => {
     const first = await join({ nodeId: NODE });
     const second = await join({ nodeId: OTHER_NODE });
     expect(second.heard).toEqual([
@@ -87,11 +87,11 @@ describe('an agent that joins', () => {
     ]);
     expect(first.ended).toBeUndefined();
     expect(refusals()).toMatchObject([{ agentId: 'agent-1', code: 'AGENT_ID_TAKEN' }]);
-    await first.vanish();
+    await first.disconnect();
     expect((await join({ nodeId: OTHER_NODE })).welcome).toBe(true);
   });
 
-  it('is refused while another agent holds one of its instance ids, and takes it over when that is away', async () => {
+  it('is refused while a connected agent holds one of its instance ids, and gets it when that disconnects', async () => {
     const first = await join({ id: 'host-a', nodeId: NODE });
     const second = await join({ id: 'host-b', instances: [{ id: 'x' }, {}] });
     expect(second.heard).toEqual([
@@ -103,7 +103,7 @@ describe('an agent that joins', () => {
       },
     ]);
     expect(engine.instances.find('x')).toBeUndefined();
-    await first.vanish();
+    await first.disconnect();
     const third = await join({ id: 'host-b', instances: [{ id: 'x' }, {}] });
     expect(third.welcome).toBe(true);
     expect(engine.instances.find('sim-1')).toMatchObject({ agentId: 'host-b', status: 'UP' });
@@ -112,7 +112,7 @@ describe('an agent that joins', () => {
     expect(fourth.heard).toMatchObject([{ type: 'refused', code: 'INSTANCE_ID_TAKEN' }]);
   });
 
-  it('replaces its own older connection, and nothing is lost by that', async () => {
+  it('replaces its own older connection without loss', async () => {
     const first = await join({ nodeId: NODE });
     const id = await create();
     const { ref } = first.latest;
@@ -126,11 +126,11 @@ describe('an agent that joins', () => {
     expect(await second.end(ref, 'OK')).toBe(true);
   });
 
-  it('keeps what its new connection was given, however late the hub has done with the older one', async () => {
+  it('keeps the assignments of its new connection, however late the older one is reconciled', async () => {
     const first = await join({ nodeId: NODE });
     await create();
     const { ref } = first.latest;
-    await first.vanish();
+    await first.disconnect();
     const { queue } = engine.store;
     const { adopt } = queue;
     let isSynced: () => void = () => undefined;
@@ -154,7 +154,7 @@ describe('an agent that joins', () => {
     expect(await third.end(third.latest.ref, 'OK')).toBe(true);
   });
 
-  it('gets work only when its newest connection is reconciled, not when an older one is', async () => {
+  it('gets tasks only when its newest connection is reconciled, not an older one', async () => {
     const id = await create();
     const { runningOn } = engine.store.queue;
     const answers: (() => void)[] = [];
@@ -172,27 +172,27 @@ describe('an agent that joins', () => {
     expect((await second).latest.ref.taskId).toBe(id);
   });
 
-  it('gets work also when the hub cannot note that it was there', async () => {
+  it('gets tasks even if the hub cannot save that it has joined', async () => {
     engine.store.agents.save = () => Promise.reject(new Error('database or disk is full'));
     const agent = await join();
     expect(agent.welcome).toBe(true);
     const id = await create();
     expect(agent.latest.ref.taskId).toBe(id);
-    await agent.vanish();
+    await agent.disconnect();
     const told = engine.log.filter(
       ({ msg }) => msg === 'the time at which the agent was last seen could not be saved',
     );
     expect(told).toHaveLength(2);
   });
 
-  it('may come back with other instances', async () => {
+  it('may rejoin with other instances', async () => {
     const first = await join({ nodeId: NODE, instances: [{}, { id: 'sim-2' }] });
-    await first.vanish();
+    await first.disconnect();
     await join({ nodeId: NODE, instances: [{ id: 'sim-3' }] });
     expect(engine.instances.list().map(({ profile }) => profile.id)).toEqual(['sim-3']);
   });
 
-  it('is told to end what it runs that the hub does not want any more', async () => {
+  it('is told to cancel attempts that no longer count', async () => {
     const unknown = { taskId: '019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77', attempt: 1, instanceId: 'sim-1' };
     const waiting = await create();
     const agent = await join({ running: [unknown] });
@@ -203,7 +203,7 @@ describe('an agent that joins', () => {
     expect(agent.latest.ref.taskId).toBe(waiting);
   });
 
-  it('is believed about an attempt whose claim the hub lost with its power', async () => {
+  it('keeps an attempt whose claim the hub lost in a power failure', async () => {
     const id = await create();
     const held = { taskId: id, attempt: 1, instanceId: 'sim-1' };
     const agent = await join({ running: [held] });
@@ -215,6 +215,20 @@ describe('an agent that joins', () => {
       instance: { id: 'sim-1', version: '9.1.0', revision: '4711', agentId: 'agent-1' },
     });
     expect(await agent.end(held, 'OK')).toBe(true);
+  });
+
+  it('removes from the queue a waiting task that it runs: no claim of it is tried', async () => {
+    await join({ id: 'host-a' });
+    await create();
+    const id = await create();
+    await join({
+      id: 'host-b',
+      instances: [{ id: 'sim-2' }, { id: 'sim-3' }],
+      running: [{ taskId: id, attempt: 1, instanceId: 'sim-2' }],
+    });
+    expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', instance: { id: 'sim-2' } });
+    const refused = 'a transition that tasks no longer permit was refused';
+    expect(engine.log.filter(({ msg }) => msg === refused)).toEqual([]);
   });
 
   it('breaks the protocol with a second hello', async () => {
@@ -243,7 +257,7 @@ describe('a request to an agent', () => {
     return request;
   };
 
-  it('is answered with what the agent says', async () => {
+  it('is answered with the reply of the agent', async () => {
     const agent = await join();
     const { pendingTimers } = engine.runtime;
     const answer = ask();
@@ -255,7 +269,7 @@ describe('a request to an agent', () => {
     expect(engine.runtime.pendingTimers).toBe(pendingTimers);
   });
 
-  it('fails with the fault that the agent names', async () => {
+  it('fails with the error of the agent', async () => {
     const agent = await join();
     const { pendingTimers } = engine.runtime;
     const answer = ask();
@@ -280,10 +294,10 @@ describe('a request to an agent', () => {
     await agent.say({ type: 'reply', requestId: asked(agent).requestId, error: null, text: 'late' });
   });
 
-  it('fails at once when the agent goes away or is not there', async () => {
+  it('fails at once when the agent disconnects or is not connected', async () => {
     const agent = await join();
     const answer = ask();
-    await agent.vanish();
+    await agent.disconnect();
     expect(await answer).toEqual({
       code: 'AGENT_UNAVAILABLE',
       message: 'instance sim-1: agent agent-1 disconnected',

@@ -1,11 +1,11 @@
-/** Agents that go away and come back, or do not: unreachable is not lost (contract 6.6). */
+/** Agents that disconnect, and rejoin or not: unreachable is not lost (contract 6.6). */
 import { describe, expect, it, vi } from 'vitest';
 import {
-  comeBack,
   create,
   engine,
   engineForEachTest,
   join,
+  rejoin,
   startAnew,
 } from '../support/engine-for-each-test.js';
 import { LEASE_MS } from '../support/running-engine.js';
@@ -19,11 +19,11 @@ async function runOne() {
   return { agent, id, ref: agent.latest.ref };
 }
 
-describe('an agent that is away', () => {
-  it('is shown as DOWN with instances UNKNOWN, gets no new work and keeps what it runs', async () => {
+describe('a disconnected agent', () => {
+  it('is DOWN with instances UNKNOWN, gets no new tasks and keeps its attempts', async () => {
     const { agent, id } = await runOne();
     const waiting = await create();
-    await agent.vanish();
+    await agent.disconnect();
     expect(engine.instances.findAgent('agent-1')).toMatchObject({ status: 'DOWN' });
     expect(engine.instances.find('sim-1')).toMatchObject({ status: 'UNKNOWN', working: true });
     await engine.runtime.advance(LEASE_MS - 1);
@@ -32,12 +32,12 @@ describe('an agent that is away', () => {
     expect(agent.assigned).toHaveLength(1);
   });
 
-  it('goes on when it comes back within its lease', async () => {
+  it('continues when it rejoins within its lease', async () => {
     const { agent, id, ref } = await runOne();
     const { startedAtMs } = await engine.tasks.get(id);
-    await agent.vanish();
+    await agent.disconnect();
     await engine.runtime.advance(LEASE_MS - 1);
-    const again = await comeBack(agent, { running: [ref] });
+    const again = await rejoin(agent, { running: [ref] });
     expect(again.heard.map(({ type }) => type)).toEqual(['welcome']);
     await engine.runtime.advance(2 * LEASE_MS);
     expect(await engine.tasks.get(id)).toMatchObject({
@@ -51,28 +51,28 @@ describe('an agent that is away', () => {
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED', attempt: 1 });
   });
 
-  it('delivers what it finished meanwhile', async () => {
+  it('delivers the reports of attempts that ended meanwhile', async () => {
     const { agent, id, ref } = await runOne();
-    await agent.vanish();
-    const again = await comeBack(agent, { spooled: [ref] });
+    await agent.disconnect();
+    const again = await rejoin(agent, { spooled: [ref] });
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING' });
     expect(engine.instances.find('sim-1')).toMatchObject({ working: false });
     expect(await again.end(ref, 'ERROR', { message: 'exit code 1' })).toBe(true);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'FAILED', message: 'exit code 1' });
   });
 
-  it('gives up at once what it no longer runs when it comes back', async () => {
+  it('loses at once the attempts that it no longer runs when it rejoins', async () => {
     const { agent, id } = await runOne();
-    await agent.vanish();
-    const again = await comeBack(agent);
+    await agent.disconnect();
+    const again = await rejoin(agent);
     expect(again.latest.ref).toEqual({ taskId: id, attempt: 2, instanceId: 'sim-1' });
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', losses: 1, crashes: 0 });
   });
 
-  it('is lost when its lease is over: its tasks are requeued at their old place', async () => {
+  it('is lost when its lease ends: its tasks are requeued at their old place', async () => {
     const { agent, id, ref } = await runOne();
     const younger = await create();
-    await agent.vanish();
+    await agent.disconnect();
     await engine.runtime.advance(LEASE_MS);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', startedAtMs: null, losses: 1 });
     const other = await join({ id: 'agent-2', instances: [{ id: 'sim-2' }] });
@@ -80,7 +80,7 @@ describe('an agent that is away', () => {
     expect(await engine.tasks.get(younger)).toMatchObject({ status: 'WAITING' });
 
     // A newer attempt has begun: what the old one says no longer counts.
-    const again = await comeBack(agent, { running: [ref] });
+    const again = await rejoin(agent, { running: [ref] });
     expect(again.heard).toContainEqual({ type: 'cancel', ref });
     expect(await again.end(ref, 'OK')).toBe(false);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', attempt: 2 });
@@ -89,10 +89,10 @@ describe('an agent that is away', () => {
   });
 
   it.each(['runningOn', 'requeue'] as const)(
-    'is lost a little later when the store failed as its lease ended: %s',
+    'is lost a little later when the store failed at the end of the lease: %s',
     async (call) => {
       const { agent, id } = await runOne();
-      await agent.vanish();
+      await agent.disconnect();
       vi.spyOn(engine.store.queue, call).mockRejectedValueOnce(new Error('disk I/O error'));
       await engine.runtime.advance(LEASE_MS);
       expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', losses: 0 });
@@ -101,9 +101,9 @@ describe('an agent that is away', () => {
     },
   );
 
-  it('keeps what it runs when it comes back just as its lease ends', async () => {
+  it('keeps its attempts when it rejoins just as its lease ends', async () => {
     const { agent, id, ref } = await runOne();
-    await agent.vanish();
+    await agent.disconnect();
     const { runningOn } = engine.store.queue;
     let answer!: () => void;
     vi.spyOn(engine.store.queue, 'runningOn').mockImplementationOnce(async (agentId) => {
@@ -114,7 +114,7 @@ describe('an agent that is away', () => {
       return tasks;
     });
     await engine.runtime.advance(LEASE_MS);
-    const again = await comeBack(agent, { running: [ref] });
+    const again = await rejoin(agent, { running: [ref] });
     answer();
     await engine.runtime.settle();
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', attempt: 1, losses: 0 });
@@ -122,13 +122,13 @@ describe('an agent that is away', () => {
   });
 
   it.each(['running', 'spooled'] as const)(
-    'is believed after its lease as long as no newer attempt has begun: %s',
+    'has its attempts adopted after its lease as long as no newer one has begun: %s',
     async (how) => {
       const { agent, id, ref } = await runOne();
-      await agent.vanish();
+      await agent.disconnect();
       await engine.runtime.advance(LEASE_MS);
       expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING' });
-      const again = await comeBack(agent, { [how]: [ref] });
+      const again = await rejoin(agent, { [how]: [ref] });
       expect(again.assigned).toEqual([]);
       expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', attempt: 1 });
       expect(await again.end(ref, 'OK')).toBe(true);
@@ -136,10 +136,10 @@ describe('an agent that is away', () => {
     },
   );
 
-  it('is believed when it is connected while the store still gave its task up', async () => {
+  it('has its attempt adopted when it rejoins while the store requeues the task', async () => {
     const { agent, id, ref } = await runOne();
-    await agent.vanish();
-    const again = await comeBack(agent, { running: [ref] });
+    await agent.disconnect();
+    const again = await rejoin(agent, { running: [ref] });
     expect(await engine.store.queue.requeue([{ ref, loss: 'LOSS' }])).toEqual([true]);
     expect(await again.end(ref, 'OK')).toBe(true);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED', attempt: 1 });
@@ -148,10 +148,10 @@ describe('an agent that is away', () => {
   it('fails a task that was lost as often as tasks.maxLosses says, with the reason', async () => {
     await startAnew({ maxLosses: 2 });
     const { agent, id } = await runOne();
-    await agent.vanish();
-    const again = await comeBack(agent);
+    await agent.disconnect();
+    const again = await rejoin(agent);
     expect(again.latest.ref.attempt).toBe(2);
-    await again.vanish();
+    await again.disconnect();
     await engine.runtime.advance(LEASE_MS);
     expect(await engine.tasks.get(id)).toMatchObject({
       status: 'FAILED',
@@ -162,23 +162,23 @@ describe('an agent that is away', () => {
     });
   });
 
-  it('loses all its tasks together', async () => {
+  it('loses all its attempts together', async () => {
     const instances = [{}, { id: 'sim-2' }, { id: 'sim-3' }];
     const agent = await join({ instances });
     const ids = [await create(), await create(), await create()];
-    await agent.vanish();
+    await agent.disconnect();
     await engine.runtime.advance(LEASE_MS);
     for (const id of ids) expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', losses: 1 });
     const other = await join({ id: 'agent-2', instances: [{ id: 'x' }] });
     expect(other.latest.ref.taskId).toBe(ids[0]);
   });
 
-  it('begins a lease of its own with each time that it goes away', async () => {
+  it('gets a new lease each time that it disconnects', async () => {
     const { agent, id, ref } = await runOne();
-    await agent.vanish();
+    await agent.disconnect();
     await engine.runtime.advance(LEASE_MS - 1);
-    const again = await comeBack(agent, { running: [ref] });
-    await again.vanish();
+    const again = await rejoin(agent, { running: [ref] });
+    await again.disconnect();
     await engine.runtime.advance(LEASE_MS - 1);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING' });
     await engine.runtime.advance(1);

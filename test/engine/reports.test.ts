@@ -2,7 +2,7 @@
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import type { Job } from '@workbench-hub/shared/domain/job';
 import { describe, expect, it } from 'vitest';
-import { comeBack, create, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';
+import { create, engine, engineForEachTest, join, rejoin } from '../support/engine-for-each-test.js';
 import { LEASE_MS } from '../support/running-engine.js';
 
 engineForEachTest();
@@ -13,7 +13,7 @@ async function batchJob(): Promise<Job> {
 }
 
 describe('a report', () => {
-  it('ends the task with its files and its log, and makes the instance free', async () => {
+  it('ends the task with its files and its log, and releases the instance', async () => {
     const agent = await join();
     const id = await create({ job: await batchJob() });
     const next = await create();
@@ -44,7 +44,7 @@ describe('a report', () => {
     expect(agent.latest.ref.taskId).toBe(next);
   });
 
-  it('counts once: told again, it is settled and changes nothing', async () => {
+  it('counts once: repeated, it is acknowledged without effect', async () => {
     const agent = await join();
     const id = await create();
     const { ref } = agent.latest;
@@ -53,7 +53,7 @@ describe('a report', () => {
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED', message: null });
   });
 
-  it('counts once although it comes twice at the same time', async () => {
+  it('counts once even if it comes twice at the same time', async () => {
     const agent = await join();
     await create();
     const { ref } = agent.latest;
@@ -77,13 +77,13 @@ describe('a report', () => {
 
   it.each([
     ['that is connected', false],
-    ['that has been taken for lost', true],
-  ])('is refused when it is of the task of another agent %s', async (_, isLost) => {
+    ['that is lost', true],
+  ])('is refused for the task of another agent %s', async (_, isLost) => {
     const agent = await join();
     const id = await create();
     const { ref } = agent.latest;
     if (isLost) {
-      await agent.vanish();
+      await agent.disconnect();
       await engine.runtime.advance(LEASE_MS + 1000);
     }
     const status = isLost ? 'WAITING' : 'RUNNING';
@@ -104,7 +104,7 @@ describe('a report', () => {
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED' });
   });
 
-  it('that names a file which was not sent breaks the protocol, and nothing has happened', async () => {
+  it('that names a file that was not uploaded is a protocol violation without effect', async () => {
     const agent = await join();
     const id = await create();
     const digest = 'd'.repeat(64);
@@ -115,8 +115,8 @@ describe('a report', () => {
   });
 });
 
-describe('an instance that dies', () => {
-  it('gives its task out again, maxAttempts runs in all, and then fails it with the reason', async () => {
+describe('a crashed instance', () => {
+  it('has its task requeued up to maxAttempts attempts, and then failed with the reason', async () => {
     const agent = await join();
     const id = await create();
     for (const attempt of [1, 2, 3]) {
@@ -131,7 +131,7 @@ describe('an instance that dies', () => {
     expect(agent.assigned).toHaveLength(3);
   });
 
-  it('has died once, also when the connection breaks before the hub has said so', async () => {
+  it('is counted once even if the connection breaks before the acknowledgement', async () => {
     const agent = await join({ instances: [{}] });
     const id = await create();
     const { ref } = agent.latest;
@@ -140,8 +140,8 @@ describe('an instance that dies', () => {
       instance: { id: 'sim-1', version: '9', revision: '1', labels: [], status: 'DOWN', upForMs: null },
     });
     await agent.end(ref, 'INSTANCE_LOST');
-    await agent.vanish();
-    const again = await comeBack(agent, {
+    await agent.disconnect();
+    const again = await rejoin(agent, {
       spooled: [ref],
       instances: [{ status: 'STARTING', upForMs: null }],
     });
@@ -151,13 +151,13 @@ describe('an instance that dies', () => {
   });
 });
 
-describe('what a running task prints', () => {
+describe('the output of a running task', () => {
   const text = async (id: string) => {
     const log = await engine.tasks.log(id);
     return log.kind === 'TEXT' ? log.text : log.kind;
   };
 
-  it('can be read as it comes, and goes when the whole log is there', async () => {
+  it('can be read live, until the whole log is stored', async () => {
     const agent = await join();
     const id = await create({ job: await batchJob() });
     const { ref } = agent.latest;
@@ -169,16 +169,16 @@ describe('what a running task prints', () => {
     expect(await text(id)).toBe('NONE');
   });
 
-  it('is that of the attempt in force, also when a superseded one goes on printing', async () => {
+  it('is that of the active attempt, even if a superseded one continues to print', async () => {
     const agent = await join();
     const id = await create();
     const old = agent.latest.ref;
     await agent.say({ type: 'output', ref: old, offset: 0, text: 'old' });
-    await agent.vanish();
+    await agent.disconnect();
     const other = await join({ id: 'agent-2', instances: [{ id: 'sim-2' }] });
     await engine.runtime.advance(30 * 60_000);
     await other.say({ type: 'output', ref: other.latest.ref, offset: 0, text: 'new' });
-    const again = await comeBack(agent, { running: [old] });
+    const again = await rejoin(agent, { running: [old] });
     await again.say({ type: 'output', ref: old, offset: 3, text: 'stale' });
     expect(await text(id)).toBe('new');
   });
@@ -192,13 +192,13 @@ describe('what a running task prints', () => {
     expect(await text(id)).toBe('NONE');
   });
 
-  it('goes on after a break of the connection', async () => {
+  it('continues after a broken connection', async () => {
     const agent = await join();
     const id = await create();
     const { ref } = agent.latest;
     await agent.say({ type: 'output', ref, offset: 0, text: 'abc' });
-    await agent.vanish();
-    const again = await comeBack(agent, { running: [ref] });
+    await agent.disconnect();
+    const again = await rejoin(agent, { running: [ref] });
     await again.say({ type: 'output', ref, offset: 2, text: 'cdef' });
     expect(await text(id)).toBe('abcdef');
   });

@@ -1,20 +1,13 @@
 /** A hub that restarts on the same files. */
 import { createEngine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
 import { describe, expect, it, vi } from 'vitest';
-import {
-  comeBack,
-  create,
-  engine,
-  engineForEachTest,
-  join,
-  restart,
-} from '../support/engine-for-each-test.js';
+import { create, engine, engineForEachTest, join, rejoin, restart } from '../support/engine-for-each-test.js';
 import { LEASE_MS } from '../support/running-engine.js';
 
 engineForEachTest();
 
 describe('after a restart of the hub', () => {
-  it('what waited waits, in order, and is dispatched', async () => {
+  it('waiting tasks still wait, in order, and are dispatched', async () => {
     const ids = [await create(), await create(), await create()];
     await restart();
     const instances = ['1', '2', '3'].map((id) => ({ id }));
@@ -22,19 +15,19 @@ describe('after a restart of the hub', () => {
     expect(agent.assigned.map(({ ref }) => ref.taskId)).toEqual(ids);
   });
 
-  it('what ran goes on when its agent comes back, and its result counts', async () => {
+  it('running tasks continue when their agent rejoins, and their results count', async () => {
     const agent = await join();
     const id = await create({ name: 'a' });
     const { ref } = agent.latest;
     await restart();
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', attempt: 1 });
-    const again = await comeBack(agent, { running: [ref] });
+    const again = await rejoin(agent, { running: [ref] });
     expect(again.assigned).toEqual([]);
     expect(await again.end(ref, 'OK')).toBe(true);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'FINISHED', name: 'a', losses: 0 });
   });
 
-  it('the lease of an agent that does not come back begins with the start', async () => {
+  it('the lease of an agent that does not rejoin begins with the start', async () => {
     await join();
     const id = await create();
     await engine.runtime.advance(LEASE_MS - 1);
@@ -45,7 +38,7 @@ describe('after a restart of the hub', () => {
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING', losses: 1 });
   });
 
-  it('agents and instances are remembered, as away', async () => {
+  it('agents and instances are remembered as disconnected', async () => {
     await join({ id: 'host-a', instances: [{ labels: ['gears'] }] });
     await restart();
     expect(engine.instances.agents()).toMatchObject([
@@ -68,7 +61,7 @@ describe('after a restart of the hub', () => {
     await agent.end(agent.latest.ref, 'INSTANCE_LOST');
     await agent.end(agent.latest.ref, 'INSTANCE_LOST');
     await restart();
-    const again = await comeBack(agent);
+    const again = await rejoin(agent);
     // The third attempt had begun before the restart and is lost, which counts apart.
     expect(again.latest.ref).toMatchObject({ taskId: id, attempt: 4 });
     expect(await again.end(again.latest.ref, 'INSTANCE_LOST')).toBe(true);
@@ -77,7 +70,7 @@ describe('after a restart of the hub', () => {
 });
 
 describe('start and stop of the engine', () => {
-  it('may be called twice, and what runs by itself runs once', async () => {
+  it('may be called twice, and background work runs once', async () => {
     const find = vi.spyOn(engine.store.archive, 'endedBefore');
     await engine.start();
     await engine.runtime.advance(60_000);
@@ -89,7 +82,7 @@ describe('start and stop of the engine', () => {
     await expect(engine.start()).rejects.toThrow('the engine has been stopped');
   });
 
-  it('a stop needs no start, waits for one that is under way, and begins nothing after it', async () => {
+  it('a stop needs no start, waits for one in progress, and nothing begins after it', async () => {
     const { store, accounts, files, runtime, logger: log } = engine;
     let known!: () => void;
     const agentsWithRunning = async () => {

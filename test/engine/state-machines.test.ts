@@ -1,6 +1,5 @@
-/** The state machines of attempts and agents in the engine: each transition that may come from outside, in each state. What the table
- *  allows takes place; all else changes nothing, and the log says so. */
-
+/** The state machines of attempts and agents in the engine: each transition that may come from outside, in each state. Permitted
+ *  ones take place; all others change nothing and are logged. */
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { AGENT_TRANSITIONS, type AgentState } from '@workbench-hub/hub/core/agent-states';
 import {
@@ -12,7 +11,7 @@ import { TASK_TRANSITIONS } from '@workbench-hub/hub/core/task';
 import { canTransition } from '@workbench-hub/shared/domain/state-machine';
 import { type AttemptRef, TASK_STATUSES } from '@workbench-hub/shared/domain/task';
 import { describe, expect, it } from 'vitest';
-import { comeBack, create, engine, engineForEachTest, join } from '../support/engine-for-each-test.js';
+import { create, engine, engineForEachTest, join, rejoin } from '../support/engine-for-each-test.js';
 import { LEASE_MS, type SocketlessAgent } from '../support/running-engine.js';
 
 engineForEachTest();
@@ -35,7 +34,7 @@ describe('an attempt', () => {
     const { ref } = agent.latest;
     engine.shutdown.change(true);
     if (state === 'PRESUMED_LOST') {
-      // It comes back just before it would have been given up.
+      // It rejoins just before the end of its lease.
       agent = await reconnect(agent, [ref]);
       await engine.store.queue.requeue([{ ref, loss: 'LOSS' }]);
     }
@@ -44,17 +43,17 @@ describe('an attempt', () => {
   }
 
   const reconnect = async (agent: SocketlessAgent, running: AttemptRef[]) => {
-    await agent.vanish();
-    return comeBack(agent, { running });
+    await agent.disconnect();
+    return rejoin(agent, { running });
   };
 
   const STATES = ['ACTIVE', 'PRESUMED_LOST', 'UNCONFIRMED', 'CLOSED'] as const;
 
-  it.each(STATES)('that is %s is so by what its task is', async (state) => {
+  it.each(STATES)('that is %s has this state because of its task', async (state) => {
     expect(await stateOf((await attemptThatIs(state)).ref)).toBe(state);
   });
 
-  it.each(STATES)('that is %s is held by an agent that comes back with it', async (state) => {
+  it.each(STATES)('that is %s is handled when its agent rejoins with it', async (state) => {
     const { agent, ref } = await attemptThatIs(state);
     const again = await reconnect(agent, [ref]);
     const isWanted =
@@ -65,7 +64,7 @@ describe('an attempt', () => {
     expect(refusals().map(({ transition }) => transition)).toEqual(isWanted ? [] : ['adopt']);
   });
 
-  it.each(STATES)('that is %s is reported', async (state) => {
+  it.each(STATES)('that is %s is handled when it is reported', async (state) => {
     const { agent, ref } = await attemptThatIs(state);
     const counts =
       canTransition<AttemptState>(ATTEMPT_TRANSITIONS.report, state) ||
@@ -76,9 +75,9 @@ describe('an attempt', () => {
     expect(refusals().map(({ transition }) => transition)).toEqual(counts ? [] : ['report']);
   });
 
-  it.each(STATES)('that is %s meets the end of the lease', async (state) => {
+  it.each(STATES)('that is %s is handled at the end of the lease', async (state) => {
     const { agent, ref } = await attemptThatIs(state);
-    await agent.vanish();
+    await agent.disconnect();
     await engine.runtime.advance(LEASE_MS);
     const { losses } = await engine.tasks.get(ref.taskId);
     const isLost = canTransition<AttemptState>(ATTEMPT_TRANSITIONS.lose, state);
@@ -87,7 +86,7 @@ describe('an attempt', () => {
   });
 
   it.each(['ACTIVE', 'PRESUMED_LOST', 'UNCONFIRMED'] as const)(
-    'that is %s is over when its task is canceled',
+    'that is %s is closed when its task is canceled',
     async (state) => {
       const { agent, ref } = await attemptThatIs(state);
       await engine.tasks.cancel(ref.taskId, true, ANYBODY);
@@ -97,7 +96,7 @@ describe('an attempt', () => {
   );
 
   it.each(['PRESUMED_LOST', 'UNCONFIRMED'] as const)(
-    'that is %s is over when a newer one begins',
+    'that is %s is closed when a newer one begins',
     async (state) => {
       const { ref } = await attemptThatIs(state);
       const other = await join({ id: 'agent-2', instances: [{ id: 'sim-2' }] });
@@ -117,8 +116,8 @@ describe('an agent', () => {
   const ID = 'agent-1';
   const AWAY_FOR_EVER_MS = 31 * 86_400_000;
 
-  /** The steps, as the engine takes them of its list. */
-  const STEPS = {
+  /** The transitions, as the engine performs them. */
+  const TRANSITIONS = {
     reconcile: () => engine.instances.ready(ID),
     disconnect: () => engine.instances.disconnected(ID),
     lose: () => engine.instances.lost(ID),
@@ -142,31 +141,31 @@ describe('an agent', () => {
 
   const STATES = ['-', 'CONNECTED', 'READY', 'DISCONNECTED', 'LOST'] as const;
   const pairs = STATES.flatMap((state) =>
-    (Object.keys(STEPS) as (keyof typeof STEPS)[]).map((step) => ({ state, step })),
+    (Object.keys(TRANSITIONS) as (keyof typeof TRANSITIONS)[]).map((transition) => ({ state, transition })),
   );
 
-  it.each(pairs)('that is $state: $step', async ({ state, step }) => {
+  it.each(pairs)('that is $state: $transition', async ({ state, transition }) => {
     agentThatIs(state);
     const before = engine.instances.findAgent(ID);
-    const isAllowed = canTransition<AgentState>(AGENT_TRANSITIONS[step], state);
-    STEPS[step]();
-    expect(refusals()).toMatchObject(isAllowed ? [] : [{ agentId: ID, transition: step, state }]);
+    const isAllowed = canTransition<AgentState>(AGENT_TRANSITIONS[transition], state);
+    TRANSITIONS[transition]();
+    expect(refusals()).toMatchObject(isAllowed ? [] : [{ agentId: ID, transition, state }]);
     const after = engine.instances.findAgent(ID);
     if (!isAllowed) expect(after).toEqual(before);
-    else expect(engine.instances.isConnected(ID)).toBe(step === 'reconcile');
-    expect(after === undefined).toBe(state === '-' || (isAllowed && step === 'forget'));
+    else expect(engine.instances.isConnected(ID)).toBe(transition === 'reconcile');
+    expect(after === undefined).toBe(state === '-' || (isAllowed && transition === 'forget'));
   });
 
-  it.each(STATES)('that is %s may join', (state) => {
+  it.each(STATES)('in the state %s may join', (state) => {
     agentThatIs(state);
     connect();
     expect(engine.instances.findAgent(ID)).toMatchObject({ status: 'UP' });
     expect(refusals()).toEqual([]);
   });
 
-  it('is away, lost and forgotten in turn', async () => {
+  it('is disconnected, lost and forgotten in turn', async () => {
     const agent = await join();
-    await agent.vanish();
+    await agent.disconnect();
     await engine.runtime.advance(LEASE_MS);
     engine.runtime.skip(AWAY_FOR_EVER_MS);
     await engine.sweep();
@@ -175,27 +174,25 @@ describe('an agent', () => {
   });
 });
 
-describe('the steps of clients against the status of a task', () => {
+describe('a client', () => {
   it.each(['cancel', 'cancelByForce', 'remove'] as const)(
-    '%s is refused where the table has none',
-    async (step) => {
+    'causes the transition %s only where the state machine permits it',
+    async (transition) => {
       for (const status of TASK_STATUSES) {
         const id = await taskThatIs(status);
         const before = refusals().length;
-        const done = await (step === 'remove'
+        const done = await (transition === 'remove'
           ? engine.tasks.remove(id, ANYBODY)
-          : engine.tasks.cancel(id, step === 'cancelByForce', ANYBODY)
+          : engine.tasks.cancel(id, transition === 'cancelByForce', ANYBODY)
         ).then(
           () => true,
           () => false,
         );
         expect([status, done]).toEqual([
           status,
-          (TASK_TRANSITIONS[step].from as readonly string[]).includes(status),
+          (TASK_TRANSITIONS[transition].from as readonly string[]).includes(status),
         ]);
-        expect(refusals().slice(before)).toMatchObject(
-          done ? [] : [{ taskId: id, transition: step, status }],
-        );
+        expect(refusals().slice(before)).toMatchObject(done ? [] : [{ taskId: id, transition, status }]);
       }
     },
   );
@@ -215,7 +212,7 @@ describe('the steps of clients against the status of a task', () => {
     const { ref } = agent.latest;
     if (status !== 'RUNNING') {
       await agent.end(ref, status === 'FINISHED' ? 'OK' : 'FAILED');
-      await agent.vanish();
+      await agent.disconnect();
     }
     return ref.taskId;
   }

@@ -60,7 +60,7 @@ describe('an ended task', () => {
     expect([await isThere(script), await isThere(LARGE)]).toEqual([false, false]);
   });
 
-  it('goes in any of the three end states, and no other task does', async () => {
+  it('is removed in any of the three final states, and no other task is', async () => {
     await startAnew({ keepEndedForMs: DAY_MS });
     const agent = await join();
     const ids: string[] = [];
@@ -80,7 +80,7 @@ describe('an ended task', () => {
 });
 
 describe('blobs', () => {
-  it('that nobody names go after an hour, those that a waiting task names stay', async () => {
+  it('without references are removed after an hour, those of a waiting task stay', async () => {
     const orphan = Buffer.from('orphan');
     const largeOrphan = Buffer.alloc(50_000, 'orphan');
     await engine.files.put(orphan);
@@ -99,7 +99,7 @@ describe('blobs', () => {
   });
 });
 
-describe('an input of the storage', () => {
+describe('a file of the input storage', () => {
   const content = Buffer.alloc(100_000, 'the model');
   const upload = async () => {
     const upload = engine.storage.beginUpload(null);
@@ -108,7 +108,7 @@ describe('an input of the storage', () => {
     await upload.end();
   };
 
-  it('that expires while a task is created with it is there for the task', async () => {
+  it('that expires while a task is created with it is available to the task', async () => {
     await upload();
     const hold = engine.files.hold();
     const script = await engine.storage.input('model', hold);
@@ -134,7 +134,7 @@ describe('an input of the storage', () => {
     expect(await isThere(content)).toBe(false);
   });
 
-  it('whose content is lost is never given to a task', async () => {
+  it('with a lost blob is refused to tasks', async () => {
     await upload();
     const hold = engine.files.hold();
     await rm(joinPath(engine.folder, 'files'), { recursive: true });
@@ -144,7 +144,7 @@ describe('an input of the storage', () => {
     hold.release();
   });
 
-  it('that seems to have expired since the clock jumped ahead comes back when the clock is set right', async () => {
+  it('that seems expired because the clock jumped ahead is back when the clock is set right', async () => {
     await upload();
     const { runtime } = engine;
     runtime.setClock(30 * DAY_MS);
@@ -160,7 +160,7 @@ describe('an input of the storage', () => {
     hold.release();
   });
 
-  it('that has expired when the clock was right after all goes an hour later', async () => {
+  it('that has expired by a correct clock is removed an hour later', async () => {
     await upload();
     engine.runtime.setClock(30 * DAY_MS);
     await engine.sweep();
@@ -171,8 +171,8 @@ describe('an input of the storage', () => {
   });
 });
 
-describe('an agent that is long gone', () => {
-  it('is forgotten with its instances, and not while it is there', async () => {
+describe('a long disconnected agent', () => {
+  it('is forgotten with its instances, and not while it is connected', async () => {
     await startAnew({ forgetAgentsAfterMs: 7 * DAY_MS });
     const gone = await join({ id: 'gone', instances: [{ id: 'old' }] });
     await join({
@@ -180,7 +180,7 @@ describe('an agent that is long gone', () => {
       instances: [{ id: 'new', status: 'DOWN', upForMs: null }],
     });
     engine.runtime.skip(30 * DAY_MS);
-    await gone.vanish();
+    await gone.disconnect();
     await passAndSweep(7 * DAY_MS);
     expect(engine.instances.agents().map(({ id }) => id)).toEqual(['gone', 'there']);
     await passAndSweep(1);
@@ -190,11 +190,11 @@ describe('an agent that is long gone', () => {
     expect(engine.instances.agents().map(({ id }) => id)).toEqual(['there']);
   });
 
-  it('is not forgotten while it has a task: of a hub that was down for long its lease has only begun', async () => {
+  it('is not forgotten while it has a task: after a long downtime of the hub its lease has only begun', async () => {
     await startAnew({ forgetAgentsAfterMs: 7 * DAY_MS });
     const agent = await join();
     const id = await create();
-    await agent.vanish();
+    await agent.disconnect();
     engine.runtime.skip(8 * DAY_MS);
     await restart();
     await engine.sweep();
@@ -206,11 +206,11 @@ describe('an agent that is long gone', () => {
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'WAITING' });
   });
 
-  it('is measured from when it went, not from when it came', async () => {
+  it('is forgotten by the time of its disconnection, not of its join', async () => {
     await startAnew({ forgetAgentsAfterMs: 7 * DAY_MS });
     const agent = await join();
     engine.runtime.skip(30 * DAY_MS);
-    await agent.vanish();
+    await agent.disconnect();
     await restart();
     await passAndSweep(DAY_MS);
     expect(engine.instances.agents()).toHaveLength(1);
@@ -220,7 +220,7 @@ describe('an agent that is long gone', () => {
 describe('a sweep', () => {
   const MINUTE_MS = 60_000;
 
-  it('removes all that is over its time, however much that is', async () => {
+  it('removes everything that has expired, however much', async () => {
     await startAnew({ keepEndedForMs: DAY_MS });
     const request = { name: null, creator: null, classifiers: [], timeLimitS: null };
     const job = { type: 'SIMULATE_WORK', durationS: 1 } as const;
@@ -233,7 +233,7 @@ describe('a sweep', () => {
     expect(await engine.tasks.list({ page: 0, size: 20, statuses: [] })).toMatchObject({ tasks: [] });
   });
 
-  it('comes again after one that the store was at fault with', async () => {
+  it('is repeated after one that failed in the store', async () => {
     await startAnew({ keepEndedForMs: DAY_MS });
     const id = await create();
     await engine.tasks.cancel(id, false, ANYBODY);
@@ -245,7 +245,7 @@ describe('a sweep', () => {
     await expect(engine.tasks.get(id)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' });
   });
 
-  it('that is under way is waited for before the hub closes its store', async () => {
+  it('in progress is awaited before the hub closes its store', async () => {
     let goOn!: () => void;
     vi.spyOn(engine.files, 'sweep').mockReturnValueOnce(
       new Promise((resolve) => {

@@ -1,17 +1,10 @@
-/** Each transition of a task is published as events, when the store shows it. */
+/** Each transition of a task is published as events once the store shows it. */
 import { ANYBODY } from '@workbench-hub/hub/core/access';
 import { TASK_TRANSITIONS } from '@workbench-hub/hub/core/task';
 import type { TaskEvent, TaskSubscriber } from '@workbench-hub/hub/core/task-events';
 import { TaskTransitions } from '@workbench-hub/hub/engine/task-transitions';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import {
-  comeBack,
-  create,
-  engine,
-  engineForEachTest,
-  join,
-  restart,
-} from '../support/engine-for-each-test.js';
+import { create, engine, engineForEachTest, join, rejoin, restart } from '../support/engine-for-each-test.js';
 import { LEASE_MS } from '../support/running-engine.js';
 
 type Transition = keyof typeof TASK_TRANSITIONS;
@@ -173,7 +166,7 @@ it.each(Object.keys(TASK_TRANSITIONS) as Transition[])(
 it('an attempt that its agent still holds after a restart of the hub is published as adopted', async () => {
   const { agent, ref } = await running();
   await restart();
-  const again = await comeBack(agent, { running: [ref] });
+  const again = await rejoin(agent, { running: [ref] });
   await again.say({ type: 'output', ref, offset: 0, text: 'half-way' });
   expect(await engine.tasks.log(ref.taskId)).toEqual({ kind: 'TEXT', text: 'half-way' });
   await again.end(ref, 'OK');
@@ -183,9 +176,9 @@ it('an attempt that its agent still holds after a restart of the hub is publishe
 it('an attempt that is reported after it was presumed lost is adopted before it ends', async () => {
   const { agent, ref } = await running();
   engine.shutdown.change(true);
-  await agent.vanish();
+  await agent.disconnect();
   await engine.runtime.advance(LEASE_MS);
-  const again = await comeBack(agent, { spooled: [ref] });
+  const again = await rejoin(agent, { spooled: [ref] });
   await again.end(ref, 'OK');
   expect(types()).toEqual([...CREATE, ...CLAIM, ...EVENTS.requeue, ...EVENTS.adopt, ...EVENTS.end]);
 });
@@ -202,6 +195,6 @@ it('a transition that is refused is not published', async () => {
   const { agent, ref } = await canceled();
   await agent.end(ref, 'OK');
   await engine.tasks.cancel(ref.taskId, true, ANYBODY).catch(() => undefined);
-  await comeBack(agent, { running: [ref] });
+  await rejoin(agent, { running: [ref] });
   expect(types()).toEqual([...CREATE, ...CLAIM, ...EVENTS.cancelByForce]);
 });

@@ -23,7 +23,7 @@ function await_(id: string, timeoutMs: number, signal = new AbortController().si
 }
 
 describe('waiting for the end of a task', () => {
-  it('ends with the task, for all who wait', async () => {
+  it('ends with the task, for all waiters', async () => {
     const agent = await join();
     const id = await create();
     const all = [await_(id, 60_000), await_(id, 60_000)];
@@ -35,7 +35,7 @@ describe('waiting for the end of a task', () => {
     expect(engine.resultWaiters.waiting).toBe(0);
   });
 
-  it('ends when its time is over, with what the task is then', async () => {
+  it('ends at its timeout, with the present state of the task', async () => {
     const id = await create();
     const waiting = await_(id, 5000);
     await join();
@@ -78,7 +78,7 @@ describe('waiting for the end of a task', () => {
     expect(waiting.status).toBe('CANCELED');
   });
 
-  it('frees its place when the client goes away', async () => {
+  it('is released when the client disconnects', async () => {
     const id = await create();
     const client = new AbortController();
     const timers = engine.runtime.pendingTimers;
@@ -92,7 +92,7 @@ describe('waiting for the end of a task', () => {
     expect(waiting.status).toBe('WAITING');
   });
 
-  it('leaves nothing behind with the client, however it ends', async () => {
+  it('leaves no listener on the client, however it ends', async () => {
     const agent = await join();
     const id = await create();
     const { signal } = new AbortController();
@@ -105,7 +105,7 @@ describe('waiting for the end of a task', () => {
     expect(engine.runtime.pendingTimers).toBe(pendingTimers);
   });
 
-  it('does not begin for a client that is gone already', async () => {
+  it('does not begin for a disconnected client', async () => {
     const id = await create();
     const waiting = await_(id, 60_000, AbortSignal.abort());
     await engine.runtime.settle();
@@ -122,7 +122,7 @@ describe('waiting for the end of a task', () => {
     expect(waiting.status).toBe('WAITING');
   });
 
-  it('misses no end, however close to the request it comes', async () => {
+  it('misses no end, however close to the request', async () => {
     for (let microtasks = 0; microtasks < 8; microtasks++) {
       const id = await create();
       const waiting = await_(id, 60_000);

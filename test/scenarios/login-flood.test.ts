@@ -1,5 +1,5 @@
-/** A flood of log-ins by somebody without an account, 130 a second, and right log-ins beside it. A password takes a tenth of a
- *  second here, as in production, but no processor, so that a busy machine tries as many. */
+/** A flood of logins by somebody without an account, 130 a second, beside correct logins. A password check takes a tenth of a
+ *  second here, as in production, but no processor time, so that a busy machine checks as many. */
 import { request } from 'node:http';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { AUTH } from '../support/login.js';

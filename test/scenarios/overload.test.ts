@@ -1,4 +1,4 @@
-/** Far more than hub and agent can serve: both stay within their memory, and are there at once when it is over. */
+/** Far more requests than hub and agent can serve: both stay within their memory, and recover at once. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';

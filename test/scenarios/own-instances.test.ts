@@ -1,4 +1,4 @@
-/** Instances of the hub's own machine, without an agent of the administrator's. */
+/** Instances of the hub's own machine, without a separate agent. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Hub and agents are restarted as systemd does it (SIGTERM, wait for the end, start) while tasks come and run: the audit of
+/** Hub and agents are restarted as by systemd (SIGTERM, wait for the end, start) while tasks are created and run: the audit of
  *  every 201 finds each task ended once, and run once. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -46,7 +46,7 @@ export class Clients {
   }
 
   /** Digests of all blobs that an input has referred to. */
-  get inputContents(): string[] {
+  get inputDigests(): string[] {
     return this.#inputs.flatMap(({ named }) => [...named]);
   }
 

@@ -1,4 +1,4 @@
-/** Files of the input storage, as clients of the simulated world see them: uploaded, overwritten, named by tasks, removed. */
+/** Files of the input storage, as clients of the simulated world see them: uploaded, overwritten, referenced by tasks, removed. */
 import type { Hold } from '@workbench-hub/hub/core/ports/files';
 import type { Storage } from '@workbench-hub/hub/engine/storage';
 import type { FileRef } from '@workbench-hub/shared/domain/job';

@@ -1,22 +1,20 @@
-/** Invariants that hold after every step, and at the end. */
-
+/** Invariants that hold after every step. */
 import { attemptKey } from '@workbench-hub/agent/core/reports';
-import { outputName } from '@workbench-hub/hub/core/storage';
 import type { SimulatedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import { requirementOfKey } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import { fits } from '@workbench-hub/shared/domain/matching';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
-import { digestOf, resultOf, STORED_PATH } from './agent-disk.js';
-import { FOUND_NO_ROOM, SCRIPT_FAILED } from './programs.js';
+import { checkChange } from './change-invariants.js';
+import { checkEnd } from './final-invariants.js';
 import { LEASE_MS, LIMITS } from './settings.js';
 import type { SimulatedAgent } from './simulated-agent.js';
 import type { SimulatedHub } from './simulated-hub.js';
+import { ENDED, endOf, refOf, wordsOf } from './task-states.js';
 import type { HubObserver } from './watched-ports.js';
 import type { World } from './world.js';
 
-const ENDED: ReadonlySet<string> = new Set(['FINISHED', 'FAILED', 'CANCELED']);
 /** Outcomes that, once counted, end the task. */
 const ENDING: ReadonlySet<string> = new Set(['OK', 'ERROR', 'FAILED']);
 
@@ -44,7 +42,7 @@ export class Invariants implements HubObserver {
   readonly #joined = new Set<string>();
   /** Time of the last contact with a disconnected agent, by its id. */
   readonly #awaySinceMs = new Map<string, number>();
-  /** `<task>/<agent>`: exclusions that may be in force. */
+  /** `<task>/<agent>`: exclusions that may be active. */
   readonly #exclusions = new Set<string>();
   /** Agents on which nothing may begin. */
   readonly #drained = new Set<string>();
@@ -138,7 +136,7 @@ export class Invariants implements HubObserver {
     if (task?.status !== 'RUNNING' || task.attempt !== attempt || task.instance_id !== instanceId) return;
     this.#violated(
       'what runs goes on',
-      `${taskId} attempt ${attempt} on ${instanceId} is in force, and ended`,
+      `${taskId} attempt ${attempt} on ${instanceId} is active, and was ended`,
     );
   }
 
@@ -255,79 +253,10 @@ export class Invariants implements HubObserver {
   async finish(
     hub: SimulatedHub,
     agents: readonly SimulatedAgent[],
-    inputContents: readonly string[],
+    inputDigests: readonly string[],
   ): Promise<void> {
-    for (const task of this.#tasks.values()) {
-      if (!ENDED.has(task.status)) {
-        this.#violated(
-          'everything ends',
-          `${task.id} is ${task.status}, attempt ${task.attempt} on ${task.instance_id}`,
-        );
-      } else if (task.status === 'FINISHED') await this.#checkResult(task, hub);
-      await this.#checkStored(task, hub);
-    }
-    await this.#checkInputs(inputContents, hub);
-    for (const agent of agents) {
-      if (agent.held > 0) this.#violated('everything ends', `${agent.id} still holds ${agent.held} attempts`);
-      this.#checkDisk(agent);
-    }
-    for (const { profile, working, status } of hub.engine?.instances.list() ?? []) {
-      if (working && status !== 'UNKNOWN')
-        this.#violated('everything ends', `the hub holds ${profile.id} for working, and nothing runs`);
-    }
-  }
-
-  /** Checks a state in which nothing runs and all reports are acknowledged. */
-  #checkDisk({ id, disk, held }: SimulatedAgent): void {
-    const { pinned, directories } = disk;
-    if (held > 0 || pinned.size + directories === 0) return;
-    this.#violated(
-      'nothing is left on the disk of an agent',
-      `${id}: ${pinned.size} inputs held, ${directories} working directories`,
-    );
-  }
-
-  /** Checks that each blob exists as long as something refers to it, and no longer. */
-  async #checkInputs(digests: readonly string[], hub: SimulatedHub): Promise<void> {
-    const { inlineBlobs } = hub.store;
-    const named = await inlineBlobs.referenced(digests, false);
-    const there = new Set(hub.disk.blobs.files());
-    for (const digest of new Set(digests)) {
-      const isThere = there.has(digest) || (await inlineBlobs.find(digest)) !== undefined;
-      if (isThere !== named.has(digest))
-        this.#violated('what nothing names goes', `${digest} is ${isThere ? '' : 'not '}there`);
-    }
-  }
-
-  async #checkResult(task: TaskState, hub: SimulatedHub): Promise<void> {
-    const { outputFiles, log } = await hub.store.archive.filesOf(task.id);
-    for (const { digest } of log ? [...outputFiles, log] : outputFiles) {
-      if (!(await hub.blobOf(digest))) this.#violated('results are whole', `${task.id} lacks ${digest}`);
-    }
-    for (const { digest } of outputFiles) await this.#checkContent(task, digest, hub);
-  }
-
-  /** Checks that the output storage has the files of the attempt that counted, and of no other. */
-  async #checkStored(task: TaskState, hub: SimulatedHub): Promise<void> {
-    const name = outputName(task.id, STORED_PATH);
-    const stored = await hub.store.namedObjects.find('OUTPUT', name, 0);
-    if (stored) await this.#checkContent(task, stored.digest, hub);
-    const mustBe = this.#stored.has(attemptKey(refOf(task)));
-    const isByScripts = [SCRIPT_FAILED, 'time limit'].some((why) => task.message?.includes(why) === true);
-    const mayBe = task.status === 'FINISHED' || task.status === 'CANCELED' || isByScripts;
-    if (stored ? mayBe : !mustBe) return;
-    this.#violated('the storage has what counts', `${name} is ${stored ? '' : 'not '}there`);
-  }
-
-  async #checkContent(task: TaskState, digest: string, hub: SimulatedHub): Promise<void> {
-    const content = (await hub.blobOf(digest)) ?? Buffer.alloc(0);
-    if (digestOf(content) !== digest)
-      this.#violated('results are whole', `${task.id} has something else for ${digest}`);
-    const [first] = content.toString().split('\n');
-    const expected = resultOf(refOf(task));
-    if (first !== expected) {
-      this.#violated('a result is that of its attempt', `${JSON.stringify(first)} instead of ${expected}`);
-    }
+    const tasks = this.#tasks.values();
+    await checkEnd({ world: this.#world, hub, agents, tasks, inputDigests, stored: this.#stored });
   }
 
   #changed(before: TaskState, after: TaskState): void {
@@ -346,34 +275,8 @@ export class Invariants implements HubObserver {
     if (isBegun && this.#cameToNothing.has(attemptKey(refOf(after)))) {
       this.#violated('what came to nothing begins no more', `${id} begins attempt ${after.attempt} again`);
     }
-    if (isBegun && after.attempt === before.attempt && after.instance_id !== before.instance_id) {
-      this.#violated('attempts are numbered', `${id} begins attempt ${after.attempt} for the second time`);
-    }
-    if (ENDED.has(before.status) && endOf(before) !== endOf(after)) {
-      this.#violated('none ends twice', `${id} was ${endOf(before)} and is ${endOf(after)}`);
-    }
-    if (after.attempt < before.attempt || after.attempt > before.attempt + 1) {
-      this.#violated(
-        'attempts are numbered',
-        `${id} went from attempt ${before.attempt} to ${after.attempt}`,
-      );
-    }
-    if (after.crashes < before.crashes || after.losses < before.losses) {
-      this.#violated(
-        'attempts are counted',
-        `${id} had ${before.crashes}/${before.losses}, has ${after.crashes}/${after.losses}`,
-      );
-    }
-    const isSame = before.attempt === after.attempt && before.instance_id === after.instance_id;
-    if (before.status === 'RUNNING' && after.status === 'RUNNING' && !isSame) {
-      this.#violated(
-        'one attempt at a time',
-        `${id} ran as ${wordsOf(before)} and runs as ${wordsOf(after)}`,
-      );
-    }
+    checkChange(this.#world, before, after);
     if (after.losses > before.losses) this.#checkLoss(before);
-    if (after.message === FOUND_NO_ROOM)
-      this.#violated('a full disk is a fault of the host', `${id} failed for the disk of ${after.agent_id}`);
   }
 
   /** Checks that an attempt that an agent still holds is lost only after its lease. */
@@ -430,16 +333,4 @@ export class Invariants implements HubObserver {
   #violated(invariant: string, what: string): void {
     this.#world.violated(invariant, what);
   }
-}
-
-function refOf({ id, attempt, instance_id: instanceId }: TaskState): AttemptRef {
-  return { taskId: id, attempt, instanceId: instanceId ?? '' };
-}
-
-function endOf({ status, ended_at }: TaskState): string {
-  return `${status} at ${ended_at}`;
-}
-
-function wordsOf({ status, attempt, instance_id }: TaskState): string {
-  return `${status} ${attempt}${instance_id === null ? '' : ` on ${instance_id}`}`;
 }

@@ -151,7 +151,7 @@ class Simulation {
       }
     }
     if (world.violations.length < ENOUGH_VIOLATIONS)
-      await this.invariants.finish(this.#hub, this.#present, this.#clients.inputContents);
+      await this.invariants.finish(this.#hub, this.#present, this.#clients.inputDigests);
     this.#hub.onEnd = () => undefined;
     for (const agent of this.#agents) {
       agent.onEnd = () => undefined;

@@ -1,4 +1,4 @@
-/** Ports of the simulated hub that tell an observer what passes through them, and let a fault happen at the worst time. */
+/** Ports of the simulated hub that inform an observer of each call, and let a fault happen at the worst time. */
 import type { EngineOptions } from '@workbench-hub/hub/engine/engine';
 import type { SimulatedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';

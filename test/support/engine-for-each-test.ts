@@ -2,12 +2,12 @@
 import { afterEach, beforeEach } from 'vitest';
 import {
   type AgentSetup,
+  createTask,
   type EngineSetup,
-  handIn,
+  type NewWork,
   type RunningEngine,
   SocketlessAgent,
   startEngine,
-  type WorkToHandIn,
 } from './running-engine.js';
 
 /** The engine of the running test. */
@@ -33,11 +33,10 @@ export async function restart(): Promise<void> {
 }
 
 /** Creates a task, by default a second of simulated work, waits until the engine is idle, and returns the id. */
-export const create = (work?: WorkToHandIn) => handIn(engine, work);
+export const create = (work?: NewWork) => createTask(engine, work);
 
 /** An agent joins, by default with instance sim-1. */
 export const join = (setup?: AgentSetup) => SocketlessAgent.join(engine, setup);
 
 /** The same agent joins again after its connection broke or was replaced. */
-export const comeBack = ({ id, nodeId }: SocketlessAgent, setup?: AgentSetup) =>
-  join({ id, nodeId, ...setup });
+export const rejoin = ({ id, nodeId }: SocketlessAgent, setup?: AgentSetup) => join({ id, nodeId, ...setup });

@@ -1,4 +1,4 @@
-/** Set-up file of every test file: hands its counts to the reporter, also where files share a process. */
+/** Set-up file of every test file: passes its counts to the reporter, also where files share a process. */
 import { afterAll } from 'vitest';
 import { takeExercised } from './exercised.js';
 

@@ -120,7 +120,7 @@ async function startOn(
   };
 }
 
-export interface WorkToHandIn {
+export interface NewWork {
   readonly name?: string | null;
   readonly classifiers?: readonly Classifier[];
   readonly job?: Job;
@@ -129,9 +129,9 @@ export interface WorkToHandIn {
 const SECOND_OF_WORK: Job = { type: 'SIMULATE_WORK', durationS: 1 };
 
 /** Creates a task, by default a second of simulated work, waits until the engine is idle, and returns the id. */
-export async function handIn(
+export async function createTask(
   engine: RunningEngine,
-  { name = null, classifiers = [], job = SECOND_OF_WORK }: WorkToHandIn = {},
+  { name = null, classifiers = [], job = SECOND_OF_WORK }: NewWork = {},
 ): Promise<string> {
   const task = await engine.tasks.create({ name, creator: null, classifiers, timeLimitS: null, job });
   await engine.runtime.settle();
@@ -225,7 +225,7 @@ export class SocketlessAgent {
   }
 
   /** The connection breaks. */
-  async vanish(): Promise<void> {
+  async disconnect(): Promise<void> {
     this.#end('connection closed');
     await this.#engine.runtime.settle();
   }

@@ -9,9 +9,9 @@ export interface BlobCache {
   expect(file: FileRef): Promise<void>;
   /** Size of the partial blob; 0 for none. */
   keptBytes(digest: string): Promise<number>;
-  /** Stores a blob, of which `content` holds the bytes from `fromByte` on: 0, or the size of the partial blob. Rejects with
+  /** Stores a blob, of which `stream` holds the bytes from `fromByte` on: 0, or the size of the partial blob. Rejects with
    *  {@link BlobMismatch} when the digest differs; when the stream breaks, the bytes so far are kept. */
-  put(file: FileRef, content: AsyncIterable<Uint8Array>, fromByte: number): Promise<void>;
+  put(file: FileRef, stream: AsyncIterable<Uint8Array>, fromByte: number): Promise<void>;
 }
 
 export class BlobMismatch extends Error {

@@ -13,7 +13,7 @@ import type { HubConfig } from '../../config.js';
 import type { StoreMaintenance } from '../../core/ports/store-maintenance.js';
 import { RESTORE_UNDER_WAY } from '../../data-folder.js';
 import { areEncryptedKnown, pathsOf } from '../../files/blob-files.js';
-import { clearDigestOfPath } from '../../files/blob-names.js';
+import { plainDigestOfPath } from '../../files/blob-names.js';
 import { storeMaintenance } from '../../store/open-store.js';
 import { existingStorageKey } from '../existing-storage-key.js';
 import { BLOBS_FOLDER, isEntry, MANIFEST, type Manifest, parseManifest, restoredParts } from './layout.js';
@@ -95,7 +95,7 @@ async function unpackChecked(
   const databaseFault = faultOfDatabases(store, manifest);
   if (databaseFault !== undefined) throw refuse(databaseFault);
   for (const [name, digest] of digests) {
-    const promised = clearDigestOfPath(name.slice(BLOBS_FOLDER.length + 1));
+    const promised = plainDigestOfPath(name.slice(BLOBS_FOLDER.length + 1));
     if (promised !== undefined && promised !== digest) throw refuse(`${name} in it is damaged`);
   }
   const lacking = await missingBlob(fresh, store, config, new Set([...digests.keys(), ...manifest.missing]));

@@ -95,7 +95,7 @@ export interface SessionStore {
   ofFamily(familyHash: string, nowMs: number): Promise<RefreshState | undefined>;
   /** Rotates the refresh token and extends the session. False, and nothing changed, when `spent` is no longer the current
    *  token, or the session has ended. */
-  rotate(sessionId: string, turn: Rotation): Promise<boolean>;
+  rotate(sessionId: string, rotation: Rotation): Promise<boolean>;
   end(sessionId: string): Promise<void>;
   /** Removes expired sessions; resolves with their number. */
   sweep(nowMs: number): Promise<number>;

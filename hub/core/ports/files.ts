@@ -1,4 +1,4 @@
-/** Blobs: contents of files, each stored once under its SHA-256. */
+/** Blobs: the contents of files, each stored once under its SHA-256. */
 import type { Readable } from 'node:stream';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 
@@ -9,7 +9,7 @@ export class DigestMismatch extends Error {
 
 /** A blob exceeds its maximum size. */
 export class BlobTooLarge extends Error {
-  override readonly name = 'ContentTooLarge';
+  override readonly name = 'BlobTooLarge';
   readonly maxBytes: number;
 
   constructor(maxBytes: number) {
@@ -32,7 +32,7 @@ export class WrongOffset extends Error {
 
 /** Another sender is transferring the same blob. */
 export class TransferInProgress extends Error {
-  override readonly name = 'ContentUnderWay';
+  override readonly name = 'TransferInProgress';
 
   constructor() {
     super('another sender is transferring this blob: retry in a moment');
@@ -47,7 +47,7 @@ export interface ByteRange {
 
 export interface StoredFile {
   readonly sizeBytes: number;
-  /** Stored form; `open` always returns clear bytes. */
+  /** Stored form; `open` always returns plain bytes. */
   readonly isEncrypted: boolean;
   /** Opens the blob or a part of it. Damaged data fails the stream. */
   open(range?: ByteRange): Readable;
@@ -76,16 +76,16 @@ export interface FileStore {
   holdBriefly(blobs: Iterable<FileRef>): void;
   /** Stores a blob. It is durable together with the task that refers to it: a later durable commit of the task store covers
    *  it. A blob that is neither referenced nor held is swept later. Rejects with HubError `STORAGE_FULL`. */
-  put(content: Buffer, hold?: Hold): Promise<FileRef>;
+  put(blob: Buffer, hold?: Hold): Promise<FileRef>;
   /** Stores a stream, never held in memory as a whole. Rejects with {@link BlobTooLarge} beyond `maxBytes`, and as the
    *  stream does; then nothing is stored. */
-  store(content: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef>;
-  /** Does the same as {@link store}, without writing a clear byte to the disk. */
-  storeEncrypted(content: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef>;
+  store(stream: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef>;
+  /** Does the same as {@link store}, without writing a plain byte to the disk. */
+  storeEncrypted(stream: AsyncIterable<Buffer>, maxBytes: number, hold?: Hold): Promise<FileRef>;
   /** Stores a stream with an announced digest; rejects with {@link DigestMismatch} when it differs. Unless it is small, the
-   *  received part of a broken stream is kept for a while, and `content` may resume at `fromByte`. Rejects with
+   *  received part of a broken stream is kept for a while, and `stream` may resume at `fromByte`. Rejects with
    *  {@link WrongOffset} for another offset, and with {@link TransferInProgress} during another transfer. */
-  receive(expected: FileRef, content: Readable, fromByte?: number, hold?: Hold): Promise<void>;
+  receive(expected: FileRef, stream: Readable, fromByte?: number, hold?: Hold): Promise<void>;
   /** Stored bytes of a partial blob. */
   receivedBytes(digest: string): Promise<number>;
   /** Finds a blob in the form of the reference, or for a digest in either form. Rejects when its size differs from the
@@ -106,12 +106,12 @@ export interface DroppedBlob extends BlobForm {
 
 /** Inline blobs, and the references of tasks and named objects to all blobs. Part of the task store. */
 export interface InlineBlobs {
-  put(digest: string, content: Buffer, storedAtMs: number): Promise<void>;
+  put(digest: string, blob: Buffer, storedAtMs: number): Promise<void>;
   find(digest: string): Promise<Buffer | undefined>;
   /** Removes unreferenced inline blobs without a hold that were stored before `storedBeforeMs`. A storing time in the future
    *  counts as now. */
   sweep(storedBeforeMs: number, nowMs: number, isHeld: (digest: string) => boolean): Promise<number>;
-  /** The referenced ones among these digests, in the encrypted or the clear form. */
+  /** The referenced ones among these digests, in the encrypted or the plain form. */
   referenced(digests: readonly string[], encrypted: boolean): Promise<Set<string>>;
   /** Digests of all referenced encrypted blobs. */
   referencedEncrypted(): Promise<string[]>;

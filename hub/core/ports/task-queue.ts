@@ -31,6 +31,12 @@ export interface HeldAttempt {
   readonly startedAtMs: number;
 }
 
+/** An attempt that is active after its adoption. */
+export interface AdoptedAttempt {
+  /** Id of the queue group in which the task waited; null when it ran already. */
+  readonly dequeuedFrom: number | null;
+}
+
 export interface EndedAttempt {
   readonly ref: AttemptRef;
   readonly ending: Completion;
@@ -93,9 +99,9 @@ export interface TaskQueue {
   /** WAITING to RUNNING; resolves with the claimed tasks. A loss of power, not a crash of the hub, may undo a claim: then the
    *  task waits again, and {@link adopt} accepts the attempt that its agent holds. */
   claim(claims: readonly Claim[]): Promise<ClaimedTask[]>;
-  /** Adopts attempts that an agent holds while the task waits: true where the attempt is active afterwards. That requires
-   *  that no newer attempt has begun, that its end was not reported, and that it is not known as another agent's. */
-  adopt(held: readonly HeldAttempt[]): Promise<boolean[]>;
+  /** Adopts attempts that an agent holds while the task waits; null where the attempt is not active afterwards. It becomes
+   *  active if no newer attempt has begun, its end was not reported, and it is not known as another agent's. */
+  adopt(held: readonly HeldAttempt[]): Promise<(AdoptedAttempt | null)[]>;
   end(ended: readonly EndedAttempt[]): Promise<boolean[]>;
   /** RUNNING to WAITING, at the old position in the queue. Only a lost attempt can be adopted afterwards: any other has
    *  reported, and the task no longer names its instance. */

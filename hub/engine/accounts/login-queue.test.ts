@@ -16,8 +16,8 @@ beforeEach(() => {
 
 const settle = () => new Promise(setImmediate);
 
-function attempt(username: string, place = 'flood', isKnown = false): LoginAttempt {
-  return { username, place, isKnown, client: { aborted: false } };
+function attempt(username: string, location = 'flood', isKnown = false): LoginAttempt {
+  return { username, location, isKnown, client: { aborted: false } };
 }
 
 function come(each: LoginAttempt): void {
@@ -40,13 +40,13 @@ async function next(outcome: 'fail' | 'end' = 'fail'): Promise<string | undefine
   return begun[before];
 }
 
-async function flood(count: number, place: (n: number) => string = () => 'flood'): Promise<void> {
-  for (let n = 0; n < count; n++) come(attempt(`made up ${n}`, place(n)));
+async function flood(count: number, location: (n: number) => string = () => 'flood'): Promise<void> {
+  for (let n = 0; n < count; n++) come(attempt(`made up ${n}`, location(n)));
   await settle();
 }
 
-describe('turns of log-ins under a flood', () => {
-  it('of one place go to another place at once', async () => {
+describe('the next login in the queue during a flood', () => {
+  it('from one location is one from another location', async () => {
     await flood(100);
     expect([begun.length, turnedAway.length]).toEqual([2, 48]);
     for (const n of [1, 2, 3]) come(attempt(`honest ${n}`, 'office'));
@@ -60,17 +60,17 @@ describe('turns of log-ins under a flood', () => {
     expect(begun).toContain('honest 3');
   });
 
-  it('of many places go to one that has not failed, once each of those has', async () => {
-    const places = 60;
-    await flood(places, (n) => `bot ${n}`);
-    for (let n = 0; n < places; n++) await next();
-    await flood(places, (n) => `bot ${n % 40}`);
+  it('from many locations is one from a location without failures, once each of the others has failed', async () => {
+    const locations = 60;
+    await flood(locations, (n) => `bot ${n}`);
+    for (let n = 0; n < locations; n++) await next();
+    await flood(locations, (n) => `bot ${n % 40}`);
     come(attempt('honest', 'office'));
     await settle();
     expect(await next()).toBe('honest');
   });
 
-  it('go first to who logged in there lately, also beside the flood', async () => {
+  it('is first of all one by a user who recently logged in from there, even during the flood', async () => {
     await flood(100);
     for (const username of ['anna', 'bert']) come(attempt(username, 'flood', true));
     await settle();
@@ -78,7 +78,7 @@ describe('turns of log-ins under a flood', () => {
     expect(turnedAway).not.toContain('anna');
   });
 
-  it('go within a place to names without failures, and to who comes again', async () => {
+  it('from one location is that of a name without failures, or of one that repeats', async () => {
     for (let n = 0; n < 3; n++) {
       come(attempt('tried'));
       await settle();
@@ -96,7 +96,7 @@ describe('turns of log-ins under a flood', () => {
     expect(await next()).toBe('made up 99');
   });
 
-  it('are not all taken by one who logged in there lately', async () => {
+  it('is not always that of a user who recently logged in from there', async () => {
     await flood(10);
     for (let n = 0; n < 200; n++) come(attempt('greedy', 'desk', true));
     come(attempt('anna', 'office', true));
@@ -108,7 +108,7 @@ describe('turns of log-ins under a flood', () => {
     expect(given.filter((username) => username.startsWith('made up'))).toHaveLength(2);
   });
 
-  it('are never those of somebody who has gone away', async () => {
+  it('is never that of a disconnected client', async () => {
     await flood(2);
     const gone = { ...attempt('gone', 'office'), client: { aborted: true } };
     come(gone);

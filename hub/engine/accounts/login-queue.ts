@@ -28,7 +28,7 @@ const BUSY_RETRY_AFTER_S = 1;
 
 export interface LoginAttempt {
   readonly username: string;
-  readonly place: string;
+  readonly location: string;
   /** True when the user recently logged in from this location. */
   readonly isKnown: boolean;
   /** Aborted when the client no longer waits. */
@@ -46,7 +46,7 @@ interface Waiting {
 type Rank = readonly number[];
 
 export class LoginQueue {
-  readonly #failuresOfPlace: RecentCounts;
+  readonly #failuresOfLocation: RecentCounts;
   readonly #failuresOfName: RecentCounts;
   readonly #triesOfKnown: RecentCounts;
   readonly #turnedAway: RecentCounts;
@@ -56,7 +56,7 @@ export class LoginQueue {
   #turnsOfKnown = 0;
 
   constructor(clock: Clock) {
-    this.#failuresOfPlace = new RecentCounts(clock);
+    this.#failuresOfLocation = new RecentCounts(clock);
     this.#failuresOfName = new RecentCounts(clock);
     this.#triesOfKnown = new RecentCounts(clock);
     this.#turnedAway = new RecentCounts(clock);
@@ -71,7 +71,7 @@ export class LoginQueue {
       this.#turnedAway.delete(pairOf(attempt));
       return await tryIt();
     } catch (error) {
-      this.#failuresOfPlace.add(attempt.place);
+      this.#failuresOfLocation.add(attempt.location);
       this.#failuresOfName.add(attempt.username);
       throw error;
     } finally {
@@ -154,7 +154,7 @@ export class LoginQueue {
   #rankOfKey({ attempt }: Waiting, aheadOfSameKey: number): Rank {
     return attempt.isKnown
       ? [0, this.#triesOfKnown.of(pairOf(attempt)) + aheadOfSameKey]
-      : [1, this.#failuresOfPlace.of(attempt.place) + aheadOfSameKey];
+      : [1, this.#failuresOfLocation.of(attempt.location) + aheadOfSameKey];
   }
 
   #rankWithinKey({ attempt, order }: Waiting): Rank {
@@ -163,12 +163,12 @@ export class LoginQueue {
   }
 }
 
-function pairOf({ username, place }: LoginAttempt): string {
-  return `${place} ${username}`;
+function pairOf({ username, location }: LoginAttempt): string {
+  return `${location} ${username}`;
 }
 
 function keyOf(attempt: LoginAttempt): string {
-  return attempt.isKnown ? `known ${pairOf(attempt)}` : `new ${attempt.place}`;
+  return attempt.isKnown ? `known ${pairOf(attempt)}` : `new ${attempt.location}`;
 }
 
 /** Returns the former count. */

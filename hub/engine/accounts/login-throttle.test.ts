@@ -4,8 +4,8 @@ import { LoginThrottle } from './login-throttle.js';
 
 const MINUTE_MS = 60_000;
 
-describe('the throttle of log-ins', () => {
-  it('says when the next attempt may begin', async () => {
+describe('the login throttle', () => {
+  it('returns when the next attempt may begin', async () => {
     const { clock, advance } = manualRuntime();
     const throttle = new LoginThrottle(clock);
     for (let at = 0; at < 10; at++) {
@@ -18,7 +18,7 @@ describe('the throttle of log-ins', () => {
     expect(() => throttle.begin('anna')).toThrow(/try again in 10 s$/);
   });
 
-  it('holds back the tenth that is under way with the others', () => {
+  it('delays the tenth of several simultaneous attempts', () => {
     const throttle = new LoginThrottle(manualRuntime().clock);
     for (let at = 0; at < 10; at++) throttle.begin('anna');
     expect(() => throttle.refuse('anna')).toThrow();
@@ -26,7 +26,7 @@ describe('the throttle of log-ins', () => {
     throttle.refuse('anna');
   });
 
-  it('keeps a name that is tried again when it forgets others', () => {
+  it('keeps a name that is tried again, and forgets others', () => {
     const throttle = new LoginThrottle(manualRuntime().clock);
     for (const username of ['first', 'second']) for (let at = 0; at < 9; at++) throttle.begin(username);
     throttle.begin('first');

@@ -54,7 +54,7 @@ const outcomeOf = (
   );
 
 describe('the check of a password', () => {
-  it('gives the user', async () => {
+  it('returns the user', async () => {
     expect(await outcomeOf('anna', 'right')).toBe('anna');
   });
 
@@ -74,7 +74,7 @@ describe('the check of a password', () => {
     },
   );
 
-  it('tries two passwords at once, keeps fifty waiting, and turns the others away', async () => {
+  it('checks two passwords at a time, lets fifty wait, and refuses the others', async () => {
     isSlow = true;
     const answers = Array.from({ length: 60 }, (_, at) => outcomeOf(`name ${at}`, 'wrong'));
     const settled = await Promise.all(answers.slice(52));
@@ -88,7 +88,7 @@ describe('the check of a password', () => {
     }
   });
 
-  it('of somebody who has gone away is not tried', async () => {
+  it('is skipped for a disconnected client', async () => {
     isSlow = true;
     const client = { aborted: false };
     const answers = [outcomeOf('name 1', 'wrong'), outcomeOf('name 2', 'wrong')];
@@ -103,13 +103,13 @@ describe('the check of a password', () => {
   });
 });
 
-describe('a name that others have closed', () => {
+describe('a name that is locked by failures of others', () => {
   const ELSEWHERE = '198.51.100.7';
   const closeFromElsewhere = async () => {
     for (let at = 0; at < 10; at++) await outcomeOf('anna', 'wrong', ELSEWHERE);
   };
 
-  it('is open to its user where that has logged in within twelve hours, and nowhere else', async () => {
+  it('is open to its user from locations of logins within twelve hours, and from no other', async () => {
     expect(await outcomeOf('anna', 'right')).toBe('anna');
     await runtime.advance(12 * 3_600_000 - 1);
     await closeFromElsewhere();
@@ -122,7 +122,7 @@ describe('a name that others have closed', () => {
     expect(await outcomeOf('anna', 'right')).toMatchObject({ code: 'TOO_MANY_ATTEMPTS' });
   });
 
-  it('is closed there, too, after ten failures from there', async () => {
+  it('is locked there, too, after ten failures from there', async () => {
     await outcomeOf('anna', 'right');
     await closeFromElsewhere();
     for (let at = 0; at < 10; at++) {
@@ -131,7 +131,7 @@ describe('a name that others have closed', () => {
     expect(await outcomeOf('anna', 'right')).toMatchObject({ code: 'TOO_MANY_ATTEMPTS' });
   });
 
-  it('is closed elsewhere by failures from there, and stays closed no longer for more of them', async () => {
+  it('is locked elsewhere by failures from there, and further failures do not prolong that', async () => {
     await outcomeOf('anna', 'right');
     for (let at = 0; at < 9; at++) await outcomeOf('anna', 'wrong');
     expect(await outcomeOf('anna', 'wrong', ELSEWHERE)).toMatchObject({ code: 'UNAUTHENTICATED' });
@@ -141,7 +141,7 @@ describe('a name that others have closed', () => {
     expect(await outcomeOf('anna', 'right', ELSEWHERE)).toMatchObject({ retryAfterS: 240 });
   });
 
-  it('is not opened or closed by a name that looks like one together with its place', async () => {
+  it('is not affected by a name that looks like a name with an address', async () => {
     await outcomeOf('anna', 'right');
     for (let at = 0; at < 10; at++) await outcomeOf('192.0.2.1 anna', 'wrong');
     expect(await outcomeOf('anna', 'right')).toBe('anna');

@@ -3,7 +3,7 @@ import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../../core/errors.js';
 import type { Passwords, UserRecord, UserStore } from '../../core/ports/accounts.js';
 import type { LoginMetrics } from '../../core/ports/metrics.js';
-import { LoginAddresses, placeOf } from './login-addresses.js';
+import { LoginLocations, locationOf } from './login-locations.js';
 import { LoginQueue } from './login-queue.js';
 import { LoginThrottle } from './login-throttle.js';
 
@@ -63,7 +63,7 @@ export async function passwordCheck({
   const names = new LoginThrottle(clock);
   // A user is not locked out at a known location by failures elsewhere, and guesses from there are counted there.
   const knownPairs = new LoginThrottle(clock);
-  const places = new LoginAddresses(clock);
+  const locations = new LoginLocations(clock);
   const turns = new LoginQueue(clock);
   // An unknown name takes the same time as a known one; this hash has no password.
   const nobodysHash = await passwords.hash('the password of nobody');
@@ -77,18 +77,18 @@ export async function passwordCheck({
 
   return {
     check: async (username, password, { address, client }) => {
-      const place = placeOf(address);
-      const pair = `${place} ${username}`;
-      const isKnown = places.has(username, place);
+      const location = locationOf(address);
+      const pair = `${location} ${username}`;
+      const isKnown = locations.has(username, location);
       const [throttle, key] = isKnown ? [knownPairs, pair] : [names, username];
       throttle.refuse(key);
-      return turns.run({ username, place, isKnown, client }, async () => {
+      return turns.run({ username, location, isKnown, client }, async () => {
         throttle.begin(key);
         if (isKnown) names.note(username);
         const user = await verify(username, password);
         names.succeeded(username);
         knownPairs.succeeded(pair);
-        places.add(username, place);
+        locations.add(username, location);
         return user;
       });
     },

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { RefreshRate } from './refresh-rate.js';
 
 describe('the rate of refreshes', () => {
-  it('is a hundred at once and one a second from then on, for each session', async () => {
+  it('is limited to a burst of one hundred, then to one a second, for each session', async () => {
     const { clock, advance } = manualRuntime();
     const rate = new RefreshRate(clock);
     for (let at = 0; at < 100; at++) rate.count('busy', 'CURRENT');
@@ -17,7 +17,7 @@ describe('the rate of refreshes', () => {
     expect(() => rate.count('busy', 'CURRENT')).toThrow();
   });
 
-  it('counts repetitions of the same refresh little, but counts them', () => {
+  it('counts repetitions of the same refresh, with less weight', () => {
     const rate = new RefreshRate(manualRuntime().clock);
     for (let reload = 0; reload < 50; reload++) {
       rate.count('s', 'CURRENT');

@@ -1,7 +1,7 @@
 /** Users, from the configuration, which overrides its own, and from `workbench-hub user`. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { Role } from '../../core/access.js';
-import { isUsername, passwordFault, USERNAME_ALLOWED } from '../../core/accounts.js';
+import { isUsername, passwordError, USERNAME_ALLOWED } from '../../core/accounts.js';
 import { escapedName } from '../../core/names.js';
 import type { Passwords, UserRecord, UserStore } from '../../core/ports/accounts.js';
 
@@ -137,7 +137,7 @@ export class Users {
   }
 
   #hashOf(password: string): Promise<string> {
-    const fault = passwordFault(password);
+    const fault = passwordError(password);
     if (fault !== undefined) throw new AccountRefused(fault);
     return this.#options.passwords.hash(password);
   }

@@ -1,6 +1,7 @@
 import { HubError } from '../../core/errors.js';
 import { OWN_AGENT_ID } from '../../core/own-agent.js';
-import type { AgentView, Instances, InstanceView } from '../../engine/instances.js';
+import type { AgentView, InstanceView } from '../../engine/agent-views.js';
+import type { Instances } from '../../engine/instances.js';
 
 /** Throws INSTANCE_NOT_FOUND. */
 export function findInstance(instances: Instances, id: string): InstanceView {

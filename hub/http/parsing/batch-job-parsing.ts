@@ -1,4 +1,4 @@
-/** Conversion of an execute-batch-job request into a job whose files are in the file store. */
+/** Conversion of an execute-batch-job request into a job whose files are in the blob store. */
 
 import { isAbsolute, win32 } from 'node:path';
 import type { FileRef, Job, ModelSource } from '@workbench-hub/shared/domain/job';

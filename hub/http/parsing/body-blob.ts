@@ -4,7 +4,7 @@ import { HubError, type ValidationError } from '../../core/errors.js';
 
 export const NOT_BASE64 = 'must be Base64 (RFC 4648 section 4) with padding';
 
-/** Takes the place of a file in a body that went into the file store as it arrived. */
+/** Takes the place of a file in a body that went into the blob store as it arrived. */
 export class StoredBlob {
   readonly ref: Promise<FileRef>;
 

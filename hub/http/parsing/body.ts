@@ -20,7 +20,7 @@ export interface BodyLimit {
 
 /** Returns the value of the body. At the paths of `blobs`, a large body has a {@link StoredBlob} in place of the Base64. Throws
  *  BODY_TOO_LARGE as soon as too much is announced or has arrived, OVERLOADED when there is no memory to hold it, INVALID_INPUT,
- *  and the errors of the file store; then no blob of the body is half-written. Stored blobs are held by `hold`. */
+ *  and the errors of the blob store; then no blob of the body is half-written. Stored blobs are held by `hold`. */
 export type BodyReader = (
   context: Context,
   blobs: BlobPaths | undefined,

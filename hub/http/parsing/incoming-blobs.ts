@@ -1,4 +1,4 @@
-/** Blobs that arrive as Base64 in a JSON body too large to be held: each goes into the file store as it arrives, and a
+/** Blobs that arrive as Base64 in a JSON body too large to be held: each goes into the blob store as it arrives, and a
  *  {@link StoredBlob} takes its place. */
 import { invalidInput } from '../../core/errors.js';
 import { BlobTooLarge, type FileStore, type Hold } from '../../core/ports/files.js';

@@ -46,7 +46,7 @@ export interface EndpointSpec<Params extends z.ZodType, Query extends z.ZodType,
   readonly cookies?: z.ZodObject;
   /** Called before anything of the body is read; throws to refuse the request. */
   readonly admit?: () => void;
-  /** Strings of the body that are contents of files: those of a large body go to the file store as they arrive. */
+  /** Strings of the body that are contents of files: those of a large body go to the blob store as they arrive. */
   readonly blobs?: BlobPaths;
   /** Whether a 201 names the fields of the body that the schema does not know, in the header `Warning`. */
   readonly warnsOfUnknownFields?: boolean;

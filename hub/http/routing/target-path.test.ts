@@ -21,6 +21,6 @@ it.each([
   ['/a/:id/b', '/a/x/../1/b', '/a/1/b', false],
   ['/a/:id/b', '/a/./1/b', '/a/1/b', false],
   ['/a', '/a#b', '/a', false],
-])('of the route %s, %s that was routed as %s is spelled alike: %s', (route, target, routed, is) => {
+])('on the route %s, the target %s with the path %s is spelled alike: %s', (route, target, routed, is) => {
   expect(isSpelledLike(route, target, routed)).toBe(is);
 });

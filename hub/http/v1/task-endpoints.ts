@@ -3,15 +3,10 @@ import type { TaskStatus } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';
 import type { TaskOrder } from '../../core/ports/task-archive.js';
 import type { Tasks } from '../../engine/tasks.js';
+import { type JobPresentation, jobEndpoints } from '../common/job-endpoints.js';
 import { listClient } from '../common/list-client.js';
-import { CREATION_HEADERS, type TaskRequests } from '../common/task-requests.js';
-import {
-  batchJobContents,
-  executeBatchJobRequest,
-  idParams,
-  resultQuery,
-  simulateWorkRequest,
-} from '../parsing/request-schemas.js';
+import type { TaskRequests } from '../common/task-requests.js';
+import { idParams } from '../parsing/request-schemas.js';
 import { pageQuery } from '../parsing/validation.js';
 import { pageOf } from '../responses/page.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
@@ -26,7 +21,6 @@ import {
 import { schemasOf } from './schemas.js';
 
 const NOT_FOUND = { description: 'There is no such task.' };
-const LOCKED = { description: 'The hub accepts no tasks at present.' };
 
 interface List {
   readonly path: string;
@@ -66,89 +60,22 @@ const LISTS: readonly List[] = [
 
 export function taskEndpointsV1(apiVersion: ApiVersion, tasks: Tasks, requests: TaskRequests): Endpoint[] {
   return [
-    ...jobEndpoints(apiVersion, requests),
+    ...jobEndpoints(presentationOf(apiVersion), requests),
     ...readingEndpoints(apiVersion, tasks),
     ...(apiVersion === '1.0' ? [cancelEndpoint(tasks)] : []),
   ];
 }
 
-/** Creation and result of each type of task. */
-function jobEndpoints(apiVersion: ApiVersion, requests: TaskRequests): Endpoint[] {
-  const { base, tag } = groupOf(apiVersion);
-  const schemas = schemasOf(apiVersion);
-  const created = {
-    201: { description: 'The task waits.', schema: schemas.creation, headers: CREATION_HEADERS },
-    423: LOCKED,
+function presentationOf(apiVersion: ApiVersion): JobPresentation {
+  return {
+    ...groupOf(apiVersion),
+    operationId: (operation) => operationIdOf(operation, apiVersion),
+    schemas: schemasOf(apiVersion),
+    descriptions: { state: 'The state.', locked: 'The hub accepts no tasks at present.' },
+    creation: presentCreation,
+    simulateWorkResult: (task) => presentSimulateWorkResult(task, apiVersion),
+    batchJobResult: (task) => presentBatchJobResult(task, apiVersion),
   };
-
-  return [
-    endpoint(
-      {
-        method: 'post',
-        path: `${base}/simulate-work/create`,
-        tag,
-        operationId: operationIdOf('createSimulateWork', apiVersion),
-        summary: 'Create a simulate-work task',
-        description:
-          'Blocks a workbench instance for a number of seconds. 201 is sent when the task is durable.',
-        body: simulateWorkRequest,
-        admit: requests.admit,
-        warnsOfUnknownFields: true,
-        responses: created,
-      },
-      async (request) =>
-        request.context.json(presentCreation(await requests.createSimulateWork(request)), 201),
-    ),
-    endpoint(
-      {
-        method: 'get',
-        path: `${base}/simulate-work/{id}/result`,
-        tag,
-        operationId: operationIdOf('getSimulateWorkResult', apiVersion),
-        summary: 'Result of a simulate-work task',
-        description: 'Waits up to `timeout` seconds for the end of the task and returns its state then.',
-        params: idParams,
-        query: resultQuery,
-        responses: { 200: { description: 'The state.', schema: schemas.simulateWorkResult }, 404: NOT_FOUND },
-      },
-      (request) =>
-        requests.simulateWorkResult(request, (task) =>
-          Response.json(presentSimulateWorkResult(task, apiVersion)),
-        ),
-    ),
-    endpoint(
-      {
-        method: 'post',
-        path: `${base}/execute-batch-job/create`,
-        tag,
-        operationId: operationIdOf('createBatchJob', apiVersion),
-        summary: 'Create an execute-batch-job task',
-        description:
-          'Runs scripts on a workbench instance, optionally with a model, and keeps the files they produce.',
-        body: executeBatchJobRequest,
-        admit: requests.admit,
-        warnsOfUnknownFields: true,
-        blobs: batchJobContents,
-        responses: created,
-      },
-      async (request) => request.context.json(presentCreation(await requests.createBatchJob(request)), 201),
-    ),
-    endpoint(
-      {
-        method: 'get',
-        path: `${base}/execute-batch-job/{id}/result`,
-        isLarge: true,
-        tag,
-        operationId: operationIdOf('getBatchJobResult', apiVersion),
-        summary: 'Result of an execute-batch-job task',
-        description: 'Waits up to `timeout` seconds for the end of the task and returns its state then.',
-        params: idParams,
-        query: resultQuery,
-        responses: { 200: { description: 'The state.', schema: schemas.batchJobResult }, 404: NOT_FOUND },
-      },
-      (request) => requests.batchJobResult(request, (task) => presentBatchJobResult(task, apiVersion)),
-    ),
-  ];
 }
 
 function readingEndpoints(apiVersion: ApiVersion, tasks: Tasks): Endpoint[] {

@@ -3,7 +3,7 @@ import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { shownAgentId } from '../../core/own-agent.js';
 import type { NamedSize, Task } from '../../core/task.js';
 import { describeState } from '../../core/task-message.js';
-import type { AgentView, InstanceView } from '../../engine/instances.js';
+import type { AgentView, InstanceView } from '../../engine/agent-views.js';
 
 /** `waitMessage` is why it waits; null when it does not. */
 export function presentTask(task: Task, waitMessage: string | null) {

@@ -2,15 +2,10 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { z } from 'zod';
 import type { Tasks } from '../../engine/tasks.js';
+import { type JobPresentation, jobEndpoints } from '../common/job-endpoints.js';
 import { listClient } from '../common/list-client.js';
-import { CREATION_HEADERS, type TaskRequests } from '../common/task-requests.js';
-import {
-  batchJobContents,
-  executeBatchJobRequest,
-  idParams,
-  resultQuery,
-  simulateWorkRequest,
-} from '../parsing/request-schemas.js';
+import type { TaskRequests } from '../common/task-requests.js';
+import { idParams } from '../parsing/request-schemas.js';
 import { blobStream } from '../responses/blob-stream.js';
 import { pageOf } from '../responses/page.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
@@ -27,103 +22,29 @@ import {
 
 const BASE = '/api/2.0/workbench/task';
 const NOT_FOUND = { description: 'There is no such task.' };
-const LOCKED = { description: 'The resource is locked: the hub accepts no tasks at present.' };
 
 export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger): Endpoint[] {
   return [
-    ...simulateWorkEndpoints(tasks, requests),
-    ...batchJobEndpoints(tasks, requests),
+    ...jobEndpoints(presentationOf(tasks), requests),
     ...readingEndpoints(tasks, log),
     ...endingEndpoints(tasks),
   ];
 }
 
-function simulateWorkEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] {
-  return [
-    endpoint(
-      {
-        method: 'post',
-        path: `${BASE}/simulate-work/create`,
-        tag: 'Tasks',
-        operationId: 'createSimulateWork',
-        summary: 'Create a simulate-work task',
-        description:
-          'Blocks a workbench instance for a number of seconds. 201 is sent when the task is durable.',
-        body: simulateWorkRequest,
-        admit: requests.admit,
-        warnsOfUnknownFields: true,
-        responses: {
-          201: { description: 'The task waits.', schema: creationResponse, headers: CREATION_HEADERS },
-          423: LOCKED,
-        },
-      },
-      async (request) =>
-        request.context.json(presentCreation(await requests.createSimulateWork(request)), 201),
-    ),
-    endpoint(
-      {
-        method: 'get',
-        path: `${BASE}/simulate-work/{id}/result`,
-        tag: 'Tasks',
-        operationId: 'getSimulateWorkResult',
-        summary: 'Result of a simulate-work task',
-        description: 'Waits up to `timeout` seconds for the end of the task and returns its state then.',
-        params: idParams,
-        query: resultQuery,
-        responses: { 200: { description: 'The current state.', schema: simulateWorkResult }, 404: NOT_FOUND },
-      },
-      (request) =>
-        requests.simulateWorkResult(request, (task) =>
-          Response.json(presentSimulateWorkResult(task, tasks.waitMessage(task))),
-        ),
-    ),
-  ];
-}
-
-function batchJobEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] {
-  return [
-    endpoint(
-      {
-        method: 'post',
-        path: `${BASE}/execute-batch-job/create`,
-        tag: 'Tasks',
-        operationId: 'createBatchJob',
-        summary: 'Create an execute-batch-job task',
-        description:
-          'Runs scripts on a workbench instance, optionally with a model, and keeps the files they produce.',
-        body: executeBatchJobRequest,
-        admit: requests.admit,
-        warnsOfUnknownFields: true,
-        blobs: batchJobContents,
-        responses: {
-          201: { description: 'The task waits.', schema: creationResponse, headers: CREATION_HEADERS },
-          423: LOCKED,
-        },
-      },
-      async (request) => request.context.json(presentCreation(await requests.createBatchJob(request)), 201),
-    ),
-    endpoint(
-      {
-        method: 'get',
-        path: `${BASE}/execute-batch-job/{id}/result`,
-        isLarge: true,
-        tag: 'Tasks',
-        operationId: 'getBatchJobResult',
-        summary: 'Result of an execute-batch-job task',
-        description: 'Waits up to `timeout` seconds for the end of the task and returns its state then.',
-        params: idParams,
-        query: resultQuery,
-        responses: {
-          200: { description: 'The current state.', schema: executeBatchJobResult },
-          404: NOT_FOUND,
-        },
-      },
-      (request) =>
-        requests.batchJobResult(request, (task, storedFiles) =>
-          presentBatchJobResult(task, storedFiles, tasks.waitMessage(task)),
-        ),
-    ),
-  ];
+function presentationOf(tasks: Tasks): JobPresentation {
+  return {
+    base: BASE,
+    tag: 'Tasks',
+    operationId: (operation) => operation,
+    schemas: { creation: creationResponse, simulateWorkResult, batchJobResult: executeBatchJobResult },
+    descriptions: {
+      state: 'The current state.',
+      locked: 'The resource is locked: the hub accepts no tasks at present.',
+    },
+    creation: presentCreation,
+    simulateWorkResult: (task) => presentSimulateWorkResult(task, tasks.waitMessage(task)),
+    batchJobResult: (task, storedFiles) => presentBatchJobResult(task, storedFiles, tasks.waitMessage(task)),
+  };
 }
 
 function readingEndpoints(tasks: Tasks, log: Logger): Endpoint[] {

@@ -4,6 +4,7 @@ import { nextState, type Transition } from '@workbench-hub/shared/domain/state-m
 import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
 import type { NamedObject } from '../../core/ports/storage.js';
 import type {
+  AdoptedAttempt,
   CanceledAttempt,
   Claim,
   ClaimedTask,
@@ -39,7 +40,7 @@ const ADOPT = `
                   instance_id = @instanceId, instance_version = @version, instance_revision = @revision
   WHERE id = @taskId AND ${from(adopt)}
     AND (attempt = @attempt - 1 OR (attempt = @attempt AND instance_id = @instanceId AND agent_id = @agentId))
-  RETURNING seq`;
+  RETURNING seq, requirement_id AS dequeuedFrom`;
 const END = `
   UPDATE task SET status = ?, batch_status = ?, message = ?, ended_at = ?
   WHERE ${ACTIVE_ATTEMPT} AND ${from(end)} RETURNING seq`;
@@ -62,7 +63,8 @@ const IS_ACTIVE = `SELECT 1 FROM task WHERE ${ACTIVE_ATTEMPT} AND agent_id = ? A
 export interface AttemptWrites {
   /** The claimed task, or nothing. */
   claim(claim: Claim): ClaimedTask[];
-  adopt(held: HeldAttempt): boolean;
+  /** Null when the attempt is not active. */
+  adopt(held: HeldAttempt): AdoptedAttempt | null;
   end(ended: EndedAttempt): boolean;
   keepFiles(canceled: CanceledAttempt): boolean;
   requeue(requeued: RequeuedAttempt): boolean;
@@ -72,7 +74,7 @@ export interface AttemptWrites {
 
 export function attemptWrites(db: SqliteDatabase, lists: TaskLists, names: NameTable): AttemptWrites {
   const seqOf = <Values extends unknown[]>(sql: string) => db.prepare<Values, number>(sql).pluck();
-  const adoptTask = seqOf<[Record<string, unknown>]>(ADOPT);
+  const adoptTask = db.prepare<[Record<string, unknown>], { seq: number; dequeuedFrom: number }>(ADOPT);
   const selectActive = db.prepare<[string, number, string, string]>(IS_ACTIVE);
   const requeueTask = seqOf<[number, number, string | null, string, number, string]>(REQUEUE);
   const keepFilesOf = seqOf<[string, number, string]>(KEEP_FILES);
@@ -87,9 +89,12 @@ export function attemptWrites(db: SqliteDatabase, lists: TaskLists, names: NameT
 
   return {
     claim: claimWrite(db, lists),
-    adopt: ({ ref, instance, startedAtMs }) =>
-      noted(adoptTask.get({ ...ref, startedAtMs, ...instance })) ||
-      selectActive.get(...fence(ref), instance.agentId) !== undefined,
+    adopt: ({ ref, instance, startedAtMs }) => {
+      const adopted = adoptTask.get({ ...ref, startedAtMs, ...instance });
+      if (adopted) lists.changed(adopted.seq);
+      const isActive = adopted ?? selectActive.get(...fence(ref), instance.agentId);
+      return isActive === undefined ? null : { dequeuedFrom: adopted?.dequeuedFrom ?? null };
+    },
     end: endWrite(db, lists, nameFiles),
     keepFiles: ({ ref, files, storedFiles }) => {
       const seq = keepFilesOf.get(...fence(ref));

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-it('takes room on the disk, gives it free, takes it back, and has it still after a restart', async () => {
+it('a ballast file occupies space, frees it, takes it back, and still has it after a restart', async () => {
   const database = join(folder, 'hub.sqlite');
   const onDisk = async () => {
     const { size, blocks } = await stat(`${database}-reserve`);

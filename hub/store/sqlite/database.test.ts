@@ -29,7 +29,7 @@ function refusal(): string {
 }
 
 describe('opening the database', () => {
-  it('makes it with its folder, and finds everything again', () => {
+  it('creates it with its folder, and finds all data again', () => {
     const first = openDatabase(file);
     first.prepare("INSERT INTO requirement (key) VALUES ('k')").run();
     first.close();
@@ -39,7 +39,7 @@ describe('opening the database', () => {
     second.close();
   });
 
-  it('writes ahead, leaves the sync of each commit to others, and checks references', () => {
+  it('uses a write-ahead log, leaves syncs to the group commit, and checks references', () => {
     const db = openDatabase(file);
     const settings = ['journal_mode', 'synchronous', 'foreign_keys', 'locking_mode'];
     expect(settings.map((name) => db.pragma(name, { simple: true }))).toEqual(['wal', 1, 1, 'normal']);
@@ -53,7 +53,7 @@ describe('opening the database', () => {
     openDatabase(file).close();
   });
 
-  it('is refused while another process has it open, and allowed when that was killed', async () => {
+  it('is refused while another process has it open, and allowed once that was killed', async () => {
     openDatabase(file).close();
     const sqlite = createRequire(import.meta.url).resolve('better-sqlite3');
     const script = `
@@ -75,7 +75,7 @@ describe('opening the database', () => {
     db.close();
   });
 
-  it('is refused when a newer hub wrote it, and leaves it as it is', async () => {
+  it('is refused when a newer hub wrote it, and does not change it', async () => {
     openDatabase(file).close();
     const newer = new Database(file);
     newer.pragma('user_version = 99');
@@ -88,7 +88,7 @@ describe('opening the database', () => {
     untouched.close();
   });
 
-  it('is refused when it is no database, and leaves the file as it is', async () => {
+  it('is refused when it is no database, and does not change the file', async () => {
     await mkdir(join(folder, 'data'));
     const rubbish = 'this is no database, whatever its name says\n'.repeat(100);
     await writeFile(file, rubbish);

@@ -66,7 +66,7 @@ const turn = async () => {
 const count = (sql: string) => statements.filter((statement) => statement === sql).length;
 
 describe('a group', () => {
-  it('tells what is written before it is synced, and not what failed', async () => {
+  it('announces written operations before the sync, and no failed ones', async () => {
     const told: unknown[] = [];
     const good = commit.durable(add('a'), (result) => told.push(result, notes()));
     const bad = commit.durable(add('a'), () => told.push('not written'));
@@ -79,7 +79,7 @@ describe('a group', () => {
     await expect(bad).rejects.toThrow();
   });
 
-  it('writes what all callers of one turn want in one transaction, in order', async () => {
+  it('writes the operations of all callers of one turn in one transaction, in order', async () => {
     const all = Promise.all([commit.durable(add('a')), commit.relaxed(add('b')), commit.durable(add('c'))]);
     expect(soon).toHaveLength(1);
     expect(notes()).toEqual([]);
@@ -89,7 +89,7 @@ describe('a group', () => {
     expect([count('BEGIN IMMEDIATE'), count('COMMIT')]).toEqual([1, 1]);
   });
 
-  it('is followed by another for what comes later', async () => {
+  it('is followed by another for later operations', async () => {
     const first = commit.durable(add('a'));
     await turn();
     const second = commit.durable(add('b'));
@@ -98,13 +98,13 @@ describe('a group', () => {
     expect(count('COMMIT')).toBe(2);
   });
 
-  it('gives each caller what its work gives', async () => {
+  it('returns to each caller the result of its operation', async () => {
     const results = Promise.all([commit.durable(() => 'text'), commit.relaxed(() => [1, 2])]);
     await turn();
     expect(await results).toEqual(['text', [1, 2]]);
   });
 
-  it('tells nobody before it is committed', async () => {
+  it('resolves no promise before the commit', async () => {
     let told = false;
     const one = commit.durable(add('a')).then(() => {
       told = true;
@@ -126,7 +126,7 @@ describe('a group', () => {
 });
 
 describe('an operation that fails', () => {
-  it('does not take its neighbours down, and leaves nothing of itself', async () => {
+  it('does not affect the others, and leaves nothing behind', async () => {
     const half = () => {
       add('half')();
       throw new Error('no');
@@ -146,7 +146,7 @@ describe('an operation that fails', () => {
     expect(db.inTransaction).toBe(false);
   });
 
-  it('lets those who remember rows forget them', async () => {
+  it('makes caches of rows forget them', async () => {
     let forgotten = 0;
     commit.onRollback(() => forgotten++);
     const well = commit.durable(add('a'));
@@ -170,7 +170,7 @@ describe('an operation that fails', () => {
     await expect(failed).rejects.toMatchObject({ name: 'HubError', code: translated, message });
   });
 
-  it('for want of room is tried again with the ballast, if it frees room, and nobody else gets that', async () => {
+  it('for lack of space is retried with the ballast if it frees space, and no other operation gets it', async () => {
     const told: string[] = [];
     let hasRoom = false;
     const ballast = {
@@ -202,7 +202,7 @@ describe('an operation that fails', () => {
     expect(told).toEqual(['released', 'delete', 'taken back', 'released', 'sweep', 'taken back']);
   });
 
-  it('because of a defect stays what it is', async () => {
+  it('because of a defect rejects with the same error', async () => {
     const failed = commit.relaxed(() => {
       throw new TypeError('a defect');
     });
@@ -218,7 +218,7 @@ describe('durability', () => {
   const relaxed = (text: string) => void commit.relaxed(add(text)).then(() => told.push(text));
   beforeEach(() => told.splice(0));
 
-  it('is told after a sync that began when the group was written; who did not ask for it is told at once', async () => {
+  it('is confirmed after a sync that began after the write; relaxed operations are confirmed at once', async () => {
     durable('a');
     relaxed('b');
     write();
@@ -229,7 +229,7 @@ describe('durability', () => {
     expect(told).toEqual(['b', 'a']);
   });
 
-  it('of groups that were written while a sync was under way comes with the next, one for all', async () => {
+  it('of groups written during a sync comes with the next sync, one for all', async () => {
     durable('a');
     write();
     await settled();
@@ -247,14 +247,14 @@ describe('durability', () => {
     expect([told, syncs.length]).toEqual([['a', 'b', 'c'], 2]);
   });
 
-  it('costs nothing where nobody asks for it', async () => {
+  it('costs nothing if no operation needs it', async () => {
     relaxed('a');
     write();
     await settled();
     expect([told, syncs.length]).toEqual([['a'], 0]);
   });
 
-  it('of one who asks for it is kept when the group is done again one by one', async () => {
+  it('of an operation is kept when the group is repeated one by one', async () => {
     durable('a');
     commit.relaxed(add('a')).catch(() => told.push('failed'));
     write();
@@ -265,7 +265,7 @@ describe('durability', () => {
     expect(told).toEqual(['failed', 'a']);
   });
 
-  it('is never told when the disk did not take what was written: the hub has to end', async () => {
+  it('is never confirmed after a failed sync: the hub has to stop', async () => {
     durable('a');
     write();
     await settled();
@@ -277,7 +277,7 @@ describe('durability', () => {
     expect([told, syncs.length]).toEqual([[], 1]);
   });
 
-  it('confirms the transactions that a sync covered, not those that were written while it was under way', async () => {
+  it('is confirmed for the transactions that a sync covered, not for those written during it', async () => {
     const confirmed: number[] = [];
     let counted = 0;
     const watermark = { count: () => ++counted, confirm: (commits: number) => confirmed.push(commits) };
@@ -298,7 +298,7 @@ describe('durability', () => {
     expect(confirmed).toEqual([1, 2]);
   });
 
-  it('is reached for all that was written when somebody waits for it', async () => {
+  it('can be awaited for everything written so far', async () => {
     durable('a');
     write();
     const all = commit.synced().then(() => told.push('synced'));

@@ -1,5 +1,5 @@
 import type { BlobForm, DroppedBlob, InlineBlobs } from '../../core/ports/files.js';
-import { isNamed } from './blob-references.js';
+import { isReferenced } from './blob-references.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';
 
@@ -13,39 +13,28 @@ interface DroppedRow {
 }
 
 export function sqliteInlineBlobs(db: SqliteDatabase, commit: GroupCommit): InlineBlobs {
-  const {
-    insert,
-    select,
-    remove,
-    selectOld,
-    setBack,
-    selectNamed,
-    selectNamedEncrypted,
-    selectIsNamed,
-    selectDropped,
-    forget,
-  } = statements(db);
+  const sql = statements(db);
 
   const removeOne = ({ digest, encrypted }: BlobForm): boolean => {
-    if (selectIsNamed.get({ digest, encrypted: encrypted ? 1 : 0 }) === 1) return false;
-    if (!encrypted) remove.run(digest);
+    if (sql.selectIsReferenced.get({ digest, encrypted: encrypted ? 1 : 0 }) === 1) return false;
+    if (!encrypted) sql.remove.run(digest);
     return true;
   };
 
   return {
-    put: async (digest, content, storedAtMs) =>
-      void (await commit.relaxed(() => insert.run(digest, storedAtMs, content))),
-    find: async (digest) => select.get(digest)?.content,
+    put: async (digest, blob, storedAtMs) =>
+      void (await commit.relaxed(() => sql.insert.run(digest, storedAtMs, blob))),
+    find: async (digest) => sql.select.get(digest)?.content,
     sweep: async (storedBeforeMs, nowMs, isHeld) => {
       let removed = 0;
       for (let after = ''; ; ) {
         const { old, changes } = await commit.freeing(
           () => {
             // Times in the future, from a clock that was ahead, must not delay the removal.
-            if (after === '') setBack.run(nowMs, nowMs);
-            const old = selectOld.all(after, storedBeforeMs, SWEEP_BATCH);
+            if (after === '') sql.setBack.run(nowMs, nowMs);
+            const old = sql.selectOld.all(after, storedBeforeMs, SWEEP_BATCH);
             const free = old.filter((digest) => !isHeld(digest));
-            return { old, changes: free.reduce((sum, digest) => sum + remove.run(digest).changes, 0) };
+            return { old, changes: free.reduce((sum, digest) => sum + sql.remove.run(digest).changes, 0) };
           },
           { durable: false },
         );
@@ -56,70 +45,59 @@ export function sqliteInlineBlobs(db: SqliteDatabase, commit: GroupCommit): Inli
     },
     referenced: async (digests, encrypted) =>
       new Set(
-        selectNamed
+        sql.selectReferenced
           .all({ digests: JSON.stringify(digests), encrypted: encrypted ? 1 : 0 })
           .map(({ value }) => value),
       ),
-    referencedEncrypted: async () => selectNamedEncrypted.all(),
-    removeUnreferenced: (contents, isHeld) =>
+    referencedEncrypted: async () => sql.selectReferencedEncrypted.all(),
+    removeUnreferenced: (blobs, isHeld) =>
       commit.freeing(() => {
-        const held = contents.filter(isHeld);
+        const held = blobs.filter(isHeld);
         return {
           held,
-          unreferenced: contents.filter((content) => !held.includes(content) && removeOne(content)),
+          unreferenced: blobs.filter((blob) => !held.includes(blob) && removeOne(blob)),
         };
       }),
     dropped: async (afterId, limit) =>
-      selectDropped
+      sql.selectDropped
         .all(afterId, limit)
         .map(({ id, digest, encrypted }): DroppedBlob => ({ id, digest, encrypted: encrypted === 1 })),
     forgetDropped: async (ids) =>
-      void (await commit.freeing(() => forget.run(JSON.stringify(ids)), { durable: false })),
+      void (await commit.freeing(() => sql.forget.run(JSON.stringify(ids)), { durable: false })),
   };
 }
 
+/** The statements, prepared once. */
 function statements(db: SqliteDatabase) {
-  const insert = db.prepare<[string, number, Buffer]>(`
-    INSERT INTO small_file (digest, stored_at, content) VALUES (?, ?, ?)
-    ON CONFLICT (digest) DO UPDATE SET stored_at = excluded.stored_at`);
-  const select = db.prepare<[string], { content: Buffer }>('SELECT content FROM small_file WHERE digest = ?');
-  const remove = db.prepare<[string]>('DELETE FROM small_file WHERE digest = ?');
-  const selectOld = db
-    .prepare<[string, number, number], string>(`
-      SELECT digest FROM small_file
-      WHERE digest > ? AND stored_at < ? AND NOT ${isNamed('small_file.digest', '0')}
-      ORDER BY digest LIMIT ?`)
-    .pluck();
-  const setBack = db.prepare<[number, number]>('UPDATE small_file SET stored_at = ? WHERE stored_at > ?');
-  const selectNamed = db.prepare<[{ digests: string; encrypted: number }], { value: string }>(
-    `SELECT value FROM json_each(@digests) WHERE ${isNamed('value', '@encrypted')}`,
-  );
-  const selectNamedEncrypted = db
-    .prepare<[], string>(
-      'SELECT digest FROM task_file WHERE encrypted = 1 UNION SELECT digest FROM stored_file WHERE encrypted = 1',
-    )
-    .pluck();
-  const selectIsNamed = db
-    .prepare<[{ digest: string; encrypted: number }], number>(
-      `SELECT ${isNamed('@digest', '@encrypted')} AS named`,
-    )
-    .pluck();
-  const selectDropped = db.prepare<[number, number], DroppedRow>(
-    'SELECT id, digest, encrypted FROM dropped_content WHERE id > ? ORDER BY id LIMIT ?',
-  );
-  const forget = db.prepare<[string]>(
-    'DELETE FROM dropped_content WHERE id IN (SELECT value FROM json_each(?))',
-  );
   return {
-    insert,
-    select,
-    remove,
-    selectOld,
-    setBack,
-    selectNamed,
-    selectNamedEncrypted,
-    selectIsNamed,
-    selectDropped,
-    forget,
+    insert: db.prepare<[string, number, Buffer]>(`
+      INSERT INTO small_file (digest, stored_at, content) VALUES (?, ?, ?)
+      ON CONFLICT (digest) DO UPDATE SET stored_at = excluded.stored_at`),
+    select: db.prepare<[string], { content: Buffer }>('SELECT content FROM small_file WHERE digest = ?'),
+    remove: db.prepare<[string]>('DELETE FROM small_file WHERE digest = ?'),
+    selectOld: db
+      .prepare<[string, number, number], string>(`
+        SELECT digest FROM small_file
+        WHERE digest > ? AND stored_at < ? AND NOT ${isReferenced('small_file.digest', '0')}
+        ORDER BY digest LIMIT ?`)
+      .pluck(),
+    setBack: db.prepare<[number, number]>('UPDATE small_file SET stored_at = ? WHERE stored_at > ?'),
+    selectReferenced: db.prepare<[{ digests: string; encrypted: number }], { value: string }>(
+      `SELECT value FROM json_each(@digests) WHERE ${isReferenced('value', '@encrypted')}`,
+    ),
+    selectReferencedEncrypted: db
+      .prepare<[], string>(
+        'SELECT digest FROM task_file WHERE encrypted = 1 UNION SELECT digest FROM stored_file WHERE encrypted = 1',
+      )
+      .pluck(),
+    selectIsReferenced: db
+      .prepare<[{ digest: string; encrypted: number }], number>(
+        `SELECT ${isReferenced('@digest', '@encrypted')} AS referenced`,
+      )
+      .pluck(),
+    selectDropped: db.prepare<[number, number], DroppedRow>(
+      'SELECT id, digest, encrypted FROM dropped_content WHERE id > ? ORDER BY id LIMIT ?',
+    ),
+    forget: db.prepare<[string]>('DELETE FROM dropped_content WHERE id IN (SELECT value FROM json_each(?))'),
   };
 }

@@ -1,5 +1,5 @@
 import type { NamedObject, NamedObjects, StorageArea, StorageUse } from '../../core/ports/storage.js';
-import { isNamed } from './blob-references.js';
+import { isReferenced } from './blob-references.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';
 
@@ -55,7 +55,7 @@ export function sqliteNamedObjects(db: SqliteDatabase, commit: GroupCommit, name
     .prepare<[NamesOfOwner], number>(`
       SELECT coalesce(sum(size_bytes), 0) FROM (
         SELECT DISTINCT digest, encrypted, size_bytes FROM dropped_content
-        WHERE area = @area AND owner IS @owner AND NOT ${isNamed('dropped_content.digest', 'dropped_content.encrypted')})`)
+        WHERE area = @area AND owner IS @owner AND NOT ${isReferenced('dropped_content.digest', 'dropped_content.encrypted')})`)
     .pluck();
   const renew = db.prepare<[number, string, string, number]>(
     'UPDATE stored_file SET expires_at = ? WHERE area = ? AND name = ? AND expires_at > ?',

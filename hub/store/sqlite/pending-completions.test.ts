@@ -31,8 +31,8 @@ async function waits(endings: PendingCompletions, id: string): Promise<boolean> 
   return !over;
 }
 
-describe('tasks that are being ended', () => {
-  it('are waited for until their end is synced, and then forgotten', async () => {
+describe('pending completions', () => {
+  it('are awaited until the end of the task is synced, and then forgotten', async () => {
     const endings: PendingCompletions = new Map();
     const end = write();
     const noted = trackCompletions(endings, ['a', 'b'], end.written);
@@ -44,7 +44,7 @@ describe('tasks that are being ended', () => {
     expect(endings.size).toBe(0);
   });
 
-  it('are waited for until both are settled who want to end the same one, in whatever order', async () => {
+  it('of the same task are awaited until both are synced, in either order', async () => {
     const endings: PendingCompletions = new Map();
     const [report, cancel] = [write(), write()];
     const noted = trackCompletions(endings, ['a'], report.written);
@@ -58,7 +58,7 @@ describe('tasks that are being ended', () => {
     expect(endings.size).toBe(0);
   });
 
-  it('are waited for until the later end is synced, though an earlier one has been', async () => {
+  it('are awaited until the later one is synced, even if an earlier one has been', async () => {
     const endings: PendingCompletions = new Map();
     const [report, cancel] = [write(), write()];
     void trackCompletions(endings, ['a'], report.written);
@@ -71,7 +71,7 @@ describe('tasks that are being ended', () => {
     expect(endings.size).toBe(0);
   });
 
-  it('are forgotten when their end could not be written', async () => {
+  it('are forgotten when the end could not be written', async () => {
     const endings: PendingCompletions = new Map();
     const end = write();
     const failed = trackCompletions(endings, ['a'], end.written).catch((error: Error) => error.message);

@@ -63,8 +63,8 @@ function openStore() {
 
 const INSTANCE = { id: 'sim-1', version: '1', revision: '1', agentId: 'agent-1' };
 
-describe('what an earlier process wrote', () => {
-  it('is synced before the hub goes on', async () => {
+describe('data written by an earlier process', () => {
+  it('is synced before the hub continues', async () => {
     const store = openStore();
     store.slow();
     let isSafe = false;
@@ -78,7 +78,7 @@ describe('what an earlier process wrote', () => {
   });
 });
 
-describe('an end that may still be lost', () => {
+describe('an end that is not durable yet', () => {
   const ends = {
     cancel: ({ queue }: ReturnType<typeof openStore>, taskId: string) =>
       queue.cancel([taskId], ['RUNNING'], 5),
@@ -89,7 +89,7 @@ describe('an end that may still be lost', () => {
     },
   };
 
-  it.each(['cancel', 'report'] as const)('by a %s is shown to nobody before it is synced', async (by) => {
+  it.each(['cancel', 'report'] as const)('by a %s is not shown before it is synced', async (by) => {
     const store = openStore();
     const { id } = newTask();
     await store.queue.insert([{ ...newTask(), id }]);

@@ -1,7 +1,5 @@
-/**
- * W1 on a hub with a long history, alone and while very many clients wait and others look through the lists. What they
- * wait for does not end meanwhile: nobody has the version.
- */
+/** W1 on a hub with a long history, alone and beside very many clients that wait or read lists. The tasks that they wait for do
+ *  not end meanwhile: no instance has the version. */
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { quantile } from '../figures.js';

@@ -1,4 +1,4 @@
-/** Connections to what is measured, and what a load does over them. */
+/** Connections to the subject of a load, and the use of them. */
 import { type SeededRandom, seededRandom } from '../../support/random.js';
 import { DIALECTS, type Dialect, type DialectName, type LoadTask } from './dialects.js';
 import { type HttpAnswer, HttpConnection, type HttpRequest } from './http-connection.js';

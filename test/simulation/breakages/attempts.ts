@@ -106,7 +106,7 @@ export const ATTEMPT_BREAKAGES: readonly Breakage[] = [
               ...[ref.attempt, ref.instanceId, instance.agentId, ref.taskId],
             );
           }
-          return held.map(() => true);
+          return held.map(() => ({ dequeuedFrom: null }));
         },
       },
     }),
@@ -115,7 +115,7 @@ export const ATTEMPT_BREAKAGES: readonly Breakage[] = [
     name: 'no attempt that an agent holds is adopted',
     seed: 1,
     hub: ({ queue }) => ({
-      queue: { ...queue, adopt: (held) => Promise.resolve(held.map(() => false)) },
+      queue: { ...queue, adopt: (held) => Promise.resolve(held.map(() => null)) },
     }),
   },
   { name: 'messages are lost and the connection stays open', seed: 1, wire: { losesOneIn: 20 } },

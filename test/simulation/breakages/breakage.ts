@@ -1,10 +1,10 @@
-/** The type of a defect that is put into the simulated parts on purpose. */
+/** The type of a defect that is built into the simulated parts on purpose. */
 import type { EnginePorts } from '@workbench-hub/agent/engine/agent-engine';
 import type { EngineForAgents } from '@workbench-hub/hub/agent-link/agent-session';
 import type { EngineOptions } from '@workbench-hub/hub/engine/engine';
 import type { BlobStoreOptions } from '@workbench-hub/hub/files/blob-store';
 import type { SimulatedDisk, SimulatedStore } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
-import type { BrokenWire } from '../network.js';
+import type { BrokenWire } from '../connection.js';
 
 export type HubPorts = Pick<
   EngineOptions,

@@ -140,7 +140,7 @@ export function withoutHolds(files: FileStore): FileStore {
   return broken(files, { hold });
 }
 
-/** The file store with some of its methods replaced. */
+/** The blob store with some of its methods replaced. */
 export function broken(files: FileStore, methods: Partial<FileStore>): FileStore {
   return Object.assign(files, methods);
 }

@@ -32,7 +32,7 @@ const open = (id: string, startedAtMs: number, username = 'anna') =>
 const idsInForce = () => db.prepare('SELECT id FROM session ORDER BY id').pluck().all();
 
 describe('the sessions of a user beyond the limit', () => {
-  it('end with the oldest, so that each new one is in force', async () => {
+  it('end with the oldest, so that each new one is valid', async () => {
     await open('of bert', 0, 'bert');
     for (let at = 1; at <= 5; at++) expect(await open(`${at}`, at)).toBe(true);
     expect(idsInForce()).toEqual(['3', '4', '5', 'of bert']);

@@ -37,7 +37,7 @@ export function sqliteSessionStore(
   const selectOfFamily = db.prepare<[string, number], SessionRow>(`
     SELECT session.* FROM session JOIN user ON user.username = session.username
     WHERE session.family_hash = ? AND session.expires_at > ? AND user.disabled = 0`);
-  const turnOver = db.prepare<{
+  const rotateToken = db.prepare<{
     id: string;
     spentHash: string;
     spentAtMs: number;
@@ -87,7 +87,7 @@ export function sqliteSessionStore(
       translated(() => {
         const { hash: spentHash, atMs: spentAtMs, salt } = spent;
         return (
-          turnOver.run({ id, spentHash, spentAtMs, salt, familyHash, nextHash, expiresAtMs }).changes === 1
+          rotateToken.run({ id, spentHash, spentAtMs, salt, familyHash, nextHash, expiresAtMs }).changes === 1
         );
       }),
     end: (sessionId) => translated(() => void endSession.run(sessionId)),

@@ -39,7 +39,7 @@ function underTest() {
 }
 
 describe('the turns of lists', () => {
-  it('go round among those who ask, however much one of them asks for', async () => {
+  it('alternate between callers, however much one of them requests', async () => {
     const { add, all } = underTest();
     for (const name of ['m1', 'm2', 'm3']) add('mallory', name, 2);
     add('vera', 'v1', 1);
@@ -51,7 +51,7 @@ describe('the turns of lists', () => {
     );
   });
 
-  it('let short lists go before what is under way', async () => {
+  it('prefer short lists to those in progress', async () => {
     const { add, all } = underTest();
     let isAsked = false;
     const during = () => {
@@ -63,7 +63,7 @@ describe('the turns of lists', () => {
     expect((await all()).slice(0, 4)).toEqual(['m1', 'plain', 'plain answered', 'm1']);
   });
 
-  it('let no flood of short lists keep another one waiting', async () => {
+  it('do not let a flood of short lists delay another one', async () => {
     const { add, all } = underTest();
     add('mallory', 'first', 0);
     for (let at = 0; at < 30; at++) add('mallory', 'short', 0);
@@ -74,7 +74,7 @@ describe('the turns of lists', () => {
     expect(turns).toHaveLength(33);
   });
 
-  it('share the turns of short lists, too', async () => {
+  it('alternate between callers for short lists, too', async () => {
     const { add, all } = underTest();
     for (const name of ['m1', 'm2', 'm3']) add('mallory', name, 0);
     add('vera', 'v1', 0);
@@ -82,7 +82,7 @@ describe('the turns of lists', () => {
     expect(answers).toEqual(['m1 answered', 'm2 answered', 'v1 answered', 'm3 answered']);
   });
 
-  it('are over for a list that nobody waits for, at once or in the middle of a turn', async () => {
+  it('end for a list that nobody waits for, at once or in the middle of a turn', async () => {
     const { turns, add, all } = underTest();
     let abandoned: WaitingList | undefined;
     add('udo', 'u1', 1, { during: () => abandoned && turns.remove(abandoned) });
@@ -92,7 +92,7 @@ describe('the turns of lists', () => {
     expect(await all()).toEqual(['u1', 'm2', 'm3', 'm3 answered', 'u1', 'u1 answered']);
   });
 
-  it('go on after a list that fails', async () => {
+  it('continue after a list that fails', async () => {
     const { add, all } = underTest();
     add('mallory', 'm1', 1, { fails: true });
     add('mallory', 'm2', 1);

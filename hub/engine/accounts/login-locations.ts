@@ -6,11 +6,11 @@ const REMEMBERED_MS = 12 * 3_600_000;
 
 /** Maximum remembered users and locations; the one whose login is oldest is forgotten. */
 const MAX_USERS = 10_000;
-const MAX_PLACES_OF_USER = 20;
+const MAX_LOCATIONS_OF_USER = 20;
 
 /** The location of an address: an IPv4 address, or the 64-bit network of an IPv6 address, since one host may use all
  *  its addresses. An unknown address is a location, too. */
-export function placeOf(address: string): string {
+export function locationOf(address: string): string {
   if (!address.includes(':')) return address;
   const [head = '', tail = ''] = address.toLowerCase().split('::');
   const ahead = head === '' ? [] : head.split(':');
@@ -23,7 +23,7 @@ export function placeOf(address: string): string {
     .join(':');
 }
 
-export class LoginAddresses {
+export class LoginLocations {
   readonly #clock: Clock;
   /** Login times by user and location, the oldest first. */
   readonly #users = new Map<string, Map<string, number>>();
@@ -32,18 +32,18 @@ export class LoginAddresses {
     this.#clock = clock;
   }
 
-  add(username: string, place: string): void {
-    const places = this.#users.get(username) ?? new Map<string, number>();
+  add(username: string, location: string): void {
+    const locations = this.#users.get(username) ?? new Map<string, number>();
     this.#users.delete(username);
     dropOldest(this.#users, MAX_USERS - 1);
-    this.#users.set(username, places);
-    places.delete(place);
-    dropOldest(places, MAX_PLACES_OF_USER - 1);
-    places.set(place, this.#clock.monotonicMs());
+    this.#users.set(username, locations);
+    locations.delete(location);
+    dropOldest(locations, MAX_LOCATIONS_OF_USER - 1);
+    locations.set(location, this.#clock.monotonicMs());
   }
 
-  has(username: string, place: string): boolean {
-    const atMs = this.#users.get(username)?.get(place);
+  has(username: string, location: string): boolean {
+    const atMs = this.#users.get(username)?.get(location);
     return atMs !== undefined && atMs + REMEMBERED_MS > this.#clock.monotonicMs();
   }
 }

@@ -1,0 +1,48 @@
+/** Agents and instances as clients see them. */
+import type { AgentStatus, InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import type { AgentDrain } from '../core/ports/agent-drains.js';
+import type { Agent, Instance } from './known-instances.js';
+
+export interface InstanceView {
+  readonly profile: InstanceProfile;
+  readonly agentId: string;
+  readonly status: InstanceStatus;
+  readonly startedAtMs: number | null;
+  readonly working: boolean;
+  /** Null unless its agent is drained. */
+  readonly drain: AgentDrain | null;
+}
+
+export interface AgentView {
+  readonly id: string;
+  readonly version: string;
+  readonly revision: string;
+  /** Address of its host; null when unknown. */
+  readonly address: string | null;
+  readonly status: AgentStatus;
+  readonly seenAtMs: number;
+  /** Lead of its clock over the hub's when it joined, in ms; null when it did not report its clock. */
+  readonly clockOffsetMs: number | null;
+  readonly drain: AgentDrain | null;
+  /** By id. */
+  readonly instances: readonly InstanceView[];
+}
+
+export function instanceView(
+  { profile, agentId, status, startedAtMs, attempt }: Instance,
+  drain: AgentDrain | null,
+): InstanceView {
+  return { profile, agentId, status, startedAtMs, working: attempt !== null, drain };
+}
+
+export function agentView(agent: Agent, drain: AgentDrain | null): AgentView {
+  const { id, version, revision, address, state, seenAtMs, clockOffsetMs, instances } = agent;
+  const status = state === 'DISCONNECTED' || state === 'LOST' ? 'DOWN' : 'UP';
+  const views = [...instances.values()].map((instance) => instanceView(instance, drain));
+  const sorted = views.sort(byId(({ profile }) => profile.id));
+  return { id, version, revision, address, status, seenAtMs, clockOffsetMs, drain, instances: sorted };
+}
+
+export function byId<T>(id: (item: T) => string): (a: T, b: T) => number {
+  return (a, b) => (id(a) < id(b) ? -1 : id(a) > id(b) ? 1 : 0);
+}

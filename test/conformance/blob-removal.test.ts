@@ -1,0 +1,178 @@
+/** Removal of unreferenced blobs: soon after the last reference, or by a sweep. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import {
+  blobOf,
+  blobStoreForEachTest,
+  files,
+  HOUR_MS,
+  nameBlob,
+  onDisk,
+  refOf,
+  restart,
+  root,
+  runtime,
+  store,
+} from './blob-store-for-each-test.js';
+import { newTask } from './store-under-test.js';
+
+blobStoreForEachTest();
+
+describe('a blob', () => {
+  const blob = blobOf(100_000);
+  const small = blobOf(100);
+
+  /** Gives both a name and removes it. */
+  async function drop(): Promise<void> {
+    for (const [name, ref] of [['a', refOf(blob)] as const, ['b', refOf(small)] as const]) {
+      await nameBlob(name, ref);
+      await store.namedObjects.remove('INPUT', name);
+    }
+  }
+  const exist = async () => [
+    (await onDisk()).length === 1,
+    (await store.inlineBlobs.find(refOf(small).digest)) !== undefined,
+  ];
+
+  it('that is held stays without a reference, and is removed after its release', async () => {
+    const hold = files.hold();
+    for (const each of [blob, small]) await files.put(each, hold);
+    await drop();
+    await files.reclaim();
+    expect(await exist()).toEqual([true, true]);
+    runtime.skip(2 * HOUR_MS);
+    expect(await files.sweep(HOUR_MS)).toBe(0);
+    hold.release();
+    await runtime.advance(1000);
+    await files.reclaim();
+    expect(await exist()).toEqual([false, false]);
+    expect(await store.inlineBlobs.dropped(0, 10)).toEqual([]);
+  });
+
+  it('that is held twice stays until both holds have ended', async () => {
+    const [first, second] = [files.hold(), files.hold()];
+    await files.put(blob, first);
+    await files.find(refOf(blob), second);
+    await files.put(small, second);
+    await drop();
+    first.abandon();
+    await files.reclaim();
+    expect(await exist()).toEqual([true, true]);
+    second.abandon();
+    await files.reclaim();
+    expect(await exist()).toEqual([false, false]);
+  });
+
+  it('whose hold is abandoned is removed at once, unless something refers to it', async () => {
+    const hold = files.hold();
+    for (const each of [blob, small]) await files.put(each, hold);
+    await nameBlob('a', refOf(blob));
+    hold.abandon();
+    await files.reclaim();
+    expect(await exist()).toEqual([true, false]);
+  });
+
+  it('that was found stays for some seconds, so that it can be opened', async () => {
+    for (const each of [blob, small]) await files.put(each);
+    const file = await files.find(refOf(blob));
+    await drop();
+    await files.reclaim();
+    expect((await file?.open().toArray())?.length).toBeGreaterThan(0);
+    runtime.skip(5000);
+    await files.reclaim();
+    expect(await exist()).toEqual([false, false]);
+  });
+
+  it('that is stored while it is removed exists afterwards', async () => {
+    for (let round = 0; round < 20; round++) {
+      for (const each of [blob, small]) await files.put(each);
+      await drop();
+      const hold = files.hold();
+      const [, ...refs] = await Promise.all([
+        files.reclaim(),
+        files.put(blob, hold),
+        files.store(Readable.from([blob]), 1e6, hold),
+        files.receive(refOf(blob), Readable.from([blob]), 0, hold),
+        files.put(small, hold),
+      ]);
+      expect(refs[0]).toEqual(refOf(blob));
+      await files.reclaim();
+      expect(await exist()).toEqual([true, true]);
+      hold.abandon();
+      await files.reclaim();
+    }
+  });
+
+  it('that a killed hub did not remove is removed after the restart', async () => {
+    for (const each of [blob, small]) await files.put(each);
+    await drop();
+    await restart();
+    await files.reclaim();
+    expect(await exist()).toEqual([false, false]);
+  });
+});
+
+describe('a sweep', () => {
+  const named = blobOf(100_000, 'named');
+  const orphan = blobOf(100_000, 'orphan');
+  const touched = blobOf(100_000, 'touched');
+  const small = blobOf(10, 'small');
+
+  it('removes old blobs that no task refers to', async () => {
+    for (const blob of [named, orphan, touched, small]) {
+      await files.put(blob);
+    }
+    await store.queue.insert([
+      newTask({
+        job: {
+          type: 'EXECUTE_BATCH_JOB',
+          model: null,
+          scripts: [refOf(named)],
+          additionalFiles: [],
+          variables: [],
+        },
+      }),
+    ]);
+    runtime.skip(HOUR_MS);
+    expect(await files.sweep(HOUR_MS)).toBe(0);
+    await files.put(touched);
+    runtime.skip(1);
+    expect(await files.sweep(HOUR_MS)).toBe(2);
+    const exist: boolean[] = [];
+    for (const blob of [named, orphan, touched, small]) {
+      exist.push((await files.find(refOf(blob).digest)) !== undefined);
+    }
+    expect(exist).toEqual([true, false, true, false]);
+  });
+
+  it('leaves a blob that was found lately: a task may be about to refer to it', async () => {
+    await files.put(orphan);
+    runtime.skip(2 * HOUR_MS);
+    await files.find(refOf(orphan).digest);
+    expect(await files.sweep(HOUR_MS)).toBe(0);
+    runtime.skip(HOUR_MS + 1);
+    expect(await files.sweep(HOUR_MS)).toBe(1);
+  });
+
+  it('removes blobs that were stored while the clock was ahead, once they are old by the present clock', async () => {
+    runtime.skip(1000 * HOUR_MS);
+    for (const blob of [orphan, small]) await files.put(blob);
+    runtime.skip(-1000 * HOUR_MS);
+    await files.sweep(HOUR_MS);
+    runtime.skip(HOUR_MS + 1);
+    expect(await files.sweep(HOUR_MS)).toBe(2);
+  });
+
+  it('leaves foreign files alone', async () => {
+    await files.put(orphan);
+    const { digest } = refOf(orphan);
+    await writeFile(join(root(), 'README'), 'by an operator');
+    await mkdir(join(root(), 'lost+found'));
+    await writeFile(join(root(), digest.slice(0, 2), 'notes.txt'), 'by an operator');
+    runtime.skip(2 * HOUR_MS);
+    expect(await files.sweep(HOUR_MS)).toBe(1);
+    expect((await onDisk()).sort()).toEqual(['README', join(digest.slice(0, 2), 'notes.txt')].sort());
+  });
+});
