@@ -1,4 +1,4 @@
-/** The packages that `npm run package` makes: installed on a clean root, used, upgraded and removed. */
+/** The packages that `npm run package` makes (installing.md): installed on a clean root, used, upgraded and removed. */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
