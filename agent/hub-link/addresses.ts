@@ -20,6 +20,11 @@ export function enrolmentUrl(address: string): string {
   return `${trimmed(address).replace(/^ws/i, 'http')}${AGENT_PATHS.ENROLL}`;
 }
 
+/** URL at which a hub says that it runs. */
+export function livenessUrl(address: string): string {
+  return `${trimmed(address).replace(/^ws/i, 'http')}/livez`;
+}
+
 function trimmed(address: string): string {
   return address.replace(/\/+$/, '');
 }

@@ -2,9 +2,10 @@
 import { DialRefused, type DialTls, dialForStatus } from '@workbench-hub/shared/agent-protocol/dial';
 import { type LinkStatus, linkStatus } from '@workbench-hub/shared/agent-protocol/messages';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { type Dispatcher, request } from 'undici';
 import { JoinFailed } from '../core/ports/hub.js';
-import { statusUrl } from './addresses.js';
-import { dialFailure } from './connection-failures.js';
+import { livenessUrl, statusUrl } from './addresses.js';
+import { connectionFault, dialFailure } from './connection-failures.js';
 import type { AgentSecret } from './secret.js';
 import { tlsFault } from './tls.js';
 
@@ -43,6 +44,21 @@ export async function askStatus(
     if (error instanceof JoinFailed) return { kind: 'UNREACHABLE', reason: error.message };
     const reason = dialFailure(error, secret.advice);
     if (error instanceof DialRefused && error.status === 401) return { kind: 'REFUSED', reason };
+    return { kind: tlsFault(error) === undefined ? 'UNREACHABLE' : 'UNTRUSTED', reason };
+  }
+}
+
+/** Whether any server answers at this address, for an agent that has no token or credential yet. */
+export async function reachServer(
+  address: string,
+  dispatcher: Dispatcher,
+): Promise<Extract<StatusAnswer, { reason: string }> | undefined> {
+  try {
+    const { body } = await request(livenessUrl(address), { dispatcher });
+    await body.dump();
+    return undefined;
+  } catch (error) {
+    const reason = connectionFault(error);
     return { kind: tlsFault(error) === undefined ? 'UNREACHABLE' : 'UNTRUSTED', reason };
   }
 }

@@ -75,6 +75,12 @@ it('tells a hub that is away, one that is not trusted, and one that refuses', as
   expect(untrusted.code).toBe(1);
   expect(untrusted.stdout).toMatch(/^FAULT {4}TLS: wss:\S+ its certificate is signed by an authority that/m);
 
+  const unknown = { hub: settingsFor(hub, 'wss').hub, dataDir: join(folder.path, 'new') };
+  expect((await doctor(unknown)).stdout).toMatch(/^FAULT {4}TLS: wss:\S+ its certificate is signed by an/m);
+  const known = (await doctor({ ...unknown, tls: { ca: ca.file } })).stdout;
+  expect(known).toMatch(/^FAULT {4}credential: this agent has no token or credential/m);
+  expect(known).toMatch(/^ok {7}TLS: the certificate of wss:\S+ is trusted$/m);
+
   const wrong = { hub: settingsFor(hub, 'wss').hub, token: 'wrong-token', tls: { ca: ca.file } };
   const refused = await doctor({ ...wrong, instances });
   expect(refused.code).toBe(1);

@@ -6,8 +6,8 @@ import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { secretOf } from '../../agent-secret.js';
 import { type AgentConfig, hubAddresses } from '../../config.js';
-import { askStatus } from '../../hub-link/link-status.js';
-import { readTlsFiles } from '../../hub-link/tls.js';
+import { askStatus, reachServer } from '../../hub-link/link-status.js';
+import { hubConnections, readTlsFiles } from '../../hub-link/tls.js';
 
 /** Tolerance for the time that a message takes. */
 const MAX_OFFSET_MS = 5000;
@@ -18,16 +18,12 @@ export async function checkHubs(config: AgentConfig, clock: Clock): Promise<Find
     if (error instanceof StartRefused) return undefined;
     throw error;
   });
-  // Its absence has its own finding.
-  if (secret === undefined) return [];
   const findings: Finding[] = [];
   for (const address of hubAddresses(config)) {
-    const answer = await askStatus(address, {
-      agentId: config.id,
-      secret,
-      tls: () => readTlsFiles(config.tls),
-      clock,
-    });
+    // The absence of a secret has its own finding.
+    const answer = secret
+      ? await askStatus(address, { agentId: config.id, secret, tls: () => readTlsFiles(config.tls), clock })
+      : ((await reachAddress(config, address)) ?? { kind: 'REACHED' as const });
     const reached = ok('hub', `a server answers at ${address}`);
     switch (answer.kind) {
       case 'UNREACHABLE':
@@ -35,6 +31,9 @@ export async function checkHubs(config: AgentConfig, clock: Clock): Promise<Find
         break;
       case 'UNTRUSTED':
         findings.push(reached, faultWithRemedy('TLS', `${address}: ${answer.reason}`));
+        break;
+      case 'REACHED':
+        findings.push(reached, ...tlsFindings(address));
         break;
       case 'REFUSED':
         findings.push(reached, ...tlsFindings(address), faultWithRemedy('credential', answer.reason));
@@ -44,6 +43,15 @@ export async function checkHubs(config: AgentConfig, clock: Clock): Promise<Find
     }
   }
   return findings;
+}
+
+async function reachAddress({ tls }: AgentConfig, address: string) {
+  const dispatcher = hubConnections(tls);
+  try {
+    return await reachServer(address, dispatcher);
+  } finally {
+    await dispatcher.destroy();
+  }
 }
 
 /** Finding about a connection that was opened. */
