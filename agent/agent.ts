@@ -1,5 +1,5 @@
 /** Composition root of the agent: the one file that wires all adapters. */
-import { access, mkdir } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import {
@@ -11,7 +11,8 @@ import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type OnStop, type Service, serviceOf } from '@workbench-hub/shared/runtime/service';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
-import { type AgentConfig, credentialFileOf, hubAddresses, instanceSettings } from './config.js';
+import { secretOf } from './agent-secret.js';
+import { type AgentConfig, hubAddresses, instanceSettings } from './config.js';
 import { thisHostsPathFault } from './core/host-names.js';
 import { inheritedEnvironment } from './core/job-environment.js';
 import type { Hub } from './core/ports/hub.js';
@@ -24,7 +25,7 @@ import { nodeId } from './disk/node-id.js';
 import { AgentEngine, type EngineSettings } from './engine/agent-engine.js';
 import { httpFiles } from './hub-link/http-files.js';
 import { hubLink } from './hub-link/hub-link.js';
-import { type AgentSecret, agentSecret } from './hub-link/secret.js';
+import type { AgentSecret } from './hub-link/secret.js';
 import { hubConnections, readTlsFiles } from './hub-link/tls.js';
 import type { ControlGroups } from './process/control-groups.js';
 import { type ChildProcessPrograms, childProcessPrograms } from './process/programs.js';
@@ -230,24 +231,4 @@ class AgentStart {
       },
     };
   }
-}
-
-/** Rejects with {@link StartRefused} for an agent without token and credential. */
-async function secretOf(config: AgentConfig): Promise<AgentSecret> {
-  const { id, token, tokenFile } = config;
-  if (token !== null) return agentSecret({ token });
-  if (tokenFile !== null) return agentSecret({ tokenFile });
-  const credentialFile = resolve(credentialFileOf(config));
-  try {
-    await access(credentialFile);
-  } catch (error) {
-    throw new StartRefused(
-      `this agent has no token or credential: either run "workbench-hub agent enroll ${id}" on the hub and ` +
-        '"workbench-agent enroll" with this configuration here, which asks for the code that the former printed; ' +
-        "or, unless the hub has agents.enrolledOnly, set token to the hub's agents.token, or tokenFile to the path of a " +
-        'file that holds it',
-      { cause: error },
-    );
-  }
-  return agentSecret({ credentialFile, agentId: id });
 }

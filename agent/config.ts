@@ -8,6 +8,7 @@ import {
   expandedIds,
   instancesSchema,
 } from '@workbench-hub/shared/config/instances';
+import { type ConfigSource, type LoadedConfig, loadConfig } from '@workbench-hub/shared/config/load';
 import { duration, secret, section, size } from '@workbench-hub/shared/config/values';
 import { KEEP_POLICIES } from '@workbench-hub/shared/domain/keep-policy';
 import { LOG_LEVELS } from '@workbench-hub/shared/runtime/logger';
@@ -87,9 +88,22 @@ export const agentConfigSchema = z
 
 export type AgentConfig = z.output<typeof agentConfigSchema>;
 
+/** Reads the file (or none) and the environment. */
+export function loadAgentConfig(
+  file: string | null,
+  environment: ConfigSource<never>['environment'],
+): LoadedConfig<AgentConfig> {
+  return loadConfig({ schema: agentConfigSchema, file, environment, environmentPrefix: ENVIRONMENT_PREFIX });
+}
+
 /** Path of the credential that `workbench-agent enroll` fetches. */
 export function credentialFileOf({ dataDir }: AgentConfig): string {
   return join(dataDir, 'credential');
+}
+
+/** Path of the log file. */
+export function logFileOf({ log, dataDir }: AgentConfig): string {
+  return log.file ?? join(dataDir, 'logs', 'agent.log');
 }
 
 /** Addresses of the hubs, in the order in which they are tried. */

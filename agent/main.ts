@@ -1,22 +1,23 @@
 /** The program `workbench-agent`: arguments, signals and exit codes. */
-import { join } from 'node:path';
-import { loadConfig } from '@workbench-hub/shared/config/load';
+import { fault, isSound, reportOf, sentencesOf } from '@workbench-hub/shared/checks/finding';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { runLogged } from '@workbench-hub/shared/runtime/run-logged';
 import { EXIT, StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { Command, Option } from 'commander';
 import { createAgent } from './agent.js';
 import { checkHost } from './commands/check-host.js';
+import { examine } from './commands/doctor/examine.js';
 import { enroll } from './commands/enroll.js';
 import { startOfManaged } from './commands/managed.js';
-import { type AgentConfig, agentConfigSchema, ENVIRONMENT_PREFIX } from './config.js';
+import { type AgentConfig, ENVIRONMENT_PREFIX, loadAgentConfig, logFileOf } from './config.js';
 
 const command = new Command('workbench-agent')
   .description('Holds workbench instances on a simulation host and joins a hub.')
   .option('-c, --config <file>', 'the configuration, a YAML file; without it every key has its default')
   .option(
     '--check-config',
-    'print what is wrong with the configuration, one error per line, and exit with 2, or with 0',
+    'print what would prevent a start with this configuration, one error per line, and exit with 2, or with 0',
   )
   .addOption(new Option('--managed', 'started by a hub, which sends the configuration').hideHelp())
   .version(buildInfo.version, '--version')
@@ -24,7 +25,6 @@ const command = new Command('workbench-agent')
     'after',
     `\nEvery key can be overridden by the environment: ${ENVIRONMENT_PREFIX}_DATA_DIR is dataDir.\nExit codes: 0 stopped by a signal; 1 stopped by a defect; 2 the start was refused.`,
   )
-  .allowExcessArguments()
   .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.OK : EXIT.REFUSED))
   .action((options: Options) => {
     const [unknown] = command.args;
@@ -38,6 +38,15 @@ command
     'Fetches a credential of its own for this agent: asks for the code that "workbench-hub agent enroll ID" printed.',
   )
   .action(() => withConfig(command.opts<Options>(), enrollNow));
+command
+  .command('doctor')
+  .description(
+    'Checks configuration, folders, keys, sandboxes and programs of an agent, and the way to its hub, whether or not it ' +
+      'runs, and says what is wrong and what to do. Changes nothing. Exits with 1 when there is a fault.',
+  )
+  .option('--no-programs', 'start no instance program: each may take a licence')
+  .option('--json', 'print JSON')
+  .action((options: DoctorCommandOptions) => doctor(command.opts<Options>(), options));
 
 const KEEP_ALIVE_MS = 60_000;
 
@@ -47,21 +56,20 @@ interface Options {
   readonly managed?: boolean;
 }
 
+interface DoctorCommandOptions {
+  readonly programs: boolean;
+  readonly json?: boolean;
+}
+
 function refuseCommand(unknown: string): void {
   const names = command.commands.map((each) => each.name()).join(', ');
-  console.error(
+  refuse([
     `unknown command ${JSON.stringify(unknown)}: the commands are ${names}; without one, the agent starts`,
-  );
-  process.exitCode = EXIT.REFUSED;
+  ]);
 }
 
 async function withConfig(options: Options, action: (config: AgentConfig) => Promise<void>): Promise<void> {
-  const loaded = loadConfig({
-    schema: agentConfigSchema,
-    file: options.config ?? null,
-    environment: process.env,
-    environmentPrefix: ENVIRONMENT_PREFIX,
-  });
+  const loaded = loadAgentConfig(options.config ?? null, process.env);
   if ('config' in loaded) return action(loaded.config);
   refuse(loaded.faults);
 }
@@ -85,23 +93,44 @@ function refuse(faults: readonly string[]): void {
 }
 
 async function run(config: AgentConfig, options: Options): Promise<void> {
-  if (options.checkConfig) {
-    // The timers of the runtime keep no process alive.
-    const alive = setInterval(() => undefined, KEEP_ALIVE_MS);
-    const { faults, notes } = await checkHost(config, options.config ?? null, process.env).finally(() =>
-      clearInterval(alive),
-    );
-    for (const fault of faults) console.error(fault);
-    if (faults.length > 0) process.exitCode = EXIT.REFUSED;
-    else console.log(['The configuration is valid.', ...notes].join('\n'));
-    return;
-  }
-  const { level } = config.log;
-  const file = config.log.file ?? join(config.dataDir, 'logs', 'agent.log');
+  const configFile = options.config ?? null;
+  if (options.checkConfig) return printHostCheck(config, configFile);
   const { version, revision } = buildInfo;
-  await runLogged({ name: 'agent', level, file }, (log) =>
+  await runLogged({ name: 'agent', level: config.log.level, file: logFileOf(config) }, (log) =>
     createAgent(config, { log, version, revision, environment: process.env, configFile: options.config }),
   );
+}
+
+async function printHostCheck(config: AgentConfig, configFile: string | null): Promise<void> {
+  const options = { configFile, environment: process.env, runtime: systemRuntime };
+  const findings = await keptAlive(() => checkHost(config, options));
+  if (!isSound(findings)) return refuse(sentencesOf(findings, 'FAULT'));
+  const tried = findings.filter(({ state, check }) => state === 'OK' && /^(?:sandbox|control) /.test(check));
+  const notes = [...sentencesOf(tried, 'OK'), ...sentencesOf(findings, 'WARNING')];
+  console.log(['The configuration is valid.', ...notes].join('\n'));
+}
+
+async function doctor(options: Options, { programs, json = false }: DoctorCommandOptions): Promise<void> {
+  const loaded = loadAgentConfig(options.config ?? null, process.env);
+  const findings =
+    'faults' in loaded
+      ? loaded.faults.map((message) => fault('configuration', message, 'correct it'))
+      : await keptAlive(() =>
+          examine(loaded.config, {
+            configFile: options.config ?? null,
+            environment: process.env,
+            runtime: systemRuntime,
+            startPrograms: programs,
+          }),
+        );
+  console.log(reportOf(findings, json));
+  if (!isSound(findings)) process.exitCode = EXIT.CRASHED;
+}
+
+/** Keeps the process alive during an action, which the timers of the runtime do not. */
+async function keptAlive<T>(action: () => Promise<T>): Promise<T> {
+  const alive = setInterval(() => undefined, KEEP_ALIVE_MS);
+  return action().finally(() => clearInterval(alive));
 }
 
 async function enrollNow(config: AgentConfig): Promise<void> {
@@ -109,9 +138,10 @@ async function enrollNow(config: AgentConfig): Promise<void> {
     console.log(await enroll(config));
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
-    console.error(error.message);
-    process.exitCode = EXIT.REFUSED;
+    refuse([error.message]);
   }
 }
 
+// Last, since commands inherit it.
+command.allowExcessArguments();
 await command.parseAsync();

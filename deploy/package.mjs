@@ -1,8 +1,9 @@
 // npm run package: packages of hub and agent that install without a clone. Options: --out DIR (dist-packages), --only npm|deb,
-// --version VERSION (that of package.json), --quick (little compression, for tests).
+// --version VERSION (that of package.json), --maintainer "NAME <ADDRESS>" of the Debian packages (as DEBFULLNAME and DEBEMAIL
+// say, or the author of the last commit), --quick (little compression, for tests).
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { debianPackage } from './package/debian-package.mjs';
@@ -17,6 +18,15 @@ function commitTime() {
   const git = ['-c', 'safe.directory=*', 'log', '-1', '--format=%ct'];
   const { stdout, status } = spawnSync('git', git, { cwd: root, encoding: 'utf8' });
   return status === 0 ? Number(stdout) : Math.floor(Date.now() / 1000);
+}
+
+/** The maintainer that Debian's tools would take, or else the author of the sources. */
+function maintainerOfBuild() {
+  const { DEBFULLNAME, DEBEMAIL } = process.env;
+  if (DEBFULLNAME && DEBEMAIL) return `${DEBFULLNAME} <${DEBEMAIL}>`;
+  const git = ['-c', 'safe.directory=*', 'log', '-1', '--format=%an <%ae>'];
+  const { stdout, status } = spawnSync('git', git, { cwd: root, encoding: 'utf8' });
+  return status === 0 ? stdout.trim() : `Workbench Hub <root@${hostname()}>`;
 }
 
 function has(command) {
@@ -39,12 +49,15 @@ async function main() {
       out: { type: 'string', default: join(root, 'dist-packages') },
       only: { type: 'string' },
       version: { type: 'string', default: readJson(join(root, 'package.json')).version },
+      maintainer: { type: 'string', default: maintainerOfBuild() },
       quick: { type: 'boolean', default: false },
     },
   });
-  const { version, quick } = values;
+  const { version, maintainer, quick } = values;
+  if (!/^[^<>\n]+ <[^<>\s]+@[^<>\s]+>$/.test(maintainer))
+    throw new Error(`--maintainer is "NAME <ADDRESS>", not ${JSON.stringify(maintainer)}`);
   const kinds = kindsToMake(values.only);
-  await prepare();
+  await prepare({ forDevelopment: false });
   const out = resolve(values.out);
   const seconds = commitTime();
   mkdirSync(out, { recursive: true });
@@ -52,7 +65,7 @@ async function main() {
     for (const kind of kinds) {
       const work = mkdtempSync(join(tmpdir(), 'workbench-package-'));
       try {
-        const file = MAKERS[kind]({ root, program, version, work, out, seconds, quick });
+        const file = MAKERS[kind]({ root, program, version, work, out, seconds, maintainer, quick });
         console.log(`${relative(process.cwd(), file)}  ${(statSync(file).size / 2 ** 20).toFixed(1)} MiB`);
       } finally {
         rmSync(work, { recursive: true });

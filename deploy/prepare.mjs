@@ -1,35 +1,73 @@
 // Prepares a clone: checks Node.js, installs missing packages, compiles. Uses no package, since none may be installed
 // yet, and only syntax of Node 14, so that an old Node prints a message instead of a syntax error.
-import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { takeCloneLock } from './prepare/clone-lock.mjs';
+import { runNode, runNpm } from './prepare/npm.mjs';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-const HEARTBEAT_MS = 10_000;
+const HIDDEN_LOCK_FILE = 'node_modules/.package-lock.json';
+
+/** Exists while an installation is changed. */
+const INCOMPLETE = 'node_modules/.incomplete';
+
+/** Projects that hub, agent and the instance programs consist of. */
+const PROGRAMS = ['hub', 'agent', 'packages/runner', 'packages/workbench-mujoco'];
 
 /**
- * Installs and builds; throws an Error whose message says what to do.
+ * Installs and builds; throws an Error whose message says what to do. One process at a time prepares a clone.
  *
- * @param {{ log?: (line: string) => void }} [options] receiver of progress lines; standard output by default
+ * @param {{ log?: (line: string) => void, forDevelopment?: boolean }} [options] `log` receives progress lines, standard
+ *   output by default; `forDevelopment` false: only what hub, agent and instance programs need, without types and tests
  */
-export async function prepare({ log = console.log } = {}) {
+export async function prepare({ log = console.log, forDevelopment = true } = {}) {
   requireNode();
-  const started = Date.now();
-  if (isInstalled()) {
-    log('Packages: up to date.');
-  } else {
-    log(
-      'Packages: installing (a minute, or several when SQLite has no build for this machine and is compiled) ...',
-    );
-    await runNpm(['ci', '--no-audit', '--no-fund', '--loglevel=error'], 'installing packages', log);
-    log(`Packages: installed in ${seconds(started)} s.`);
+  const release = await takeCloneLock(root, log);
+  try {
+    // Packages of development that are there are not removed.
+    await install(log, forDevelopment || hasDevelopmentPackages());
+    const started = Date.now();
+    log('Build: compiling the TypeScript sources ...');
+    // Without the packages of development, types cannot be checked.
+    if (isInstalled(true)) await npm(['run', '--silent', 'build'], 'compiling', log);
+    else {
+      await node('node_modules/@typescript/native/bin/tsc', ['-b', '--noCheck', ...PROGRAMS], log);
+      await node('deploy/build-info.mjs', [], log);
+    }
+    log(`Build: done in ${seconds(started)} s.`);
+  } finally {
+    release();
   }
-  const buildStarted = Date.now();
-  log('Build: compiling ...');
-  await runNpm(['run', '--silent', 'build'], 'compiling', log);
-  log(`Build: done in ${seconds(buildStarted)} s.`);
+}
+
+async function install(log, forDevelopment) {
+  if (isInstalled(forDevelopment)) {
+    log('Packages: up to date.');
+    return;
+  }
+  const started = Date.now();
+  const locked = Object.entries(lockedPackages(forDevelopment));
+  const missing = locked.filter(
+    ([path, { optional }]) => !optional && !(isComplete() && existsSync(join(root, path))),
+  );
+  log(`Packages: installing ${missing.length} ...`);
+  // Adds what is missing; "npm ci" would remove what is there, and compile SQLite again.
+  const command = isComplete() ? ['install', '--no-save'] : ['ci'];
+  if (isComplete()) writeFileSync(join(root, INCOMPLETE), '');
+  const omitted = forDevelopment ? [] : ['--omit=dev'];
+  await npm([...command, ...omitted, '--no-audit', '--no-fund'], 'fetching packages', log);
+  rmSync(join(root, INCOMPLETE), { force: true });
+  log(`Packages: installed in ${seconds(started)} s.`);
+}
+
+function npm(args, activity, log) {
+  return runNpm(args, { root, activity, log });
+}
+
+function node(script, args, log) {
+  return runNode(script, args, { root, activity: 'compiling', log });
 }
 
 /** Throws when this Node.js is older than "engines" in package.json allows. */
@@ -45,60 +83,37 @@ function requireNode() {
   }
 }
 
-/** True when npm's own lock file in node_modules equals package-lock.json. */
-function isInstalled() {
-  if (!existsSync(join(root, 'node_modules/.package-lock.json'))) return false;
-  const wanted = readJson('package-lock.json').packages;
-  const present = readJson('node_modules/.package-lock.json').packages;
-  const same = Object.entries(wanted).every(([path, entry]) => {
-    if (path === '') return true; // the root itself
+/** True unless nothing was installed, or an installation was interrupted. */
+function isComplete() {
+  return existsSync(join(root, HIDDEN_LOCK_FILE)) && !existsSync(join(root, INCOMPLETE));
+}
+
+/** True when npm's own lock file in node_modules agrees with package-lock.json. */
+function isInstalled(forDevelopment) {
+  if (!isComplete()) return false;
+  const present = readJson(HIDDEN_LOCK_FILE).packages;
+  const all = readJson('package-lock.json').packages;
+  const same = Object.entries(lockedPackages(forDevelopment)).every(([path, entry]) => {
     const installed = present[path];
     if (!installed) return Boolean(entry.optional); // a build for another system
     return installed.version === entry.version && installed.integrity === entry.integrity;
   });
-  return same && Object.keys(present).every((path) => path in wanted);
+  return same && Object.keys(present).every((path) => path in all);
+}
+
+function hasDevelopmentPackages() {
+  const entries = Object.entries(readJson('package-lock.json').packages);
+  return entries.some(([path, { dev, optional }]) => dev && !optional && existsSync(join(root, path)));
+}
+
+/** Entries of package-lock.json, without the root itself. */
+function lockedPackages(forDevelopment) {
+  const entries = Object.entries(readJson('package-lock.json').packages);
+  return Object.fromEntries(entries.filter(([path, { dev }]) => path !== '' && (forDevelopment || !dev)));
 }
 
 function readJson(path) {
   return JSON.parse(readFileSync(join(root, path), 'utf8'));
-}
-
-/** Runs npm in the root; logs the current activity every ten seconds. */
-function runNpm(args, activity, log) {
-  const started = Date.now();
-  const npmScript = process.env.npm_execpath; // set when npm started this process: use the same npm
-  const [command, commandArgs] = npmScript ? [process.execPath, [npmScript, ...args]] : ['npm', args];
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, commandArgs, {
-      cwd: root,
-      stdio: ['ignore', 'inherit', 'inherit'],
-      env: { ...process.env, ...compilerSettings() },
-      shell: !npmScript && process.platform === 'win32', // npm is a .cmd file there
-    });
-    const heartbeat = setInterval(() => log(`  ... ${activity}, ${seconds(started)} s`), HEARTBEAT_MS);
-    child.once('error', (error) => {
-      clearInterval(heartbeat);
-      reject(
-        new Error(`Cannot start npm (${error.message}). It comes with Node.js; check that it is in PATH.`),
-      );
-    });
-    child.once('close', (code, signal) => {
-      clearInterval(heartbeat);
-      if (code === 0) resolve();
-      else
-        reject(
-          new Error(`npm ${args.join(' ')} failed (${signal ?? `exit code ${code}`}); its output is above.`),
-        );
-    });
-  });
-}
-
-/** Settings that compile add-ons against the headers beside this Node.js, if any, without a download. */
-function compilerSettings() {
-  const prefix = join(dirname(realpathSync(process.execPath)), '..');
-  return existsSync(join(prefix, 'include/node/node_version.h'))
-    ? { npm_package_config_node_gyp_nodedir: prefix }
-    : {};
 }
 
 function seconds(started) {

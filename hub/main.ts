@@ -7,7 +7,7 @@ import { Command } from 'commander';
 import { agentCommands } from './commands/agent-commands.js';
 import { backupCommands } from './commands/backup-commands.js';
 import { checkHost } from './commands/check-host.js';
-import { withConfig } from './commands/command.js';
+import { refuseCommand, withConfig } from './commands/command.js';
 import { doctorCommand } from './commands/doctor-command.js';
 import { keyCommands } from './commands/key-commands.js';
 import { hashPasswordCommand, userCommands } from './commands/user-commands.js';
@@ -30,17 +30,18 @@ const program = new Command('workbench-hub')
       'Every key can be set in the environment: WORKBENCH_HUB_SERVER_PORT=9000 is server.port.',
   )
   .exitOverride((error) => process.exit(error.exitCode === 0 ? EXIT.OK : EXIT.REFUSED))
-  .action(({ checkConfig }: { checkConfig?: boolean }) =>
-    withConfig(program, process.env, async (config) => {
+  .action(({ checkConfig }: { checkConfig?: boolean }) => {
+    if (program.args.length > 0) return refuseCommand(program, '; without one, the hub is run');
+    return withConfig(program, process.env, async (config) => {
       if (checkConfig) return printHostCheck(config);
       await runLogged({ name: 'hub', level: config.log.level, file: logFileOf(config) }, (log) =>
         createHub(config, log),
       );
-    }),
-  );
+    });
+  });
 
 async function printHostCheck(config: HubConfig): Promise<void> {
-  const { faults, notes } = await checkHost(config, systemRuntime.clock);
+  const { faults, notes } = await checkHost(config, process.env, systemRuntime.clock);
   for (const fault of faults) console.error(fault);
   if (faults.length > 0) process.exitCode = EXIT.REFUSED;
   else console.log(['The configuration is valid.', ...notes].join('\n'));
@@ -52,5 +53,7 @@ keyCommands(program, process.env);
 agentCommands(program, process.env);
 backupCommands(program, process.env);
 doctorCommand(program, process.env);
+// Last, since commands inherit it.
+program.allowExcessArguments();
 
 await program.parseAsync();

@@ -1,57 +1,90 @@
-/** `workbench-agent --check-config` beyond the file: checks whether this host meets the requirements of the configuration. */
+/** `workbench-agent --check-config` beyond the file: checks whether an agent with this configuration can start here. */
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { checkBuildTime } from '@workbench-hub/shared/checks/build-time-check';
+import { type Finding, fault } from '@workbench-hub/shared/checks/finding';
+import { checkPrograms } from '@workbench-hub/shared/checks/program-checks';
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentConfig } from '../config.js';
 import { inheritedEnvironment } from '../core/job-environment.js';
 import { prepareDirectory } from '../disk/prepared-directory.js';
-import { findControlGroups } from '../process/this-platform.js';
+import type { Sandbox } from '../process/sandbox.js';
 import { trySandboxes } from '../sandbox-checks.js';
+import { checkAgentFolders, checkModelFolders } from './checks/folder-checks.js';
+import { checkControlGroups, sandboxFindings } from './checks/sandbox-checks.js';
+import { checkSecret } from './checks/secret-check.js';
+import { checkTls } from './checks/tls-checks.js';
 
-export interface HostCheck {
-  /** Reasons why a start would be refused, in sentences. */
-  readonly faults: readonly string[];
-  /** Remarks for the operator, in sentences. */
-  readonly notes: readonly string[];
+export interface HostCheckOptions {
+  /** Path of the configuration file, which no job may see. */
+  readonly configFile: string | null;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly runtime: Runtime;
 }
 
-/** Tests everything for real, in a temporary folder. */
+/** Further trials with the sandbox of the instances, in a temporary folder. */
+export type Trial = (
+  sandbox: Sandbox | null,
+  prepare: () => ReturnType<typeof prepareDirectory>,
+) => Promise<Finding[]>;
+
+/** Opens files and folders as a start would, and tests sandboxes in a temporary folder; changes nothing, and needs no network. */
 export async function checkHost(
   config: AgentConfig,
-  configFile: string | null,
-  environment: Readonly<Record<string, string | undefined>>,
-): Promise<HostCheck> {
-  const { folder, remove } = temporaryFolder(resolve(config.dataDir));
+  options: HostCheckOptions,
+  further: Trial = () => Promise.resolve([]),
+): Promise<Finding[]> {
+  const { environment, runtime } = options;
+  const nowMs = runtime.clock.nowMs();
+  return [
+    ...checkBuildTime(runtime.clock),
+    ...(await checkAgentFolders(config)),
+    ...(await checkSecret(config)),
+    ...(await checkTls(config, nowMs)),
+    ...(await checkModelFolders(config)),
+    ...(await checkPrograms(config.instances, environment, PROGRAMS_FROM)),
+    ...(await checkControlGroups(runtime)),
+    ...(await tryInTemporaryFolder(config, options, further)),
+  ];
+}
+
+/** Start of the upward search for node_modules/.bin. */
+const PROGRAMS_FROM = dirname(fileURLToPath(import.meta.url));
+
+async function tryInTemporaryFolder(
+  config: AgentConfig,
+  { configFile, environment }: HostCheckOptions,
+  further: Trial,
+): Promise<Finding[]> {
+  const folder = temporaryFolder(resolve(config.dataDir));
+  if (folder === undefined) {
+    const message = `no folder for temporary files can be written: ${tmpdir()}`;
+    return [fault('temporary files', message, 'set TMPDIR to a folder that this user can write')];
+  }
   try {
+    const prepare = () => prepareDirectory(folder);
     const tried = await trySandboxes(config, {
       environment: inheritedEnvironment(environment),
       configFile,
-      prepareDirectory: () => prepareDirectory(folder),
+      prepareDirectory: prepare,
     });
-    const found = await findControlGroups(systemRuntime.newId(), systemRuntime);
-    const notes = tried.working.map((id) => `The sandbox of ${id} works here.`);
-    if ('unavailable' in found) notes.push(`Without control groups: ${found.unavailable}.`);
-    else {
-      notes.push(`Each instance program gets a control group of its own, as in ${found.groups.path}.`);
-      await found.groups.close();
-    }
-    return { faults: tried.faults, notes };
+    return [...sandboxFindings(tried), ...(await further(tried.sandbox, prepare))];
   } finally {
-    await remove();
+    await rm(folder, { recursive: true, force: true });
   }
 }
 
 /** Prefers the folder of working directories, which may be one that only its owner may enter. */
-function temporaryFolder(dataDir: string): { folder: string; remove: () => Promise<void> } {
+function temporaryFolder(dataDir: string): string | undefined {
   for (const parent of [join(dataDir, 'work'), tmpdir()]) {
     try {
-      const folder = mkdtempSync(join(parent, 'check-'));
-      return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
+      return mkdtempSync(join(parent, 'check-'));
     } catch {
       // Missing, or another user's: try the next one.
     }
   }
-  throw new Error(`no folder for temporary files can be written: ${tmpdir()}`);
+  return undefined;
 }

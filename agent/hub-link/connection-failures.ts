@@ -1,3 +1,4 @@
+import { DialRefused } from '@workbench-hub/shared/agent-protocol/dial';
 import { tlsFault } from './tls.js';
 
 /** Describes why a connection to a hub failed, with the remedy. */
@@ -17,4 +18,11 @@ export function connectionFault(error: unknown): string {
     default:
       return `${message || code || 'unknown reason'}`;
   }
+}
+
+/** Describes why a WebSocket could not be opened, with the remedy. */
+export function dialFailure(error: unknown, adviceOnSecret: string): string {
+  if (!(error instanceof DialRefused)) return connectionFault(error);
+  if (error.status === 401) return `${adviceOnSecret}; the log of the hub has the reason`;
+  return `the server at this address is not a hub, or a proxy in front of it blocks WebSocket (${error.message}): check "hub"`;
 }

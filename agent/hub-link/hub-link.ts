@@ -1,5 +1,5 @@
 /** Joins a hub over the agent link, and translates between messages and calls. */
-import { DialRefused, type DialTls, dial as dialWebSocket } from '@workbench-hub/shared/agent-protocol/dial';
+import { type DialTls, dial as dialWebSocket } from '@workbench-hub/shared/agent-protocol/dial';
 import { CLOSE, Link, type Transport } from '@workbench-hub/shared/agent-protocol/link';
 import {
   AGENT_PROTOCOL_VERSIONS,
@@ -19,7 +19,7 @@ import {
   JoinFailed,
 } from '../core/ports/hub.js';
 import { connectUrl } from './addresses.js';
-import { connectionFault } from './connection-failures.js';
+import { dialFailure } from './connection-failures.js';
 import type { AgentSecret } from './secret.js';
 
 export interface HubLinkOptions {
@@ -233,13 +233,6 @@ class Joining {
 
 function instanceMessage({ id, version, revision, labels, status, upForMs }: InstanceState) {
   return { id, version, revision, labels: [...labels], status, upForMs };
-}
-
-/** Includes the remedy for the operator. */
-function dialFailure(error: unknown, adviceOnSecret: string): string {
-  if (!(error instanceof DialRefused)) return connectionFault(error);
-  if (error.status === 401) return `${adviceOnSecret}; the log of the hub has the reason`;
-  return `the server at this address is not a hub, or a proxy in front of it blocks WebSocket (${error.message}): check "hub"`;
 }
 
 function refusalText(code: Extract<HubMessage, { type: 'refused' }>['code'], message: string): string {

@@ -12,6 +12,7 @@ import {
   RPC_ERROR,
   RpcError,
 } from '@workbench-hub/shared/instance-protocol/messages';
+import { liesOnPath } from '@workbench-hub/shared/runtime/find-program';
 import { pause } from '@workbench-hub/shared/runtime/pause';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { execa } from 'execa';
@@ -29,7 +30,6 @@ import type { PreparedDirectory } from '../core/ports/workspace.js';
 import { describeEnd } from '../core/program-end.js';
 import type { SandboxSettings } from '../core/sandbox.js';
 import type { TaskNames } from '../core/task-names.js';
-import { liesOnPath } from './find-program.js';
 import { Namespaces } from './namespaces.js';
 import { COOKIE_VARIABLE, type Platform, type TaskProcesses } from './platform.js';
 import type { Sandbox } from './sandbox.js';

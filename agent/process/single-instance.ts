@@ -3,6 +3,7 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PRIVATE_FILE_MODE } from '@workbench-hub/shared/runtime/private-files';
+import { unreadableFile } from '@workbench-hub/shared/runtime/read-own-file';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Platform } from './platform.js';
 
@@ -60,7 +61,7 @@ function read(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw unreadableFile(file, error);
     return undefined;
   }
 }

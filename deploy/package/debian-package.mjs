@@ -21,11 +21,11 @@ const MAINTAINER_SCRIPTS = ['postinst', 'prerm', 'postrm'];
 /**
  * Needs dpkg-deb, dpkg-shlibdeps and strip. The Node.js inside is the one that runs this.
  *
- * @param {{ root: string, program: keyof typeof PROGRAMS, version: string, work: string, out: string, seconds: number, quick: boolean }}
+ * @param {{ root: string, program: keyof typeof PROGRAMS, version: string, work: string, out: string, seconds: number, maintainer: string, quick: boolean }}
  *   options `work` is an empty folder for intermediate files, `seconds` the time of every file
  * @returns the path of the package
  */
-export function debianPackage({ root, program, version, work, out, seconds, quick }) {
+export function debianPackage({ root, program, version, work, out, seconds, maintainer, quick }) {
   const { name, bin } = PROGRAMS[program];
   const templates = join(root, 'deploy/debian', program);
   const tree = join(work, name);
@@ -55,10 +55,7 @@ export function debianPackage({ root, program, version, work, out, seconds, quic
   const doc = join(tree, 'usr/share/doc', name);
   write(join(doc, 'copyright'), copyright(packages));
   const dated = new Date(seconds * 1000).toUTCString().replace('GMT', '+0000');
-  write(
-    join(doc, 'changelog.gz'),
-    gzipSync(changelog(name, debianVersion, maintainerOf(templates), dated), { level: 9 }),
-  );
+  write(join(doc, 'changelog.gz'), gzipSync(changelog(name, debianVersion, maintainer, dated), { level: 9 }));
 
   const control = join(tree, 'DEBIAN');
   for (const script of MAINTAINER_SCRIPTS) {
@@ -75,6 +72,8 @@ export function debianPackage({ root, program, version, work, out, seconds, quic
     filled(readFileSync(join(templates, 'control'), 'utf8'), {
       version: debianVersion,
       architecture,
+      maintainer,
+      node: process.versions.node,
       libraries: librariesOf(binaries, work, name),
       size: said('du', ['-sk', '--exclude=DEBIAN', tree]).split('\t')[0],
     }),
@@ -138,10 +137,6 @@ function copyright(packages) {
 
 function changelog(name, version, maintainer, date) {
   return `${name} (${version}) stable; urgency=medium\n\n  * See CHANGELOG.md of this version.\n\n -- ${maintainer}  ${date}\n`;
-}
-
-function maintainerOf(templates) {
-  return /^Maintainer: (.+)$/m.exec(readFileSync(join(templates, 'control'), 'utf8'))[1];
 }
 
 /** The packages whose libraries Node.js and the add-on load, as dpkg-shlibdeps finds them. */

@@ -1,35 +1,71 @@
-// Programs that `--keep` left running: their process ids lie in the data folder, so that `--stop` can end them.
+// Data folders of quickstarts, with a record of the processes that work there: `--stop` ends those that `--keep` left
+// running, and the next quickstart those of one that was killed.
 import { execFile } from 'node:child_process';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 const RECORD = 'quickstart.json';
+const PREFIX = 'workbench-hub-quickstart-';
 const STOP_TIMEOUT_MS = 20_000;
 const POLL_MS = 100;
 
-/** Records the processes of a quickstart in its data folder. */
-export async function recordKept(dataFolder, pids) {
-  await writeFile(join(dataFolder, RECORD), JSON.stringify({ pids }));
+/** Makes the data folder of this quickstart. */
+export async function newDataFolder() {
+  const folder = await mkdtemp(join(tmpdir(), PREFIX));
+  await record(folder, { isKept: false, pids: [] });
+  return folder;
+}
+
+/** Records the processes of this quickstart in its data folder; `isKept`: they are meant to stay. */
+export async function record(dataFolder, { isKept, pids }) {
+  const file = join(dataFolder, RECORD);
+  await writeFile(`${file}.new`, JSON.stringify({ owner: process.pid, isKept, pids }));
+  await rename(`${file}.new`, file);
 }
 
 /** Stops the processes of a data folder, the last started first, and removes the folder. */
 export async function stopKept(dataFolder) {
-  const record = await readFile(join(dataFolder, RECORD), 'utf8').catch(() => {
+  const found = await readRecord(dataFolder);
+  if (found === undefined)
     throw new Error(`${dataFolder} is not the data folder of a quickstart that was left running.`);
-  });
-  for (const pid of JSON.parse(record).pids.toReversed()) await stop(pid, dataFolder);
+  for (const pid of found.pids.toReversed()) await stop(pid, dataFolder);
   await rm(dataFolder, { recursive: true });
+}
+
+/** Stops and removes what killed quickstarts of this user have left; `onRemoved` gets each folder. */
+export async function removeAbandoned(onRemoved) {
+  for (const name of await readdir(tmpdir())) {
+    if (!name.startsWith(PREFIX)) continue;
+    const folder = join(tmpdir(), name);
+    const found = await readRecord(folder);
+    if (found === undefined || found.isKept || !(await isOurs(folder))) continue;
+    if ((await commandLine(found.owner)).includes('quickstart')) continue;
+    await stopKept(folder);
+    onRemoved(folder);
+  }
+}
+
+async function isOurs(folder) {
+  const { uid } = await stat(folder);
+  return process.getuid === undefined || uid === process.getuid();
+}
+
+/** Undefined for a folder without one. */
+async function readRecord(dataFolder) {
+  const text = await readFile(join(dataFolder, RECORD), 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : JSON.parse(text);
 }
 
 /** SIGTERM, then SIGKILL after the timeout; a process id that now belongs to another program is left alone. */
 async function stop(pid, dataFolder) {
-  const isOurs = async () => (await commandLine(pid)).includes(dataFolder);
-  if (!(await isOurs())) return;
+  const isOfFolder = async () => (await commandLine(pid)).includes(dataFolder);
+  if (!(await isOfFolder())) return;
   process.kill(pid, 'SIGTERM');
   const deadline = Date.now() + STOP_TIMEOUT_MS;
-  while (await isOurs()) {
+  while (await isOfFolder()) {
     if (Date.now() > deadline) process.kill(pid, 'SIGKILL');
     await delay(POLL_MS);
   }

@@ -1,13 +1,12 @@
 // npm run quickstart: takes a clone to a real simulation and saves its result files.
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { prepare, root } from '../prepare.mjs';
 import { createJob, followJob, getJson, saveOutputs } from './job.mjs';
-import { recordKept, stopKept } from './kept.mjs';
+import { newDataFolder, record, removeAbandoned, stopKept } from './kept.mjs';
 import { assertRunning, isPortFree, startProgram, stopProgram, waitForLog } from './programs.mjs';
 
 const HERE = fileURLToPath(new URL('.', import.meta.url));
@@ -62,8 +61,9 @@ async function stop() {
 }
 
 async function main() {
-  await prepare();
-  dataFolder = await mkdtemp(join(tmpdir(), 'workbench-hub-quickstart-'));
+  await prepare({ forDevelopment: false });
+  await removeAbandoned((folder) => console.log(`Removed ${folder}, which a killed quickstart had left.`));
+  dataFolder = await newDataFolder();
 
   const baseUrl = await startHub();
   await startAgent(baseUrl);
@@ -88,6 +88,10 @@ async function main() {
   if (options.keep) await leaveRunning(baseUrl, id);
 }
 
+function recordPrograms() {
+  return record(dataFolder, { isKept: keep, pids: programs.map(({ pid }) => pid) });
+}
+
 async function startHub() {
   const free = await isPortFree(DEFAULT_PORT);
   const configFile = join(dataFolder, 'hub.yaml');
@@ -102,6 +106,7 @@ async function startHub() {
     folder: dataFolder,
   });
   programs.push(hub);
+  await recordPrograms();
   const logFile = join(dataFolder, 'hub/logs/hub.log');
   const address = await waitForLog(hub, logFile, ({ address }) => address, READY_TIMEOUT_MS);
   const note = free ? '' : ` (port ${DEFAULT_PORT} is in use, so the hub chose another)`;
@@ -135,6 +140,7 @@ instances:
     folder: dataFolder,
   });
   programs.push(agent);
+  await recordPrograms();
   const up = await allInstancesUp(baseUrl, agent, 3);
   console.log(
     `Agent:  quickstart-host, process ${agent.pid}, instances ${up.map(({ id }) => id).join(', ')}`,
@@ -173,10 +179,7 @@ async function exampleJob() {
 async function leaveRunning(baseUrl, id) {
   keep = true;
   for (const program of programs) program.leaveRunning();
-  await recordKept(
-    dataFolder,
-    programs.map(({ pid }) => pid),
-  );
+  await recordPrograms();
   console.log(`
 The hub and the agent keep running. In a browser: ${baseUrl}/docs
 Data and logs are in ${dataFolder}

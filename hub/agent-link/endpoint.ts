@@ -3,11 +3,17 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import { webSocketTransport } from '@workbench-hub/shared/agent-protocol/dial';
-import { AGENT_PATHS, MAX_FRAME_BYTES } from '@workbench-hub/shared/agent-protocol/messages';
+import {
+  AGENT_PATHS,
+  AGENT_PROTOCOL_VERSIONS,
+  type LinkStatus,
+  MAX_FRAME_BYTES,
+  STATUS_QUERY,
+} from '@workbench-hub/shared/agent-protocol/messages';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import { WebSocketServer } from 'ws';
-import type { AgentCredentials } from '../engine/accounts/agent-credentials.js';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { AgentCredentials, AgentIdentity } from '../engine/accounts/agent-credentials.js';
 import type { AgentAuthenticator } from './agent-authenticator.js';
 import type { EngineForAgents, LinkTerms } from './agent-session.js';
 import { type EndIfRevoked, serveConnection, type TransportHandlers } from './connection.js';
@@ -71,6 +77,12 @@ export function serveAgents(server: Server, options: AgentEndpointOptions): void
       const message = 'the token or credential of the agent is wrong';
       return refuse(request, socket, { status: 401, message, headers: ['WWW-Authenticate: Bearer'] });
     }
+    const asking = new URL(request.url ?? '', 'ws://hub').searchParams.get(STATUS_QUERY);
+    if (asking !== null) {
+      const status = await statusFor(identity, asking, options);
+      if (socket.destroyed) return;
+      return sockets.handleUpgrade(request, socket, head, (webSocket) => tell(webSocket, status));
+    }
     const remoteAddress = authenticator.addressOf(request);
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
       const carry = (handlers: TransportHandlers) => webSocketTransport(webSocket, handlers);
@@ -81,6 +93,27 @@ export function serveAgents(server: Server, options: AgentEndpointOptions): void
   };
   server.once('close', checkRevoked(connections, options));
 }
+
+/** Status for an agent that asks whether it could join with this id. Rejects as the credential store does. */
+async function statusFor(
+  identity: AgentIdentity,
+  agentId: string,
+  { credentials, runtime, hubVersion }: AgentEndpointOptions,
+): Promise<LinkStatus> {
+  const fault = (await credentials.faultOf(identity, agentId)) ?? null;
+  const clockMs = Math.round(runtime.clock.nowMs());
+  return { hubVersion, protocolVersions: [...AGENT_PROTOCOL_VERSIONS], clockMs, fault };
+}
+
+/** Sends the status and closes the connection, which the agent may have ended. */
+function tell(socket: WebSocket, status: LinkStatus): void {
+  socket.on('error', () => undefined);
+  socket.send(JSON.stringify(status));
+  socket.close(CLOSE_NORMAL, 'status');
+}
+
+/** WebSocket close code of a purpose fulfilled. */
+const CLOSE_NORMAL = 1000;
 
 /** Ends connections soon after their credential was revoked, by whichever process. Returns a function that stops the checks. */
 function checkRevoked(

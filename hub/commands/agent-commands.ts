@@ -11,7 +11,7 @@ import { AgentCredentials } from '../engine/accounts/agent-credentials.js';
 import { agentSecrets } from '../security/agent-secrets.js';
 import { openAccountStore } from '../store/open-store.js';
 import { accountName, audited } from './audited.js';
-import { printTable, withConfig } from './command.js';
+import { printTable, refuseUnknownCommands, withConfig } from './command.js';
 
 const { clock } = systemRuntime;
 
@@ -85,6 +85,7 @@ export function agentCommands(program: Command, environment: NodeJS.ProcessEnv):
   drainCommands(group, (command, action) =>
     withConfig(program, environment, (config) => audited(config, command, () => onAccounts(config, action))),
   );
+  refuseUnknownCommands(group);
 }
 
 type ChangeAccounts = (command: string, action: (store: AccountStore) => Promise<void>) => Promise<void>;

@@ -1,10 +1,10 @@
 /** `workbench-hub backup` and `restore`. */
 import { resolve } from 'node:path';
+import { sizeText } from '@workbench-hub/shared/runtime/size-text';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import type { Command } from 'commander';
 import { audited } from './audited.js';
 import { backUp } from './backup/back-up.js';
-import { sizeText } from './backup/progress.js';
 import { restore } from './backup/restore.js';
 import { withConfig } from './command.js';
 

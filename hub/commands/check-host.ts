@@ -1,17 +1,18 @@
 /** `workbench-hub --check-config` beyond the file: checks whether a hub with this configuration can start here. */
 import { X509Certificate } from 'node:crypto';
-import { constants } from 'node:fs';
-import { access, readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
+import { checkBuildTime } from '@workbench-hub/shared/checks/build-time-check';
+import { type Finding, faultWithRemedy, sentencesOf, warning } from '@workbench-hub/shared/checks/finding';
+import { checkWritable } from '@workbench-hub/shared/checks/folder-checks';
+import { checkPrograms } from '@workbench-hub/shared/checks/program-checks';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { type HubConfig, logFileOf } from '../config.js';
 import { installedAgentProgram } from '../own-agent/own-agent.js';
 import { trustedCertificates } from '../security/trusted-certificates.js';
-import { checkDataFolder } from './doctor/data-folder-check.js';
+import { checkHubFolder } from './doctor/data-folder-check.js';
 import { checkCertificate, checkHub, checkStorageKey } from './doctor/environment-checks.js';
-import { type Finding, fault, warning } from './doctor/finding.js';
 
 export interface HostCheck {
   /** Reasons why a start would be refused, each with its remedy. */
@@ -21,70 +22,32 @@ export interface HostCheck {
 }
 
 /** Opens files, folders and the port as a start would; changes nothing, and needs no network. */
-export async function checkHost(config: HubConfig, clock: Clock): Promise<HostCheck> {
+export async function checkHost(
+  config: HubConfig,
+  environment: Readonly<Record<string, string | undefined>>,
+  clock: Clock,
+): Promise<HostCheck> {
   const findings = [
-    ...checkTime(clock),
+    ...checkBuildTime(clock),
     ...(await checkFolders(config)),
     ...(await checkCertificate(config, clock)),
     ...(await checkCertificateName(config)),
     ...(await checkProviderAuthority(config)),
     ...(await checkHub(config)),
-    ...checkOwnInstances(config),
+    ...(await checkOwnInstances(config, environment)),
   ];
-  const textsOf = (state: Finding['state']) =>
-    findings
-      .filter((finding) => finding.state === state)
-      .map(
-        ({ check, message, advice }) => `${check}: ${message}${advice === undefined ? '' : `: ${advice}`}`,
-      );
-  return { faults: textsOf('FAULT'), notes: textsOf('WARNING') };
-}
-
-function checkTime(clock: Clock): Finding[] {
-  const builtAtMs = Date.parse(buildInfo.buildDate.replace(/([+-]\d\d)(\d\d)$/, '$1:$2'));
-  if (!(clock.nowMs() < builtAtMs)) return [];
-  const now = new Date(clock.nowMs()).toISOString();
-  return [fault('clock', `it shows ${now}, before this program was built`, 'set the clock of this machine')];
+  return { faults: sentencesOf(findings, 'FAULT'), notes: sentencesOf(findings, 'WARNING') };
 }
 
 async function checkFolders(config: HubConfig): Promise<Finding[]> {
-  const existing = await checkDataFolder(config);
-  const findings = existing ?? (await writableFault('dataDir', resolve(config.dataDir)));
+  const existing = await checkHubFolder(config);
+  const findings = existing ?? (await checkWritable('dataDir', resolve(config.dataDir), 'folder', 'hub'));
   if (existing !== undefined) {
     // Before the first start there is none, which is no reason for a remark.
     const key = await checkStorageKey(config);
     findings.push(...key.filter(({ state }) => state === 'FAULT'));
   }
-  return [...findings, ...(await writableFault('log.file', resolve(logFileOf(config))))];
-}
-
-/** A fault when `path`, or the nearest folder above it that exists, cannot be written. */
-async function writableFault(check: string, path: string): Promise<Finding[]> {
-  const info = await stat(path).catch(() => undefined);
-  if (info === undefined) return writableFolderFault(check, dirname(path));
-  return (await isWritable(path, info.isDirectory())) ? [] : [unwritable(check, path)];
-}
-
-async function writableFolderFault(check: string, folder: string): Promise<Finding[]> {
-  const info = await stat(folder).catch(() => undefined);
-  if (info === undefined && dirname(folder) !== folder) return writableFolderFault(check, dirname(folder));
-  if (!info?.isDirectory()) return [fault(check, `${folder} is not a folder`, 'correct the path')];
-  return (await isWritable(folder, true)) ? [] : [unwritable(check, folder)];
-}
-
-function isWritable(path: string, isFolder: boolean): Promise<boolean> {
-  return access(path, isFolder ? constants.W_OK | constants.X_OK : constants.W_OK).then(
-    () => true,
-    () => false,
-  );
-}
-
-function unwritable(check: string, path: string): Finding {
-  return fault(
-    check,
-    `this user cannot write ${path}`,
-    'correct its permissions, or run this as the user of the hub',
-  );
+  return [...findings, ...(await checkWritable('log.file', resolve(logFileOf(config)), 'file', 'hub'))];
 }
 
 async function checkCertificateName({ server: { tls, publicUrl } }: HubConfig): Promise<Finding[]> {
@@ -118,14 +81,16 @@ async function checkProviderAuthority({ security: { oidc } }: HubConfig): Promis
   return refusalOf('security.oidc.ca', () => trustedCertificates(file, 'security.oidc.ca'));
 }
 
-function checkOwnInstances({ instances }: HubConfig): Finding[] {
+async function checkOwnInstances(
+  { instances }: HubConfig,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Finding[]> {
   if (instances.length === 0) return [];
   try {
-    installedAgentProgram();
-    return [];
+    return await checkPrograms(instances, environment, dirname(installedAgentProgram()));
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
-    return [{ check: 'instances', state: 'FAULT', message: error.message }];
+    return [faultWithRemedy('instances', error.message)];
   }
 }
 
@@ -135,6 +100,6 @@ async function refusalOf(check: string, open: () => Promise<unknown>): Promise<F
     return [];
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
-    return [{ check, state: 'FAULT', message: error.message }];
+    return [faultWithRemedy(check, error.message)];
   }
 }

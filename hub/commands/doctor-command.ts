@@ -1,12 +1,10 @@
 /** `workbench-hub doctor`. */
+import { fault, isSound, reportOf } from '@workbench-hub/shared/checks/finding';
 import { EXIT } from '@workbench-hub/shared/runtime/run-program';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import type { Command } from 'commander';
 import { loadHubConfig } from '../config.js';
 import { examine } from './doctor/examine.js';
-import { type Finding, fault } from './doctor/finding.js';
-
-const SHOWN: Readonly<Record<Finding['state'], string>> = { OK: 'ok', WARNING: 'WARNING', FAULT: 'FAULT' };
 
 /** Adds `doctor` to the program. */
 export function doctorCommand(program: Command, environment: NodeJS.ProcessEnv): void {
@@ -25,14 +23,7 @@ export function doctorCommand(program: Command, environment: NodeJS.ProcessEnv):
         'faults' in loaded
           ? loaded.faults.map((message) => fault('configuration', message, 'correct it'))
           : await examine(loaded.config, { deep, clock: systemRuntime.clock });
-      const isSound = findings.every(({ state }) => state !== 'FAULT');
-      if (json) console.log(JSON.stringify({ ok: isSound, findings }, null, 2));
-      else for (const finding of findings) show(finding);
-      if (!isSound) process.exitCode = EXIT.CRASHED;
+      console.log(reportOf(findings, json));
+      if (!isSound(findings)) process.exitCode = EXIT.CRASHED;
     });
-}
-
-function show({ state, check, message, advice }: Finding): void {
-  console.log(`${SHOWN[state].padEnd(8)} ${check}: ${message}`);
-  if (advice !== undefined) console.log(`${' '.repeat(9)}-> ${advice}`);
 }

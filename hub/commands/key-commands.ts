@@ -3,13 +3,12 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import type { Command } from 'commander';
 import { rotateSigningKeys } from '../security/signing-keys.js';
 import { audited } from './audited.js';
-import { withConfig } from './command.js';
+import { refuseUnknownCommands, withConfig } from './command.js';
 
 /** Adds `keys rotate` to the program. */
 export function keyCommands(program: Command, environment: NodeJS.ProcessEnv): void {
-  program
-    .command('keys')
-    .description('The keys that sign access tokens.')
+  const group = program.command('keys').description('The keys that sign access tokens.');
+  group
     .command('rotate')
     .description('Creates a new key, with which the running hub signs from now on. Sessions continue.')
     .action(() =>
@@ -24,4 +23,5 @@ export function keyCommands(program: Command, environment: NodeJS.ProcessEnv): v
         );
       }),
     );
+  refuseUnknownCommands(group);
 }

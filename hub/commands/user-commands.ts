@@ -10,7 +10,7 @@ import { fromConfiguration, Users } from '../engine/accounts/users.js';
 import { scryptPasswords } from '../security/passwords.js';
 import { openAccountStore } from '../store/open-store.js';
 import { audited } from './audited.js';
-import { printTable, refusing, withConfig } from './command.js';
+import { printTable, refuseUnknownCommands, refusing, withConfig } from './command.js';
 import { newPassword } from './password-input.js';
 
 const { clock } = systemRuntime;
@@ -50,6 +50,7 @@ export function userCommands(program: Command, environment: NodeJS.ProcessEnv): 
   propertyCommands(group, changeUsers);
   presenceCommands(group, changeUsers);
   listCommand(group, (action) => withConfig(program, environment, (config) => onUsers(config, action)));
+  refuseUnknownCommands(group);
 }
 
 function addCommand(group: Command, changeUsers: ChangeUsers): void {

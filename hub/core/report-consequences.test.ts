@@ -29,6 +29,7 @@ function running(type: TaskType, rest: Partial<Task> = {}): Task {
     losses: 0,
     requestId: null,
     traceContext: null,
+    ignoredFields: null,
     instance: { id: 'sim-1', version: '9', revision: '1', agentId: 'agent-1' },
     batchExecutionStatus: null,
     message: null,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Task } from './task.js';
-import { describeState } from './task-message.js';
+import { describeState, withIgnoredFields } from './task-message.js';
 
 const base: Task = {
   id: '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77',
@@ -20,11 +20,26 @@ const base: Task = {
   losses: 0,
   requestId: null,
   traceContext: null,
+  ignoredFields: null,
   instance: null,
   batchExecutionStatus: null,
   message: null,
 };
 const instance = { id: 'sim-1', version: '9', revision: '1', agentId: 'agent-1' };
+
+describe('ignored fields of the request', () => {
+  const ignoredFields = 'timeLimt (did you mean timeLimit?)';
+  const note =
+    'The hub ignored fields of the request that it does not know: timeLimt (did you mean timeLimit?).';
+  it.each<[string | null, string]>([
+    [null, note],
+    ['The task waits for a workbench instance.', `The task waits for a workbench instance. ${note}`],
+    ['script 1 ended with exit code 3', `script 1 ended with exit code 3. ${note}`],
+  ])('follow the message %j', (message, words) => {
+    expect(withIgnoredFields({ ignoredFields }, message)).toBe(words);
+    expect(withIgnoredFields({ ignoredFields: null }, message)).toBe(message);
+  });
+});
 
 describe('the state of a task in words', () => {
   it.each<[Partial<Task>, string]>([

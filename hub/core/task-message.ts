@@ -21,6 +21,17 @@ export function describeState(task: Task): string {
   }
 }
 
+/** Adds to a message which fields of the request were ignored; returns it unchanged when none were. */
+export function withIgnoredFields<Message extends string | null>(
+  { ignoredFields }: Pick<Task, 'ignoredFields'>,
+  message: Message,
+): Message | string {
+  if (ignoredFields === null) return message;
+  const note = `The hub ignored fields of the request that it does not know: ${ignoredFields}.`;
+  if (message === null) return note;
+  return /[.!?]$/.test(message) ? `${message} ${note}` : `${message}. ${note}`;
+}
+
 function afterAttempts({ attempt }: Task): string {
   return `after ${attempt} ${attempt === 1 ? 'attempt' : 'attempts'} that could not end`;
 }

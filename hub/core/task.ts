@@ -36,6 +36,8 @@ export interface Task {
   readonly requestId: string | null;
   /** Trace context of that request; null when its trace is not kept. */
   readonly traceContext: string | null;
+  /** Fields of that request that the hub did not know and ignored, in words; null when there were none. */
+  readonly ignoredFields: string | null;
   /** Number of the latest attempt; 0 before the first. */
   readonly attempt: number;
   /** Attempts whose instance crashed. */

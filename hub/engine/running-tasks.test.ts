@@ -33,6 +33,7 @@ const task = (id: string, timeLimitS: number | null = null): Task => ({
   losses: 0,
   requestId: null,
   traceContext: null,
+  ignoredFields: null,
   instance: { id: `on-${id}`, version: '9', revision: '', agentId: 'agent' },
   batchExecutionStatus: null,
   message: null,

@@ -21,6 +21,7 @@ const task = (attempt: number, startedAtMs: number | null, traceContext: string 
   timeLimitS: null,
   requestId: null,
   traceContext,
+  ignoredFields: null,
   attempt,
   crashes: 0,
   losses: 0,

@@ -21,6 +21,7 @@ const RUNNING: Task = {
   losses: 0,
   requestId: null,
   traceContext: null,
+  ignoredFields: null,
   instance: null,
   batchExecutionStatus: null,
   message: null,

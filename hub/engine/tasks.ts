@@ -11,7 +11,7 @@ import { HubError, invalidInput, type ValidationError } from '../core/errors.js'
 import type { FileStore, Hold, StoredFile } from '../core/ports/files.js';
 import type { ListClient, TaskArchive, TaskPage, TaskQuery } from '../core/ports/task-archive.js';
 import { type NamedSize, type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
-import { describeState } from '../core/task-message.js';
+import { describeState, withIgnoredFields } from '../core/task-message.js';
 import type { Explanations } from './explanations.js';
 import type { Disconnect, ResultWaiters } from './result-waiters.js';
 import type { ShutdownPreparation } from './shutdown-preparation.js';
@@ -27,6 +27,8 @@ export interface TaskRequest {
   readonly requestId?: string | null;
   /** Trace context of the request; null when its trace is not kept. */
   readonly traceContext?: string | null;
+  /** Fields of the request that the hub does not know, in words. */
+  readonly ignoredFields?: string | null;
 }
 
 /** A file that a task produced. */
@@ -84,7 +86,8 @@ export class Tasks {
 
   #newTask(request: TaskRequest): NewTask {
     const { runtime, defaultVersion } = this.#options;
-    const { name, creator, classifiers, timeLimitS, job, requestId = null, traceContext = null } = request;
+    const { name, creator, classifiers, timeLimitS, job } = request;
+    const { requestId = null, traceContext = null, ignoredFields = null } = request;
     const { requirement, priority, errors } = classify(classifiers, defaultVersion);
     if (errors.length > 0) throw invalidInput(errors.map(validationErrorOf));
     return {
@@ -111,6 +114,7 @@ export class Tasks {
       message: null,
       requestId,
       traceContext,
+      ignoredFields,
       job,
     };
   }
@@ -125,7 +129,7 @@ export class Tasks {
   /** Why the task waits, in words; null when it does not wait. */
   waitMessage(task: Task): string | null {
     if (task.status !== 'WAITING') return null;
-    return `${describeState(task)} ${this.#options.explanations.reasonOf(task)}`;
+    return withIgnoredFields(task, `${describeState(task)} ${this.#options.explanations.reasonOf(task)}`);
   }
 
   /** Rejects with OVERLOADED when too many lists wait. */

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readFile } from 'node:fs/promises';
+import { mkdir, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
+import { readOwnFile } from '@workbench-hub/shared/runtime/read-own-file';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 
 const FILE_NAME = 'agent-token';
@@ -25,7 +26,7 @@ export async function agentToken(configured: string | null, dataDir: string): Pr
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
-  const token = (await readFile(path, 'utf8')).trim();
+  const token = (await readOwnFile(path)).trim();
   if (token === '') {
     throw new StartRefused(`${path} is empty: remove it to have a new token made, or set agents.token`);
   }

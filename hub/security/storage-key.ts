@@ -1,8 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { link, mkdir, open, readFile, rm, stat } from 'node:fs/promises';
+import { link, mkdir, open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isThere } from '@workbench-hub/shared/runtime/is-there';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
+import { readOwnFile } from '@workbench-hub/shared/runtime/read-own-file';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 
 const FILE_NAME = 'storage-key';
@@ -24,7 +25,7 @@ export async function storageKey(configured: string | null, dataDir: string): Pr
         `run "chmod 600 ${path}"`,
     );
   }
-  const text = (await readFile(path, 'utf8')).trim();
+  const text = (await readOwnFile(path)).trim();
   if (!isStorageKey(text)) {
     throw new StartRefused(
       `${path} holds no key of ${KEY_BYTES} bytes in Base64: restore it from a backup, or remove it to have a new key made; ` +

@@ -1,5 +1,6 @@
 /** The WebSocket client of the agent link. */
 import { type ClientOptions, WebSocket } from 'ws';
+import type { Clock } from '../runtime/runtime.js';
 import type { Transport } from './link.js';
 import { MAX_FRAME_BYTES } from './messages.js';
 
@@ -38,10 +39,38 @@ export class DialRefused extends Error {
 }
 
 /** Resolves with the open connection; rejects with {@link DialRefused}, or with the error of the network. */
-export function dial(
+export function dial(options: DialOptions, handlers: DialHandlers): Promise<Transport> {
+  return new Promise((resolve, reject) => {
+    const socket = open(options, reject);
+    socket.once('open', () => resolve(webSocketTransport(socket, handlers)));
+  });
+}
+
+/** Answer of a hub to the question for its status. */
+interface StatusReceived {
+  /** Undefined for an older hub, which closes the connection after 10 s without one. */
+  readonly text: string | undefined;
+  readonly receivedAtMs: number;
+}
+
+/** Opens a connection, receives the hub's status, and ends it. Rejects as {@link dial}. */
+export function dialForStatus(options: DialOptions, clock: Clock): Promise<StatusReceived> {
+  return new Promise((resolve, reject) => {
+    const socket = open(options, reject);
+    const received = (text: string | undefined) => resolve({ text, receivedAtMs: clock.nowMs() });
+    socket.once('message', (data) => {
+      received(data.toString());
+      socket.terminate();
+    });
+    socket.once('close', () => received(undefined));
+  });
+}
+
+/** Begins to open a WebSocket; `onFailure` gets a {@link DialRefused}, or the error of the network. */
+function open(
   { url, token, tls, handshakeTimeoutMs }: DialOptions,
-  handlers: DialHandlers,
-): Promise<Transport> {
+  onFailure: (error: Error) => void,
+): WebSocket {
   const options: ClientOptions = {
     headers: { authorization: `Bearer ${token}` },
     handshakeTimeout: handshakeTimeoutMs,
@@ -50,15 +79,13 @@ export function dial(
     ...tls,
     rejectUnauthorized: true,
   };
-  return new Promise((resolve, reject) => {
-    const socket = new WebSocket(url, options);
-    socket.once('unexpected-response', (request, response) => {
-      request.destroy();
-      reject(new DialRefused(response.statusCode ?? 0, `${response.statusCode} ${response.statusMessage}`));
-    });
-    socket.once('error', reject);
-    socket.once('open', () => resolve(webSocketTransport(socket, handlers)));
+  const socket = new WebSocket(url, options);
+  socket.once('unexpected-response', (request, response) => {
+    request.destroy();
+    onFailure(new DialRefused(response.statusCode ?? 0, `${response.statusCode} ${response.statusMessage}`));
   });
+  socket.once('error', onFailure);
+  return socket;
 }
 
 /** Creates a transport for an open WebSocket, on either side. */

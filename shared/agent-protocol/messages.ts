@@ -174,6 +174,20 @@ export const hubMessage = z.discriminatedUnion('type', [
 
 export type HubMessage = z.infer<typeof hubMessage>;
 
+/** Answer to an agent that asks, with {@link STATUS_QUERY}, whether it could join. */
+export const linkStatus = z.object({
+  hubVersion: z.string(),
+  protocolVersions: z.array(z.int()),
+  /** The hub's wall clock, in milliseconds since 1970. */
+  clockMs: z.int(),
+  /** Reason why this token or credential is not valid for the id; null when it is. */
+  fault: z.string().nullable(),
+});
+export type LinkStatus = z.infer<typeof linkStatus>;
+
+/** Parameter of the path CONNECT, with the id of the agent: the hub sends a {@link linkStatus} and closes the connection. */
+export const STATUS_QUERY = 'status';
+
 /** Paths of the hub below its base address. */
 export const AGENT_PATHS = {
   /** WebSocket. */

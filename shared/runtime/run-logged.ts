@@ -1,5 +1,5 @@
 import { type Logger, type LogOptions, openLog } from './logger.js';
-import { EXIT, runProgram, StartRefused } from './run-program.js';
+import { EXIT, failureInWords, runProgram } from './run-program.js';
 import type { Service } from './service.js';
 
 /** Opens the log and runs a service with it; see {@link runProgram}. Without a log the start is refused. */
@@ -12,8 +12,9 @@ export async function runLogged(
     const opened = openLog(options);
     await runProgram(create(opened.log), opened, stopSignal);
   } catch (error) {
-    if (!(error instanceof StartRefused)) throw error;
-    process.stderr.write(`${error.message}\n`);
+    const words = failureInWords(error);
+    if (words === undefined) throw error;
+    process.stderr.write(`${words}\n`);
     process.exitCode = EXIT.REFUSED;
   }
 }

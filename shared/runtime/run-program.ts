@@ -69,18 +69,20 @@ export async function runProgram(
     if (stopSignal?.aborted) onAbort();
     await started;
   } catch (error) {
-    const refusal = refusalOf(error);
+    const refusal = failureInWords(error);
     if (refusal) log.fatal(refusal);
     else log.fatal({ err: error }, 'the start failed');
     await exit(EXIT.REFUSED);
   }
 }
 
-/** Sentence for a failed start; undefined for a defect of the program, whose stack is logged. */
-function refusalOf(error: unknown): string | undefined {
+/** Sentence for a failed start or command; undefined for a defect of the program, whose stack is shown. */
+export function failureInWords(error: unknown): string | undefined {
   if (error instanceof StartRefused) return error.message;
   const { code, path, syscall, message } = error as NodeJS.ErrnoException;
-  if (code === undefined) return undefined;
+  if (typeof code !== 'string') return undefined;
+  if (code.startsWith('SQLITE_'))
+    return `a database of dataDir cannot be used: ${message} (${code}); correct dataDir, or its rights, or restore a backup`;
   // The error of a write names no path.
   const full = FULL_DISK[code];
   if (full !== undefined) return `${path ?? 'dataDir'}: ${full} (${code}); make room there`;
@@ -99,4 +101,10 @@ const FILE_FAULTS: Readonly<Record<string, string>> = {
   EPERM: 'this user may not write there',
   EROFS: 'the file system is read-only',
   ENOTDIR: 'a part of the path is not a folder',
+  EISDIR: 'there is a folder where a file should be',
+  EEXIST: 'there is a file where a folder should be',
+  ENOENT: 'it does not exist',
+  ELOOP: 'its links lead in a circle',
+  ENAMETOOLONG: 'the path is too long',
+  EIO: 'the disk reports an error',
 };

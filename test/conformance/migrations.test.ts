@@ -103,6 +103,7 @@ const ROWS: readonly (readonly string[])[] = [
   [`UPDATE task SET trace_context = '00-trace-span-01' WHERE id = 'waiting'`],
   [`INSERT INTO dropped_content (digest, encrypted, size_bytes) VALUES ('${DIGEST}', 0, 3)`],
   [],
+  [`UPDATE task SET ignored_fields = 'timeLimt' WHERE id = 'waiting'`],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
@@ -161,6 +162,7 @@ describe('the database of tasks', () => {
           task: {
             requestId: version < 5 ? null : 'request-7',
             traceContext: version < 7 ? null : '00-trace-span-01',
+            ignoredFields: version < 10 ? null : 'timeLimt',
           },
         },
       ]);
@@ -249,6 +251,7 @@ it('no migration has changed since it was released', () => {
     '82484c7290aa',
     '82d627e2394b',
     '03bccb8f7add',
+    '6eed8241b3c9',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

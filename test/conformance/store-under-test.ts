@@ -53,6 +53,7 @@ export function newTask(rest: Partial<NewTask> = {}): NewTask {
     losses: 0,
     requestId: null,
     traceContext: null,
+    ignoredFields: null,
     instance: null,
     batchExecutionStatus: null,
     message: null,

@@ -60,6 +60,7 @@ export function describeTaskQueue(open: OpenStore): void {
         timeLimitS: 2_592_000,
         requestId: 'request-7',
         traceContext: '00-trace-span-01',
+        ignoredFields: 'timeLimt (did you mean timeLimit?)',
         job: {
           type: 'EXECUTE_BATCH_JOB',
           model: { kind: 'BLOB', path: 'model.wbpz', ...fileOf('model') },

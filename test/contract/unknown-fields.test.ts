@@ -1,7 +1,8 @@
 /** Misspelt optional fields of create requests: they are ignored (contract 1.3), and named in the header `Warning` of the 201. */
 import { describe, expect, it } from 'vitest';
 import { base64 } from '../support/api.js';
-import { api, hubForAllTests } from '../support/hub-for-tests.js';
+import { FakeAgent } from '../support/fake-agent.js';
+import { api, hubForAllTests, ownHub } from '../support/hub-for-tests.js';
 
 hubForAllTests();
 
@@ -63,5 +64,65 @@ describe('the header Warning of a create request', () => {
   it('is left out of a refusal', async () => {
     const answer = await api.post(SIMULATE, { duratio: 0 });
     expect([answer.status, answer.headers.get('warning')]).toEqual([400, null]);
+  });
+});
+
+describe('the message of a task whose request had a misspelt field', () => {
+  const NOTE =
+    'The hub ignored fields of the request that it does not know: timeLimt (did you mean timeLimit?).';
+  const TASKS = '/api/2.0/workbench/task';
+  const nowhere = { classifiers: [{ type: 'VERSION', value: '404' }], timeLimt: 5 };
+  const messageAt = async (path: string) => (await api.get(path)).body['message'];
+
+  async function created(path: string, request: object): Promise<string> {
+    return String((await api.post(path, request)).body['id']);
+  }
+
+  it('names it while the task waits, in lists and results too', async () => {
+    const id = await created(BATCH, { ...nowhere, inputScripts: scripts });
+    const message = await messageAt(`${TASKS}/${id}`);
+    expect(message).toMatch(
+      /^The task waits for a workbench instance\. No known instance fits: .+\. The hub/,
+    );
+    expect(String(message).endsWith(NOTE)).toBe(true);
+    expect(await messageAt(`${TASKS}/execute-batch-job/${id}/result`)).toBe(message);
+    const { content } = (await api.get(`${TASKS}/list?id=${id}`)).body as { content: object[] };
+    expect(content).toEqual([expect.objectContaining({ id, message })]);
+  });
+
+  it('names it in the result of each later status, but not in a task that no longer waits', async () => {
+    const simulated = await created(SIMULATE, { ...nowhere, duration: 0 });
+    const batch = await created(BATCH, { ...nowhere, inputScripts: scripts });
+    for (const id of [simulated, batch]) await api.delete(`${TASKS}/${id}/cancel`);
+    const canceled = `The task was canceled before it ran. ${NOTE}`;
+    expect(await messageAt(`${TASKS}/simulate-work/${simulated}/result`)).toBe(canceled);
+    expect(await messageAt(`${TASKS}/execute-batch-job/${batch}/result`)).toBe(canceled);
+    expect((await api.get(`${TASKS}/${batch}`)).body).not.toHaveProperty('message');
+  });
+
+  it('is as before in 1.x', async () => {
+    const id = await created(SIMULATE.replace('2.0', '1.1'), { ...nowhere, duration: 0 });
+    expect(await messageAt(`/api/1.1/workbench/task/simulate-work/${id}/result`)).toBe(
+      'The task waits for a workbench instance.',
+    );
+  });
+
+  it('names it in the result of a task that runs, finishes or fails', async () => {
+    // Tasks of other tests wait on their hub.
+    const { hub: own, api: client } = await ownHub();
+    const agent = await FakeAgent.join(own, { instances: [{ id: 'a', version: '1', labels: [] }] });
+    const outcomes = [
+      { outcome: 'OK', message: null, shown: NOTE },
+      { outcome: 'FAILED', message: 'the disk is full', shown: `the disk is full. ${NOTE}` },
+    ] as const;
+    for (const { outcome, message, shown } of outcomes) {
+      const { body } = await client.post(BATCH, { inputScripts: scripts, timeLimt: 5 });
+      const { ref } = await agent.hear('assign', (assigned) => assigned.ref.taskId === body['id']);
+      const result = `${TASKS}/execute-batch-job/${body['id']}/result`;
+      expect((await client.get(result)).body['message']).toBe(NOTE);
+      agent.report(ref, outcome, { message });
+      expect((await client.get(`${result}?timeout=10`)).body['message']).toBe(shown);
+    }
+    await agent.leave();
   });
 });

@@ -1,9 +1,12 @@
 /** The units for systemd stop hub and agent as these need it. */
-import { readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { agentConfigSchema } from '@workbench-hub/agent/config';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
+import { codeBlock } from '../support/code-blocks.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const unit = (name: string) =>
   readFileSync(new URL(`../../deploy/systemd/workbench-${name}.service`, import.meta.url), 'utf8');
@@ -22,6 +25,33 @@ it('the unit of the agent allows the time of a stop with the defaults', () => {
   const { drainTimeout, instances } = agentConfigSchema.parse({ instances: [{ id: 'a', version: '1' }] });
   const stopTimeout = instances[0]?.stopTimeout ?? 0;
   expect(Number(setting('agent', 'TimeoutStopSec')) * 1000).toBeGreaterThan(drainTimeout + 2 * stopTimeout);
+});
+
+it('the settings for a long drain in upgrading.md allow the time of that drain', () => {
+  const page = 'packages/docs/upgrading.md';
+  const { drainTimeout = 0 } = agentConfigSchema.parse(parse(codeBlock(page, 'drainTimeout: 20h')));
+  const added = codeBlock(page, 'TimeoutStopSec=20h');
+  const [, hours, minutes] = /^TimeoutStopSec=(\d+)h (\d+)min$/m.exec(added) ?? [];
+  expect((Number(hours) * 60 + Number(minutes)) * 60_000).toBeGreaterThan(drainTimeout + 2 * 10_000);
+  expect(/^KillMode=(.*)$/m.exec(added)?.[1]).toBe(setting('agent', 'KillMode'));
+});
+
+/** Exit code 0 of a tool of systemd, which not every system has. */
+const hasSystemdAnalyze = spawnSync('systemd-analyze', ['--version']).status === 0;
+
+it.runIf(hasSystemdAnalyze).each(['hub', 'agent'])('systemd accepts the unit of the %s', async (name) => {
+  const folder = await temporaryFolder();
+  onTestFinished(folder.remove);
+  const file = join(folder.path, `workbench-${name}.service`);
+  // Programs and users are there where the unit is installed.
+  const local = unit(name)
+    .replace(/^ExecStart=\S+/m, 'ExecStart=/bin/sh')
+    .replace(/^User=.*$/m, 'User=root')
+    .replace(/^(?:Group)=.*$/m, '');
+  writeFileSync(file, local);
+  const { status, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' });
+  expect(stderr.split('\n').filter((line) => line.includes(`workbench-${name}.service`))).toEqual([]);
+  expect(status, stderr).toBe(0);
 });
 
 it('the unit of the agent permits control groups', () => {

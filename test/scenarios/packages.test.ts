@@ -1,4 +1,4 @@
-/** The packages that `npm run package` makes: installed on a clean root, used, upgraded and removed. */
+/** The packages that `npm run package` makes (installing.md): installed on a clean root, used, upgraded and removed. */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -78,6 +78,14 @@ describe.skipIf(!canMakeDebianRoots())('the Debian packages', () => {
 
     root.dpkg('--install', ...debs(VERSIONS[0]));
     for (const name of names) expect(sizeOf(at(`usr/lib/${name}`))).toBeLessThan(MAX_INSTALLED_BYTES);
+    for (const file of debs(VERSIONS[0])) {
+      const control = execFileSync('dpkg-deb', ['--field', file, 'Maintainer', 'Description'], {
+        encoding: 'utf8',
+      });
+      expect(control).toMatch(/^Maintainer: [^<>]+ <[^<>@ ]+@[^<>@ ]+>$/m);
+      expect(control).toContain(` Node.js ${process.versions.node}`);
+      expect(control).not.toContain('.invalid');
+    }
     for (const [name, file] of [
       ['workbench-hub', 'hub.yaml'],
       ['workbench-agent', 'agent.yaml'],

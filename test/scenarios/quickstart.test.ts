@@ -1,4 +1,4 @@
-/** `npm run quickstart` on a clone that is already installed and built. */
+/** `npm run quickstart` of README.md, on a clone that is already installed and built. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';

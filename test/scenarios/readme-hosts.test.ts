@@ -1,4 +1,4 @@
-/** The README's section about separate hosts: its configuration and commands, on one machine. */
+/** The section of README.md about separate hosts: its configuration and commands, on one machine. */
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,35 +1,21 @@
-/** The README's job by curl, run verbatim against real programs. */
+/** The job by curl in README.md, run verbatim against real programs. */
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { symlinkSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
-import { endPrograms, startHub } from '../support/programs.js';
+import { codeBlock, replaced } from '../support/code-blocks.js';
+import { endPrograms, startCommand } from '../support/programs.js';
 import { type JobResult, outputsOf } from '../support/rest-client.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
-
-/** The shell block of the README after the comment `<!-- job -->`. */
-function readmeJob(): string {
-  const block = /<!-- job -->\n```sh\n([\s\S]*?)```/.exec(readme)?.[1];
-  if (block === undefined) throw new Error('the README has no shell block after <!-- job -->');
-  return block;
-}
-
-/** The instances of the hub that the README configures for the job. */
-function readmeInstances(): Record<string, unknown>[] {
-  const file = /cat > hub\.yaml <<'YAML'\n([\s\S]*?)\nYAML/.exec(readme)?.[1] ?? '';
-  return (parse(file) as { instances: Record<string, unknown>[] }).instances;
-}
 
 /** Runs the README's job against the hub at `baseUrl` and checks everything that it prints. */
 async function expectJobToRun(baseUrl: string): Promise<void> {
-  const script = readmeJob().replace('http://127.0.0.1:8080', baseUrl);
+  const script = codeBlock('README.md', 'cat > read-model.js').replace('http://127.0.0.1:8080', baseUrl);
   const { stdout } = await promisify(execFile)('bash', ['-euc', script], { cwd: folder.path });
   const end = stdout.lastIndexOf('}') + 1;
   const result = JSON.parse(stdout.slice(0, end)) as JobResult;
@@ -57,8 +43,16 @@ afterEach(async () => {
 
 describe('the job by curl in the README', () => {
   it('runs on the hub of the README', async () => {
-    const hub = await startHub(folder.path, { instances: readmeInstances() });
-    await expectJobToRun(hub.baseUrl);
+    symlinkSync(join(ROOT, 'node_modules'), join(folder.path, 'node_modules'));
+    const start = replaced(codeBlock('README.md', 'cat > hub.yaml'), {
+      'npm run setup\n': '',
+      'npx ': 'exec node_modules/.bin/',
+    });
+    // The port of the README may be in use here.
+    const port = { WORKBENCH_HUB_SERVER_PORT: '0' };
+    const hub = startCommand(['bash', '-euc', start], folder.path, port);
+    const { address } = await hub.logged((line) => typeof line['address'] === 'string');
+    await expectJobToRun(String(address));
   });
 
   it('runs on what the quickstart leaves running', { timeout: 120_000 }, async () => {

@@ -102,10 +102,8 @@ until [ -s late ]; do sleep 0.01; done; echo begun; sleep 1000`;
     const check = checkConfig(configuration());
     expect(await check.ended).toBe(0);
     expect(check.printed[0]).toBe('The configuration is valid.');
-    expect(check.printed[1]).toBe('The sandbox of sim works here.');
-    expect(check.printed[2]).toMatch(
-      /^(?:Each instance program gets a control group of its own|Without control groups: )/,
-    );
+    expect(check.printed[2]).toBe('sandbox of sim: works here');
+    expect(check.printed[1]).toMatch(/^control groups: (?:each instance program gets one of its own|none: )/);
   });
 });
 

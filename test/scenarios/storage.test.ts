@@ -6,6 +6,7 @@ import { request as httpRequest } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { codeBlock } from '../support/code-blocks.js';
 import { eventually } from '../support/eventually.js';
 import { formWithFile } from '../support/forms.js';
 import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs.js';
@@ -21,19 +22,17 @@ afterEach(async () => {
   await folder.remove();
 });
 
-function blockOfPage(): string {
-  const page = readFileSync(new URL('../../packages/docs/storage.md', import.meta.url), 'utf8');
-  const block = /<!-- storage -->\n```sh\n([\s\S]*?)```/.exec(page)?.[1];
-  if (block === undefined) throw new Error('the page has no shell block after <!-- storage -->');
-  return block;
-}
-
 it('one upload, two runs and two downloads go as the page on the storage says', async () => {
   const hub = await startHub(folder.path);
   startAgent(folder.path, hub, 'my-host', { instances: [{ id: 'sim', version: '9.1.0' }] });
-  const script = blockOfPage().replace('http://127.0.0.1:8080', hub.baseUrl);
-  const { stdout } = await promisify(execFile)('bash', ['-euc', script], { cwd: folder.path });
-  expect(stdout).toBe('speed 500 rpm\nspeed 1500 rpm\n');
+  const page = 'packages/docs/storage.md';
+  const script = codeBlock(page, '# 1. Upload the model').replace('http://127.0.0.1:8080', hub.baseUrl);
+  const check = codeBlock(page, 'grep -i etag');
+  const { stdout } = await promisify(execFile)('bash', ['-euc', `${script}\n${check}`], { cwd: folder.path });
+  const [first, second, etag = '', sum = ''] = stdout.split('\n');
+  expect([first, second]).toEqual(['speed 500 rpm', 'speed 1500 rpm']);
+  const digest = /^([0-9a-f]{64}) /.exec(sum)?.[1];
+  expect(etag).toMatch(new RegExp(`^etag: "${digest}"`, 'i'));
 });
 
 it('a hub that is killed during an upload keeps the file to be replaced, and nothing of the new one', async () => {

@@ -69,6 +69,24 @@ export function openApiCheck(document: OpenApiDocument): OpenApiCheck {
   };
 }
 
+/** Errors of a JSON value against the schema at a pointer to a request body or response; empty when it is valid. */
+export function jsonSchemaCheck(
+  document: OpenApiDocument,
+  pointer: readonly string[],
+): (value: unknown) => readonly string[] {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  ajvFormats.default(ajv);
+  ajv.addSchema(document, 'openapi');
+  const path = [...pointer, 'content', 'application/json', 'schema'].map(escapePointer).join('/');
+  const validate = ajv.compile({ $ref: `openapi#/${path}` });
+  return (value) =>
+    validate(value)
+      ? []
+      : (validate.errors ?? []).map(
+          ({ keyword, instancePath, message }) => `${instancePath} ${message} (${keyword})`,
+        );
+}
+
 function escapePointer(part: string): string {
   return encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'));
 }

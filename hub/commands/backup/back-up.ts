@@ -9,6 +9,7 @@ import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { isThere } from '@workbench-hub/shared/runtime/is-there';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { sizeText } from '@workbench-hub/shared/runtime/size-text';
 import { type ArchiveWriter, createArchive } from '../../archive/archive-writer.js';
 import { auditFolderOf } from '../../audit/audit-folder.js';
 import type { HubConfig } from '../../config.js';
@@ -18,7 +19,7 @@ import { areEncryptedKnown, encryptedFilesIn, pathsOf } from '../../files/blob-f
 import { storeMaintenance } from '../../store/open-store.js';
 import { existingStorageKey } from '../existing-storage-key.js';
 import { AUDIT_FOLDER, BLOBS_FOLDER, isAuditEntry, KEY_FILES, MANIFEST, manifestText } from './layout.js';
-import { Progress, sizeText } from './progress.js';
+import { Progress } from './progress.js';
 
 export interface BackupOptions {
   readonly config: HubConfig;

@@ -1,5 +1,6 @@
 /** Progress lines of a long command: not at once, and not too often. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
+import { sizeText } from '@workbench-hub/shared/runtime/size-text';
 
 const FIRST_AFTER_MS = 2000;
 const EVERY_MS = 5000;
@@ -31,16 +32,4 @@ export class Progress {
     const percent = this.#totalBytes === 0 ? 100 : Math.floor((100 * doneBytes) / this.#totalBytes);
     this.#tell(`${sizeText(doneBytes)} of ${sizeText(this.#totalBytes)} (${Math.min(percent, 100)} %)`);
   }
-}
-
-/** `1.5 GiB` */
-export function sizeText(bytes: number): string {
-  const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'];
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024;
-    unit++;
-  }
-  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
 }

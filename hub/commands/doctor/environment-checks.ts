@@ -5,6 +5,8 @@ import { request } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { checkValidity } from '@workbench-hub/shared/checks/certificate-checks';
+import { type Finding, fault, ok, warning } from '@workbench-hub/shared/checks/finding';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConfig } from '../../config.js';
@@ -12,10 +14,6 @@ import type { StoreMaintenance } from '../../core/ports/store-maintenance.js';
 import { storageKey } from '../../security/storage-key.js';
 import { openTlsFiles } from '../../security/tls-files.js';
 import { storeMaintenance } from '../../store/open-store.js';
-import { type Finding, fault, ok, warning } from './finding.js';
-
-const DAY_MS = 86_400_000;
-const RENEW_BEFORE_MS = 21 * DAY_MS;
 
 /** Tolerance for the time that a message takes, which makes a clock look slow. */
 const MAX_OFFSET_MS = 5000;
@@ -48,20 +46,9 @@ export async function checkCertificate({ server }: HubConfig, clock: Clock): Pro
   if (server.tls === null) return [ok(check, 'the hub does not use TLS itself')];
   try {
     const { content } = await openTlsFiles(server.tls);
-    const { validFrom, validTo, subject } = new X509Certificate(content.cert as string);
-    const [validFromDate, validToDate] = [new Date(validFrom), new Date(validTo)];
-    const nowMs = clock.nowMs();
-    const until = validToDate.toISOString();
     const advice = `renew ${server.tls.cert} and its key; the hub reloads them within a minute`;
-    if (validFromDate.getTime() > nowMs) {
-      return [fault(check, `that of ${subject} is not valid before ${validFromDate.toISOString()}`, advice)];
-    }
-    if (validToDate.getTime() <= nowMs)
-      return [fault(check, `that of ${subject} expired at ${until}`, advice)];
-    if (validToDate.getTime() - nowMs < RENEW_BEFORE_MS) {
-      return [warning(check, `that of ${subject} expires at ${until}`, advice)];
-    }
-    return [ok(check, `that of ${subject} is valid until ${until}`)];
+    const certificate = new X509Certificate(content.cert as string);
+    return [checkValidity(check, certificate, { nowMs: clock.nowMs(), advice })];
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
     return [fault(check, error.message, 'correct server.tls')];

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { type Finding, fault, ok, warning } from '@workbench-hub/shared/checks/finding';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConfig } from '../../config.js';
 import { storeMaintenance } from '../../store/open-store.js';
-import { checkDataFolder } from './data-folder-check.js';
+import { checkHubFolder } from './data-folder-check.js';
 import { checkCertificate, checkClocks, checkHub, checkStorageKey } from './environment-checks.js';
-import { type Finding, fault, ok, warning } from './finding.js';
 import { checkStorage } from './storage-checks.js';
 
 /** Examines the hub of this configuration, whether or not it runs. Changes nothing. */
@@ -14,7 +14,7 @@ export async function examine(
   { deep, clock }: { readonly deep: boolean; readonly clock: Clock },
 ): Promise<Finding[]> {
   const findings: Finding[] = [ok('configuration', 'valid')];
-  const folder = await checkDataFolder(config);
+  const folder = await checkHubFolder(config);
   if (folder === undefined) {
     findings.push(
       fault(

@@ -3,6 +3,8 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Finding, fault, ok } from '@workbench-hub/shared/checks/finding';
+import { sizeText } from '@workbench-hub/shared/runtime/size-text';
 import type { HubConfig } from '../../config.js';
 import type { DatabaseReport, ReferencedBlob, StoreMaintenance } from '../../core/ports/store-maintenance.js';
 import { systemDisk } from '../../files/blob-disk.js';
@@ -10,9 +12,7 @@ import { pathsOf } from '../../files/blob-files.js';
 import { anotherKey, encryptedSize, findEncrypted } from '../../files/encrypted.js';
 import { fileOfAnotherKey } from '../../files/encrypted-blobs.js';
 import { BLOBS_FOLDER } from '../backup/layout.js';
-import { sizeText } from '../backup/progress.js';
 import { existingStorageKey } from '../existing-storage-key.js';
-import { type Finding, fault, ok } from './finding.js';
 
 const RESTORE = 'restore a backup ("workbench-hub restore FILE --replace")';
 

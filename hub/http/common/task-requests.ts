@@ -27,6 +27,7 @@ interface CreationRequest<Body> {
   readonly caller: Caller;
   readonly requestId: string | null;
   readonly traceContext: string | null;
+  readonly ignoredFields: string | null;
   readonly hold: Hold;
 }
 
@@ -64,11 +65,9 @@ export interface TaskRequestsOptions {
 }
 
 export function taskRequests({ tasks, files, storage, limits, log }: TaskRequestsOptions): TaskRequests {
-  const create = (
-    { body, caller, requestId, traceContext }: CreationRequest<SimulateWorkRequest | ExecuteBatchJobRequest>,
-    job: Job,
-  ) =>
-    tasks.create({
+  const create = (request: CreationRequest<SimulateWorkRequest | ExecuteBatchJobRequest>, job: Job) => {
+    const { body, caller, requestId, traceContext, ignoredFields } = request;
+    return tasks.create({
       name: body.name ?? null,
       creator: creatorOf(caller),
       classifiers: body.classifiers ?? [],
@@ -76,7 +75,9 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
       job,
       requestId,
       traceContext,
+      ignoredFields,
     });
+  };
   const atEnd = (
     { params: { id }, query: { timeout }, room: roomNow }: ResultRequest,
     type: Task['type'],

@@ -15,16 +15,21 @@ const MAX_NAMED = 5;
 /** Names that are repeated to the client. Others could break the header. */
 const NAMEABLE = /^[A-Za-z0-9_-]{1,40}$/;
 
-/** Value of the header `Warning` (RFC 7234) that names unknown fields; undefined when there are none. It holds no values. */
-export function unknownFieldsWarning(schema: z.ZodType, body: unknown): string | undefined {
+/** Names unknown fields, in words and in ASCII; null when there are none. The text holds no values. */
+export function unknownFieldsOf(schema: z.ZodType, body: unknown): string | null {
   const found = new Map<string, UnknownField>();
   collect(schema, body, { path: '', place: '' }, found);
-  if (found.size === 0) return undefined;
+  if (found.size === 0) return null;
   const named = [...found.values()].filter(({ name }) => NAMEABLE.test(name)).slice(0, MAX_NAMED);
   const more = found.size - named.length;
   const amount = `${found.size === MAX_FOUND ? 'at least ' : ''}${more}`;
   const rest = named.length === 0 ? `${amount} with an unusual name` : more > 0 ? ` and ${amount} more` : '';
-  return `299 - "ignored request fields that the hub does not know: ${named.map(inWords).join(', ')}${rest}"`;
+  return `${named.map(inWords).join(', ')}${rest}`;
+}
+
+/** Value of the header `Warning` (RFC 7234). */
+export function unknownFieldsWarning(names: string): string {
+  return `299 - "ignored request fields that the hub does not know: ${names}"`;
 }
 
 /** `place` is the path without indexes: a field that many items of a list have is found once. */

@@ -16,7 +16,7 @@ import { isCookiePath, type Origins, refuseForeignOrigin } from '../middleware/o
 import { requestIdOf } from '../middleware/request-id.js';
 import { endSpan, requestSpans, type SpanOfRequest } from '../middleware/request-spans.js';
 import { type BodyReader, readJson } from '../parsing/body.js';
-import { unknownFieldsWarning } from '../parsing/unknown-fields.js';
+import { unknownFieldsOf, unknownFieldsWarning } from '../parsing/unknown-fields.js';
 import { validated } from '../parsing/validation.js';
 import { type AdmittedRequest, DeferredCall, type DeferredRoute } from '../responses/deferred-call.js';
 import { DeferredResponse, deferResponse } from '../responses/deferred-response.js';
@@ -148,6 +148,8 @@ class EndpointHandler {
     if (spec.body && this.#isSlow(call)) await this.#reauthorize(call);
     // The endpoint itself reads a form, which is still arriving.
     if (!spec.form) permit.startWork();
+    const ignoredFields =
+      spec.warnsOfUnknownFields && spec.body ? unknownFieldsOf(spec.body, unvalidated) : null;
     const result = await handle({
       params,
       query,
@@ -157,15 +159,14 @@ class EndpointHandler {
       client,
       requestId: requestIdOf(incoming),
       traceContext: call.span.context,
+      ignoredFields,
       room,
       reauthorize: () => this.#reauthorize(call),
       note: audited.note,
       hold,
     });
-    if (spec.warnsOfUnknownFields && spec.body && !(result instanceof DeferredResponse)) {
-      const warning = unknownFieldsWarning(spec.body, unvalidated);
-      if (warning !== undefined) result.headers.set('warning', warning);
-    }
+    if (ignoredFields !== null && !(result instanceof DeferredResponse))
+      result.headers.set('warning', unknownFieldsWarning(ignoredFields));
     // A change that was made is reported in any case.
     if (this.#method === 'GET' && this.#isSlow(call) && !(result instanceof DeferredResponse)) {
       await this.#reauthorize(call).catch(async (refusal: unknown) => {

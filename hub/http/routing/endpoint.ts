@@ -69,6 +69,8 @@ export interface EndpointInput<Params, Query, Body> {
   readonly requestId: string | null;
   /** Trace context of its span; null when the trace is not kept. */
   readonly traceContext: string | null;
+  /** Fields of the body that the schema does not know, in words; null when there are none, or they are not looked for. */
+  readonly ignoredFields: string | null;
   /** Memory for a response that is built as a whole. */
   readonly room: ResponseRoom;
   /** For requests that take long: rejects with UNAUTHENTICATED and FORBIDDEN when the caller may no longer do this. */

@@ -2,7 +2,7 @@
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { shownAgentId } from '../../core/own-agent.js';
 import type { NamedSize, Task } from '../../core/task.js';
-import { describeState } from '../../core/task-message.js';
+import { describeState, withIgnoredFields } from '../../core/task-message.js';
 import type { AgentView, InstanceView } from '../../engine/agent-views.js';
 
 /** `waitMessage` is why it waits; null when it does not. */
@@ -28,7 +28,7 @@ export function presentSimulateWorkResult(task: Task, waitMessage: string | null
   return {
     status: task.status,
     id: task.id,
-    message: waitMessage ?? describeState(task),
+    message: waitMessage ?? withIgnoredFields(task, describeState(task)),
     ...presentExecutingWorkbench(task),
     ...presentTimestamps(task),
   };
@@ -40,7 +40,8 @@ export function presentBatchJobResult(
   storedFiles: readonly NamedSize[],
   waitMessage: string | null,
 ) {
-  const message = waitMessage ?? (task.status === 'CANCELED' ? describeState(task) : task.message);
+  const reason = task.status === 'CANCELED' ? describeState(task) : task.message;
+  const message = waitMessage ?? withIgnoredFields(task, reason);
   return {
     status: task.status,
     id: task.id,

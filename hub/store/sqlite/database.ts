@@ -14,6 +14,7 @@ import { commitCount } from './migrations/0006-commit-count.js';
 import { traceContext } from './migrations/0007-trace-context.js';
 import { droppedContents } from './migrations/0009-dropped-contents.js';
 import { tasksByRequirement } from './migrations/0010-tasks-by-requirement.js';
+import { ignoredFields } from './migrations/0011-ignored-fields.js';
 
 export type SqliteDatabase = Database.Database;
 
@@ -28,6 +29,7 @@ export const MIGRATIONS: readonly string[] = [
   traceContext,
   droppedContents,
   tasksByRequirement,
+  ignoredFields,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */

@@ -16,6 +16,7 @@ function newTask(): NewTask {
     creator: null,
     requestId: null,
     traceContext: null,
+    ignoredFields: null,
     classifiers: [],
     requirement: NO_REQUIREMENT,
     priority: 'NORMAL',

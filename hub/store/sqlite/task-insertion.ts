@@ -16,8 +16,8 @@ export function taskInsertion(
 ): (task: NewTask) => WaitingTask {
   const insert = db.prepare(`
     INSERT INTO task (seq, id, type, status, priority, requirement_id, requested_at, time_limit_s, creator, name,
-                      classifiers, job, request_id, trace_context)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
+                      classifiers, job, request_id, trace_context, ignored_fields)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const refer = fileReferences(db);
   // Never reused, not even after the removal of the latest task: lists identify tasks by it.
   let latestSeq = db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM task').pluck().get() ?? 0;
@@ -43,6 +43,7 @@ export function taskInsertion(
       JSON.stringify(task.job),
       task.requestId,
       task.traceContext,
+      task.ignoredFields,
     );
     for (const [position, file] of filesOfJob(task.job).entries())
       refer({ taskSeq: seq, role: 'INPUT', position, path: null }, file);

@@ -30,12 +30,13 @@ export type TaskRow = [
   message: string | null,
   requestId: string | null,
   traceContext: string | null,
+  ignoredFields: string | null,
 ];
 
 const REST_OF_COLUMNS = `
   type, status, priority, requested_at, started_at, ended_at, attempt, crashes, losses, agent_id, instance_id,
   instance_version, instance_revision, batch_status, time_limit_s, creator, name, classifiers, message, request_id,
-  trace_context`;
+  trace_context, ignored_fields`;
 
 /** Selected columns of a {@link TaskRow}. */
 export const TASK_COLUMNS = `task.id, requirement.key, ${REST_OF_COLUMNS}`;
@@ -70,6 +71,7 @@ export function taskOfRow([
   message,
   requestId,
   traceContext,
+  ignoredFields,
 ]: TaskRow): Task {
   return {
     id,
@@ -100,5 +102,6 @@ export function taskOfRow([
     message,
     requestId,
     traceContext,
+    ignoredFields,
   };
 }

@@ -1,0 +1,26 @@
+/** Token or credential of this agent, as configured. */
+import { access } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
+import { type AgentConfig, credentialFileOf } from './config.js';
+import { type AgentSecret, agentSecret } from './hub-link/secret.js';
+
+/** Rejects with {@link StartRefused} for an agent without token and credential. */
+export async function secretOf(config: AgentConfig): Promise<AgentSecret> {
+  const { id, token, tokenFile } = config;
+  if (token !== null) return agentSecret({ token });
+  if (tokenFile !== null) return agentSecret({ tokenFile });
+  const credentialFile = resolve(credentialFileOf(config));
+  try {
+    await access(credentialFile);
+  } catch (error) {
+    throw new StartRefused(
+      `this agent has no token or credential: either run "workbench-hub agent enroll ${id}" on the hub and ` +
+        '"workbench-agent enroll" with this configuration here, which asks for the code that the former printed; ' +
+        "or, unless the hub has agents.enrolledOnly, set token to the hub's agents.token, or tokenFile to the path of a " +
+        'file that holds it',
+      { cause: error },
+    );
+  }
+  return agentSecret({ credentialFile, agentId: id });
+}
