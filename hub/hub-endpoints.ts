@@ -74,7 +74,7 @@ function monitoringEndpoints({ config, engine, metrics }: HubParts, isReady: () 
       build: buildInfo,
       isReady,
     }),
-    logfileEndpoint(logFileOf(config)),
+    logfileEndpoint(() => logFileOf(config)),
     prometheusEndpoint({ contentType: METRICS_TYPE, text: metrics.text }),
   ];
 }
