@@ -8,9 +8,9 @@ import {
   expandedIds,
   instancesSchema,
 } from '@workbench-hub/shared/config/instances';
+import { logSection, logSettings } from '@workbench-hub/shared/config/log';
 import { duration, secret, section, size } from '@workbench-hub/shared/config/values';
 import { KEEP_POLICIES } from '@workbench-hub/shared/domain/keep-policy';
-import { LOG_LEVELS } from '@workbench-hub/shared/runtime/logger';
 import { tracingSection } from '@workbench-hub/shared/tracing/config';
 import { z } from 'zod';
 import type { SandboxSettings } from './core/sandbox.js';
@@ -53,10 +53,7 @@ export const agentConfigSchema = z
       outputFiles: z.int().min(1).default(20_000),
     }),
     tracing: tracingSection(),
-    log: section({
-      level: z.enum(LOG_LEVELS).default('info'),
-      file: z.string().min(1).nullable().default(null),
-    }),
+    log: logSection(),
   })
   .superRefine((config, context) => {
     if (config.token !== null && config.tokenFile !== null) {
@@ -90,6 +87,11 @@ export type AgentConfig = z.output<typeof agentConfigSchema>;
 /** Path of the credential that `workbench-agent enroll` fetches. */
 export function credentialFileOf({ dataDir }: AgentConfig): string {
   return join(dataDir, 'credential');
+}
+
+/** Settings of the agent's log. */
+export function logSettingsOf({ log, dataDir }: AgentConfig) {
+  return logSettings(log, log.file ?? join(dataDir, 'logs', 'agent.log'));
 }
 
 /** Addresses of the hubs, in the order in which they are tried. */

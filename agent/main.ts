@@ -1,15 +1,15 @@
 /** The program `workbench-agent`: arguments, signals and exit codes. */
-import { join } from 'node:path';
-import { loadConfig } from '@workbench-hub/shared/config/load';
+import { type LoadedConfig, loadConfig } from '@workbench-hub/shared/config/load';
+import { logStep, reloading } from '@workbench-hub/shared/config/reload';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { runLogged } from '@workbench-hub/shared/runtime/run-logged';
 import { EXIT, StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { Command, Option } from 'commander';
-import { createAgent } from './agent.js';
+import { createAgent, RELOADABLE_KEYS } from './agent.js';
 import { checkHost } from './commands/check-host.js';
 import { enroll } from './commands/enroll.js';
 import { startOfManaged } from './commands/managed.js';
-import { type AgentConfig, agentConfigSchema, ENVIRONMENT_PREFIX } from './config.js';
+import { type AgentConfig, agentConfigSchema, ENVIRONMENT_PREFIX, logSettingsOf } from './config.js';
 
 const command = new Command('workbench-agent')
   .description('Holds workbench instances on a simulation host and joins a hub.')
@@ -55,13 +55,17 @@ function refuseCommand(unknown: string): void {
   process.exitCode = EXIT.REFUSED;
 }
 
-async function withConfig(options: Options, action: (config: AgentConfig) => Promise<void>): Promise<void> {
-  const loaded = loadConfig({
+function load({ config }: Options): LoadedConfig<AgentConfig> {
+  return loadConfig({
     schema: agentConfigSchema,
-    file: options.config ?? null,
+    file: config ?? null,
     environment: process.env,
     environmentPrefix: ENVIRONMENT_PREFIX,
   });
+}
+
+async function withConfig(options: Options, action: (config: AgentConfig) => Promise<void>): Promise<void> {
+  const loaded = load(options);
   if ('config' in loaded) return action(loaded.config);
   refuse(loaded.faults);
 }
@@ -70,11 +74,14 @@ async function withConfig(options: Options, action: (config: AgentConfig) => Pro
 async function runManaged(): Promise<void> {
   const start = await startOfManaged();
   if ('faults' in start) return refuse(start.faults);
-  const { config, hubGone } = start;
+  const { config, hubGone, onLogLevel } = start;
   const { version, revision } = buildInfo;
   await runLogged(
-    { name: 'agent', level: config.log.level, file: null },
-    (log) => createAgent(config, { log, version, revision, environment: process.env }),
+    { name: 'agent', level: config.log.level, file: null, rotation: null },
+    (log, opened) => {
+      onLogLevel((level) => void opened.reload({ level, file: null, rotation: null }));
+      return { service: createAgent(config, { log, version, revision, environment: process.env }) };
+    },
     hubGone,
   );
 }
@@ -96,12 +103,24 @@ async function run(config: AgentConfig, options: Options): Promise<void> {
     else console.log(['The configuration is valid.', ...notes].join('\n'));
     return;
   }
-  const { level } = config.log;
-  const file = config.log.file ?? join(config.dataDir, 'logs', 'agent.log');
   const { version, revision } = buildInfo;
-  await runLogged({ name: 'agent', level, file }, (log) =>
-    createAgent(config, { log, version, revision, environment: process.env, configFile: options.config }),
-  );
+  await runLogged({ name: 'agent', ...logSettingsOf(config) }, (log, opened) => {
+    const agent = createAgent(config, {
+      log,
+      version,
+      revision,
+      environment: process.env,
+      configFile: options.config,
+    });
+    const reload = reloading({
+      config,
+      load: () => load(options),
+      reloadable: RELOADABLE_KEYS,
+      steps: [logStep(opened, logSettingsOf), ...agent.reloadSteps],
+      log,
+    });
+    return { service: agent, reload };
+  });
 }
 
 async function enrollNow(config: AgentConfig): Promise<void> {
