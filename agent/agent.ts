@@ -1,6 +1,7 @@
 /** Composition root of the agent: the one file that wires all adapters. */
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { ReloadStep } from '@workbench-hub/shared/config/reload';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import {
   openToOthers,
@@ -26,7 +27,7 @@ import { AgentEngine, type EngineSettings } from './engine/agent-engine.js';
 import { httpFiles } from './hub-link/http-files.js';
 import { hubLink } from './hub-link/hub-link.js';
 import type { AgentSecret } from './hub-link/secret.js';
-import { hubConnections, readTlsFiles } from './hub-link/tls.js';
+import { hubConnections, TlsFiles } from './hub-link/tls.js';
 import type { ControlGroups } from './process/control-groups.js';
 import { type ChildProcessPrograms, childProcessPrograms } from './process/programs.js';
 import type { Sandbox } from './process/sandbox.js';
@@ -50,14 +51,27 @@ export interface AgentOverrides {
   readonly hostPathFault?: (path: string) => string | undefined;
 }
 
-export function createAgent(config: AgentConfig, overrides: AgentOverrides): Service {
-  const parts = { ...overrides, config, dataDir: resolve(config.dataDir) };
-  return serviceOf('agent', (onStop) => new AgentStart(parts, onStop).run());
+export interface Agent extends Service {
+  /** Parts of the agent that are reloaded without a restart. */
+  readonly reloadSteps: readonly ReloadStep<AgentConfig>[];
+}
+
+/** Keys of the configuration whose changes need no restart. */
+export const RELOADABLE_KEYS = ['log'];
+
+export function createAgent(config: AgentConfig, overrides: AgentOverrides): Agent {
+  const tls = new TlsFiles(config.tls, (message) => overrides.log.error(message));
+  const parts = { ...overrides, config, dataDir: resolve(config.dataDir), tls };
+  return {
+    ...serviceOf('agent', (onStop) => new AgentStart(parts, onStop).run()),
+    reloadSteps: [{ run: () => tls.reload().catch(refuseStart) }],
+  };
 }
 
 interface AgentStartOptions extends AgentOverrides {
   readonly config: AgentConfig;
   readonly dataDir: string;
+  readonly tls: TlsFiles;
 }
 
 /** One start of the agent. Each step registers its release. */
@@ -82,9 +96,7 @@ class AgentStart {
     const { dataDir } = this.#options;
     await this.#openDataDir();
     const secret = await secretOf(this.#config);
-    await readTlsFiles(this.#config.tls).catch((error: Error) => {
-      throw new StartRefused(error.message, { cause: error });
-    });
+    await this.#options.tls.current().catch(refuseStart);
     this.#onStop(lockDataDir(dataDir, thisPlatform));
     const id = await nodeId(dataDir, this.#runtime.newId);
 
@@ -183,14 +195,14 @@ class AgentStart {
   }
 
   #hub(id: string, secret: AgentSecret): Hub {
-    const { version, revision } = this.#options;
-    const dispatcher = hubConnections(this.#config.tls);
+    const { version, revision, tls } = this.#options;
+    const dispatcher = hubConnections(tls);
     this.#onStop(() => dispatcher.destroy());
     return hubLink({
       addresses: hubAddresses(this.#config),
       agent: { id: this.#config.id, nodeId: id, version, revision },
       secret,
-      tls: () => readTlsFiles(this.#config.tls),
+      tls: () => tls.current(),
       runtime: this.#runtime,
       files: (address, token) => httpFiles({ address, token, dispatcher }),
     });
@@ -231,4 +243,8 @@ class AgentStart {
       },
     };
   }
+}
+
+function refuseStart(error: Error): never {
+  throw new StartRefused(error.message, { cause: error });
 }

@@ -9,9 +9,9 @@ import {
   instancesSchema,
 } from '@workbench-hub/shared/config/instances';
 import { type ConfigSource, type LoadedConfig, loadConfig } from '@workbench-hub/shared/config/load';
+import { logSection, logSettings } from '@workbench-hub/shared/config/log';
 import { duration, secret, section, size } from '@workbench-hub/shared/config/values';
 import { KEEP_POLICIES } from '@workbench-hub/shared/domain/keep-policy';
-import { LOG_LEVELS } from '@workbench-hub/shared/runtime/logger';
 import { tracingSection } from '@workbench-hub/shared/tracing/config';
 import { z } from 'zod';
 import type { SandboxSettings } from './core/sandbox.js';
@@ -54,10 +54,7 @@ export const agentConfigSchema = z
       outputFiles: z.int().min(1).default(20_000),
     }),
     tracing: tracingSection(),
-    log: section({
-      level: z.enum(LOG_LEVELS).default('info'),
-      file: z.string().min(1).nullable().default(null),
-    }),
+    log: logSection(),
   })
   .superRefine((config, context) => {
     if (config.token !== null && config.tokenFile !== null) {
@@ -99,6 +96,11 @@ export function loadAgentConfig(
 /** Path of the credential that `workbench-agent enroll` fetches. */
 export function credentialFileOf({ dataDir }: AgentConfig): string {
   return join(dataDir, 'credential');
+}
+
+/** Settings of the agent's log. */
+export function logSettingsOf(config: AgentConfig) {
+  return logSettings(config.log, logFileOf(config));
 }
 
 /** Path of the log file. */

@@ -1,16 +1,17 @@
 /** The program `workbench-agent`: arguments, signals and exit codes. */
 import { fault, isSound, reportOf, sentencesOf } from '@workbench-hub/shared/checks/finding';
+import { logStep, reloading } from '@workbench-hub/shared/config/reload';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { runLogged } from '@workbench-hub/shared/runtime/run-logged';
 import { EXIT, StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { Command, Option } from 'commander';
-import { createAgent } from './agent.js';
+import { createAgent, RELOADABLE_KEYS } from './agent.js';
 import { checkHost } from './commands/check-host.js';
 import { examine } from './commands/doctor/examine.js';
 import { enroll } from './commands/enroll.js';
 import { startOfManaged } from './commands/managed.js';
-import { type AgentConfig, ENVIRONMENT_PREFIX, loadAgentConfig, logFileOf } from './config.js';
+import { type AgentConfig, ENVIRONMENT_PREFIX, loadAgentConfig, logSettingsOf } from './config.js';
 
 const command = new Command('workbench-agent')
   .description('Holds workbench instances on a simulation host and joins a hub.')
@@ -78,11 +79,14 @@ async function withConfig(options: Options, action: (config: AgentConfig) => Pro
 async function runManaged(): Promise<void> {
   const start = await startOfManaged();
   if ('faults' in start) return refuse(start.faults);
-  const { config, hubGone } = start;
+  const { config, hubGone, onLogLevel } = start;
   const { version, revision } = buildInfo;
   await runLogged(
-    { name: 'agent', level: config.log.level, file: null },
-    (log) => createAgent(config, { log, version, revision, environment: process.env }),
+    { name: 'agent', level: config.log.level, file: null, rotation: null },
+    (log, opened) => {
+      onLogLevel((level) => void opened.reload({ level, file: null, rotation: null }));
+      return { service: createAgent(config, { log, version, revision, environment: process.env }) };
+    },
     hubGone,
   );
 }
@@ -96,9 +100,23 @@ async function run(config: AgentConfig, options: Options): Promise<void> {
   const configFile = options.config ?? null;
   if (options.checkConfig) return printHostCheck(config, configFile);
   const { version, revision } = buildInfo;
-  await runLogged({ name: 'agent', level: config.log.level, file: logFileOf(config) }, (log) =>
-    createAgent(config, { log, version, revision, environment: process.env, configFile: options.config }),
-  );
+  await runLogged({ name: 'agent', ...logSettingsOf(config) }, (log, opened) => {
+    const agent = createAgent(config, {
+      log,
+      version,
+      revision,
+      environment: process.env,
+      configFile: options.config,
+    });
+    const reload = reloading({
+      config,
+      load: () => loadAgentConfig(configFile, process.env),
+      reloadable: RELOADABLE_KEYS,
+      steps: [logStep(opened, logSettingsOf), ...agent.reloadSteps],
+      log,
+    });
+    return { service: agent, reload };
+  });
 }
 
 async function printHostCheck(config: AgentConfig, configFile: string | null): Promise<void> {

@@ -22,6 +22,8 @@ export interface Accounts {
   readonly sessions: Sessions;
   readonly personalTokens: PersonalTokens;
   readonly guard: Guard;
+  /** Makes the users of the configuration those of this list; resolves with a sentence on it. Null while security is off. */
+  takeUsers(configured: HubConfig['security']['users']): Promise<string | null>;
   /** Removes expired sessions and tokens. */
   sweep(): Promise<void>;
   close(): Promise<void>;
@@ -55,7 +57,8 @@ async function openOver(store: AccountStore, options: AccountsOptions): Promise<
   const { enabled } = config.security;
   const { clock } = runtime;
   const { users } = store;
-  if (enabled) await takeUsers(new Users({ store: users, passwords, clock }), config, log);
+  const configurable = new Users({ store: users, passwords, clock });
+  if (enabled) await takeUsers(configurable, config, log);
   else await users.add({ ...NOBODY, createdAtMs: clock.nowMs() });
   const sessions = await openSessions(store, options);
   const personalTokens = new PersonalTokens({ store: store.personalTokens, secrets, runtime });
@@ -64,6 +67,11 @@ async function openOver(store: AccountStore, options: AccountsOptions): Promise<
     sessions,
     personalTokens,
     guard: enabled ? guardWith(new AuthenticatorChain([sessions, personalTokens, ...signOn])) : openGuard,
+    takeUsers: async (configured) => {
+      if (!enabled) return null;
+      await takeUsers(configurable, { security: { ...config.security, users: configured } }, log);
+      return `${configured.length} users come from the configuration`;
+    },
     sweep: async () => {
       await store.sessions.sweep(clock.nowMs());
       await personalTokens.sweep();
@@ -106,7 +114,11 @@ const NOBODY = {
   source: 'COMMAND',
 } as const;
 
-async function takeUsers(users: Users, { security }: HubConfig, log: Logger): Promise<void> {
+async function takeUsers(
+  users: Users,
+  { security }: Pick<HubConfig, 'security'>,
+  log: Logger,
+): Promise<void> {
   const { overridden, ...done } = await users.synchronise(security.users);
   for (const username of overridden) {
     log.warn({ username }, 'this user was created by a command; the configuration now defines it');

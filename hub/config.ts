@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import { absolutePath, instancesSchema } from '@workbench-hub/shared/config/instances';
 import { type ConfigSource, type LoadedConfig, loadConfig } from '@workbench-hub/shared/config/load';
+import { logSection, logSettings } from '@workbench-hub/shared/config/log';
 import { duration, secret, section, size } from '@workbench-hub/shared/config/values';
 import { KEEP_POLICIES } from '@workbench-hub/shared/domain/keep-policy';
-import { LOG_LEVELS } from '@workbench-hub/shared/runtime/logger';
 import { tracingSection } from '@workbench-hub/shared/tracing/config';
 import proxyAddr from 'proxy-addr';
 import { z } from 'zod';
@@ -165,11 +165,7 @@ export const hubConfigSchema = z
       downStatus: z.literal([200, 503], { error: '200 or 503' }).default(200),
     }),
     tracing: tracingSection(),
-    log: section({
-      level: z.enum(LOG_LEVELS).default('info'),
-      /** Default: <dataDir>/logs/hub.log. */
-      file: z.string().min(1).nullable().default(null),
-    }),
+    log: logSection(),
   })
   .superRefine((config, context) => {
     if (config.agents.leaseTimeout < config.agents.unreachableAfter) {
@@ -199,6 +195,11 @@ export function loadHubConfig(
   environment: ConfigSource<never>['environment'],
 ): LoadedConfig<HubConfig> {
   return loadConfig({ schema: hubConfigSchema, file, environment, environmentPrefix: 'WORKBENCH_HUB' });
+}
+
+/** Settings of the hub's log. */
+export function logSettingsOf(config: HubConfig) {
+  return logSettings(config.log, logFileOf(config));
 }
 
 /** Path of the hub's log file. */

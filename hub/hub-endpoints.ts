@@ -3,7 +3,6 @@ import { fileURLToPath } from 'node:url';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { auditFolderOf } from './audit/audit-folder.js';
 import { auditReader } from './audit/audit-reader.js';
-import { logFileOf } from './config.js';
 import { diskSpace } from './files/disk-space.js';
 import { actuatorEndpoints } from './http/actuator/actuator-endpoints.js';
 import { logfileEndpoint } from './http/actuator/logfile-endpoint.js';
@@ -64,7 +63,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
   ];
 }
 
-function monitoringEndpoints({ config, engine, metrics }: HubParts, isReady: () => boolean) {
+function monitoringEndpoints({ config, engine, metrics, logFile }: HubParts, isReady: () => boolean) {
   return [
     ...actuatorEndpoints({
       instances: engine.instances,
@@ -74,7 +73,7 @@ function monitoringEndpoints({ config, engine, metrics }: HubParts, isReady: () 
       build: buildInfo,
       isReady,
     }),
-    logfileEndpoint(logFileOf(config)),
+    logfileEndpoint(logFile),
     prometheusEndpoint({ contentType: METRICS_TYPE, text: metrics.text }),
   ];
 }

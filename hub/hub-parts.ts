@@ -27,4 +27,8 @@ export interface HubParts {
   readonly engine: Engine;
   /** Null while security is off. */
   readonly audit: AuditTrail | null;
+  /** Opens the files of the audit log again. Null while security is off. */
+  readonly reopenAudit: (() => Promise<void>) | null;
+  /** Path of the log file in use. */
+  readonly logFile: () => string;
 }

@@ -1,5 +1,6 @@
 /** The composition root: opens the parts of the hub in order and stops them in reverse. */
 import { join } from 'node:path';
+import type { ReloadStep } from '@workbench-hub/shared/config/reload';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
@@ -9,10 +10,9 @@ import { openAccounts } from './accounts.js';
 import { auditFolderOf } from './audit/audit-folder.js';
 import { openAuditLog } from './audit/audit-log.js';
 import { rateLimitedAudit } from './audit/rate-limited-audit.js';
-import type { HubConfig } from './config.js';
+import { type HubConfig, logFileOf } from './config.js';
 import { OWN_AGENT_ID } from './core/own-agent.js';
 import type { Passwords } from './core/ports/accounts.js';
-import type { AuditTrail } from './core/ports/audit.js';
 import type { FileStore } from './core/ports/files.js';
 import type { Store } from './core/ports/store.js';
 import { NO_TRACING, type Tracing } from './core/ports/tracing.js';
@@ -23,9 +23,11 @@ import type { StorageSettings } from './engine/storage-settings.js';
 import { openBlobStore } from './files/blob-store.js';
 import { diskSpace } from './files/disk-space.js';
 import type { HubParts } from './hub-parts.js';
+import { type ReloadableParts, reloadSteps } from './hub-reload.js';
 import { observeHub } from './metrics/gauges.js';
 import { hubMetrics } from './metrics/hub-metrics.js';
 import { measuredFiles } from './metrics/measured-files.js';
+import type { OwnAgent } from './own-agent/own-agent.js';
 import { newOwnSecret, startOwnInstances } from './own-instances.js';
 import { agentSecrets } from './security/agent-secrets.js';
 import { agentToken } from './security/agent-token.js';
@@ -35,9 +37,11 @@ import { openTlsFiles } from './security/tls-files.js';
 import { openStore } from './store/open-store.js';
 import { createWebInterface } from './web-interface.js';
 
-/** Replacements for tests. */
+/** Replacements, most of them for tests. */
 export interface HubOverrides {
   readonly runtime?: Runtime;
+  /** Path of the log file in use; by default that of the configuration. */
+  readonly logFile?: () => string;
   /** Hashes that take no time. */
   readonly passwords?: Passwords;
 }
@@ -45,6 +49,8 @@ export interface HubOverrides {
 export interface Hub extends Service {
   /** Address on which the started hub listens: `http://127.0.0.1:8080`. */
   readonly address: string;
+  /** Parts of the running hub that are reloaded without a restart. */
+  readonly reloadSteps: readonly ReloadStep<HubConfig>[];
 }
 
 /** Time that requests in progress get to complete when the hub stops. */
@@ -55,18 +61,29 @@ interface Setup {
   readonly log: Logger;
   readonly runtime: Runtime;
   readonly passwords: Passwords;
+  readonly logFile: () => string;
 }
 
 export function createHub(
   config: HubConfig,
   log: Logger,
-  { runtime = systemRuntime, passwords = scryptPasswords() }: HubOverrides = {},
+  {
+    runtime = systemRuntime,
+    passwords = scryptPasswords(),
+    logFile = () => logFileOf(config),
+  }: HubOverrides = {},
 ): Hub {
   let address = '';
+  let reloadable: ReloadableParts | undefined;
   const service = serviceOf('hub', async (onStop) => {
     await prepareDataFolder(config.dataDir, log);
-    const parts = await openParts({ config, log, runtime, passwords }, onStop);
-    address = await run(parts, onStop);
+    const parts = await openParts({ config, log, runtime, passwords, logFile }, onStop);
+    const running = await run(parts, onStop);
+    address = running.address;
+    reloadable = { ...parts, ownAgent: running.ownAgent };
+    onStop(() => {
+      reloadable = undefined;
+    });
     log.info({ address, dataDir: config.dataDir, ...buildInfo }, 'the hub listens');
   });
   return {
@@ -74,6 +91,7 @@ export function createHub(
     get address() {
       return address;
     },
+    reloadSteps: reloadSteps(() => reloadable),
   };
 }
 
@@ -108,7 +126,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     disk: () => diskSpace(dataDir),
     databases: store.files,
   });
-  const audit = await openAudit(setup, onStop);
+  const { audit, reopenAudit } = await openAudit(setup, onStop);
   return {
     config,
     log,
@@ -122,11 +140,16 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     files,
     engine,
     audit,
+    reopenAudit,
+    logFile: setup.logFile,
   };
 }
 
 /** Lets clients and agents in; resolves with the address. */
-async function run(parts: HubParts, onStop: OnStop): Promise<string> {
+async function run(
+  parts: HubParts,
+  onStop: OnStop,
+): Promise<{ readonly address: string; readonly ownAgent: OwnAgent | null }> {
   const { engine, tls, runtime, log } = parts;
   let isReady = false;
   const web = createWebInterface(parts, () => isReady);
@@ -145,8 +168,7 @@ async function run(parts: HubParts, onStop: OnStop): Promise<string> {
     isReady = false;
     unwatch?.();
   });
-  await startOwnInstances(parts, onStop);
-  return address;
+  return { address, ownAgent: await startOwnInstances(parts, onStop) };
 }
 
 async function openFiles(
@@ -207,9 +229,12 @@ async function openTracing({ config, runtime, log }: Setup, onStop: OnStop): Pro
   return tracing;
 }
 
-/** Null while security is off. */
-async function openAudit({ config, runtime, log }: Setup, onStop: OnStop): Promise<AuditTrail | null> {
-  if (!config.security.enabled) return null;
+/** Without audit log while security is off. */
+async function openAudit(
+  { config, runtime, log }: Setup,
+  onStop: OnStop,
+): Promise<Pick<HubParts, 'audit' | 'reopenAudit'>> {
+  if (!config.security.enabled) return { audit: null, reopenAudit: null };
   const { maxFileSize, keepFiles } = config.audit;
   const folder = auditFolderOf(config.dataDir);
   const auditLog = await openAuditLog({ folder, maxFileBytes: maxFileSize, keepFiles, runtime, log });
@@ -218,7 +243,7 @@ async function openAudit({ config, runtime, log }: Setup, onStop: OnStop): Promi
     trail.flush();
     return auditLog.close();
   });
-  return trail;
+  return { audit: trail, reopenAudit: () => auditLog.reopen() };
 }
 
 function storageSettingsOf({ storage: { input, output } }: HubConfig): StorageSettings {

@@ -1,4 +1,5 @@
 /** The program workbench-hub: arguments, signals and exit codes; nothing else. */
+import { logStep, reloading } from '@workbench-hub/shared/config/reload';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { runLogged } from '@workbench-hub/shared/runtime/run-logged';
 import { EXIT } from '@workbench-hub/shared/runtime/run-program';
@@ -11,8 +12,9 @@ import { refuseCommand, withConfig } from './commands/command.js';
 import { doctorCommand } from './commands/doctor-command.js';
 import { keyCommands } from './commands/key-commands.js';
 import { hashPasswordCommand, userCommands } from './commands/user-commands.js';
-import { type HubConfig, logFileOf } from './config.js';
+import { type HubConfig, loadHubConfig, logFileOf, logSettingsOf } from './config.js';
 import { createHub } from './hub.js';
+import { RELOADABLE_KEYS } from './hub-reload.js';
 
 // Models, results, logs and secrets are for the user of the hub alone.
 process.umask(0o077);
@@ -34,11 +36,24 @@ const program = new Command('workbench-hub')
     if (program.args.length > 0) return refuseCommand(program, '; without one, the hub is run');
     return withConfig(program, process.env, async (config) => {
       if (checkConfig) return printHostCheck(config);
-      await runLogged({ name: 'hub', level: config.log.level, file: logFileOf(config) }, (log) =>
-        createHub(config, log),
-      );
+      await run(config);
     });
   });
+
+async function run(config: HubConfig): Promise<void> {
+  const { config: file = null } = program.opts<{ config?: string }>();
+  await runLogged({ name: 'hub', ...logSettingsOf(config) }, (log, opened) => {
+    const hub = createHub(config, log, { logFile: () => opened.file ?? logFileOf(config) });
+    const reload = reloading({
+      config,
+      load: () => loadHubConfig(file, process.env),
+      reloadable: RELOADABLE_KEYS,
+      steps: [logStep(opened, logSettingsOf), ...hub.reloadSteps],
+      log,
+    });
+    return { service: hub, reload };
+  });
+}
 
 async function printHostCheck(config: HubConfig): Promise<void> {
   const { faults, notes } = await checkHost(config, process.env, systemRuntime.clock);

@@ -13,7 +13,7 @@ import { ResponseMemory } from './http/server/response-memory.js';
 import { WebServer } from './http/server/web-server.js';
 import type { HubParts } from './hub-parts.js';
 import { linkTerms } from './link-terms.js';
-import { ownAgent } from './own-agent/own-agent.js';
+import { type OwnAgent, ownAgent } from './own-agent/own-agent.js';
 
 const SECRET_BYTES = 32;
 /** Time that the agent's last requests get to complete when the hub stops. */
@@ -24,10 +24,10 @@ export function newOwnSecret({ instances }: HubConfig): string | null {
   return instances.length === 0 ? null : randomBytes(SECRET_BYTES).toString('base64url');
 }
 
-/** Starts the agent of the own instances, if there are any. */
-export async function startOwnInstances(parts: HubParts, onStop: OnStop): Promise<void> {
+/** Starts the agent of the own instances; null if there are none. */
+export async function startOwnInstances(parts: HubParts, onStop: OnStop): Promise<OwnAgent | null> {
   const { config, ownSecret, runtime, log } = parts;
-  if (ownSecret === null) return;
+  if (ownSecret === null) return null;
   const server = ownServer(parts);
   const address = await server.listen();
   onStop(() => server.close(STOP_GRACE_MS));
@@ -39,6 +39,7 @@ export async function startOwnInstances(parts: HubParts, onStop: OnStop): Promis
   });
   await agent.start();
   onStop(() => agent.stop());
+  return agent;
 }
 
 function ownServer(parts: HubParts): WebServer {

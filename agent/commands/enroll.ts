@@ -5,14 +5,14 @@ import { type AgentConfig, credentialFileOf, hubAddresses } from '../config.js';
 import { JoinFailed } from '../core/ports/hub.js';
 import { keepCredential } from '../disk/credential-file.js';
 import { fetchCredential } from '../hub-link/enrolment.js';
-import { hubConnections } from '../hub-link/tls.js';
+import { hubConnections, TlsFiles } from '../hub-link/tls.js';
 
 /** Reads the code from the terminal or from standard input. Returns a message for the operator; rejects with {@link
  *  StartRefused}. */
 export async function enroll(config: AgentConfig): Promise<string> {
   const code = await readCode();
   if (code === '') throw new StartRefused('no code was given: enter it on standard input');
-  const dispatcher = hubConnections(config.tls);
+  const dispatcher = hubConnections(new TlsFiles(config.tls));
   try {
     const credential = await fromFirstHub(hubAddresses(config), (address) =>
       fetchCredential(address, { agentId: config.id, code, dispatcher }),

@@ -39,6 +39,12 @@ export class InstanceLog {
     return this.#tails[type].lines();
   }
 
+  /** Latest lines, with the position of their first unit. */
+  latest(type: InstanceLogType): { readonly text: string; readonly offset: number } {
+    const text = this.read(type);
+    return { text, offset: this.#tails[type].end - text.length };
+  }
+
   /** Lines on standard error after `position` (an earlier {@link stderrEnd}), at most the last `maxLength` units. */
   lastOfStderr(position: number, maxLength: number): string {
     const { stderr } = this.#tails;

@@ -95,7 +95,7 @@ export class Instances {
   reply(request: HubRequest): Reply {
     const supervisor = this.#supervisors.get(request.instanceId);
     if (!supervisor) return { error: `this agent has no instance ${request.instanceId}`, text: null };
-    if (request.kind === 'instanceLog') return { error: null, text: supervisor.output.read(request.logType) };
+    if (request.kind === 'instanceLog') return { error: null, ...supervisor.output.latest(request.logType) };
     if (this.#stopping) return { error: 'the agent is stopping', text: null };
     supervisor.command(request.command);
     return { error: null, text: null };

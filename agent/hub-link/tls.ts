@@ -1,5 +1,8 @@
 /** TLS of the agent: trusted authorities and its own certificate. The hub's certificate is always verified. */
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { createSecureContext } from 'node:tls';
+import { isDeepStrictEqual } from 'node:util';
 import type { DialTls } from '@workbench-hub/shared/agent-protocol/dial';
 import { Agent, buildConnector } from 'undici';
 import { JoinFailed } from '../core/ports/hub.js';
@@ -12,7 +15,7 @@ export interface TlsFileNames {
   readonly key: string | null;
 }
 
-/** Reads the current files; rejects with {@link JoinFailed}, which names the setting. */
+/** Reads the files as they are; rejects with {@link JoinFailed}, which names the setting. */
 export async function readTlsFiles({ ca, cert, key }: TlsFileNames): Promise<DialTls> {
   return {
     ...(ca === null ? {} : { ca: await readOne('tls.ca', ca) }),
@@ -21,10 +24,90 @@ export async function readTlsFiles({ ca, cert, key }: TlsFileNames): Promise<Dia
   };
 }
 
+/** The files of `tls`, which are read for each connection, so that they may be renewed. Files that cannot be used are told once,
+ *  and the former ones stay in use. */
+export class TlsFiles {
+  readonly #names: TlsFileNames;
+  readonly #onFault: (message: string) => void;
+  /** Latest files that were usable. */
+  #usable: DialTls | undefined;
+  #fault: string | undefined;
+
+  /** `onFault` gets a sentence for the log. */
+  constructor(names: TlsFileNames, onFault: (message: string) => void = () => undefined) {
+    this.#names = names;
+    this.#onFault = onFault;
+  }
+
+  /** Rejects with {@link JoinFailed}, which names the setting, as long as no files were usable. */
+  async current(): Promise<DialTls> {
+    try {
+      return await this.#read();
+    } catch (error) {
+      if (!(error instanceof JoinFailed) || this.#usable === undefined) throw error;
+      if (error.message !== this.#fault) this.#onFault(`${STAY}: ${error.message}`);
+      this.#fault = error.message;
+      return this.#usable;
+    }
+  }
+
+  /** Reads the files now; resolves with a sentence on them, or null without any. Rejects with {@link JoinFailed} for files that
+   *  cannot be used; the former ones stay in use then. */
+  async reload(): Promise<string | null> {
+    const files = Object.values(this.#names).filter((file) => file !== null);
+    try {
+      await this.#read();
+      return files.length === 0 ? null : `the next connection uses ${files.join(', ')}`;
+    } catch (error) {
+      throw error instanceof JoinFailed
+        ? new JoinFailed(`${STAY}: ${error.message}`, { cause: error })
+        : error;
+    }
+  }
+
+  async #read(): Promise<DialTls> {
+    const files = await readTlsFiles(this.#names);
+    if (!isDeepStrictEqual(files, this.#usable)) refuseUnusable(this.#names, files);
+    this.#usable = files;
+    this.#fault = undefined;
+    return files;
+  }
+}
+
+const STAY = 'the former files of "tls" stay in use';
+
+/** Throws {@link JoinFailed} for files with which no connection could be made. */
+function refuseUnusable({ ca, cert, key }: TlsFileNames, files: DialTls): void {
+  for (const [setting, file, content] of [
+    ['tls.ca', ca, files.ca],
+    ['tls.cert', cert, files.cert],
+  ] as const) {
+    if (content === undefined || isCertificate(content)) continue;
+    throw new JoinFailed(`the file of "${setting}", ${file}, holds no certificate in PEM`);
+  }
+  try {
+    createSecureContext(files);
+  } catch (error) {
+    const { message } = error as Error;
+    throw new JoinFailed(
+      `the file of "tls.key", ${key}, is not the key of the certificate in ${cert}, or no key in PEM without a passphrase: ${message}`,
+      { cause: error },
+    );
+  }
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    return new X509Certificate(pem).subject !== null;
+  } catch {
+    return false;
+  }
+}
+
 /** HTTP connections to a hub; each uses the current files. */
-export function hubConnections(names: TlsFileNames): Agent {
+export function hubConnections(files: TlsFiles): Agent {
   const connect: buildConnector.connector = (options, callback) => {
-    readTlsFiles(names).then(
+    files.current().then(
       (tls) =>
         buildConnector({ ...tls, rejectUnauthorized: true, timeout: CONNECT_TIMEOUT_MS })(options, callback),
       (error: Error) => callback(error, null),

@@ -88,7 +88,7 @@ export class AgentSession {
       case 'report':
         return agents.reported(agentId, connection, message.report);
       case 'reply':
-        return agents.replied(agentId, connection, message.requestId, message.error, message.text);
+        return agents.replied(agentId, connection, message.requestId, message);
       case 'heartbeat':
     }
   }

@@ -27,6 +27,8 @@ export interface AuditFileOptions {
 export interface AuditFile {
   /** Records an entry; never throws or waits. */
   record(entry: AuditEntry): void;
+  /** Opens the file again at the next entry, in case another program has renamed it. */
+  reopen(): Promise<void>;
   /** Writes waiting entries; resolves when all are synced or lost. Later entries are dropped. */
   close(): Promise<void>;
 }
@@ -85,6 +87,11 @@ class AuditFileWriter implements AuditFile {
     this.#plan();
   }
 
+  async reopen(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing;
+    await this.#syncAndClose();
+  }
+
   async close(): Promise<void> {
     const { folder, log } = this.#options;
     this.#isClosed = true;
@@ -92,6 +99,11 @@ class AuditFileWriter implements AuditFile {
     if (!(await this.#writeWaiting()))
       log.error({ lost: this.#waiting.length + this.#lost, folder }, 'entries of the audit log are lost');
     this.#waiting = [];
+    await this.#syncAndClose();
+  }
+
+  async #syncAndClose(): Promise<void> {
+    const { folder, log } = this.#options;
     await this.#file.sync().catch((error: unknown) => {
       log.error({ err: error, folder }, 'the audit log could not be synced');
     });

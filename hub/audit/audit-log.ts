@@ -19,6 +19,8 @@ export interface AuditLogOptions {
 }
 
 export interface AuditLog extends AuditTrail {
+  /** Opens the files again, in case another program has renamed them. */
+  reopen(): Promise<void>;
   /** Writes waiting entries; resolves when all are synced or lost. Later entries are dropped. */
   close(): Promise<void>;
 }
@@ -45,6 +47,9 @@ export async function openAuditLog(options: AuditLogOptions): Promise<AuditLog> 
 
   return {
     record: (entry, isAdministrators = false) => files[seriesOf(entry, isAdministrators)].record(entry),
+    reopen: async () => {
+      for (const file of Object.values(files)) await file.reopen();
+    },
     close: async () => {
       for (const file of Object.values(files)) await file.close();
     },

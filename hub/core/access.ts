@@ -5,11 +5,17 @@ import { HubError } from './errors.js';
 export const ROLES = ['VIEWER', 'USER', 'ADMIN'] as const;
 export type Role = (typeof ROLES)[number];
 
+/** Highest rights of a personal token: a role, or reading the metrics and nothing else. */
+export const TOKEN_ROLES = [...ROLES, 'METRICS'] as const;
+export type TokenRole = (typeof TOKEN_ROLES)[number];
+
 /** The user or program behind a request. */
 export interface Caller {
   /** `anonymous` while security is off. */
   readonly username: string;
   readonly roles: readonly Role[];
+  /** METRICS: may read the metrics, without a role. */
+  readonly scope?: 'METRICS';
   /** Means of authentication. OPEN_HUB: none, since security is off. */
   readonly by: 'OPEN_HUB' | 'SESSION' | 'PERSONAL_TOKEN' | 'SIGN_ON';
 }
@@ -24,8 +30,17 @@ export function holdsRole({ roles }: Pick<Caller, 'roles'>, role: Role): boolean
 /** Throws FORBIDDEN unless the caller holds the role or a higher one. */
 export function refuseWithoutRole(caller: Caller, role: Role): void {
   if (holdsRole(caller, role)) return;
-  const held = caller.roles.length === 0 ? 'no role' : caller.roles.join(', ');
-  throw new HubError('FORBIDDEN', `this takes the role ${role}; ${caller.username} has ${held}`);
+  throw new HubError('FORBIDDEN', `this takes the role ${role}; ${heldBy(caller)}`);
+}
+
+/** Throws FORBIDDEN unless the caller is an ADMIN or has a token for the metrics. */
+export function refuseMetrics(caller: Caller): void {
+  if (caller.scope !== 'METRICS') refuseWithoutRole(caller, 'ADMIN');
+}
+
+function heldBy({ username, roles, scope }: Caller): string {
+  if (scope === 'METRICS') return `this token of ${username} reads the metrics only`;
+  return `${username} has ${roles.length === 0 ? 'no role' : roles.join(', ')}`;
 }
 
 /** Creator of the tasks of this caller; null while security is off. */

@@ -1,5 +1,6 @@
 /** Requests to agents, each with a deadline for its response. */
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { AgentReply } from '../core/ports/agents.js';
 
 /** The agent failed to carry out a request, or to respond. */
 export class AgentUnavailable extends Error {
@@ -8,7 +9,7 @@ export class AgentUnavailable extends Error {
 
 interface PendingRequest {
   readonly agentId: string;
-  resolve(text: string | null): void;
+  resolve(reply: AgentReply): void;
   reject(error: AgentUnavailable): void;
 }
 
@@ -24,7 +25,7 @@ export class AgentRequests {
   }
 
   /** Sends a request by `send`, which gets its id, and waits for the response; rejects with {@link AgentUnavailable}. */
-  ask(agentId: string, send: (requestId: string) => void): Promise<string | null> {
+  ask(agentId: string, send: (requestId: string) => void): Promise<AgentReply> {
     const requestId = this.#runtime.newId();
     return new Promise((resolve, reject) => {
       const done = () => {
@@ -37,9 +38,9 @@ export class AgentRequests {
       });
       this.#pending.set(requestId, {
         agentId,
-        resolve: (text) => {
+        resolve: (reply) => {
           done();
-          resolve(text);
+          resolve(reply);
         },
         reject: (error) => {
           done();
@@ -51,11 +52,11 @@ export class AgentRequests {
   }
 
   /** Takes a response; one that came too late, or from another agent, is ignored. */
-  replied(agentId: string, requestId: string, error: string | null, text: string | null): void {
+  replied(agentId: string, requestId: string, reply: AgentReply): void {
     const pending = this.#pending.get(requestId);
     if (pending?.agentId !== agentId) return;
-    if (error === null) pending.resolve(text);
-    else pending.reject(new AgentUnavailable(error));
+    if (reply.error === null) pending.resolve(reply);
+    else pending.reject(new AgentUnavailable(reply.error));
   }
 
   /** The agent has disconnected: its pending requests fail. */

@@ -2,7 +2,7 @@
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import type { AgentConnection, AgentRequest } from '../core/ports/agents.js';
+import type { AgentConnection, AgentReply, AgentRequest } from '../core/ports/agents.js';
 import type { ClaimedTask } from '../core/ports/task-queue.js';
 import type { TaskSubscriber } from '../core/task-events.js';
 import { AgentRequests, AgentUnavailable } from './agent-requests.js';
@@ -66,15 +66,15 @@ export class AgentSessions {
   }
 
   /** Sends a request to an agent; rejects with {@link AgentUnavailable} when it is disconnected or does not respond in time. */
-  request(agentId: string, request: AgentRequest): Promise<string | null> {
+  request(agentId: string, request: AgentRequest): Promise<AgentReply> {
     const session = this.#sessions.get(agentId);
     if (!session) return Promise.reject(new AgentUnavailable(`agent ${agentId} is not connected`));
     return this.#requests.ask(agentId, (requestId) => session.connection.request(requestId, request));
   }
 
   /** Takes an agent's response to a request. */
-  replied(agentId: string, requestId: string, error: string | null, text: string | null): void {
-    this.#requests.replied(agentId, requestId, error, text);
+  replied(agentId: string, requestId: string, reply: AgentReply): void {
+    this.#requests.replied(agentId, requestId, reply);
   }
 
   /** Closes all connections. */

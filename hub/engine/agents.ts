@@ -5,7 +5,7 @@ import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentStore } from '../core/ports/agent-store.js';
-import type { AgentConnection, AgentIntroduction, JoinRefusal } from '../core/ports/agents.js';
+import type { AgentConnection, AgentIntroduction, AgentReply, JoinRefusal } from '../core/ports/agents.js';
 import type { FileStore, Hold } from '../core/ports/files.js';
 import type { TaskMetrics } from '../core/ports/metrics.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
@@ -94,14 +94,8 @@ export class Agents {
   }
 
   /** The agent responds to a request. */
-  replied(
-    agentId: string,
-    connection: AgentConnection,
-    requestId: string,
-    error: string | null,
-    text: string | null,
-  ): void {
-    if (this.#isCurrent(agentId, connection)) this.#options.sessions.replied(agentId, requestId, error, text);
+  replied(agentId: string, connection: AgentConnection, requestId: string, reply: AgentReply): void {
+    if (this.#isCurrent(agentId, connection)) this.#options.sessions.replied(agentId, requestId, reply);
   }
 
   /** The agent reports the end of an attempt; resolves when that is durable and acknowledged. Rejects as the store does. */

@@ -1,7 +1,7 @@
 /** Commands to instances, and their logs, through the agent that holds them. */
 import type { InstanceCommand, InstanceLogType } from '@workbench-hub/shared/domain/instance';
 import { HubError } from '../core/errors.js';
-import type { AgentRequest } from '../core/ports/agents.js';
+import type { AgentReply, AgentRequest } from '../core/ports/agents.js';
 import { AgentUnavailable } from './agent-requests.js';
 import type { AgentSessions } from './agent-sessions.js';
 import type { Instances } from './instances.js';
@@ -21,12 +21,16 @@ export class InstanceControl {
     await this.#ask(instanceId, { kind: 'instanceCommand', instanceId, command });
   }
 
-  /** Latest lines of a log of the instance. Rejects as {@link command} does. */
-  async log(instanceId: string, logType: InstanceLogType): Promise<string> {
-    return (await this.#ask(instanceId, { kind: 'instanceLog', instanceId, logType })) ?? '';
+  /** Latest lines of a log of the instance; older agents do not tell their position. Rejects as {@link command} does. */
+  async log(
+    instanceId: string,
+    logType: InstanceLogType,
+  ): Promise<{ readonly text: string; readonly offset: number | null }> {
+    const { text, offset = null } = await this.#ask(instanceId, { kind: 'instanceLog', instanceId, logType });
+    return { text: text ?? '', offset };
   }
 
-  async #ask(instanceId: string, request: AgentRequest): Promise<string | null> {
+  async #ask(instanceId: string, request: AgentRequest): Promise<AgentReply> {
     const instance = this.#instances.find(instanceId);
     if (!instance) {
       throw new HubError(

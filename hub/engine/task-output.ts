@@ -1,5 +1,6 @@
 /** Latest output of running tasks, for reading their log before they end. The whole log comes with the report. */
 import { type AttemptRef, sameAttempt } from '@workbench-hub/shared/domain/task';
+import type { LogText } from '../core/log-parts.js';
 import type { TaskSubscriber } from '../core/task-events.js';
 
 /** Length of the kept end of each output, in UTF-16 units. */
@@ -52,11 +53,16 @@ export class TaskOutput {
     }
   }
 
+  /** Latest output. */
+  latest(taskId: string): LogText {
+    const { text, start } = this.#tails.get(taskId) ?? { text: '', start: 0 };
+    return { text, offset: start };
+  }
+
   /** Latest output; a first line tells how much before it is left out. */
   read(taskId: string): string {
-    const tail = this.#tails.get(taskId);
-    if (!tail) return '';
-    return tail.start > 0 ? `[… ${tail.start} characters before this]\n${tail.text}` : tail.text;
+    const { text, offset } = this.latest(taskId);
+    return offset > 0 ? `[… ${offset} characters before this]\n${text}` : text;
   }
 
   forget(taskId: string): void {

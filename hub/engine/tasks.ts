@@ -8,6 +8,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, refuseForeignTask } from '../core/access.js';
 import { HubError, invalidInput, type ValidationError } from '../core/errors.js';
+import type { LogText } from '../core/log-parts.js';
 import type { FileStore, Hold, StoredFile } from '../core/ports/files.js';
 import type { ListClient, TaskArchive, TaskPage, TaskQuery } from '../core/ports/task-archive.js';
 import { type NamedSize, type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
@@ -41,9 +42,16 @@ export interface OutputFile {
   keepBy(hold: Hold): void;
 }
 
+/** Log of a task: none of an ended one, the text so far of others, or the file of an ended one. */
 export type TaskLog =
   | { readonly kind: 'NONE' }
-  | { readonly kind: 'TEXT'; readonly text: string }
+  | {
+      readonly kind: 'TEXT';
+      /** The whole as shown to people, with remarks. */
+      readonly text: string;
+      /** Output so far, without remarks. */
+      readonly output: LogText;
+    }
   | { readonly kind: 'FILE'; readonly file: StoredFile };
 
 export interface TasksOptions {
@@ -178,7 +186,7 @@ export class Tasks {
     const task = await this.get(id);
     if (!hasEnded(task.status)) {
       const text = await this.#textBeforeEnd(task);
-      return text === '' ? { kind: 'NONE' } : { kind: 'TEXT', text };
+      return { kind: 'TEXT', text, output: this.#options.output.latest(id) };
     }
     const { log } = await this.#options.archive.filesOf(id);
     if (!log) return { kind: 'NONE' };

@@ -4,10 +4,14 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 
 let registry: Registry | undefined;
 
+/** Gauges whose names are those of counters. The gauges by type say the same. */
+const MISNAMED = ['handles', 'requests', 'resources'].map((name) => `nodejs_active_${name}_total`);
+
 /** One registry for the process, which may run several hubs. */
 export function processMetrics(): Registry {
   if (registry) return registry;
   registry = new Registry();
   collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
   return registry;
 }

@@ -64,6 +64,16 @@ it('a stop waits until the agent has ended, and may be called twice or before a 
   expect(() => process.kill(pid, 0)).toThrow('ESRCH');
 });
 
+it('the agent is told the log level, also after a restart', async () => {
+  const { agent, find } = agentWith('stay');
+  await agent.start();
+  await vi.waitFor(() => expect(find('configured')).toHaveLength(1), WAIT);
+  agent.setLogLevel('debug');
+  await vi.waitFor(() => expect(find('told')).toMatchObject([{ logLevel: 'debug' }]), WAIT);
+  await vi.waitFor(() => expect(find('configured')).toHaveLength(2), WAIT);
+  expect(find('configured')[1]).toMatchObject({ config: { mode: 'stay', log: { level: 'debug' } } });
+});
+
 it('an agent that ends by itself is restarted', async () => {
   const { agent, find } = agentWith('crash');
   await agent.start();

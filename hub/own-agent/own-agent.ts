@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { backOff } from '@workbench-hub/shared/runtime/back-off';
-import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Logger, LogLevel } from '@workbench-hub/shared/runtime/logger';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import type { Service } from '@workbench-hub/shared/runtime/service';
@@ -27,8 +27,14 @@ export interface OwnAgentOptions {
   readonly program?: string;
 }
 
+export interface OwnAgent extends Service {
+  /** Level of the lines that the agent logs from now on. */
+  setLogLevel(level: LogLevel): void;
+}
+
 /** The agent as a service; `start` rejects with {@link StartRefused} when the agent program is not installed. */
-export function ownAgent({ config, drainTimeoutMs, runtime, log, program }: OwnAgentOptions): Service {
+export function ownAgent({ config, drainTimeoutMs, runtime, log, program }: OwnAgentOptions): OwnAgent {
+  let present = config;
   const restarts = backOff(FIRST_RESTART_MS, MAX_RESTART_MS, () => runtime.random());
   let child: ChildProcess | undefined;
   let nextStart: Timer | undefined;
@@ -42,7 +48,7 @@ export function ownAgent({ config, drainTimeoutMs, runtime, log, program }: OwnA
       if (stream) createInterface(stream).on('line', (line) => relayLine(line, log));
     }
     // A child that ends before it reads the message is seen by its exit.
-    started.send({ config }, () => undefined);
+    started.send({ config: present }, () => undefined);
     const onEnd = (reason: object) => {
       if (child !== started) return;
       child = undefined;
@@ -64,6 +70,10 @@ export function ownAgent({ config, drainTimeoutMs, runtime, log, program }: OwnA
     async start() {
       stopping = false;
       launch(program ?? installedAgentProgram());
+    },
+    setLogLevel(level) {
+      present = { ...present, log: { level } };
+      if (child?.connected) child.send({ logLevel: level }, () => undefined);
     },
     async stop() {
       stopping = true;

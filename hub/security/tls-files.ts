@@ -13,59 +13,100 @@ export interface TlsFileNames {
   readonly agentCa: string | null;
 }
 
-export interface TlsFiles {
-  /** Present files, verified to match. */
-  readonly content: SecureContextOptions;
-  /** Checks every minute for changed files; returns the function that stops it. Unusable files are logged once for each
-   *  change, and the former ones stay in use. */
-  watch(onChanged: (content: SecureContextOptions) => void, timers: Timers, log: Logger): () => void;
-}
-
 const LOOK_EVERY_MS = 60_000;
 
 /** Rejects with {@link StartRefused} for files that are unreadable or do not match. */
 export async function openTlsFiles(names: TlsFileNames): Promise<TlsFiles> {
-  const content = await read(names);
-  return {
-    content,
-    watch: (onChanged, timers, log) => {
-      let seen = textOf(content);
-      const look = async () => {
-        const found = await readAll(names).catch((error: unknown) => {
-          if (error instanceof StartRefused) return error;
-          throw error;
-        });
-        const now = found instanceof StartRefused ? found.message : textOf(found);
-        if (now === seen) return;
-        seen = now;
-        try {
-          if (found instanceof StartRefused) throw found;
-          check(names, found);
-          onChanged(found);
-          log.info({ cert: names.cert, validTo: validToOf(found) }, 'the renewed certificate is in use');
-        } catch (error) {
-          if (!(error instanceof StartRefused)) throw error;
-          log.error(`the former certificate stays in use: ${error.message}`);
-        }
-      };
-      const again = () => {
-        timer = timers.after(LOOK_EVERY_MS, () => {
-          look()
-            .catch((error: unknown) => log.error({ err: error }, 'the certificate could not be checked'))
-            .finally(() => {
-              if (!stopped) again();
-            });
-        });
-      };
-      let stopped = false;
-      let timer: Timer | undefined;
-      again();
-      return () => {
-        stopped = true;
-        timer?.cancel();
-      };
-    },
-  };
+  return new TlsFiles(names, await read(names));
+}
+
+/** Certificate, key and authority in use, which are replaced by renewed files that are valid. */
+export class TlsFiles {
+  #names: TlsFileNames;
+  #content: SecureContextOptions;
+  /** Files found by the latest look, or the fault of them. */
+  #seen: string;
+  #onChanged: (content: SecureContextOptions) => void = () => undefined;
+
+  constructor(names: TlsFileNames, content: SecureContextOptions) {
+    this.#names = names;
+    this.#content = content;
+    this.#seen = textOf(content);
+  }
+
+  /** Present files, verified to match. */
+  get content(): SecureContextOptions {
+    return this.#content;
+  }
+
+  /** Checks every minute for changed files; returns the function that stops it. Unusable files are logged once for each
+   *  change, and the former ones stay in use. `onChanged` is also called by {@link reload}. */
+  watch(onChanged: (content: SecureContextOptions) => void, timers: Timers, log: Logger): () => void {
+    this.#onChanged = onChanged;
+    const again = () => {
+      timer = timers.after(LOOK_EVERY_MS, () => {
+        this.#look(log)
+          .catch((error: unknown) => log.error({ err: error }, 'the certificate could not be checked'))
+          .finally(() => {
+            if (!stopped) again();
+          });
+      });
+    };
+    let stopped = false;
+    let timer: Timer | undefined;
+    again();
+    return () => {
+      stopped = true;
+      timer?.cancel();
+    };
+  }
+
+  /** Uses the files of these names from now on. Rejects with {@link StartRefused} for files that cannot be used; the former
+   *  names and files stay in use then. */
+  async reload(names: TlsFileNames): Promise<string> {
+    if ((names.agentCa === null) !== (this.#names.agentCa === null)) {
+      throw stays(new StartRefused('server.tls.agentCa can be set or removed by a restart only'));
+    }
+    let content: SecureContextOptions;
+    try {
+      content = await read(names);
+    } catch (error) {
+      throw error instanceof StartRefused ? stays(error) : error;
+    }
+    this.#names = names;
+    this.#use(content);
+    return `the certificate of ${names.cert}, valid to ${validToOf(content)}, is in use`;
+  }
+
+  async #look(log: Logger): Promise<void> {
+    const names = this.#names;
+    const found = await readAll(names).catch((error: unknown) => {
+      if (error instanceof StartRefused) return error;
+      throw error;
+    });
+    const now = found instanceof StartRefused ? found.message : textOf(found);
+    if (now === this.#seen) return;
+    this.#seen = now;
+    try {
+      if (found instanceof StartRefused) throw found;
+      check(names, found);
+      this.#use(found);
+      log.info({ cert: names.cert, validTo: validToOf(found) }, 'the renewed certificate is in use');
+    } catch (error) {
+      if (!(error instanceof StartRefused)) throw error;
+      log.error(stays(error).message);
+    }
+  }
+
+  #use(content: SecureContextOptions): void {
+    this.#onChanged(content);
+    this.#content = content;
+    this.#seen = textOf(content);
+  }
+}
+
+function stays(fault: StartRefused): StartRefused {
+  return new StartRefused(`the former certificate stays in use: ${fault.message}`, { cause: fault });
 }
 
 async function read(names: TlsFileNames): Promise<SecureContextOptions> {

@@ -114,6 +114,8 @@ export const agentMessage = z.discriminatedUnion('type', [
     requestId: z.string(),
     error: z.string().nullable(),
     text: z.string().nullable(),
+    /** Position of the first unit of a log's `text`, in UTF-16 units since the agent started. Absent from older agents. */
+    offset: z.int().nonnegative().optional(),
   }),
 ]);
 

@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, readSync, rmSync } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { logSink } from './log-sink.js';
+import { descriptorTarget, logSink } from './log-sink.js';
 
 let folder: string;
 
@@ -19,7 +19,7 @@ describe('a log sink', () => {
   it('writes lines in order', async () => {
     const file = join(folder, 'log');
     const fd = openSync(file, 'a');
-    const sink = logSink(fd, note);
+    const sink = logSink(descriptorTarget(fd), note);
     for (let line = 0; line < 1000; line++) sink.write(`line ${line}\n`);
     await sink.flushed();
     closeSync(fd);
@@ -30,7 +30,7 @@ describe('a log sink', () => {
 
   it('neither fails nor hangs on a full disk', async () => {
     const fd = openSync('/dev/full', 'w');
-    const sink = logSink(fd, note);
+    const sink = logSink(descriptorTarget(fd), note);
     sink.write('lost\n');
     await sink.flushed();
     sink.write('lost too\n');
@@ -45,7 +45,7 @@ describe('a log sink', () => {
     const both = openSync(pipe, 'r+');
     const fd = openSync(pipe, 'w');
     closeSync(both);
-    const sink = logSink(fd, note);
+    const sink = logSink(descriptorTarget(fd), note);
     sink.write('one\n');
     sink.write('two\n');
     await sink.flushed();

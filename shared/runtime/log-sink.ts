@@ -1,8 +1,14 @@
 /**
- * Writes log lines to an open file without ever holding up the program or ending it: a disk that is full, a pipe that
+ * Writes log lines to a file without ever holding up the program or ending it: a disk that is full, a pipe that
  * nobody reads or a terminal that has gone costs lines, which are counted and told of once writing works again.
  */
 import { write } from 'node:fs';
+
+/** A file or stream to which a sink appends. */
+export interface LogTarget {
+  /** Appends whole lines; rejects when they, or the rest of them, cannot be written. */
+  append(lines: Buffer): Promise<void>;
+}
 
 export interface LogSink {
   write(line: string): void;
@@ -17,7 +23,7 @@ const MAX_WAITING_LENGTH = 4 * 1024 * 1024;
 const FULL_PIPE_PAUSE_MS = 20;
 
 /** `lostNote` formats the line that reports lost lines. */
-export function logSink(fd: number, lostNote: (lines: number) => string): LogSink {
+export function logSink(target: LogTarget, lostNote: (lines: number) => string): LogSink {
   let waiting: string[] = [];
   let waitingLength = 0;
   let lostLines = 0;
@@ -31,7 +37,7 @@ export function logSink(fd: number, lostNote: (lines: number) => string): LogSin
     waitingLength = 0;
     lostLines = 0;
     try {
-      await writeAll(fd, Buffer.from(note + lines.join('')));
+      await target.append(Buffer.from(note + lines.join('')));
     } catch {
       // The loss is reported later.
       lostLines += told + lines.length;
@@ -57,6 +63,11 @@ export function logSink(fd: number, lostNote: (lines: number) => string): LogSin
       while (writing !== undefined) await writing;
     },
   };
+}
+
+/** An open descriptor, such as standard output, as a target. */
+export function descriptorTarget(fd: number): LogTarget {
+  return { append: (lines) => writeAll(fd, lines) };
 }
 
 async function writeAll(fd: number, bytes: Buffer): Promise<void> {

@@ -1,16 +1,28 @@
-import { type Logger, type LogOptions, openLog } from './logger.js';
+import { type Logger, type LogOptions, type OpenLog, openLog } from './logger.js';
 import { EXIT, failureInWords, runProgram } from './run-program.js';
 import type { Service } from './service.js';
+
+/** A service with what SIGHUP does to it. */
+export interface ReloadableService {
+  readonly service: Service;
+  readonly reload?: () => Promise<void>;
+}
 
 /** Opens the log and runs a service with it; see {@link runProgram}. Without a log the start is refused. */
 export async function runLogged(
   options: LogOptions,
-  create: (log: Logger) => Service,
+  create: (log: Logger, opened: OpenLog) => ReloadableService,
   stopSignal?: AbortSignal,
 ): Promise<void> {
+  // Without a listener the signal ends the process.
+  process.on('SIGHUP', () => undefined);
   try {
-    const opened = openLog(options);
-    await runProgram(create(opened.log), opened, stopSignal);
+    const opened = await openLog(options);
+    const { service, reload } = create(opened.log, opened);
+    await runProgram(service, opened, {
+      ...(stopSignal && { stopSignal }),
+      ...(reload && { reload }),
+    });
   } catch (error) {
     const words = failureInWords(error);
     if (words === undefined) throw error;

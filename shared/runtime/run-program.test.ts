@@ -10,7 +10,10 @@ async function run(behaviour: string, signal: NodeJS.Signals = 'SIGTERM') {
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;
-    for (const line of text.split('\n')) if (line.includes('"signal me"')) child.kill(signal);
+    for (const line of text.split('\n')) {
+      if (line.includes('"signal me"')) child.kill(signal);
+      if (line.includes('"stop me"') || line.includes('nothing to reload')) child.kill('SIGTERM');
+    }
   });
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, output };
@@ -21,6 +24,20 @@ describe('a program', () => {
     const { code, output } = await run('in-order', signal);
     expect(code).toBe(0);
     expect(output).toContain('service stopped');
+  });
+
+  it('calls its reload on SIGHUP, and goes on when that fails', async () => {
+    const { code, output } = await run('reloads', 'SIGHUP');
+    expect(code).toBe(0);
+    expect(output).toContain('the new settings are wrong');
+    expect(output.match(/"the reload failed"/g)).toHaveLength(1);
+    expect(output).toContain('service stopped');
+  });
+
+  it('is not ended by SIGHUP when it has nothing to reload', async () => {
+    const { code, output } = await run('in-order', 'SIGHUP');
+    expect(code).toBe(0);
+    expect(output).toContain('there is nothing to reload');
   });
 
   it('exits with 2 and the reason alone when its start is refused', async () => {

@@ -14,16 +14,24 @@ export interface RunningLog {
   flush(): Promise<void>;
 }
 
+export interface ProgramOptions {
+  /** Stops the service as SIGTERM does. */
+  readonly stopSignal?: AbortSignal;
+  /** Called on SIGHUP, once the service has started, never while an earlier call is under way. */
+  readonly reload?: () => Promise<void>;
+}
+
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
  * Runs a service until SIGTERM, SIGINT or `stopSignal`, then stops it and exits with 0; a second signal exits at once.
- * A failed start exits with 2. An uncaught error is logged and exits with 1, so that a supervisor restarts the program.
+ * A failed start exits with 2. An uncaught error is logged and exits with 1, so that a supervisor restarts the program. SIGHUP
+ * calls `reload` and never ends the program, whatever becomes of the call.
  */
 export async function runProgram(
   service: Service,
   { log, flush }: RunningLog,
-  stopSignal?: AbortSignal,
+  { stopSignal, reload = async () => log.info('SIGHUP: there is nothing to reload') }: ProgramOptions = {},
 ): Promise<void> {
   const exit = async (code: number) => {
     await Promise.race([flush().catch(() => undefined), new Promise((resolve) => setTimeout(resolve, 1000))]);
@@ -61,6 +69,10 @@ export async function runProgram(
   };
   process.on('SIGTERM', (signal) => void onSignal(signal));
   process.on('SIGINT', (signal) => void onSignal(signal));
+  onHangUp(async () => {
+    await started;
+    if (!stopping) await reload();
+  }, log);
   const onAbort = () => void (stopping || stop({ reason: stopSignal?.reason }));
   stopSignal?.addEventListener('abort', onAbort, { once: true });
 
@@ -74,6 +86,25 @@ export async function runProgram(
     else log.fatal({ err: error }, 'the start failed');
     await exit(EXIT.REFUSED);
   }
+}
+
+/** Calls `reload` on each SIGHUP; signals during a call become one further call. */
+function onHangUp(reload: () => Promise<void>, log: Logger): void {
+  let isAsked = false;
+  let isReloading = false;
+  const reloadWhileAsked = async () => {
+    if (isReloading) return;
+    isReloading = true;
+    while (isAsked) {
+      isAsked = false;
+      await reload().catch((error: unknown) => log.error({ err: error }, 'the reload failed'));
+    }
+    isReloading = false;
+  };
+  process.on('SIGHUP', () => {
+    isAsked = true;
+    void reloadWhileAsked();
+  });
 }
 
 /** Sentence for a failed start or command; undefined for a defect of the program, whose stack is shown. */

@@ -5,6 +5,7 @@ import { openAccountsDatabase } from '@workbench-hub/hub/store/sqlite/accounts/a
 import { sqliteUserStore } from '@workbench-hub/hub/store/sqlite/accounts/user-store';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type Answer, Api, expectError, LOCAL_TIMESTAMP } from '../support/api.js';
+import { EXPECTED_ROLES } from '../support/expected-roles.js';
 import { HandDrivenRuntime } from '../support/hand-driven-runtime.js';
 import { AUDIENCE, providerKey, startProvider } from '../support/oidc-provider.js';
 import { type RunningHub, startHub, USERS } from '../support/running-hub.js';
@@ -88,6 +89,35 @@ describe('a personal token', () => {
       403,
       TOKENS,
       'role: a token may have at most the role USER, which is yours',
+    );
+  });
+
+  it('for the metrics reads them and nothing else, as long as its user is an ADMIN', async () => {
+    const METRICS = '/actuator/prometheus';
+    expectError(
+      await (await api.asUser('ulla')).post(TOKENS, { name: 'x', role: 'METRICS' }),
+      403,
+      TOKENS,
+      'role: METRICS takes the role ADMIN; yours is USER',
+    );
+    const anna = await api.asUser('anna');
+    const { id, token } = await made(anna, { role: 'metrics' });
+    expect(await listed(anna)).toEqual([expect.objectContaining({ id, role: 'METRICS' })]);
+    const scraper = api.as(token);
+    expect((await scraper.get(METRICS)).status).toBe(200);
+    for (const { method, path, access } of EXPECTED_ROLES) {
+      if (access === 'OPEN' || path === METRICS) continue;
+      const answer = await scraper.call(method, path.replaceAll(/\{\w+\}/g, 'console'));
+      const message = `this takes the role ${access}; this token of anna reads the metrics only`;
+      expect([path, answer.status, answer.body['message']]).toEqual([path, 403, message]);
+    }
+    await hub.stop();
+    await useHub({ users: { ...USERS, anna: ['USER'] } });
+    expectError(
+      await api.as(token).get(METRICS),
+      403,
+      METRICS,
+      'this takes the role ADMIN; anna has no role',
     );
   });
 
@@ -306,7 +336,7 @@ describe('personal tokens are created and revoked', () => {
     [{ name: 'x', expiresInDays: 0 }, /^expiresInDays: must be at least 1$/],
     [{ name: 'x', expiresInDays: 367 }, /^expiresInDays: must be at most 366$/],
     [{ name: 'x', expiresInDays: '7' }, /^expiresInDays: must be/],
-    [{ name: 'x', role: 'OPERATOR' }, /^role: must be one of VIEWER, USER, ADMIN$/],
+    [{ name: 'x', role: 'OPERATOR' }, /^role: must be one of VIEWER, USER, ADMIN, METRICS$/],
   ])('with good input only, not %j', async (request, message) => {
     expectError(await (await api.asUser('ulla')).post(TOKENS, request), 400, TOKENS, message);
   });

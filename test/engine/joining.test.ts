@@ -120,7 +120,7 @@ describe('an agent that joins', () => {
     expect(first.ended).toBe('the same agent has reconnected');
     expect(engine.instances.findAgent('agent-1')).toMatchObject({ status: 'UP' });
     await first.say({ type: 'output', ref, offset: 0, text: 'from the dead connection' });
-    expect(await engine.tasks.log(id)).toEqual({ kind: 'NONE' });
+    expect(await engine.tasks.log(id)).toMatchObject({ kind: 'TEXT', text: '' });
     await engine.runtime.advance(60 * 60_000);
     expect(await engine.tasks.get(id)).toMatchObject({ status: 'RUNNING', losses: 0 });
     expect(await second.end(ref, 'OK')).toBe(true);
@@ -265,7 +265,7 @@ describe('a request to an agent', () => {
     expect(request).toEqual({ kind: 'instanceLog', instanceId: 'sim-1', logType: 'console' });
     await agent.say({ type: 'reply', requestId: 'of another one', error: null, text: 'x' });
     await agent.say({ type: 'reply', requestId, error: null, text: 'done' });
-    expect(await answer).toEqual({ text: 'done' });
+    expect(await answer).toEqual({ text: { text: 'done', offset: null } });
     expect(engine.runtime.pendingTimers).toBe(pendingTimers);
   });
 

@@ -21,6 +21,12 @@ it.each(['hub', 'agent'])(
   },
 );
 
+it.each(['hub', 'agent'])('the unit of the %s reloads it by SIGHUP, which never ends it for good', (name) => {
+  expect(setting(name, 'ExecReload')).toBe('/bin/kill -HUP $MAINPID');
+  // By itself, systemd takes this signal for an end in order.
+  expect(setting(name, 'RestartForceExitStatus')).toBe('SIGHUP');
+});
+
 it('the unit of the agent allows the time of a stop with the defaults', () => {
   const { drainTimeout, instances } = agentConfigSchema.parse({ instances: [{ id: 'a', version: '1' }] });
   const stopTimeout = instances[0]?.stopTimeout ?? 0;

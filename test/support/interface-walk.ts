@@ -36,6 +36,7 @@ export async function walkThroughInterface(call: Call, agent: FakeAgent): Promis
     '/actuator/health',
     '/actuator/info',
     '/actuator/logfile',
+    '/actuator/logfile?offset=0',
     '/actuator/prometheus',
     '/openapi.json',
   ]) {
@@ -168,6 +169,7 @@ async function walkThroughTasks(base: string, generation: string, { expected, cr
   await expected(200, 'GET', `/api/2.0/storage/output/${job}-movie.bin/download`);
   await expected(404, 'GET', `/api/2.0/storage/output/${job}-nothing/download`);
   await expected(200, 'GET', `${base}/${job}/log`);
+  await expected(200, 'GET', `${base}/${job}/log?tail=1`);
   await expected(204, 'DELETE', `${base}/${job}/delete`);
   await expected(404, 'DELETE', `${base}/${job}/delete`);
 }

@@ -7,7 +7,7 @@ import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { secretOf } from '../../agent-secret.js';
 import { type AgentConfig, hubAddresses } from '../../config.js';
 import { askStatus, reachServer } from '../../hub-link/link-status.js';
-import { hubConnections, readTlsFiles } from '../../hub-link/tls.js';
+import { hubConnections, readTlsFiles, TlsFiles } from '../../hub-link/tls.js';
 
 /** Tolerance for the time that a message takes. */
 const MAX_OFFSET_MS = 5000;
@@ -46,7 +46,7 @@ export async function checkHubs(config: AgentConfig, clock: Clock): Promise<Find
 }
 
 async function reachAddress({ tls }: AgentConfig, address: string) {
-  const dispatcher = hubConnections(tls);
+  const dispatcher = hubConnections(new TlsFiles(tls));
   try {
     return await reachServer(address, dispatcher);
   } finally {

@@ -27,6 +27,7 @@ const LAST_WORDS_LENGTH = 500;
 /** One finding for each different program; one after the other, since each may take memory or a licence. */
 export async function tryPrograms(config: AgentConfig, options: ProgramStartOptions): Promise<Finding[]> {
   const { environment, sandbox, prepareDirectory, runtime } = options;
+  const { log } = await openLog({ name: 'doctor', level: 'silent', file: null, rotation: null });
   const programs = childProcessPrograms({
     // Programs of the running agent are left alone.
     nodeId: runtime.newId(),
@@ -36,7 +37,7 @@ export async function tryPrograms(config: AgentConfig, options: ProgramStartOpti
     sandbox: () => sandbox,
     prepareDirectory,
     runtime,
-    log: openLog({ name: 'doctor', level: 'silent', file: null }).log,
+    log,
   });
   const findings: Finding[] = [];
   for (const instances of alike(instanceSettings(config))) {

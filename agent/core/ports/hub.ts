@@ -42,6 +42,8 @@ export type HubRequest =
 export interface Reply {
   readonly error: string | null;
   readonly text: string | null;
+  /** Position of the first unit of a log's text, in UTF-16 units since the agent started. */
+  readonly offset?: number;
 }
 
 export interface HubListener {

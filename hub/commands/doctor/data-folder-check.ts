@@ -76,7 +76,7 @@ async function leftOversIn(dataDir: string): Promise<Finding[]> {
     const message = `the ${what} takes ${sizeText(bytes)}`;
     // The audit log is bounded by its own settings.
     if (name === 'logs' && bytes > MUCH_LOG_BYTES) {
-      findings.push(warning('folders', message, 'rotate it, with logrotate and copytruncate for instance'));
+      findings.push(warning('folders', message, 'rotate it: set log.rotate, or use logrotate with SIGHUP'));
     } else findings.push(ok('folders', message));
   }
   return findings;

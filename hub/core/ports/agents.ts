@@ -45,6 +45,15 @@ export type AgentRequest =
   | { readonly kind: 'instanceCommand'; readonly instanceId: string; readonly command: InstanceCommand }
   | { readonly kind: 'instanceLog'; readonly instanceId: string; readonly logType: InstanceLogType };
 
+/** Response of an agent to a request. */
+export interface AgentReply {
+  /** Reason why the request failed. */
+  readonly error: string | null;
+  readonly text: string | null;
+  /** Position of the first unit of a log's text, in UTF-16 units since the agent started; absent from older agents. */
+  readonly offset?: number | undefined;
+}
+
 /** One connection of an agent. No method throws; calls on an ended connection are ignored. */
 export interface AgentConnection {
   /** Accepts the agent. `outputStorage` tells whether files for the output storage are accepted. */

@@ -1,7 +1,7 @@
 /** Personal tokens, of which only hashes are kept. All reject with HubError `STORE_UNAVAILABLE` or `STORAGE_FULL` when the
  *  store cannot be used, and then change nothing. Changes are durable when their promise resolves. An expired token is not
  *  found. */
-import type { Role } from '../access.js';
+import type { Role, TokenRole } from '../access.js';
 
 export interface PersonalTokenRecord {
   readonly id: string;
@@ -10,7 +10,7 @@ export interface PersonalTokenRecord {
   /** Label given by the owner. */
   readonly name: string;
   /** Upper bound of its permissions. */
-  readonly role: Role;
+  readonly role: TokenRole;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
   readonly lastUsedAtMs: number | null;

@@ -1,6 +1,6 @@
 /** Personal tokens: long-lived tokens of users for scripts. */
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
-import { type Caller, holdsRole, ROLES, type Role } from '../../core/access.js';
+import { type Caller, holdsRole, ROLES, type Role, type TokenRole } from '../../core/access.js';
 import { HubError } from '../../core/errors.js';
 import type { Secrets } from '../../core/ports/accounts.js';
 import type { PersonalTokenRecord, PersonalTokenStore } from '../../core/ports/personal-tokens.js';
@@ -16,7 +16,7 @@ export interface TokenRequest {
   readonly name: string;
   readonly expiresInDays: number;
   /** Default: the highest role of the user. */
-  readonly role: Role | null;
+  readonly role: TokenRole | null;
 }
 
 /** Prefix by which secret scanners find tokens. */
@@ -49,7 +49,10 @@ export class PersonalTokens implements Authenticator {
     }
     const { id, username, role } = holder.token;
     this.#used.set(id, this.#nowMs());
-    return { username, roles: lesserOf(role, holder.userRoles), by: 'PERSONAL_TOKEN' };
+    const by = 'PERSONAL_TOKEN';
+    if (role !== 'METRICS') return { username, roles: lesserOf(role, holder.userRoles), by };
+    const mayRead = holdsRole({ roles: holder.userRoles }, 'ADMIN');
+    return { username, roles: [], by, ...(mayRead ? { scope: 'METRICS' } : {}) };
   }
 
   /** Creates a token, which cannot be read again. Rejects with FORBIDDEN and TOO_MANY_TOKENS. */
@@ -154,8 +157,11 @@ function greatestOf(caller: Caller): Role {
   return ROLES.findLast((role) => holdsRole(caller, role)) ?? 'VIEWER';
 }
 
-function heldBy(caller: Caller, role: Role): Role {
-  if (holdsRole(caller, role)) return role;
+function heldBy(caller: Caller, role: TokenRole): TokenRole {
+  if (holdsRole(caller, role === 'METRICS' ? 'ADMIN' : role)) return role;
+  if (role === 'METRICS') {
+    throw new HubError('FORBIDDEN', `role: METRICS takes the role ADMIN; yours is ${greatestOf(caller)}`);
+  }
   throw new HubError(
     'FORBIDDEN',
     `role: a token may have at most the role ${greatestOf(caller)}, which is yours`,

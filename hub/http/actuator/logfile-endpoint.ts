@@ -1,15 +1,14 @@
 /** The hub's log file (contract 9.4), whole or in part. */
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { z } from 'zod';
-import { HubError } from '../../core/errors.js';
-import { contentRange, rangeOf } from '../parsing/byte-range.js';
+import type { ByteRange } from '../../core/ports/files.js';
+import { type LogQuery, logQuery } from '../parsing/log-query.js';
+import { startOfLastLines } from '../responses/log-file-part.js';
+import { logResponse, logResponses } from '../responses/log-response.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
-const TEXT = { 'content-type': 'text/plain; charset=utf-8', 'accept-ranges': 'bytes' };
-
-export function logfileEndpoint(file: string): Endpoint {
+/** `fileInUse` gives the path of the present log file. */
+export function logfileEndpoint(fileInUse: () => string): Endpoint {
   return endpoint(
     {
       method: 'get',
@@ -17,36 +16,61 @@ export function logfileEndpoint(file: string): Endpoint {
       tag: 'Service',
       operationId: 'getHubLog',
       summary: 'The log file of the hub',
-      description: 'Supports `Range: bytes=…` with one range.',
-      responses: {
-        200: { description: 'The whole file.', schema: z.string(), contentType: 'text/plain' },
-        206: { description: 'The requested range.', schema: z.string(), contentType: 'text/plain' },
-        416: { description: 'The file has no such range.' },
-      },
+      description:
+        'The current file, without those that were rotated. `tail` and `offset` select a part, and `Range: bytes=…` one ' +
+        'range of that. Offsets count bytes.',
+      query: logQuery,
+      responses: logResponses('The whole file, or the part.'),
     },
-    async ({ context }) => {
-      const sizeBytes = await sizeOf(file);
-      const range = rangeOf(context.req.header('range'), sizeBytes);
-      if (range === 'UNSATISFIABLE') {
-        context.header('Content-Range', `bytes */${sizeBytes}`);
-        throw new HubError('RANGE_NOT_SATISFIABLE', `the log file has ${sizeBytes} bytes`);
+    async ({ query, context }) => {
+      const file = await openIfPresent(fileInUse());
+      let isSent = false;
+      try {
+        // The file may grow meanwhile; only the announced part is sent.
+        const sizeBytes = file === null ? 0 : (await file.stat()).size;
+        const from = file === null ? 0 : await startOf(file, sizeBytes, query);
+        const openPart = ({ start, end }: ByteRange) => {
+          isSent = true;
+          const range = { start: from + start, end: from + end };
+          return streamOf(file as FileHandle, range);
+        };
+        const isInPart = query.tail !== undefined || query.offset !== undefined;
+        const positions = isInPart ? { offset: from, nextOffset: sizeBytes } : null;
+        return logResponse(
+          context,
+          { name: 'the log file', sizeBytes: sizeBytes - from, open: openPart },
+          positions,
+        );
+      } finally {
+        if (!isSent) await file?.close();
       }
-      if (sizeBytes === 0) return context.body('', 200, TEXT);
-      // The file may grow meanwhile; only the announced part is sent.
-      const { start, end } = range ?? { start: 0, end: sizeBytes };
-      const body = Readable.toWeb(createReadStream(file, { start, end: end - 1 })) as ReadableStream;
-      const headers = { ...TEXT, 'content-length': String(end - start) };
-      if (!range) return context.body(body, 200, headers);
-      return context.body(body, 206, { ...headers, 'content-range': contentRange(range, sizeBytes) });
     },
   );
 }
 
-async function sizeOf(file: string): Promise<number> {
+/** Null for a file that does not exist yet. */
+async function openIfPresent(path: string): Promise<FileHandle | null> {
   try {
-    return (await stat(file)).size;
+    return await open(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    return 0;
+    return null;
   }
+}
+
+/** An offset beyond the end is of a file that was rotated. */
+async function startOf(file: FileHandle, sizeBytes: number, query: LogQuery): Promise<number> {
+  const { tail, offset = 0 } = query;
+  if (tail === undefined) return offset > sizeBytes ? 0 : offset;
+  return startOfLastLines((range) => bytesOf(file, range), sizeBytes, tail);
+}
+
+async function* bytesOf(file: FileHandle, { start, end }: ByteRange): AsyncGenerator<Buffer> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(end - start), 0, end - start, start);
+  yield buffer.subarray(0, bytesRead);
+}
+
+/** Stream of a range that is not empty; closes the file at its end. */
+function streamOf(file: FileHandle, { start, end }: ByteRange): ReadableStream<Uint8Array> {
+  return Readable.toWeb(file.createReadStream({ start, end: end - 1 })) as ReadableStream<Uint8Array>;
 }

@@ -17,7 +17,7 @@ export function prometheusEndpoint(metrics: MetricsText): Endpoint {
       summary: 'Metrics of the hub for Prometheus',
       description:
         'In the text format 0.0.4. Metrics of the hub begin with `workbench_hub_`; the others are those of any Node.js ' +
-        'process. A scraper needs a personal access token with the role ADMIN.',
+        'process. A scraper needs a personal access token with the role METRICS.',
       responses: {
         200: { description: 'The metrics.', schema: z.string(), contentType: 'text/plain' },
       },

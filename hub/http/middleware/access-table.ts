@@ -1,10 +1,11 @@
 /**
- * Role that each endpoint requires (contract 8.7): none (OPEN), or this role or a greater one. Endpoints that are not in this
+ * Role that each endpoint requires (contract 8.7): none (OPEN), or this role or a greater one; METRICS is ADMIN, or a personal
+ * token for the metrics. Endpoints that are not in this
  * table cannot be served. USER may cancel and delete only its own tasks (`refuseForeignTask`).
  */
 import type { Role } from '../../core/access.js';
 
-export type Access = 'OPEN' | Role;
+export type Access = 'OPEN' | 'METRICS' | Role;
 
 const TABLE: Readonly<Record<string, Access>> = {
   'GET /livez': 'OPEN',
@@ -12,7 +13,7 @@ const TABLE: Readonly<Record<string, Access>> = {
   'GET /actuator/health': 'OPEN',
   'GET /actuator/info': 'OPEN',
   'GET /actuator/logfile': 'ADMIN',
-  'GET /actuator/prometheus': 'ADMIN',
+  'GET /actuator/prometheus': 'METRICS',
 
   'POST /api/2.0/auth/login': 'OPEN',
   'GET /api/2.0/auth/refresh': 'OPEN',

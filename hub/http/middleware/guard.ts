@@ -1,5 +1,5 @@
 /** Identification and authorization of the caller of an endpoint. */
-import { ANYBODY, type Caller, refuseWithoutRole } from '../../core/access.js';
+import { ANYBODY, type Caller, refuseMetrics, refuseWithoutRole } from '../../core/access.js';
 import type { AuthenticatorChain } from '../../engine/accounts/authenticator-chain.js';
 import type { Access } from './access-table.js';
 
@@ -18,14 +18,15 @@ export const openGuard: Guard = () => ANYBODY;
 
 export function guardWith(authenticators: AuthenticatorChain): Guard {
   const admit = async (
-    role: Exclude<Access, 'OPEN'>,
+    access: Exclude<Access, 'OPEN'>,
     authorization: string | undefined,
     identified: (caller: Caller) => void,
     admittedAtMs: number | undefined,
   ) => {
     const caller = await authenticators.identify(authorization, admittedAtMs);
     identified(caller);
-    refuseWithoutRole(caller, role);
+    if (access === 'METRICS') refuseMetrics(caller);
+    else refuseWithoutRole(caller, access);
     return caller;
   };
   return (access, authorization, identified, admittedAtMs) =>

@@ -46,5 +46,7 @@ export function securityOf(
 export function describedRole({ method, path }: Endpoint['spec']): string {
   const access = accessTo(method.toUpperCase(), path);
   if (access === 'OPEN') return 'Needs no access token.';
+  if (access === 'METRICS')
+    return 'Requires the role ADMIN, or a personal access token with the role METRICS.';
   return access === 'ADMIN' ? 'Requires the role ADMIN.' : `Requires the role ${access} or a higher one.`;
 }

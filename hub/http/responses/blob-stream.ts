@@ -5,10 +5,11 @@ import type { ByteRange, StoredFile } from '../../core/ports/files.js';
 export function blobStream(
   file: StoredFile,
   onFailure: (error: unknown) => void,
+  range?: ByteRange,
 ): ReadableStream<Uint8Array> {
   let chunks: AsyncIterator<Buffer> | undefined;
   const open = () => {
-    chunks ??= chunksOf(file);
+    chunks ??= chunksOf(file, range);
     return chunks;
   };
   return streamOf(

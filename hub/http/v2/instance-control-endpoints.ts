@@ -1,8 +1,11 @@
 /** Control of workbench instances in API version 2.x (contract 6.3 and 6.4). */
 import { INSTANCE_COMMANDS, INSTANCE_LOG_TYPES } from '@workbench-hub/shared/domain/instance';
 import { z } from 'zod';
+import { partOfText } from '../../core/log-parts.js';
 import type { InstanceControl } from '../../engine/instance-control.js';
+import { logQuery } from '../parsing/log-query.js';
 import { idParams } from '../parsing/request-schemas.js';
+import { logResponse, logResponses, positionsOf, textContent } from '../responses/log-response.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
 
 const BASE = '/api/2.0/workbench/node/instance/{id}';
@@ -40,22 +43,29 @@ export function instanceControlEndpoints(control: InstanceControl): Endpoint[] {
         tag: 'Workbench instances',
         operationId: 'getInstanceLog',
         summary: 'The latest lines of a log of a workbench instance',
-        description: 'What the instance program printed, as its agent keeps it.',
+        description:
+          'What the instance program printed, as its agent keeps it. `tail` and `offset` select a part, and `Range: ' +
+          'bytes=…` one range of that. Agents of earlier versions do not tell positions: then `offset` selects everything.',
         params: logParams,
+        query: logQuery,
         responses: {
-          200: {
-            description: 'The lines; empty when there are none.',
-            schema: z.string(),
-            contentType: 'text/plain',
-          },
+          ...logResponses('The lines; empty when there are none.'),
           404: NOT_FOUND,
           502: BAD_GATEWAY,
         },
       },
-      async ({ params, context }) =>
-        context.body(await control.log(params.id, params.type), 200, {
-          'content-type': 'text/plain; charset=utf-8',
-        }),
+      async ({ params, query: { tail, offset }, context }) => {
+        const latest = await control.log(params.id, params.type);
+        const isPositioned = latest.offset !== null;
+        const part = partOfText(
+          { text: latest.text, offset: latest.offset ?? 0 },
+          { tail, offset: isPositioned ? offset : undefined },
+        );
+        const isInPart = tail !== undefined || offset !== undefined;
+        const text = isInPart ? part.text : latest.text;
+        const positions = isInPart && isPositioned ? positionsOf(part) : null;
+        return logResponse(context, textContent(`the log of instance ${params.id}`, text), positions);
+      },
     ),
     ...INSTANCE_COMMANDS.map((command) =>
       endpoint(

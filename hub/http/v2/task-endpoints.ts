@@ -1,13 +1,14 @@
 /** Tasks in API version 2.x (contract 2.6 to 2.11). */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import { z } from 'zod';
 import type { Tasks } from '../../engine/tasks.js';
 import { type JobPresentation, jobEndpoints } from '../common/job-endpoints.js';
 import { listClient } from '../common/list-client.js';
 import type { TaskRequests } from '../common/task-requests.js';
+import { logQuery } from '../parsing/log-query.js';
 import { idParams } from '../parsing/request-schemas.js';
-import { blobStream } from '../responses/blob-stream.js';
+import { logResponses } from '../responses/log-response.js';
 import { pageOf } from '../responses/page.js';
+import { taskLogResponse } from '../responses/task-log-response.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
 import { presentBatchJobResult, presentCreation, presentSimulateWorkResult, presentTask } from './present.js';
 import {
@@ -94,27 +95,24 @@ function readingEndpoints(tasks: Tasks, log: Logger): Endpoint[] {
         tag: 'Tasks',
         operationId: 'getTaskLog',
         summary: 'What the scripts of a task printed',
-        description: 'While the task runs, the latest of it; afterwards all of it.',
+        description:
+          'While the task runs, the latest of it; afterwards all of it. `tail` and `offset` select a part, and `Range: ' +
+          'bytes=…` one range of that.',
         params: idParams,
+        query: logQuery,
         responses: {
-          200: { description: 'The log.', schema: z.string(), contentType: 'text/plain' },
-          204: { description: 'Nothing was printed.' },
+          ...logResponses('The log.'),
+          204: { description: 'Nothing was printed, or nothing in the requested part.' },
           404: NOT_FOUND,
         },
       },
-      async ({ params, context }) => {
-        const printed = await tasks.log(params.id);
-        const headers = { 'content-type': 'text/plain; charset=utf-8' };
-        if (printed.kind === 'NONE') return context.body(null, 204);
-        if (printed.kind === 'TEXT') return context.body(printed.text, 200, headers);
-        const body = blobStream(printed.file, (error) =>
+      async ({ params, query, context }) =>
+        taskLogResponse(context, await tasks.log(params.id), query, (error) =>
           log.error(
             { err: error, taskId: params.id },
             'response aborted: the log of a task cannot be read to its end',
           ),
-        );
-        return context.body(body, 200, { ...headers, 'content-length': String(printed.file.sizeBytes) });
-      },
+        ),
     ),
   ];
 }

@@ -1,7 +1,7 @@
 /** Personal access tokens, an extension of the contract. */
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { z } from 'zod';
-import { ROLES } from '../../core/access.js';
+import { TOKEN_ROLES } from '../../core/access.js';
 import type { PersonalTokenRecord } from '../../core/ports/personal-tokens.js';
 import type { PersonalTokens } from '../../engine/accounts/personal-tokens.js';
 import { shownWithoutNull } from '../openapi/openapi-overrides.js';
@@ -33,11 +33,15 @@ const tokenRequest = z
         example: 30,
         override: shownWithoutNull,
       }),
-    role: enumeration(ROLES).nullish().meta({
-      description: 'Highest role of the token, limited by that of its user, which is also the default.',
-      example: 'USER',
-      override: shownWithoutNull,
-    }),
+    role: enumeration(TOKEN_ROLES)
+      .nullish()
+      .meta({
+        description:
+          'Highest role of the token, limited by that of its user, which is also the default; or METRICS, with which an ADMIN ' +
+          'has the token read the metrics and nothing else.',
+        example: 'USER',
+        override: shownWithoutNull,
+      }),
   })
   .meta({ id: 'PersonalTokenRequest' });
 
@@ -49,7 +53,9 @@ const time = (description: string) =>
 const fields = {
   id: z.string().meta({ description: 'Identifier for revoking it; not a secret.' }),
   name,
-  role: z.enum(ROLES).meta({ description: 'Highest role of the token, limited by that of its user.' }),
+  role: z
+    .enum(TOKEN_ROLES)
+    .meta({ description: 'Highest role of the token, limited by that of its user; or METRICS.' }),
   createdDatetime: time('Time of its creation.'),
   expiresDatetime: time('Time of its expiry.'),
 };

@@ -1,14 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { openLog } from '@workbench-hub/shared/runtime/logger';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase, type SqliteDatabase } from './database.js';
 import { GroupCommit } from './group-commit.js';
 
-const log: Logger = openLog({ name: 'test', level: 'silent', file: null }).log;
+const { log } = await openLog({ name: 'test', level: 'silent', file: null, rotation: null });
 
 let folder: string;
 let db: SqliteDatabase;

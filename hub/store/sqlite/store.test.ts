@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type NewTask, NO_FILES } from '../../core/task.js';
 import { openSimulatedStore } from './fixtures/simulated-store.js';
 
-const { log } = openLog({ name: 'test', level: 'silent', file: null });
+const { log } = await openLog({ name: 'test', level: 'silent', file: null, rotation: null });
 const NO_REQUIREMENT = { version: null, labels: [] };
 
 function newTask(): NewTask {

@@ -1,5 +1,5 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { Role } from '../../../core/access.js';
+import type { TokenRole } from '../../../core/access.js';
 import type { PersonalTokenRecord, PersonalTokenStore } from '../../../core/ports/personal-tokens.js';
 import type { SqliteDatabase } from '../database.js';
 import { translatedWith } from './translate-errors.js';
@@ -77,7 +77,7 @@ function recordOf(row: Row): PersonalTokenRecord {
     id: row.id,
     username: row.username,
     name: row.name,
-    role: row.role as Role,
+    role: row.role as TokenRole,
     createdAtMs: row.created_at,
     expiresAtMs: row.expires_at,
     lastUsedAtMs: row.last_used_at,

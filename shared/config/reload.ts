@@ -1,0 +1,71 @@
+/** What SIGHUP does: the configuration is read again, and what can change without a restart takes effect. */
+import type { Logger, LogSettings, OpenLog } from '../runtime/logger.js';
+import { StartRefused } from '../runtime/run-program.js';
+import { changedKeys } from './changed-keys.js';
+import type { LoadedConfig } from './load.js';
+
+/** One part of a program that can be reloaded. */
+export interface ReloadStep<Config> {
+  /** Applies the configuration; resolves with a sentence on what was done, or null for nothing. Rejects with
+   *  {@link StartRefused} when the former state stays in use. */
+  run(config: Config): Promise<string | null>;
+}
+
+export interface ReloadOptions<Config> {
+  /** Configuration of the start. */
+  readonly config: Config;
+  /** Reads the file and the environment. */
+  readonly load: () => LoadedConfig<Config>;
+  /** Keys, or beginnings of them, that the steps apply. */
+  readonly reloadable: readonly string[];
+  readonly steps: readonly ReloadStep<Config>[];
+  readonly log: Logger;
+}
+
+/** The function for SIGHUP. It logs what it did, which changed keys need a restart, and every part that keeps its former state.
+ *  A configuration that is not valid is not used, but log and certificates are read again all the same. */
+export function reloading<Config>({ config: initial, load, reloadable, steps, log }: ReloadOptions<Config>) {
+  let valid = initial;
+  const isReloadable = (key: string) =>
+    reloadable.some((applied) => key === applied || key.startsWith(`${applied}.`));
+  return async (): Promise<void> => {
+    const loaded = load();
+    if ('config' in loaded) valid = loaded.config;
+    const done: string[] = [];
+    const kept: string[] =
+      'config' in loaded ? [] : [`the former configuration stays in use: ${loaded.faults.join('; ')}`];
+    for (const step of steps) {
+      try {
+        const sentence = await step.run(valid);
+        if (sentence !== null) done.push(sentence);
+      } catch (error) {
+        if (error instanceof StartRefused) kept.push(error.message);
+        else log.error({ err: error }, 'a part could not be reloaded');
+      }
+    }
+    for (const message of kept) log.error(message);
+    log.info({ done }, 'reloaded');
+    const keys = changedKeys(initial, valid).filter((key) => !isReloadable(key));
+    if (keys.length > 0)
+      log.warn({ keys }, 'these changes of the configuration take effect at the next start');
+  };
+}
+
+/** The step that reopens the log file and takes the settings of the log. */
+export function logStep<Config>(
+  opened: OpenLog,
+  settingsOf: (config: Config) => LogSettings,
+): ReloadStep<Config> {
+  return {
+    run: async (config) => {
+      const settings = settingsOf(config);
+      try {
+        await opened.reload(settings);
+      } catch (error) {
+        if (!(error instanceof StartRefused)) throw error;
+        throw new StartRefused(`the former log file stays in use: ${error.message}`, { cause: error });
+      }
+      return `the log file ${settings.file} is open, the log level is ${settings.level}`;
+    },
+  };
+}

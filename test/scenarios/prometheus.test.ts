@@ -1,0 +1,163 @@
+/** A real Prometheus that scrapes a hub with TLS, as the page on operations and the README say. */
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { authority } from '../support/certificates.js';
+import { eventually } from '../support/eventually.js';
+import { endPrograms, type HubProgram, startAgent, startHub } from '../support/programs.js';
+import { runCommand } from '../support/run-command.js';
+import { keepSecret } from '../support/secrets.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+const PASSWORD = 'correct horse battery staple';
+const HUB = 'hub/bin/workbench-hub.js';
+
+const page = readFileSync(new URL('../../packages/docs/operations.md', import.meta.url), 'utf8');
+const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const alerts = new URL('../../deploy/prometheus/alerts.yaml', import.meta.url).pathname;
+
+/** Under CI, which installs it, a missing Prometheus fails. */
+const isMissing = spawnSync('promtool', ['--version']).error !== undefined && process.env['CI'] === undefined;
+const title = isMissing
+  ? 'Prometheus: SKIPPED, promtool is not installed (apt-get install prometheus)'
+  : 'Prometheus';
+
+let folder: TemporaryFolder;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+afterEach(async () => {
+  await endPrograms();
+  await folder.remove();
+});
+
+/** The fenced block of a page that contains `text`. */
+function block(text: string, of = page): string {
+  const found = [...of.matchAll(/```\w+\n([\s\S]*?)```/g)].find(([, body]) => body?.includes(text));
+  if (found?.[1] === undefined) throw new Error(`there is no block with ${text}`);
+  return found[1];
+}
+
+function replaced(text: string, replacements: Record<string, string>): string {
+  return Object.entries(replacements).reduce((all, [from, to]) => {
+    expect(all).toContain(from);
+    return all.replaceAll(from, to);
+  }, text);
+}
+
+const shell = async (script: string) =>
+  (await promisify(execFile)('bash', ['-euc', script], { cwd: folder.path })).stdout;
+
+async function startTlsHub(): Promise<HubProgram> {
+  const certificate = await (await authority(folder.path, 'ca')).issue({ name: 'hub', hosts: ['127.0.0.1'] });
+  const config = { server: { port: 0, tls: certificate }, security: { enabled: true } };
+  writeFileSync(
+    join(folder.path, 'hub.yaml'),
+    JSON.stringify({ dataDir: join(folder.path, 'hub'), ...config }),
+  );
+  keepSecret(PASSWORD);
+  const { code, stderr } = await runCommand(
+    HUB,
+    ['user', 'add', 'anna', '--role', 'ADMIN', '--config', 'hub.yaml'],
+    { cwd: folder.path, input: `${PASSWORD}\n` },
+  );
+  expect(code, stderr).toBe(0);
+  return startHub(folder.path, config);
+}
+
+/** Logs in as the README says and creates the token as the page says, into the file `workbench-hub-token`. */
+async function createToken(hub: HubProgram): Promise<void> {
+  const logIn = replaced(block('HUB=https', readme), {
+    'https://hub.example.com:8443': hub.baseUrl,
+    '…': PASSWORD,
+  })
+    .split('\n')
+    .slice(0, 3);
+  await shell([...logIn, block('"role": "METRICS"')].join('\n'));
+  keepSecret(readFileSync(join(folder.path, 'workbench-hub-token'), 'utf8').trim());
+}
+
+function writePrometheusConfig(hub: HubProgram): string {
+  const config = replaced(block('tls_config'), {
+    '/etc/prometheus/workbench-hub-token': join(folder.path, 'workbench-hub-token'),
+    '/etc/prometheus/workbench-hub-ca.pem': join(folder.path, 'ca.pem'),
+    'hub.example.com:8443': new URL(hub.baseUrl).host,
+  });
+  const file = join(folder.path, 'prometheus.yml');
+  const rules = block('rule_files').replace('/etc/prometheus/workbench-hub-alerts.yaml', alerts);
+  writeFileSync(file, `global: { scrape_interval: 1s }\n${rules}${config}`);
+  return file;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}
+
+describe.skipIf(isMissing)(title, () => {
+  it('scrapes the hub with the configuration of the page', { timeout: 120_000 }, async () => {
+    const hub = await startTlsHub();
+    await createToken(hub);
+    const config = writePrometheusConfig(hub);
+    const checked = spawnSync('promtool', ['check', 'config', config], { encoding: 'utf8' });
+    expect(checked.status, checked.stderr + checked.stdout).toBe(0);
+
+    const port = await freePort();
+    const storage = join(folder.path, 'prometheus');
+    const prometheus = spawn(
+      'prometheus',
+      [`--config.file=${config}`, `--storage.tsdb.path=${storage}`, `--web.listen-address=127.0.0.1:${port}`],
+      { stdio: 'ignore' },
+    );
+    try {
+      const value = async (query: string) => {
+        const url = `http://127.0.0.1:${port}/api/v1/query?query=${encodeURIComponent(query)}`;
+        const { data } = (await (await fetch(url)).json()) as {
+          data: { result: { value: [number, string] }[] };
+        };
+        return data.result[0]?.value[1];
+      };
+      await eventually(() => value('up{job="workbench-hub"}').catch(() => undefined), 60_000);
+      expect(await value('up{job="workbench-hub"}')).toBe('1');
+      expect(await value('workbench_hub_build_info')).toBe('1');
+    } finally {
+      prometheus.kill();
+      await once(prometheus, 'exit');
+    }
+  });
+
+  it('finds nothing wrong with names and help of the metrics', { timeout: 60_000 }, async () => {
+    const hub = await startHub(folder.path);
+    const agent = startAgent(folder.path, hub, 'host', { instances: [{ id: 'sim', version: '1' }] });
+    await agent.logged(({ msg }) => msg === 'joined the hub');
+    const json = { 'content-type': 'application/json' };
+    const task = await fetch(`${hub.baseUrl}/api/2.0/workbench/task/simulate-work/create`, {
+      method: 'POST',
+      headers: json,
+      body: '{"duration":0}',
+    });
+    const { id } = (await task.json()) as { id: string };
+    await fetch(`${hub.baseUrl}/api/2.0/workbench/task/simulate-work/${id}/result?timeout=30`);
+    const metrics = await (await fetch(`${hub.baseUrl}/actuator/prometheus`)).text();
+    const { status, stderr, stdout } = spawnSync('promtool', ['check', 'metrics'], {
+      input: metrics,
+      encoding: 'utf8',
+    });
+    expect(stderr + stdout).toBe('');
+    expect(status).toBe(0);
+  });
+
+  it('accepts the alert rules', () => {
+    const { status, stderr, stdout } = spawnSync('promtool', ['check', 'rules', alerts], {
+      encoding: 'utf8',
+    });
+    expect(status, stderr + stdout).toBe(0);
+  });
+});
