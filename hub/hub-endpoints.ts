@@ -23,6 +23,7 @@ import { taskEndpoints } from './http/v2/task-endpoints.js';
 import { agentEndpoints } from './http/x/agent-endpoints.js';
 import { auditEndpoints } from './http/x/audit-endpoints.js';
 import { eventEndpoints } from './http/x/event-endpoints.js';
+import { bulkEndpoints } from './http/x/bulk-endpoints.js';
 import { explainEndpoints } from './http/x/explain-endpoints.js';
 import { logFollowEndpoint } from './http/x/log-follow-endpoint.js';
 import { presentTaskItem } from './http/x/present-task.js';
@@ -78,6 +79,7 @@ function followedTaskEndpoints({ engine, runtime, log }: HubParts) {
   const present = (task: Task) => presentTaskItem(task, tasks.waitMessage(task));
   return [
     taskListEndpoint(tasks, feed),
+    ...bulkEndpoints(engine.bulkChanges, tasks),
     ...taskDetailEndpoints({ tasks, details, log }),
     logFollowEndpoint({ tasks, logFollower, clock, timers, log }),
     ...eventEndpoints(feed, new TaskEventStreams({ feed, present, timers, clock })),

@@ -22,6 +22,7 @@ import { AgentExclusions } from './agent-exclusions.js';
 import { AgentSessions } from './agent-sessions.js';
 import { Agents } from './agents.js';
 import { Attempts } from './attempts.js';
+import { BulkChanges } from './bulk-changes.js';
 import { ChangeFeed } from './change-feed.js';
 import { ClockWatch } from './clock-watch.js';
 import { Explanations } from './explanations.js';
@@ -72,6 +73,7 @@ export interface Engine {
   readonly details: TaskDetailsReader;
   readonly changeFeed: ChangeFeed;
   readonly logFollower: LogFollower;
+  readonly bulkChanges: BulkChanges;
   readonly agents: Agents;
   readonly instances: Instances;
   readonly drains: AgentDrains;
@@ -101,36 +103,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const parts = { ...base, ...agentSide, ...queueSide };
   subscribe(options, parts);
 
-  const {
-    tasks,
-    details,
-    changeFeed,
-    logFollower,
-    agents,
-    instances,
-    drains,
-    sessions,
-    shutdown,
-    explanations,
-    resultWaiters,
-    storage,
-    sentBlobs,
-  } = parts;
-  const control = new InstanceControl(instances, sessions);
-  const shared = {
-    tasks,
-    details,
-    changeFeed,
-    logFollower,
-    agents,
-    instances,
-    drains,
-    control,
-    shutdown,
-    explanations,
-    resultWaiters,
-  };
-  return { ...shared, storage, sentBlobs, sweep: () => parts.sweeper.sweep(), ...runningOf(parts) };
+  const control = new InstanceControl(parts.instances, parts.sessions);
+  return { ...parts, control, sweep: () => parts.sweeper.sweep(), ...runningOf(parts) };
 }
 
 type BaseParts = ReturnType<typeof baseParts>;
@@ -244,8 +218,9 @@ function queueParts(options: EngineOptions, base: BaseParts, { sessions }: Agent
     sweepAccounts: options.sweepAccounts ?? (async () => undefined),
     clockWatch,
   });
+  const bulkChanges = new BulkChanges({ archive, transitions, files });
   const logFollower = new LogFollower({ tasks, archive, files, output, timers });
-  return { scheduler, explanations, tasks, details, logFollower, sweeper };
+  return { scheduler, explanations, tasks, details, bulkChanges, logFollower, sweeper };
 }
 
 function subscribe({ metrics = NO_TASK_METRICS }: EngineOptions, parts: Parts): void {

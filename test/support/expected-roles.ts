@@ -80,6 +80,8 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
 
   VIEWER  GET    /api/x/events
   VIEWER  GET    /api/x/tasks
+  USER    POST   /api/x/tasks/cancel
+  USER    POST   /api/x/tasks/delete
   VIEWER  GET    /api/x/tasks/{id}
   VIEWER  GET    /api/x/tasks/{id}/inputs
   VIEWER  GET    /api/x/tasks/{id}/inputs/{path}

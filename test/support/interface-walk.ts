@@ -85,6 +85,10 @@ async function walkThroughEvents(expected: Walker['expected']) {
   };
   await expected(200, 'GET', `/api/x/tasks?limit=1&after=${next}`);
   expect(await expected(200, 'GET', `/api/x/events?timeout=0&since=${cursor}`)).toContain('event: hello');
+  for (const action of ['cancel', 'delete']) {
+    await expected(200, 'POST', `/api/x/tasks/${action}`, { filter: { name: 'nothing*' }, dryRun: true });
+    await expected(200, 'POST', `/api/x/tasks/${action}`, { filter: { name: 'nothing*' }, dryRun: false });
+  }
 }
 
 async function walkThroughDrains(expected: Walker['expected'], { id }: FakeAgent) {

@@ -90,6 +90,8 @@ export const ADDITIONS = parse(`
   GET    /actuator/prometheus                                      200
   GET    /api/x/events                                             200
   GET    /api/x/tasks                                              200
+  POST   /api/x/tasks/cancel                                       200
+  POST   /api/x/tasks/delete                                       200
   GET    /api/x/tasks/{id}                                         200 404
   GET    /api/x/tasks/{id}/inputs                                  200 404
   GET    /api/x/tasks/{id}/inputs/{path}                           200 206 304 404 416

@@ -51,6 +51,9 @@ const TABLE: Readonly<Record<string, Access>> = {
 
   'GET /api/x/events': 'VIEWER',
   'GET /api/x/tasks': 'VIEWER',
+  // The role USER changes its own tasks only.
+  'POST /api/x/tasks/cancel': 'USER',
+  'POST /api/x/tasks/delete': 'USER',
   'GET /api/x/tasks/{id}': 'VIEWER',
   'GET /api/x/tasks/{id}/inputs': 'VIEWER',
   'GET /api/x/tasks/{id}/inputs/{path}': 'VIEWER',
