@@ -98,11 +98,11 @@ export class Sweeper {
       await transitions.remove(ids);
       tasks += ids.length;
     }
-    await this.#options.queue.forgetKeys(runtime.clock.nowMs() - IDEMPOTENCY_KEY_AGE_MS);
     await this.#removeUnusedGroups();
     const agents = await this.#forgetAgents();
     const storedFiles = await names.removeExpired(runtime.clock.nowMs());
     const blobs = await files.sweep(UNREFERENCED_BLOB_AGE_MS);
+    await this.#options.queue.forgetKeys(runtime.clock.nowMs() - IDEMPOTENCY_KEY_AGE_MS);
     if (tasks + storedFiles + blobs + agents > 0) {
       log.info({ tasks, storedFiles, blobs, agents }, 'swept what is no longer kept');
     }

@@ -6,7 +6,9 @@ import type { SqliteDatabase } from './database.js';
 export interface KeyedInsertions {
   /** Inserts a task unless its creator has used the key. To be called within a transaction. */
   insert(task: NewTask, key: string): KeyedInsertion & { readonly waiting: readonly WaitingTask[] };
-  /** Forgets the keys that were used before this time; returns their number. */
+  /** Whether a key was used before this time. */
+  has(usedBeforeMs: number): boolean;
+  /** Forgets the keys that were used before this time; returns their number. To be called within a transaction. */
   forget(usedBeforeMs: number): number;
 }
 
@@ -22,6 +24,7 @@ export function keyedInsertions(
   const insertKey = db.prepare<[string, string, number, number]>(
     'INSERT INTO idempotency_key (creator, key, task_seq, used_at) VALUES (?, ?, ?, ?)',
   );
+  const selectUsed = db.prepare<[number]>('SELECT 1 FROM idempotency_key WHERE used_at < ? LIMIT 1');
   const forget = db.prepare<[number]>('DELETE FROM idempotency_key WHERE used_at < ?');
   return {
     insert: (task, key) => {
@@ -32,6 +35,7 @@ export function keyedInsertions(
       insertKey.run(creator, key, waiting.sequence, task.requestedAtMs);
       return { taskId: task.id, waiting: [waiting] };
     },
+    has: (usedBeforeMs) => selectUsed.get(usedBeforeMs) !== undefined,
     forget: (usedBeforeMs) => forget.run(usedBeforeMs).changes,
   };
 }

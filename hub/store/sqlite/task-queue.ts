@@ -37,7 +37,8 @@ export function sqliteTaskQueue(
       );
       return { taskId };
     },
-    forgetKeys: (requestedBeforeMs) => commit.freeing(() => keyed.forget(requestedBeforeMs)),
+    forgetKeys: async (requestedBeforeMs) =>
+      keyed.has(requestedBeforeMs) ? commit.freeing(() => keyed.forget(requestedBeforeMs)) : 0,
     removeUnusedGroups: (page) =>
       commit.freeing(
         () => {
