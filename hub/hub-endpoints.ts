@@ -22,11 +22,13 @@ import { storageEndpoints } from './http/v2/storage-endpoints.js';
 import { taskEndpoints } from './http/v2/task-endpoints.js';
 import { agentEndpoints } from './http/x/agent-endpoints.js';
 import { auditEndpoints } from './http/x/audit-endpoints.js';
-import { eventEndpoints } from './http/x/event-endpoints.js';
 import { bulkEndpoints } from './http/x/bulk-endpoints.js';
+import { enrolmentEndpoints } from './http/x/enrolment-endpoints.js';
+import { eventEndpoints } from './http/x/event-endpoints.js';
 import { explainEndpoints } from './http/x/explain-endpoints.js';
 import { logFollowEndpoint } from './http/x/log-follow-endpoint.js';
 import { presentTaskItem } from './http/x/present-task.js';
+import { storageListEndpoints } from './http/x/storage-list-endpoints.js';
 import { taskDetailEndpoints } from './http/x/task-detail-endpoints.js';
 import { TaskEventStreams } from './http/x/task-event-streams.js';
 import { taskListEndpoint } from './http/x/task-list-endpoint.js';
@@ -65,6 +67,8 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     ...agentEndpoints({ instances: engine.instances, drains: engine.drains, credentials }),
     ...explainEndpoints(engine.tasks, engine.explanations),
     ...followedTaskEndpoints(parts),
+    ...enrolmentEndpoints(credentials, config.agents.enrolledOnly),
+    ...storageListEndpoints(engine.storage),
     ...auditEndpoints(auditReader(auditFolderOf(config.dataDir))),
     ...(['1.1', '1.0'] as const).flatMap((generation) => [
       ...taskEndpointsV1(generation, engine.tasks, requests),

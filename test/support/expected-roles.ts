@@ -95,6 +95,10 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   VIEWER  GET    /api/x/agents/{id}
   ADMIN   POST   /api/x/agents/{id}/drain
   ADMIN   POST   /api/x/agents/{id}/undrain
+  ADMIN   POST   /api/x/agents
+  ADMIN   POST   /api/x/agents/{id}/revoke
+  VIEWER  GET    /api/x/storage/input
+  VIEWER  GET    /api/x/storage/output
   VIEWER  GET    /api/x/tokens
   VIEWER  POST   /api/x/tokens
   VIEWER  DELETE /api/x/tokens/{id}

@@ -100,6 +100,9 @@ async function walkThroughDrains(expected: Walker['expected'], { id }: FakeAgent
     await expected(200, 'GET', `${path}/${id}`);
   }
   await expected(404, 'GET', `${path}/nobody`);
+  await expected(201, 'POST', path, { id: 'host-9', validFor: 60 });
+  await expected(204, 'POST', `${path}/host-9/revoke`);
+  await expected(404, 'POST', `${path}/host-9/revoke`);
 }
 
 async function walkThroughTokens({ expected, created }: Pick<Walker, 'expected' | 'created'>) {
@@ -119,6 +122,8 @@ async function walkThroughInputs(expected: Walker['expected']) {
   await expected(409, 'POST', `${base}/upload`, form);
   await expected(204, 'POST', `${base}/upload?overwrite=true&encrypt=true`, form);
   await expected(200, 'GET', `${base}/walk.wbpz?renewExpirationTimestamp=true`);
+  expect(await expected(200, 'GET', '/api/x/storage/input?prefix=walk&owner=anna')).toContain('walk.wbpz');
+  await expected(200, 'GET', '/api/x/storage/output?limit=1');
   await expected(204, 'DELETE', `${base}/walk.wbpz/delete`);
   await expected(200, 'GET', `${base}/walk.wbpz`);
 }

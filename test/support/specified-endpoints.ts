@@ -105,6 +105,10 @@ export const ADDITIONS = parse(`
   GET    /api/x/agents/{id}                                        200 404
   POST   /api/x/agents/{id}/drain                                  200 404
   POST   /api/x/agents/{id}/undrain                                200 404
+  POST   /api/x/agents                                             201
+  POST   /api/x/agents/{id}/revoke                                 204 404
+  GET    /api/x/storage/input                                      200 423
+  GET    /api/x/storage/output                                     200 423
   POST   /api/x/tokens                                             201 409
   GET    /api/x/tokens                                             200
   DELETE /api/x/tokens/{id}                                        204 404

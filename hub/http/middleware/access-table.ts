@@ -69,6 +69,12 @@ const TABLE: Readonly<Record<string, Access>> = {
   'POST /api/x/agents/{id}/drain': 'ADMIN',
   'POST /api/x/agents/{id}/undrain': 'ADMIN',
 
+  'POST /api/x/agents': 'ADMIN',
+  'POST /api/x/agents/{id}/revoke': 'ADMIN',
+
+  'GET /api/x/storage/input': 'VIEWER',
+  'GET /api/x/storage/output': 'VIEWER',
+
   'POST /api/x/tokens': 'VIEWER',
   'GET /api/x/tokens': 'VIEWER',
   'DELETE /api/x/tokens/{id}': 'VIEWER',

@@ -21,6 +21,8 @@ const MAX_UNREAD_BYTES = 256 * 1024;
 
 const COMMENT_EVERY_MS = 15_000;
 const COMMENT = Buffer.from(': alive\n\n');
+/** Sent at once, since the task may print nothing for long; a browser connects again after this delay. */
+const BEGINNING = Buffer.from('retry: 2000\n\n');
 const DEFAULT_TIMEOUT_S = 3600;
 
 export interface LogFollowEndpointOptions {
@@ -113,6 +115,7 @@ class LogStream {
   async run(id: string, from: LogPlace, timeoutMs: number): Promise<void> {
     const { logFollower, timers, log } = this.#options;
     const timer = timers.after(timeoutMs, () => this.#client.abort());
+    this.#connection.send(BEGINNING);
     this.#commentLater();
     try {
       for await (const event of logFollower.follow(id, from, this.#client.signal)) {
