@@ -200,6 +200,7 @@ function openEngine(
   return createEngine({
     queue: store.queue,
     archive: store.archive,
+    changes: store.changes,
     agentStore: store.agents,
     agentDrains: store.accounts.agentDrains,
     files,

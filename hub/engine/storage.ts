@@ -3,7 +3,7 @@ import type { FileRef, NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../core/errors.js';
 import type { FileStore, Hold, StoredFile } from '../core/ports/files.js';
-import type { NamedObject, NamedObjects } from '../core/ports/storage.js';
+import type { NamedObject, NamedObjects, NamesQuery, StorageArea } from '../core/ports/storage.js';
 import { outputName } from '../core/storage.js';
 import type { Task } from '../core/task.js';
 import { QuotaUsage } from './quota-usage.js';
@@ -103,15 +103,26 @@ export class Storage {
     void this.#options.files.reclaim();
   }
 
+  /** Files of an area, by name. Rejects with INPUT_STORAGE_OFF and OUTPUT_STORAGE_OFF. */
+  async list(area: StorageArea, query: NamesQuery): Promise<NamedObject[]> {
+    if (area === 'INPUT') this.refuseWhileInputIsOff();
+    else this.#refuseWhileOutputIsOff();
+    const { names, clock } = this.#options;
+    return names.list(area, query, clock.nowMs());
+  }
+
+  #refuseWhileOutputIsOff(): void {
+    if (this.isOutputStorageOn) return;
+    throw new HubError(
+      'OUTPUT_STORAGE_OFF',
+      'the output storage of this hub is not enabled (storage.output.enabled)',
+    );
+  }
+
   /** Rejects with OUTPUT_STORAGE_OFF and STORED_FILE_NOT_FOUND. */
   async output(name: string): Promise<Download> {
     const { names, files, clock } = this.#options;
-    if (!this.isOutputStorageOn) {
-      throw new HubError(
-        'OUTPUT_STORAGE_OFF',
-        'the output storage of this hub is not enabled (storage.output.enabled)',
-      );
-    }
+    this.#refuseWhileOutputIsOff();
     const stored = await names.find('OUTPUT', name, clock.nowMs());
     if (!stored) {
       throw new HubError(

@@ -135,6 +135,13 @@ describe.skipIf(process.platform !== 'linux')(
       );
     });
 
+    it('events tells every listener', async () => {
+      const { figures } = await inSmall('events');
+      expect(figures).toEqual(
+        expect.arrayContaining(['tasks alone', 'tasks beside 100 who follow all', 'memory above idle']),
+      );
+    });
+
     it('polls answers every client that stays', async () => {
       const { figures } = await inSmall('polls');
       expect(figures).toEqual(

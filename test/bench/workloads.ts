@@ -1,6 +1,7 @@
 import { w5 } from './agents/agents.js';
 import { w3 } from './backlog/backlog.js';
 import { w6 } from './beside/beside.js';
+import { events } from './events/events.js';
 import { lists } from './lists/lists.js';
 import { machineLimits } from './machine-limits/machine-limits.js';
 import { polls } from './polls/polls.js';
@@ -21,5 +22,6 @@ export const WORKLOADS: readonly Workload[] = [
   w6,
   lists,
   polls,
+  events,
   storage,
 ];

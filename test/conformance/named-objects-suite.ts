@@ -57,6 +57,22 @@ export function describeStoredNames(open: OpenStore): void {
       expect(await find('a', LATER)).toEqual(next);
     });
 
+    it('is listed by its beginning and its owner, in the order of names', async () => {
+      const entries = ['b', 'ba', 'Ba', 'b😀', 'c'].map((name) => stored(name));
+      for (const entry of [...entries, stored('b-bert', { owner: 'bert' })]) await put(entry);
+      await put(stored('b-out', { area: 'OUTPUT' }));
+      await put(stored('b-gone', { expiresAtMs: NOW }));
+      const listed = async (query: object) =>
+        (await store.namedObjects.list('INPUT', { limit: 10, ...query }, NOW)).map(({ name }) => name);
+      expect(await listed({})).toEqual(['Ba', 'b', 'b-bert', 'ba', 'b😀', 'c']);
+      expect(await listed({ prefix: 'b' })).toEqual(['b', 'b-bert', 'ba', 'b😀']);
+      expect(await listed({ prefix: 'b', owner: 'anna', after: 'b', limit: 1 })).toEqual(['ba']);
+      expect(await listed({ owner: 'nobody' })).toEqual([]);
+      expect(await store.namedObjects.list('INPUT', { limit: 1, after: 'ba', prefix: 'b' }, NOW)).toEqual([
+        stored('b😀'),
+      ]);
+    });
+
     it('can be renewed and removed', async () => {
       await put(stored('a'));
       expect(await store.namedObjects.renew('INPUT', 'a', NOW, LATER + 5)).toBe(true);

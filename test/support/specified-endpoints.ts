@@ -88,6 +88,16 @@ export const ADDITIONS = parse(`
   GET    /readyz                                                   200 503
   GET    /openapi.json                                             200
   GET    /actuator/prometheus                                      200
+  GET    /api/x/events                                             200
+  GET    /api/x/tasks                                              200
+  POST   /api/x/tasks/cancel                                       200
+  POST   /api/x/tasks/delete                                       200
+  GET    /api/x/tasks/{id}                                         200 404
+  GET    /api/x/tasks/{id}/inputs                                  200 404
+  GET    /api/x/tasks/{id}/inputs/{path}                           200 206 304 404 416
+  GET    /api/x/tasks/{id}/log                                     200 404
+  GET    /api/x/tasks/{id}/outputs                                 200 404
+  GET    /api/x/tasks/{id}/outputs/{path}                          200 206 304 404 416
   GET    /api/x/tasks/{id}/explain                                 200 404
   POST   /api/x/explain                                            200
   GET    /api/x/audit                                              200
@@ -95,6 +105,10 @@ export const ADDITIONS = parse(`
   GET    /api/x/agents/{id}                                        200 404
   POST   /api/x/agents/{id}/drain                                  200 404
   POST   /api/x/agents/{id}/undrain                                200 404
+  POST   /api/x/agents                                             201
+  POST   /api/x/agents/{id}/revoke                                 204 404
+  GET    /api/x/storage/input                                      200 423
+  GET    /api/x/storage/output                                     200 423
   POST   /api/x/tokens                                             201 409
   GET    /api/x/tokens                                             200
   DELETE /api/x/tokens/{id}                                        204 404

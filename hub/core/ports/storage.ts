@@ -40,8 +40,19 @@ export type NamingOutcome =
   /** `usedBytes`: usage by the owner's other objects, see {@link StorageUse.bytes}. */
   | { readonly kind: 'OVER_QUOTA'; readonly usedBytes: number };
 
+export interface NamesQuery {
+  /** Beginning of the names, with case. */
+  readonly prefix?: string | undefined;
+  readonly owner?: string | undefined;
+  /** Name after which the list begins. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
 export interface NamedObjects {
   find(area: StorageArea, name: string, nowMs: number): Promise<NamedObject | undefined>;
+  /** Objects that have not expired, in the order of the UTF-8 bytes of their names. */
+  list(area: StorageArea, query: NamesQuery, nowMs: number): Promise<NamedObject[]>;
   /** Names a blob, or changes nothing, in one transaction. */
   put(stored: NamedObject, terms: NamingTerms): Promise<NamingOutcome>;
   /** Changes the expiry; false when there is no such object. */

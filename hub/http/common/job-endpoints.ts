@@ -1,4 +1,5 @@
 /** Endpoints that create tasks and return their results, which all API versions have (contract 2.2, 3.1 and 4.1). */
+import type { Context } from 'hono';
 import type { z } from 'zod';
 import type { NamedSize, Task } from '../../core/task.js';
 import type { Tag } from '../openapi/tags.js';
@@ -10,7 +11,7 @@ import {
   simulateWorkRequest,
 } from '../parsing/request-schemas.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
-import { CREATION_HEADERS, type TaskRequests } from './task-requests.js';
+import { CREATION_HEADERS, CREATION_REQUEST_HEADERS, type TaskRequests } from './task-requests.js';
 
 /** Presentation of tasks in one API version. */
 export interface JobPresentation {
@@ -21,23 +22,31 @@ export interface JobPresentation {
   readonly operationId: (operation: string) => string;
   readonly schemas: Readonly<Record<'creation' | 'simulateWorkResult' | 'batchJobResult', z.ZodType>>;
   readonly descriptions: Readonly<Record<'state' | 'locked', string>>;
+  /** Whether create requests may carry the header Idempotency-Key (contract 12.12). */
+  readonly takesIdempotencyKey: boolean;
   creation(task: Task): object;
   simulateWorkResult(task: Task): object;
   /** Without the output files, which are written into the response as they are read. */
   batchJobResult(task: Task, storedFiles: readonly NamedSize[]): object;
 }
 
+const KEY_REUSED = { description: 'Another request was made with this Idempotency-Key.' };
+
 export function jobEndpoints(version: JobPresentation, requests: TaskRequests): Endpoint[] {
-  const { base, tag, operationId, schemas, descriptions } = version;
+  const { base, tag, operationId, schemas, descriptions, takesIdempotencyKey } = version;
   const { admit } = requests;
   const creation = {
     admit,
     warnsOfUnknownFields: true,
+    ...(takesIdempotencyKey ? { requestHeaders: CREATION_REQUEST_HEADERS } : {}),
     responses: {
       201: { description: 'The task waits.', schema: schemas.creation, headers: CREATION_HEADERS },
+      ...(takesIdempotencyKey ? { 422: KEY_REUSED } : {}),
       423: { description: descriptions.locked },
     },
   };
+  const once = <Request extends { readonly context: Context }>(request: Request) =>
+    takesIdempotencyKey ? { ...request, onceBy: request.context } : request;
   const result = {
     description: 'Waits up to `timeout` seconds for the end of the task and returns its state then.',
     params: idParams,
@@ -61,7 +70,7 @@ export function jobEndpoints(version: JobPresentation, requests: TaskRequests): 
         body: simulateWorkRequest,
       },
       async (request) =>
-        request.context.json(version.creation(await requests.createSimulateWork(request)), 201),
+        request.context.json(version.creation(await requests.createSimulateWork(once(request))), 201),
     ),
     endpoint(
       {
@@ -89,7 +98,8 @@ export function jobEndpoints(version: JobPresentation, requests: TaskRequests): 
         body: executeBatchJobRequest,
         blobs: batchJobContents,
       },
-      async (request) => request.context.json(version.creation(await requests.createBatchJob(request)), 201),
+      async (request) =>
+        request.context.json(version.creation(await requests.createBatchJob(once(request))), 201),
     ),
     endpoint(
       {

@@ -71,6 +71,7 @@ function presentationOf(apiVersion: ApiVersion): JobPresentation {
     ...groupOf(apiVersion),
     operationId: (operation) => operationIdOf(operation, apiVersion),
     schemas: schemasOf(apiVersion),
+    takesIdempotencyKey: false,
     descriptions: { state: 'The state.', locked: 'The hub accepts no tasks at present.' },
     creation: presentCreation,
     simulateWorkResult: (task) => presentSimulateWorkResult(task, apiVersion),

@@ -42,6 +42,7 @@ function presentationOf(tasks: Tasks): JobPresentation {
       state: 'The current state.',
       locked: 'The resource is locked: the hub accepts no tasks at present.',
     },
+    takesIdempotencyKey: true,
     creation: presentCreation,
     simulateWorkResult: (task) => presentSimulateWorkResult(task, tasks.waitMessage(task)),
     batchJobResult: (task, storedFiles) => presentBatchJobResult(task, storedFiles, tasks.waitMessage(task)),

@@ -15,6 +15,9 @@ import { traceContext } from './migrations/0007-trace-context.js';
 import { droppedContents } from './migrations/0009-dropped-contents.js';
 import { tasksByRequirement } from './migrations/0010-tasks-by-requirement.js';
 import { ignoredFields } from './migrations/0011-ignored-fields.js';
+import { formerAttempts } from './migrations/0012-former-attempts.js';
+import { taskChanges } from './migrations/0013-task-changes.js';
+import { idempotencyKeys } from './migrations/0014-idempotency-keys.js';
 
 export type SqliteDatabase = Database.Database;
 
@@ -30,6 +33,9 @@ export const MIGRATIONS: readonly string[] = [
   droppedContents,
   tasksByRequirement,
   ignoredFields,
+  formerAttempts,
+  taskChanges,
+  idempotencyKeys,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */

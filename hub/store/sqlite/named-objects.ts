@@ -48,6 +48,12 @@ export function sqliteNamedObjects(db: SqliteDatabase, commit: GroupCommit, name
   const select = db.prepare<[string, string, number], NameRow>(
     'SELECT * FROM stored_file WHERE area = ? AND name = ? AND expires_at > ?',
   );
+  // One byte of UTF-8 never begins with 0xFF: all names with the prefix come before it.
+  const selectNames = db.prepare<[Record<string, unknown>], NameRow>(`
+    SELECT * FROM stored_file
+    WHERE area = @area AND name > @after AND name >= @prefix AND name < @prefix || CAST(x'ff' AS TEXT)
+      AND expires_at > @nowMs AND (@owner IS NULL OR owner = @owner)
+    ORDER BY name LIMIT @limit`);
   const selectUse = db.prepare<[NamesOfOwner], { files: number; bytes: number }>(`
     SELECT count(*) AS files, coalesce(sum(size_bytes), 0) AS bytes FROM stored_file
     WHERE area = @area AND owner IS @owner AND name <> @except`);
@@ -76,6 +82,8 @@ export function sqliteNamedObjects(db: SqliteDatabase, commit: GroupCommit, name
       const row = rowOf(area, name, nowMs);
       return row && namedObjectOf(area, row);
     },
+    list: async (area, { prefix = '', owner = null, after = '', limit }, nowMs) =>
+      selectNames.all({ area, prefix, owner, after, limit, nowMs }).map((row) => namedObjectOf(area, row)),
     put: (stored, { overwrite, quotaBytes, maxFiles }) =>
       commit.durable(() => {
         const { area, name, owner, sizeBytes, storedAtMs } = stored;

@@ -1,0 +1,115 @@
+/**
+ * Clients that follow the changes of tasks: what they cost a hub in memory, and what 100 of them cost the tasks of W1, when each
+ * gets everything and when each gets what one user does.
+ */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { runLoad } from '../load/load.js';
+import { cpuSeconds, rssMib, treeUse } from '../machine.js';
+import { PollClients } from '../polls/poll-clients.js';
+import { quiet } from '../quiet.js';
+import { type RunningHub, startHub } from '../subjects/hub.js';
+import { slotsAt } from '../subjects/slots.js';
+import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';
+
+const LISTENERS = 5000;
+const LISTENERS_OF_W1 = 100;
+const TASKS = 20_000;
+const SLOTS = 16;
+const CONNECTIONS = 64;
+const LOAD_LIMIT_MS = 300_000;
+const MEMORY_LIMIT_MIB = 150;
+
+export const events: Workload = {
+  name: 'events',
+  what: '5,000 clients follow all tasks; w1 alone and beside 100 of them',
+  targets: [
+    { figure: 'tasks beside 100 who follow one user', is: 'at least', value: 0.97, times: 'tasks alone' },
+    { figure: 'tasks beside 100 who follow all', is: 'at least', value: 0.97, times: 'tasks alone' },
+  ],
+  prepare,
+};
+
+async function prepare(options: WorkloadOptions): Promise<ReadyWorkload> {
+  const { folder, scale, say } = options;
+  let runs = 0;
+  let used: ProcessUse[] = [];
+  return {
+    measure: async () => {
+      const run = join(folder, `run-${++runs}`);
+      mkdirSync(run, { recursive: true });
+      const running = await startHub({ folder: run, slots: slotsAt(scale, SLOTS), paused: true });
+      try {
+        const samples = await measure(running, options);
+        used = [...running.pids].map(([name, pid]) => ({ name, ...treeUse(pid).own }));
+        for (const { name, value, unit } of samples) say(`events: ${name}: ${value.toFixed(1)} ${unit}`);
+        return samples;
+      } finally {
+        await running.stop();
+      }
+    },
+    use: () => used,
+    end: async () => undefined,
+  };
+}
+
+async function measure(running: RunningHub, { scale, seed }: WorkloadOptions): Promise<Sample[]> {
+  await running.resume();
+  await running.allUp();
+  const w1 = async () => {
+    const count = Math.ceil(TASKS * scale);
+    const { port, dialect } = running;
+    const order = { load: 'throughput', count, port, dialect, connections: CONNECTIONS, seed } as const;
+    const beforeS = cpuSeconds(running.hub.pid);
+    const samples = await runLoad({ ...order, limitMs: LOAD_LIMIT_MS });
+    const perS = samples.find(({ name }) => name === 'tasks')?.value ?? Number.NaN;
+    return { perS, cpuMs: ((cpuSeconds(running.hub.pid) - beforeS) * 1000) / count };
+  };
+  // The first is slower: the hub is compiled while it runs.
+  await w1();
+  const alone = await w1();
+  const ofOne = await beside(running, LISTENERS_OF_W1, 'creator=nobody', w1);
+  const ofAll = await beside(running, LISTENERS_OF_W1, '', w1);
+
+  const count = Math.ceil(LISTENERS * scale);
+  await quiet(running.hub.pid);
+  const idleMib = rssMib(running.hub.pid);
+  const listeningMib = await beside(running, count, '', async () => {
+    await quiet(running.hub.pid);
+    return rssMib(running.hub.pid);
+  });
+  return [
+    { name: 'tasks alone', value: alone.perS, unit: 'per s' },
+    { name: 'tasks beside 100 who follow one user', value: ofOne.perS, unit: 'per s' },
+    { name: 'tasks beside 100 who follow all', value: ofAll.perS, unit: 'per s' },
+    { name: 'CPU of the hub for each task alone', value: alone.cpuMs, unit: 'ms' },
+    { name: 'the same beside 100 who follow one user', value: ofOne.cpuMs, unit: 'ms' },
+    { name: 'the same beside 100 who follow all', value: ofAll.cpuMs, unit: 'ms' },
+    { name: 'memory above idle', value: listeningMib - idleMib, unit: 'MiB', limit: MEMORY_LIMIT_MIB },
+    {
+      name: 'memory of the hub for each listener',
+      value: ((listeningMib - idleMib) * 1024) / count,
+      unit: 'KiB',
+    },
+  ];
+}
+
+/** Performs `work` while so many clients listen, and fails when one of them was not told that it does. */
+async function beside<T>(
+  { port }: RunningHub,
+  count: number,
+  filter: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const listeners = new PollClients();
+  try {
+    const paths = Array.from({ length: count }, (_, at) => `/api/x/events?${filter}&client=${at}`);
+    await listeners.open(port, paths);
+    const result = await work();
+    const answered = (await listeners.answers()).size;
+    if (answered !== count) throw new Error(`${answered} of ${count} listeners were told anything`);
+    return result;
+  } finally {
+    await listeners.stop();
+  }
+}
