@@ -64,7 +64,7 @@ export class InputStorage {
    */
   keep(content: Blob, ending = ''): Promise<StoredInput | undefined> {
     const known = this.#stored.get(content);
-    if (known) return known;
+    if (known !== undefined) return known;
     const stored = this.#keep(content, ending);
     this.#stored.set(content, stored);
     stored.catch(() => this.#stored.delete(content));
