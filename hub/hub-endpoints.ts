@@ -4,6 +4,7 @@ import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { auditFolderOf } from './audit/audit-folder.js';
 import { auditReader } from './audit/audit-reader.js';
 import { logFileOf } from './config.js';
+import type { Task } from './core/task.js';
 import { diskSpace } from './files/disk-space.js';
 import { actuatorEndpoints } from './http/actuator/actuator-endpoints.js';
 import { logfileEndpoint } from './http/actuator/logfile-endpoint.js';
@@ -21,7 +22,14 @@ import { storageEndpoints } from './http/v2/storage-endpoints.js';
 import { taskEndpoints } from './http/v2/task-endpoints.js';
 import { agentEndpoints } from './http/x/agent-endpoints.js';
 import { auditEndpoints } from './http/x/audit-endpoints.js';
+import { eventEndpoints } from './http/x/event-endpoints.js';
+import { bulkEndpoints } from './http/x/bulk-endpoints.js';
 import { explainEndpoints } from './http/x/explain-endpoints.js';
+import { logFollowEndpoint } from './http/x/log-follow-endpoint.js';
+import { presentTaskItem } from './http/x/present-task.js';
+import { taskDetailEndpoints } from './http/x/task-detail-endpoints.js';
+import { TaskEventStreams } from './http/x/task-event-streams.js';
+import { taskListEndpoint } from './http/x/task-list-endpoint.js';
 import { tokenEndpoints } from './http/x/token-endpoints.js';
 import type { HubParts } from './hub-parts.js';
 import { METRICS_TYPE } from './metrics/hub-metrics.js';
@@ -56,11 +64,25 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     ...storageEndpoints(engine.storage, log),
     ...agentEndpoints({ instances: engine.instances, drains: engine.drains, credentials }),
     ...explainEndpoints(engine.tasks, engine.explanations),
+    ...followedTaskEndpoints(parts),
     ...auditEndpoints(auditReader(auditFolderOf(config.dataDir))),
     ...(['1.1', '1.0'] as const).flatMap((generation) => [
       ...taskEndpointsV1(generation, engine.tasks, requests),
       ...nodeEndpointsV1(generation, engine.instances, engine.control, server.publicUrl ?? ''),
     ]),
+  ];
+}
+
+function followedTaskEndpoints({ engine, runtime, log }: HubParts) {
+  const { tasks, details, changeFeed: feed, logFollower } = engine;
+  const { clock, timers } = runtime;
+  const present = (task: Task) => presentTaskItem(task, tasks.waitMessage(task));
+  return [
+    taskListEndpoint(tasks, feed),
+    ...bulkEndpoints(engine.bulkChanges, tasks),
+    ...taskDetailEndpoints({ tasks, details, log }),
+    logFollowEndpoint({ tasks, logFollower, clock, timers, log }),
+    ...eventEndpoints(feed, new TaskEventStreams({ feed, present, timers, clock })),
   ];
 }
 

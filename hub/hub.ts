@@ -178,6 +178,7 @@ function openEngine(
   return createEngine({
     queue: store.queue,
     archive: store.archive,
+    changes: store.changes,
     agentStore: store.agents,
     agentDrains: store.accounts.agentDrains,
     files,

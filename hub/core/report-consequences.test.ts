@@ -9,6 +9,7 @@ const LIMITS = { maxAttempts: 3, maxLosses: 10 };
 const outputFiles = [{ path: 'motion.csv', digest: 'a'.repeat(64), sizeBytes: 3 }];
 const log = { digest: 'b'.repeat(64), sizeBytes: 5 };
 const files = { outputFiles, log };
+const requeued = (loss: LossKind, reason: string | null) => ({ kind: 'REQUEUE', loss, reason });
 
 function running(type: TaskType, rest: Partial<Task> = {}): Task {
   return {
@@ -90,7 +91,7 @@ describe('what a report means', () => {
 
   it.each(['CANCELED', 'RETURNED'] as const)('%s requeues the task at no cost', (outcome) => {
     const often = running('EXECUTE_BATCH_JOB', { attempt: 50, crashes: 2, losses: 9 });
-    expect(consequenceOf(report(outcome), often, LIMITS)).toEqual({ kind: 'REQUEUE', loss: 'RETURN' });
+    expect(consequenceOf(report(outcome, 'it stops'), often, LIMITS)).toEqual(requeued('RETURN', 'it stops'));
   });
 
   it('INSTANCE_LOST requeues the task until it has run maxAttempts times, and then keeps its files', () => {
@@ -99,8 +100,8 @@ describe('what a report means', () => {
         ...LIMITS,
         maxAttempts,
       });
-    expect(crashed(0, 3)).toEqual({ kind: 'REQUEUE', loss: 'CRASH' });
-    expect(crashed(1, 3)).toEqual({ kind: 'REQUEUE', loss: 'CRASH' });
+    expect(crashed(0, 3)).toEqual(requeued('CRASH', 'exit code 139'));
+    expect(crashed(1, 3)).toEqual(requeued('CRASH', 'exit code 139'));
     expect(crashed(2, 3)).toEqual({
       kind: 'END',
       ending: {
@@ -133,8 +134,8 @@ describe('what a loss means', () => {
     consequenceOfLoss(loss, running('SIMULATE_WORK', task), { ...LIMITS, ...limits }, null);
 
   it('counts crashes and losses apart', () => {
-    expect(lost('CRASH', { crashes: 1, losses: 9 })).toEqual({ kind: 'REQUEUE', loss: 'CRASH' });
-    expect(lost('LOSS', { crashes: 2, losses: 8 })).toEqual({ kind: 'REQUEUE', loss: 'LOSS' });
+    expect(lost('CRASH', { crashes: 1, losses: 9 })).toEqual(requeued('CRASH', null));
+    expect(lost('LOSS', { crashes: 2, losses: 8 })).toEqual(requeued('LOSS', null));
   });
 
   it.each([
@@ -172,7 +173,7 @@ describe('what a loss means', () => {
         running('EXECUTE_BATCH_JOB', { losses }),
         LIMITS,
       );
-    expect(given(8)).toEqual({ kind: 'REQUEUE', loss: 'HOST_FAULT' });
+    expect(given(8)).toEqual(requeued('HOST_FAULT', fault));
     expect(given(9)).toMatchObject({
       kind: 'END',
       ending: {
@@ -185,6 +186,6 @@ describe('what a loss means', () => {
   });
 
   it('lets a task be returned as often as it takes', () => {
-    expect(lost('RETURN', { crashes: 99, losses: 99 })).toEqual({ kind: 'REQUEUE', loss: 'RETURN' });
+    expect(lost('RETURN', { crashes: 99, losses: 99 })).toEqual(requeued('RETURN', null));
   });
 });

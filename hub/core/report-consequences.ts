@@ -16,7 +16,7 @@ export interface RetryLimits {
 /** Transition of the task that follows. */
 export type Consequence =
   | { readonly kind: 'END'; readonly ending: Completion }
-  | { readonly kind: 'REQUEUE'; readonly loss: LossKind };
+  | { readonly kind: 'REQUEUE'; readonly loss: LossKind; readonly reason: string | null };
 
 /** CRASH: the instance program died. LOSS: its agent is lost. HOST_FAULT: a fault of the host, such as a full disk. RETURN:
  *  returned before it began, which does not count against the task. */
@@ -47,13 +47,13 @@ export function consequenceOf(report: AttemptReport, task: Task, limits: RetryLi
       return withFiles(consequenceOfLoss('CRASH', task, limits, report.message), files);
     }
     case 'RETURNED':
-      if (report.hostFault !== true) return { kind: 'REQUEUE', loss: 'RETURN' };
+      if (report.hostFault !== true) return returned(report);
       return withFiles(consequenceOfLoss('HOST_FAULT', task, limits, report.message), {
         outputFiles: [],
         log: report.log,
       });
     case 'CANCELED':
-      return { kind: 'REQUEUE', loss: 'RETURN' };
+      return returned(report);
   }
 }
 
@@ -87,7 +87,11 @@ export function consequenceOfLoss(
       `agents returned this task or were lost while running it ${times} (tasks.maxLosses)${last}${why}`,
     );
   }
-  return { kind: 'REQUEUE', loss };
+  return { kind: 'REQUEUE', loss, reason };
+}
+
+function returned({ message }: AttemptReport): Consequence {
+  return { kind: 'REQUEUE', loss: 'RETURN', reason: message };
 }
 
 /** The consequence, with these files if it ends the task. */

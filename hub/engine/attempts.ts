@@ -146,7 +146,7 @@ export class Attempts {
     this.#started.delete(task.id);
     return consequence.kind === 'END'
       ? this.#end(task, ref, consequence.ending, loss, stored)
-      : this.#requeue(task, ref, consequence.loss);
+      : this.#requeue(task, ref, consequence);
   }
 
   async #end(
@@ -169,8 +169,12 @@ export class Attempts {
     return ended || this.#refused('report', ref);
   }
 
-  async #requeue(task: Task, ref: AttemptRef, loss: LossKind): Promise<boolean> {
-    const requeued = await this.#options.transitions.requeue(task, ref, loss);
+  async #requeue(
+    task: Task,
+    ref: AttemptRef,
+    { loss, reason }: Extract<Consequence, { kind: 'REQUEUE' }>,
+  ): Promise<boolean> {
+    const requeued = await this.#options.transitions.requeue(task, ref, loss, reason);
     return requeued || this.#refused(loss === 'LOSS' ? 'lose' : 'report', ref);
   }
 }

@@ -13,6 +13,7 @@ import type { FileStore } from '../core/ports/files.js';
 import { NO_TASK_METRICS, type TaskMetrics } from '../core/ports/metrics.js';
 import type { NamedObjects } from '../core/ports/storage.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
+import type { TaskChanges } from '../core/ports/task-changes.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
 import { NO_TRACING, type TaskTracing } from '../core/ports/tracing.js';
 import type { RetryLimits } from '../core/report-consequences.js';
@@ -21,11 +22,14 @@ import { AgentExclusions } from './agent-exclusions.js';
 import { AgentSessions } from './agent-sessions.js';
 import { Agents } from './agents.js';
 import { Attempts } from './attempts.js';
+import { BulkChanges } from './bulk-changes.js';
+import { ChangeFeed } from './change-feed.js';
 import { ClockWatch } from './clock-watch.js';
 import { Explanations } from './explanations.js';
 import { InstanceControl } from './instance-control.js';
 import { Instances } from './instances.js';
 import { Leases } from './leases.js';
+import { LogFollower } from './log-follower.js';
 import { ResultWaiters } from './result-waiters.js';
 import { Scheduler } from './scheduler.js';
 import { SentBlobs } from './sent-blobs.js';
@@ -33,6 +37,7 @@ import { ShutdownPreparation } from './shutdown-preparation.js';
 import { Storage } from './storage.js';
 import type { StorageSettings } from './storage-settings.js';
 import { Sweeper } from './sweeper.js';
+import { TaskDetailsReader } from './task-details.js';
 import { metricsSubscriber } from './task-metrics.js';
 import { TaskOutput } from './task-output.js';
 import { TaskTraces } from './task-traces.js';
@@ -42,6 +47,7 @@ import { Tasks } from './tasks.js';
 export interface EngineOptions {
   readonly queue: TaskQueue;
   readonly archive: TaskArchive;
+  readonly changes: TaskChanges;
   readonly agentStore: AgentStore;
   readonly agentDrains: AgentDrainStore;
   readonly files: FileStore;
@@ -64,6 +70,10 @@ export interface EngineOptions {
 
 export interface Engine {
   readonly tasks: Tasks;
+  readonly details: TaskDetailsReader;
+  readonly changeFeed: ChangeFeed;
+  readonly logFollower: LogFollower;
+  readonly bulkChanges: BulkChanges;
   readonly agents: Agents;
   readonly instances: Instances;
   readonly drains: AgentDrains;
@@ -93,21 +103,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const parts = { ...base, ...agentSide, ...queueSide };
   subscribe(options, parts);
 
-  const {
-    tasks,
-    agents,
-    instances,
-    drains,
-    sessions,
-    shutdown,
-    explanations,
-    resultWaiters,
-    storage,
-    sentBlobs,
-  } = parts;
-  const control = new InstanceControl(instances, sessions);
-  const shared = { tasks, agents, instances, drains, control, shutdown, explanations, resultWaiters };
-  return { ...shared, storage, sentBlobs, sweep: () => parts.sweeper.sweep(), ...runningOf(parts) };
+  const control = new InstanceControl(parts.instances, parts.sessions);
+  return { ...parts, control, sweep: () => parts.sweeper.sweep(), ...runningOf(parts) };
 }
 
 type BaseParts = ReturnType<typeof baseParts>;
@@ -133,6 +130,7 @@ function baseParts(options: EngineOptions) {
     clockWatch,
     storage: new Storage({ names, files, clock, settings: options.storage, mayExpire }),
     sentBlobs: new SentBlobs(files, timers),
+    changeFeed: new ChangeFeed({ changes: options.changes, timers, log }),
     shutdown: new ShutdownPreparation(clock),
     instances,
     drains: new AgentDrains({ store: options.agentDrains, queue, instances, clock, timers, log }),
@@ -204,6 +202,7 @@ function queueParts(options: EngineOptions, base: BaseParts, { sessions }: Agent
     explanations,
     defaultVersion,
   });
+  const details = new TaskDetailsReader({ tasks, archive, files });
   const sweeper = new Sweeper({
     queue,
     archive,
@@ -219,7 +218,9 @@ function queueParts(options: EngineOptions, base: BaseParts, { sessions }: Agent
     sweepAccounts: options.sweepAccounts ?? (async () => undefined),
     clockWatch,
   });
-  return { scheduler, explanations, tasks, sweeper };
+  const bulkChanges = new BulkChanges({ archive, transitions, files });
+  const logFollower = new LogFollower({ tasks, archive, files, output, timers });
+  return { scheduler, explanations, tasks, details, bulkChanges, logFollower, sweeper };
 }
 
 function subscribe({ metrics = NO_TASK_METRICS }: EngineOptions, parts: Parts): void {
@@ -236,7 +237,17 @@ function subscribe({ metrics = NO_TASK_METRICS }: EngineOptions, parts: Parts): 
 
 /** Start and stop. Each may be called twice; a stop waits for a start that is under way. */
 function runningOf(parts: Parts): Pick<Engine, 'start' | 'quiesce' | 'stop'> {
-  const { leases, scheduler, sweeper, sessions, resultWaiters, exclusions, sentBlobs } = parts;
+  const {
+    leases,
+    scheduler,
+    sweeper,
+    sessions,
+    resultWaiters,
+    exclusions,
+    sentBlobs,
+    changeFeed,
+    logFollower,
+  } = parts;
   let starting: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
   const start = async () => {
@@ -248,10 +259,13 @@ function runningOf(parts: Parts): Pick<Engine, 'start' | 'quiesce' | 'stop'> {
     await scheduler.stop();
     sessions.closeAll('the hub stops');
     resultWaiters.releaseAll();
+    await changeFeed.close();
+    logFollower.close();
   };
   const stop = async () => {
     await starting?.catch(() => undefined);
     await scheduler.stop();
+    await changeFeed.close();
     exclusions.stop();
     sentBlobs.stop();
     await leases.stop();

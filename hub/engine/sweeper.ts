@@ -35,6 +35,9 @@ const TASK_BATCH = 500;
 /** Queue groups examined in one transaction. */
 const GROUP_BATCH = 500;
 
+/** Age up to which a repeated create request is recognized by its key. */
+const IDEMPOTENCY_KEY_AGE_MS = 24 * 3_600_000;
+
 /** Age up to which unreferenced blobs are kept, since agents may still report them. Blobs that lose their last reference are
  *  removed at any age, see the file store. */
 const UNREFERENCED_BLOB_AGE_MS = 3_600_000;
@@ -95,6 +98,7 @@ export class Sweeper {
       await transitions.remove(ids);
       tasks += ids.length;
     }
+    await this.#options.queue.forgetKeys(runtime.clock.nowMs() - IDEMPOTENCY_KEY_AGE_MS);
     await this.#removeUnusedGroups();
     const agents = await this.#forgetAgents();
     const storedFiles = await names.removeExpired(runtime.clock.nowMs());

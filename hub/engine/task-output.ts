@@ -13,8 +13,17 @@ interface Tail {
   text: string;
 }
 
+/** The kept end of the output of an attempt. */
+export interface OutputTail {
+  readonly attempt: number;
+  /** Offset of the first character, in UTF-16 units since the attempt began. */
+  readonly start: number;
+  readonly text: string;
+}
+
 export class TaskOutput {
   readonly #tails = new Map<string, Tail>();
+  readonly #followers = new Map<string, Set<() => void>>();
 
   readonly onTask: TaskSubscriber = {
     STARTED: ({ agentId, ref }) => this.expect(agentId, ref),
@@ -22,13 +31,31 @@ export class TaskOutput {
     REQUEUED: ({ task }) => this.forget(task.id),
     ENDED: ({ task }) => this.forget(task.id),
     CANCELED: ({ task }) => this.forget(task.id),
+    REMOVED: ({ taskId }) => this.#tell(taskId),
   };
+
+  /** Calls `onMore` when there is more output of a task, or its attempt or status has changed, until the returned function is
+   *  called. */
+  follow(taskId: string, onMore: () => void): () => void {
+    const followers = this.#followers.get(taskId) ?? new Set();
+    this.#followers.set(taskId, followers.add(onMore));
+    return () => {
+      if (followers.delete(onMore) && followers.size === 0) this.#followers.delete(taskId);
+    };
+  }
+
+  /** The kept end of the output of the active attempt; undefined when there is none. */
+  tailOf(taskId: string): OutputTail | undefined {
+    const tail = this.#tails.get(taskId);
+    return tail && { attempt: tail.ref.attempt, start: tail.start, text: tail.text };
+  }
 
   /** This attempt on this agent is active from now on; output of it that is known is kept. */
   expect(agentId: string, ref: AttemptRef): void {
     const tail = this.#tails.get(ref.taskId);
     if (!tail || !sameAttempt(tail.ref, ref)) {
       this.#tails.set(ref.taskId, { agentId, ref, start: 0, text: '' });
+      this.#tell(ref.taskId);
     }
   }
 
@@ -50,6 +77,7 @@ export class TaskOutput {
       tail.text = tail.text.slice(cut);
       tail.start += cut;
     }
+    this.#tell(ref.taskId);
   }
 
   /** Latest output; a first line tells how much before it is left out. */
@@ -61,5 +89,10 @@ export class TaskOutput {
 
   forget(taskId: string): void {
     this.#tails.delete(taskId);
+    this.#tell(taskId);
+  }
+
+  #tell(taskId: string): void {
+    for (const onMore of this.#followers.get(taskId) ?? []) onMore();
   }
 }

@@ -20,7 +20,10 @@ import { type Completion, type NewTask, TASK_TRANSITIONS, type Task } from '../c
 import type { TaskEvent, TaskSubscriber } from '../core/task-events.js';
 
 export interface TaskTransitionsOptions {
-  readonly queue: Pick<TaskQueue, 'insert' | 'claim' | 'adopt' | 'end' | 'requeue' | 'cancel' | 'keepFiles'>;
+  readonly queue: Pick<
+    TaskQueue,
+    'insert' | 'insertOnce' | 'claim' | 'adopt' | 'end' | 'requeue' | 'cancel' | 'keepFiles'
+  >;
   readonly archive: Pick<TaskArchive, 'find' | 'remove'>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -58,6 +61,15 @@ export class TaskTransitions {
     this.#publish({ type: 'CREATED', task });
   }
 
+  /** Does the same unless the creator has used the key: resolves with the id of the task that has it. */
+  async createOnce(task: NewTask, key: string): Promise<string> {
+    const { taskId } = await this.#options.queue.insertOnce(task, key, (waiting) =>
+      this.#publish({ type: 'ENQUEUED', waiting }),
+    );
+    if (taskId === task.id) this.#publish({ type: 'CREATED', task });
+    return taskId;
+  }
+
   /** Claims waiting tasks for instances; returns those that still waited. They are published as STARTED when they were sent to
    *  their agents: {@link started}. */
   async claim(claims: readonly Claim[]): Promise<ClaimedTask[]> {
@@ -80,7 +92,9 @@ export class TaskTransitions {
 
   /** Requeues a claimed task that could not be sent to its agent. */
   async dispatchFailed({ ref, task }: ClaimedTask): Promise<void> {
-    const [released] = await this.#options.queue.requeue([{ ref, loss: 'RETURN' }]);
+    const { queue, clock } = this.#options;
+    const reason = 'the agent had disconnected before the attempt reached it';
+    const [released] = await queue.requeue([{ ref, loss: 'RETURN', reason, requeuedAtMs: clock.nowMs() }]);
     if (released) this.#publish({ type: 'DISPATCH_FAILED', ref, task });
   }
 
@@ -103,13 +117,14 @@ export class TaskTransitions {
     return true;
   }
 
-  /** Requeues a task whose attempt was lost or returned; false when the attempt is not active. */
-  async requeue(task: Task, ref: AttemptRef, loss: LossKind): Promise<boolean> {
+  /** Requeues a task whose attempt was lost or returned for this reason; false when the attempt is not active. */
+  async requeue(task: Task, ref: AttemptRef, loss: LossKind, reason: string | null): Promise<boolean> {
     const { queue, clock, log } = this.#options;
-    const [released] = await queue.requeue([{ ref, loss }]);
+    const requeuedAtMs = clock.nowMs();
+    const [released] = await queue.requeue([{ ref, loss, reason, requeuedAtMs }]);
     if (!released) return false;
     log.info({ ...ref, requestId: task.requestId, loss }, 'task requeued');
-    this.#publish({ type: 'REQUEUED', ref, task, loss, requeuedAtMs: clock.nowMs() });
+    this.#publish({ type: 'REQUEUED', ref, task, loss, requeuedAtMs });
     return true;
   }
 

@@ -1,5 +1,6 @@
 /** Use cases of tasks, for all API versions. */
 import type { Readable } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
 import { type Classifier, type ClassifierError, classify } from '@workbench-hub/shared/domain/classifier';
 import type { Job } from '@workbench-hub/shared/domain/job';
 import { nextState } from '@workbench-hub/shared/domain/state-machine';
@@ -9,7 +10,14 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, refuseForeignTask } from '../core/access.js';
 import { HubError, invalidInput, type ValidationError } from '../core/errors.js';
 import type { FileStore, Hold, StoredFile } from '../core/ports/files.js';
-import type { ListClient, TaskArchive, TaskPage, TaskQuery } from '../core/ports/task-archive.js';
+import type {
+  ListClient,
+  TaskArchive,
+  TaskPage,
+  TaskQuery,
+  TaskWindow,
+  TaskWindowQuery,
+} from '../core/ports/task-archive.js';
 import { type NamedSize, type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
 import { describeState } from '../core/task-message.js';
 import type { Explanations } from './explanations.js';
@@ -45,7 +53,7 @@ export type TaskLog =
   | { readonly kind: 'FILE'; readonly file: StoredFile };
 
 export interface TasksOptions {
-  readonly transitions: Pick<TaskTransitions, 'create' | 'cancel' | 'remove'>;
+  readonly transitions: Pick<TaskTransitions, 'create' | 'createOnce' | 'cancel' | 'remove'>;
   readonly archive: TaskArchive;
   readonly files: FileStore;
   readonly resultWaiters: ResultWaiters;
@@ -80,6 +88,25 @@ export class Tasks {
     const task = this.#newTask(request);
     await this.#options.transitions.create(task);
     return task;
+  }
+
+  /** Creates a task unless its creator has created one with this key, and resolves with that. Rejects with
+   *  IDEMPOTENCY_KEY_REUSED, too, when that was another request. */
+  async createOnce(request: TaskRequest, key: string): Promise<{ task: Task; isNew: boolean }> {
+    this.refuseWhenShutdownPrepared();
+    const task = this.#newTask(request);
+    const id = await this.#options.transitions.createOnce(task, key);
+    if (id === task.id) return { task, isNew: true };
+    const earlier = await this.get(id);
+    const job = await this.#options.archive.jobOf(id);
+    if (!isDeepStrictEqual(requestOf({ ...earlier, job }), requestOf(task))) {
+      throw new HubError(
+        'IDEMPOTENCY_KEY_REUSED',
+        `Idempotency-Key: task ${id} was created with this key by another request; take a new key for each request, and the ` +
+          'same one only to repeat it',
+      );
+    }
+    return { task: earlier, isNew: false };
   }
 
   #newTask(request: TaskRequest): NewTask {
@@ -131,6 +158,11 @@ export class Tasks {
   /** Rejects with OVERLOADED when too many lists wait. */
   list(query: TaskQuery, client?: ListClient): Promise<TaskPage> {
     return this.#options.archive.list(query, client);
+  }
+
+  /** Rejects as {@link list}, and with INVALID_INPUT for a place that is none. */
+  window(query: TaskWindowQuery, client: ListClient): Promise<TaskWindow> {
+    return this.#options.archive.window(query, client);
   }
 
   /** Waits up to `timeoutMs` for the end of a task of this type; returns the task as it is then. */
@@ -235,6 +267,16 @@ export class Tasks {
       `there is no task of type ${type} with the id ${JSON.stringify(id)}`,
     );
   }
+}
+
+/** What a client decides about a task. */
+function requestOf({
+  name,
+  classifiers,
+  timeLimitS,
+  job,
+}: Pick<Task, 'name' | 'classifiers' | 'timeLimitS'> & { readonly job: Job | undefined }) {
+  return { name, classifiers, timeLimitS, job };
 }
 
 function validationErrorOf({ index, member, message }: ClassifierError): ValidationError {

@@ -14,6 +14,8 @@ const columnsOf = (rows: readonly Partial<ColumnsRow>[]): ListColumns => {
       type: 'SIMULATE_WORK',
       status: 'WAITING',
       priority: 2,
+      instanceId: null,
+      requestedAtMs: 1000 + at,
       ...row,
     });
   }
@@ -29,7 +31,7 @@ describe('list columns', () => {
     expect(await columns.searchForOneTurn(filter)).toBe(false);
     expect(columns.select(filter, ALL)).toEqual({ count: 2, seqs: [3, 1] });
     columns.update(3, undefined);
-    columns.update(1, { type: 'SIMULATE_WORK', status: 'RUNNING', priority: 2 });
+    columns.update(1, { type: 'SIMULATE_WORK', status: 'RUNNING', priority: 2, instanceId: null });
     expect(columns.select({ statuses: ['RUNNING'] }, ALL)).toEqual({ count: 2, seqs: [2, 1] });
   });
 

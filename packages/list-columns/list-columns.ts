@@ -1,6 +1,8 @@
 /** The columns of all tasks with their text search: what a thread of lists works with. */
+
+import type { TaskStatus } from '@workbench-hub/shared/domain/task';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
-import type { ColumnsFilter, ColumnsRow, FilterSearch, Places, Selection, TaskKind } from './rows.js';
+import type { ColumnsFilter, ColumnsRow, FilterSearch, Places, Selection, TaskState } from './rows.js';
 import { SearchThread } from './search-helper.js';
 import type { TextFilter } from './segment-texts.js';
 import { select } from './selection.js';
@@ -32,9 +34,9 @@ export class ListColumns {
     this.#columns.add(row);
   }
 
-  /** Updates a task; `kind` is undefined when it was removed. True when that was a change. */
-  update(seq: number, kind: TaskKind | undefined): boolean {
-    return this.#columns.update(seq, kind);
+  /** Updates a task; `state` is undefined when it was removed. True when that was a change. */
+  update(seq: number, state: TaskState | undefined): boolean {
+    return this.#columns.update(seq, state);
   }
 
   /** A search by a text filter, with the results that are still known. */
@@ -60,5 +62,11 @@ export class ListColumns {
   /** Counts the matching tasks and selects those in some places of the order. */
   select(filter: ColumnsFilter, places: Places): Selection {
     return select(this.#columns, filter, places);
+  }
+
+  /** Number of the matching tasks of each status, whatever statuses the filter wants; to be called when the filter without
+   *  statuses {@link isSearched}. */
+  countsByStatus(filter: ColumnsFilter): Record<TaskStatus, number> {
+    return this.#columns.countsByStatus(filter);
   }
 }

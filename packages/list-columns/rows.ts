@@ -11,8 +11,16 @@ export interface TaskKind {
   readonly priority: number;
 }
 
-export interface ColumnsRow extends TaskKind {
+/** What may change of a task. */
+export interface TaskState extends TaskKind {
+  /** Instance of its latest attempt; null for none. */
+  readonly instanceId: string | null;
+}
+
+export interface ColumnsRow extends TaskState {
   readonly seq: number;
+  /** Time of its request, in milliseconds since 1970. */
+  readonly requestedAtMs: number;
   readonly id: string;
   readonly name: string | null;
   readonly creator: string | null;
@@ -32,6 +40,11 @@ export interface ColumnsFilter {
   readonly type?: TaskType | undefined;
   readonly priority?: Priority | undefined;
   readonly statuses: readonly TaskStatus[];
+  /** Any of these instances; undefined for all. */
+  readonly instanceIds?: readonly string[] | undefined;
+  readonly requestedFromMs?: number | undefined;
+  /** Excluded. */
+  readonly requestedBeforeMs?: number | undefined;
 }
 
 /** Number of all matching tasks, and those in the wanted places. */
@@ -46,4 +59,6 @@ export interface Places {
   readonly from: number;
   /** Excluded. */
   readonly to: number;
+  /** Only tasks with a lower `seq` are in places, though all are counted; for NEWEST_FIRST. */
+  readonly below?: number | undefined;
 }

@@ -13,6 +13,8 @@ const row = (seq: number, rest: Partial<ColumnsRow> = {}): ColumnsRow => ({
   priority: 2,
   name: null,
   creator: null,
+  instanceId: null,
+  requestedAtMs: 1000 + seq,
   ...rest,
 });
 
@@ -116,13 +118,59 @@ describe('columns of tasks', () => {
   it('follow what becomes of a task, and say whether it was news', async () => {
     const columns = newColumns();
     for (const seq of [1, 2, 3]) columns.add(row(seq, { name: `n${seq}` }));
-    const running = { type: 'SIMULATE_WORK', status: 'RUNNING', priority: 2 } as const;
+    const running = { type: 'SIMULATE_WORK', status: 'RUNNING', priority: 2, instanceId: 'a' } as const;
     expect(columns.update(2, running)).toBe(true);
     expect(columns.update(2, running)).toBe(false);
     expect(await seqsOf(columns, { statuses: ['RUNNING'] })).toEqual([2]);
     expect(columns.update(3, undefined)).toBe(true);
     expect(columns.update(3, undefined)).toBe(false);
     expect(await seqsOf(columns, { name: 'n*' })).toEqual([1, 2]);
+  });
+
+  it('filter by the time of the request and by the latest instance, which changes', async () => {
+    const columns = newColumns();
+    const ids = [null, 'a', 'b', 'a'];
+    for (const [at, instanceId] of ids.entries()) columns.add(row(at + 1, { instanceId, name: `n${at}` }));
+    columns.add(row(20_000, { instanceId: 'a', requestedAtMs: 1 }));
+    expect(await seqsOf(columns, { instanceIds: ['a'] })).toEqual([2, 4, 20_000]);
+    expect(await seqsOf(columns, { instanceIds: ['a', 'b'], name: 'n*' })).toEqual([2, 3, 4]);
+    expect(await seqsOf(columns, { instanceIds: ['c'] })).toEqual([]);
+    expect(await seqsOf(columns, { requestedFromMs: 1002 })).toEqual([2, 3, 4]);
+    expect(await seqsOf(columns, { requestedFromMs: 1002, requestedBeforeMs: 1004 })).toEqual([2, 3]);
+    expect(await seqsOf(columns, { requestedBeforeMs: 1002 })).toEqual([1, 20_000]);
+    const kind = { type: 'SIMULATE_WORK', status: 'WAITING', priority: 2 } as const;
+    expect(columns.update(1, { ...kind, instanceId: 'c' })).toBe(true);
+    expect(columns.update(1, { ...kind, instanceId: 'c' })).toBe(false);
+    expect(await seqsOf(columns, { instanceIds: ['c'] })).toEqual([1]);
+  });
+
+  it('count by status what matches by all else', async () => {
+    const columns = newColumns();
+    columns.add(row(1, { name: 'x1', status: 'RUNNING' }));
+    columns.add(row(2, { name: 'x2' }));
+    columns.add(row(9000, { name: 'x3' }));
+    columns.add(row(9001, { name: 'y', status: 'FAILED' }));
+    const counted = async (filter: Partial<ColumnsFilter> & TextFilter) =>
+      columns.countsByStatus(await searched(columns, filter));
+    const none = { WAITING: 0, RUNNING: 0, FINISHED: 0, FAILED: 0, CANCELED: 0 };
+    expect(await counted({})).toEqual({ ...none, RUNNING: 1, WAITING: 2, FAILED: 1 });
+    expect(await counted({ name: 'x*' })).toEqual({ ...none, RUNNING: 1, WAITING: 2 });
+    expect(await counted({ requestedFromMs: 9000 })).toEqual({ ...none, WAITING: 1, FAILED: 1 });
+    columns.update(9001, undefined);
+    expect(await counted({ requestedFromMs: 9000 })).toEqual({ ...none, WAITING: 1 });
+    expect(await counted({ requestedFromMs: 9000, priority: 'HIGH' })).toEqual(none);
+  });
+
+  it('name those below a place, and count all', async () => {
+    const columns = newColumns();
+    for (const seq of [1, 2, 3, 4090, 4097, 9000]) columns.add(row(seq));
+    const below = (seq: number, to: number) =>
+      select(columns, { statuses: [] }, { order: 'NEWEST_FIRST', from: 0, to, below: seq });
+    expect(below(Number.MAX_SAFE_INTEGER, 2)).toEqual({ count: 6, seqs: [9000, 4097] });
+    expect(below(4097, 2)).toEqual({ count: 6, seqs: [4090, 3] });
+    expect(below(3, 5)).toEqual({ count: 6, seqs: [2, 1] });
+    expect(below(1, 5)).toEqual({ count: 6, seqs: [] });
+    expect(below(5000, 1)).toEqual({ count: 6, seqs: [4097] });
   });
 
   it('forget a whole segment and go on after it', async () => {

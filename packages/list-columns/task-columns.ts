@@ -6,8 +6,8 @@
  * Kinds change and are counted here. Texts never change: those of a full segment are passed on to be searched.
  */
 import { PRIORITIES, priorityRank } from '@workbench-hub/shared/domain/priority';
-import { TASK_STATUSES, TASK_TYPES } from '@workbench-hub/shared/domain/task';
-import type { ColumnsFilter, ColumnsRow, FilterSearch, TaskKind } from './rows.js';
+import { TASK_STATUSES, TASK_TYPES, type TaskStatus } from '@workbench-hub/shared/domain/task';
+import type { ColumnsFilter, ColumnsRow, FilterSearch, TaskKind, TaskState } from './rows.js';
 import { noRows, type RowBits, SegmentTextsBuilder, TextSearch } from './segment-texts.js';
 import type { SegmentCount, SegmentSource } from './selection.js';
 import type { SharedTexts } from './shared-texts.js';
@@ -28,6 +28,10 @@ interface Segment {
   readonly firstSeq: number;
   /** Code of the kind of each task. */
   readonly kinds: Uint8Array;
+  /** Number of the instance of each task; 0 for none. */
+  readonly instances: Uint32Array;
+  /** Time of each request. */
+  readonly requestedAtMs: Float64Array;
   /** Number of tasks of each kind. */
   readonly counts: Uint16Array;
   tasks: number;
@@ -39,6 +43,8 @@ export class TaskColumns implements SegmentSource {
   /** The segment to which tasks are added. */
   #growing: Segment | undefined;
   readonly #growingTexts = new SegmentTextsBuilder();
+  /** Numbers of instances by id, counted from 1. */
+  readonly #instances = new Map<string, number>();
   #lastSeq = 0;
 
   constructor(texts: SharedTexts) {
@@ -56,20 +62,25 @@ export class TaskColumns implements SegmentSource {
     const at = row.seq - segment.firstSeq;
     const code = codeOf(row);
     segment.kinds[at] = code;
+    segment.instances[at] = this.#numberOf(row.instanceId);
+    segment.requestedAtMs[at] = row.requestedAtMs;
     segment.counts[code] = (segment.counts[code] as number) + 1;
     segment.tasks++;
     this.#growingTexts.append(at, row);
     this.#lastSeq = row.seq;
   }
 
-  /** Updates the kind of a task, undefined when it was removed. True when that was a change. */
-  update(seq: number, kind: TaskKind | undefined): boolean {
+  /** Updates a task, undefined when it was removed. True when that was a change. */
+  update(seq: number, state: TaskState | undefined): boolean {
     const segment = this.#segments.get(segmentOf(seq));
     const at = seq % SEGMENT_ROWS;
     const before = segment?.kinds[at] ?? NO_TASK;
-    const code = kind ? codeOf(kind) : NO_TASK;
-    if (!segment || before === NO_TASK || before === code) return false;
+    const code = state ? codeOf(state) : NO_TASK;
+    if (!segment || before === NO_TASK) return false;
+    const instance = this.#numberOf(state?.instanceId ?? null);
+    if (before === code && segment.instances[at] === instance) return false;
     segment.kinds[at] = code;
+    segment.instances[at] = instance;
     segment.counts[before] = (segment.counts[before] as number) - 1;
     segment.counts[code] = (segment.counts[code] as number) + 1;
     if (code === NO_TASK) {
@@ -97,24 +108,76 @@ export class TaskColumns implements SegmentSource {
   }
 
   counts(filter: ColumnsFilter): SegmentCount[] {
-    const { search } = filter;
     const wanted = wantedKinds(filter);
     return this.#counted(filter).map(({ segment, count }) => ({
       number: segment.number,
-      count: search ? countOfRows(segment.kinds, wanted, this.#bitsOf(search, segment)) : count,
+      count: hasRowConditions(filter) ? countOf(this.#countsByKind(segment, filter), wanted) : count,
     }));
+  }
+
+  /** Number of the matching tasks of each status, whatever statuses the filter wants. */
+  countsByStatus(filter: ColumnsFilter): Record<TaskStatus, number> {
+    const ofAny = { ...filter, statuses: [] };
+    const byKind = this.#counted(ofAny).map(({ segment }) =>
+      hasRowConditions(filter) ? this.#countsByKind(segment, filter) : segment.counts,
+    );
+    const counts = TASK_STATUSES.map((status) => {
+      const wanted = wantedKinds({ ...filter, statuses: [status] });
+      return [status, byKind.reduce((sum, each) => sum + countOf(each, wanted), 0)];
+    });
+    return Object.fromEntries(counts) as Record<TaskStatus, number>;
   }
 
   seqs(filter: ColumnsFilter, number: number): number[] {
     const segment = this.#segments.get(number);
     if (!segment) return [];
     const wanted = wantedKinds(filter);
-    const bits = filter.search && this.#bitsOf(filter.search, segment);
+    const rows = this.#rowsOf(segment, filter);
     const seqs: number[] = [];
     for (let at = 0; at < SEGMENT_ROWS; at++) {
-      if (isWanted(segment.kinds, wanted, bits, at)) seqs.push(segment.firstSeq + at);
+      if (wanted[segment.kinds[at] as number] === 1 && isRow(rows, at)) seqs.push(segment.firstSeq + at);
     }
     return seqs;
+  }
+
+  #numberOf(instanceId: string | null): number {
+    if (instanceId === null) return 0;
+    const known = this.#instances.get(instanceId);
+    if (known !== undefined) return known;
+    this.#instances.set(instanceId, this.#instances.size + 1);
+    return this.#instances.size;
+  }
+
+  /** Number of the tasks of each kind in the rows that match. */
+  #countsByKind(segment: Segment, filter: ColumnsFilter): Uint16Array {
+    const { kinds } = segment;
+    const rows = this.#rowsOf(segment, filter);
+    const { bits } = rows;
+    const isSearchAlone = !hasStateConditions(filter);
+    const counts = new Uint16Array(KINDS + 1);
+    for (let byte = 0; byte < SEGMENT_ROWS / 8; byte++) {
+      for (let left = bits ? (bits[byte] as number) : 0xff, at = byte * 8; left > 0; left >>= 1, at++) {
+        if ((left & 1) === 0 || !(isSearchAlone || isRow(rows, at))) continue;
+        const code = kinds[at] as number;
+        counts[code] = (counts[code] as number) + 1;
+      }
+    }
+    counts[NO_TASK] = 0;
+    return counts;
+  }
+
+  /** Rows that match by all but their kinds. */
+  #rowsOf(segment: Segment, filter: ColumnsFilter): Rows {
+    const { search, instanceIds, requestedFromMs, requestedBeforeMs } = filter;
+    return {
+      bits: search && this.#bitsOf(search, segment),
+      instances: segment.instances,
+      // The number of no instance for one that has never run a task.
+      wantedInstances: instanceIds && new Set(instanceIds.map((id) => this.#instances.get(id) ?? -1)),
+      requestedAtMs: segment.requestedAtMs,
+      fromMs: requestedFromMs ?? Number.NEGATIVE_INFINITY,
+      beforeMs: requestedBeforeMs ?? Number.POSITIVE_INFINITY,
+    };
   }
 
   /** Segments with tasks of the wanted kinds, and their number. */
@@ -161,6 +224,8 @@ export class TaskColumns implements SegmentSource {
       number,
       firstSeq: number * SEGMENT_ROWS,
       kinds: new Uint8Array(SEGMENT_ROWS),
+      instances: new Uint32Array(SEGMENT_ROWS),
+      requestedAtMs: new Float64Array(SEGMENT_ROWS),
       counts: new Uint16Array(KINDS + 1),
       tasks: 0,
     };
@@ -182,19 +247,33 @@ function countOf(counts: Uint16Array, wanted: Uint8Array): number {
   return count;
 }
 
-function countOfRows(kinds: Uint8Array, wanted: Uint8Array, bits: RowBits): number {
-  let count = 0;
-  for (let byte = 0; byte < bits.length; byte++) {
-    for (let left = bits[byte] as number, at = byte * 8; left > 0; left >>= 1, at++) {
-      count += left & 1 & (wanted[kinds[at] as number] as number);
-    }
-  }
-  return count;
+/** Conditions that rows of a segment have to meet. */
+interface Rows {
+  readonly bits: RowBits | undefined;
+  readonly instances: Uint32Array;
+  readonly wantedInstances: ReadonlySet<number> | undefined;
+  readonly requestedAtMs: Float64Array;
+  readonly fromMs: number;
+  readonly beforeMs: number;
 }
 
-function isWanted(kinds: Uint8Array, wanted: Uint8Array, bits: RowBits | undefined, at: number): boolean {
-  if (wanted[kinds[at] as number] !== 1) return false;
-  return bits === undefined || (((bits[at >> 3] as number) >> (at & 7)) & 1) === 1;
+function isRow(
+  { bits, instances, wantedInstances, requestedAtMs, fromMs, beforeMs }: Rows,
+  at: number,
+): boolean {
+  if (bits !== undefined && (((bits[at >> 3] as number) >> (at & 7)) & 1) === 0) return false;
+  const requested = requestedAtMs[at] as number;
+  if (requested < fromMs || requested >= beforeMs) return false;
+  return wantedInstances === undefined || wantedInstances.has(instances[at] as number);
+}
+
+/** Whether the filter selects by more than kinds, which are counted. */
+function hasRowConditions(filter: ColumnsFilter): boolean {
+  return filter.search !== undefined || hasStateConditions(filter);
+}
+
+function hasStateConditions({ instanceIds, requestedFromMs, requestedBeforeMs }: ColumnsFilter): boolean {
+  return [instanceIds, requestedFromMs, requestedBeforeMs].some((each) => each !== undefined);
 }
 
 /** Counted from 1; the priority varies fastest. */

@@ -10,6 +10,7 @@ import { describeAttemptSteps } from './attempt-transitions-suite.js';
 import { describeStoredNames } from './named-objects-suite.js';
 import type { StoreUnderTest } from './store-under-test.js';
 import { describeTaskArchive } from './task-archive-suite.js';
+import { describeTaskChanges } from './task-changes-suite.js';
 import { describeTaskLife } from './task-lifecycle-suite.js';
 import { describeTaskLists } from './task-lists-suite.js';
 import { describeTaskQueue } from './task-queue-suite.js';
@@ -40,6 +41,7 @@ describe.each([
   ['life of a task', describeTaskLife],
   ['archive', describeTaskArchive],
   ['lists', describeTaskLists],
+  ['changes', describeTaskChanges],
   ['remembered things', describeRememberedThings],
   ['names in the storage', describeStoredNames],
 ])('SQLite: %s', (_, suite) => suite(open));

@@ -3,6 +3,7 @@ import type { AgentStore } from '@workbench-hub/hub/core/ports/agent-store';
 import type { InlineBlobs } from '@workbench-hub/hub/core/ports/files';
 import type { NamedObjects } from '@workbench-hub/hub/core/ports/storage';
 import type { TaskArchive } from '@workbench-hub/hub/core/ports/task-archive';
+import type { TaskChanges } from '@workbench-hub/hub/core/ports/task-changes';
 import type { TaskQueue } from '@workbench-hub/hub/core/ports/task-queue';
 import type { NewTask } from '@workbench-hub/hub/core/task';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
@@ -12,6 +13,7 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 export interface StoreUnderTest {
   readonly queue: TaskQueue;
   readonly archive: TaskArchive;
+  readonly changes: TaskChanges;
   readonly agents: AgentStore;
   readonly inlineBlobs: InlineBlobs;
   readonly namedObjects: NamedObjects;

@@ -47,7 +47,10 @@ beforeAll(async () => {
   const waiting = await Promise.all(Array.from({ length: 10 }, () => api.simulateWork(NOWHERE)));
   ids = { ended, waiting, instances: ['sim-1', 'sim-away'], agents: ['agent-1', 'away'] };
   hold = await holder();
-  operations = operationsIn(await api.document());
+  // Last, since they cancel and delete the tasks that others are to find.
+  const isBulk = ({ operationId }: Operation) => ['cancelTasks', 'deleteTasks'].includes(operationId);
+  const all = operationsIn(await api.document());
+  operations = [...all.filter((each) => !isBulk(each)), ...all.filter(isBulk)];
 });
 afterAll(async () => {
   sender.close();

@@ -102,6 +102,7 @@ describe('start and stop of the engine', () => {
       queue: { ...store.queue, agentsWithRunning },
       archive: store.archive,
       agentStore: store.agents,
+      changes: store.changes,
       agentDrains: accounts.agentDrains,
       files,
       names: store.namedObjects,

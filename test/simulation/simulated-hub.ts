@@ -182,6 +182,7 @@ export class SimulatedHub {
       queue: store.queue,
       archive: store.archive,
       agentStore: store.agents,
+      changes: store.changes,
       agentDrains: this.drains,
       files,
       names: store.namedObjects,

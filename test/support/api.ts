@@ -77,7 +77,7 @@ export class Api {
       headers,
       ...(options.signal ? { signal: options.signal } : {}),
     } as RequestInit);
-    const text = await response.text();
+    const text = await textOf(response);
     keepSecretsOf(options.json);
     keepSecretsOfHeaders(response.headers);
     keepSecretsOfHeaders(new Headers(headers));
@@ -139,6 +139,15 @@ export class Api {
   }
 }
 
+/** The body; of a stream of events its beginning, after which the client leaves. */
+async function textOf(response: Response): Promise<string> {
+  if (!response.headers.get('content-type')?.startsWith('text/event-stream') || !response.body) {
+    return response.text();
+  }
+  for await (const chunk of response.body) return Buffer.from(chunk).toString();
+  return '';
+}
+
 export function base64(text: string | Buffer): string {
   return Buffer.from(text).toString('base64');
 }
@@ -171,6 +180,7 @@ const PHRASES: Readonly<Record<number, string>> = {
   409: 'Conflict',
   413: 'Payload Too Large',
   416: 'Range Not Satisfiable',
+  422: 'Unprocessable Entity',
   423: 'Locked',
   429: 'Too Many Requests',
   503: 'Service Unavailable',

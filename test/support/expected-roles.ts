@@ -78,6 +78,16 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   VIEWER  GET    /api/1.1/workbench/node/server/list
   VIEWER  GET    /api/1.1/workbench/node/server/{id}
 
+  VIEWER  GET    /api/x/events
+  VIEWER  GET    /api/x/tasks
+  USER    POST   /api/x/tasks/cancel
+  USER    POST   /api/x/tasks/delete
+  VIEWER  GET    /api/x/tasks/{id}
+  VIEWER  GET    /api/x/tasks/{id}/inputs
+  VIEWER  GET    /api/x/tasks/{id}/inputs/{path}
+  VIEWER  GET    /api/x/tasks/{id}/log
+  VIEWER  GET    /api/x/tasks/{id}/outputs
+  VIEWER  GET    /api/x/tasks/{id}/outputs/{path}
   VIEWER  GET    /api/x/tasks/{id}/explain
   VIEWER  POST   /api/x/explain
   ADMIN   GET    /api/x/audit

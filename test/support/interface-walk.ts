@@ -56,6 +56,7 @@ export async function walkThroughInterface(call: Call, agent: FakeAgent): Promis
   for (const version of ['9.1.0', 'none']) {
     await expected(200, 'POST', '/api/x/explain', { classifiers: [{ type: 'VERSION', value: version }] });
   }
+  await walkThroughEvents(expected);
   await walkThroughDrains(expected, agent);
   await walkThroughTokens({ expected, created });
   await expected(200, 'GET', '/api/x/audit?limit=10&outcome=REFUSED&from=2026-11-21T06:53:00Z');
@@ -73,6 +74,21 @@ async function walkThroughLogIn(call: Call): Promise<string> {
     ({ headers } = answer);
   }
   return (JSON.parse(text) as { accessToken: string }).accessToken;
+}
+
+async function walkThroughEvents(expected: Walker['expected']) {
+  const filter = 'status=WAITING&instance=sim-1&from=2026-11-21T06:53:00Z';
+  await expected(200, 'GET', `/api/x/tasks?limit=1&${filter}`);
+  const { cursor, next } = JSON.parse(await expected(200, 'GET', '/api/x/tasks?limit=1')) as {
+    cursor: string;
+    next: string;
+  };
+  await expected(200, 'GET', `/api/x/tasks?limit=1&after=${next}`);
+  expect(await expected(200, 'GET', `/api/x/events?timeout=0&since=${cursor}`)).toContain('event: hello');
+  for (const action of ['cancel', 'delete']) {
+    await expected(200, 'POST', `/api/x/tasks/${action}`, { filter: { name: 'nothing*' }, dryRun: true });
+    await expected(200, 'POST', `/api/x/tasks/${action}`, { filter: { name: 'nothing*' }, dryRun: false });
+  }
 }
 
 async function walkThroughDrains(expected: Walker['expected'], { id }: FakeAgent) {
@@ -165,11 +181,27 @@ async function walkThroughTasks(base: string, generation: string, { expected, cr
   await expected(404, 'GET', `${base}/${crypto.randomUUID()}`);
   await expected(404, 'GET', `${base}/simulate-work/${job}/result`);
   if (!is2) return;
+  await walkThroughFiles(expected, job);
   await expected(200, 'GET', `/api/2.0/storage/output/${job}-movie.bin/download`);
   await expected(404, 'GET', `/api/2.0/storage/output/${job}-nothing/download`);
   await expected(200, 'GET', `${base}/${job}/log`);
   await expected(204, 'DELETE', `${base}/${job}/delete`);
   await expected(404, 'DELETE', `${base}/${job}/delete`);
+}
+
+async function walkThroughFiles(expected: Walker['expected'], id: string) {
+  const base = `/api/x/tasks/${id}`;
+  await expected(200, 'GET', base);
+  await expected(200, 'GET', `${base}/inputs`);
+  await expected(200, 'GET', `${base}/inputs/scripts%2F1`);
+  await expected(404, 'GET', `${base}/inputs/scripts%2F2`);
+  await expected(200, 'GET', `${base}/outputs`);
+  expect(await expected(200, 'GET', `${base}/outputs/plots%2Fa.txt`)).toBe('output of 2.0');
+  await expected(404, 'GET', `${base}/outputs/plots`);
+  expect(await expected(200, 'GET', `${base}/log?follow=true&since=1.3`)).toContain('event: end');
+  for (const path of ['', '/inputs', '/inputs/scripts%2F1', '/log', '/outputs', '/outputs/a']) {
+    await expected(404, 'GET', `/api/x/tasks/${crypto.randomUUID()}${path}`);
+  }
 }
 
 async function walkThroughNodes(

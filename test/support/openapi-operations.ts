@@ -20,8 +20,8 @@ export interface JsonSchema {
 }
 
 export interface Parameter {
-  /** Cookies are absent: a bad one makes the caller unknown, not the request bad. */
-  readonly in: 'path' | 'query' | 'cookie';
+  /** Cookies are absent: a bad one makes the caller unknown, not the request bad. Headers are absent, too. */
+  readonly in: 'path' | 'query' | 'cookie' | 'header';
   readonly name: string;
   readonly schema: JsonSchema;
 }
@@ -64,7 +64,7 @@ export function operationsIn(document: OpenApiDocument): Operation[] {
         takesForm: requestBody?.content['multipart/form-data'] !== undefined,
         needsCookie: parameters.some((parameter) => parameter.in === 'cookie'),
         parameters: parameters
-          .filter((parameter) => parameter.in !== 'cookie')
+          .filter((parameter) => parameter.in === 'path' || parameter.in === 'query')
           .map((parameter) => ({ ...parameter, schema: resolved(parameter.schema, document) })),
         ...(body ? { body: resolved(body, document) } : {}),
       };

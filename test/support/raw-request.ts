@@ -30,15 +30,21 @@ export function rawSender(address: string) {
         outgoing.once('error', reject);
         outgoing.once('response', (incoming) => {
           const pieces: Buffer[] = [];
-          incoming.on('data', (piece: Buffer) => pieces.push(piece));
-          incoming.once('error', reject);
-          incoming.once('end', () =>
+          const isEndless = incoming.headers['content-type'] === 'text/event-stream';
+          const answer = () =>
             resolve({
               status: incoming.statusCode ?? 0,
               headers: incoming.headers,
               text: Buffer.concat(pieces).toString(),
-            }),
-          );
+            });
+          incoming.on('data', (piece: Buffer) => {
+            pieces.push(piece);
+            if (!isEndless) return;
+            answer();
+            incoming.destroy();
+          });
+          incoming.once('error', reject);
+          incoming.once('end', answer);
         });
         if (body !== undefined) outgoing.setHeader('content-length', Buffer.byteLength(body));
         outgoing.end(body);

@@ -74,6 +74,7 @@ async function startOn(
     queue: store.queue,
     archive: store.archive,
     agentStore: store.agents,
+    changes: store.changes,
     agentDrains: accounts.agentDrains,
     files,
     names: store.namedObjects,

@@ -88,6 +88,16 @@ export const ADDITIONS = parse(`
   GET    /readyz                                                   200 503
   GET    /openapi.json                                             200
   GET    /actuator/prometheus                                      200
+  GET    /api/x/events                                             200
+  GET    /api/x/tasks                                              200
+  POST   /api/x/tasks/cancel                                       200
+  POST   /api/x/tasks/delete                                       200
+  GET    /api/x/tasks/{id}                                         200 404
+  GET    /api/x/tasks/{id}/inputs                                  200 404
+  GET    /api/x/tasks/{id}/inputs/{path}                           200 206 304 404 416
+  GET    /api/x/tasks/{id}/log                                     200 404
+  GET    /api/x/tasks/{id}/outputs                                 200 404
+  GET    /api/x/tasks/{id}/outputs/{path}                          200 206 304 404 416
   GET    /api/x/tasks/{id}/explain                                 200 404
   POST   /api/x/explain                                            200
   GET    /api/x/audit                                              200

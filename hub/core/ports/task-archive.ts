@@ -1,25 +1,34 @@
 /** Reading and removal of tasks. Changes are durable when their promise resolves, and reject as those of `task-queue.ts` do. */
-import type { Priority } from '@workbench-hub/shared/domain/priority';
-import type { TaskStatus, TaskType } from '@workbench-hub/shared/domain/task';
-import type { Task, TaskFiles } from '../task.js';
+import type { Job } from '@workbench-hub/shared/domain/job';
+import type { TaskStatus } from '@workbench-hub/shared/domain/task';
+import type { LossKind } from '../report-consequences.js';
+import type { ExecutingInstance, Task, TaskFiles } from '../task.js';
+import type { TaskFilter } from '../task-filter.js';
 
 export type TaskOrder = 'NEWEST_FIRST' | 'NEXT_TO_RUN_FIRST' | 'LONGEST_RUNNING_FIRST';
 
-export interface TaskQuery {
+export interface TaskQuery extends TaskFilter {
   /** Counted from 0. */
   readonly page: number;
   readonly size: number;
-  /** `id`, `name` and `creator` may hold wildcards; `name` is compared without regard to case. */
-  readonly id?: string | undefined;
-  readonly name?: string | undefined;
-  readonly creator?: string | undefined;
-  readonly type?: TaskType | undefined;
-  readonly priority?: Priority | undefined;
-  /** Any of these statuses; empty for all. */
-  readonly statuses: readonly TaskStatus[];
   /** Order by request time (default), position in the queue, or start time. The last is meant for running tasks: its cost
    *  grows with the number of matching tasks. */
   readonly order?: TaskOrder;
+}
+
+/** Tasks after another one, newest first. */
+export interface TaskWindowQuery extends TaskFilter {
+  /** The `next` of an earlier window; null to begin with the newest. */
+  readonly after: string | null;
+  readonly size: number;
+}
+
+export interface TaskWindow {
+  readonly tasks: readonly Task[];
+  /** Place after these tasks; null when there are no more. */
+  readonly next: string | null;
+  /** Number of tasks of each status that match but for their status. */
+  readonly counts: Readonly<Record<TaskStatus, number>>;
 }
 
 /** Client of a list. Clients have equal shares of the time for lists. */
@@ -34,12 +43,28 @@ export interface TaskPage {
   readonly totalElements: number;
 }
 
+/** An attempt that ended without ending its task. Times are milliseconds since 1970. */
+export interface FormerAttempt {
+  readonly attempt: number;
+  readonly instance: ExecutingInstance;
+  readonly startedAtMs: number | null;
+  readonly endedAtMs: number | null;
+  readonly loss: LossKind;
+  readonly reason: string | null;
+}
+
 export interface TaskArchive {
   find(taskId: string): Promise<Task | undefined>;
   filesOf(taskId: string): Promise<TaskFiles>;
+  /** Undefined when there is no such task. */
+  jobOf(taskId: string): Promise<Job | undefined>;
+  /** In their order. One that was adopted again is not among them. */
+  formerAttempts(taskId: string): Promise<FormerAttempt[]>;
   /** Without a client for the hub itself. Rejects with OVERLOADED when too many lists of this client, or of all, are pending,
    *  and with INVALID_INPUT when the client has gone. */
   list(query: TaskQuery, client?: ListClient): Promise<TaskPage>;
+  /** The same for a window. Rejects with INVALID_INPUT for a place that is none, too. */
+  window(query: TaskWindowQuery, client: ListClient): Promise<TaskWindow>;
   /** Removes ended tasks with their references. */
   remove(taskIds: readonly string[]): Promise<boolean[]>;
   /** Ids of tasks that ended before this time, oldest first. */

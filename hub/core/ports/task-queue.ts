@@ -49,6 +49,9 @@ export interface CanceledAttempt {
 export interface RequeuedAttempt {
   readonly ref: AttemptRef;
   readonly loss: LossKind;
+  /** Why it was lost or returned, in words. */
+  readonly reason?: string | null;
+  readonly requeuedAtMs?: number;
 }
 
 /** The waiting tasks of one requirement. */
@@ -74,10 +77,23 @@ export interface GroupPage {
 
 export type QueuePlace = { readonly taskId: string } | { readonly newWithPriorityRank: number };
 
+export interface KeyedInsertion {
+  /** The inserted task, or the one that was inserted with this key before. */
+  readonly taskId: string;
+}
+
 /** Waiting and running tasks, and their transitions. */
 export interface TaskQueue {
   /** Calls `waits` as soon as the tasks can be claimed, no later than reads show them, and before they are durable. */
   insert(tasks: readonly NewTask[], waits?: (waiting: readonly WaitingTask[]) => void): Promise<void>;
+  /** Does the same with one task, unless its creator has inserted one with this key; that task still exists. */
+  insertOnce(
+    task: NewTask,
+    key: string,
+    waits?: (waiting: readonly WaitingTask[]) => void,
+  ): Promise<KeyedInsertion>;
+  /** Forgets the keys of tasks that were requested before this time; resolves with their number. */
+  forgetKeys(requestedBeforeMs: number): Promise<number>;
   /** One page of the groups in which tasks wait, by group id. */
   waitingGroups(page: GroupPageQuery): Promise<GroupPage>;
   /** The first tasks of each queue group, at most `limit`, in order within a group. */

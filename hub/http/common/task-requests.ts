@@ -2,8 +2,10 @@
 import type { Job } from '@workbench-hub/shared/domain/job';
 import { hasEnded } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
-import type { z } from 'zod';
+import type { Context } from 'hono';
+import { z } from 'zod';
 import { type Caller, creatorOf } from '../../core/access.js';
+import { invalidInput } from '../../core/errors.js';
 import type { FileStore, Hold } from '../../core/ports/files.js';
 import type { NamedSize, Task } from '../../core/task.js';
 import type { Disconnect } from '../../engine/result-waiters.js';
@@ -23,6 +25,8 @@ interface ResultRequest {
 }
 
 interface CreationRequest<Body> {
+  /** Context whose header Idempotency-Key counts; absent where the API version has none. */
+  readonly onceBy?: Context;
   readonly body: Body;
   readonly caller: Caller;
   readonly requestId: string | null;
@@ -50,7 +54,24 @@ export interface TaskRequests {
 /** Headers of the 201 of a create request. */
 export const CREATION_HEADERS = {
   Warning: 'Names request fields that the hub does not know and ignored; absent when there are none.',
+  'Idempotency-Replayed':
+    '`true` when the task was created by an earlier request with the same Idempotency-Key.',
 };
+
+/** Header parameters of a create request, for the OpenAPI document. */
+export const CREATION_REQUEST_HEADERS = z.object({
+  'Idempotency-Key': z
+    .string()
+    .optional()
+    .meta({
+      description:
+        'Makes the request safe to repeat for 24 hours: with the same key and the same content, no second task is created. 1 ' +
+        'to 255 visible ASCII characters.',
+      example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
+    }),
+});
+
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 /** Client of a request with a timeout of 0. */
 const NO_WAIT = new AbortController().signal;
@@ -64,11 +85,17 @@ export interface TaskRequestsOptions {
 }
 
 export function taskRequests({ tasks, files, storage, limits, log }: TaskRequestsOptions): TaskRequests {
-  const create = (
-    { body, caller, requestId, traceContext }: CreationRequest<SimulateWorkRequest | ExecuteBatchJobRequest>,
+  const create = async (
+    {
+      body,
+      caller,
+      requestId,
+      traceContext,
+      onceBy,
+    }: CreationRequest<SimulateWorkRequest | ExecuteBatchJobRequest>,
     job: Job,
-  ) =>
-    tasks.create({
+  ) => {
+    const request = {
       name: body.name ?? null,
       creator: creatorOf(caller),
       classifiers: body.classifiers ?? [],
@@ -76,7 +103,13 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
       job,
       requestId,
       traceContext,
-    });
+    };
+    const key = onceBy && idempotencyKeyOf(onceBy);
+    if (key === undefined) return tasks.create(request);
+    const { task, isNew } = await tasks.createOnce(request, key);
+    if (!isNew) onceBy?.header('Idempotency-Replayed', 'true');
+    return task;
+  };
   const atEnd = (
     { params: { id }, query: { timeout }, room: roomNow }: ResultRequest,
     type: Task['type'],
@@ -109,4 +142,11 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
         return resultResponse(present(task, storedFiles), outputs, room, () => files.hold(), onFailure);
       }),
   };
+}
+
+/** Undefined without such a header. Throws INVALID_INPUT. */
+function idempotencyKeyOf({ req }: Context): string | undefined {
+  const key = req.header('idempotency-key');
+  if (key === undefined || IDEMPOTENCY_KEY.test(key)) return key;
+  throw invalidInput([{ where: 'Idempotency-Key', what: 'must be 1 to 255 visible ASCII characters' }]);
 }

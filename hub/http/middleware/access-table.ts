@@ -49,6 +49,17 @@ const TABLE: Readonly<Record<string, Access>> = {
   'GET /api/2.0/admin/prepare-shutdown': 'VIEWER',
   'POST /api/2.0/admin/prepare-shutdown/change': 'ADMIN',
 
+  'GET /api/x/events': 'VIEWER',
+  'GET /api/x/tasks': 'VIEWER',
+  // The role USER changes its own tasks only.
+  'POST /api/x/tasks/cancel': 'USER',
+  'POST /api/x/tasks/delete': 'USER',
+  'GET /api/x/tasks/{id}': 'VIEWER',
+  'GET /api/x/tasks/{id}/inputs': 'VIEWER',
+  'GET /api/x/tasks/{id}/inputs/{path}': 'VIEWER',
+  'GET /api/x/tasks/{id}/log': 'VIEWER',
+  'GET /api/x/tasks/{id}/outputs': 'VIEWER',
+  'GET /api/x/tasks/{id}/outputs/{path}': 'VIEWER',
   'GET /api/x/tasks/{id}/explain': 'VIEWER',
   'POST /api/x/explain': 'VIEWER',
   'GET /api/x/audit': 'ADMIN',

@@ -52,11 +52,11 @@ function hostOf(address: string): string | undefined {
 /** Methods and headers that a page may use beyond the safelisted ones (Fetch standard). */
 const PREFLIGHT = {
   'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
-  'access-control-allow-headers': 'Authorization, Content-Type, Range',
+  'access-control-allow-headers': 'Authorization, Content-Type, Range, Last-Event-ID, Idempotency-Key',
   'access-control-max-age': '600',
 };
 const EXPOSED =
-  'Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, Location, X-Request-Id, X-Error-Code, Warning';
+  'Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, ETag, Location, X-Request-Id, X-Error-Code, Warning';
 
 /** Lets pages of these origins read responses. The headers are set on the response of Node, as deferred responses need them too;
  *  hono/cors would miss those. */

@@ -116,6 +116,7 @@ function operationOf(spec: Endpoint['spec'], isSecurityOn: boolean): ZodOpenApiO
       ...(spec.params instanceof z.ZodObject ? { path: spec.params } : {}),
       ...(spec.query instanceof z.ZodObject ? { query: spec.query } : {}),
       ...(spec.cookies ? { cookie: spec.cookies } : {}),
+      ...(spec.requestHeaders ? { header: spec.requestHeaders } : {}),
     },
     ...(spec.body
       ? { requestBody: { required: true, content: { 'application/json': { schema: spec.body } } } }

@@ -9,6 +9,7 @@ const TAGS = {
   Agents: 'The programs that hold workbench instances on the simulation hosts.',
   Administration: 'Machine of the hub, preparation of a shutdown, and audit log.',
   Storage: 'Large files: input files that users upload, and output files that scripts leave.',
+  Events: 'What happens to tasks, told as it happens.',
   Explanations: 'Why a task waits, and when it is expected to start.',
   'Tasks (1.1)': 'Tasks as API version 1.1 shows them.',
   'Workbench instances (1.1)': 'Workbench instances as API version 1.1 shows them.',

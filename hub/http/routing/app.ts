@@ -12,6 +12,7 @@ import type { Endpoint } from './endpoint.js';
 import { type EndpointServices, endpointHandler } from './endpoint-handler.js';
 import { Routes, unknownPath } from './routes.js';
 import { StaticFirstRouter } from './static-first-router.js';
+import { routeOf } from './target-path.js';
 
 export interface AppOptions extends EndpointServices {
   readonly endpoints: readonly Endpoint[];
@@ -35,11 +36,7 @@ export function createApp(options: AppOptions): Hono {
   });
   for (const endpoint of endpoints) {
     const { method, path } = endpoint.spec;
-    routes.add(
-      method.toUpperCase(),
-      path.replaceAll(/\{(\w+)\}/g, ':$1'),
-      endpointHandler(endpoint, options),
-    );
+    routes.add(method.toUpperCase(), routeOf(path), endpointHandler(endpoint, options));
   }
   serveOpenApi(routes, options.openApiDocument);
   serveDocs((path, handler) => routes.add('GET', path, handler));

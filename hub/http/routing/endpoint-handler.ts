@@ -21,6 +21,7 @@ import { validated } from '../parsing/validation.js';
 import { type AdmittedRequest, DeferredCall, type DeferredRoute } from '../responses/deferred-call.js';
 import { DeferredResponse, deferResponse } from '../responses/deferred-response.js';
 import { pathOf, statusOf } from '../responses/errors.js';
+import { EventStreamResponse, streamEvents } from '../responses/event-stream.js';
 import { roomOf } from '../server/response-memory.js';
 import type { Endpoint, EndpointResult } from './endpoint.js';
 
@@ -114,7 +115,7 @@ class EndpointHandler {
       const call = { context, client, audited, hold, startedMs, span, permit, admittedAtMs };
       const result = await this.#handle(call);
       hold.release();
-      if (result instanceof DeferredResponse) return this.#defer(result, call);
+      if (isDeferred(result)) return this.#defer(result, call);
       permit.release();
       endSpan(span, result.status);
       this.#metric.answered(result.status, clock.monotonicMs() - startedMs);
@@ -162,12 +163,13 @@ class EndpointHandler {
       note: audited.note,
       hold,
     });
-    if (spec.warnsOfUnknownFields && spec.body && !(result instanceof DeferredResponse)) {
+    if (isDeferred(result)) return result;
+    if (spec.warnsOfUnknownFields && spec.body) {
       const warning = unknownFieldsWarning(spec.body, unvalidated);
       if (warning !== undefined) result.headers.set('warning', warning);
     }
     // A change that was made is reported in any case.
-    if (this.#method === 'GET' && this.#isSlow(call) && !(result instanceof DeferredResponse)) {
+    if (this.#method === 'GET' && this.#isSlow(call)) {
       await this.#reauthorize(call).catch(async (refusal: unknown) => {
         await result.body?.cancel();
         throw refusal;
@@ -176,10 +178,13 @@ class EndpointHandler {
     return result;
   }
 
-  #defer(deferred: DeferredResponse, call: Call): Response {
+  #defer(result: DeferredResponse | EventStreamResponse, call: Call): Response {
     const { incoming, outgoing } = call.context.env as HttpBindings;
     call.permit.suspend();
-    return deferResponse(deferred, { incoming, outgoing }, new DeferredCall(this.#deferred, incoming, call));
+    const deferred = new DeferredCall(this.#deferred, incoming, call);
+    return result instanceof EventStreamResponse
+      ? streamEvents(result, { incoming, outgoing }, deferred)
+      : deferResponse(result, { incoming, outgoing }, deferred);
   }
 
   /** The address is read now: it is unknown once the client has disconnected. */
@@ -201,6 +206,11 @@ class EndpointHandler {
     const { authorization } = (context.env as HttpBindings).incoming.headers;
     audited.caller = await this.#services.guard(this.#access, authorization, () => undefined, admittedAtMs);
   }
+}
+
+/** Whether the response is written after the handler has ended. */
+function isDeferred(result: EndpointResult): result is DeferredResponse | EventStreamResponse {
+  return result instanceof DeferredResponse || result instanceof EventStreamResponse;
 }
 
 /** Query parameters: strings for those that are given once, arrays for others. */

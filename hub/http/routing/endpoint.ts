@@ -8,6 +8,7 @@ import type { Client } from '../middleware/client.js';
 import type { Tag } from '../openapi/tags.js';
 import type { BlobPaths } from '../parsing/body-blob.js';
 import type { DeferredResponse } from '../responses/deferred-response.js';
+import type { EventStreamResponse } from '../responses/event-stream.js';
 import type { ResponseRoom } from '../server/response-memory.js';
 
 export type Method = 'get' | 'post' | 'patch' | 'put' | 'delete';
@@ -29,7 +30,7 @@ export interface FormSpec {
 
 export interface EndpointSpec<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
   readonly method: Method;
-  /** Path, with `{name}` for parameters. */
+  /** Path, with `{name}` for parameters. `{path}` at its end is all that follows, with its slashes. */
   readonly path: string;
   /** Name of the operation in the OpenAPI document, after which code generators name functions: verb and noun in camel case,
    *  letters and digits only, unique over all API versions. Operations of 1.0 and 1.1 end in `V10` and `V11`, others in no
@@ -44,6 +45,8 @@ export interface EndpointSpec<Params extends z.ZodType, Query extends z.ZodType,
   readonly body?: Body;
   /** For the OpenAPI document only: the endpoint itself reads them. */
   readonly cookies?: z.ZodObject;
+  /** Header parameters, for the OpenAPI document only. */
+  readonly requestHeaders?: z.ZodObject;
   /** Called before anything of the body is read; throws to refuse the request. */
   readonly admit?: () => void;
   /** Strings of the body that are contents of files: those of a large body go to the file store as they arrive. */
@@ -79,7 +82,7 @@ export interface EndpointInput<Params, Query, Body> {
   readonly hold: Hold;
 }
 
-export type EndpointResult = Response | DeferredResponse;
+export type EndpointResult = Response | DeferredResponse | EventStreamResponse;
 
 export interface Endpoint {
   readonly spec: EndpointSpec<z.ZodType, z.ZodType, z.ZodType>;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
-import { isSpelledLike, targetPathOf } from './target-path.js';
+import { isSpelledLike, routeOf, targetPathOf } from './target-path.js';
 
 it.each([
   ['/a/b', '/a/b'],
@@ -14,6 +14,14 @@ it.each([
 });
 
 it.each([
+  ['/a/{id}/b', '/a/:id/b'],
+  ['/a/{id}/b/{path}', '/a/:id/b/:path{.+}'],
+  ['/a/{path}/b', '/a/:path/b'],
+])('the route of %s is %s', (path, route) => {
+  expect(routeOf(path)).toBe(route);
+});
+
+it.each([
   ['/a/:id/b', '/a/%31/b', '/a/1/b', true],
   ['/a/:id/b', '/a/x%2Fy/b', '/a/x%2Fy/b', true],
   ['/a/:id/b', '/%61/1/b', '/a/1/b', false],
@@ -21,6 +29,11 @@ it.each([
   ['/a/:id/b', '/a/x/../1/b', '/a/1/b', false],
   ['/a/:id/b', '/a/./1/b', '/a/1/b', false],
   ['/a', '/a#b', '/a', false],
+  ['/a/:id/b/:path{.+}', '/a/1/b/c%20d', '/a/1/b/c d', true],
+  ['/a/:id/b/:path{.+}', '/a/%31/b/c/d/e', '/a/1/b/c/d/e', true],
+  ['/a/:id/b/:path{.+}', '/a/1/%62/c/d', '/a/1/b/c/d', false],
+  ['/a/:id/b/:path{.+}', '/a/1/b/x/../c', '/a/1/b/c', false],
+  ['/a/:id/b/:path{.+}', '/a/1/b/%2e/c', '/a/1/b/c', false],
 ])('of the route %s, %s that was routed as %s is spelled alike: %s', (route, target, routed, is) => {
   expect(isSpelledLike(route, target, routed)).toBe(is);
 });

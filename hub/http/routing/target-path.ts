@@ -12,14 +12,24 @@ export function targetPathOf({ url = '' }: IncomingMessage): string {
   return target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/]*/, '');
 }
 
+/** A parameter of several segments. */
+const REST = ':path{.+}';
+
+/** Route of a path with `{name}` for parameters: `/a/{id}` is `/a/:id`. */
+export function routeOf(path: string): string {
+  return path.replace(/\{path\}$/, REST).replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
 /** Whether a target is spelled like the path of its route (`/a/:id`), except for its parameters. `routed` is the path as the
  *  router has decoded it. */
 export function isSpelledLike(route: string, target: string, routed: string): boolean {
   if (target === routed) return true;
   const expected = route.split('/');
   const given = target.split('/');
-  return (
-    given.length === expected.length &&
-    expected.every((segment, at) => segment.startsWith(':') || segment === given[at])
-  );
+  // A target with "." or ".." in it has more segments than what was routed.
+  const isComplete =
+    expected.at(-1) === REST
+      ? given.length >= expected.length && given.length === routed.split('/').length
+      : given.length === expected.length;
+  return isComplete && expected.every((segment, at) => segment.startsWith(':') || segment === given[at]);
 }

@@ -1,9 +1,10 @@
 /** Tasks in API version 2.x (contract 2.6 to 2.11). */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Context } from 'hono';
 import { z } from 'zod';
 import type { Tasks } from '../../engine/tasks.js';
 import { listClient } from '../common/list-client.js';
-import { CREATION_HEADERS, type TaskRequests } from '../common/task-requests.js';
+import { CREATION_HEADERS, CREATION_REQUEST_HEADERS, type TaskRequests } from '../common/task-requests.js';
 import {
   batchJobContents,
   executeBatchJobRequest,
@@ -27,6 +28,7 @@ import {
 
 const BASE = '/api/2.0/workbench/task';
 const NOT_FOUND = { description: 'There is no such task.' };
+const KEY_REUSED = { description: 'Another request was made with this Idempotency-Key.' };
 const LOCKED = { description: 'The resource is locked: the hub accepts no tasks at present.' };
 
 export function taskEndpoints(tasks: Tasks, requests: TaskRequests, log: Logger): Endpoint[] {
@@ -52,13 +54,15 @@ function simulateWorkEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[]
         body: simulateWorkRequest,
         admit: requests.admit,
         warnsOfUnknownFields: true,
+        requestHeaders: CREATION_REQUEST_HEADERS,
         responses: {
           201: { description: 'The task waits.', schema: creationResponse, headers: CREATION_HEADERS },
+          422: KEY_REUSED,
           423: LOCKED,
         },
       },
       async (request) =>
-        request.context.json(presentCreation(await requests.createSimulateWork(request)), 201),
+        request.context.json(presentCreation(await requests.createSimulateWork(once(request))), 201),
     ),
     endpoint(
       {
@@ -94,13 +98,16 @@ function batchJobEndpoints(tasks: Tasks, requests: TaskRequests): Endpoint[] {
         body: executeBatchJobRequest,
         admit: requests.admit,
         warnsOfUnknownFields: true,
+        requestHeaders: CREATION_REQUEST_HEADERS,
         blobs: batchJobContents,
         responses: {
           201: { description: 'The task waits.', schema: creationResponse, headers: CREATION_HEADERS },
+          422: KEY_REUSED,
           423: LOCKED,
         },
       },
-      async (request) => request.context.json(presentCreation(await requests.createBatchJob(request)), 201),
+      async (request) =>
+        request.context.json(presentCreation(await requests.createBatchJob(once(request))), 201),
     ),
     endpoint(
       {
@@ -242,4 +249,8 @@ function endingEndpoints(tasks: Tasks): Endpoint[] {
       },
     ),
   ];
+}
+
+function once<Request extends { readonly context: Context }>(request: Request) {
+  return { ...request, onceBy: request.context };
 }

@@ -12,9 +12,9 @@ import type {
   RequeuedAttempt,
 } from '../../core/ports/task-queue.js';
 import { TASK_TRANSITIONS, type TaskFiles } from '../../core/task.js';
+import type { ChangedTasks } from './changed-tasks.js';
 import type { SqliteDatabase } from './database.js';
 import { fileReferences } from './file-references.js';
-import type { TaskLists } from './lists/task-lists.js';
 import type { NameTable } from './named-objects.js';
 import { RETURNED_TASK_COLUMNS, type TaskRow, taskOfRow } from './task-row.js';
 
@@ -46,6 +46,14 @@ const END = `
 const REQUEUE = `
   UPDATE task SET ${to(requeue)}, started_at = NULL, crashes = crashes + ?, losses = losses + ?, instance_id = ?
   WHERE ${ACTIVE_ATTEMPT} AND ${from(requeue)} RETURNING seq`;
+/** Keeps what the row of the task is about to lose. */
+const KEEP_ATTEMPT = `
+  INSERT OR REPLACE INTO former_attempt (task_seq, attempt, agent_id, instance_id, instance_version, instance_revision,
+                                         started_at, ended_at, loss, reason)
+  SELECT seq, attempt, coalesce(agent_id, ''), instance_id, coalesce(instance_version, ''),
+         coalesce(instance_revision, ''), started_at, ?, ?, ?
+  FROM task WHERE ${ACTIVE_ATTEMPT} AND ${from(requeue)}`;
+const FORGET_ATTEMPT = 'DELETE FROM former_attempt WHERE task_seq = ? AND attempt = ?';
 const CANCEL = `
   UPDATE task SET ${to(cancel)}, ended_at = ?
   WHERE id = ? AND status IN (SELECT value FROM json_each(?)) RETURNING seq`;
@@ -70,54 +78,47 @@ export interface AttemptWrites {
   cancel(taskId: string, from: string, endedAtMs: number): boolean;
 }
 
-export function attemptWrites(db: SqliteDatabase, lists: TaskLists, names: NameTable): AttemptWrites {
+export function attemptWrites(db: SqliteDatabase, tasks: ChangedTasks, names: NameTable): AttemptWrites {
   const seqOf = <Values extends unknown[]>(sql: string) => db.prepare<Values, number>(sql).pluck();
   const adoptTask = seqOf<[Record<string, unknown>]>(ADOPT);
   const selectActive = db.prepare<[string, number, string, string]>(IS_ACTIVE);
-  const requeueTask = seqOf<[number, number, string | null, string, number, string]>(REQUEUE);
+  const forgetAttempt = db.prepare<[number, number]>(FORGET_ATTEMPT);
   const keepFilesOf = seqOf<[string, number, string]>(KEEP_FILES);
   const nameFiles = fileNaming(db, names);
   const cancelTask = seqOf<[number, string, string]>(CANCEL);
 
-  /** Notes the changed row for the lists; false when there is none. */
+  /** Tells of the changed row; false when there is none. */
   const noted = (seq: number | undefined): boolean => {
-    if (seq !== undefined) lists.changed(seq);
+    if (seq !== undefined) tasks.changed(seq);
     return seq !== undefined;
   };
 
   return {
-    claim: claimWrite(db, lists),
-    adopt: ({ ref, instance, startedAtMs }) =>
-      noted(adoptTask.get({ ...ref, startedAtMs, ...instance })) ||
-      selectActive.get(...fence(ref), instance.agentId) !== undefined,
-    end: endWrite(db, lists, nameFiles),
+    claim: claimWrite(db, tasks),
+    adopt: ({ ref, instance, startedAtMs }) => {
+      const seq = adoptTask.get({ ...ref, startedAtMs, ...instance });
+      if (seq !== undefined) forgetAttempt.run(seq, ref.attempt);
+      return noted(seq) || selectActive.get(...fence(ref), instance.agentId) !== undefined;
+    },
+    end: endWrite(db, tasks, nameFiles),
     keepFiles: ({ ref, files, storedFiles }) => {
       const seq = keepFilesOf.get(...fence(ref));
       if (seq !== undefined) nameFiles(seq, files, storedFiles);
       return noted(seq);
     },
-    // Only a lost attempt keeps its instance: any other has reported, and a repeated report must not adopt it.
-    requeue: ({ ref, loss }) =>
-      noted(
-        requeueTask.get(
-          loss === 'CRASH' ? 1 : 0,
-          loss === 'LOSS' || loss === 'HOST_FAULT' ? 1 : 0,
-          loss === 'LOSS' ? ref.instanceId : null,
-          ...fence(ref),
-        ),
-      ),
+    requeue: requeueWrite(db, tasks),
     cancel: (taskId, statuses, endedAtMs) => noted(cancelTask.get(endedAtMs, taskId, statuses)),
   };
 }
 
-function claimWrite(db: SqliteDatabase, lists: TaskLists): AttemptWrites['claim'] {
+function claimWrite(db: SqliteDatabase, tasks: ChangedTasks): AttemptWrites['claim'] {
   const update = db.prepare<[number, string, string, string, string, string], ClaimedRow>(CLAIM).raw();
   const claimTask: AttemptWrites['claim'] = ({ taskId, instance, startedAtMs }) => {
     const { id: instanceId, agentId, version, revision } = instance;
     const row = update.get(startedAtMs, agentId, instanceId, version, revision, taskId);
     if (!row) return [];
     const [seq, job, ...taskRow] = row;
-    lists.changed(seq);
+    tasks.changed(seq);
     const task = taskOfRow(taskRow);
     const ref = { taskId, attempt: task.attempt, instanceId };
     return [{ ref, agentId, task, job: JSON.parse(job) as Job }];
@@ -125,7 +126,26 @@ function claimWrite(db: SqliteDatabase, lists: TaskLists): AttemptWrites['claim'
   return claimTask;
 }
 
-function endWrite(db: SqliteDatabase, lists: TaskLists, nameFiles: NameFiles): AttemptWrites['end'] {
+function requeueWrite(db: SqliteDatabase, tasks: ChangedTasks): AttemptWrites['requeue'] {
+  const keepAttempt =
+    db.prepare<[number | null, string, string | null, string, number, string]>(KEEP_ATTEMPT);
+  const update = db.prepare<[number, number, string | null, string, number, string], number>(REQUEUE).pluck();
+  const requeueTask: AttemptWrites['requeue'] = ({ ref, loss, reason = null, requeuedAtMs = null }) => {
+    keepAttempt.run(requeuedAtMs, loss, reason, ...fence(ref));
+    const seq = update.get(
+      loss === 'CRASH' ? 1 : 0,
+      loss === 'LOSS' || loss === 'HOST_FAULT' ? 1 : 0,
+      // Only a lost attempt keeps its instance: any other has reported, and a repeated report must not adopt it.
+      loss === 'LOSS' ? ref.instanceId : null,
+      ...fence(ref),
+    );
+    if (seq !== undefined) tasks.changed(seq);
+    return seq !== undefined;
+  };
+  return requeueTask;
+}
+
+function endWrite(db: SqliteDatabase, tasks: ChangedTasks, nameFiles: NameFiles): AttemptWrites['end'] {
   const update = db
     .prepare<[string, string | null, string | null, number, string, number, string], number>(END)
     .pluck();
@@ -133,7 +153,7 @@ function endWrite(db: SqliteDatabase, lists: TaskLists, nameFiles: NameFiles): A
     const { status, batchExecutionStatus, message, files } = ending;
     const taskSeq = update.get(status, batchExecutionStatus, message, endedAtMs, ...fence(ref));
     if (taskSeq === undefined) return false;
-    lists.changed(taskSeq);
+    tasks.changed(taskSeq);
     nameFiles(taskSeq, files, storedFiles);
     return true;
   };

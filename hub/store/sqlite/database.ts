@@ -14,6 +14,9 @@ import { commitCount } from './migrations/0006-commit-count.js';
 import { traceContext } from './migrations/0007-trace-context.js';
 import { droppedContents } from './migrations/0009-dropped-contents.js';
 import { tasksByRequirement } from './migrations/0010-tasks-by-requirement.js';
+import { formerAttempts } from './migrations/0012-former-attempts.js';
+import { taskChanges } from './migrations/0013-task-changes.js';
+import { idempotencyKeys } from './migrations/0014-idempotency-keys.js';
 
 export type SqliteDatabase = Database.Database;
 
@@ -28,6 +31,9 @@ export const MIGRATIONS: readonly string[] = [
   traceContext,
   droppedContents,
   tasksByRequirement,
+  formerAttempts,
+  taskChanges,
+  idempotencyKeys,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */

@@ -41,6 +41,14 @@ export interface StoreWatch {
   readonly metrics: StoreMetrics;
 }
 
+/** Takes part in each transaction. */
+export interface TransactionPart {
+  /** Called at its end, within it. */
+  beforeCommit(): void;
+  committed(): void;
+  rolledBack(): void;
+}
+
 export class GroupCommit {
   readonly #options: GroupCommitOptions;
   readonly #begin;
@@ -48,6 +56,8 @@ export class GroupCommit {
   readonly #rollback;
   readonly #db: SqliteDatabase;
   readonly #onRollback: (() => void)[] = [];
+  readonly #parts: TransactionPart[] = [];
+  readonly #onSync: (() => () => void)[] = [];
   #waiting: Operation[] = [];
   /** Resolved after the next sync. */
   #unsynced: (() => void)[] = [];
@@ -84,6 +94,23 @@ export class GroupCommit {
   /** Registers a cache of rows to be cleared after a rollback. */
   onRollback(forget: () => void): void {
     this.#onRollback.push(forget);
+  }
+
+  /** Adds a part of each transaction. */
+  onTransaction(part: TransactionPart): void {
+    this.#parts.push(part);
+  }
+
+  /** Calls `begins` before each sync, and what that returns when the sync has succeeded: all that was committed before is
+   *  durable then. */
+  onSync(begins: () => () => void): void {
+    this.#onSync.push(begins);
+  }
+
+  /** Syncs what was committed so far, also when no durable operation waits for that. */
+  syncNow(): void {
+    this.#unsynced.push(() => undefined);
+    this.#syncing ??= this.#syncAll();
   }
 
   /** Writes all waiting operations. */
@@ -162,9 +189,11 @@ export class GroupCommit {
       const covered = this.#unsynced;
       this.#unsynced = [];
       const counted = this.#counted;
+      const succeeded = this.#onSync.map((begins) => begins());
       try {
         await this.#sync();
         this.#options.watermark?.confirm(counted);
+        for (const tell of succeeded) tell();
       } catch (error) {
         // The operations stay pending: a restart reads the state of the disk.
         this.#options.log.fatal({ err: error }, 'the database could not be synced to disk');
@@ -189,15 +218,18 @@ export class GroupCommit {
     this.#begin.run();
     try {
       const results = group.map((operation) => operation.work());
+      for (const part of this.#parts) part.beforeCommit();
       const isConfirmedLater = watermark && group.some(({ durable }) => durable);
       const counted = isConfirmedLater ? watermark.count() : this.#counted;
       this.#commit.run();
       this.#counted = counted;
+      for (const part of this.#parts) part.committed();
       watch?.metrics.written(group.length, watch.clock.monotonicMs() - startedMs);
       return results;
     } catch (error) {
       if (this.#db.inTransaction) this.#rollback.run();
       for (const forget of this.#onRollback) forget();
+      for (const part of this.#parts) part.rolledBack();
       throw error;
     }
   }

@@ -1,10 +1,13 @@
 /** The task store on one SQLite file. */
+import { existsSync } from 'node:fs';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { TaskStore } from '../../core/ports/store.js';
 import { sqliteAgentStore } from './agent-store.js';
 import { openBallastFile } from './ballast-file.js';
-import { type CommitWatermark, openCommitWatermark } from './commit-watermark.js';
+import { beginHistory, ChangeLog } from './change-log.js';
+import { toldAll } from './changed-tasks.js';
+import { type CommitWatermark, openCommitWatermark, watermarkFileOf } from './commit-watermark.js';
 import { openDatabase, type SqliteDatabase } from './database.js';
 import { GroupCommit, type StoreWatch } from './group-commit.js';
 import { sqliteInlineBlobs } from './inline-blobs.js';
@@ -12,10 +15,12 @@ import { TaskLists } from './lists/task-lists.js';
 import { nameTable, sqliteNamedObjects } from './named-objects.js';
 import type { PendingCompletions } from './pending-completions.js';
 import { sqliteTaskArchive } from './task-archive.js';
+import { latestSeqOf } from './task-insertion.js';
 import { sqliteTaskQueue } from './task-queue.js';
 import { walSync } from './wal-sync.js';
 
 export interface SqliteTaskStore extends TaskStore {
+  readonly changes: ChangeLog;
   /** Syncs what an earlier process wrote and may have died before syncing. Data read before this resolves may not be
    *  durable. */
   syncLeftOver(): Promise<void>;
@@ -44,10 +49,12 @@ export function openSqliteStore(
     watch,
   });
   const lists = new TaskLists({ file, timers, log });
+  const store = storeOver(db, commit, lists, timers);
   return {
-    ...storeOver(db, commit, lists),
+    ...store,
     syncLeftOver: wal.sync,
     close: async () => {
+      store.changes.close();
       commit.flush();
       await commit.synced();
       await lists.close();
@@ -60,12 +67,21 @@ export function openSqliteStore(
 }
 
 /** The ports over an open database. */
-export function storeOver(db: SqliteDatabase, commit: GroupCommit, lists: TaskLists): TaskStore {
+export function storeOver(
+  db: SqliteDatabase,
+  commit: GroupCommit,
+  lists: TaskLists,
+  timers: Timers,
+): TaskStore & { readonly changes: ChangeLog } {
+  const changes = new ChangeLog({ db, commit, timers });
+  const changed = toldAll([lists, changes]);
+  lists.added(latestSeqOf(db));
   const pending: PendingCompletions = new Map();
   const names = nameTable(db);
   return {
-    queue: sqliteTaskQueue(db, commit, lists, pending, names),
-    archive: sqliteTaskArchive(db, commit, lists, pending),
+    queue: sqliteTaskQueue(db, commit, changed, pending, names),
+    archive: sqliteTaskArchive(db, commit, lists, changed, pending),
+    changes,
     agents: sqliteAgentStore(db, commit),
     inlineBlobs: sqliteInlineBlobs(db, commit),
     namedObjects: sqliteNamedObjects(db, commit, names),
@@ -74,6 +90,8 @@ export function storeOver(db: SqliteDatabase, commit: GroupCommit, lists: TaskLi
 
 function watermarkOf(db: SqliteDatabase, file: string, log: Logger): CommitWatermark {
   try {
+    // Also after a restore, which brings none, and where the loss of transactions was accepted.
+    if (!existsSync(watermarkFileOf(file))) beginHistory(db);
     return openCommitWatermark(db, file, log);
   } catch (error) {
     db.close();

@@ -1,6 +1,7 @@
-import type { FileRef } from '@workbench-hub/shared/domain/job';
-import type { TaskArchive } from '../../core/ports/task-archive.js';
+import type { FileRef, Job } from '@workbench-hub/shared/domain/job';
+import type { FormerAttempt, TaskArchive } from '../../core/ports/task-archive.js';
 import { TASK_TRANSITIONS, type TaskFiles } from '../../core/task.js';
+import type { ChangedTasks } from './changed-tasks.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';
 import type { TaskLists } from './lists/task-lists.js';
@@ -15,10 +16,23 @@ interface FileRow {
   encrypted: number;
 }
 
+interface AttemptRow {
+  attempt: number;
+  agent_id: string;
+  instance_id: string;
+  instance_version: string;
+  instance_revision: string;
+  started_at: number | null;
+  ended_at: number | null;
+  loss: FormerAttempt['loss'];
+  reason: string | null;
+}
+
 export function sqliteTaskArchive(
   db: SqliteDatabase,
   commit: GroupCommit,
   lists: TaskLists,
+  changed: ChangedTasks,
   pending: PendingCompletions,
 ): TaskArchive {
   const selectTask = db
@@ -31,6 +45,10 @@ export function sqliteTaskArchive(
   const selectStored = db.prepare<[string], { name: string; sizeBytes: number }>(`
     SELECT name, size_bytes AS sizeBytes FROM task_stored_file
     WHERE task_seq = (SELECT seq FROM task WHERE id = ?) ORDER BY position`);
+  const selectJob = db.prepare<[string], string>('SELECT job FROM task WHERE id = ?').pluck();
+  const selectAttempts = db.prepare<[string], AttemptRow>(`
+    SELECT attempt, agent_id, instance_id, instance_version, instance_revision, started_at, ended_at, loss, reason
+    FROM former_attempt WHERE task_seq = (SELECT seq FROM task WHERE id = ?) ORDER BY attempt`);
   const deleteTask = db
     .prepare<[string, string], number>(
       'DELETE FROM task WHERE id = ? AND status IN (SELECT value FROM json_each(?)) RETURNING seq',
@@ -43,7 +61,7 @@ export function sqliteTaskArchive(
 
   const removeOne = (taskId: string): boolean => {
     const seq = deleteTask.get(taskId, removable);
-    if (seq !== undefined) lists.changed(seq);
+    if (seq !== undefined) changed.removed(seq, taskId);
     return seq !== undefined;
   };
 
@@ -71,8 +89,30 @@ export function sqliteTaskArchive(
         ...(storedFiles.length === 0 ? {} : { storedFiles }),
       };
     },
+    jobOf: async (taskId) => {
+      const job = selectJob.get(taskId);
+      return job === undefined ? undefined : (JSON.parse(job) as Job);
+    },
+    formerAttempts: async (taskId) => selectAttempts.all(taskId).map(formerAttempt),
     list: (query, client) => lists.list(query, client),
+    window: (query, client) => lists.window(query, client),
     remove: (taskIds) => commit.freeing(() => taskIds.map(removeOne)),
     endedBefore: async (timeMs, limit) => selectEnded.all(timeMs, limit).map(({ id }) => id),
+  };
+}
+
+function formerAttempt(row: AttemptRow): FormerAttempt {
+  return {
+    attempt: row.attempt,
+    instance: {
+      id: row.instance_id,
+      version: row.instance_version,
+      revision: row.instance_revision,
+      agentId: row.agent_id,
+    },
+    startedAtMs: row.started_at,
+    endedAtMs: row.ended_at,
+    loss: row.loss,
+    reason: row.reason,
   };
 }

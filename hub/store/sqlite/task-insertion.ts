@@ -3,15 +3,20 @@ import { filesOfJob } from '@workbench-hub/shared/domain/job';
 import { priorityRank } from '@workbench-hub/shared/domain/priority';
 import type { WaitingTask } from '../../core/match-tasks.js';
 import type { NewTask } from '../../core/task.js';
+import type { ChangedTasks } from './changed-tasks.js';
 import type { SqliteDatabase } from './database.js';
 import { fileReferences } from './file-references.js';
-import type { TaskLists } from './lists/task-lists.js';
 import type { RequirementIds } from './requirement-ids.js';
+
+/** `seq` of the newest task; 0 when there is none. */
+export function latestSeqOf(db: SqliteDatabase): number {
+  return db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM task').pluck().get() ?? 0;
+}
 
 /** Inserts a task into the queue. To be called within a transaction. */
 export function taskInsertion(
   db: SqliteDatabase,
-  lists: TaskLists,
+  tasks: ChangedTasks,
   requirements: RequirementIds,
 ): (task: NewTask) => WaitingTask {
   const insert = db.prepare(`
@@ -20,8 +25,7 @@ export function taskInsertion(
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`);
   const refer = fileReferences(db);
   // Never reused, not even after the removal of the latest task: lists identify tasks by it.
-  let latestSeq = db.prepare<[], number>('SELECT coalesce(max(seq), 0) FROM task').pluck().get() ?? 0;
-  lists.added(latestSeq);
+  let latestSeq = latestSeqOf(db);
 
   const insertTask = (task: NewTask): WaitingTask => {
     const seq = ++latestSeq;
@@ -46,7 +50,7 @@ export function taskInsertion(
     );
     for (const [position, file] of filesOfJob(task.job).entries())
       refer({ taskSeq: seq, role: 'INPUT', position, path: null }, file);
-    lists.added(seq);
+    tasks.added(seq);
     return { taskId: task.id, groupId, requirementKey: key, priorityRank: rank, sequence: seq };
   };
   return insertTask;

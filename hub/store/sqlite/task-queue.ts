@@ -1,8 +1,9 @@
 import type { TaskQueue } from '../../core/ports/task-queue.js';
 import { attemptWrites } from './attempt-writes.js';
+import type { ChangedTasks } from './changed-tasks.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';
-import type { TaskLists } from './lists/task-lists.js';
+import { keyedInsertions } from './keyed-insertion.js';
 import type { NameTable } from './named-objects.js';
 import { type PendingCompletions, trackCompletions } from './pending-completions.js';
 import { queueReads } from './queue-reads.js';
@@ -13,19 +14,30 @@ import { taskInsertion } from './task-insertion.js';
 export function sqliteTaskQueue(
   db: SqliteDatabase,
   commit: GroupCommit,
-  lists: TaskLists,
+  changed: ChangedTasks,
   pending: PendingCompletions,
   names: NameTable,
 ): TaskQueue {
   const requirements = requirementIds(db, commit);
-  const insert = taskInsertion(db, lists, requirements);
+  const insert = taskInsertion(db, changed, requirements);
+  const keyed = keyedInsertions(db, insert);
   const removeUnusedRequirements = requirementRemoval(db);
-  const attempts = attemptWrites(db, lists, names);
+  const attempts = attemptWrites(db, changed, names);
   return {
     ...queueReads(db),
     insert: async (tasks, waits) => {
       await commit.durable(() => tasks.map(insert), waits);
     },
+    insertOnce: async (task, key, waits) => {
+      const { taskId } = await commit.durable(
+        () => keyed.insert(task, key),
+        ({ waiting }) => {
+          if (waiting.length > 0) waits?.(waiting);
+        },
+      );
+      return { taskId };
+    },
+    forgetKeys: (requestedBeforeMs) => commit.freeing(() => keyed.forget(requestedBeforeMs)),
     removeUnusedGroups: (page) =>
       commit.freeing(
         () => {

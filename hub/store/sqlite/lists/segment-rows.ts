@@ -9,7 +9,8 @@ export const SEGMENT_STATEMENTS = {
   next: 'SELECT seq FROM task WHERE seq > ? ORDER BY seq LIMIT 1',
   chunk: `
     SELECT json_group_array(seq), json_group_array(id), json_group_array(type), json_group_array(status),
-           json_group_array(priority), json_group_array(creator), json_group_array(name)
+           json_group_array(priority), json_group_array(creator), json_group_array(name),
+           json_group_array(instance_id), json_group_array(requested_at)
     FROM task WHERE seq > ? AND seq <= ?`,
 };
 
@@ -21,6 +22,8 @@ type Columns = [
   priorities: number[],
   creators: (string | null)[],
   names: (string | null)[],
+  instanceIds: (string | null)[],
+  requestTimes: number[],
 ];
 
 /** Tasks held as objects at a time: few enough that the next minor garbage collection removes them. */
@@ -47,7 +50,7 @@ export class SegmentRows {
     for (let from = after; from < last; ) {
       const to = Math.min(from + ROWS_AT_ONCE, last);
       const columns = this.#chunk.get(from, to)?.map((column) => JSON.parse(column)) as Columns;
-      const [seqs, ids, types, statuses, priorities, creators, names] = columns;
+      const [seqs, ids, types, statuses, priorities, creators, names, instanceIds, requestTimes] = columns;
       for (const [at, seq] of seqs.entries()) {
         yield {
           seq,
@@ -57,6 +60,8 @@ export class SegmentRows {
           priority: priorities[at] as number,
           creator: creators[at] as string | null,
           name: names[at] as string | null,
+          instanceId: instanceIds[at] as string | null,
+          requestedAtMs: requestTimes[at] as number,
         };
       }
       // Skips ranges whose tasks were all removed.

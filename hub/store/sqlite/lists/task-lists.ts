@@ -6,10 +6,18 @@ import { Worker } from 'node:worker_threads';
 import { COLUMNS_THREAD_LIMITS } from '@workbench-hub/list-columns/thread-limits';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
-import { HubError } from '../../../core/errors.js';
-import type { ListClient, TaskPage, TaskQuery } from '../../../core/ports/task-archive.js';
+import { HubError, invalidInput } from '../../../core/errors.js';
+import type {
+  ListClient,
+  TaskPage,
+  TaskQuery,
+  TaskWindow,
+  TaskWindowQuery,
+} from '../../../core/ports/task-archive.js';
+import type { Task } from '../../../core/task.js';
+import type { ChangedTasks } from '../changed-tasks.js';
 import { type TaskRow, taskOfRow } from '../task-row.js';
-import type { FromListThread, ListPage, ListThreadData, ToListThread } from './thread-messages.js';
+import type { FromListThread, ListPage, ListQuery, ListThreadData, ToListThread } from './thread-messages.js';
 
 /** Number of tasks above which the thread starts with the first changes, without waiting for a list: reading that many takes
  *  about a tenth of a second. */
@@ -36,11 +44,11 @@ export interface TaskListsOptions {
 
 interface Call {
   readonly client: string;
-  resolve(page: TaskPage): void;
+  resolve(page: ListPage): void;
   reject(error: unknown): void;
 }
 
-export class TaskLists {
+export class TaskLists implements ChangedTasks {
   readonly #options: TaskListsOptions;
   readonly #calls = new Map<number, Call>();
   #thread: Worker | undefined;
@@ -54,20 +62,34 @@ export class TaskLists {
     this.#options = options;
   }
 
-  /** Notes a new task; called within the transaction, like {@link changed}. */
   added(seq: number): void {
     this.#newest = Math.max(this.#newest, seq);
     this.#count();
   }
 
-  /** Notes a task that changes in the current transaction. */
   changed(seq: number): void {
     if (!this.#thread) return;
     this.#changed.add(seq);
     this.#count();
   }
 
-  list(query: TaskQuery, client?: ListClient): Promise<TaskPage> {
+  removed(seq: number): void {
+    this.changed(seq);
+  }
+
+  async list(query: TaskQuery, client?: ListClient): Promise<TaskPage> {
+    const { rows, totalElements } = await this.#ask(query, client);
+    return { tasks: tasksOf(rows), totalElements };
+  }
+
+  async window({ after, size, ...filter }: TaskWindowQuery, client: ListClient): Promise<TaskWindow> {
+    const below = after === null ? Number.MAX_SAFE_INTEGER : placeOf(after);
+    const { rows, window } = await this.#ask({ ...filter, page: 0, size, below }, client);
+    if (!window) throw new Error('the list thread gave no window');
+    return { tasks: tasksOf(rows), next: window.next?.toString() ?? null, counts: window.counts };
+  }
+
+  #ask(query: ListQuery, client?: ListClient): Promise<ListPage> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(new HubError('STORE_UNAVAILABLE', 'the hub stops'));
       if (client?.signal.aborted) return reject(abandoned());
@@ -151,7 +173,7 @@ export class TaskLists {
     const call = this.#calls.get(message.call);
     if (!call) return;
     this.#calls.delete(message.call);
-    if (message.kind === 'page') call.resolve(pageOf(message.page));
+    if (message.kind === 'page') call.resolve(message.page);
     else call.reject(this.#unavailable(message.error));
   }
 
@@ -183,6 +205,12 @@ function overloaded(why: string): HubError {
   });
 }
 
-function pageOf({ rows, totalElements }: ListPage): TaskPage {
-  return { tasks: (JSON.parse(rows) as TaskRow[]).map(taskOfRow), totalElements };
+function tasksOf(rows: string): Task[] {
+  return (JSON.parse(rows) as TaskRow[]).map(taskOfRow);
+}
+
+/** The `seq` in a place after a window. */
+function placeOf(after: string): number {
+  if (/^\d{1,15}$/.test(after)) return Number(after);
+  throw invalidInput([{ where: 'after', what: 'must be the "next" of an earlier response' }]);
 }

@@ -1,5 +1,12 @@
 /** Messages between the hub's main thread and the list thread. */
+import type { TaskStatus } from '@workbench-hub/shared/domain/task';
 import type { TaskQuery } from '../../../core/ports/task-archive.js';
+
+/** A query of the list thread. */
+export interface ListQuery extends TaskQuery {
+  /** Set for a window: only tasks with a lower `seq`. Then `page` is 0. */
+  readonly below?: number;
+}
 
 export interface ListThreadData {
   /** Path of the database. */
@@ -17,7 +24,7 @@ export type ToListThread =
       readonly kind: 'list';
       readonly call: number;
       readonly client: string;
-      readonly query: TaskQuery;
+      readonly query: ListQuery;
     } & Changes)
   /** The client no longer waits for this call. */
   | { readonly kind: 'abandon'; readonly call: number };
@@ -26,6 +33,12 @@ export interface ListPage {
   /** Rows of the tasks as JSON. */
   readonly rows: string;
   readonly totalElements: number;
+  /** For a window only. */
+  readonly window?: {
+    /** `seq` of the last task; null when there are no more. */
+    readonly next: number | null;
+    readonly counts: Readonly<Record<TaskStatus, number>>;
+  };
 }
 
 export type FromListThread =

@@ -1,0 +1,154 @@
+/**
+ * Passes the changes of tasks on to all who follow them. Listeners at the same place get the same page, so that its presentation is
+ * shared; one that is slow to read stays behind, and goes on from its own place when it has read. Nothing is kept for it.
+ */
+import type { Logger } from '@workbench-hub/shared/runtime/logger';
+import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
+import type { ChangePage, TaskChanges } from '../core/ports/task-changes.js';
+
+export interface ChangeListener {
+  /** Place after the changes that it was given. The feed moves it. */
+  cursor: string;
+  /** Whether it cannot take more at present; it calls {@link ChangeFeed.wake} when it can. */
+  readonly isBusy: boolean;
+  /** Whether it may still have changes; asked before each page. */
+  mayListen(): boolean | Promise<boolean>;
+  take(page: ChangePage): void;
+  /** Changes before `cursor` cannot be told; it goes on there. */
+  reset(cursor: string): void;
+  /** It gets no more. */
+  end(): void;
+}
+
+export interface ChangeFeedOptions {
+  readonly changes: TaskChanges;
+  readonly timers: Timers;
+  readonly log: Logger;
+}
+
+/** Time in which changes are gathered: most tasks of a busy hub change more than once in it, and are passed on once. */
+const GATHER_MS = 100;
+
+/** Changes of a page. */
+const PAGE_SIZE = 256;
+
+/** Delay of the next try after a failure of the store. */
+const RETRY_MS = 1000;
+
+export class ChangeFeed {
+  readonly #options: ChangeFeedOptions;
+  readonly #listeners = new Set<ChangeListener>();
+  #unwatch: (() => void) | undefined;
+  #timer: Timer | undefined;
+  #passing: Promise<void> | undefined;
+  #isWanted = false;
+  #isClosed = false;
+
+  constructor(options: ChangeFeedOptions) {
+    this.#options = options;
+  }
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  /** The place after all changes so far, to begin at. */
+  latest(): Promise<string> {
+    return this.#options.changes.latest();
+  }
+
+  /** Adds a listener; the returned function removes it. */
+  add(listener: ChangeListener): () => void {
+    if (this.#isClosed) {
+      listener.end();
+      return () => undefined;
+    }
+    this.#listeners.add(listener);
+    this.#unwatch ??= this.#options.changes.watch(() => this.#passSoon(GATHER_MS));
+    this.#passSoon(0);
+    return () => this.#remove(listener);
+  }
+
+  /** A listener can take more. */
+  wake(): void {
+    this.#passSoon(0);
+  }
+
+  /** Ends all listeners, also those that come later. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#timer?.cancel();
+    for (const listener of [...this.#listeners]) this.#end(listener);
+    await this.#passing;
+  }
+
+  #end(listener: ChangeListener): void {
+    this.#remove(listener);
+    listener.end();
+  }
+
+  #remove(listener: ChangeListener): void {
+    this.#listeners.delete(listener);
+    if (this.#listeners.size > 0) return;
+    this.#unwatch?.();
+    this.#unwatch = undefined;
+  }
+
+  #passSoon(delayMs: number): void {
+    this.#isWanted = true;
+    if (this.#passing || this.#isClosed) return;
+    if (this.#timer && delayMs > 0) return;
+    this.#timer?.cancel();
+    this.#timer = this.#options.timers.after(delayMs, () => {
+      this.#timer = undefined;
+      this.#passing ??= this.#pass().finally(() => {
+        this.#passing = undefined;
+        if (this.#isWanted && this.#listeners.size > 0) this.#passSoon(GATHER_MS);
+      });
+    });
+  }
+
+  /** Gives each listener that can take it the next page. */
+  async #pass(): Promise<void> {
+    this.#isWanted = false;
+    try {
+      for (const [cursor, listeners] of await this.#ready()) await this.#passFrom(cursor, listeners);
+    } catch (error) {
+      if (this.#isClosed) return;
+      this.#options.log.error({ err: error }, 'changes of tasks could not be read for those who follow them');
+      await new Promise<void>((resolve) => this.#options.timers.after(RETRY_MS, resolve));
+      this.#isWanted = true;
+    }
+  }
+
+  /** Listeners that can take more, by their places. */
+  async #ready(): Promise<Map<string, ChangeListener[]>> {
+    const free = [...this.#listeners].filter(({ isBusy }) => !isBusy);
+    const may = await Promise.all(free.map((listener) => listener.mayListen()));
+    const byCursor = new Map<string, ChangeListener[]>();
+    for (const [at, listener] of free.entries()) {
+      if (!this.#listeners.has(listener)) continue;
+      if (!may[at]) {
+        this.#end(listener);
+        continue;
+      }
+      const others = byCursor.get(listener.cursor);
+      if (others) others.push(listener);
+      else byCursor.set(listener.cursor, [listener]);
+    }
+    return byCursor;
+  }
+
+  async #passFrom(cursor: string, listeners: readonly ChangeListener[]): Promise<void> {
+    const { changes } = this.#options;
+    const page = await changes.since(cursor, PAGE_SIZE);
+    const latest = page === null ? await changes.latest() : '';
+    for (const listener of listeners) {
+      if (!this.#listeners.has(listener)) continue;
+      listener.cursor = page?.cursor ?? latest;
+      if (page === null) listener.reset(latest);
+      else listener.take(page);
+    }
+    if (page === null || !page.isLast) this.#isWanted = true;
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * Server-sent events (WHATWG HTML, section 9.2), written to the connection directly: thousands of clients may listen at once, and
+ * all of them share the bytes that they get.
+ */
+import type { HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { DeferredRequest } from './deferred-response.js';
+
+/** The connection of a client that listens. */
+export interface EventConnection {
+  /** The `Authorization` header of its request; the same for all connections of a session. */
+  readonly authorization: string | undefined;
+  /** Bytes that the client has not taken yet. */
+  readonly unreadBytes: number;
+  send(bytes: Buffer): void;
+  end(): void;
+  /** Rejects or throws when the caller may no longer listen. */
+  reauthorize(): unknown;
+  /** Called whenever the client has taken all bytes. */
+  onRead(listener: () => void): void;
+  /** Called once, also after {@link end}. */
+  onClosed(listener: () => void): void;
+}
+
+/** A response that goes on until its client leaves or `end` is called. It must not hold the context of its request. */
+export class EventStreamResponse {
+  readonly open: (connection: EventConnection) => void;
+
+  constructor(open: EventStreamResponse['open']) {
+    this.open = open;
+  }
+}
+
+export const EVENT_STREAM = 'text/event-stream';
+
+const HEADERS = {
+  'content-type': EVENT_STREAM,
+  // A proxy would hold events back until it has enough of them.
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+};
+
+/** Begins the response. Returns what the handler returns meanwhile. */
+export function streamEvents(
+  stream: EventStreamResponse,
+  { incoming, outgoing }: HttpBindings,
+  request: Pick<DeferredRequest, 'reauthorize' | 'ended'>,
+): Response {
+  if (incoming.method === 'HEAD') {
+    request.ended(200);
+    return new Response(null, { headers: HEADERS });
+  }
+  if (outgoing.destroyed) {
+    request.ended(null);
+    return RESPONSE_ALREADY_SENT;
+  }
+  // The end of the connection is the end of the stream: without chunks, each write is one shared piece of memory.
+  outgoing.removeHeader('transfer-encoding');
+  outgoing.writeHead(200, { ...HEADERS, connection: 'close' });
+  outgoing.flushHeaders();
+  outgoing.once('close', () => request.ended(200));
+  stream.open({
+    authorization: incoming.headers.authorization,
+    get unreadBytes() {
+      return outgoing.writableLength;
+    },
+    send: (bytes) => {
+      if (!outgoing.destroyed && !outgoing.writableEnded) outgoing.write(bytes);
+    },
+    end: () => void outgoing.end(),
+    reauthorize: () => request.reauthorize(),
+    onRead: (listener) => void outgoing.on('drain', listener),
+    onClosed: (listener) => void outgoing.once('close', listener),
+  });
+  return RESPONSE_ALREADY_SENT;
+}
+
+/** Bytes of one event; `data` must hold no line break. */
+export function eventText(type: string, id: string, data: string): string {
+  return `id: ${id}\nevent: ${type}\ndata: ${data}\n\n`;
+}

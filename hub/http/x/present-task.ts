@@ -1,0 +1,86 @@
+/** Presentation of tasks under `/api/x`. */
+import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
+import { shownAgentId } from '../../core/own-agent.js';
+import type { ExecutingInstance, Task } from '../../core/task.js';
+import { describeState } from '../../core/task-message.js';
+import type { AttemptDetails, InputFile, TaskDetails } from '../../engine/task-details.js';
+
+/** `waitMessage` is why it waits; null when it does not. */
+export function presentTaskItem(task: Task, waitMessage: string | null) {
+  const message = waitMessage ?? (task.status === 'CANCELED' ? describeState(task) : task.message);
+  return {
+    id: task.id,
+    type: task.type,
+    ...(task.name === null ? {} : { name: task.name }),
+    ...(task.creator === null ? {} : { creator: task.creator }),
+    priority: task.priority,
+    classifiers: task.classifiers,
+    status: task.status,
+    ...(message === null ? {} : { message }),
+    requestedAt: offsetTimestamp(task.requestedAtMs),
+    ...presentPeriod(task),
+    attempt: task.attempt,
+    ...(task.instance === null ? {} : { instance: presentInstance(task.instance) }),
+    ...(task.batchExecutionStatus === null ? {} : { batchExecutionStatus: task.batchExecutionStatus }),
+  };
+}
+
+export function presentTaskDetails(
+  { task, job, attempts, files }: TaskDetails,
+  inputs: readonly InputFile[],
+  waitMessage: string | null,
+) {
+  const model = job.type === 'EXECUTE_BATCH_JOB' ? job.model : null;
+  const { storedFiles = [], log = null, outputFiles = [] } = files ?? {};
+  return {
+    ...presentTaskItem(task, waitMessage),
+    requirement: task.requirement,
+    ...(task.timeLimitS === null ? {} : { timeLimit: task.timeLimitS }),
+    ...(job.type === 'SIMULATE_WORK' ? { duration: job.durationS } : {}),
+    ...(model?.kind === 'LOCAL_FILESYSTEM'
+      ? { hostModel: { path: model.pathToFile, copied: model.copyToWorkingDirectory } }
+      : {}),
+    inputs: inputs.map(presentInput),
+    variables: job.type === 'SIMULATE_WORK' ? [] : job.variables,
+    attempts: attempts.map(presentAttempt),
+    ...(files === null ? {} : { outputs: presentOutputs(outputFiles) }),
+    ...(storedFiles.length === 0
+      ? {}
+      : { storedFiles: storedFiles.map(({ name, sizeBytes }) => ({ name, size: sizeBytes })) }),
+    ...(log === null ? {} : { log: { size: log.sizeBytes, digest: log.digest } }),
+  };
+}
+
+export function presentInput({ kind, path, ref }: InputFile) {
+  return { kind, path, size: ref.sizeBytes, digest: ref.digest };
+}
+
+/** Sorted by path. */
+export function presentOutputs(
+  files: readonly { readonly path: string; readonly sizeBytes: number; readonly digest: string }[],
+) {
+  return [...files]
+    .sort((a, b) => (a.path < b.path ? -1 : 1))
+    .map(({ path, sizeBytes, digest }) => ({ path, size: sizeBytes, digest }));
+}
+
+function presentAttempt({ attempt, instance, outcome, reason, ...times }: AttemptDetails) {
+  return {
+    attempt,
+    instance: presentInstance(instance),
+    ...presentPeriod(times),
+    outcome,
+    ...(reason === null ? {} : { reason }),
+  };
+}
+
+function presentInstance({ id, version, revision, agentId }: ExecutingInstance) {
+  return { id, version, revision, agentId: shownAgentId(agentId) };
+}
+
+function presentPeriod({ startedAtMs, endedAtMs }: Pick<Task, 'startedAtMs' | 'endedAtMs'>) {
+  return {
+    ...(startedAtMs === null ? {} : { startedAt: offsetTimestamp(startedAtMs) }),
+    ...(endedAtMs === null ? {} : { endedAt: offsetTimestamp(endedAtMs) }),
+  };
+}

@@ -1,0 +1,37 @@
+import type { WaitingTask } from '../../core/match-tasks.js';
+import type { KeyedInsertion } from '../../core/ports/task-queue.js';
+import type { NewTask } from '../../core/task.js';
+import type { SqliteDatabase } from './database.js';
+
+export interface KeyedInsertions {
+  /** Inserts a task unless its creator has used the key. To be called within a transaction. */
+  insert(task: NewTask, key: string): KeyedInsertion & { readonly waiting: readonly WaitingTask[] };
+  /** Forgets the keys that were used before this time; returns their number. */
+  forget(usedBeforeMs: number): number;
+}
+
+export function keyedInsertions(
+  db: SqliteDatabase,
+  insertTask: (task: NewTask) => WaitingTask,
+): KeyedInsertions {
+  const selectTask = db
+    .prepare<[string, string], string>(
+      'SELECT id FROM idempotency_key JOIN task ON seq = task_seq WHERE idempotency_key.creator = ? AND key = ?',
+    )
+    .pluck();
+  const insertKey = db.prepare<[string, string, number, number]>(
+    'INSERT INTO idempotency_key (creator, key, task_seq, used_at) VALUES (?, ?, ?, ?)',
+  );
+  const forget = db.prepare<[number]>('DELETE FROM idempotency_key WHERE used_at < ?');
+  return {
+    insert: (task, key) => {
+      const creator = task.creator ?? '';
+      const earlier = selectTask.get(creator, key);
+      if (earlier !== undefined) return { taskId: earlier, waiting: [] };
+      const waiting = insertTask(task);
+      insertKey.run(creator, key, waiting.sequence, task.requestedAtMs);
+      return { taskId: task.id, waiting: [waiting] };
+    },
+    forget: (usedBeforeMs) => forget.run(usedBeforeMs).changes,
+  };
+}
