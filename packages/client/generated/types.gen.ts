@@ -136,6 +136,62 @@ export type DryRunRequest = {
     classifiers?: Array<Classifier>;
 };
 
+export type CancelTasksRequest = {
+    filter: TaskFilter;
+    /**
+     * Whether to say only what would happen.
+     */
+    dryRun: boolean;
+    /**
+     * Also end running tasks, on their instances.
+     */
+    force?: boolean;
+};
+
+/**
+ * Tasks match every given condition. Without any, all match.
+ */
+export type TaskFilter = {
+    /**
+     * Whole identifier, with the wildcards * and ?.
+     */
+    id?: string;
+    /**
+     * Whole name, with the wildcards * and ?, without case.
+     */
+    name?: string;
+    /**
+     * Whole user name, with the wildcards * and ?.
+     */
+    creator?: string;
+    type?: 'SIMULATE_WORK' | 'EXECUTE_BATCH_JOB';
+    priority?: 'HIGHEST' | 'HIGH' | 'NORMAL' | 'LOW' | 'LOWEST';
+    /**
+     * Any of these.
+     */
+    status?: Array<'WAITING' | 'RUNNING' | 'FINISHED' | 'FAILED' | 'CANCELED'>;
+    /**
+     * Any of these instances runs it, or has run it last.
+     */
+    instance?: Array<string>;
+    /**
+     * Requested at this time or later.
+     */
+    from?: string;
+    /**
+     * Requested before this time.
+     */
+    to?: string;
+};
+
+export type DeleteTasksRequest = {
+    filter: TaskFilter;
+    /**
+     * Whether to say only what would happen.
+     */
+    dryRun: boolean;
+};
+
 export type Health = {
     /**
      * UP when every component is.
@@ -1050,6 +1106,26 @@ export type AttemptInstance = {
      * Agent that holds it; null for an instance of the hub's own machine.
      */
     agentId: string | null;
+};
+
+export type BulkOutcome = {
+    dryRun: boolean;
+    /**
+     * Tasks that match, are in a status that permits it, and are the caller's; at most 10000.
+     */
+    matched: number;
+    /**
+     * Tasks that were changed; 0 in a dry run. Others have changed by themselves meanwhile.
+     */
+    changed: number;
+    /**
+     * Whether there may be more than 10000: then repeat the request.
+     */
+    more: boolean;
+    /**
+     * The first 100 of them, newest first, as they were before.
+     */
+    tasks: Array<TaskItem>;
 };
 
 export type TaskDetails = {
@@ -3596,6 +3672,104 @@ export type ListTasksByPlaceResponses = {
 };
 
 export type ListTasksByPlaceResponse = ListTasksByPlaceResponses[keyof ListTasksByPlaceResponses];
+
+export type CancelTasksData = {
+    body: CancelTasksRequest;
+    path?: never;
+    query?: never;
+    url: '/api/x/tasks/cancel';
+};
+
+export type CancelTasksErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * The body is too large.
+     */
+    413: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type CancelTasksError = CancelTasksErrors[keyof CancelTasksErrors];
+
+export type CancelTasksResponses = {
+    /**
+     * The tasks that were, or would be, changed.
+     */
+    200: BulkOutcome;
+};
+
+export type CancelTasksResponse = CancelTasksResponses[keyof CancelTasksResponses];
+
+export type DeleteTasksData = {
+    body: DeleteTasksRequest;
+    path?: never;
+    query?: never;
+    url: '/api/x/tasks/delete';
+};
+
+export type DeleteTasksErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * The body is too large.
+     */
+    413: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type DeleteTasksError = DeleteTasksErrors[keyof DeleteTasksErrors];
+
+export type DeleteTasksResponses = {
+    /**
+     * The tasks that were, or would be, changed.
+     */
+    200: BulkOutcome;
+};
+
+export type DeleteTasksResponse = DeleteTasksResponses[keyof DeleteTasksResponses];
 
 export type GetTaskDetailsData = {
     body?: never;
