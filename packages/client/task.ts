@@ -46,17 +46,20 @@ export class Task {
   async wait({ signal, onChange, onOutput }: RunOptions = {}): Promise<TaskDetails> {
     const printing = new AbortController();
     const stop = signal ? AbortSignal.any([signal, printing.signal]) : printing.signal;
-    const printed = onOutput ? this.#print(onOutput, stop) : Promise.resolve();
+    let printed: Promise<void> | undefined;
+    const changed = (task: TaskItem) => {
+      onChange?.(task);
+      // The state is told before the first line of the scripts.
+      if (onOutput && task.status !== 'WAITING') printed ??= this.#print(onOutput, stop);
+      // Awaited at the end.
+      printed?.catch(() => undefined);
+    };
     try {
-      await Promise.race([
-        this.#end(signal, onChange),
-        printed.then(() => new Promise<never>(() => undefined)),
-      ]);
+      await this.#end(signal, changed);
       await printed;
       return await this.details(signal);
     } finally {
       printing.abort();
-      printed.catch(() => undefined);
     }
   }
 
@@ -98,8 +101,9 @@ export class Task {
     return this.#connection.json(`${this.#path()}/explain`);
   }
 
-  async cancel(): Promise<void> {
-    await this.#connection.request(this.#legacyPath('cancel'), { method: 'DELETE' });
+  /** Cancels the task; with `force`, also while it runs. */
+  async cancel({ force = false } = {}): Promise<void> {
+    await this.#connection.request(this.#legacyPath('cancel'), { method: 'DELETE', query: { force } });
   }
 
   /** Removes the ended task with its files. */
@@ -107,7 +111,7 @@ export class Task {
     await this.#connection.request(this.#legacyPath('delete'), { method: 'DELETE' });
   }
 
-  async #end(signal: AbortSignal | undefined, onChange: RunOptions['onChange']): Promise<void> {
+  async #end(signal: AbortSignal | undefined, onChange: (task: TaskItem) => void): Promise<void> {
     for (;;) {
       const window = await this.#connection.json<TaskWindow>('/api/x/tasks', {
         query: { id: this.id },
@@ -115,7 +119,7 @@ export class Task {
       });
       const [task] = window.tasks;
       if (!task) throw this.#removed();
-      onChange?.(task);
+      onChange(task);
       if (ENDED.has(task.status)) return;
       if (await this.#endAfter(window.cursor, signal, onChange)) return;
     }
@@ -125,14 +129,14 @@ export class Task {
   async #endAfter(
     since: string,
     signal: AbortSignal | undefined,
-    onChange: RunOptions['onChange'],
+    onChange: (task: TaskItem) => void,
   ): Promise<boolean> {
     const filter = { id: this.id };
     for await (const event of taskEvents(this.#connection, { filter, since, signal })) {
       if (event.type === 'reset') return false;
       if (event.type === 'removed') throw this.#removed();
       if (event.type !== 'task') continue;
-      onChange?.(event.task);
+      onChange(event.task);
       if (ENDED.has(event.task.status)) return true;
     }
     return false;

@@ -49,7 +49,7 @@ export class PersonalTokens implements Authenticator {
     }
     const { id, username, role } = holder.token;
     this.#used.set(id, this.#nowMs());
-    return { username, roles: lesserOf(role, holder.userRoles), by: 'PERSONAL_TOKEN' };
+    return { username, roles: lesserOf(role, holder.userRoles), by: 'PERSONAL_TOKEN', tokenId: id };
   }
 
   /** Creates a token, which cannot be read again. Rejects with FORBIDDEN and TOO_MANY_TOKENS. */
@@ -93,7 +93,7 @@ export class PersonalTokens implements Authenticator {
 
   /** Rejects with FORBIDDEN, and with TOKEN_NOT_FOUND also for a token that the caller may not revoke. */
   async revoke(caller: Caller, id: string): Promise<void> {
-    if (caller.by === 'PERSONAL_TOKEN') throw takesLogIn('revoke');
+    if (caller.by === 'PERSONAL_TOKEN' && caller.tokenId !== id) throw takesLogIn('revoke other');
     const { store } = this.#options;
     const token = await store.find(id, this.#nowMs());
     if (!token || (token.username !== caller.username && !holdsRole(caller, 'ADMIN'))) {
@@ -142,7 +142,7 @@ function refuseUnlessLoggedIn({ by, username }: Caller): void {
   }
 }
 
-function takesLogIn(what: 'make' | 'revoke'): HubError {
+function takesLogIn(what: 'make' | 'revoke other'): HubError {
   return new HubError(
     'FORBIDDEN',
     `a personal access token cannot ${what} tokens: log in at /api/2.0/auth/login for that`,

@@ -89,7 +89,7 @@ async function follow(task: Task, output: { isJson: boolean }, options: FollowOp
   } catch (error) {
     if (interrupt.signal.aborted) return interrupt.left();
     if (error instanceof FileExistsError || error instanceof UnsafePathError)
-      throw new UsageError(`${error.message} (task ${task.id})`);
+      throw new UsageError(`${error.message} (task ${task.id})`, { cause: error });
     throw error;
   } finally {
     interrupt.end();
@@ -152,7 +152,7 @@ function interruption(task: Task, { cancelOnInterrupt = false }: FollowOptions):
     signal: controller.signal,
     async left() {
       if (cancelOnInterrupt) {
-        await task.cancel();
+        await task.cancel({ force: true });
         tell(`\n${task.id}: canceled`);
         return EXIT.CANCELED;
       }

@@ -22,6 +22,8 @@ const COLUMNS: readonly Column<TaskItem>[] = [
   { title: 'NAME', of: ({ name }) => name },
 ];
 
+const IDS = 'ids of tasks; from standard input, one a line, when none is given';
+
 interface ListOptions {
   readonly status: readonly string[];
   readonly name?: string;
@@ -84,14 +86,22 @@ export function addTaskCommands(program: Command, run: Run): void {
       }),
     );
 
-  const ids = (name: string, description: string, act: (hub: Hub, id: string) => Promise<void>) =>
-    program
-      .command(name)
-      .argument('[id...]', 'ids of tasks; from standard input, one a line, when none is given')
-      .description(description)
-      .action(run((hub, output, given: string[]) => forEachId(hub, output, given, act)));
-  ids('cancel', 'cancel tasks', (hub, id) => hub.task(id).cancel());
-  ids('delete', 'delete ended tasks with their files', (hub, id) => hub.task(id).delete());
+  program
+    .command('cancel')
+    .argument('[id...]', IDS)
+    .description('cancel waiting tasks')
+    .option('--force', 'cancel running tasks, too')
+    .action(
+      run((hub, output, ids: string[], { force = false }: { force?: boolean }) =>
+        forEachId(output, ids, (id) => hub.task(id).cancel({ force })),
+      ),
+    );
+
+  program
+    .command('delete')
+    .argument('[id...]', IDS)
+    .description('delete ended tasks with their files')
+    .action(run((hub, output, ids: string[]) => forEachId(output, ids, (id) => hub.task(id).delete())));
 
   program
     .command('rerun')
@@ -197,16 +207,15 @@ async function showResult(
 
 /** Acts on each id; goes on after a failure, and returns the exit code of the first one. */
 async function forEachId(
-  hub: Hub,
   output: Output,
   given: readonly string[],
-  act: (hub: Hub, id: string) => Promise<void>,
+  act: (id: string) => Promise<void>,
 ): Promise<ExitCode> {
   const ids = given.length > 0 ? given : (await textOf(process.stdin)).split(/\s+/).filter((id) => id !== '');
   let code: ExitCode = EXIT.FINISHED;
   for (const id of ids) {
     try {
-      await act(hub, id);
+      await act(id);
       print({ id, ok: true }, output, () => id);
     } catch (error) {
       if (code === EXIT.FINISHED) code = exitCodeOfError(error);
