@@ -5,13 +5,15 @@ import { barOf } from './progress.js';
 describe('a table', () => {
   it('has a column for each title, and no control characters', () => {
     const rows = [{ name: 'gear' }, { name: '\u001b[2Jevil\nname' }];
-    expect(table(rows, [{ title: 'NAME', of: ({ name }) => name }])).toBe('NAME\ngear\n\\x1B[2Jevil\\nname');
+    expect(table(rows, [{ title: 'NAME', of: ({ name }) => name }])).toBe(
+      'NAME\ngear\n\\u001b[2Jevil\\u000aname',
+    );
   });
 });
 
 describe('printable text', () => {
   it('has directions of writing escaped', () => {
-    expect(printable('a\u202eb')).toBe('a\\u202Eb');
+    expect(printable('a\u202eb')).toBe('a\\u202eb');
   });
 });
 

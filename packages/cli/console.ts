@@ -1,6 +1,4 @@
 /** What `wb` prints: data to standard output, everything else to standard error. */
-import { inspect } from 'node:util';
-
 export interface Output {
   /** Print JSON, for programs. */
   readonly isJson: boolean;
@@ -42,8 +40,9 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
 /** The text on one line, with control characters escaped. */
 export function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are escaped
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, (each) =>
-    inspect(each).slice(1, -1),
+  return text.replace(
+    /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
+    (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 

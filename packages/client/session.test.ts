@@ -142,7 +142,9 @@ describe('a request', () => {
   it('tells a server that is no hub, and one that is not there', async () => {
     const url = await serve((_, response) => response.end('<html>'));
     await expect(new Hub({ url }).user()).rejects.toThrow(NoHubError);
-    const gone = new Hub({ url: 'http://127.0.0.1:9', retryDelaysMs: [] });
+    await new Promise((resolve) => server?.close(resolve));
+    server = undefined;
+    const gone = new Hub({ url, retryDelaysMs: [] });
     await expect(gone.user()).rejects.toThrow(/cannot be reached: .*ECONNREFUSED/);
     expect(() => new Hub({ url: 'ftp://hub' })).toThrow(/http:\/\/ or https:\/\//);
   });
