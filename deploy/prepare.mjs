@@ -13,8 +13,8 @@ const HIDDEN_LOCK_FILE = 'node_modules/.package-lock.json';
 /** Exists while an installation is changed. */
 const INCOMPLETE = 'node_modules/.incomplete';
 
-/** Projects that hub, agent and the instance programs consist of. */
-const PROGRAMS = ['hub', 'agent', 'packages/runner', 'packages/workbench-mujoco'];
+/** Projects that hub, agent, the instance programs and wb consist of. */
+const PROGRAMS = ['hub', 'agent', 'packages/runner', 'packages/workbench-mujoco', 'packages/cli'];
 
 /**
  * Installs and builds; throws an Error whose message says what to do. One process at a time prepares a clone.

@@ -18,6 +18,8 @@ export interface Caller {
   readonly scope?: 'METRICS';
   /** Means of authentication. OPEN_HUB: none, since security is off. */
   readonly by: 'OPEN_HUB' | 'SESSION' | 'PERSONAL_TOKEN' | 'SIGN_ON';
+  /** Id of the personal access token, if it is one. */
+  readonly tokenId?: string;
 }
 
 /** Every caller while security is off. */

@@ -43,7 +43,7 @@ describe('a hub with a configured origin', () => {
       'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
       'access-control-allow-headers': 'Authorization, Content-Type, Range, Last-Event-ID, Idempotency-Key',
       'access-control-expose-headers':
-        'Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, ETag, Location, X-Request-Id, Warning',
+        'Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, ETag, Location, X-Request-Id, X-Error-Code, Warning',
       'access-control-max-age': '600',
     });
     expect(headers['vary']).toBe('Origin');

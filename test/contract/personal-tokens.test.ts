@@ -271,7 +271,8 @@ describe('the list of personal tokens', () => {
 describe('personal tokens are created and revoked', () => {
   it('with a session, not with another personal token', async () => {
     const anna = await api.asUser('anna');
-    const { id, token } = await made(anna);
+    const { token } = await made(anna);
+    const { id } = await made(anna);
     const script = api.as(token);
     expectError(
       await script.post(TOKENS, { name: 'a child' }),
@@ -283,9 +284,16 @@ describe('personal tokens are created and revoked', () => {
       await script.delete(`${TOKENS}/${id}`),
       403,
       `${TOKENS}/${id}`,
-      /cannot revoke tokens: log in/,
+      /cannot revoke other tokens: log in/,
     );
-    expect(await listed(script)).toHaveLength(1);
+    expect(await listed(script)).toHaveLength(2);
+  });
+
+  it('by itself, so that a program can log out', async () => {
+    const { id, token } = await made(await api.asUser('anna'));
+    const script = api.as(token);
+    expect((await script.delete(`${TOKENS}/${id}`)).status).toBe(204);
+    expect((await script.get(TOKENS)).status).toBe(401);
   });
 
   it('not by users of the OIDC sign-on, whose roles the provider keeps', async () => {

@@ -50,9 +50,10 @@ export class PersonalTokens implements Authenticator {
     const { id, username, role } = holder.token;
     this.#used.set(id, this.#nowMs());
     const by = 'PERSONAL_TOKEN';
-    if (role !== 'METRICS') return { username, roles: lesserOf(role, holder.userRoles), by };
+    if (role !== 'METRICS')
+      return { username, roles: lesserOf(role, holder.userRoles), by, tokenId: id };
     const mayRead = holdsRole({ roles: holder.userRoles }, 'ADMIN');
-    return { username, roles: [], by, ...(mayRead ? { scope: 'METRICS' } : {}) };
+    return { username, roles: [], by, tokenId: id, ...(mayRead ? { scope: 'METRICS' } : {}) };
   }
 
   /** Creates a token, which cannot be read again. Rejects with FORBIDDEN and TOO_MANY_TOKENS. */
@@ -96,7 +97,7 @@ export class PersonalTokens implements Authenticator {
 
   /** Rejects with FORBIDDEN, and with TOKEN_NOT_FOUND also for a token that the caller may not revoke. */
   async revoke(caller: Caller, id: string): Promise<void> {
-    if (caller.by === 'PERSONAL_TOKEN') throw takesLogIn('revoke');
+    if (caller.by === 'PERSONAL_TOKEN' && caller.tokenId !== id) throw takesLogIn('revoke other');
     const { store } = this.#options;
     const token = await store.find(id, this.#nowMs());
     if (!token || (token.username !== caller.username && !holdsRole(caller, 'ADMIN'))) {
@@ -145,7 +146,7 @@ function refuseUnlessLoggedIn({ by, username }: Caller): void {
   }
 }
 
-function takesLogIn(what: 'make' | 'revoke'): HubError {
+function takesLogIn(what: 'make' | 'revoke other'): HubError {
   return new HubError(
     'FORBIDDEN',
     `a personal access token cannot ${what} tokens: log in at /api/2.0/auth/login for that`,

@@ -56,7 +56,7 @@ const PREFLIGHT = {
   'access-control-max-age': '600',
 };
 const EXPOSED =
-  'Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, ETag, Location, X-Request-Id, Warning';
+  'Retry-After, WWW-Authenticate, Content-Disposition, Content-Range, ETag, Location, X-Request-Id, X-Error-Code, Warning';
 
 /** Lets pages of these origins read responses. The headers are set on the response of Node, as deferred responses need them too;
  *  hono/cors would miss those. */

@@ -108,6 +108,7 @@ function ofContext({ env }: Context): string | null {
 function headersOf(error: unknown): Record<string, string> {
   if (!(error instanceof HubError)) return {};
   return {
+    'X-Error-Code': error.code,
     ...(error.code === 'UNAUTHENTICATED' ? { 'WWW-Authenticate': 'Bearer' } : {}),
     ...(error.retryAfterS === undefined ? {} : { 'Retry-After': String(error.retryAfterS) }),
   };

@@ -1,0 +1,50 @@
+/** `wb agents` and `wb agent`. */
+import { type AgentState, api } from '@workbench-hub/client';
+import type { Command } from 'commander';
+import { type Column, print, table } from '../console.js';
+import { EXIT } from '../exit-codes.js';
+import type { Run } from '../program.js';
+
+const COLUMNS: readonly Column<AgentState>[] = [
+  { title: 'ID', of: ({ id }) => id },
+  { title: 'STATUS', of: ({ status }) => status },
+  { title: 'VERSION', of: ({ version }) => version },
+  { title: 'UP', of: ({ instances }) => instances.UP },
+  { title: 'TASKS', of: ({ runningTasks }) => runningTasks },
+  {
+    title: 'DRAINED',
+    of: ({ drained, drainedBy, drainedSince }) =>
+      drained ? `by ${drainedBy ?? '-'} since ${drainedSince ?? '-'}` : undefined,
+  },
+];
+
+export function addAgentCommands(program: Command, run: Run): void {
+  program
+    .command('agents')
+    .description('list agents')
+    .action(
+      run(async (hub, output) => {
+        const { data } = await api.listAgentStates({ client: hub.client, throwOnError: true });
+        print(data.content, output, () => table(data.content, COLUMNS));
+        return EXIT.FINISHED;
+      }),
+    );
+
+  const agent = program.command('agent').description('drain an agent, or take it back');
+  for (const [name, call] of [
+    ['drain', api.drainAgent],
+    ['undrain', api.undrainAgent],
+  ] as const) {
+    agent
+      .command(name)
+      .argument('<id>')
+      .description(name === 'drain' ? 'give an agent no new tasks' : 'give an agent tasks again')
+      .action(
+        run(async (hub, output, id: string) => {
+          const { data } = await call({ client: hub.client, path: { id }, throwOnError: true });
+          print(data, output, () => table([data], COLUMNS));
+          return EXIT.FINISHED;
+        }),
+      );
+  }
+}

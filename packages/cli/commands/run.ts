@@ -1,0 +1,164 @@
+/** `wb run`, `wb submit`, `wb wait`, `wb rerun`: jobs from beginning to end. */
+import type { Hub, Task, TaskDetails, TaskItem } from '@workbench-hub/client';
+import { FileExistsError, saveOutputs, UnsafePathError } from '@workbench-hub/client/node';
+import type { Command } from 'commander';
+import { print, printable, tell } from '../console.js';
+import { EXIT, type ExitCode, exitCodeOf, UsageError } from '../exit-codes.js';
+import { type JobOptions, jobOf, withJobOptions } from '../job-options.js';
+import type { Run } from '../program.js';
+import { TransferBar } from '../progress.js';
+
+interface FollowOptions {
+  readonly out?: string;
+  readonly overwrite?: boolean;
+  readonly cancelOnInterrupt?: boolean;
+  readonly quiet?: boolean;
+}
+
+export function addRunCommands(program: Command, run: Run): void {
+  withFollowOptions(withJobOptions(program.command('run')))
+    .description('run a job, show what it prints, and bring its outputs')
+    .addHelpText(
+      'after',
+      '\nExample:\n  wb run --model gear.xml --script run.js --var load=12 --out results/',
+    )
+    .action(
+      run(async (hub, output, options: JobOptions & FollowOptions) => {
+        const task = await hub.submit(await jobOf(options));
+        return follow(task, output, options);
+      }),
+    );
+
+  withJobOptions(program.command('submit'))
+    .description('hand in a job, and print its id')
+    .addHelpText('after', '\nExample:\n  wb wait $(wb submit --script run.js)')
+    .action(
+      run(async (hub, output, options: JobOptions) => {
+        const { id } = await hub.submit(await jobOf(options));
+        print({ id }, output, () => id);
+        return EXIT.FINISHED;
+      }),
+    );
+
+  withFollowOptions(program.command('wait').argument('<id...>'))
+    .description('wait for tasks to end; the exit code is that of the first which did not succeed')
+    .action(
+      run(async (hub, output, ids: string[], options: FollowOptions) =>
+        waitForAll(hub, ids, output, options),
+      ),
+    );
+}
+
+function withFollowOptions(command: Command): Command {
+  return command
+    .option('-o, --out <folder>', 'save the output files there')
+    .option('--overwrite', 'replace files that exist')
+    .option('--cancel-on-interrupt', 'cancel the task on Ctrl-C instead of leaving it')
+    .option('-q, --quiet', 'print nothing but the result');
+}
+
+async function waitForAll(
+  hub: Hub,
+  ids: readonly string[],
+  output: { isJson: boolean },
+  options: FollowOptions,
+): Promise<ExitCode> {
+  let first: ExitCode = EXIT.FINISHED;
+  for (const id of ids) {
+    const code = await follow(hub.task(id), output, options);
+    if (first === EXIT.FINISHED) first = code;
+    if (code === EXIT.INTERRUPTED) break;
+  }
+  return first;
+}
+
+/** Follows a task to its end: its state and output to standard error, its result to standard output. */
+async function follow(task: Task, output: { isJson: boolean }, options: FollowOptions): Promise<ExitCode> {
+  const interrupt = interruption(task, options);
+  try {
+    const states = options.quiet ? () => undefined : stateTeller();
+    const details = await task.wait({
+      signal: interrupt.signal,
+      onChange: states,
+      ...(options.quiet ? {} : { onOutput: (text: string) => process.stderr.write(text) }),
+    });
+    const saved =
+      options.out === undefined ? [] : await saveAll(task, options.out, options, interrupt.signal);
+    print({ ...details, saved }, output, () => summaryOf(details, saved));
+    return exitCodeOf(details);
+  } catch (error) {
+    if (interrupt.signal.aborted) return interrupt.left();
+    if (error instanceof FileExistsError || error instanceof UnsafePathError)
+      throw new UsageError(`${error.message} (task ${task.id})`, { cause: error });
+    throw error;
+  } finally {
+    interrupt.end();
+  }
+}
+
+async function saveAll(
+  task: Task,
+  folder: string,
+  { overwrite = false }: FollowOptions,
+  signal: AbortSignal,
+) {
+  const bar = new TransferBar();
+  try {
+    return await saveOutputs(task, folder, {
+      overwrite,
+      signal,
+      onProgress: ({ path, bytes, totalBytes }) => bar.update(printable(path), bytes, totalBytes),
+    });
+  } finally {
+    bar.end();
+  }
+}
+
+/** Tells each new state of a task once. */
+function stateTeller(): (task: TaskItem) => void {
+  let told = '';
+  return ({ id, status, message, instance }) => {
+    const where = status === 'RUNNING' && instance ? ` on ${instance.id}, version ${instance.version}` : '';
+    const line = `${id}: ${status}${where}${message === undefined ? '' : `: ${printable(message)}`}`;
+    if (line !== told) tell(line);
+    told = line;
+  };
+}
+
+function summaryOf(
+  { id, status, batchExecutionStatus, message }: TaskDetails,
+  saved: readonly string[],
+): string {
+  const how = batchExecutionStatus === undefined ? status : `${status}, scripts ${batchExecutionStatus}`;
+  return [`${id}: ${how}${message === undefined ? '' : `: ${printable(message)}`}`, ...saved].join('\n');
+}
+
+interface Interruption {
+  readonly signal: AbortSignal;
+  /** Says what became of the task. */
+  left(): Promise<ExitCode>;
+  end(): void;
+}
+
+/** Ctrl-C once leaves or cancels the task; twice ends the program at once. */
+function interruption(task: Task, { cancelOnInterrupt = false }: FollowOptions): Interruption {
+  const controller = new AbortController();
+  const onInterrupt = () => {
+    if (controller.signal.aborted) process.exit(EXIT.INTERRUPTED);
+    controller.abort(new Error('interrupted'));
+  };
+  process.on('SIGINT', onInterrupt).on('SIGTERM', onInterrupt);
+  return {
+    signal: controller.signal,
+    async left() {
+      if (cancelOnInterrupt) {
+        await task.cancel({ force: true });
+        tell(`\n${task.id}: canceled`);
+        return EXIT.CANCELED;
+      }
+      tell(`\n${task.id} goes on. Attach again with: wb wait ${task.id}`);
+      return EXIT.INTERRUPTED;
+    },
+    end: () => void process.off('SIGINT', onInterrupt).off('SIGTERM', onInterrupt),
+  };
+}

@@ -1,0 +1,79 @@
+/** `wb storage`: files that many jobs use. */
+import { createWriteStream } from 'node:fs';
+import { basename } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { file } from '@workbench-hub/client/node';
+import type { Command } from 'commander';
+import { print } from '../console.js';
+import { EXIT, UsageError } from '../exit-codes.js';
+import type { Run } from '../program.js';
+
+export function addStorageCommands(program: Command, run: Run): void {
+  const storage = program.command('storage').description('files in the input and output storage');
+  storage
+    .command('put')
+    .argument('<file>')
+    .argument('[name]', 'name in the storage; that of the file by default')
+    .description('upload a file to the input storage')
+    .option('--overwrite', 'replace a file of this name')
+    .option('--encrypt', 'store it encrypted')
+    .action(
+      run(
+        async (
+          hub,
+          output,
+          path: string,
+          name: string | undefined,
+          options: { overwrite?: boolean; encrypt?: boolean },
+        ) => {
+          const content = await file(path).catch((error: Error) => {
+            throw new UsageError(`${path} cannot be read: ${error.message}`);
+          });
+          const { storageName } = await hub.storage.put(name ?? basename(path), content, options);
+          print({ name: storageName, size: content.size }, output, () => storageName);
+          return EXIT.FINISHED;
+        },
+      ),
+    );
+  storage
+    .command('info')
+    .argument('<name>')
+    .description('say whether there is a file of this name in the input storage')
+    .option('--renew', 'begin its time anew')
+    .action(
+      run(async (hub, output, name: string, { renew = false }: { renew?: boolean }) => {
+        const exists = await hub.storage.exists(name, { renew });
+        print({ name, exists }, output, () => `${name}: ${exists ? 'exists' : 'does not exist'}`);
+        return exists ? EXIT.FINISHED : EXIT.FAILED;
+      }),
+    );
+  storage
+    .command('rm')
+    .argument('<name>')
+    .description('delete a file of the input storage')
+    .action(
+      run(async (hub, output, name: string) => {
+        await hub.storage.delete(name);
+        print({ name }, output, () => name);
+        return EXIT.FINISHED;
+      }),
+    );
+  storage
+    .command('get')
+    .argument('<name>')
+    .argument('[file]', 'where to save it; its name by default')
+    .description('download a file of the output storage')
+    .action(
+      run(async (hub, output, name: string, target: string | undefined) => {
+        const { body } = await hub.storage.output(name);
+        const path = target ?? basename(name);
+        await pipeline(
+          body ? Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]) : Readable.from([]),
+          createWriteStream(path, { flags: 'wx' }),
+        );
+        print({ name, path }, output, () => path);
+        return EXIT.FINISHED;
+      }),
+    );
+}

@@ -1,0 +1,245 @@
+/** `wb tasks`, `task`, `log`, `result`, `explain`, `cancel`, `delete`, `rerun`. */
+import { text as textOf } from 'node:stream/consumers';
+import type { Hub, TaskDetails, TaskFilter, TaskItem } from '@workbench-hub/client';
+import { saveOutputs } from '@workbench-hub/client/node';
+import type { Command } from 'commander';
+import { type Column, type Output, print, printable, sizeInWords, table, tell } from '../console.js';
+import { EXIT, type ExitCode, exitCodeOf, exitCodeOfError, messageOf, UsageError } from '../exit-codes.js';
+import { collect } from '../job-options.js';
+import type { Run } from '../program.js';
+
+const COLUMNS: readonly Column<TaskItem>[] = [
+  { title: 'ID', of: ({ id }) => id },
+  {
+    title: 'STATUS',
+    of: ({ status, batchExecutionStatus }) =>
+      batchExecutionStatus === 'ERROR' ? `${status} (ERROR)` : status,
+  },
+  { title: 'PRIORITY', of: ({ priority }) => priority },
+  { title: 'REQUESTED', of: ({ requestedAt }) => requestedAt },
+  { title: 'INSTANCE', of: ({ instance }) => instance?.id },
+  { title: 'CREATOR', of: ({ creator }) => creator },
+  { title: 'NAME', of: ({ name }) => name },
+];
+
+const IDS = 'ids of tasks; from standard input, one a line, when none is given';
+
+interface ListOptions {
+  readonly status: readonly string[];
+  readonly name?: string;
+  readonly creator?: string;
+  readonly instance: readonly string[];
+  readonly from?: string;
+  readonly to?: string;
+  readonly limit: string;
+}
+
+export function addTaskCommands(program: Command, run: Run): void {
+  program
+    .command('tasks')
+    .description('list tasks, newest first')
+    .option('--status <status>', 'WAITING, RUNNING, FINISHED, FAILED or CANCELED', collect, [])
+    .option('--name <pattern>', 'name, with the wildcards * and ?')
+    .option('--creator <pattern>', 'user, with the wildcards * and ?')
+    .option('--instance <id>', 'instance', collect, [])
+    .option('--from <time>', 'requested at this time or later')
+    .option('--to <time>', 'requested before this time')
+    .option('--limit <count>', 'how many', '50')
+    .action(run(listTasks));
+
+  program
+    .command('task')
+    .argument('<id>')
+    .description('show a task with all that is known of it')
+    .action(
+      run(async (hub, output, id: string) => {
+        const details = await hub.task(id).details();
+        print(details, output, () => detailsInWords(details));
+        return EXIT.FINISHED;
+      }),
+    );
+
+  program
+    .command('log')
+    .argument('<id>')
+    .description('print what the scripts of a task print')
+    .option('-f, --follow', 'wait for its start, and go on until its end')
+    .action(run(printLog));
+
+  program
+    .command('result')
+    .argument('<id>')
+    .description('show how a task ended, and save its outputs')
+    .option('-o, --out <folder>', 'save the output files there')
+    .option('--overwrite', 'replace files that exist')
+    .action(run(showResult));
+
+  program
+    .command('explain')
+    .argument('<id>')
+    .description('say why a task waits, and what would help')
+    .action(
+      run(async (hub, output, id: string) => {
+        const explanation = await hub.task(id).explain();
+        print(explanation, output, () => printable(explanation.message));
+        return EXIT.FINISHED;
+      }),
+    );
+
+  program
+    .command('cancel')
+    .argument('[id...]', IDS)
+    .description('cancel waiting tasks')
+    .option('--force', 'cancel running tasks, too')
+    .action(
+      run((hub, output, ids: string[], { force = false }: { force?: boolean }) =>
+        forEachId(output, ids, (id) => hub.task(id).cancel({ force })),
+      ),
+    );
+
+  program
+    .command('delete')
+    .argument('[id...]', IDS)
+    .description('delete ended tasks with their files')
+    .action(run((hub, output, ids: string[]) => forEachId(output, ids, (id) => hub.task(id).delete())));
+
+  program
+    .command('rerun')
+    .argument('<id>')
+    .description('run a job again, with the same files and other variables')
+    .option('--var <key=value>', 'variable to change', collect, [])
+    .action(run(rerun));
+}
+
+async function listTasks(hub: Hub, output: Output, options: ListOptions): Promise<ExitCode> {
+  const limit = Number(options.limit);
+  if (!Number.isInteger(limit) || limit < 1) throw new UsageError('--limit is a whole number above 0');
+  const { status, instance, name, creator, from, to } = options;
+  const filter = {
+    ...(status.length === 0 ? {} : { status: status.map((each) => each.toUpperCase()) }),
+    ...(instance.length === 0 ? {} : { instance }),
+    ...(name === undefined ? {} : { name }),
+    ...(creator === undefined ? {} : { creator }),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  } as TaskFilter;
+  const tasks: TaskItem[] = [];
+  for await (const task of hub.tasks(filter)) {
+    tasks.push(task);
+    if (tasks.length >= limit) break;
+  }
+  print(tasks, output, () => table(tasks, COLUMNS));
+  return EXIT.FINISHED;
+}
+
+function detailsInWords(details: TaskDetails): string {
+  const {
+    id,
+    status,
+    batchExecutionStatus,
+    message,
+    name,
+    creator,
+    priority,
+    requestedAt,
+    startedAt,
+    endedAt,
+  } = details;
+  const lines = [
+    ['id', id],
+    ['status', batchExecutionStatus === undefined ? status : `${status}, scripts ${batchExecutionStatus}`],
+    ['message', message],
+    ['name', name],
+    ['creator', creator],
+    ['priority', priority],
+    ['requested', requestedAt],
+    ['started', startedAt],
+    ['ended', endedAt],
+    ...details.attempts.map(({ attempt, instance, outcome, reason }) => [
+      `attempt ${attempt}`,
+      `${outcome} on ${instance.id}, version ${instance.version}${reason === undefined ? '' : `: ${reason}`}`,
+    ]),
+    ...details.inputs.map(({ path, size }) => ['input', `${path}, ${sizeInWords(size)}`]),
+    ...details.variables.map(({ key, value }) => ['variable', `${key}=${value}`]),
+    ...(details.outputs ?? []).map(({ path, size }) => ['output', `${path}, ${sizeInWords(size)}`]),
+  ];
+  return lines
+    .filter((line): line is [string, string] => line[1] !== undefined)
+    .map(([title, value]) => `${title.padEnd(11)}${printable(value)}`)
+    .join('\n');
+}
+
+async function printLog(
+  hub: Hub,
+  output: Output,
+  id: string,
+  { follow = false }: { follow?: boolean },
+): Promise<ExitCode> {
+  const task = hub.task(id);
+  if (!follow) {
+    const log = await task.logText();
+    print({ id, log }, output, () => log);
+    return EXIT.FINISHED;
+  }
+  for await (const event of task.log()) {
+    if (output.isJson) print(event, output, () => '');
+    else if (event.type === 'output') process.stdout.write(event.text);
+    else if (event.type === 'skipped') tell(`[${event.to - event.offset} characters are skipped]`);
+    if (event.type === 'end') tell(`${id}: ${event.status}`);
+  }
+  return EXIT.FINISHED;
+}
+
+async function showResult(
+  hub: Hub,
+  output: Output,
+  id: string,
+  { out, overwrite = false }: { out?: string; overwrite?: boolean },
+): Promise<ExitCode> {
+  const task = hub.task(id);
+  const details = await task.details();
+  if (details.endedAt === undefined)
+    throw new UsageError(`task ${id} is ${details.status}: wait for its end with wb wait ${id}`);
+  const saved = out === undefined ? [] : await saveOutputs(task, out, { overwrite });
+  print({ ...details, saved }, output, () => [detailsInWords(details), ...saved].join('\n'));
+  return exitCodeOf(details);
+}
+
+/** Acts on each id; goes on after a failure, and returns the exit code of the first one. */
+async function forEachId(
+  output: Output,
+  given: readonly string[],
+  act: (id: string) => Promise<void>,
+): Promise<ExitCode> {
+  const ids = given.length > 0 ? given : (await textOf(process.stdin)).split(/\s+/).filter((id) => id !== '');
+  let code: ExitCode = EXIT.FINISHED;
+  for (const id of ids) {
+    try {
+      await act(id);
+      print({ id, ok: true }, output, () => id);
+    } catch (error) {
+      if (code === EXIT.FINISHED) code = exitCodeOfError(error);
+      print({ id, ok: false, message: messageOf(error) }, output, () => '');
+      if (!output.isJson) tell(`wb: ${id}: ${messageOf(error)}`);
+    }
+  }
+  return code;
+}
+
+async function rerun(
+  hub: Hub,
+  output: Output,
+  id: string,
+  { var: changes }: { var: readonly string[] },
+): Promise<ExitCode> {
+  const variables = Object.fromEntries(
+    changes.map((change) => {
+      const at = change.indexOf('=');
+      if (at < 1) throw new UsageError(`--var ${change} must be like key=value`);
+      return [change.slice(0, at), change.slice(at + 1)];
+    }),
+  );
+  const task = await hub.rerun(id, { variables });
+  print({ id: task.id }, output, () => task.id);
+  return EXIT.FINISHED;
+}

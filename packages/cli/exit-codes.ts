@@ -1,0 +1,54 @@
+import {
+  AuthenticationError,
+  HubError,
+  NoHubError,
+  OverloadedError,
+  PermissionError,
+  RefusedError,
+  type TaskDetails,
+  UnreachableError,
+} from '@workbench-hub/client';
+
+/** Exit codes of `wb`. */
+export const EXIT = {
+  FINISHED: 0,
+  FAILED: 1,
+  USAGE: 2,
+  CANCELED: 3,
+  UNREACHABLE: 4,
+  NOT_ALLOWED: 5,
+  /** Convention of shells for Ctrl-C. */
+  INTERRUPTED: 130,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** Wrong arguments or files; the message is shown as it is. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** Exit code of an ended task: a task whose scripts failed has FINISHED with the execution status ERROR. */
+export function exitCodeOf({
+  status,
+  batchExecutionStatus,
+}: Pick<TaskDetails, 'status' | 'batchExecutionStatus'>): ExitCode {
+  if (status === 'CANCELED') return EXIT.CANCELED;
+  return status === 'FINISHED' && batchExecutionStatus !== 'ERROR' ? EXIT.FINISHED : EXIT.FAILED;
+}
+
+export function exitCodeOfError(error: unknown): ExitCode {
+  if (error instanceof UsageError || error instanceof RefusedError) return EXIT.USAGE;
+  if (error instanceof AuthenticationError || error instanceof PermissionError) return EXIT.NOT_ALLOWED;
+  if (error instanceof UnreachableError || error instanceof NoHubError || error instanceof OverloadedError)
+    return EXIT.UNREACHABLE;
+  return EXIT.FAILED;
+}
+
+/** Message for people, with a remedy where there is one. */
+export function messageOf(error: unknown): string {
+  if (error instanceof AuthenticationError) return `${error.message}. Log in with: wb login`;
+  if (error instanceof HubError && error.requestId !== undefined)
+    return `${error.message} (request ${error.requestId})`;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,78 @@
+/** The commands of `wb`. */
+import type { Hub } from '@workbench-hub/client';
+import { Command, CommanderError } from 'commander';
+import { addAgentCommands } from './commands/agents.js';
+import { addHubCommands } from './commands/hub.js';
+import { addInstanceCommands } from './commands/instances.js';
+import { addLoginCommands } from './commands/login.js';
+import { addRunCommands } from './commands/run.js';
+import { addStorageCommands } from './commands/storage.js';
+import { addTaskCommands } from './commands/tasks.js';
+import { type HubOptions, hubOf } from './connect.js';
+import type { Output } from './console.js';
+import { EXIT, type ExitCode } from './exit-codes.js';
+
+/** Wraps the action of a command, which gets the hub, how to print, and its arguments and options. */
+export type Run = <Args extends unknown[]>(
+  action: (hub: Hub, output: Output, ...args: Args) => Promise<ExitCode>,
+) => (...args: unknown[]) => Promise<void>;
+
+/** Options of every command. */
+interface CommonOptions extends HubOptions {
+  readonly json?: boolean;
+}
+
+export interface Program {
+  readonly command: Command;
+  /** Exit code of the command that has run. */
+  exitCode(): ExitCode;
+}
+
+/** The program with all commands. */
+export function createProgram(version: string): Program {
+  let exitCode: ExitCode = EXIT.FINISHED;
+  const run: Run =
+    (action) =>
+    async (...args) => {
+      // Commander adds options and command to the arguments.
+      const options = args.at(-2) as CommonOptions;
+      const hub = await hubOf(options);
+      exitCode = await action(hub, { isJson: options.json === true }, ...(args.slice(0, -1) as never));
+    };
+  const program = new Command('wb')
+    .description('Run jobs on a Workbench Hub, and look after it.')
+    .version(version, '-V, --wb-version', 'print the version of wb')
+    .enablePositionalOptions()
+    .exitOverride()
+    .showHelpAfterError('(wb --help lists the commands, wb COMMAND --help its options and examples)');
+  addRunCommands(program, run);
+  addTaskCommands(program, run);
+  addInstanceCommands(program, run);
+  addAgentCommands(program, run);
+  addStorageCommands(program, run);
+  addHubCommands(program, run);
+  addLoginCommands(program);
+  for (const command of leavesOf(program)) withCommonOptions(command);
+  return { command: program, exitCode: () => exitCode };
+}
+
+/** All commands that do something. */
+export function leavesOf(command: Command): Command[] {
+  return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
+}
+
+function withCommonOptions(command: Command): void {
+  command
+    .option('--json', 'print JSON')
+    .option('--hub <url>', 'address of the hub, instead of the profile')
+    .option('--profile <name>', 'profile to use (wb login --profile NAME makes one)')
+    .option('--ca-file <file>', 'certificate of a private authority, in PEM')
+    .exitOverride();
+}
+
+/** Exit code of a failure of Commander: 0 for help and version, else that of wrong usage. */
+export function exitCodeOfCommander(error: CommanderError): ExitCode {
+  return error.exitCode === 0 ? EXIT.FINISHED : EXIT.USAGE;
+}
+
+export { CommanderError };

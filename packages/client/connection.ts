@@ -1,0 +1,186 @@
+/** Requests to a hub: credentials, retries, and errors as classes. */
+import type { Credentials } from './credentials.js';
+import { errorOf, NoHubError, UnreachableError } from './errors.js';
+
+/** Milliseconds before each further try of a request without a response. */
+const RETRY_DELAYS_MS = [200, 500, 1000, 2000, 4000];
+const MAX_RETRY_AFTER_S = 30;
+
+/** Responses of a hub or proxy that may be better a moment later. */
+const TEMPORARY: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+/** Refusals before anything was done, so that every method may be tried again. */
+const REFUSED: ReadonlySet<number> = new Set([429, 503]);
+
+export interface ConnectionOptions {
+  /** Address of the hub, such as `https://hub.example`. */
+  readonly url: string;
+  readonly credentials: Credentials | undefined;
+  readonly fetch: typeof fetch;
+  /** Delays of further tries; an empty list for none. */
+  readonly retryDelaysMs?: readonly number[];
+}
+
+export interface RequestOptions {
+  readonly method?: string;
+  readonly query?: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  readonly body?: BodyInit;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
+  /** The request may be repeated although its response was lost; GET always may. */
+  readonly isIdempotent?: boolean;
+  /** Further tries after a failure that passes; true by default. */
+  readonly isRetried?: boolean;
+}
+
+export class Connection {
+  readonly url: string;
+  readonly #options: ConnectionOptions;
+
+  /** Throws TypeError for an address that is none. */
+  constructor(options: ConnectionOptions) {
+    const { protocol } = new URL(options.url);
+    if (protocol !== 'http:' && protocol !== 'https:')
+      throw new TypeError(`the address of a hub begins with http:// or https://, not ${protocol}`);
+    this.url = options.url.replace(/\/+$/, '');
+    this.#options = options;
+  }
+
+  /** The response, whose status is 2xx or 304. Rejects with a {@link HubError}, or {@link UnreachableError}. */
+  async request(path: string, options: RequestOptions = {}): Promise<Response> {
+    const { url, init } = this.#prepared(path, options);
+    const { method = 'GET', isIdempotent = method === 'GET', signal } = options;
+    const { isRetried = true } = options;
+    const delays = isRetried ? (this.#options.retryDelaysMs ?? RETRY_DELAYS_MS) : [];
+    for (let attempt = 0; ; attempt++) {
+      const isLast = attempt >= delays.length;
+      const outcome = await this.#try(url, init).catch((error: unknown) => {
+        if (signal?.aborted || !(error instanceof UnreachableError) || isLast) throw error;
+        if (!isIdempotent && !isRefusedConnection(error)) throw error;
+        return undefined;
+      });
+      if (outcome?.ok || outcome?.status === 304) return outcome;
+      const mayRepeat = outcome === undefined || (isIdempotent ? TEMPORARY : REFUSED).has(outcome.status);
+      if (outcome !== undefined && (isLast || !mayRepeat)) throw await errorOf(outcome);
+      await pause(delayMs(outcome, delays[attempt] ?? 0), signal);
+      await outcome?.body?.cancel();
+    }
+  }
+
+  /** The JSON body of a response. Rejects with {@link NoHubError} when it is none. */
+  async json<T>(path: string, options: RequestOptions = {}): Promise<T> {
+    const response = await this.request(path, options);
+    const text = await response.text();
+    try {
+      return JSON.parse(text) as T;
+    } catch (error) {
+      throw new NoHubError(
+        `${this.url} responded to ${path} with something other than JSON: is it a Workbench Hub?`,
+        {
+          cause: error,
+        },
+      );
+    }
+  }
+
+  /** Sends a request of the generated functions. */
+  async send(request: Request): Promise<Response> {
+    const { pathname, search } = new URL(request.url);
+    const hasBody = request.body !== null;
+    return this.request(pathname + search, {
+      method: request.method,
+      headers: Object.fromEntries(request.headers),
+      ...(hasBody ? { body: await request.blob() } : {}),
+      signal: request.signal,
+    });
+  }
+
+  /** Sends a request once, with credentials that are renewed when the hub rejects them. */
+  async #try(url: string, init: RequestInit): Promise<Response> {
+    const { credentials } = this.#options;
+    const send = (path: string, more: RequestInit) => this.#send(this.url + path, more);
+    const token = await credentials?.token(send);
+    const response = await this.#send(url, authorized(init, token));
+    if (response.status !== 401 || !credentials || !(await credentials.renew(token, send))) return response;
+    await response.body?.cancel();
+    return this.#send(url, authorized(init, await credentials.token(send)));
+  }
+
+  async #send(url: string, init: RequestInit): Promise<Response> {
+    try {
+      return await this.#options.fetch(url, init);
+    } catch (error) {
+      if (init.signal?.aborted) throw error;
+      throw new UnreachableError(`the hub at ${this.url} cannot be reached: ${reasonOf(error)}`, {
+        cause: error,
+      });
+    }
+  }
+
+  #prepared(path: string, options: RequestOptions): { url: string; init: RequestInit } {
+    const { method = 'GET', query = {}, json, body, headers, signal } = options;
+    const url = new URL(this.url + path);
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined)
+        url.searchParams.set(name, Array.isArray(value) ? value.join(',') : String(value));
+    }
+    const content: Record<string, string> = json === undefined ? {} : { 'content-type': 'application/json' };
+    const init: RequestInit = { method, headers: { ...content, ...headers } };
+    if (json !== undefined) init.body = JSON.stringify(json);
+    else if (body !== undefined) init.body = body;
+    if (signal) init.signal = signal;
+    return { url: url.href, init };
+  }
+}
+
+function authorized(init: RequestInit, token: string | undefined): RequestInit {
+  if (token === undefined) return init;
+  return {
+    ...init,
+    headers: { ...(init.headers as Record<string, string>), authorization: `Bearer ${token}` },
+  };
+}
+
+/** Whether no connection was made, so that nothing was sent. */
+function isRefusedConnection(error: UnreachableError): boolean {
+  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(codeOf(error.cause) ?? '');
+}
+
+/** Code of the system error behind an error of `fetch`. */
+function codeOf(error: unknown): string | undefined {
+  for (let each = error; each instanceof Error; each = each.cause) {
+    if ('code' in each && typeof each.code === 'string') return each.code;
+    if (each instanceof AggregateError) return codeOf(each.errors[0]);
+  }
+  return undefined;
+}
+
+/** Innermost message: that of `fetch` itself says nothing. */
+function reasonOf(error: unknown): string {
+  let innermost = error;
+  while (innermost instanceof Error && innermost.cause instanceof Error) innermost = innermost.cause;
+  const message = innermost instanceof Error ? innermost.message : String(innermost);
+  return message === '' ? (codeOf(error) ?? 'unknown reason') : message;
+}
+
+function delayMs(response: Response | undefined, otherwiseMs: number): number {
+  const retryAfterS = Number(response?.headers.get('retry-after') ?? Number.NaN);
+  return retryAfterS >= 0 ? Math.min(retryAfterS, MAX_RETRY_AFTER_S) * 1000 : otherwiseMs;
+}
+
+/** Resolves after this time; rejects with the reason of the signal once it is aborted. */
+export function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, ms);
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}

@@ -1,0 +1,83 @@
+/** Reader of the hub's server-sent events that survives restarts of hub and network. */
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import { type Connection, pause, type RequestOptions } from './connection.js';
+import { UnreachableError } from './errors.js';
+
+/** A stream without a comment for this long is dead; the hub sends one every 15 seconds. */
+const SILENCE_MS = 45_000;
+const FIRST_DELAY_MS = 200;
+const MAX_DELAY_MS = 10_000;
+
+/**
+ * Yields the events of a stream, and connects again wherever it ends, after the last event that was yielded. It ends
+ * when the consumer leaves the loop, rejects when the signal is aborted, and with a {@link HubError} when the hub
+ * refuses the stream.
+ */
+export async function* eventStream(
+  connection: Connection,
+  path: string,
+  { signal, ...options }: RequestOptions = {},
+): AsyncGenerator<EventSourceMessage, never> {
+  let lastId: string | undefined;
+  let delayMs = FIRST_DELAY_MS;
+  for (;;) {
+    const headers = {
+      accept: 'text/event-stream',
+      ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
+    };
+    try {
+      for await (const event of oneStream(connection, path, { ...options, headers }, signal)) {
+        delayMs = FIRST_DELAY_MS;
+        if (event.id !== undefined) lastId = event.id;
+        if (event.data !== '') yield event;
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (!isConnectionLoss(error)) throw error;
+    }
+    await pause(delayMs, signal);
+    delayMs = Math.min(2 * delayMs, MAX_DELAY_MS);
+  }
+}
+
+/** Events of one response, until it ends or falls silent. */
+async function* oneStream(
+  connection: Connection,
+  path: string,
+  options: RequestOptions,
+  outer: AbortSignal | undefined,
+): AsyncGenerator<EventSourceMessage> {
+  const silence = new AbortController();
+  const signal = outer ? AbortSignal.any([outer, silence.signal]) : silence.signal;
+  const restart = () =>
+    setTimeout(() => silence.abort(new UnreachableError('the stream of events fell silent')), SILENCE_MS);
+  const received: EventSourceMessage[] = [];
+  const parser = createParser({ onEvent: (event) => received.push(event) });
+  const decoder = new TextDecoder();
+  let timer = restart();
+  try {
+    const { body } = await connection.request(path, { ...options, signal });
+    if (body === null) return;
+    const reader = body.getReader();
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        clearTimeout(timer);
+        timer = restart();
+        parser.feed(decoder.decode(value, { stream: true }));
+        yield* received.splice(0);
+      }
+    } finally {
+      await reader.cancel().catch(() => undefined);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Whether the connection broke, rather than the hub refused or a caller's code failed. */
+function isConnectionLoss(error: unknown): boolean {
+  // A body that breaks off rejects with a TypeError ("terminated").
+  return error instanceof UnreachableError || error instanceof TypeError;
+}

@@ -1,0 +1,184 @@
+import { Connection, type RequestOptions } from './connection.js';
+import { type Credentials, TokenCredentials } from './credentials.js';
+import { OverloadedError } from './errors.js';
+import { type EventOptions, type HubEvent, type TaskFilter, taskEvents } from './events.js';
+import { type Client, createClient } from './generated/client/index.js';
+import type {
+  CreationResponse,
+  Health,
+  TaskDetails,
+  TaskItem,
+  TaskWindow,
+  User,
+  WorkbenchInstance,
+  WorkbenchInstancePage,
+} from './generated/types.gen.js';
+import { InputStorage } from './input-storage.js';
+import { type Job, type JobFile, jobFields, requestOf } from './job.js';
+import { type RunOptions, Task } from './task.js';
+
+const PAGE_SIZE = 500;
+
+export interface HubOptions {
+  /** Address of the hub, such as `https://hub.example`. */
+  readonly url: string;
+  /** Personal access token, or credentials of another kind; neither for a hub without security. */
+  readonly token?: string;
+  readonly credentials?: Credentials;
+  /** Replaces the platform's `fetch`, to go through a proxy or trust a private authority. */
+  readonly fetch?: typeof fetch;
+  /** Delays of further tries of a request that failed for a reason that passes; an empty list for none. */
+  readonly retryDelaysMs?: readonly number[];
+}
+
+/**
+ * A Workbench Hub.
+ *
+ * ```js
+ * const hub = new Hub({ url: 'https://hub.example', token });
+ * const task = await hub.run({ model, scripts: [script], variables: { load: 12 } });
+ * ```
+ */
+export class Hub {
+  readonly url: string;
+  readonly storage: InputStorage;
+  /** Client for the generated functions of `api`, which cover every endpoint. */
+  readonly client: Client;
+  readonly #connection: Connection;
+
+  constructor({ url, token, credentials, fetch: send = fetch, retryDelaysMs }: HubOptions) {
+    this.#connection = new Connection({
+      url,
+      credentials: credentials ?? (token === undefined ? undefined : new TokenCredentials(token)),
+      fetch: (...request) => send(...request),
+      ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }),
+    });
+    this.url = this.#connection.url;
+    this.storage = new InputStorage(this.#connection);
+    this.client = createClient({
+      baseUrl: this.#connection.url,
+      throwOnError: true,
+      fetch: (request) => this.#connection.send(request as Request),
+    });
+  }
+
+  /** Creates a batch job. Its creation is repeated safely when the response is lost. */
+  async submit(job: Job, { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<Task> {
+    const json = await requestOf(job, (content, ending) => this.storage.keep(content, ending));
+    const { id } = await this.#connection.json<CreationResponse>(
+      '/api/2.0/workbench/task/execute-batch-job/create',
+      {
+        method: 'POST',
+        json,
+        headers: { 'idempotency-key': crypto.randomUUID() },
+        isIdempotent: true,
+        signal,
+      },
+    );
+    return new Task(this.#connection, id);
+  }
+
+  /** Creates a batch job and waits for its end. The status of the result says whether it succeeded. */
+  async run(job: Job, options: RunOptions = {}): Promise<TaskDetails> {
+    return (await this.submit(job, options)).wait(options);
+  }
+
+  /** Creates the job of a task again, with other values of some variables. */
+  async rerun(id: string, { variables = {} }: { readonly variables?: Job['variables'] } = {}): Promise<Task> {
+    const task = this.task(id);
+    const details = await task.details();
+    if (details.type !== 'EXECUTE_BATCH_JOB') throw new TypeError(`task ${id} is no batch job`);
+    const values = {
+      ...Object.fromEntries(details.variables.map(({ key, value }) => [key, value])),
+      ...variables,
+    };
+    const files: Record<string, JobFile> = {};
+    const scripts: JobFile[] = [];
+    let model: Job['model'] = details.hostModel && { hostPath: details.hostModel.path };
+    for (const input of details.inputs) {
+      const content = await (await task.input(input.path)).blob();
+      const name = input.path.slice(input.path.indexOf('/') + 1);
+      if (input.kind === 'MODEL') model = new File([content], name);
+      else if (input.kind === 'SCRIPT') scripts.push(content);
+      else files[name] = content;
+    }
+    return this.submit({
+      ...jobFields(details),
+      scripts,
+      files,
+      variables: values,
+      ...(model === undefined ? {} : { model }),
+    });
+  }
+
+  /** A task by its id; no request is sent. */
+  task(id: string): Task {
+    return new Task(this.#connection, id);
+  }
+
+  /** Yields the tasks that match, newest request first. */
+  async *tasks(filter: TaskFilter = {}, signal?: AbortSignal): AsyncGenerator<TaskItem> {
+    let after: string | undefined;
+    do {
+      const window = await this.window(
+        filter,
+        { limit: PAGE_SIZE, ...(after === undefined ? {} : { after }) },
+        signal,
+      );
+      yield* window.tasks;
+      after = window.next;
+    } while (after !== undefined);
+  }
+
+  /** One window of the list of tasks, with counts by status and the cursor for {@link events}. */
+  window(
+    filter: TaskFilter = {},
+    place: { limit?: number; after?: string } = {},
+    signal?: AbortSignal,
+  ): Promise<TaskWindow> {
+    return this.#connection.json('/api/x/tasks', {
+      query: { ...filter, ...place } as RequestOptions['query'] & object,
+      signal,
+    });
+  }
+
+  /** Yields every change of tasks at least once, in order, and continues after restarts of the hub. */
+  events(options: EventOptions = {}): AsyncGenerator<HubEvent, never> {
+    return taskEvents(this.#connection, options);
+  }
+
+  /** All workbench instances. */
+  async instances(signal?: AbortSignal): Promise<WorkbenchInstance[]> {
+    const all: WorkbenchInstance[] = [];
+    for (let page = 0; ; page++) {
+      const query = { page, size: PAGE_SIZE };
+      const { content, totalPages } = await this.#connection.json<WorkbenchInstancePage>(
+        '/api/2.0/workbench/node/instance/list',
+        { query, signal },
+      );
+      all.push(...content);
+      if (page + 1 >= totalPages) return all;
+    }
+  }
+
+  /** The log of an instance, `STDOUT` or `STDERR`. */
+  async instanceLog(id: string, type: string): Promise<string> {
+    const path = `/api/2.0/workbench/node/instance/${encodeURIComponent(id)}/log/${encodeURIComponent(type)}`;
+    return (await this.#connection.request(path)).text();
+  }
+
+  /** Health of the hub, also while it is not well. */
+  async health(): Promise<Health> {
+    try {
+      return await this.#connection.json('/actuator/health', { isRetried: false });
+    } catch (error) {
+      if (error instanceof OverloadedError && error.body !== undefined) return error.body as Health;
+      throw error;
+    }
+  }
+
+  /** The name of the user whose credentials these are. */
+  async user(): Promise<string> {
+    return (await this.#connection.json<User>('/api/2.0/user')).username;
+  }
+}

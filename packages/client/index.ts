@@ -1,0 +1,31 @@
+// biome-ignore-all lint/performance/noBarrelFile lint/performance/noReExportAll: the entry of a published package
+/** Client of Workbench Hub for browsers and Node.js; `@workbench-hub/client/node` adds files on disk. */
+export type { Credentials } from './credentials.js';
+export { PasswordSession, TokenCredentials } from './credentials.js';
+export {
+  AuthenticationError,
+  type ErrorCode,
+  HubError,
+  NoHubError,
+  NotFoundError,
+  NotPossibleError,
+  OverloadedError,
+  PermissionError,
+  RefusedError,
+  UnreachableError,
+} from './errors.js';
+export type { HubEvent, TaskFilter } from './events.js';
+export * as api from './generated/index.js';
+export type {
+  AgentState,
+  Health,
+  TaskAttempt,
+  TaskDetails,
+  TaskItem,
+  TaskOutputFile,
+  WorkbenchInstance,
+} from './generated/types.gen.js';
+export { Hub, type HubOptions } from './hub.js';
+export type { Job, JobFile, Priority } from './job.js';
+export type { LogEvent } from './log.js';
+export { type RunOptions, Task, type TaskStatus } from './task.js';

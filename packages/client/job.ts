@@ -1,0 +1,145 @@
+/** Jobs as users describe them, and the requests that the hub takes. */
+import type { ExecuteBatchJobRequest, TaskDetails } from './generated/types.gen.js';
+
+export type Priority = 'HIGHEST' | 'HIGH' | 'NORMAL' | 'LOW' | 'LOWEST';
+
+/** Content of a file: its bytes, its text, or a file of the browser or of the disk (`file()` of `@workbench-hub/client/node`). */
+export type JobFile = Blob | Uint8Array | string;
+
+/** A file in the input storage of the hub. */
+export interface StoredInput {
+  readonly storageName: string;
+}
+
+/** A batch job. */
+export interface Job {
+  /** Label of the task. */
+  readonly name?: string;
+  /**
+   * The model. A `File` has its type in its name; a blob, bytes or a text need `modelType`. `hostPath` is the path of a
+   * model that the simulation host can read itself.
+   */
+  readonly model?: JobFile | StoredInput | { readonly hostPath: string };
+  /** Type of the model, such as `MJCF` or `WBPZ`; by default from the name of the file. */
+  readonly modelType?: string;
+  /** Scripts, which run one after the other. */
+  readonly scripts: readonly JobFile[];
+  /** Additional files by their relative path with `/`. */
+  readonly files?: Readonly<Record<string, JobFile | StoredInput>>;
+  readonly variables?: Readonly<Record<string, string | number | boolean>>;
+  /** Version of the workbench, with the wildcards * and ?. */
+  readonly version?: string;
+  readonly labels?: readonly string[];
+  readonly priority?: Priority;
+  /** Longest run in seconds. */
+  readonly timeLimitS?: number;
+}
+
+/** Stores a large file in the input storage under a name with this ending; undefined when it is to travel with the request. */
+export type StoreInput = (content: Blob, ending: string) => Promise<StoredInput | undefined>;
+
+/** Type of a model file of this name: `gear.xml` is MJCF. */
+const TYPE_OF_EXTENSION: Readonly<Record<string, string>> = { xml: 'MJCF' };
+
+/** The request that creates this job. Throws TypeError when the type of the model is unknown. */
+export async function requestOf(job: Job, store: StoreInput): Promise<ExecuteBatchJobRequest> {
+  const { name, scripts, files = {}, variables = {}, timeLimitS } = job;
+  const classifiers = classifiersOf(job);
+  const variablesToInject = Object.entries(variables).map(([key, value]) => ({ key, value: String(value) }));
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(classifiers.length === 0 ? {} : { classifiers }),
+    ...(timeLimitS === undefined ? {} : { timeLimit: timeLimitS }),
+    ...(await modelOf(job, store)),
+    inputScripts: await Promise.all(scripts.map(async (script) => ({ content: await base64Of(script) }))),
+    ...(Object.keys(files).length === 0 ? {} : { additionalFiles: await additionalFilesOf(files, store) }),
+    ...(variablesToInject.length === 0 ? {} : { variablesToInject }),
+  };
+}
+
+function classifiersOf({
+  version,
+  labels = [],
+  priority,
+}: Job): NonNullable<ExecuteBatchJobRequest['classifiers']> {
+  return [
+    ...(version === undefined ? [] : [{ type: 'VERSION' as const, value: version }]),
+    ...(labels.length === 0 ? [] : [{ type: 'LABLES' as const, value: labels.join(',') }]),
+    ...(priority === undefined ? [] : [{ type: 'PRIORITY' as const, value: priority }]),
+  ];
+}
+
+/** The fields of a job that its task shows as they were. */
+export function jobFields({ name, classifiers, timeLimit }: TaskDetails): Omit<Job, 'scripts'> {
+  const classifier = (type: string) => classifiers.find((each) => each.type === type)?.value;
+  const version = classifier('VERSION');
+  const labels = classifier('LABLES');
+  const priority = classifier('PRIORITY');
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(timeLimit === undefined ? {} : { timeLimitS: timeLimit }),
+    ...(version === undefined ? {} : { version }),
+    ...(labels === undefined ? {} : { labels: labels.split(',') }),
+    ...(priority === undefined ? {} : { priority: priority as Priority }),
+  };
+}
+
+type Model = Pick<ExecuteBatchJobRequest, 'inputModel' | 'inputModelReference'>;
+
+async function modelOf({ model, modelType }: Job, store: StoreInput): Promise<Model> {
+  if (model === undefined) return {};
+  if (isObject(model) && 'hostPath' in model)
+    return reference('LOCAL_FILESYSTEM', 'pathToFile', model.hostPath);
+  if (isObject(model) && 'storageName' in model) return storedModel(model);
+  const type = modelType ?? typeFromName(model);
+  if (type === undefined)
+    throw new TypeError('modelType is missing: this model has no file name that tells its type');
+  // The model is staged under its name in the storage (contract 3.4), whose ending tells the workbench its type.
+  const stored = await store(blobOf(model), `.${type.toLowerCase()}`);
+  if (stored !== undefined) return storedModel(stored);
+  return { inputModel: { type, content: await base64Of(model) } };
+}
+
+function storedModel({ storageName }: StoredInput): Model {
+  return reference('INPUT_STORAGE', 'name', storageName);
+}
+
+function reference(type: 'LOCAL_FILESYSTEM' | 'INPUT_STORAGE', key: string, value: string) {
+  return { inputModelReference: { type, parameters: [{ key, value }] } };
+}
+
+function typeFromName(model: unknown): string | undefined {
+  const name = model instanceof Blob && 'name' in model ? String(model.name) : '';
+  const extension = /\.([A-Za-z0-9]{1,16})$/.exec(name)?.[1]?.toLowerCase();
+  return extension === undefined ? undefined : (TYPE_OF_EXTENSION[extension] ?? extension.toUpperCase());
+}
+
+async function additionalFilesOf(files: NonNullable<Job['files']>, store: StoreInput) {
+  return Promise.all(
+    Object.entries(files).map(async ([filename, file]) => {
+      if (isObject(file) && 'storageName' in file) return { filename, storageName: file.storageName };
+      const stored = await store(blobOf(file), '');
+      return stored ? { filename, ...stored } : { filename, content: await base64Of(file) };
+    }),
+  );
+}
+
+function isObject(value: unknown): value is StoredInput | { readonly hostPath: string } {
+  return typeof value === 'object' && !(value instanceof Blob) && !(value instanceof Uint8Array);
+}
+
+/** A blob without a copy, if it is one already. */
+export function blobOf(file: JobFile): Blob {
+  return file instanceof Blob ? file : new Blob([file as BlobPart]);
+}
+
+const CHUNK_BYTES = 0x8000;
+
+async function base64Of(file: JobFile): Promise<string> {
+  const bytes = new Uint8Array(await blobOf(file).arrayBuffer());
+  let binary = '';
+  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+    binary += String.fromCharCode(...bytes.subarray(at, at + CHUNK_BYTES));
+  }
+  return btoa(binary);
+}

@@ -1,0 +1,15 @@
+import { describe, expect, it } from 'vitest';
+import { pathWithin, UnsafePathError } from './node.js';
+
+describe('the path of an output', () => {
+  it.each(['a.txt', 'plots/motion.csv', '..a/b..', 'index.html'])('%j lies beneath the folder', (name) => {
+    expect(pathWithin('/out', name)).toBe(`/out/${name}`);
+  });
+
+  it.each(['', '/etc/passwd', '../x', 'a/../../x', 'a//b', './a', 'a/', 'C:x', 'a\\b', 'a\0b'])(
+    '%j is refused',
+    (name) => {
+      expect(() => pathWithin('/out', name)).toThrow(UnsafePathError);
+    },
+  );
+});

@@ -1,0 +1,162 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { PasswordSession } from './credentials.js';
+import { AuthenticationError, HubError, NoHubError, RefusedError, UnreachableError } from './errors.js';
+import { Hub } from './hub.js';
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => void;
+
+let server: Server | undefined;
+afterEach(async () => {
+  server?.closeAllConnections();
+  await new Promise((resolve) => (server ? server.close(resolve) : resolve(undefined)));
+  server = undefined;
+});
+
+async function serve(handle: Handle): Promise<string> {
+  const started = createServer(handle);
+  server = started;
+  await new Promise<void>((resolve) => started.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${(started.address() as AddressInfo).port}`;
+}
+
+function json(response: ServerResponse, status: number, body: unknown, headers = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify(body));
+}
+
+/** A hub whose access tokens are valid once, as far as a session sees it. */
+async function expiringHub() {
+  const seen: string[] = [];
+  let valid = '';
+  let cookie = '';
+  let issued = 0;
+  const issue = (response: ServerResponse) => {
+    valid = `access-${++issued}`;
+    cookie = `refresh-${issued}`;
+    json(
+      response,
+      200,
+      { accessToken: valid },
+      { 'set-cookie': `refreshToken=${cookie}; HttpOnly; Path=/api` },
+    );
+  };
+  const url = await serve((request, response) => {
+    seen.push(request.url ?? '');
+    if (request.url === '/api/2.0/auth/login') return issue(response);
+    if (request.url === '/api/2.0/auth/refresh') {
+      if (request.headers.cookie === `refreshToken=${cookie}`) return issue(response);
+      return json(response, 401, { message: 'the session has ended' });
+    }
+    if (request.headers.authorization !== `Bearer ${valid}`)
+      return json(response, 401, { message: 'expired' });
+    return json(response, 200, { username: 'anna' });
+  });
+  const expire = () => {
+    valid = 'none';
+  };
+  const end = () => {
+    expire();
+    cookie = 'none';
+  };
+  return { url, seen, expire, end };
+}
+
+describe('a session', () => {
+  it('logs in once for simultaneous requests, and refreshes once when its token has expired', async () => {
+    const { url, seen, expire } = await expiringHub();
+    const hub = new Hub({ url, credentials: new PasswordSession('anna', 'a password') });
+    expect(await Promise.all([hub.user(), hub.user(), hub.user()])).toEqual(['anna', 'anna', 'anna']);
+    expire();
+    expect(await Promise.all([hub.user(), hub.user(), hub.user()])).toEqual(['anna', 'anna', 'anna']);
+    expect(seen.filter((path) => path.endsWith('/login'))).toHaveLength(1);
+    expect(seen.filter((path) => path.endsWith('/refresh'))).toHaveLength(1);
+  });
+
+  it('that has ended is opened again', async () => {
+    const { url, seen, end } = await expiringHub();
+    const hub = new Hub({ url, credentials: new PasswordSession('anna', 'a password') });
+    await hub.user();
+    end();
+    expect(await hub.user()).toBe('anna');
+    expect(seen.filter((path) => path.endsWith('/login'))).toHaveLength(2);
+  });
+});
+
+describe('a request', () => {
+  it('is repeated while the hub is overloaded, after the time that it names', async () => {
+    let count = 0;
+    const url = await serve((_, response) =>
+      ++count < 3
+        ? json(response, 503, { message: 'later' }, { 'retry-after': '0' })
+        : json(response, 200, { username: 'anna' }),
+    );
+    expect(await new Hub({ url }).user()).toBe('anna');
+    expect(count).toBe(3);
+  });
+
+  it('is repeated when its response is lost, and a creation carries the same key', async () => {
+    const keys: unknown[] = [];
+    const url = await serve((request, response) => {
+      keys.push(request.headers['idempotency-key']);
+      if (keys.length < 2) return request.socket.destroy();
+      return json(response, 201, { id: 'task-1' });
+    });
+    const hub = new Hub({ url, retryDelaysMs: [0, 0] });
+    expect((await hub.submit({ scripts: ['print(1)'] })).id).toBe('task-1');
+    expect(new Set(keys).size).toBe(1);
+    expect(keys).toEqual([expect.stringMatching(/^[\w-]{36}$/), expect.anything()]);
+  });
+
+  it('that changes something without a key is not repeated when its response is lost', async () => {
+    let count = 0;
+    const url = await serve((request) => {
+      count++;
+      request.socket.destroy();
+    });
+    const task = new Hub({ url, retryDelaysMs: [0, 0] }).task('task-1');
+    await expect(task.cancel()).rejects.toThrow(UnreachableError);
+    expect(count).toBe(1);
+  });
+
+  it('rejects with the class, code and message of the error', async () => {
+    const url = await serve((_, response) =>
+      json(
+        response,
+        400,
+        { message: 'name: too long' },
+        { 'x-error-code': 'INVALID_INPUT', 'x-request-id': 'r1' },
+      ),
+    );
+    const error = await new Hub({ url }).submit({ scripts: ['print(1)'] }).catch((caught: unknown) => caught);
+    expect(error).toBeInstanceOf(RefusedError);
+    expect(error).toMatchObject({
+      status: 400,
+      code: 'INVALID_INPUT',
+      message: 'name: too long',
+      requestId: 'r1',
+    });
+  });
+
+  it('tells a server that is no hub, and one that is not there', async () => {
+    const url = await serve((_, response) => response.end('<html>'));
+    await expect(new Hub({ url }).user()).rejects.toThrow(NoHubError);
+    await new Promise((resolve) => server?.close(resolve));
+    server = undefined;
+    const gone = new Hub({ url, retryDelaysMs: [] });
+    await expect(gone.user()).rejects.toThrow(/cannot be reached: .*ECONNREFUSED/);
+    expect(() => new Hub({ url: 'ftp://hub' })).toThrow(/http:\/\/ or https:\/\//);
+  });
+
+  it('with a wrong token rejects at once', async () => {
+    let count = 0;
+    const url = await serve((_, response) => {
+      count++;
+      json(response, 401, { message: 'unknown token' });
+    });
+    await expect(new Hub({ url, token: 'wrong' }).user()).rejects.toThrow(AuthenticationError);
+    expect(count).toBe(1);
+    expect(AuthenticationError.prototype).toBeInstanceOf(HubError);
+  });
+});

@@ -1,0 +1,161 @@
+import type { Connection } from './connection.js';
+import { NotFoundError } from './errors.js';
+import { taskEvents } from './events.js';
+import type {
+  TaskDetails,
+  TaskExplanation,
+  TaskItem,
+  TaskOutputFile,
+  TaskOutputFiles,
+  TaskWindow,
+} from './generated/types.gen.js';
+import { type LogEvent, taskLog } from './log.js';
+
+export type TaskStatus = TaskItem['status'];
+
+const ENDED: ReadonlySet<TaskStatus> = new Set(['FINISHED', 'FAILED', 'CANCELED']);
+
+export interface RunOptions {
+  /** Ends the waiting, not the task. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called with the task at its creation and at each change. */
+  readonly onChange?: (task: TaskItem) => void;
+  /** Called with what the scripts print. */
+  readonly onOutput?: (text: string) => void;
+}
+
+/** A task of the hub. */
+export class Task {
+  readonly id: string;
+  readonly #connection: Connection;
+
+  constructor(connection: Connection, id: string) {
+    this.#connection = connection;
+    this.id = id;
+  }
+
+  /** All that the hub knows of it. */
+  details(signal?: AbortSignal): Promise<TaskDetails> {
+    return this.#connection.json(this.#path(), { signal });
+  }
+
+  /**
+   * Waits for the end of the task, over restarts of the hub; resolves with all that is known of it. Rejects with
+   * {@link NotFoundError} when the task is deleted meanwhile.
+   */
+  async wait({ signal, onChange, onOutput }: RunOptions = {}): Promise<TaskDetails> {
+    const printing = new AbortController();
+    const stop = signal ? AbortSignal.any([signal, printing.signal]) : printing.signal;
+    let printed: Promise<void> | undefined;
+    const changed = (task: TaskItem) => {
+      onChange?.(task);
+      // The state is told before the first line of the scripts.
+      if (onOutput && task.status !== 'WAITING') printed ??= this.#print(onOutput, stop);
+      // Awaited at the end.
+      printed?.catch(() => undefined);
+    };
+    try {
+      await this.#end(signal, changed);
+      await printed;
+      return await this.details(signal);
+    } finally {
+      printing.abort();
+    }
+  }
+
+  /** Yields what its scripts print, from the beginning to the end of the task. */
+  log(signal?: AbortSignal): AsyncGenerator<LogEvent, void> {
+    return taskLog(this.#connection, this.id, signal);
+  }
+
+  /** The log so far, as one text. */
+  async logText(signal?: AbortSignal): Promise<string> {
+    const path = `/api/2.0/workbench/task/${encodeURIComponent(this.id)}/log`;
+    return (await this.#connection.request(path, { signal })).text();
+  }
+
+  /** The output files, by path. */
+  async outputs(signal?: AbortSignal): Promise<readonly TaskOutputFile[]> {
+    return (await this.#connection.json<TaskOutputFiles>(`${this.#path()}/outputs`, { signal })).files;
+  }
+
+  /** Content of an output file. `from` continues a download at this byte. */
+  async output(
+    path: string,
+    { from = 0, signal }: { from?: number; signal?: AbortSignal | undefined } = {},
+  ): Promise<Response> {
+    const headers: Record<string, string> = from === 0 ? {} : { range: `bytes=${from}-` };
+    return this.#connection.request(`${this.#path()}/outputs/${encodeURIComponent(path)}`, {
+      headers,
+      signal,
+    });
+  }
+
+  /** Content of an input file, by its path in the details. */
+  async input(path: string, signal?: AbortSignal): Promise<Response> {
+    return this.#connection.request(`${this.#path()}/inputs/${encodeURIComponent(path)}`, { signal });
+  }
+
+  /** Why it waits, and what would help. */
+  explain(): Promise<TaskExplanation> {
+    return this.#connection.json(`${this.#path()}/explain`);
+  }
+
+  /** Cancels the task; with `force`, also while it runs. */
+  async cancel({ force = false } = {}): Promise<void> {
+    await this.#connection.request(this.#legacyPath('cancel'), { method: 'DELETE', query: { force } });
+  }
+
+  /** Removes the ended task with its files. */
+  async delete(): Promise<void> {
+    await this.#connection.request(this.#legacyPath('delete'), { method: 'DELETE' });
+  }
+
+  async #end(signal: AbortSignal | undefined, onChange: (task: TaskItem) => void): Promise<void> {
+    for (;;) {
+      const window = await this.#connection.json<TaskWindow>('/api/x/tasks', {
+        query: { id: this.id },
+        signal,
+      });
+      const [task] = window.tasks;
+      if (!task) throw this.#removed();
+      onChange(task);
+      if (ENDED.has(task.status)) return;
+      if (await this.#endAfter(window.cursor, signal, onChange)) return;
+    }
+  }
+
+  /** False when the changes after the cursor are unknown. */
+  async #endAfter(
+    since: string,
+    signal: AbortSignal | undefined,
+    onChange: (task: TaskItem) => void,
+  ): Promise<boolean> {
+    const filter = { id: this.id };
+    for await (const event of taskEvents(this.#connection, { filter, since, signal })) {
+      if (event.type === 'reset') return false;
+      if (event.type === 'removed') throw this.#removed();
+      if (event.type !== 'task') continue;
+      onChange(event.task);
+      if (ENDED.has(event.task.status)) return true;
+    }
+    return false;
+  }
+
+  async #print(onOutput: (text: string) => void, signal: AbortSignal): Promise<void> {
+    for await (const event of this.log(signal)) if (event.type === 'output') onOutput(event.text);
+  }
+
+  #removed(): NotFoundError {
+    const headers = new Headers({ 'x-error-code': 'TASK_NOT_FOUND' });
+    return new NotFoundError(`task ${this.id} was deleted`, { status: 404, headers });
+  }
+
+  #path(): string {
+    return `/api/x/tasks/${encodeURIComponent(this.id)}`;
+  }
+
+  #legacyPath(action: string): string {
+    return `/api/2.0/workbench/task/${encodeURIComponent(this.id)}/${action}`;
+  }
+}

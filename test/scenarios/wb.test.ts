@@ -1,0 +1,264 @@
+/** The command line `wb` against a hub with instances of its own, as a user calls it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { eventually } from '../support/eventually.js';
+import { endPrograms, type HubProgram, startHub } from '../support/programs.js';
+import { runCommand } from '../support/run-command.js';
+import { keepSecret } from '../support/secrets.js';
+import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+
+const WB = fileURLToPath(new URL('../../packages/cli/bin/wb.js', import.meta.url));
+const INSTANCES = [{ id: 'sim', version: '9.1.0', labels: ['gears'], count: 2 }];
+const PASSWORD = 'correct horse battery staple';
+
+let folder: TemporaryFolder;
+beforeEach(async () => {
+  folder = await temporaryFolder();
+});
+afterEach(async () => {
+  for (const child of running) child.kill('SIGKILL');
+  await endPrograms();
+  await folder.remove();
+});
+
+const running = new Set<ChildProcess>();
+
+interface Outcome {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface Called {
+  readonly child: ChildProcess;
+  /** What it has printed to standard error so far. */
+  told(): string;
+  readonly outcome: Promise<Outcome>;
+}
+
+/** Calls `wb` in the folder of the test; without a terminal. */
+function call(hub: Pick<HubProgram, 'baseUrl'> | undefined, args: readonly string[], stdin = ''): Called {
+  const child = spawn(process.execPath, [WB, ...args], {
+    cwd: folder.path,
+    env: {
+      PATH: process.env['PATH'],
+      WB_CONFIG: join(folder.path, 'profiles.json'),
+      ...(hub ? { WB_URL: hub.baseUrl } : {}),
+    },
+  });
+  running.add(child);
+  let told = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    told += chunk.toString();
+  });
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(stdin);
+  const outcome = (async () => {
+    const [stdout, [code]] = await Promise.all([text(child.stdout), once(child, 'close')]);
+    running.delete(child);
+    return { code: code as number | null, stdout, stderr: told };
+  })();
+  return { child, told: () => told, outcome };
+}
+
+const wb = (hub: Pick<HubProgram, 'baseUrl'> | undefined, args: readonly string[], stdin?: string) =>
+  call(hub, args, stdin).outcome;
+
+function write(name: string, content: string): string {
+  const path = join(folder.path, name);
+  writeFileSync(path, content);
+  return name;
+}
+
+async function startedHub(config: Record<string, unknown> = {}, port = 0): Promise<HubProgram> {
+  const hub = await startHub(folder.path, { instances: INSTANCES, ...config }, port);
+  await hub.logged(({ msg }) => String(msg).startsWith('up: '));
+  return hub;
+}
+
+const ANSWER = `
+const { writeFileSync, readFileSync, mkdirSync } = require('node:fs');
+console.log('it began');
+mkdirSync('plots');
+const { factor } = JSON.parse(readFileSync(process.env.WORKBENCH_VARIABLES));
+writeFileSync('plots/answer.txt', String(6 * Number(factor)));
+`;
+
+describe('wb run', () => {
+  it('shows what a job prints, brings its outputs, and prints nothing but data to standard output', async () => {
+    const hub = await startedHub();
+    const script = write('run.js', ANSWER);
+    const args = ['run', '--script', script, '--var', 'factor=7', '--version', '9.*', '--label', 'gears'];
+    const { code, stdout, stderr } = await wb(hub, [...args, '--out', 'results', '--json']);
+    expect(stderr).toMatch(/^\S+: (WAITING|RUNNING)[\s\S]*it began\n[\s\S]*FINISHED/);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      status: 'FINISHED',
+      batchExecutionStatus: 'OK',
+      saved: [join('results', 'plots', 'answer.txt')],
+    });
+    expect(readFileSync(join(folder.path, 'results/plots/answer.txt'), 'utf8')).toBe('42');
+    expect(readdirSync(join(folder.path, 'results/plots'))).toEqual(['answer.txt']);
+
+    const again = await wb(hub, [...args, '--out', 'results']);
+    expect(again.code).toBe(2);
+    expect(again.stderr).toContain('exists already');
+    expect((await wb(hub, [...args, '--out', 'results', '--overwrite', '--quiet'])).code).toBe(0);
+  });
+
+  it('has the exit code of the job, and says what is wrong with a call', async () => {
+    const hub = await startedHub();
+    const failing = await wb(hub, ['run', '--script', write('fails.js', "throw new Error('no gear');")]);
+    expect(failing).toMatchObject({ code: 1 });
+    expect(failing.stderr).toContain('no gear');
+
+    const missing = await wb(hub, ['run', '--script', 'absent.js']);
+    expect(missing).toMatchObject({ code: 2, stdout: '' });
+    expect(missing.stderr).toContain('absent.js cannot be read');
+    expect(await wb(hub, ['run', '--script', 'fails.js', '--var', 'novalue'])).toMatchObject({ code: 2 });
+    expect(await wb(hub, ['tasks', '--limit', 'many'])).toMatchObject({ code: 2 });
+    expect(await wb(hub, ['nonsense'])).toMatchObject({ code: 2 });
+    const nowhere = await wb({ baseUrl: 'http://127.0.0.1:9' }, ['health']);
+    expect(nowhere.code).toBe(4);
+    expect(nowhere.stderr).toContain('cannot be reached');
+    const none = await wb(undefined, ['health']);
+    expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('wb login') });
+  });
+
+  it('leaves the task on Ctrl-C and says how to attach again, or cancels it', async () => {
+    const hub = await startedHub();
+    const script = write('waits.js', "console.log('it began'); setInterval(() => {}, 1000);");
+    const first = call(hub, ['run', '--script', script]);
+    await eventually(() => first.told().includes('it began'));
+    first.child.kill('SIGINT');
+    const left = await first.outcome;
+    const id = /Attach again with: wb wait (\S+)/.exec(left.stderr)?.[1] ?? '';
+    expect(left.code).toBe(130);
+
+    const second = call(hub, ['wait', id]);
+    await eventually(() => second.told().includes('it began'));
+    expect(await wb(hub, ['cancel', '--force'], `${id}\n`)).toMatchObject({ code: 0, stdout: `${id}\n` });
+    expect(await second.outcome).toMatchObject({ code: 3 });
+
+    const third = call(hub, ['run', '--script', script, '--cancel-on-interrupt']);
+    await eventually(() => third.told().includes('it began'));
+    third.child.kill('SIGINT');
+    expect(await third.outcome).toMatchObject({ code: 3 });
+    const listed = await wb(hub, ['tasks', '--status', 'canceled', '--json']);
+    expect(JSON.parse(listed.stdout)).toHaveLength(2);
+  });
+
+  it('waits through a restart of the hub', async () => {
+    const hub = await startedHub();
+    const script = write(
+      'waits.js',
+      'while (!require("node:fs").existsSync(go)) {}'.replace('go', JSON.stringify(join(folder.path, 'go'))),
+    );
+    const call1 = call(hub, ['run', '--script', script, '--json']);
+    await eventually(() => call1.told().includes('RUNNING'));
+    const port = Number(new URL(hub.baseUrl).port);
+    await hub.stop();
+    mkdirSync(join(folder.path, 'go'));
+    await startedHub({}, port);
+    const { code, stdout } = await call1.outcome;
+    expect([code, JSON.parse(stdout)]).toMatchObject([0, { status: 'FINISHED' }]);
+  });
+});
+
+describe('wb', () => {
+  it('hands in, follows, explains, shows, repeats and deletes tasks', async () => {
+    const hub = await startedHub();
+    const script = write('run.js', ANSWER);
+    const id = (
+      await wb(hub, ['submit', '--script', script, '--var', 'factor=7', '--name', 'gears'])
+    ).stdout.trim();
+    const log = await wb(hub, ['log', '--follow', id]);
+    expect(log).toMatchObject({ code: 0, stdout: 'it began\n' });
+    const shown = await wb(hub, ['task', id]);
+    expect(shown.stdout).toContain('variable   factor=7');
+    expect(shown.stdout).toContain('plots/answer.txt, 2 B');
+
+    const other = (await wb(hub, ['rerun', id, '--var', 'factor=8'])).stdout.trim();
+    expect(await wb(hub, ['wait', other, '--out', 'again'])).toMatchObject({ code: 0 });
+    expect(readFileSync(join(folder.path, 'again/plots/answer.txt'), 'utf8')).toBe('48');
+    expect((await wb(hub, ['tasks', '--name', 'gears'])).stdout.match(/FINISHED/g)).toHaveLength(2);
+
+    const never = (await wb(hub, ['submit', '--script', script, '--version', '1.*'])).stdout.trim();
+    expect((await wb(hub, ['explain', never])).stdout).toContain('1.*');
+    expect(await wb(hub, ['delete', id, never])).toMatchObject({ code: 1, stdout: `${id}\n` });
+    expect(await wb(hub, ['task', id])).toMatchObject({ code: 1 });
+  });
+
+  it('shows instances, starts and stops them, and has their logs', async () => {
+    const hub = await startedHub();
+    const instances = async () =>
+      JSON.parse((await wb(hub, ['instances', '--json'])).stdout) as { id: string; status: string }[];
+    expect((await instances()).map(({ id }) => id)).toEqual(['sim-1', 'sim-2']);
+    expect(await wb(hub, ['instance', 'stop', 'sim-2'])).toMatchObject({ code: 0 });
+    await eventually(async () => (await instances())[1]?.status === 'DOWN');
+    expect(await wb(hub, ['instance', 'start', 'none'])).toMatchObject({ code: 1 });
+    expect(await wb(hub, ['health'])).toMatchObject({ code: 0 });
+  });
+
+  it('keeps a token in a profile that twenty programs share, and revokes it at the logout', async () => {
+    keepSecret(PASSWORD);
+    const hub = await startedHub({ security: { enabled: true } });
+    const added = await runCommand(
+      'hub/bin/workbench-hub.js',
+      ['user', 'add', 'anna', '--role', 'ADMIN', '--config', 'hub.yaml'],
+      { cwd: folder.path, input: `${PASSWORD}\n` },
+    );
+    expect(added.code, added.stderr).toBe(0);
+    expect(await wb(hub, ['tasks'])).toMatchObject({ code: 5, stderr: expect.stringContaining('wb login') });
+    const login = ['login', hub.baseUrl, '--username', 'anna', '--password-stdin'];
+    expect(await wb(undefined, login, 'wrong\n')).toMatchObject({ code: 5 });
+    expect(await wb(undefined, login, `${PASSWORD}\n`)).toMatchObject({ code: 0 });
+    expect(statSync(join(folder.path, 'profiles.json')).mode & 0o777).toBe(0o600);
+    const all = await Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        at % 5 === 0
+          ? wb(undefined, [...login, '--profile', `p${at}`], `${PASSWORD}\n`)
+          : wb(undefined, ['tasks', '--json']),
+      ),
+    );
+    expect(all.map(({ code }) => code)).toEqual(new Array(20).fill(0));
+    const profiles = JSON.parse((await wb(undefined, ['profiles', '--json'])).stdout) as { name: string }[];
+    expect(profiles.map(({ name }) => name)).toEqual(expect.arrayContaining(['p0', 'p5', 'p10', 'p15']));
+
+    const { profiles: stored } = JSON.parse(readFileSync(join(folder.path, 'profiles.json'), 'utf8')) as {
+      profiles: Record<string, { token: string }>;
+    };
+    expect(await wb(undefined, ['logout', '--profile', 'p0'])).toMatchObject({ code: 0 });
+    const response = await fetch(`${hub.baseUrl}/api/2.0/user`, {
+      headers: { authorization: `Bearer ${stored['p0']?.token}` },
+    });
+    expect(response.status).toBe(401);
+  }, 120_000);
+
+  it('puts files into the storage, and sends a large model once', async () => {
+    const hub = await startedHub({ storage: { input: { enabled: true } } });
+    write('table.csv', 'a;b\n');
+    expect(await wb(hub, ['storage', 'put', 'table.csv'])).toMatchObject({ code: 0, stdout: 'table.csv\n' });
+    expect(await wb(hub, ['storage', 'put', 'table.csv'])).toMatchObject({ code: 1 });
+    expect(await wb(hub, ['storage', 'info', 'table.csv'])).toMatchObject({ code: 0 });
+    expect(await wb(hub, ['storage', 'rm', 'table.csv'])).toMatchObject({ code: 0 });
+    expect(await wb(hub, ['storage', 'info', 'table.csv'])).toMatchObject({ code: 1 });
+
+    write('model.dat', 'x'.repeat(1024 * 1024));
+    const script = write(
+      'size.js',
+      'console.log(require("node:fs").statSync(process.env.WORKBENCH_MODEL).size)',
+    );
+    for (let count = 0; count < 2; count++) {
+      const { code, stderr } = await wb(hub, ['run', '--model', 'model.dat', '--script', script]);
+      expect([code, stderr]).toEqual([0, expect.stringContaining('1048576')]);
+    }
+    const names = readdirSync(join(folder.path, 'hub'), { recursive: true });
+    expect(names.length).toBeGreaterThan(0);
+  });
+});
