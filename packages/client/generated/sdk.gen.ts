@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import { type Client, formDataBodySerializer, type Options as Options2, type TDataShape } from './client/index.js';
-import type { CancelTaskData, CancelTaskErrors, CancelTaskResponses, CancelTasksData, CancelTasksErrors, CancelTasksResponses, ChangeShutdownPreparationData, ChangeShutdownPreparationErrors, ChangeShutdownPreparationResponses, CheckInputFileData, CheckInputFileErrors, CheckInputFileResponses, CreateBatchJobData, CreateBatchJobErrors, CreateBatchJobResponses, CreatePersonalTokenData, CreatePersonalTokenErrors, CreatePersonalTokenResponses, CreateSimulateWorkData, CreateSimulateWorkErrors, CreateSimulateWorkResponses, DeleteInputFileData, DeleteInputFileErrors, DeleteInputFileResponses, DeleteTaskData, DeleteTaskErrors, DeleteTaskResponses, DeleteTasksData, DeleteTasksErrors, DeleteTasksResponses, DownloadOutputFileData, DownloadOutputFileErrors, DownloadOutputFileResponses, DownloadTaskInputData, DownloadTaskInputErrors, DownloadTaskInputResponses, DownloadTaskOutputData, DownloadTaskOutputErrors, DownloadTaskOutputResponses, DrainAgentData, DrainAgentErrors, DrainAgentResponses, ExplainRequestData, ExplainRequestErrors, ExplainRequestResponses, ExplainTaskData, ExplainTaskErrors, ExplainTaskResponses, FollowTaskLogData, FollowTaskLogErrors, FollowTaskLogResponse, FollowTaskLogResponses, GetAgentData, GetAgentErrors, GetAgentResponses, GetAgentStateData, GetAgentStateErrors, GetAgentStateResponses, GetBatchJobResultData, GetBatchJobResultErrors, GetBatchJobResultResponses, GetCurrentUserData, GetCurrentUserErrors, GetCurrentUserResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetHubLogData, GetHubLogErrors, GetHubLogResponses, GetInfoData, GetInfoErrors, GetInfoResponses, GetInputStorageStatusData, GetInputStorageStatusErrors, GetInputStorageStatusResponses, GetInstanceData, GetInstanceErrors, GetInstanceLogData, GetInstanceLogErrors, GetInstanceLogResponses, GetInstanceResponses, GetLivenessData, GetLivenessErrors, GetLivenessResponses, GetMetricsData, GetMetricsErrors, GetMetricsResponses, GetOpenApiDocumentData, GetOpenApiDocumentErrors, GetOpenApiDocumentResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetServerInfoData, GetServerInfoErrors, GetServerInfoResponses, GetShutdownPreparationData, GetShutdownPreparationErrors, GetShutdownPreparationResponses, GetSimulateWorkResultData, GetSimulateWorkResultErrors, GetSimulateWorkResultResponses, GetTaskData, GetTaskDetailsData, GetTaskDetailsErrors, GetTaskDetailsResponses, GetTaskErrors, GetTaskLogData, GetTaskLogErrors, GetTaskLogResponses, GetTaskResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListAgentStatesData, ListAgentStatesErrors, ListAgentStatesResponses, ListAuditEntriesData, ListAuditEntriesErrors, ListAuditEntriesResponses, ListInstancesData, ListInstancesErrors, ListInstancesResponses, ListPersonalTokensData, ListPersonalTokensErrors, ListPersonalTokensResponses, ListTaskInputsData, ListTaskInputsErrors, ListTaskInputsResponses, ListTaskOutputsData, ListTaskOutputsErrors, ListTaskOutputsResponses, ListTasksByPlaceData, ListTasksByPlaceErrors, ListTasksByPlaceResponses, ListTasksData, ListTasksErrors, ListTasksResponses, LogInData, LogInErrors, LogInResponses, LogOutData, LogOutErrors, LogOutResponses, RefreshAccessTokenData, RefreshAccessTokenErrors, RefreshAccessTokenResponses, RestartInstanceData, RestartInstanceErrors, RestartInstanceResponses, RevokePersonalTokenData, RevokePersonalTokenErrors, RevokePersonalTokenResponses, StartInstanceData, StartInstanceErrors, StartInstanceResponses, StopInstanceData, StopInstanceErrors, StopInstanceResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, UndrainAgentData, UndrainAgentErrors, UndrainAgentResponses, UploadInputFileData, UploadInputFileErrors, UploadInputFileResponses } from './types.gen.js';
+import type { CancelTaskData, CancelTaskErrors, CancelTaskResponses, CancelTasksData, CancelTasksErrors, CancelTasksResponses, ChangeShutdownPreparationData, ChangeShutdownPreparationErrors, ChangeShutdownPreparationResponses, CheckInputFileData, CheckInputFileErrors, CheckInputFileResponses, CreateBatchJobData, CreateBatchJobErrors, CreateBatchJobResponses, CreatePersonalTokenData, CreatePersonalTokenErrors, CreatePersonalTokenResponses, CreateSimulateWorkData, CreateSimulateWorkErrors, CreateSimulateWorkResponses, DeleteInputFileData, DeleteInputFileErrors, DeleteInputFileResponses, DeleteTaskData, DeleteTaskErrors, DeleteTaskResponses, DeleteTasksData, DeleteTasksErrors, DeleteTasksResponses, DownloadOutputFileData, DownloadOutputFileErrors, DownloadOutputFileResponses, DownloadTaskInputData, DownloadTaskInputErrors, DownloadTaskInputResponses, DownloadTaskOutputData, DownloadTaskOutputErrors, DownloadTaskOutputResponses, DrainAgentData, DrainAgentErrors, DrainAgentResponses, EnrollAgentData, EnrollAgentErrors, EnrollAgentResponses, ExplainRequestData, ExplainRequestErrors, ExplainRequestResponses, ExplainTaskData, ExplainTaskErrors, ExplainTaskResponses, FollowTaskLogData, FollowTaskLogErrors, FollowTaskLogResponse, FollowTaskLogResponses, GetAgentData, GetAgentErrors, GetAgentResponses, GetAgentStateData, GetAgentStateErrors, GetAgentStateResponses, GetBatchJobResultData, GetBatchJobResultErrors, GetBatchJobResultResponses, GetCurrentUserData, GetCurrentUserErrors, GetCurrentUserResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetHubLogData, GetHubLogErrors, GetHubLogResponses, GetInfoData, GetInfoErrors, GetInfoResponses, GetInputStorageStatusData, GetInputStorageStatusErrors, GetInputStorageStatusResponses, GetInstanceData, GetInstanceErrors, GetInstanceLogData, GetInstanceLogErrors, GetInstanceLogResponses, GetInstanceResponses, GetLivenessData, GetLivenessErrors, GetLivenessResponses, GetMetricsData, GetMetricsErrors, GetMetricsResponses, GetOpenApiDocumentData, GetOpenApiDocumentErrors, GetOpenApiDocumentResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetServerInfoData, GetServerInfoErrors, GetServerInfoResponses, GetShutdownPreparationData, GetShutdownPreparationErrors, GetShutdownPreparationResponses, GetSimulateWorkResultData, GetSimulateWorkResultErrors, GetSimulateWorkResultResponses, GetTaskData, GetTaskDetailsData, GetTaskDetailsErrors, GetTaskDetailsResponses, GetTaskErrors, GetTaskLogData, GetTaskLogErrors, GetTaskLogResponses, GetTaskResponses, ListAgentsData, ListAgentsErrors, ListAgentsResponses, ListAgentStatesData, ListAgentStatesErrors, ListAgentStatesResponses, ListAuditEntriesData, ListAuditEntriesErrors, ListAuditEntriesResponses, ListInputFilesData, ListInputFilesErrors, ListInputFilesResponses, ListInstancesData, ListInstancesErrors, ListInstancesResponses, ListOutputFilesData, ListOutputFilesErrors, ListOutputFilesResponses, ListPersonalTokensData, ListPersonalTokensErrors, ListPersonalTokensResponses, ListTaskInputsData, ListTaskInputsErrors, ListTaskInputsResponses, ListTaskOutputsData, ListTaskOutputsErrors, ListTaskOutputsResponses, ListTasksByPlaceData, ListTasksByPlaceErrors, ListTasksByPlaceResponses, ListTasksData, ListTasksErrors, ListTasksResponses, LogInData, LogInErrors, LogInResponses, LogOutData, LogOutErrors, LogOutResponses, RefreshAccessTokenData, RefreshAccessTokenErrors, RefreshAccessTokenResponses, RestartInstanceData, RestartInstanceErrors, RestartInstanceResponses, RevokeAgentData, RevokeAgentErrors, RevokeAgentResponses, RevokePersonalTokenData, RevokePersonalTokenErrors, RevokePersonalTokenResponses, StartInstanceData, StartInstanceErrors, StartInstanceResponses, StopInstanceData, StopInstanceErrors, StopInstanceResponses, StreamEventsData, StreamEventsErrors, StreamEventsResponse, StreamEventsResponses, UndrainAgentData, UndrainAgentErrors, UndrainAgentResponses, UploadInputFileData, UploadInputFileErrors, UploadInputFileResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -49,14 +49,14 @@ export const getReadiness = <ThrowOnError extends boolean = false>(options?: Opt
 /**
  * The log file of the hub
  *
- * Supports `Range: bytes=…` with one range.
+ * The current file, without those that were rotated. `tail` and `offset` select a part, and `Range: bytes=…` one range of that. Offsets count bytes.
  */
 export const getHubLog = <ThrowOnError extends boolean = false>(options?: Options<GetHubLogData, ThrowOnError>) => (options?.client ?? client).get<GetHubLogResponses, GetHubLogErrors, ThrowOnError>({ url: '/actuator/logfile', ...options });
 
 /**
  * Metrics of the hub for Prometheus
  *
- * In the text format 0.0.4. Metrics of the hub begin with `workbench_hub_`; the others are those of any Node.js process. A scraper needs a personal access token with the role ADMIN.
+ * In the text format 0.0.4. Metrics of the hub begin with `workbench_hub_`; the others are those of any Node.js process. A scraper needs a personal access token with the role METRICS.
  */
 export const getMetrics = <ThrowOnError extends boolean = false>(options?: Options<GetMetricsData, ThrowOnError>) => (options?.client ?? client).get<GetMetricsResponses, GetMetricsErrors, ThrowOnError>({ url: '/actuator/prometheus', ...options });
 
@@ -198,7 +198,7 @@ export const getTask = <ThrowOnError extends boolean = false>(options: Options<G
 /**
  * What the scripts of a task printed
  *
- * While the task runs, the latest of it; afterwards all of it.
+ * While the task runs, the latest of it; afterwards all of it. `tail` and `offset` select a part, and `Range: bytes=…` one range of that.
  */
 export const getTaskLog = <ThrowOnError extends boolean = false>(options: Options<GetTaskLogData, ThrowOnError>) => (options.client ?? client).get<GetTaskLogResponses, GetTaskLogErrors, ThrowOnError>({ url: '/api/2.0/workbench/task/{id}/log', ...options });
 
@@ -247,7 +247,7 @@ export const getAgent = <ThrowOnError extends boolean = false>(options: Options<
 /**
  * The latest lines of a log of a workbench instance
  *
- * What the instance program printed, as its agent keeps it.
+ * What the instance program printed, as its agent keeps it. `tail` and `offset` select a part, and `Range: bytes=…` one range of that. Agents of earlier versions do not tell positions: then `offset` selects everything.
  */
 export const getInstanceLog = <ThrowOnError extends boolean = false>(options: Options<GetInstanceLogData, ThrowOnError>) => (options.client ?? client).get<GetInstanceLogResponses, GetInstanceLogErrors, ThrowOnError>({ url: '/api/2.0/workbench/node/instance/{id}/log/{type}', ...options });
 
@@ -349,6 +349,20 @@ export const downloadOutputFile = <ThrowOnError extends boolean = false>(options
  * Drained agents that have not joined are included.
  */
 export const listAgentStates = <ThrowOnError extends boolean = false>(options?: Options<ListAgentStatesData, ThrowOnError>) => (options?.client ?? client).get<ListAgentStatesResponses, ListAgentStatesErrors, ThrowOnError>({ url: '/api/x/agents', ...options });
+
+/**
+ * Make a one-time code with which an agent fetches its credential
+ *
+ * An earlier unused code of the agent ceases to be valid; its credential stays until the new code is used.
+ */
+export const enrollAgent = <ThrowOnError extends boolean = false>(options: Options<EnrollAgentData, ThrowOnError>) => (options.client ?? client).post<EnrollAgentResponses, EnrollAgentErrors, ThrowOnError>({
+    url: '/api/x/agents',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
 
 /**
  * One agent, with its drain
@@ -475,6 +489,27 @@ export const followTaskLog = <ThrowOnError extends boolean = false>(options: Opt
  * Server-sent events: `hello`, `task` with the task as it is, `removed` for one that was deleted or no longer matches, and `reset` when changes cannot be told: then list the tasks again. The id of an event is the cursor to continue at. Stays open until `timeout`, and ends with the session of the caller.
  */
 export const streamEvents = <ThrowOnError extends boolean = false>(options?: Options<StreamEventsData, ThrowOnError, StreamEventsResponse>) => (options?.client ?? client).sse.get<StreamEventsResponses, StreamEventsErrors, ThrowOnError>({ url: '/api/x/events', ...options });
+
+/**
+ * End the credential and an unused code of an agent
+ *
+ * Its connection ends within seconds. It can be enrolled again.
+ */
+export const revokeAgent = <ThrowOnError extends boolean = false>(options: Options<RevokeAgentData, ThrowOnError>) => (options.client ?? client).post<RevokeAgentResponses, RevokeAgentErrors, ThrowOnError>({ url: '/api/x/agents/{id}/revoke', ...options });
+
+/**
+ * List the files in the input storage, by name
+ *
+ * Files of all users that have not expired.
+ */
+export const listInputFiles = <ThrowOnError extends boolean = false>(options?: Options<ListInputFilesData, ThrowOnError>) => (options?.client ?? client).get<ListInputFilesResponses, ListInputFilesErrors, ThrowOnError>({ url: '/api/x/storage/input', ...options });
+
+/**
+ * List the files in the output storage, by name
+ *
+ * Files of all users that have not expired.
+ */
+export const listOutputFiles = <ThrowOnError extends boolean = false>(options?: Options<ListOutputFilesData, ThrowOnError>) => (options?.client ?? client).get<ListOutputFilesResponses, ListOutputFilesErrors, ThrowOnError>({ url: '/api/x/storage/output', ...options });
 
 /**
  * Who did what, newest first

@@ -19,9 +19,9 @@ export type PersonalTokenRequest = {
      */
     expiresInDays?: number;
     /**
-     * Highest role of the token, limited by that of its user, which is also the default.
+     * Highest role of the token, limited by that of its user, which is also the default; or METRICS, with which an ADMIN has the token read the metrics and nothing else.
      */
-    role?: 'VIEWER' | 'USER' | 'ADMIN';
+    role?: 'VIEWER' | 'USER' | 'ADMIN' | 'METRICS';
 };
 
 export type SimulateWorkRequest = {
@@ -127,6 +127,17 @@ export type ExecuteBatchJobRequest = {
 
 export type ShutdownChange = {
     initiated: boolean;
+};
+
+export type EnrolmentRequest = {
+    /**
+     * Id of the agent, which need not be known.
+     */
+    id: string;
+    /**
+     * Seconds for which the code is valid; 3600 when left out.
+     */
+    validFor?: number;
 };
 
 export type DryRunRequest = {
@@ -286,9 +297,9 @@ export type CreatedPersonalToken = {
      */
     name: string;
     /**
-     * Highest role of the token, limited by that of its user.
+     * Highest role of the token, limited by that of its user; or METRICS.
      */
-    role: 'VIEWER' | 'USER' | 'ADMIN';
+    role: 'VIEWER' | 'USER' | 'ADMIN' | 'METRICS';
     /**
      * Time of its creation. Local time of the hub.
      */
@@ -348,9 +359,9 @@ export type PersonalToken = {
      */
     name: string;
     /**
-     * Highest role of the token, limited by that of its user.
+     * Highest role of the token, limited by that of its user; or METRICS.
      */
-    role: 'VIEWER' | 'USER' | 'ADMIN';
+    role: 'VIEWER' | 'USER' | 'ADMIN' | 'METRICS';
     /**
      * Time of its creation. Local time of the hub.
      */
@@ -823,6 +834,21 @@ export type AgentState = {
         FAILED: number;
         UNKNOWN: number;
     };
+};
+
+export type EnrolmentCode = {
+    /**
+     * Agent that may use the code.
+     */
+    id: string;
+    /**
+     * The code, which is shown only once: `workbench-agent enroll` on the host asks for it.
+     */
+    code: string;
+    /**
+     * When it ceases to be valid.
+     */
+    expiresAt: string;
 };
 
 /**
@@ -1301,6 +1327,42 @@ export type TaskOutputFiles = {
     files: Array<TaskOutputFile>;
 };
 
+export type StoredFiles = {
+    /**
+     * By name.
+     */
+    files: Array<StoredFile>;
+    /**
+     * Value of `after` for more; absent when there are none.
+     */
+    next?: string;
+};
+
+export type StoredFile = {
+    name: string;
+    /**
+     * Bytes.
+     */
+    size: number;
+    /**
+     * SHA-256 of the content, in hexadecimal; absent for an encrypted file.
+     */
+    digest?: string;
+    encrypted: boolean;
+    /**
+     * User who stored it; present when security is enabled.
+     */
+    owner?: string;
+    /**
+     * When it was stored.
+     */
+    storedAt: string;
+    /**
+     * When it ceases to exist.
+     */
+    expiresAt: string;
+};
+
 export type AuditPage = {
     /**
      * Newest first.
@@ -1516,7 +1578,16 @@ export type GetReadinessResponse = GetReadinessResponses[keyof GetReadinessRespo
 export type GetHubLogData = {
     body?: never;
     path?: never;
-    query?: never;
+    query?: {
+        /**
+         * The last lines only.
+         */
+        tail?: number;
+        /**
+         * From this position on: the `Log-Next-Offset` of an earlier response, or 0. When the log has begun anew and does not reach it, from the beginning.
+         */
+        offset?: number;
+    };
     url: '/actuator/logfile';
 };
 
@@ -1534,7 +1605,7 @@ export type GetHubLogErrors = {
      */
     403: Error;
     /**
-     * The file has no such range.
+     * There is no such range.
      */
     416: Error;
     /**
@@ -1551,7 +1622,7 @@ export type GetHubLogError = GetHubLogErrors[keyof GetHubLogErrors];
 
 export type GetHubLogResponses = {
     /**
-     * The whole file.
+     * The whole file, or the part.
      */
     200: string;
     /**
@@ -2289,7 +2360,16 @@ export type GetTaskLogData = {
     path: {
         id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * The last lines only.
+         */
+        tail?: number;
+        /**
+         * From this position on: the `Log-Next-Offset` of an earlier response, or 0. When the log has begun anew and does not reach it, from the beginning.
+         */
+        offset?: number;
+    };
     url: '/api/2.0/workbench/task/{id}/log';
 };
 
@@ -2311,6 +2391,10 @@ export type GetTaskLogErrors = {
      */
     404: Error;
     /**
+     * There is no such range.
+     */
+    416: Error;
+    /**
      * Unexpected error.
      */
     500: Error;
@@ -2328,9 +2412,13 @@ export type GetTaskLogResponses = {
      */
     200: string;
     /**
-     * Nothing was printed.
+     * Nothing was printed, or nothing in the requested part.
      */
     204: void;
+    /**
+     * The requested range.
+     */
+    206: string;
 };
 
 export type GetTaskLogResponse = GetTaskLogResponses[keyof GetTaskLogResponses];
@@ -2679,7 +2767,16 @@ export type GetInstanceLogData = {
          */
         type: 'stdout' | 'stderr' | 'console';
     };
-    query?: never;
+    query?: {
+        /**
+         * The last lines only.
+         */
+        tail?: number;
+        /**
+         * From this position on: the `Log-Next-Offset` of an earlier response, or 0. When the log has begun anew and does not reach it, from the beginning.
+         */
+        offset?: number;
+    };
     url: '/api/2.0/workbench/node/instance/{id}/log/{type}';
 };
 
@@ -2701,6 +2798,10 @@ export type GetInstanceLogErrors = {
      */
     404: Error;
     /**
+     * There is no such range.
+     */
+    416: Error;
+    /**
      * Unexpected error.
      */
     500: Error;
@@ -2721,6 +2822,10 @@ export type GetInstanceLogResponses = {
      * The lines; empty when there are none.
      */
     200: string;
+    /**
+     * The requested range.
+     */
+    206: string;
 };
 
 export type GetInstanceLogResponse = GetInstanceLogResponses[keyof GetInstanceLogResponses];
@@ -3347,6 +3452,55 @@ export type ListAgentStatesResponses = {
 };
 
 export type ListAgentStatesResponse = ListAgentStatesResponses[keyof ListAgentStatesResponses];
+
+export type EnrollAgentData = {
+    body: EnrolmentRequest;
+    path?: never;
+    query?: never;
+    url: '/api/x/agents';
+};
+
+export type EnrollAgentErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * The body is too large.
+     */
+    413: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type EnrollAgentError = EnrollAgentErrors[keyof EnrollAgentErrors];
+
+export type EnrollAgentResponses = {
+    /**
+     * The code, which is shown only once.
+     */
+    201: EnrolmentCode;
+};
+
+export type EnrollAgentResponse = EnrollAgentResponses[keyof EnrollAgentResponses];
 
 export type GetAgentStateData = {
     body?: never;
@@ -4169,6 +4323,181 @@ export type StreamEventsResponses = {
 };
 
 export type StreamEventsResponse = StreamEventsResponses[keyof StreamEventsResponses];
+
+export type RevokeAgentData = {
+    body?: never;
+    path: {
+        id: string;
+    };
+    query?: never;
+    url: '/api/x/agents/{id}/revoke';
+};
+
+export type RevokeAgentErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * The agent has neither a credential nor an unused code.
+     */
+    404: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type RevokeAgentError = RevokeAgentErrors[keyof RevokeAgentErrors];
+
+export type RevokeAgentResponses = {
+    /**
+     * The credential is no longer valid.
+     */
+    204: void;
+};
+
+export type RevokeAgentResponse = RevokeAgentResponses[keyof RevokeAgentResponses];
+
+export type ListInputFilesData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Beginning of the names, with case.
+         */
+        prefix?: string;
+        /**
+         * User who stored them.
+         */
+        owner?: string;
+        /**
+         * Files of a response.
+         */
+        limit?: number;
+        /**
+         * The `next` of an earlier response: continue there.
+         */
+        after?: string;
+    };
+    url: '/api/x/storage/input';
+};
+
+export type ListInputFilesErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * This storage is not enabled by configuration.
+     */
+    423: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type ListInputFilesError = ListInputFilesErrors[keyof ListInputFilesErrors];
+
+export type ListInputFilesResponses = {
+    /**
+     * The files.
+     */
+    200: StoredFiles;
+};
+
+export type ListInputFilesResponse = ListInputFilesResponses[keyof ListInputFilesResponses];
+
+export type ListOutputFilesData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Beginning of the names, with case.
+         */
+        prefix?: string;
+        /**
+         * User who stored them.
+         */
+        owner?: string;
+        /**
+         * Files of a response.
+         */
+        limit?: number;
+        /**
+         * The `next` of an earlier response: continue there.
+         */
+        after?: string;
+    };
+    url: '/api/x/storage/output';
+};
+
+export type ListOutputFilesErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * This storage is not enabled by configuration.
+     */
+    423: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type ListOutputFilesError = ListOutputFilesErrors[keyof ListOutputFilesErrors];
+
+export type ListOutputFilesResponses = {
+    /**
+     * The files.
+     */
+    200: StoredFiles;
+};
+
+export type ListOutputFilesResponse = ListOutputFilesResponses[keyof ListOutputFilesResponses];
 
 export type ListAuditEntriesData = {
     body?: never;
