@@ -7,9 +7,12 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
-from typing import Callable, Dict, TypeVar
+from typing import Any, Callable, Dict, List, TypeVar
+from unittest import mock
 
 from workbench_hub import Hub
+from workbench_hub._calls import Calls
+from workbench_hub._transport import Response
 
 JOB = Path(__file__).parent / "job"
 MODEL = JOB / "ball.xml"
@@ -63,6 +66,21 @@ class OnSite(unittest.TestCase):
         """Every file below a folder, by its path there."""
         files = (path for path in folder.rglob("*") if path.is_file())
         return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def recorded_requests(test: unittest.TestCase) -> List[str]:
+    """Paths of the requests that are made from now on until the end of the test."""
+    made: List[str] = []
+    send = Calls.open
+
+    def recording(calls: Calls, method: str, path: str, **options: Any) -> Response:
+        made.append(path)
+        return send(calls, method, path, **options)
+
+    patch = mock.patch.object(Calls, "open", recording)
+    patch.start()
+    test.addCleanup(patch.stop)
+    return made
 
 
 def writing(text: str) -> bytes:

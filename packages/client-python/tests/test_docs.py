@@ -7,12 +7,11 @@ import io
 import os
 import re
 import shutil
-import unittest
 from pathlib import Path
 from typing import Any, Dict, List, Tuple
 from unittest import mock
 
-from .site import MODEL, SCRIPT, OnSite, setting
+from .site import MODEL, SCRIPT, OnSite, recorded_requests, setting
 
 PACKAGE = Path(__file__).parents[1]
 PAGE = PACKAGE.parent / "docs" / "python.md"
@@ -22,8 +21,9 @@ BLOCK = re.compile(r"(?:<!-- (\w+) -->\n)?```python\n(.*?)```", re.DOTALL)
 class Page(OnSite):
     def setUp(self) -> None:
         super().setUp()
-        for path in (MODEL, SCRIPT):
-            shutil.copy(path, self.folder)
+        shutil.copy(SCRIPT, self.folder)
+        # A model of its own for each test, which the hub does not have yet.
+        (self.folder / MODEL.name).write_bytes(MODEL.read_bytes() + f"<!-- {self.id()} -->".encode())
         shutil.copy(setting("WB_TEST_CA_FILE"), self.folder / "ca.pem")
         before = os.getcwd()
         os.chdir(self.folder)
@@ -49,7 +49,11 @@ class Page(OnSite):
 
     def test_all_blocks_run_one_after_the_other(self) -> None:
         blocks = [code for mark, code in self.blocks(PAGE) if mark == ""]
-        printed = [self.run_block(code) for code in blocks]
+        made = recorded_requests(self)
+        printed = [self.run_block(code) for code in blocks[:2]]
+        self.assertEqual(len([path for path in made if path.endswith("/upload")]), 1)
+        self.assertEqual(len([path for path in made if path.endswith("/create")]), 51)
+        printed += [self.run_block(code) for code in blocks[2:]]
         self.assertRegex(printed[0], r"^40\.\d+ m on mujoco-\d\n$")
         self.assertEqual(self.contents(self.folder / "results").keys(), {"throw.json"})
         self.assertEqual(printed[1], "{'angle': 45.0, 'aim': 0}\n")
@@ -91,11 +95,7 @@ class Page(OnSite):
             self.run_block("from workbench_hub import Hub\nhub = Hub()")
             self.run_block(self.marked("optuna"))
         study = self.names["study"]
-        self.assertEqual(len(study.trials), 80)
-        self.assertAlmostEqual(study.best_params["angle"], 45, delta=8)
-        self.assertAlmostEqual(study.best_params["aim"], 0, delta=10)
-        self.assertGreater(study.best_value, 0.97 * 20**2 / 9.81)
-
-
-if __name__ == "__main__":
-    unittest.main()
+        self.assertEqual(len(study.trials), 40)
+        self.assertAlmostEqual(study.best_params["angle"], 45, delta=5)
+        self.assertAlmostEqual(study.best_params["aim"], 0, delta=5)
+        self.assertGreater(study.best_value, 0.98 * 20**2 / 9.81)

@@ -9,8 +9,7 @@ import sys
 import time
 import unittest
 from pathlib import Path
-from typing import List, Set, Tuple
-from unittest import mock
+from typing import List, Set
 
 from workbench_hub import (
     Conflict,
@@ -24,9 +23,8 @@ from workbench_hub import (
     TaskFailed,
     WaitTimeout,
 )
-from workbench_hub._calls import Calls
 
-from .site import MODEL, SCRIPT, OnSite, eventually, setting, writing
+from .site import MODEL, SCRIPT, OnSite, eventually, recorded_requests, setting, writing
 
 SLEEP = b"println('begun'); setTimeout(() => undefined, 600000)"
 
@@ -160,24 +158,10 @@ class Ends(OnSite):
 
 
 class Sweeps(OnSite):
-    def requests(self) -> List[Tuple[str, str]]:
-        """Starts to record method and path of each request."""
-        made: List[Tuple[str, str]] = []
-        send = Calls.open
-
-        def recording(calls: Calls, method: str, path: str, **options: object) -> object:
-            made.append((method, path))
-            return send(calls, method, path, **options)  # type: ignore[arg-type]
-
-        patch = mock.patch.object(Calls, "open", recording)
-        patch.start()
-        self.addCleanup(patch.stop)
-        return made
-
     def test_points_come_in_order_and_the_model_travels_once(self) -> None:
         model = self.folder / "ball.xml"
         model.write_bytes(MODEL.read_bytes() + b"<!-- of this test -->")
-        made = self.requests()
+        made = recorded_requests(self)
         points = [{"angle": 20 + number, "aim": 0} for number in range(8)]
         job = {"model": model, "script": SCRIPT, "labels": ["mujoco"]}
         seen: List[Progress] = []
@@ -188,12 +172,11 @@ class Sweeps(OnSite):
         ranges = [each.json("throw.json")["range"] for each in results]
         self.assertEqual(ranges, sorted(ranges))
         self.assertEqual(sorted(self.contents(out)), [f"{number:04}/throw.json" for number in range(8)])
-        uploads = [path for method, path in made if path.endswith("/upload")]
-        self.assertEqual(len(uploads), 1)
+        self.assertEqual(len([path for path in made if path.endswith("/upload")]), 1)
         last = [each for each in seen if each.activity == "map"][-1]
         self.assertEqual((last.done, last.total, last.unit), (8, 8, "tasks"))
         list(self.hub.map(points[:2], **job))  # type: ignore[call-overload]
-        self.assertEqual(len([path for _, path in made if path.endswith("/upload")]), 1)
+        self.assertEqual(len([path for path in made if path.endswith("/upload")]), 1)
 
     def test_a_model_that_was_removed_meanwhile_is_handed_over_again(self) -> None:
         model = self.folder / "ball.xml"
@@ -230,6 +213,24 @@ class Sweeps(OnSite):
         sweep.close()  # type: ignore[attr-defined]
         self.assertLess(time.monotonic() - began, 15)
         eventually(lambda: not self.hub.tasks(status=["WAITING", "RUNNING"], name="left *"))
+
+    @unittest.skipIf(os.name == "nt", "Windows has no pseudo-terminals")
+    def test_a_terminal_shows_a_bar(self) -> None:
+        import pty
+
+        program = (
+            "import sys\nfrom workbench_hub import Hub\n"
+            "list(Hub(sys.argv[1]).map([{'n': n} for n in range(6)], script=b'1', labels='node'))\n"
+        )
+        terminal, end = pty.openpty()
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "COLUMNS": "100"}
+        command = [sys.executable, "-c", program, setting("WB_TEST_URL")]
+        with os.fdopen(terminal, "rb", buffering=0) as screen, os.fdopen(end, "wb") as stderr:
+            subprocess.run(command, env=environment, stderr=stderr, check=True)
+            shown = screen.read(100_000).decode()
+        self.assertRegex(shown, r"map  \[-+\]   0 %  0/6  0 in flight")
+        self.assertRegex(shown, r"map  \[#+\] 100 %  6/6  0 in flight")
+        self.assertTrue(shown.endswith("\n"))
 
     def test_a_function_is_mapped_over_items(self) -> None:
         def square(number: int) -> int:

@@ -122,6 +122,7 @@ class NotFound(HubError):
         "INSTANCE_NOT_FOUND",
         "AGENT_NOT_FOUND",
         "STORED_FILE_NOT_FOUND",
+        "TASK_FILE_NOT_FOUND",
         "TOKEN_NOT_FOUND",
     )
 
@@ -148,6 +149,12 @@ class RangeNotSatisfiable(HubError):
     """416: the file has no such range."""
 
     codes = ("RANGE_NOT_SATISFIABLE",)
+
+
+class KeyReused(HubError):
+    """422: another creation was made with this idempotency key."""
+
+    codes = ("IDEMPOTENCY_KEY_REUSED",)
 
 
 class Locked(HubError):
@@ -189,6 +196,7 @@ CLASS_OF: Mapping[int, Type[HubError]] = {
     409: Conflict,
     413: TooLarge,
     416: RangeNotSatisfiable,
+    422: KeyReused,
     423: Locked,
     429: TooManyAttempts,
     502: AgentUnavailable,
