@@ -33,7 +33,7 @@ from ._progress import Choice, Progress, Reporter
 from ._result import Result, read_result
 from ._storage import Storage
 from ._sweep import Pool
-from ._transport import current_scope, enter_scope
+from ._transport import apart, current_scope
 
 if TYPE_CHECKING:
     from . import schemas
@@ -390,14 +390,17 @@ class TaskMethods:
 
     def _send(self, kind: str, body: Any) -> Task:
         key = secrets.token_hex(16)
+        current_scope().sleep(0)
         try:
-            created = self._calls.json(
-                "POST",
-                f"{TASKS}/{kind}/create",
-                body=body,
-                headers={"Content-Type": "application/json", KEY_HEADER: key},
-                is_repeatable=self._knows_keys,
-            )
+            # A creation that was begun is completed, so that its task is known and can be canceled.
+            with apart():
+                created = self._calls.json(
+                    "POST",
+                    f"{TASKS}/{kind}/create",
+                    body=body,
+                    headers={"Content-Type": "application/json", KEY_HEADER: key},
+                    is_repeatable=self._knows_keys,
+                )
         except LostAnswer as error:
             raise LostAnswer(f"{error}: look for the task in tasks()", key) from error
         return Task(str(created["id"]), kind)
@@ -460,16 +463,12 @@ class TaskMethods:
         return Task(task, kind)
 
     def _cancel_quietly(self, task: Task) -> None:
-        # The scope of this thread may have ended.
-        scope = current_scope()
-        enter_scope(None)
         try:
-            self.cancel(task, force=True)
+            with apart():
+                self.cancel(task, force=True)
         except (HubError, ConnectionError):
             # It has ended, or the hub is away.
             pass
-        finally:
-            enter_scope(scope)
 
     def _default_in_flight(self, job: Job) -> int:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import ipaddress
 import select
@@ -93,6 +94,17 @@ def current_scope() -> Scope:
 
 def enter_scope(scope: Optional[Scope]) -> None:
     _scopes.scope = scope
+
+
+@contextlib.contextmanager
+def apart() -> Iterator[None]:
+    """Requests within it do not end with the scope of the thread."""
+    scope = current_scope()
+    enter_scope(None)
+    try:
+        yield
+    finally:
+        enter_scope(scope)
 
 
 class Response:
