@@ -176,10 +176,11 @@ async function startSite(folder: string): Promise<NodeJS.ProcessEnv> {
     roles: [role],
   });
   const ca = await authority(folder, 'company');
-  const tls = await ca.issue({ name: 'hub', hosts: ['127.0.0.1'] });
+  const tls = await ca.issue({ name: 'hub', hosts: ['127.0.0.1', 'hub.test'] });
   const users = [user('anna', 'USER'), user('root', 'ADMIN')];
   const secureHub = await startHub(secure, {
     server: { port: 0, tls },
+    storage: { input: { maxFileSize: '1MiB' } },
     security: { enabled: true, accessTokenLifetime: '1s', users },
   });
   const codes = ERROR_CODES.map((code) => [code, statusOf(new HubError(code, ''))]);

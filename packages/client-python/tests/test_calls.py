@@ -23,6 +23,7 @@ from workbench_hub import (
     HubUnreachable,
     LostAnswer,
     NotAHub,
+    TooLarge,
     Unauthenticated,
     Unavailable,
     UnsafeName,
@@ -118,6 +119,31 @@ class Retries(unittest.TestCase):
             self.assertRaises(Conflict, hub.cancel, "1")
 
 
+class Sweeps(unittest.TestCase):
+    def test_a_sweep_that_is_left_during_a_creation_cancels_its_task(self) -> None:
+        begun, released = threading.Event(), threading.Event()
+
+        def answer(request: Request) -> Answer:
+            if request.path == BATCH:
+                number = json.loads(request.body)["variablesToInject"][0]["value"]
+                if number == "1":
+                    begun.set()
+                    released.wait(10)
+                return json_answer({"id": number, "status": "WAITING"}, 201)
+            if request.path == "/api/x/explain":
+                return error_answer(404, "unknown path")
+            return (204, {}, b"") if request.method == "DELETE" else json_answer({"id": "0", "status": "FINISHED"})
+
+        with Server(answer) as server, Hub(server.url) as hub:
+            sweep = hub.map([{"number": 0}, {"number": 1}], script=b"1")
+            self.assertEqual(next(sweep).number, 0)
+            begun.wait(10)
+            threading.Timer(0.2, released.set).start()
+            sweep.close()  # type: ignore[attr-defined]
+            canceled = [each.target for each in server.requests if each.method == "DELETE"]
+            self.assertEqual(canceled, ["/api/2.0/workbench/task/1/cancel?force=true"])
+
+
 class Transfers(unittest.TestCase):
     def setUp(self) -> None:
         folder = tempfile.TemporaryDirectory()
@@ -158,6 +184,33 @@ class Transfers(unittest.TestCase):
             with self.assertRaisesRegex(WorkbenchError, "damaged"):
                 hub.storage.get("1-a", self.folder / "a")
         self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_large_body_waits_for_the_hub_or_a_second(self) -> None:
+        path = self.folder / "large.bin"
+        path.write_bytes(b"large" * 100_000)
+        # The server of these tests sends "100 Continue" when it is asked for.
+        answers: List[Answer] = [USER, (204, {}, b"")]
+        with Server(lambda _: answers.pop(0)) as server, Hub(server.url) as hub:
+            hub.storage.put(path)
+            self.assertIn(b"large" * 100_000 + b"\r\n--", server.requests[-1].body)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+
+            def answer() -> None:
+                for status in ("200 OK", "413 Too Large"):
+                    peer, _ = listener.accept()
+                    with peer:
+                        head = b""
+                        while not head.endswith(b"\r\n\r\n"):
+                            head += peer.recv(1)
+                        body = USER[2] if status == "200 OK" else error_answer(413, "too large")[2]
+                        length = f"Content-Length: {len(body)}\r\nConnection: close\r\n"
+                        peer.sendall(f"HTTP/1.1 {status}\r\n{length}\r\n".encode() + body)
+
+            thread = threading.Thread(target=answer)
+            thread.start()
+            hub = Hub(f"http://127.0.0.1:{listener.getsockname()[1]}")
+            self.assertRaisesRegex(TooLarge, "too large", hub.storage.put, path)
+            thread.join()
 
     def test_an_upload_whose_connection_broke_is_sent_again(self) -> None:
         path = self.folder / "gear.bin"

@@ -15,6 +15,7 @@ import urllib.parse
 import urllib.request
 from typing import Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Set, Union
 
+from ._early_answer import answer_before_body, push_back
 from ._errors import HubUnreachable, NotAHub, UsageError
 
 CHUNK_BYTES = 256 * 1024
@@ -265,15 +266,26 @@ class Transport:
             all_headers.update(self._proxy.headers)
         if self._proxy is not None:
             all_headers["Host"] = _netloc(self._host, self._port if _is_unusual(self._port) else None)
-        if isinstance(body, Body):
-            all_headers["Content-Length"] = str(body.size)
-        try:
-            data = body.chunks() if isinstance(body, Body) else body
-            connection.request(method, path, body=data, headers=all_headers)
-        except (BrokenPipeError, ConnectionResetError):
-            # A server that refuses a request may answer and close before it has read the body.
-            if body is None:
-                raise
+        if not isinstance(body, Body):
+            connection.request(method, path, body=body, headers=all_headers)
+            return
+        connection.putrequest(method, path, skip_host="Host" in all_headers, skip_accept_encoding=True)
+        for name, value in {**all_headers, "Content-Length": str(body.size)}.items():
+            connection.putheader(name, value)
+        is_large = body.size > CHUNK_BYTES
+        if is_large:
+            connection.putheader("Expect", "100-continue")
+        connection.endheaders()
+        answer = answer_before_body(connection.sock) if is_large else b""
+        if answer:
+            push_back(connection, answer)
+            return
+        for chunk in body.chunks():
+            try:
+                connection.send(chunk)
+            except OSError:
+                # A server that refuses the body on its way answers and closes: its answer may have arrived.
+                return
 
     def _take(self) -> http.client.HTTPConnection:
         while True:
