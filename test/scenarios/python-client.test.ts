@@ -54,7 +54,7 @@ describe.skipIf(!has('sys'))('the Python client', () => {
     await folder.remove();
   });
 
-  it.each(['test_parts', 'test_calls', 'test_hub', 'test_secure', 'test_interface'])(
+  it.each(['test_parts', 'test_calls', 'test_transfers', 'test_hub', 'test_secure', 'test_interface'])(
     'passes %s',
     async (name) => {
       const { code, output } = await python(['-W', 'error', '-m', 'unittest', `tests.${name}`], site);

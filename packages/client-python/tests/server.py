@@ -85,3 +85,8 @@ def json_answer(value: Any, status: int = 200, **headers: str) -> Answer:
 def error_answer(status: int, message: str, **headers: str) -> Answer:
     body = {"timestamp": "2026-11-21T06:53:00.123+01:00", "status": status, "error": "Error"}
     return json_answer({**body, "message": message, "path": "/"}, status, **headers)
+
+
+USER = json_answer({"username": "anna"})
+CREATED = json_answer({"id": "1", "status": "WAITING", "requestedDatetime": "2026-11-21T06:53:00.123"}, 201)
+BATCH = "/api/2.0/workbench/task/execute-batch-job/create"

@@ -12,7 +12,7 @@ from unittest import mock
 
 from workbench_hub import Hub
 from workbench_hub._calls import Calls
-from workbench_hub._transport import Response
+from workbench_hub._response import Response
 
 JOB = Path(__file__).parent / "job"
 MODEL = JOB / "ball.xml"

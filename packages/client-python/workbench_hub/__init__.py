@@ -6,6 +6,7 @@
     hub.run(model="gear.xml", script="run.js", variables={"load": 12}, out="results")
 """
 
+from ._creation import Task
 from ._errors import (
     AgentUnavailable,
     Conflict,
@@ -40,7 +41,6 @@ from ._progress import Progress
 from ._result import Result
 from ._service import Tokens
 from ._storage import Storage
-from ._tasks import Task
 
 __version__ = "0.1.0"
 

@@ -9,8 +9,10 @@ import urllib.parse
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union, cast
 
 from ._errors import HubError, HubUnreachable, LostAnswer, NotAHub, refusal
+from ._response import Body, Response
+from ._scope import Broken, NotSent, current_scope
 from ._session import Access
-from ._transport import Body, Broken, NotSent, Response, Transport, current_scope
+from ._transport import Transport
 
 Result = TypeVar("Result")
 Query = Mapping[str, Union[str, int, bool, None, Sequence[str]]]

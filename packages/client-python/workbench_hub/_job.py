@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._errors import UsageError
-from ._transport import Body
+from ._response import Body
 
 # Three bytes are four characters of Base64.
 ENCODED_BYTES = 3 * 64 * 1024

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, Iterator, Optional
 
 from ._result import ENDED
-from ._transport import current_scope
+from ._scope import current_scope
 
 SHORTEST_DELAY_S = 0.2
 LONGEST_DELAY_S = 2.0

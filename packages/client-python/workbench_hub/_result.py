@@ -14,7 +14,7 @@ from ._calls import Calls, quoted
 from ._errors import NotAHub, TaskCanceled, TaskFailed, WorkbenchError
 from ._json_stream import JsonReader, NotJson
 from ._outputs import Staging, safe_parts
-from ._transport import Response
+from ._response import Response
 
 ENDED = ("FINISHED", "FAILED", "CANCELED")
 CONTENT = ("outputFiles", "[]", "content")
@@ -64,7 +64,8 @@ class Result:
         if name in self.files:
             return self.files[name].read_bytes()
         known = ", ".join(self.names) or "none"
-        raise FileNotFoundError(f"the task {self.id} ({self.status}) has no output {name}; its outputs: {known}")
+        outputs = f"its outputs: {known}"
+        raise FileNotFoundError(f"the task {self.id} ({self.status}) has no output {name}; {outputs}")
 
     def text(self, name: str, encoding: str = "utf-8") -> str:
         """Content of an output as text."""

@@ -11,7 +11,7 @@ from ._errors import HubError, NotAHub, Unauthenticated
 
 if TYPE_CHECKING:
     from ._calls import Calls
-    from ._transport import Response
+    from ._response import Response
 
 LOGIN = "/api/2.0/auth/login"
 REFRESH = "/api/2.0/auth/refresh"

@@ -15,7 +15,7 @@ from ._calls import Calls, quoted
 from ._errors import Conflict, OutputExists, UsageError, WorkbenchError
 from ._job import LocalPath, StoredFile, local_file
 from ._progress import Choice, Progress, Reporter
-from ._transport import CHUNK_BYTES, Body
+from ._response import CHUNK_BYTES, Body
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{2,63}")
 # Digits of the SHA-256 in the name of a file that is handed over once.

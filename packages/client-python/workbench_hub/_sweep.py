@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Callable, Deque, Generic, Iterable, Iterator, Optional, Sized, Tuple, TypeVar
 
 from ._progress import Progress, Reporter
-from ._transport import Scope, current_scope, enter_scope
+from ._scope import Scope, current_scope, enter_scope
 
 Item = TypeVar("Item")
 Outcome = TypeVar("Outcome")
