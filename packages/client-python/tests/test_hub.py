@@ -125,7 +125,7 @@ class Ends(OnSite):
         task = self.hub.submit(script=b"1", version="never")
         began = time.monotonic()
         self.assertRaises(WaitTimeout, self.hub.wait, task, timeout=0.5)
-        self.assertLess(time.monotonic() - began, 5)
+        self.assertLess(time.monotonic() - began, 20)
         self.assertEqual(self.hub.task(task)["status"], "WAITING")
         self.hub.cancel(task)
 
@@ -212,7 +212,7 @@ class Sweeps(OnSite):
         self.assertEqual(next(sweep).number, 0)
         began = time.monotonic()
         sweep.close()  # type: ignore[attr-defined]
-        self.assertLess(time.monotonic() - began, 15)
+        self.assertLess(time.monotonic() - began, 30)
         eventually(lambda: not self.hub.tasks(status=["WAITING", "RUNNING"], name="left *"))
 
     @unittest.skipIf(os.name == "nt", "Windows has no pseudo-terminals")
@@ -265,7 +265,7 @@ class Sweeps(OnSite):
         )
         eventually(lambda: self.hub.tasks(status="RUNNING", name="interrupted *"))
         child.send_signal(signal.SIGINT)
-        _, errors = child.communicate(timeout=20)
+        _, errors = child.communicate(timeout=60)
         self.assertIn(b"KeyboardInterrupt", errors)
         self.assertFalse(out.exists())
         eventually(lambda: not self.hub.tasks(status=["WAITING", "RUNNING"], name="interrupted *"))
