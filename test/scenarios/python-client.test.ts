@@ -1,4 +1,5 @@
-/** The Python client: its own tests, by Debian's Python, against real hubs with an agent and MuJoCo. */
+/** The Python client: its own tests, by Debian's Python, against real hubs with an agent and MuJoCo. They run the code blocks
+ *  of packages/docs/python.md, too. */
 import { execFile, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, readdirSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';

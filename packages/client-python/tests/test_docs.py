@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any, Dict, List, Tuple
 from unittest import mock
 
+from workbench_hub import Hub
+
 from .site import MODEL, SCRIPT, OnSite, recorded_requests, setting
 
 PACKAGE = Path(__file__).parents[1]
@@ -62,6 +64,18 @@ class Page(OnSite):
         self.assertIn("mujoco-1 3.14.0 is idle\n", printed[3])
         self.assertEqual(self.contents(self.folder / "big"), {"big.bin": bytes(3_000_000)})
         self.assertEqual(printed[5], "anna\nanna\n")
+
+    def test_the_profile_file_of_the_page_names_a_hub(self) -> None:
+        text = PAGE.read_text(encoding="utf-8").replace("https://hub.example.com:8443", setting("WB_TEST_SECURE_URL"))
+        found = re.search(r"```json\n(.*?)```", text, re.DOTALL)
+        assert found is not None
+        path = self.folder / "profiles.json"
+        path.write_text(found.group(1), encoding="utf-8")
+        path.chmod(0o600)
+        clean = {"WB_PROFILES": str(path), "WB_URL": "", "WB_TOKEN": "", "WB_PROFILE": ""}
+        with mock.patch.dict(os.environ, clean):
+            self.assertEqual(Hub().url, setting("WB_TEST_SECURE_URL"))
+            self.assertEqual(Hub(profile="site")._access.token(), "wbh_…")
 
     def test_the_blocks_of_the_readme_run(self) -> None:
         for _, code in self.blocks(PACKAGE / "README.md"):
