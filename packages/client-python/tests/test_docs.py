@@ -1,0 +1,115 @@
+"""The code blocks of the page on Python and of the README, run against real hubs."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any, Dict, List, Tuple
+from unittest import mock
+
+from workbench_hub import Hub
+
+from .site import MODEL, SCRIPT, OnSite, recorded_requests, setting
+
+PACKAGE = Path(__file__).parents[1]
+PAGE = PACKAGE.parent / "docs" / "python.md"
+BLOCK = re.compile(r"(?:<!-- (\w+) -->\n)?```python\n(.*?)```", re.DOTALL)
+
+
+class Page(OnSite):
+    def setUp(self) -> None:
+        super().setUp()
+        shutil.copy(SCRIPT, self.folder)
+        # A model of its own for each test, which the hub does not have yet.
+        (self.folder / MODEL.name).write_bytes(MODEL.read_bytes() + f"<!-- {self.id()} -->".encode())
+        shutil.copy(setting("WB_TEST_CA_FILE"), self.folder / "ca.pem")
+        before = os.getcwd()
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, before)
+        self.names: Dict[str, Any] = {}
+
+    def blocks(self, path: Path) -> List[Tuple[str, str]]:
+        """Mark and code of each block; addresses are those of the hubs of this test."""
+        text = path.read_text(encoding="utf-8")
+        text = text.replace("http://127.0.0.1:8080", setting("WB_TEST_URL"))
+        text = text.replace("https://hub.example.com:8443", setting("WB_TEST_SECURE_URL"))
+        return [(mark, code) for mark, code in BLOCK.findall(text)]
+
+    def run_block(self, code: str) -> str:
+        """Runs a block with the names of those before it, and returns what it prints."""
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(code, "block", "exec"), self.names)
+        return printed.getvalue()
+
+    def marked(self, mark: str) -> str:
+        return next(code for each, code in self.blocks(PAGE) if each == mark)
+
+    def test_all_blocks_run_one_after_the_other(self) -> None:
+        blocks = [code for mark, code in self.blocks(PAGE) if mark == ""]
+        made = recorded_requests(self)
+        printed = [self.run_block(code) for code in blocks[:2]]
+        self.assertEqual(len([path for path in made if path.endswith("/upload")]), 1)
+        self.assertEqual(len([path for path in made if path.endswith("/create")]), 51)
+        printed += [self.run_block(code) for code in blocks[2:]]
+        self.assertRegex(printed[0], r"^40\.\d+ m on mujoco-\d\n$")
+        self.assertEqual(self.contents(self.folder / "results").keys(), {"throw.json"})
+        self.assertEqual(printed[1], "{'angle': 45.0, 'aim': 0}\n")
+        self.assertRegex(printed[2], r"range 35\.3\d\d m\n$")
+        self.assertEqual(self.contents(self.folder / "steep").keys(), {"throw.json"})
+        self.assertIn("mujoco-1 3.14.0 is idle\n", printed[3])
+        self.assertEqual(self.contents(self.folder / "big"), {"big.bin": bytes(3_000_000)})
+        self.assertEqual(printed[5], "anna\nanna\n")
+
+    def test_the_profile_file_of_the_page_names_a_hub(self) -> None:
+        text = PAGE.read_text(encoding="utf-8").replace("https://hub.example.com:8443", setting("WB_TEST_SECURE_URL"))
+        found = re.search(r"```json\n(.*?)```", text, re.DOTALL)
+        assert found is not None
+        path = self.folder / "profiles.json"
+        path.write_text(found.group(1), encoding="utf-8")
+        path.chmod(0o600)
+        clean = {"WB_PROFILES": str(path), "WB_URL": "", "WB_TOKEN": "", "WB_PROFILE": ""}
+        with mock.patch.dict(os.environ, clean):
+            self.assertEqual(Hub().url, setting("WB_TEST_SECURE_URL"))
+            self.assertEqual(Hub(profile="site")._access.token(), "wbh_…")
+
+    def test_the_blocks_of_the_readme_run(self) -> None:
+        for _, code in self.blocks(PACKAGE / "README.md"):
+            self.run_block(code)
+        self.assertTrue((self.folder / "results" / "throw.json").exists())
+
+    def test_a_sweep_of_50_points_takes_6_lines(self) -> None:
+        sweep = [code for _, code in self.blocks(PAGE) if "number in range(50)" in code][0]
+        self.assertLessEqual(len([line for line in sweep.splitlines() if line.strip()]), 6)
+
+    def test_scipy_finds_the_farthest_throw(self) -> None:
+        try:
+            import scipy.optimize
+        except ImportError:
+            self.skipTest("scipy is not installed")
+        self.assertTrue(scipy.optimize)
+        self.run_block(f"from workbench_hub import Hub\nhub = Hub({self.hub.url!r})")
+        self.run_block(self.marked("scipy"))
+        best = self.names["best"]
+        self.assertAlmostEqual(best.x[0], 45, delta=3)
+        self.assertAlmostEqual(best.x[1], 0, delta=5)
+        self.assertAlmostEqual(-best.fun, 20**2 / 9.81, delta=0.3)
+
+    def test_optuna_finds_the_farthest_throw(self) -> None:
+        try:
+            import optuna
+        except ImportError:
+            self.skipTest("optuna is not installed")
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        with mock.patch.dict(os.environ, {"WB_URL": self.hub.url}):
+            self.run_block("from workbench_hub import Hub\nhub = Hub()")
+            self.run_block(self.marked("optuna"))
+        study = self.names["study"]
+        self.assertEqual(len(study.trials), 40)
+        self.assertAlmostEqual(study.best_params["angle"], 45, delta=5)
+        self.assertAlmostEqual(study.best_params["aim"], 0, delta=5)
+        self.assertGreater(study.best_value, 0.98 * 20**2 / 9.81)

@@ -1,0 +1,115 @@
+"""The interface of a hub: generated types are current, and each operation has a method or a reason to have none."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any, Callable, Dict
+
+from generate_schemas import OUTPUT, document_of, generated
+from workbench_hub import Hub
+
+from .server import Answer, Request, Server, json_answer
+from .site import MODEL, setting
+
+# Satisfies every method that is called below.
+ANYTHING: Dict[str, Any] = {
+    **{"id": "1", "status": "FINISHED", "type": "EXECUTE_BATCH_JOB", "content": [], "last": True},
+    **{"exists": True, "active": True, "username": "anna", "accessToken": "t"},
+}
+CALLS: Dict[str, Callable[[Hub], object]] = {
+    "createSimulateWork": lambda hub: hub.submit(duration=1),
+    "getSimulateWorkResult": lambda hub: hub.wait(hub.submit(duration=1)),
+    "createBatchJob": lambda hub: hub.submit(script=b"1"),
+    "getBatchJobResult": lambda hub: hub.wait("1"),
+    "listTasks": lambda hub: hub.tasks(),
+    "getTask": lambda hub: hub.task("1"),
+    "getTaskLog": lambda hub: hub.log("1"),
+    "cancelTask": lambda hub: hub.cancel("1"),
+    "deleteTask": lambda hub: hub.delete("1"),
+    "explainTask": lambda hub: hub.explain("1"),
+    "explainRequest": lambda hub: hub.explain(labels="a"),
+    "listInstances": lambda hub: hub.instances(),
+    "getInstance": lambda hub: hub.instance("1"),
+    "getInstanceLog": lambda hub: hub.instance_log("1"),
+    "startInstance": lambda hub: hub.start_instance("1"),
+    "stopInstance": lambda hub: hub.stop_instance("1"),
+    "restartInstance": lambda hub: hub.restart_instance("1"),
+    "listAgentStates": lambda hub: hub.agents(),
+    "getAgentState": lambda hub: hub.agent("1"),
+    "drainAgent": lambda hub: hub.drain("1"),
+    "undrainAgent": lambda hub: hub.undrain("1"),
+    "getInputStorageStatus": lambda hub: hub.storage.is_active(),
+    "uploadInputFile": lambda hub: hub.storage.put(MODEL),
+    "checkInputFile": lambda hub: hub.storage.exists("1"),
+    "deleteInputFile": lambda hub: hub.storage.remove("1"),
+    "downloadOutputFile": lambda hub: download(hub),
+    "logIn": lambda hub: Hub(hub.url, user="anna", password="x").user(),
+    "refreshAccessToken": lambda hub: with_session(hub, lambda each: each._access.renew("t")),
+    "logOut": lambda hub: with_session(hub, lambda each: each.close()),
+    "getCurrentUser": lambda hub: hub.user(),
+    "createPersonalToken": lambda hub: hub.tokens.create("n"),
+    "listPersonalTokens": lambda hub: hub.tokens.list(),
+    "revokePersonalToken": lambda hub: hub.tokens.revoke("1"),
+    "getHealth": lambda hub: hub.health(),
+    "getInfo": lambda hub: hub.info(),
+    "getHubLog": lambda hub: hub.hub_log(),
+    "getMetrics": lambda hub: hub.metrics(),
+    "getServerInfo": lambda hub: hub.server_info(),
+    "getShutdownPreparation": lambda hub: hub.shutdown_preparation(),
+    "changeShutdownPreparation": lambda hub: hub.prepare_shutdown(),
+    "listAuditEntries": lambda hub: hub.audit(),
+    "getOpenApiDocument": lambda hub: hub.openapi(),
+}
+# Operations without a method, each with its reason.
+WITHOUT: Dict[str, str] = {
+    "listAgents": "agents() reads the list of /api/x, which has the drains as well",
+    "getAgent": "agent() reads that of /api/x",
+    "getLiveness": "for orchestrators, which ask the hub without a library",
+    "getReadiness": "for orchestrators, which ask the hub without a library",
+}
+
+
+def download(hub: Hub) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        hub.storage.get("1", Path(folder) / "file")
+
+
+def with_session(hub: Hub, act: Callable[[Hub], object]) -> None:
+    each = Hub(hub.url, user="anna", password="x")
+    each.user()
+    act(each)
+
+
+class Interface(unittest.TestCase):
+    document: Dict[str, Any]
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.document = document_of(setting("WB_TEST_URL") + "/openapi.json")
+
+    def test_the_generated_types_are_those_of_the_hub(self) -> None:
+        advice = "run generate_schemas.py with the address of a hub"
+        self.assertEqual(OUTPUT.read_text(), generated(self.document), advice)
+
+    def test_each_operation_has_a_method_that_calls_it_or_a_reason(self) -> None:
+        def answer(request: Request) -> Answer:
+            return json_answer(ANYTHING, 200, Set_Cookie="refreshToken=1")
+
+        operations = {
+            operation["operationId"]: (method.upper(), path)
+            for path, methods in self.document["paths"].items()
+            for method, operation in methods.items()
+            # Earlier API versions show the same tasks.
+            if not path.startswith(("/api/1.0/", "/api/1.1/"))
+        }
+        self.assertEqual(sorted([*CALLS, *WITHOUT]), sorted(operations))
+        for name, call in CALLS.items():
+            with self.subTest(operation=name), Server(answer) as server, Hub(server.url) as hub:
+                call(hub)
+                method, path = operations[name]
+                pattern = re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(path))
+                made = [each for each in server.requests if each.method == method]
+                self.assertTrue(any(re.fullmatch(pattern, each.path) for each in made), (name, path))

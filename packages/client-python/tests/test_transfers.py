@@ -1,0 +1,158 @@
+"""Transfers, outputs and sweeps against a server that cuts, delays and lies."""
+
+from __future__ import annotations
+
+import base64
+import errno
+import hashlib
+import json
+import os
+import socket
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+from typing import List, Optional
+from unittest import mock
+
+from workbench_hub import Hub, TooLarge, UnsafeName, WorkbenchError
+
+from .server import BATCH, CREATED, USER, Answer, Request, Server, error_answer, json_answer
+
+
+class Sweeps(unittest.TestCase):
+    def test_a_sweep_that_is_left_during_a_creation_cancels_its_task(self) -> None:
+        begun, released = threading.Event(), threading.Event()
+
+        def answer(request: Request) -> Answer:
+            if request.path == BATCH:
+                number = json.loads(request.body)["variablesToInject"][0]["value"]
+                if number == "1":
+                    begun.set()
+                    released.wait(10)
+                return json_answer({"id": number, "status": "WAITING"}, 201)
+            if request.path == "/api/x/explain":
+                return error_answer(404, "unknown path")
+            return (204, {}, b"") if request.method == "DELETE" else json_answer({"id": "0", "status": "FINISHED"})
+
+        with Server(answer) as server, Hub(server.url) as hub:
+            sweep = hub.map([{"number": 0}, {"number": 1}], script=b"1")
+            self.assertEqual(next(sweep).number, 0)
+            begun.wait(10)
+            threading.Timer(0.2, released.set).start()
+            sweep.close()  # type: ignore[attr-defined]
+            canceled = [each.target for each in server.requests if each.method == "DELETE"]
+            self.assertEqual(canceled, ["/api/2.0/workbench/task/1/cancel?force=true"])
+
+
+class Transfers(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def test_a_download_that_is_cut_five_times_continues_where_it_was(self) -> None:
+        data = bytes(range(256)) * 400
+        tag = f'"{hashlib.sha256(data).hexdigest()}"'
+        cut = len(data) // 6
+
+        def answer(request: Request) -> Answer:
+            start = int(request.headers.get("range", "bytes=0-")[6:-1])
+            rest = data[start:]
+            headers = {"ETag": tag, "Content-Length": str(len(rest))}
+            body = rest if start >= 5 * cut else rest[:cut]
+            return 206 if start else 200, headers, body
+
+        with Server(answer) as server, Hub(server.url) as hub:
+            path = hub.storage.get("1-big.bin", self.folder / "big.bin")
+            self.assertEqual(path.read_bytes(), data)
+            self.assertEqual(len(server.requests), 6)
+            self.assertTrue(all(each.headers["if-range"] == tag for each in server.requests[1:]))
+        self.assertEqual(os.listdir(self.folder), ["big.bin"])
+
+    def test_a_download_begins_again_when_the_file_is_another_one(self) -> None:
+        old, new = b"o" * 9000, b"n" * 8000
+        answers: List[Answer] = [
+            (200, {"ETag": '"old"', "Content-Length": "9000"}, old[:5000]),
+            (200, {"ETag": f'"{hashlib.sha256(new).hexdigest()}"'}, new),
+        ]
+        with Server(lambda _: answers.pop(0)) as server, Hub(server.url) as hub:
+            self.assertEqual(hub.storage.get("1-a", self.folder / "a").read_bytes(), new)
+
+    def test_a_download_that_arrived_damaged_is_refused(self) -> None:
+        answer = (200, {"ETag": f'"{"0" * 64}"'}, b"other")
+        with Server(lambda _: answer) as server, Hub(server.url) as hub:
+            with self.assertRaisesRegex(WorkbenchError, "damaged"):
+                hub.storage.get("1-a", self.folder / "a")
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_large_body_waits_for_the_hub_or_a_second(self) -> None:
+        path = self.folder / "large.bin"
+        path.write_bytes(b"large" * 100_000)
+        # The server of these tests sends "100 Continue" when it is asked for.
+        answers: List[Answer] = [USER, (204, {}, b"")]
+        with Server(lambda _: answers.pop(0)) as server, Hub(server.url) as hub:
+            hub.storage.put(path)
+            self.assertIn(b"large" * 100_000 + b"\r\n--", server.requests[-1].body)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+
+            def answer() -> None:
+                for status in ("200 OK", "413 Too Large"):
+                    peer, _ = listener.accept()
+                    with peer:
+                        head = b""
+                        while not head.endswith(b"\r\n\r\n"):
+                            head += peer.recv(1)
+                        body = USER[2] if status == "200 OK" else error_answer(413, "too large")[2]
+                        length = f"Content-Length: {len(body)}\r\nConnection: close\r\n"
+                        peer.sendall(f"HTTP/1.1 {status}\r\n{length}\r\n".encode() + body)
+
+            thread = threading.Thread(target=answer)
+            thread.start()
+            hub = Hub(f"http://127.0.0.1:{listener.getsockname()[1]}")
+            self.assertRaisesRegex(TooLarge, "too large", hub.storage.put, path)
+            thread.join()
+
+    def test_an_upload_whose_connection_broke_is_sent_again(self) -> None:
+        path = self.folder / "gear.bin"
+        path.write_bytes(b"gear" * 1000)
+        answers: List[Optional[Answer]] = [None, (204, {}, b"")]
+        with Server(lambda _: answers.pop(0)) as server, Hub(server.url) as hub:
+            hub.storage.put(path)
+            for request in server.requests:
+                self.assertIn(b'filename="gear.bin"\r\n', request.body)
+                self.assertIn(b"gear" * 1000 + b"\r\n--", request.body)
+
+    def test_outputs_with_a_name_that_tries_to_be_a_path_are_refused(self) -> None:
+        result = {"id": "1", "status": "FINISHED", "type": "EXECUTE_BATCH_JOB"}
+        files = [{"filename": "a.txt", "content": "YQ=="}, {"directory": "../..", "filename": "b", "content": "YQ=="}]
+        out = self.folder / "out"
+        with Server(lambda _: json_answer({**result, "outputFiles": files})) as server, Hub(server.url) as hub:
+            self.assertRaises(UnsafeName, hub.wait, "1", out=out)
+            self.assertRaises(UnsafeName, hub.outputs, "1", out)
+            self.assertRaises(UnsafeName, hub.wait, "1")
+        self.assertFalse(out.exists())
+
+    def test_a_full_disk_leaves_no_part_of_the_outputs(self) -> None:
+        result = {"id": "1", "status": "FINISHED", "type": "EXECUTE_BATCH_JOB"}
+        files = [{"filename": name, "content": "YQ=="} for name in ("a.txt", "b.txt")]
+        full = OSError(errno.ENOSPC, "No space left on device")
+        out = self.folder / "out"
+        with Server(lambda _: json_answer({**result, "outputFiles": files})) as server, Hub(server.url) as hub:
+            with mock.patch("workbench_hub._outputs.Staging.write", side_effect=[None, full]):
+                with self.assertRaisesRegex(OSError, "No space left"):
+                    hub.wait("1", out=out)
+            self.assertFalse(out.exists())
+            self.assertEqual(sorted(hub.wait("1", out=out).files), ["a.txt", "b.txt"])
+
+    def test_a_model_travels_in_the_request_while_the_storage_is_off(self) -> None:
+        model = self.folder / "gear.wbpz"
+        model.write_bytes(b"gear" * 200_000)
+
+        def answer(request: Request) -> Answer:
+            return CREATED if request.path == BATCH else json_answer({"active": False})
+
+        with Server(answer) as server, Hub(server.url) as hub:
+            hub.submit(script=b"1", model=model)
+            sent = json.loads(server.requests[-1].body)["inputModel"]
+        self.assertEqual((sent["type"], base64.b64decode(sent["content"])), ("wbpz", b"gear" * 200_000))

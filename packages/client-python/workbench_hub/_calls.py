@@ -1,0 +1,245 @@
+"""Requests to the REST interface: tokens, retries, and errors of the hub as exceptions."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+import urllib.parse
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, TypeVar, Union, cast
+
+from ._errors import HubError, HubUnreachable, LostAnswer, NotAHub, refusal
+from ._response import Body, Response
+from ._scope import Broken, NotSent, current_scope
+from ._session import Access
+from ._transport import Transport
+
+Result = TypeVar("Result")
+Query = Mapping[str, Union[str, int, bool, None, Sequence[str]]]
+
+MAX_ERROR_BYTES = 64 * 1024
+LONGEST_DELAY_S = 5.0
+LONG_TRY_S = 10.0
+MAX_LONG_TRIES = 20
+TRIES_OF_A_STRANGER = 2
+UNKNOWN = "it is unknown whether the hub has done what was asked"
+ERROR_FIELDS = ("status", "error", "message", "path")
+# Answers that a proxy gives while the hub behind it restarts.
+PROXY_STATUSES = (502, 503, 504)
+USER_AGENT = "workbench-hub-python"
+
+
+class Calls:
+    """Calls of one hub, by any number of threads.
+
+    A request that is safe to repeat is sent again after a lost connection and after a 503, with growing delays, until
+    `retry_for` seconds have passed since the first failure. Before the hub has answered once, a connection that cannot be
+    made is reported at once: the address may be wrong.
+    """
+
+    def __init__(self, transport: Transport, access: Access, retry_for: float) -> None:
+        self.transport = transport
+        self._access = access
+        self._retry_for = retry_for
+        self._has_answered = False
+        access.attach(self)
+
+    def open(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Optional[Query] = None,
+        body: Union[bytes, Body, None] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        poll_s: float = 0,
+        is_repeatable: Optional[Callable[[], bool]] = None,
+        has_token: bool = True,
+    ) -> Response:
+        """The response of a request that succeeded; the caller reads or closes it.
+
+        `is_repeatable` is asked after an answer was lost; without it, all methods but POST are. `poll_s` is the time for
+        which the hub may hold back its response.
+        """
+        may_repeat = is_repeatable or (lambda: method != "POST")
+        target = path + _query_text(query)
+        attempt = _Attempts(self._retry_for)
+        has_renewed = False
+        failure: Exception
+        while True:
+            token = self._access.token() if has_token else None
+            all_headers = {"User-Agent": USER_AGENT, "Accept": "*/*", **(headers or {})}
+            if token is not None:
+                all_headers["Authorization"] = f"Bearer {token}"
+            try:
+                response = self.transport.send(method, target, all_headers, body, poll_s)
+                if response.status < 300 or response.status == 304:
+                    self._has_answered = True
+                    return response
+                failure = self._failure_of(response, method, path)
+            except NotSent:
+                if not self._has_answered or not attempt.next():
+                    raise
+                continue
+            except Broken as error:
+                failure = error
+            if isinstance(failure, Broken):
+                if not may_repeat():
+                    raise LostAnswer(f"{failure}; {UNKNOWN}") from failure
+                if not self._may_go_on(attempt) or not attempt.next():
+                    raise HubUnreachable(str(failure)) from failure
+                attempt.was_lost = True
+                continue
+            if isinstance(failure, HubError):
+                self._has_answered = True
+                if failure.status == 401 and token is not None and not has_renewed:
+                    has_renewed = self._access.renew(token)
+                    if has_renewed:
+                        continue
+                if attempt.was_lost and _was_done_before(method, path, failure):
+                    return response
+                if failure.status == 503 and attempt.next(failure.retry_after):
+                    continue
+            raise failure
+
+    def json(self, method: str, path: str, *, document: object = None, **options: Any) -> Any:
+        """The JSON value that the hub responds with. `document` is sent as JSON."""
+        if document is not None:
+            options["body"] = json.dumps(document).encode()
+            options["headers"] = {"Content-Type": "application/json", **options.get("headers", {})}
+        response, body = self._whole(method, path, options)
+        try:
+            return json.loads(body)
+        except ValueError as error:
+            raise self._no_hub(response, method, path) from error
+
+    def text(self, method: str, path: str, **options: Any) -> str:
+        """The text that the hub responds with; empty for a response without a body."""
+        return self._whole(method, path, options)[1].decode("utf-8", "replace")
+
+    def done(self, method: str, path: str, **options: Any) -> None:
+        """Makes a request whose response has no body."""
+        self._whole(method, path, options)
+
+    def again(self, read: Callable[[], Result]) -> Result:
+        """Runs `read`, which may be repeated, until no connection breaks under it."""
+        attempt = _Attempts(self._retry_for)
+        while True:
+            try:
+                return read()
+            except Broken:
+                if not attempt.next():
+                    raise
+
+    def pages(self, path: str, query: Query) -> List[Dict[str, Any]]:
+        """The items of all pages of a list. An item that moved to the next page meanwhile is given once."""
+        found: Dict[object, Dict[str, Any]] = {}
+        number = 0
+        while True:
+            page = self.json("GET", path, query={**query, "page": number, "size": 2000})
+            for item in page["content"]:
+                found.setdefault(item["id"], item)
+            if page["last"]:
+                return list(found.values())
+            number += 1
+
+    def _whole(self, method: str, path: str, options: Dict[str, Any]) -> Tuple[Response, bytes]:
+        may_repeat = options.get("is_repeatable") or (lambda: method != "POST")
+
+        def read() -> Tuple[Response, bytes]:
+            response = self.open(method, path, **options)
+            try:
+                return response, response.read()
+            except Broken as error:
+                if may_repeat():
+                    raise
+                raise LostAnswer(f"{error}; {UNKNOWN}") from error
+
+        return self.again(read)
+
+    def _may_go_on(self, attempt: _Attempts) -> bool:
+        """Whether a server that breaks connections may be a hub: one that never answered is asked a few times only."""
+        return self._has_answered or attempt.count < TRIES_OF_A_STRANGER
+
+    def _failure_of(self, response: Response, method: str, path: str) -> Exception:
+        body = _json_or_none(response.read(MAX_ERROR_BYTES))
+        if isinstance(body, dict) and all(name in body for name in ERROR_FIELDS):
+            retry_after = response.header("Retry-After") or ""
+            seconds = float(retry_after) if retry_after.isdigit() else None
+            return refusal(cast(Dict[str, object], body), response.header("X-Request-Id"), seconds)
+        if response.status in PROXY_STATUSES:
+            return Broken(f"a proxy answered {response.status} in place of {self.transport.url}")
+        return self._no_hub(response, method, path)
+
+    def _no_hub(self, response: Response, method: str, path: str) -> NotAHub:
+        kind = response.header("Content-Type") or "no content"
+        place = response.header("Location")
+        leads = f", which leads to {place}" if place else ""
+        return NotAHub(
+            f"{self.transport.url} is no Workbench Hub: {method} {path} was answered with {response.status} "
+            f"and {kind}{leads}; check the address, and proxies in between"
+        )
+
+
+class _Attempts:
+    """Delays between the tries of one request: growing, with chance, within a budget of seconds.
+
+    A try that lasted long has transferred much: the budget begins again after it, at most `MAX_LONG_TRIES` times.
+    """
+
+    def __init__(self, budget_s: float) -> None:
+        self._budget_s = budget_s
+        self._first_failure: Optional[float] = None
+        self._began = time.monotonic()
+        self._long_tries = 0
+        self.count = 0
+        self.was_lost = False
+
+    def next(self, least_s: Optional[float] = None) -> bool:
+        """Waits until the next try is due. False, at once, when there is none."""
+        now = time.monotonic()
+        if now - self._began > LONG_TRY_S and self._long_tries < MAX_LONG_TRIES:
+            self._first_failure = None
+            self._long_tries += 1
+            self.count = 0
+        if self._first_failure is None:
+            self._first_failure = now
+        delay = min(LONGEST_DELAY_S, 0.1 * 2.0**self.count) * random.uniform(0.5, 1)
+        delay = max(delay, least_s or 0)
+        if now + delay > self._first_failure + self._budget_s:
+            return False
+        self.count += 1
+        current_scope().sleep(delay)
+        self._began = time.monotonic()
+        return True
+
+
+def _was_done_before(method: str, path: str, failure: HubError) -> bool:
+    """Whether a repeated deletion finds that an earlier try, whose answer was lost, has succeeded."""
+    return method == "DELETE" and failure.status == 404 and not path.endswith("/cancel")
+
+
+def _query_text(query: Optional[Query]) -> str:
+    pairs: List[Tuple[str, str]] = []
+    for name, value in (query or {}).items():
+        if value is None:
+            continue
+        if isinstance(value, bool):
+            pairs.append((name, "true" if value else "false"))
+        elif isinstance(value, (str, int)):
+            pairs.append((name, str(value)))
+        else:
+            pairs.extend((name, each) for each in value)
+    return "?" + urllib.parse.urlencode(pairs) if pairs else ""
+
+
+def _json_or_none(text: bytes) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def quoted(name: str) -> str:
+    """A name as one part of a path."""
+    return urllib.parse.quote(name, safe="")

@@ -1,0 +1,87 @@
+"""Creation of tasks: once, also when an answer is lost."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, List, Optional, Union
+
+from ._calls import Calls
+from ._errors import HubUnreachable, InvalidInput, Locked, LostAnswer
+from ._job import Job, request_of
+from ._progress import Choice
+from ._scope import apart, current_scope
+from ._storage import Storage
+
+TASKS = "/api/2.0/workbench/task"
+KEY_HEADER = "Idempotency-Key"
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task that was created; `kind` is `execute-batch-job` or `simulate-work`."""
+
+    id: str
+    kind: str = "execute-batch-job"
+
+
+AnyTask = Union[Task, str]
+
+
+class Creation:
+    """The part of `Hub` that creates tasks."""
+
+    storage: Storage
+    _calls: Calls
+
+    def _create(self, job: Job, progress: Choice) -> Task:
+        stored: List[str] = []
+
+        def store(path: Path) -> Optional[str]:
+            name = self.storage.name_for(path, progress)
+            if name is not None:
+                stored.append(name)
+            return name
+
+        kind, body = request_of(job, store)
+        try:
+            return self._send(kind, body)
+        except (InvalidInput, Locked):
+            # A file may have been removed from the input storage since it was handed over, or the storage switched off.
+            if all(self.storage.exists(name) for name in stored):
+                raise
+            self.storage.forget()
+            kind, body = request_of(job, store)
+            return self._send(kind, body)
+
+    def _send(self, kind: str, body: Any) -> Task:
+        key = secrets.token_hex(16)
+        current_scope().sleep(0)
+        try:
+            # A creation that was begun is completed, so that its task is known and can be canceled.
+            with apart():
+                created = self._calls.json(
+                    "POST",
+                    f"{TASKS}/{kind}/create",
+                    body=body,
+                    headers={"Content-Type": "application/json", KEY_HEADER: key},
+                    is_repeatable=self._knows_keys,
+                )
+        except LostAnswer as error:
+            raise LostAnswer(f"{error}: look for the task in tasks()", key) from error
+        return Task(str(created["id"]), kind)
+
+    def _knows_keys(self) -> bool:
+        """Whether the hub recognizes a repeated creation by its idempotency key."""
+        try:
+            document = self._calls.json("GET", "/openapi.json")
+        except HubUnreachable:
+            return False
+        operation = document["paths"].get(f"{TASKS}/execute-batch-job/create", {}).get("post", {})
+        named = [
+            str(parameter.get("name", "")).lower()
+            for parameter in operation.get("parameters", [])
+            if parameter.get("in") == "header"
+        ]
+        return KEY_HEADER.lower() in named

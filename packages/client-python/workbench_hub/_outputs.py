@@ -1,0 +1,107 @@
+"""Output files of a task on this machine: received into a folder beside their places, and put there when all are complete."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, Dict, List, Optional, Sequence, Tuple
+
+from ._errors import OutputExists, UnsafeName
+
+# Device names of Windows, with any extension.
+DEVICE = re.compile(r"(?:con|prn|aux|nul|com[1-9¹²³]|lpt[1-9¹²³])(?:\..*)?", re.IGNORECASE)
+FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\\]")
+FORBIDDEN_ON_WINDOWS = re.compile(r'[<>:"|?*]')
+
+
+def safe_parts(directory: Optional[str], filename: str) -> Tuple[str, ...]:
+    """Parts of the path of an output below the folder of the outputs.
+
+    Raises `UnsafeName` for a name that is none on this system, or that would lead elsewhere.
+    """
+    shown = filename if directory is None else f"{directory}/{filename}"
+    parts = (*(() if directory is None else directory.split("/")), filename)
+    for part in parts:
+        is_path = part in ("", ".", "..") or "/" in part or FORBIDDEN.search(part) is not None
+        if is_path or (os.name == "nt" and _is_unfit_for_windows(part)):
+            raise UnsafeName(f"the output {shown!r} was refused: its name could lead out of the folder")
+    return parts
+
+
+def _is_unfit_for_windows(part: str) -> bool:
+    return (
+        FORBIDDEN_ON_WINDOWS.search(part) is not None
+        or part.endswith((".", " "))
+        or DEVICE.fullmatch(part) is not None
+    )
+
+
+class Staging:
+    """Outputs that are being received. `place` moves them to their places, all or none; leaving the context removes the rest.
+
+    `folder` is created if necessary, and removed again when nothing came into it.
+    """
+
+    def __init__(self, folder: Path, overwrite: bool) -> None:
+        self._folder = folder
+        self._overwrite = overwrite
+        self._is_new = not folder.exists()
+        folder.mkdir(parents=True, exist_ok=True)
+        self._place = Path(tempfile.mkdtemp(prefix=".workbench-", dir=folder))
+        self._files: List[Path] = []
+        self._open: Optional[BinaryIO] = None
+
+    def __enter__(self) -> Staging:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+        shutil.rmtree(self._place, ignore_errors=True)
+        if self._is_new:
+            try:
+                self._folder.rmdir()
+            except OSError:
+                pass
+
+    def begin(self) -> None:
+        """Begins the next file, which `write` continues. A file is known by its number, counted from 0."""
+        self._close()
+        path = self._place / str(len(self._files))
+        self._open = path.open("xb")
+        self._files.append(path)
+
+    def write(self, content: bytes) -> None:
+        assert self._open is not None
+        self._open.write(content)
+
+    def place(self, names: Sequence[Tuple[str, ...]]) -> Dict[str, Path]:
+        """Moves the files to their places below the folder; `names` are their paths, in the order of `begin`."""
+        self._close()
+        targets = [self._folder.joinpath(*parts) for parts in names]
+        if len(targets) != len(self._files) or len(set(targets)) != len(targets):
+            raise UnsafeName("the names of the outputs are not those of as many files")
+        for parts in names:
+            self._refuse_links(parts)
+        existing = [path for path in targets if os.path.lexists(path)]
+        if existing and (not self._overwrite or any(path.is_dir() for path in existing)):
+            raise OutputExists([str(path) for path in existing])
+        for source, target in zip(self._files, targets):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(source, target)
+        return {str(PurePosixPath(*parts)): target for parts, target in zip(names, targets)}
+
+    def _refuse_links(self, parts: Tuple[str, ...]) -> None:
+        """Refuses folders below the folder of the outputs that are links, or files."""
+        path = self._folder
+        for part in parts[:-1]:
+            path = path / part
+            if path.is_symlink() or (path.exists() and not path.is_dir()):
+                raise UnsafeName(f"{path} is no folder, so that outputs cannot be put into it")
+
+    def _close(self) -> None:
+        if self._open is not None:
+            self._open.close()
+            self._open = None

@@ -1,0 +1,108 @@
+"""The hub itself: health, build, logs, audit log, shutdown, and personal tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, List, Optional
+
+from ._calls import Calls, quoted
+
+if TYPE_CHECKING:
+    from . import schemas
+
+SHUTDOWN = "/api/2.0/admin/prepare-shutdown"
+
+
+class ServiceMethods:
+    """The part of `Hub` that deals with the hub itself."""
+
+    _calls: Calls
+
+    def health(self) -> schemas.Health:
+        """Health of the hub, its disk and its instances."""
+        found: schemas.Health = self._calls.json("GET", "/actuator/health")
+        return found
+
+    def info(self) -> schemas.Info:
+        """Name, version and build of the hub."""
+        found: schemas.Info = self._calls.json("GET", "/actuator/info")
+        return found
+
+    def user(self) -> str:
+        """Name of the user whose token is used; `anonymous` while security is off."""
+        return str(self._calls.json("GET", "/api/2.0/user")["username"])
+
+    def server_info(self) -> schemas.ServerInfo:
+        """Machine and runtime of the hub, for the role ADMIN."""
+        found: schemas.ServerInfo = self._calls.json("GET", "/api/2.0/monitoring/server-info")
+        return found
+
+    def metrics(self) -> str:
+        """Metrics in the Prometheus text format, for the role ADMIN."""
+        return self._calls.text("GET", "/actuator/prometheus")
+
+    def hub_log(self) -> str:
+        """The log file of the hub, for the role ADMIN."""
+        return self._calls.text("GET", "/actuator/logfile")
+
+    def openapi(self) -> Any:
+        """The OpenAPI document of the hub."""
+        return self._calls.json("GET", "/openapi.json")
+
+    def shutdown_preparation(self) -> schemas.ShutdownStatus:
+        """Whether a shutdown is prepared, while which the hub accepts no tasks."""
+        found: schemas.ShutdownStatus = self._calls.json("GET", SHUTDOWN)
+        return found
+
+    def prepare_shutdown(self, initiated: bool = True) -> schemas.ShutdownStatus:
+        """Prepares a shutdown or, with False, takes that back; for the role ADMIN."""
+        found: schemas.ShutdownStatus = self._calls.json(
+            "POST", f"{SHUTDOWN}/change", document={"initiated": initiated}, is_repeatable=lambda: True
+        )
+        return found
+
+    def audit(
+        self,
+        *,
+        limit: int = 100,
+        before: Optional[str] = None,
+        user: Optional[str] = None,
+        action: Optional[str] = None,
+        outcome: Optional[str] = None,
+        since: Optional[str] = None,
+        until: Optional[str] = None,
+    ) -> schemas.AuditPage:
+        """Entries of the audit log, newest first, for the role ADMIN.
+
+        `since` and `until` are times with an offset. `before` continues after an earlier page by its `next`.
+        """
+        query = {
+            **{"limit": limit, "before": before, "user": user, "action": action, "outcome": outcome},
+            **{"from": since, "to": until},
+        }
+        found: schemas.AuditPage = self._calls.json("GET", "/api/x/audit", query=query)
+        return found
+
+
+class Tokens:
+    """Personal tokens, which let scripts act for their user."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    def create(
+        self, name: str, *, expires_in_days: Optional[int] = None, role: Optional[str] = None
+    ) -> schemas.CreatedPersonalToken:
+        """Creates a token, which is shown only once. The user must have logged in by password."""
+        document = {"name": name, "expiresInDays": expires_in_days, "role": role}
+        given = {key: value for key, value in document.items() if value is not None}
+        found: schemas.CreatedPersonalToken = self._calls.json("POST", "/api/x/tokens", document=given)
+        return found
+
+    def list(self, *, user: Optional[str] = None) -> List[schemas.PersonalToken]:
+        """Tokens that have not expired, newest first; those of another user for the role ADMIN."""
+        found: Any = self._calls.pages("/api/x/tokens", {"user": user})
+        return [each for each in found]
+
+    def revoke(self, token_id: str) -> None:
+        """Makes a token invalid at once."""
+        self._calls.done("DELETE", f"/api/x/tokens/{quoted(token_id)}")
