@@ -22,14 +22,15 @@ export async function hubOf(options: HubOptions, env: NodeJS.ProcessEnv = proces
 }
 
 /** Address, token and authority for these options. */
-export async function targetOf(options: HubOptions, env: NodeJS.ProcessEnv): Promise<Profile> {
+async function targetOf(options: HubOptions, env: NodeJS.ProcessEnv): Promise<Profile> {
   const name = options.profile ?? (env['WB_PROFILE'] || undefined);
   const profile = profileOf(await readProfiles(), name);
   const url = options.hub ?? (name === undefined ? env['WB_URL'] || undefined : undefined) ?? profile?.url;
   if (url === undefined)
     throw new UsageError('which hub? Log in with: wb login https://hub.example, or give --hub or WB_URL');
   // A token belongs to one hub, and is sent to no other.
-  const token = env['WB_TOKEN'] || (profile?.url === url ? profile.token : undefined);
+  const isOfEnvironment = !env['WB_URL'] || env['WB_URL'] === url;
+  const token = (isOfEnvironment && env['WB_TOKEN']) || (profile?.url === url ? profile.token : undefined);
   const caFile = options.caFile ?? (env['WB_CA_FILE'] || profile?.caFile);
   return { url, ...(token === undefined ? {} : { token }), ...(caFile === undefined ? {} : { caFile }) };
 }

@@ -39,9 +39,8 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
 
 /** The text on one line, with control characters escaped. */
 export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are escaped
   return text.replace(
-    /[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g,
+    /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu,
     (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }

@@ -1,4 +1,4 @@
-/** Profiles: the hubs that a user has logged in to, in a file that only its owner may read. */
+/** Profiles: the hubs that a user has logged in to, in a file that only its owner may read, and that the Python client reads, too. */
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -17,8 +17,8 @@ export interface Profile {
 }
 
 export interface Profiles {
-  /** Name of the profile that is used by default. */
-  readonly current?: string;
+  /** Name of the profile that is used unless another is asked for. */
+  readonly default?: string;
   readonly profiles: Readonly<Record<string, Profile>>;
 }
 
@@ -28,10 +28,10 @@ const LOCK_EVERY_MS = 25;
 /** A lock this old was left by a killed program. */
 const LOCK_STALE_MS = 10_000;
 
-/** `$WB_CONFIG`, or `workbench-hub/profiles.json` in the user's folder of configuration. */
-export function profilesFile(env: NodeJS.ProcessEnv = process.env): string {
+/** `$WB_PROFILES`, or `workbench-hub/profiles.json` in the user's folder of configuration. */
+function profilesFile(env: NodeJS.ProcessEnv = process.env): string {
   const folder = env['XDG_CONFIG_HOME'] || path.join(homedir(), '.config');
-  return env['WB_CONFIG'] || path.join(folder, 'workbench-hub', 'profiles.json');
+  return env['WB_PROFILES'] || path.join(folder, 'workbench-hub', 'profiles.json');
 }
 
 export async function readProfiles(file = profilesFile()): Promise<Profiles> {
@@ -83,8 +83,8 @@ async function lock(file: string): Promise<() => Promise<void>> {
   throw new UsageError(`${file} is held by another program: remove it if there is none`);
 }
 
-/** The profile of this name, or the current one; undefined when nobody has logged in. Throws {@link UsageError} for an unknown name. */
-export function profileOf({ current, profiles }: Profiles, name?: string): Profile | undefined {
+/** The profile of this name, or the default one; undefined when nobody has logged in. Throws {@link UsageError} for an unknown name. */
+export function profileOf({ default: current, profiles }: Profiles, name?: string): Profile | undefined {
   const wanted = name ?? current;
   if (wanted === undefined) return undefined;
   const profile = profiles[wanted];

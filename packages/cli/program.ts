@@ -1,6 +1,6 @@
 /** The commands of `wb`. */
-import type { Hub } from '@workbench-hub/client';
 import { Command, CommanderError } from 'commander';
+import type { Run } from './command-action.js';
 import { addAgentCommands } from './commands/agents.js';
 import { addHubCommands } from './commands/hub.js';
 import { addInstanceCommands } from './commands/instances.js';
@@ -9,13 +9,7 @@ import { addRunCommands } from './commands/run.js';
 import { addStorageCommands } from './commands/storage.js';
 import { addTaskCommands } from './commands/tasks.js';
 import { type HubOptions, hubOf } from './connect.js';
-import type { Output } from './console.js';
 import { EXIT, type ExitCode } from './exit-codes.js';
-
-/** Wraps the action of a command, which gets the hub, how to print, and its arguments and options. */
-export type Run = <Args extends unknown[]>(
-  action: (hub: Hub, output: Output, ...args: Args) => Promise<ExitCode>,
-) => (...args: unknown[]) => Promise<void>;
 
 /** Options of every command. */
 interface CommonOptions extends HubOptions {
@@ -57,7 +51,7 @@ export function createProgram(version: string): Program {
 }
 
 /** All commands that do something. */
-export function leavesOf(command: Command): Command[] {
+function leavesOf(command: Command): Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
 }
 

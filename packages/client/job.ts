@@ -129,7 +129,7 @@ function isObject(value: unknown): value is StoredInput | { readonly hostPath: s
 }
 
 /** A blob without a copy, if it is one already. */
-export function blobOf(file: JobFile): Blob {
+function blobOf(file: JobFile): Blob {
   return file instanceof Blob ? file : new Blob([file as BlobPart]);
 }
 

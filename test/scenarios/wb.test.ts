@@ -47,7 +47,7 @@ function call(hub: Pick<HubProgram, 'baseUrl'> | undefined, args: readonly strin
     cwd: folder.path,
     env: {
       PATH: process.env['PATH'],
-      WB_CONFIG: join(folder.path, 'profiles.json'),
+      WB_PROFILES: join(folder.path, 'profiles.json'),
       ...(hub ? { WB_URL: hub.baseUrl } : {}),
     },
   });

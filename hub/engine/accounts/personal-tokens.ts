@@ -50,8 +50,7 @@ export class PersonalTokens implements Authenticator {
     const { id, username, role } = holder.token;
     this.#used.set(id, this.#nowMs());
     const by = 'PERSONAL_TOKEN';
-    if (role !== 'METRICS')
-      return { username, roles: lesserOf(role, holder.userRoles), by, tokenId: id };
+    if (role !== 'METRICS') return { username, roles: lesserOf(role, holder.userRoles), by, tokenId: id };
     const mayRead = holdsRole({ roles: holder.userRoles }, 'ADMIN');
     return { username, roles: [], by, tokenId: id, ...(mayRead ? { scope: 'METRICS' } : {}) };
   }

@@ -1,12 +1,12 @@
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
+import { openLog } from '@workbench-hub/shared/runtime/logger';
 import Database from 'better-sqlite3';
-import { pino } from 'pino';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { beginHistory, ChangeLog } from './change-log.js';
 import { MIGRATIONS, migrate, type SqliteDatabase } from './database.js';
 import { GroupCommit } from './group-commit.js';
 
-const log = pino({ level: 'silent' });
+const { log } = await openLog({ name: 'test', level: 'silent', file: null, rotation: null });
 
 let db: SqliteDatabase;
 let commit: GroupCommit;

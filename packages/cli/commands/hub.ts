@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process';
 import type { TaskFilter } from '@workbench-hub/client';
 import type { Command } from 'commander';
+import type { Run } from '../command-action.js';
 import { print, printable } from '../console.js';
 import { EXIT } from '../exit-codes.js';
 import { collect } from '../job-options.js';
-import type { Run } from '../program.js';
 
 export function addHubCommands(program: Command, run: Run): void {
   program

@@ -1,9 +1,9 @@
 /** `wb instances` and `wb instance`. */
 import { api, type Hub, type WorkbenchInstance } from '@workbench-hub/client';
 import type { Command } from 'commander';
+import type { Run } from '../command-action.js';
 import { type Column, print, table } from '../console.js';
 import { EXIT } from '../exit-codes.js';
-import type { Run } from '../program.js';
 
 const COLUMNS: readonly Column<WorkbenchInstance>[] = [
   { title: 'ID', of: ({ id }) => id },

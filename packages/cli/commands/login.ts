@@ -34,7 +34,10 @@ export function addLoginCommands(program: Command): void {
     .action(async (url: string, options: LoginOptions) => {
       const profile = await logIn(url, options);
       const name = options.profile ?? new URL(url).host;
-      await changeProfiles(({ profiles }) => ({ current: name, profiles: { ...profiles, [name]: profile } }));
+      await changeProfiles(({ profiles }) => ({
+        default: name,
+        profiles: { ...profiles, [name]: profile },
+      }));
       print(
         { profile: name, url },
         { isJson: options.json === true },
@@ -46,7 +49,7 @@ export function addLoginCommands(program: Command): void {
     .command('logout')
     .description('revoke the token of a profile, and remove the profile')
     .action(async ({ profile: given, json = false }: { profile?: string; json?: boolean }) => {
-      const { current, profiles } = await readProfiles();
+      const { default: current, profiles } = await readProfiles();
       const name = given ?? current;
       const profile = name === undefined ? undefined : profiles[name];
       if (name === undefined || !profile)
@@ -54,8 +57,8 @@ export function addLoginCommands(program: Command): void {
       await revoke(profile);
       await changeProfiles((before) => {
         const { [name]: _, ...others } = before.profiles;
-        const next = before.current === name ? Object.keys(others)[0] : before.current;
-        return { ...(next === undefined ? {} : { current: next }), profiles: others };
+        const next = before.default === name ? Object.keys(others)[0] : before.default;
+        return { ...(next === undefined ? {} : { default: next }), profiles: others };
       });
       print({ profile: name }, { isJson: json }, () => `Logged out of ${profile.url}.`);
     });
@@ -64,7 +67,7 @@ export function addLoginCommands(program: Command): void {
     .command('profiles')
     .description('list the hubs that you have logged in to')
     .action(async ({ json = false }: { json?: boolean }) => {
-      const { current, profiles } = await readProfiles();
+      const { default: current, profiles } = await readProfiles();
       const rows = Object.entries(profiles).map(([name, { url }]) => ({
         name,
         url,

@@ -2,10 +2,10 @@
 import type { Hub, Task, TaskDetails, TaskItem } from '@workbench-hub/client';
 import { FileExistsError, saveOutputs, UnsafePathError } from '@workbench-hub/client/node';
 import type { Command } from 'commander';
+import type { Run } from '../command-action.js';
 import { print, printable, tell } from '../console.js';
 import { EXIT, type ExitCode, exitCodeOf, UsageError } from '../exit-codes.js';
 import { type JobOptions, jobOf, withJobOptions } from '../job-options.js';
-import type { Run } from '../program.js';
 import { TransferBar } from '../progress.js';
 
 interface FollowOptions {

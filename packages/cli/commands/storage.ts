@@ -5,9 +5,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { file } from '@workbench-hub/client/node';
 import type { Command } from 'commander';
+import type { Run } from '../command-action.js';
 import { print } from '../console.js';
 import { EXIT, UsageError } from '../exit-codes.js';
-import type { Run } from '../program.js';
 
 export function addStorageCommands(program: Command, run: Run): void {
   const storage = program.command('storage').description('files in the input and output storage');

@@ -3,10 +3,10 @@ import { text as textOf } from 'node:stream/consumers';
 import type { Hub, TaskDetails, TaskFilter, TaskItem } from '@workbench-hub/client';
 import { saveOutputs } from '@workbench-hub/client/node';
 import type { Command } from 'commander';
+import type { Run } from '../command-action.js';
 import { type Column, type Output, print, printable, sizeInWords, table, tell } from '../console.js';
 import { EXIT, type ExitCode, exitCodeOf, exitCodeOfError, messageOf, UsageError } from '../exit-codes.js';
 import { collect } from '../job-options.js';
-import type { Run } from '../program.js';
 
 const COLUMNS: readonly Column<TaskItem>[] = [
   { title: 'ID', of: ({ id }) => id },
