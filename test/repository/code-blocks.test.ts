@@ -53,6 +53,7 @@ const COMMANDS = { by: 'test/scenarios/page-commands.test.ts' };
 const STORAGE = { by: 'test/scenarios/storage.test.ts' };
 const PROTOCOL = { by: 'test/conformance/instance-program.test.ts' };
 const PACKAGES = { by: 'test/scenarios/packages.test.ts' };
+const PYTHON = { by: 'test/scenarios/python-client.test.ts' };
 const DIAGRAMS = { by: 'test/repository/state-machines-page.test.ts' };
 const CREATE_SIMULATE_WORK = 'post /api/2.0/workbench/task/simulate-work/create';
 const CREATE_BATCH_JOB = 'post /api/2.0/workbench/task/execute-batch-job/create';
@@ -148,6 +149,18 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
   'packages/docs/performance.md': [
     ['apt-get install', { unavailable: 'it takes an hour, and other products' }],
     ['chunk:    SEARCH', { sample: 'a query plan' }],
+  ],
+  'packages/docs/python.md': [
+    ['build_wheel.py', PYTHON],
+    ['"m on", result.instance', PYTHON],
+    ['number in range(50)', PYTHON],
+    ['hub.submit(', PYTHON],
+    ['hub.instances(', PYTHON],
+    ['big.bin', PYTHON],
+    ['differential_evolution', PYTHON],
+    ['optuna.create_study', PYTHON],
+    ['nightly = Hub(', PYTHON],
+    ['"default": "site"', PYTHON],
   ],
   'packages/docs/reliability.md': [
     ['npm run simulate', { unavailable: 'it takes hours; test/simulation runs a part' }],
