@@ -54,6 +54,7 @@ const STORAGE = { by: 'test/scenarios/storage.test.ts' };
 const PROTOCOL = { by: 'test/conformance/instance-program.test.ts' };
 const PACKAGES = { by: 'test/scenarios/packages.test.ts' };
 const PYTHON = { by: 'test/scenarios/python-client.test.ts' };
+const CLIENTS = { by: 'test/scenarios/clients-page.test.ts' };
 const DIAGRAMS = { by: 'test/repository/state-machines-page.test.ts' };
 const CREATE_SIMULATE_WORK = 'post /api/2.0/workbench/task/simulate-work/create';
 const CREATE_BATCH_JOB = 'post /api/2.0/workbench/task/execute-batch-job/create';
@@ -78,6 +79,14 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['id: ccx-1', { config: 'agent' }],
     ['# Runs a CalculiX model', PROTOCOL],
     ['"cantilever beam"', COMMANDS],
+  ],
+  'packages/docs/clients.md': [
+    ['cat > pendulum.xml', CLIENTS],
+    ['wb run --model', CLIENTS],
+    ["from '@workbench-hub/client/node'", CLIENTS],
+    ['from workbench_hub import Hub', CLIENTS],
+    ['ID=$(curl', CLIENTS],
+    ['$ wb run --script report.js', { sample: 'a session in a terminal' }],
   ],
   'packages/docs/contract/10-errors-and-limits.md': [
     ['"error": "Conflict"', { response: 'delete /api/2.0/workbench/task/{id}/cancel', status: 409 }],
