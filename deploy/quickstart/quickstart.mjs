@@ -93,12 +93,22 @@ function recordPrograms() {
 }
 
 async function startHub() {
-  const free = await isPortFree(DEFAULT_PORT);
+  if (await isPortFree(DEFAULT_PORT)) {
+    try {
+      return await startHubOn(DEFAULT_PORT, '');
+    } catch (error) {
+      // Another quickstart may have taken it meanwhile.
+      if (programs[0].isRunning() || (await isPortFree(DEFAULT_PORT))) throw error;
+      programs.pop();
+      await rm(join(dataFolder, 'hub'), { recursive: true, force: true });
+    }
+  }
+  return await startHubOn(0, ` (port ${DEFAULT_PORT} is in use, so the hub chose another)`);
+}
+
+async function startHubOn(port, note) {
   const configFile = join(dataFolder, 'hub.yaml');
-  await writeFile(
-    configFile,
-    `server: { host: 127.0.0.1, port: ${free ? DEFAULT_PORT : 0} }\ndataDir: ./hub\n`,
-  );
+  await writeFile(configFile, `server: { host: 127.0.0.1, port: ${port} }\ndataDir: ./hub\n`);
   const hub = startProgram({
     name: 'hub',
     script: join(root, 'hub/bin/workbench-hub.js'),
@@ -109,7 +119,6 @@ async function startHub() {
   await recordPrograms();
   const logFile = join(dataFolder, 'hub/logs/hub.log');
   const address = await waitForLog(hub, logFile, ({ address }) => address, READY_TIMEOUT_MS);
-  const note = free ? '' : ` (port ${DEFAULT_PORT} is in use, so the hub chose another)`;
   console.log(`\nHub:    ${address}, process ${hub.pid}${note}`);
   return address;
 }

@@ -62,7 +62,9 @@ function readYaml(file: string): { value: Tree } | { faults: string[] } {
   }
   const document = parseDocument(text);
   if (document.errors.length > 0) {
-    return { faults: document.errors.map((error) => `${file}: ${error.message.split('\n')[0]}`) };
+    return {
+      faults: document.errors.map((error) => `${file}: ${error.message.split('\n')[0]?.replace(/:$/, '')}`),
+    };
   }
   let value: unknown;
   try {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { authority } from '../support/certificates.js';
-import { endPrograms, startProgram } from '../support/programs.js';
+import { endPrograms, startHub, startProgram } from '../support/programs.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 let folder: TemporaryFolder;
@@ -145,6 +145,13 @@ describe('the hub', () => {
     [['user', 'list', 'anna'], 'too many arguments'],
   ])('refuses the command %j', async (words, sentence) => {
     expect(await refusal('hub', words)).toContain(sentence);
+  });
+
+  it('refuses a backup into a folder that does not exist', async () => {
+    const hub = await startHub(folder.path);
+    await hub.stop();
+    const words = await refusal('hub', ['--config', at('hub.yaml'), 'backup', at('none', 'b.tar')]);
+    expect(words).toBe(`${at('none')}: there is no such folder: choose another for the backup, or make it`);
   });
 
   it.each([

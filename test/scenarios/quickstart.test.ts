@@ -91,4 +91,20 @@ describe('the quickstart', () => {
     expect(existsSync(data)).toBe(false);
     await expect(run('--stop', ROOT)).rejects.toThrow('is not the data folder of a quickstart');
   });
+
+  it('removes what a killed quickstart has left', { timeout: 120_000 }, async () => {
+    const killed = execFile(process.execPath, ['deploy/quickstart/quickstart.mjs'], { cwd: ROOT });
+    let printed = '';
+    killed.stdout?.on('data', (text: string) => (printed += text));
+    await eventually(() => /^Agent: .+, process \d+/m.test(printed), 60_000);
+    killed.kill('SIGKILL');
+    const pids = [...printed.matchAll(/process (\d+)/g)].map(([, pid]) => Number(pid));
+    expect(pids.map(isAlive)).toEqual([true, true]);
+    const { stdout } = await run();
+    const left = /^Removed (.+), which a killed quickstart had left\.$/m.exec(stdout)?.[1] ?? 'nothing';
+    expect(left).toContain('workbench-hub-quickstart-');
+    expect(existsSync(left)).toBe(false);
+    await eventually(() => !pids.some(isAlive));
+    await rm(savedFolder(stdout), { recursive: true });
+  });
 });

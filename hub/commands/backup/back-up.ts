@@ -7,6 +7,7 @@ import { link, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { isThere } from '@workbench-hub/shared/runtime/is-there';
+import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { sizeText } from '@workbench-hub/shared/runtime/size-text';
@@ -68,7 +69,7 @@ export async function backUp(options: BackupOptions): Promise<MadeBackup> {
   const copies = `${temporary}.databases`;
   const pins = await mkdtemp(join(config.dataDir, BACKUP_LINKS));
   try {
-    await mkdir(copies, { mode: 0o700 });
+    await makeBeside(file, copies);
     const { pinned, missing } = await copyAndPin(store, { ...options, copies, pins });
     const archive = await createArchive(file, temporary, { overwrite });
     try {
@@ -86,6 +87,19 @@ export async function backUp(options: BackupOptions): Promise<MadeBackup> {
   } finally {
     await rm(copies, { recursive: true, force: true });
     await rm(pins, { recursive: true, force: true });
+  }
+}
+
+/** Rejects with {@link StartRefused} when the folder of the backup cannot be written. */
+async function makeBeside(file: string, copies: string): Promise<void> {
+  try {
+    await mkdir(copies, { mode: PRIVATE_FOLDER_MODE });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === 'ENOENT' ? 'there is no such folder' : `this user cannot write there (${code})`;
+    throw new StartRefused(`${dirname(file)}: ${why}: choose another for the backup, or make it`, {
+      cause: error,
+    });
   }
 }
 
