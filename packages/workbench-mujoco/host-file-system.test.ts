@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { showHostFiles, type VirtualFileSystem } from './host-file-system.js';
+import { OpenHostFiles, shownFolders } from './host-files.js';
 
 interface Node {
   name: string;
@@ -42,7 +43,7 @@ function nodeAt(path: string): Node {
     analyzePath: () => ({ exists: false }),
     chdir: () => undefined,
   };
-  showHostFiles(virtual as unknown as VirtualFileSystem, dirname(path));
+  showHostFiles(virtual as unknown as VirtualFileSystem, new OpenHostFiles(), shownFolders(dirname(path)));
   const [, top = '', ...names] = path.split('/');
   let node = roots.get(`/${top}`) as Node;
   for (const name of names) node = node.node_ops.lookup(node, name);
