@@ -9,7 +9,7 @@ import { refusedInterpreter, type Script, type ScriptFailure } from './script-fa
 export interface JobPlace {
   readonly mujoco: MainModule;
   /** Prepares for a job, before its model is loaded. */
-  begin(job: ExecuteBatchJobParams): void;
+  begin(job: ExecuteBatchJobParams, sources: readonly string[]): void;
   defineGlobals(job: ExecuteBatchJobParams, loaded: LoadedModel | undefined): void;
   runScript(script: Script, workingDirectory: string): Promise<ScriptFailure | undefined>;
   /** Releases what the job leaves. */
@@ -29,7 +29,7 @@ export async function runJob(
   sources: readonly string[],
   send: Send,
 ): Promise<JobEnd> {
-  place.begin(job);
+  place.begin(job, sources);
   let loaded: LoadedModel | undefined;
   try {
     if (job.model !== null) loaded = loadModel(place.mujoco, job.model);

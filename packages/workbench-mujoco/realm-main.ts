@@ -8,9 +8,11 @@
 import type { MainModule, MjData, MjModel } from '@mujoco/mujoco';
 import { showHostFiles, type VirtualFileSystem } from './host-file-system.js';
 import type { HostFiles, ShownFolders } from './host-files.js';
-import type { WasmImports, WasmInstance, WasmModule, webAssembly } from './web-assembly.js';
+import type { SimulatorImports } from './kept-simulator.js';
+import { type LaterRegistrations, registerWhenUsed } from './realm-registrations.js';
+import type { WasmInstance } from './web-assembly.js';
 
-type AnyFunction = (...values: unknown[]) => unknown;
+export type AnyFunction = (...values: unknown[]) => unknown;
 type Guard = <Values extends unknown[], Result>(
   call: (...values: Values) => Result,
 ) => (...values: Values) => Result;
@@ -40,6 +42,20 @@ export interface ThreadCalls {
   readonly threw: (error: unknown) => void;
 }
 
+/** The compiled simulator, for a realm. */
+export interface SimulatorLink {
+  readonly exports: Readonly<Record<string, unknown>>;
+  /** Lets the compiled simulator call these functions. */
+  readonly attach: (imports: SimulatorImports) => void;
+  /** What it registered when it was started; undefined while it is. */
+  readonly registered?: {
+    readonly general: (imports: SimulatorImports) => void;
+    /** {@link LaterRegistrations} as JSON. */
+    readonly later: string;
+    readonly laterCalls: (key: string) => string | undefined;
+  };
+}
+
 /** Settings of a job, which its realm gets as JSON. */
 export interface RealmSettings {
   workingDirectory: string;
@@ -50,6 +66,8 @@ export interface RealmSettings {
 /** Functions of a realm for its thread. */
 export interface RealmCalls {
   mujoco(): MainModule;
+  /** Makes the simulator's object complete, for scripts that look at its names. */
+  registerAll(): void;
   showFiles(folders: string): void;
   defineGlobals(settings: string, model: MjModel | undefined, data: MjData | undefined): void;
   run(script: () => Promise<void>): void;
@@ -83,13 +101,15 @@ class RealmExit extends Error {
 export function openRealm(
   thread: ThreadCalls,
   simulatorScript: SimulatorScript,
-  simulator: WasmModule,
+  simulator: SimulatorLink,
 ): RealmCalls {
   const { apply } = Reflect;
-  const assembly = Reflect.get(globalThis, 'WebAssembly') as typeof webAssembly;
+  const assembly: unknown = Reflect.get(globalThis, 'WebAssembly');
   const files = guardedFiles(thread.files);
   const write = guarded(thread.write);
   let mujoco: MainModule | undefined;
+  let registerAll: (() => void) | undefined;
+  let imports: SimulatorImports = {};
 
   removeLateCalls();
   const loadMujoco = simulatorScript(
@@ -104,14 +124,17 @@ export function openRealm(
   loadMujoco({
     print: (line: string) => write('stdout', `${line}\n`),
     printErr: (line: string) => write('stderr', `${line}\n`),
-    instantiateWasm(imports: WasmImports, take: (instance: WasmInstance, module: WasmModule) => void) {
-      const instance = new assembly.Instance(simulator, imports);
-      take(instance, simulator);
-      return instance.exports;
+    instantiateWasm({ env }: { env: SimulatorImports }, take: (instance: WasmInstance) => void) {
+      imports = env;
+      simulator.attach(env);
+      const exports = exportsFor(simulator, env);
+      take({ exports });
+      return exports;
     },
   }).then(
     (loaded) => {
       mujoco = loaded;
+      registerAll = registerLater(loaded, imports, simulator);
       thread.loaded();
     },
     (error: unknown) => thread.loaded(error),
@@ -119,6 +142,7 @@ export function openRealm(
 
   return {
     mujoco: () => mujoco as MainModule,
+    registerAll: () => registerAll?.(),
     showFiles: (folders) =>
       showHostFiles(mujoco?.FS as unknown as VirtualFileSystem, files, JSON.parse(folders) as ShownFolders),
     defineGlobals(settings, model, data) {
@@ -137,6 +161,23 @@ export function openRealm(
       })(),
     exitCodeOf: (thrown) => (thrown instanceof RealmExit ? thrown.exitCode : undefined),
   };
+}
+
+/** Exports that repeat what the compiled simulator registered, instead of starting it again. */
+function exportsFor({ exports, registered }: SimulatorLink, imports: SimulatorImports) {
+  if (!registered) return exports;
+  return { ...exports, __wasm_call_ctors: () => registered.general(imports) };
+}
+
+function registerLater(
+  mujoco: MainModule,
+  imports: SimulatorImports,
+  { registered }: SimulatorLink,
+): (() => void) | undefined {
+  if (!registered) return undefined;
+  const later = JSON.parse(registered.later) as LaterRegistrations;
+  const names = mujoco as unknown as Record<string, unknown>;
+  return registerWhenUsed(names, imports, later, guarded(registered.laterCalls));
 }
 
 /** Hides an error of the thread, which a call can throw only when the stack of the script is full. */

@@ -1,24 +1,28 @@
 /** Texts that are evaluated in each realm, compiled once for all realms of a thread. */
 import { readFileSync } from 'node:fs';
 import vm from 'node:vm';
-import type { openRealm, SimulatorScript } from './realm-main.js';
+import type { AnyFunction, openRealm, SimulatorScript } from './realm-main.js';
+import type { openSimulator } from './simulator-main.js';
 
 export interface RealmSources {
   /** Gives the function that opens a realm, in that realm. */
   openRealm(realm: vm.Context): typeof openRealm;
+  /** Gives the function that opens the compiled simulator, in its realm. */
+  openSimulator(realm: vm.Context): typeof openSimulator;
   simulatorScript(realm: vm.Context): SimulatorScript;
   /** Evaluates an expression of the simulator's script. */
-  evaluate(expression: string, realm: vm.Context): (...values: unknown[]) => unknown;
+  evaluate(expression: string, realm: vm.Context): AnyFunction;
 }
 
-/** Files of the realm, each after those that it imports. */
-const OWN_FILES = ['host-file-system.js', 'realm-main.js'];
+/** Files of a job's realm, each after those that it imports. */
+const FILES_OF_JOB = ['host-file-system.js', 'realm-registrations.js', 'realm-main.js'];
+const FILES_OF_SIMULATOR = ['simulator-main.js'];
 const GLOBALS_OF_SIMULATOR =
   'Function, FinalizationRegistry, WebAssembly, window, console, crypto, performance';
 
 export function readRealmSources(): RealmSources {
-  const own = OWN_FILES.map((file) => withoutModuleSyntax(textOf(new URL(file, import.meta.url)))).join('\n');
-  const ownScript = scriptOf('', `${own}\nreturn openRealm;`, new URL('realm-main.js', import.meta.url));
+  const job = ownScript(FILES_OF_JOB, 'openRealm');
+  const kept = ownScript(FILES_OF_SIMULATOR, 'openSimulator');
   const simulatorUrl = new URL(import.meta.resolve('@mujoco/mujoco'));
   const simulator = scriptOf(
     GLOBALS_OF_SIMULATOR,
@@ -29,7 +33,8 @@ export function readRealmSources(): RealmSources {
   );
   const expressions = new Map<string, vm.Script>();
   return {
-    openRealm: (realm) => (ownScript.runInContext(realm) as () => typeof openRealm)(),
+    openRealm: (realm) => (job.runInContext(realm) as () => typeof openRealm)(),
+    openSimulator: (realm) => (kept.runInContext(realm) as () => typeof openSimulator)(),
     simulatorScript: (realm) => simulator.runInContext(realm) as SimulatorScript,
     evaluate(expression, realm) {
       let script = expressions.get(expression);
@@ -37,9 +42,15 @@ export function readRealmSources(): RealmSources {
         script = new vm.Script(expression, { filename: simulatorUrl.href });
         expressions.set(expression, script);
       }
-      return script.runInContext(realm) as (...values: unknown[]) => unknown;
+      return script.runInContext(realm) as AnyFunction;
     },
   };
+}
+
+/** A script whose value is a function that gives the one of this name. */
+function ownScript(files: readonly string[], name: string): vm.Script {
+  const texts = files.map((file) => withoutModuleSyntax(textOf(new URL(file, import.meta.url))));
+  return scriptOf('', `${texts.join('\n')}\nreturn ${name};`, new URL(files.at(-1) ?? '', import.meta.url));
 }
 
 function textOf(url: URL): string {

@@ -3,12 +3,14 @@ import { randomFillSync } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { formatWithOptions, inspect } from 'node:util';
-import vm from 'node:vm';
+import type vm from 'node:vm';
 import type { ExecuteBatchJobParams } from '@workbench-hub/shared/instance-protocol/messages';
 import { OpenHostFiles, shownFolders } from './host-files.js';
 import type { JobPlace } from './job.js';
 import type { Send } from './output-channel.js';
-import type { RealmCalls, RealmSettings, ThreadCalls } from './realm-main.js';
+import type { RealmCalls, RealmSettings, SimulatorLink, ThreadCalls } from './realm-main.js';
+import { looksAtNames } from './script-needs.js';
+import { type KeptSimulator, newRealm, type SimulatorImports } from './kept-simulator.js';
 import type { RealmSources } from './realm-sources.js';
 import { asFunction, type ScriptFunction } from './script.js';
 import {
@@ -19,35 +21,33 @@ import {
   type ScriptFailure,
   scriptPath,
 } from './script-failure.js';
-import type { WasmModule } from './web-assembly.js';
 
 /** Options of inspection: a method of the script would be given objects of the thread. */
 const WITHOUT_OWN_METHODS = { customInspect: false };
 
+/** Opens the realm of a job. The first one starts the compiled simulator, and is for no job. */
 export async function openJobRealm(
   sources: RealmSources,
-  simulator: WasmModule,
+  simulator: KeptSimulator,
   send: Send,
 ): Promise<JobPlace> {
-  // An ordinary global object; one that is made from an object of the thread would lead to it.
-  const realm = vm.createContext(vm.constants.DONT_CONTEXTIFY, {
-    codeGeneration: { strings: false, wasm: false },
-  });
+  const realm = newRealm();
   const job = new JobState();
   const calls: RealmCalls = sources.openRealm(realm)(
     threadCalls(job, realm, sources, send),
     sources.simulatorScript(realm),
-    simulator,
+    linkTo(simulator, realm, sources),
   );
   while (job.loaded === undefined) await nextTurn();
   if (job.loaded.failure !== undefined) {
-    throw new Error(`the simulator was not loaded: ${String(job.loaded.failure)}`);
+    throw new Error(`the simulator was not loaded: ${String(job.loaded.failure)}`, { cause: job.loaded.failure });
   }
   const mujoco = calls.mujoco();
 
   return {
     mujoco,
-    begin({ workingDirectory }) {
+    begin({ workingDirectory }, scripts) {
+      if (scripts.some(looksAtNames)) calls.registerAll();
       job.workingDirectory = workingDirectory;
       calls.showFiles(JSON.stringify(shownFolders(workingDirectory)));
     },
@@ -58,6 +58,22 @@ export async function openJobRealm(
     end() {
       job.isOver = true;
       job.files.closeAll();
+    },
+  };
+}
+
+function linkTo(simulator: KeptSimulator, realm: vm.Context, sources: RealmSources): SimulatorLink {
+  const { exports, registrations } = simulator;
+  const attach = (imports: SimulatorImports) => simulator.attach(imports);
+  if (!registrations) return { exports, attach };
+  const { general, classes, incomplete } = registrations;
+  return {
+    exports,
+    attach,
+    registered: {
+      general: sources.evaluate(general, realm),
+      later: JSON.stringify({ classes, incomplete, keys: registrations.laterKeys() }),
+      laterCalls: (key) => registrations.laterCalls(key),
     },
   };
 }

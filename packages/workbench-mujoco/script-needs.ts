@@ -35,6 +35,15 @@ export function needsNode(source: string): boolean {
   return NEEDED.test(source);
 }
 
+/** Ways to look at the names of an object, or to change it as a whole. */
+const LOOKS_AT_NAMES =
+  /\b(?:Object(?!\.(?:is|freeze|fromEntries)\b)|Reflect|constructor|\w*[pP]roperty\w*|__\w+__)\b|\bfor\s*\([^;)]*\bin\b|\bin\s+\(*(?:mujoco|model|data)\b|\.\.\.\s*mujoco\b|\(\s*mujoco\s*[),]/;
+
+/** Tells whether a script may look at what names the simulator's objects have: so they need to have all. */
+export function looksAtNames(source: string): boolean {
+  return LOOKS_AT_NAMES.test(source);
+}
+
 function patternOfNeeds(): RegExp {
   const ofJavaScript = new Set<string>(vm.runInNewContext('Object.getOwnPropertyNames(globalThis)'));
   const names = Object.getOwnPropertyNames(globalThis).filter((name) => !ofJavaScript.has(name));

@@ -2,6 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { type JobPlace, runJob } from './job.js';
 import { outputSender } from './output-channel.js';
+import { KeptSimulator } from './kept-simulator.js';
 import { openJobRealm } from './realm.js';
 import { readRealmSources } from './realm-sources.js';
 import { observeThread } from './thread-check.js';
@@ -14,7 +15,7 @@ const { simulator, inFlight, isolation } = workerData as ThreadData;
 const post = (message: ThreadMessage): void => port.postMessage(message);
 const send = outputSender(inFlight, (stream, text) => post({ kind: 'output', stream, text }));
 
-const sources = isolation === 'realm' ? readRealmSources() : undefined;
+const realms = isolation === 'realm' ? await openRealms() : undefined;
 let jobRealm: JobPlace | undefined;
 let threadRealm: JobPlace | undefined;
 await prepare();
@@ -31,15 +32,30 @@ for (;;) {
   const message = await nextJob();
   const place = await placeFor(message);
   const end = await runJob(place, message.job, message.sources, send);
-  const left = message.isolation === 'thread' ? undefined : observed.difference(message.isolation);
+  const left = message.isolation === 'thread' ? undefined : leftBy(message);
   const isSpent = message.isolation === 'thread' || left !== undefined;
   post({ kind: 'jobEnded', end, isSpent, left });
   if (!isSpent) await prepare();
 }
 
+/** Starts the simulator for the realms of jobs. */
+async function openRealms() {
+  const sources = readRealmSources();
+  const kept = new KeptSimulator(simulator, sources);
+  await openJobRealm(sources, kept, send);
+  kept.started();
+  return { sources, kept };
+}
+
+/** What a job has left in the thread. */
+function leftBy({ isolation }: JobMessage): string | undefined {
+  if (isolation === 'realm' && realms?.kept.restore() === false) return "the simulator's memory has grown";
+  return observed.difference(isolation);
+}
+
 /** Prepares for the next job. */
 async function prepare(): Promise<void> {
-  if (sources) jobRealm = await openJobRealm(sources, simulator, send);
+  if (realms) jobRealm = await openJobRealm(realms.sources, realms.kept, send);
   else threadRealm ??= await openThreadRealm(simulator, send);
 }
 
