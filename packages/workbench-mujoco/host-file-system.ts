@@ -14,9 +14,9 @@ import type { HostFiles, ShownFolders } from './host-files.js';
 export interface VirtualFileSystem {
   ErrnoError: new (errno: number) => Error;
   createNode(parent: VirtualNode | null, name: string, mode: number, device: number): VirtualNode;
-  mkdirTree(path: string): void;
+  readonly root: VirtualNode;
+  readdir(path: string): string[];
   mount(type: { mount(mount: object): VirtualNode }, options: { root: string }, mountPoint: string): object;
-  analyzePath(path: string): { exists: boolean };
   chdir(path: string): void;
 }
 
@@ -24,9 +24,9 @@ interface VirtualNode {
   parent: VirtualNode;
   name: string;
   mode: number;
-  node_ops: object;
+  node_ops: { lookup?(parent: VirtualNode, name: string): VirtualNode };
   stream_ops: object;
-  /** Set on the root of a mount only: the host folder behind it. */
+  /** Set on a top folder only: the host's folder behind it. */
   hostRoot?: string;
 }
 
@@ -43,18 +43,34 @@ interface Attributes {
 }
 
 const EINVAL = 28;
+const ENOENT = 44;
 
-/** Mounts folders of the host in the simulator, and makes `workingDirectory` its current one. */
+/** Folders of the simulator's own system. */
+const KEPT_IN_MEMORY = ['.', '..', 'dev', 'proc'];
+
+/**
+ * Shows the top folders of the host in the simulator (on Windows: its drives), and makes `workingDirectory` its current one. A folder
+ * is looked up when it is first used, since most are not.
+ */
 export function showHostFiles(
   virtual: VirtualFileSystem,
   host: HostFiles,
-  { roots, workingDirectory }: ShownFolders,
+  { workingDirectory, isWindows }: ShownFolders,
 ): void {
-  const driver = hostDriver(virtual, host);
-  for (const { mountPoint, root } of roots) {
-    if (!virtual.analyzePath(mountPoint).exists) virtual.mkdirTree(mountPoint);
-    virtual.mount(driver, { root }, mountPoint);
+  const rootOf = (name: string) => (isWindows ? `${name}\\` : `/${name}`);
+  const { mount, folderAt } = hostDriver(virtual, host);
+  for (const name of virtual.readdir('/')) {
+    // The simulator has folders of the same names in its memory.
+    if (!KEPT_IN_MEMORY.includes(name) && !isWindows)
+      virtual.mount({ mount }, { root: rootOf(name) }, `/${name}`);
   }
+  virtual.root.node_ops = {
+    ...virtual.root.node_ops,
+    lookup(parent, name) {
+      if (isWindows && !/^[a-z]:$/i.test(name)) throw new virtual.ErrnoError(ENOENT);
+      return folderAt(parent, name, rootOf(name));
+    },
+  };
   virtual.chdir(workingDirectory);
 }
 
@@ -84,6 +100,13 @@ function hostDriver(virtual: VirtualFileSystem, host: HostFiles) {
     mount(mount: object): VirtualNode {
       const { root } = (mount as { opts: { root: string } }).opts;
       const node = makeNode(null, '/', modeOf(root));
+      node.hostRoot = root;
+      return node;
+    },
+    folderAt(parent: VirtualNode, name: string, root: string): VirtualNode {
+      const mode = modeOf(root);
+      if (!isFolder(mode)) throw new virtual.ErrnoError(ENOENT);
+      const node = makeNode(parent, name, mode);
       node.hostRoot = root;
       return node;
     },

@@ -27,11 +27,11 @@ export interface HostFiles {
   size(descriptor: number): number;
 }
 
-/** Folders that the simulator sees, by their paths in the simulator and on the host. */
+/** Folders that the simulator sees. */
 export interface ShownFolders {
-  roots: readonly { readonly mountPoint: string; readonly root: string }[];
   /** Path in the simulator. */
   workingDirectory: string;
+  isWindows: boolean;
 }
 
 /** Error numbers of Emscripten's C library (those of WASI). */
@@ -49,9 +49,6 @@ const ERRNO: Record<string, number> = {
   EPERM: 63,
   EROFS: 69,
 };
-
-/** Folders of the simulator's own system. */
-const KEPT_IN_MEMORY = new Set(['dev', 'proc']);
 
 /** Files of the host, which know the descriptors that are open. */
 export class OpenHostFiles implements HostFiles {
@@ -142,22 +139,6 @@ export function simulatorPath(hostPath: string): string {
   return path.sep === '/' ? resolved : `/${resolved.replaceAll('\\', '/')}`;
 }
 
-/** Folders that the simulator sees: the top ones of the host, on Windows the drives of `workingDirectory` and of the system. */
 export function shownFolders(workingDirectory: string): ShownFolders {
-  const roots = hostRoots(workingDirectory).map((root) => ({
-    mountPoint: simulatorPath(root).replace(/\/$/, ''),
-    root,
-  }));
-  return { roots, workingDirectory: simulatorPath(workingDirectory) };
-}
-
-function hostRoots(workingDirectory: string): string[] {
-  if (path.sep === '\\') {
-    return [...new Set([path.parse(path.resolve(workingDirectory)).root, path.parse(process.execPath).root])];
-  }
-  return fs
-    .readdirSync('/')
-    .filter((name) => !KEPT_IN_MEMORY.has(name))
-    .map((name) => `/${name}`)
-    .filter((root) => fs.statSync(root, { throwIfNoEntry: false })?.isDirectory() === true);
+  return { workingDirectory: simulatorPath(workingDirectory), isWindows: path.sep === '\\' };
 }

@@ -51,16 +51,17 @@ export class KeptSimulator {
     let depth = 0;
     for (const name of this.#names) {
       const call = imports[name] as AnyFunction;
-      this.#current[name] = isStarting && CHANGES_SCRIPT.test(name)
-        ? (...values) => {
-            if (depth++ === 0) this.#calls.push([name, ...(values as number[])]);
-            try {
-              return call(...values);
-            } finally {
-              depth--;
+      this.#current[name] =
+        isStarting && CHANGES_SCRIPT.test(name)
+          ? (...values) => {
+              if (depth++ === 0) this.#calls.push([name, ...(values as number[])]);
+              try {
+                return call(...values);
+              } finally {
+                depth--;
+              }
             }
-          }
-        : call;
+          : call;
     }
   }
 
@@ -92,7 +93,8 @@ export function newRealm(): vm.Context {
 function forwarders(names: readonly string[]): string {
   const forwarder = (name: string) => {
     const signature = /^invoke_(\w+)$/.exec(name)?.[1];
-    const values = signature === undefined ? '...values' : [...signature].map((_, index) => `v${index}`).join();
+    const values =
+      signature === undefined ? '...values' : [...signature].map((_, index) => `v${index}`).join();
     return `${name}: (${values}) => { const call = current.${name}; return call(${values}); }`;
   };
   return `(() => {'use strict';

@@ -9,7 +9,12 @@ import type { MainModule, MjData, MjModel } from '@mujoco/mujoco';
 import { showHostFiles, type VirtualFileSystem } from './host-file-system.js';
 import type { HostFiles, ShownFolders } from './host-files.js';
 import type { SimulatorImports } from './kept-simulator.js';
-import { type LaterRegistrations, registerWhenUsed } from './realm-registrations.js';
+import {
+  type LaterRegistrations,
+  type RealmRegistrations,
+  type RegistrationCalls,
+  registerWhenUsed,
+} from './realm-registrations.js';
 import type { WasmInstance } from './web-assembly.js';
 
 export type AnyFunction = (...values: unknown[]) => unknown;
@@ -52,8 +57,9 @@ export interface SimulatorLink {
     readonly general: (imports: SimulatorImports) => void;
     /** {@link LaterRegistrations} as JSON. */
     readonly later: string;
-    readonly laterCalls: (key: string) => string | undefined;
-  };
+    /** Name of the enumeration with this type. */
+    readonly enumOf: (type: number) => string | undefined;
+  } & RegistrationCalls;
 }
 
 /** Settings of a job, which its realm gets as JSON. */
@@ -108,7 +114,7 @@ export function openRealm(
   const files = guardedFiles(thread.files);
   const write = guarded(thread.write);
   let mujoco: MainModule | undefined;
-  let registerAll: (() => void) | undefined;
+  let registrations: RealmRegistrations | undefined;
   let imports: SimulatorImports = {};
 
   removeLateCalls();
@@ -125,8 +131,8 @@ export function openRealm(
     print: (line: string) => write('stdout', `${line}\n`),
     printErr: (line: string) => write('stderr', `${line}\n`),
     instantiateWasm({ env }: { env: SimulatorImports }, take: (instance: WasmInstance) => void) {
-      imports = env;
-      simulator.attach(env);
+      imports = { ...env, _emval_take_value: takeValue(env, simulator, (name) => registrations?.make(name)) };
+      simulator.attach(imports);
       const exports = exportsFor(simulator, env);
       take({ exports });
       return exports;
@@ -134,7 +140,7 @@ export function openRealm(
   }).then(
     (loaded) => {
       mujoco = loaded;
-      registerAll = registerLater(loaded, imports, simulator);
+      registrations = registerLater(loaded, imports, simulator);
       thread.loaded();
     },
     (error: unknown) => thread.loaded(error),
@@ -142,7 +148,7 @@ export function openRealm(
 
   return {
     mujoco: () => mujoco as MainModule,
-    registerAll: () => registerAll?.(),
+    registerAll: () => registrations?.makeAll(),
     showFiles: (folders) =>
       showHostFiles(mujoco?.FS as unknown as VirtualFileSystem, files, JSON.parse(folders) as ShownFolders),
     defineGlobals(settings, model, data) {
@@ -173,11 +179,29 @@ function registerLater(
   mujoco: MainModule,
   imports: SimulatorImports,
   { registered }: SimulatorLink,
-): (() => void) | undefined {
+): RealmRegistrations | undefined {
   if (!registered) return undefined;
   const later = JSON.parse(registered.later) as LaterRegistrations;
   const names = mujoco as unknown as Record<string, unknown>;
-  return registerWhenUsed(names, imports, later, guarded(registered.laterCalls));
+  return registerWhenUsed(names, imports, later, {
+    laterCalls: guarded(registered.laterCalls),
+    laterKeys: guarded(registered.laterKeys),
+  });
+}
+
+/** Completes the enumeration of a value that the compiled simulator gives, before it is looked up there. */
+function takeValue(
+  imports: SimulatorImports,
+  { registered }: SimulatorLink,
+  complete: (name: string) => void,
+): AnyFunction {
+  const take = imports['_emval_take_value'] as AnyFunction;
+  const enumOf = registered && guarded(registered.enumOf);
+  return (type, ...values) => {
+    const name = enumOf?.(type as number);
+    if (name !== undefined) complete(name);
+    return take(type, ...values);
+  };
 }
 
 /** Hides an error of the thread, which a call can throw only when the stack of the script is full. */

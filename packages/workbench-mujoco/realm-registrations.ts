@@ -4,6 +4,7 @@
  * The compiled text of this file is evaluated in the realm (realm-sources.ts): it imports types only.
  */
 import type { SimulatorImports } from './kept-simulator.js';
+import type { LaterCalls } from './registrations.js';
 
 /** Registrations that are still to be made. */
 export interface LaterRegistrations {
@@ -11,17 +12,29 @@ export interface LaterRegistrations {
   readonly classes: Readonly<Record<string, number>>;
   /** Names of classes and enumerations that are not complete. */
   readonly incomplete: readonly string[];
-  /** Names of all registrations. */
-  readonly keys: readonly string[];
 }
 
-/** Makes registrations when they are needed; gives a function that makes all. */
+/** Functions of the thread for registrations; their texts are JSON. */
+export interface RegistrationCalls {
+  /** {@link LaterCalls} of this name. */
+  readonly laterCalls: (key: string) => string | undefined;
+  /** Names of all registrations. */
+  readonly laterKeys: () => string;
+}
+
+export interface RealmRegistrations {
+  /** Completes a class or enumeration. */
+  make(name: string): void;
+  makeAll(): void;
+}
+
+/** Makes registrations when they are needed. */
 export function registerWhenUsed(
   mujoco: Record<string, unknown>,
   imports: SimulatorImports,
-  { classes, incomplete, keys }: LaterRegistrations,
-  laterCalls: (key: string) => string | undefined,
-): () => void {
+  { classes, incomplete }: LaterRegistrations,
+  { laterCalls, laterKeys }: RegistrationCalls,
+): RealmRegistrations {
   const { parse } = JSON;
   const made = new Set<string>();
   const aside = new Map<string, unknown>();
@@ -30,7 +43,9 @@ export function registerWhenUsed(
     if (calls === undefined) return false;
     made.add(key);
     if (aside.has(key)) mujoco[key] = aside.get(key);
-    for (const [name, ...values] of parse(calls) as [string, ...number[]][]) imports[name]?.(...values);
+    const later = parse(calls) as LaterCalls;
+    for (const name of later.first) make(name);
+    for (const [name, ...values] of later.calls) imports[name]?.(...values);
     return true;
   };
 
@@ -45,8 +60,11 @@ export function registerWhenUsed(
     delete mujoco[name];
   }
   useFor(mujoco, (_, key) => make(key));
-  return () => {
-    for (const key of keys) make(key);
+  return {
+    make: (key) => void make(key),
+    makeAll() {
+      for (const key of parse(laterKeys()) as string[]) make(key);
+    },
   };
 }
 

@@ -17,6 +17,8 @@ export interface RealmSources {
 /** Files of a job's realm, each after those that it imports. */
 const FILES_OF_JOB = ['host-file-system.js', 'realm-registrations.js', 'realm-main.js'];
 const FILES_OF_SIMULATOR = ['simulator-main.js'];
+/** Lines that define, for each name that the simulator's build lacks, a global that says so when it is read. */
+const HINTS = /^(?:missingLibrarySymbols|unexportedSymbols)\.forEach\(\w+\);?$/gm;
 const GLOBALS_OF_SIMULATOR =
   'Function, FinalizationRegistry, WebAssembly, window, console, crypto, performance';
 
@@ -28,7 +30,8 @@ export function readRealmSources(): RealmSources {
     GLOBALS_OF_SIMULATOR,
     textOf(simulatorUrl)
       .replaceAll('import.meta.url', JSON.stringify(simulatorUrl.href))
-      .replace(/^export default (\w+);$/m, 'return $1;'),
+      .replace(/^export default (\w+);$/m, 'return $1;')
+      .replace(HINTS, ''),
     simulatorUrl,
   );
   const expressions = new Map<string, vm.Script>();

@@ -7,10 +7,9 @@ import type vm from 'node:vm';
 import type { ExecuteBatchJobParams } from '@workbench-hub/shared/instance-protocol/messages';
 import { OpenHostFiles, shownFolders } from './host-files.js';
 import type { JobPlace } from './job.js';
+import { type KeptSimulator, newRealm, type SimulatorImports } from './kept-simulator.js';
 import type { Send } from './output-channel.js';
 import type { RealmCalls, RealmSettings, SimulatorLink, ThreadCalls } from './realm-main.js';
-import { looksAtNames } from './script-needs.js';
-import { type KeptSimulator, newRealm, type SimulatorImports } from './kept-simulator.js';
 import type { RealmSources } from './realm-sources.js';
 import { asFunction, type ScriptFunction } from './script.js';
 import {
@@ -21,6 +20,7 @@ import {
   type ScriptFailure,
   scriptPath,
 } from './script-failure.js';
+import { looksAtNames } from './script-needs.js';
 
 /** Options of inspection: a method of the script would be given objects of the thread. */
 const WITHOUT_OWN_METHODS = { customInspect: false };
@@ -40,7 +40,9 @@ export async function openJobRealm(
   );
   while (job.loaded === undefined) await nextTurn();
   if (job.loaded.failure !== undefined) {
-    throw new Error(`the simulator was not loaded: ${String(job.loaded.failure)}`, { cause: job.loaded.failure });
+    throw new Error(`the simulator was not loaded: ${String(job.loaded.failure)}`, {
+      cause: job.loaded.failure,
+    });
   }
   const mujoco = calls.mujoco();
 
@@ -66,14 +68,18 @@ function linkTo(simulator: KeptSimulator, realm: vm.Context, sources: RealmSourc
   const { exports, registrations } = simulator;
   const attach = (imports: SimulatorImports) => simulator.attach(imports);
   if (!registrations) return { exports, attach };
-  const { general, classes, incomplete } = registrations;
   return {
     exports,
     attach,
     registered: {
-      general: sources.evaluate(general, realm),
-      later: JSON.stringify({ classes, incomplete, keys: registrations.laterKeys() }),
-      laterCalls: (key) => registrations.laterCalls(key),
+      general: sources.evaluate(registrations.general, realm),
+      later: registrations.asJson,
+      enumOf: (type) => registrations.enums[type],
+      laterCalls: (key) => {
+        const calls = registrations.laterCalls(key);
+        return calls && JSON.stringify(calls);
+      },
+      laterKeys: () => JSON.stringify(registrations.laterKeys()),
     },
   };
 }

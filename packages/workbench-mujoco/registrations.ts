@@ -3,9 +3,17 @@
  * constants there are. They are recorded once and repeated in each realm: the general ones at once, and those of a single
  * function, of a class or of an enumeration when a script first uses it. There are 3,000, and most jobs use fewer than 30.
  */
+import type { LaterRegistrations } from './realm-registrations.js';
 
 /** A call of an imported function, with pointers into the simulator's memory among its values. */
 export type ImportCall = readonly [name: string, ...values: (number | bigint)[]];
+
+/** Calls that are made when something is first used. */
+export interface LaterCalls {
+  /** Enumerations that must be complete before. */
+  first: string[];
+  calls: ImportCall[];
+}
 
 const FUNCTION = '_embind_register_function';
 const CLASS = '_embind_register_class';
@@ -19,10 +27,11 @@ const PROPERTY = '_embind_register_class_property';
 export class Registrations {
   /** Text of a function that makes the general calls by an object with the imported functions. */
   readonly general: string;
-  /** Classes by name, with the number of their type. */
-  readonly classes: Readonly<Record<string, number>>;
-  /** Names of classes and enumerations that are completed when they are used. */
-  readonly incomplete: readonly string[];
+  /** Numbers of types by the names of their classes, and names of classes and enumerations that are completed when they are used:
+   *  for a realm. */
+  readonly asJson: string;
+  /** Enumerations by the number of their type. */
+  readonly enums: Readonly<Record<number, string>>;
   /** Calls that are made later, by the name of a function, class or enumeration, or by number of type and name of a member. */
   readonly #later = new Map<string, ImportCall[]>();
   readonly #memory: DataView;
@@ -30,7 +39,9 @@ export class Registrations {
   /** Calls in their order, and the memory that they refer to. */
   constructor(calls: readonly ImportCall[], memory: ArrayBuffer) {
     this.#memory = new DataView(memory);
-    const namesOfTypes = this.#namesOfTypes(calls);
+    const classNames = this.#namesOf(calls, CLASS, 10);
+    const enumNames = this.#namesOf(calls, ENUM, 1);
+    const namesOfTypes = new Map([...classNames, ...enumNames]);
     const general: ImportCall[] = [];
     for (const call of calls) {
       const key = this.#keyOf(call, namesOfTypes);
@@ -38,19 +49,19 @@ export class Registrations {
       else this.#later.set(key, [...(this.#later.get(key) ?? []), call]);
     }
     this.general = `(function (imports) {'use strict';\n${general.map(callText).join('\n')}\n})`;
-    this.classes = Object.fromEntries(
-      calls
-        .filter(([name]) => name === CLASS)
-        .map(([, type]) => Number(type))
-        .flatMap((type) => (namesOfTypes.has(type) ? [[namesOfTypes.get(type), type]] : [])),
-    );
-    this.incomplete = [...namesOfTypes.values()].filter((name) => this.#later.has(name));
+    this.enums = Object.fromEntries(enumNames);
+    this.asJson = JSON.stringify({
+      classes: Object.fromEntries([...classNames].map(([type, name]) => [name, type])),
+      incomplete: [...namesOfTypes.values()].filter((name) => this.#later.has(name)),
+    } satisfies LaterRegistrations);
   }
 
-  /** Calls for a function, class or enumeration, or for the member of a class, as JSON; undefined when there are none. */
-  laterCalls(key: string): string | undefined {
+  /** Calls for a function, class or enumeration, or for the member of a class; undefined when there are none. */
+  laterCalls(key: string): LaterCalls | undefined {
     const calls = this.#later.get(key);
-    return calls && JSON.stringify(calls);
+    if (!calls) return undefined;
+    const types = new Set(calls.flatMap((call) => this.#typesIn(call)));
+    return { first: [...types].flatMap((type) => this.enums[type] ?? []), calls };
   }
 
   /** All names for {@link laterCalls}. */
@@ -58,16 +69,12 @@ export class Registrations {
     return [...this.#later.keys()];
   }
 
-  /** Classes and enumerations that can be completed later: those with a plain name, except enumerations that functions take or
-   *  give. */
-  #namesOfTypes(calls: readonly ImportCall[]): Map<number, string> {
-    const inSignatures = new Set(calls.flatMap((call) => this.#typesIn(call)));
+  /** Plain names of classes or enumerations, by the numbers of their types. */
+  #namesOf(calls: readonly ImportCall[], kind: string, at: number): Map<number, string> {
     const names = new Map<number, string>();
-    for (const [name, type, ...rest] of calls) {
-      const isClass = name === CLASS;
-      if (!isClass && (name !== ENUM || inSignatures.has(Number(type)))) continue;
-      const text = this.#text(rest[isClass ? 9 : 0]);
-      if (/^[a-z_]\w*$/i.test(text)) names.set(Number(type), text);
+    for (const [name, ...values] of calls) {
+      const text = name === kind ? this.#text(values[at]) : '';
+      if (/^[a-z_]\w*$/i.test(text)) names.set(Number(values[0]), text);
     }
     return names;
   }
@@ -93,7 +100,11 @@ export class Registrations {
 
   #text(pointer: number | bigint | undefined): string {
     let text = '';
-    for (let at = Number(pointer), code = this.#memory.getUint8(at); code !== 0; code = this.#memory.getUint8(++at)) {
+    for (
+      let at = Number(pointer), code = this.#memory.getUint8(at);
+      code !== 0;
+      code = this.#memory.getUint8(++at)
+    ) {
       text += String.fromCharCode(code);
     }
     return text;

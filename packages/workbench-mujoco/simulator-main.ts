@@ -37,7 +37,15 @@ export function openSimulator(simulator: WasmModule, imports: Record<string, Any
   };
   for (const exported of Object.values(exports)) Object.freeze(exported);
   Object.freeze(memory.buffer);
-  freezeAll([globalThis, memory.buffer, exports, table, async () => undefined, function* () {}, async function* () {}]);
+  freezeAll([
+    globalThis,
+    memory.buffer,
+    exports,
+    table,
+    async () => undefined,
+    function* () {},
+    async function* () {},
+  ]);
   return opened;
 }
 
@@ -46,7 +54,8 @@ function freezeAll(objects: object[]): void {
   const seen = new Set<unknown>();
   const queue: unknown[] = objects;
   for (let value = queue.pop(); value !== undefined || queue.length > 0; value = queue.pop()) {
-    if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) continue;
+    if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value))
+      continue;
     seen.add(value);
     if (value !== globalThis) Object.freeze(value);
     queue.push(Object.getPrototypeOf(value));

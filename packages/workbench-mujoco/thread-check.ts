@@ -12,7 +12,7 @@ export interface ObservedThread {
 
 /** Beyond this the memory of finished jobs is not freed as it should be. */
 const MAX_MEMORY_BYTES = 768 * 1024 * 1024;
-const MAX_REALMS = 200;
+const MAX_REALMS = 400;
 
 /** Built-in objects of JavaScript that no global name leads to. */
 const HIDDEN = [

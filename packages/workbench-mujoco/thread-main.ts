@@ -1,8 +1,8 @@
 /** Main module of the simulator's thread: loads MuJoCo, and runs jobs until it is ended from outside. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { type JobPlace, runJob } from './job.js';
-import { outputSender } from './output-channel.js';
 import { KeptSimulator } from './kept-simulator.js';
+import { outputSender } from './output-channel.js';
 import { openJobRealm } from './realm.js';
 import { readRealmSources } from './realm-sources.js';
 import { observeThread } from './thread-check.js';
