@@ -2,9 +2,11 @@
  * Jobs of the real program, one after the other: what one leaves behind must not reach the next. With `--isolation none` the
  * same jobs meet the same thread again, and each trace is seen there, so that no test passes by itself.
  */
+import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import vm from 'node:vm';
 import loadMujoco, { type MainModule } from '@mujoco/mujoco';
+import { RPC_ERROR } from '@workbench-hub/shared/instance-protocol/messages';
 import {
   type JobFolder,
   type JobOfTest,
@@ -14,6 +16,7 @@ import {
 } from '@workbench-hub/shared/instance-protocol/program-under-test';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Isolation } from './isolation.js';
+import { needsNode } from './script-needs.js';
 
 const MUJOCO = fileURLToPath(new URL('bin/workbench-mujoco.js', import.meta.url));
 const MODEL = {
@@ -87,8 +90,19 @@ const TRACES: Trace[] = [
   {
     title: 'grown memory of the simulator',
     leave:
-      'for (let i = 0; i < 10; i++) new mujoco.MjData(mujoco.MjModel.from_xml_string(`<mujoco><size memory="64M"/></mujoco>`));',
+      'for (let i = 0; i < 10; i++) new mujoco.MjData(mujoco.MjModel.from_xml_string(`<mujoco><size memory="8M"/></mujoco>`));',
     look: 'println(data.qpos.buffer.byteLength)',
+  },
+  {
+    title: 'overwritten memory of the simulator',
+    leave: 'new Uint8Array(data.qpos.buffer).fill(0);',
+    look: `${SWING} println(data.qpos[0])`,
+  },
+  {
+    title: 'a deleted model',
+    leave:
+      'data.delete(); model.delete(); try { model.delete() } catch {} mujoco.MjModel.prototype.delete = 1;',
+    look: 'println(typeof model.delete)',
   },
   {
     title: 'a file in the memory of the simulator',
@@ -149,18 +163,24 @@ const RESULT = `${SWING}
 
 /**
  * Follows every property, accessor, prototype and thrown error that a script can get hold of, and prints the ways to objects
- * that are not of the script's realm: their prototypes end at another Object.prototype.
+ * of another realm (their prototypes end at another Object.prototype) that could be changed or that compile code.
  */
 const WALK = `
   const own = new Set([Object.prototype, null]);
   const seen = new Set();
   const foreign = [];
+  let shared = 0;
   const caught = (call) => { try { return call() } catch (error) { return error } };
   const overflow = () => { try { return overflow() } catch (error) { return error } };
   let sites;
   Error.prepareStackTrace = (_, trace) => { sites ??= [trace, ...trace]; return ''; };
   void new Error('x').stack;
   Error.prepareStackTrace = undefined;
+  const ofMemory = (memory) => {
+    const Foreign = Object.getPrototypeOf(Object.getPrototypeOf(memory.constructor)).constructor;
+    const iterators = [Foreign.entries({ a: 1 }), Foreign.entries('abc')].map((array) => array[Symbol.iterator]());
+    return iterators.map((iterator) => ['iterator of memory', Object.getPrototypeOf(iterator)]);
+  };
   const queue = [
     ['root', (function () { return this })()],
     ['call sites', sites],
@@ -178,14 +198,19 @@ const WALK = `
     ['generator', (function* () {})()],
     ['iterator', [][Symbol.iterator]()],
     ['matches', 'a'.matchAll(/a/g)],
-  ].concat(typeof data === 'undefined' ? [] : [['positions', data.qpos], ['memory', data.qpos.buffer], ['option', model.opt]]);
+  ].concat(typeof data === 'undefined' ? [] : [['positions', data.qpos], ['memory', data.qpos.buffer], ['option', model.opt], ...ofMemory(data.qpos.buffer)]);
   while (queue.length > 0) {
     const [way, value] = queue.pop();
     if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) continue;
     seen.add(value);
     let top = value;
     for (let next = Object.getPrototypeOf(top); next !== null; next = Object.getPrototypeOf(next)) top = next;
-    if (!own.has(top) && (typeof value === 'function' || Object.getPrototypeOf(value) !== null)) { foreign.push(way); continue; }
+    if (!own.has(top) && (typeof value === 'function' || Object.getPrototypeOf(value) !== null)) {
+      shared += 1;
+      // A thrown error is new; what it has in common with others is its prototype.
+      if (Object.prototype.toString.call(value) === '[object Error]') { queue.push([way, Object.getPrototypeOf(value)]); continue; }
+      if (!Object.isFrozen(value) || (value.name === 'Func' + 'tion' && caught(() => value('return 1')()) === 1)) { foreign.push(way); continue; }
+    }
     queue.push([way + '.__proto__', Object.getPrototypeOf(value)]);
     if (ArrayBuffer.isView(value)) { queue.push([way + '.buffer', value.buffer]); continue; }
     for (const key of Reflect.ownKeys(value)) {
@@ -196,7 +221,7 @@ const WALK = `
     }
   }
   println('foreign:', foreign.join());
-  println('objects:', seen.size);
+  println('objects:', seen.size, shared > 0);
 `;
 
 describe.each<Isolation>(['thread', 'realm', 'none'])('with isolation %s', (isolation) => {
@@ -295,8 +320,82 @@ describe('with realms', () => {
     const { result, printed } = await run({ model: MODEL, scripts: [WALK] });
     expect({ result, printed }).toEqual({
       result: { status: 'OK' },
-      printed: expect.stringMatching(/^foreign: \nobjects: \d{4,}\n$/),
+      printed: expect.stringMatching(/^foreign: \nobjects: \d{4,} true\n$/),
     });
+  });
+
+  /** Threads of the program, by their numbers in the system. */
+  const threads = () => readdirSync(`/proc/${mujoco.pid}/task`).sort().join();
+
+  it.skipIf(process.platform !== 'linux')(
+    'keeps the thread for all scripts that need nothing of Node.js',
+    async () => {
+      await run({ model: MODEL, scripts: [SWING] });
+      const before = threads();
+      const others = TRACES.filter(({ leave }) => !needsNode(leave));
+      expect(others.length).toBeGreaterThan(15);
+      for (const { leave } of others) await run({ model: MODEL, scripts: [leave] });
+      expect((await run({ model: MODEL, scripts: [RESULT] })).printed).toBe(`${await resultOfDirectRun()}\n`);
+      expect(threads()).toBe(before);
+      await run({ model: MODEL, scripts: ["require('node:fs')"] });
+      expect(threads()).not.toBe(before);
+      expect(mujoco.log()).toBe('');
+    },
+  );
+
+  it.each([
+    ['is killed in an endless loop', "println('begun'); for (;;);"],
+    ['is killed in an endless simulation', "println('begun'); for (;;) mujoco.mj_step(model, data);"],
+    ['is killed in endless promises', "println('begun'); for (;;) await undefined;"],
+  ])('computes the same after a job that %s', async (_, script) => {
+    const folder = await layOutJob({ model: MODEL, scripts: [script] });
+    folders.push(folder);
+    const running = mujoco.host.executeBatchJob(folder.params);
+    running.catch(() => undefined);
+    while (!mujoco.outputs.some(({ taskId }) => taskId === folder.params.taskId)) {
+      await new Promise(setImmediate);
+    }
+    await mujoco.host.cancel(folder.params.taskId);
+    await expect(running).rejects.toMatchObject({ code: RPC_ERROR.CANCELED });
+    expect((await run({ model: MODEL, scripts: [RESULT] })).printed).toBe(`${await resultOfDirectRun()}\n`);
+  });
+
+  it.each([
+    [
+      'Node.js in its text',
+      "println(typeof require('node:fs').readFileSync, typeof setTimeout)",
+      'function function',
+    ],
+    [
+      'nothing of Node.js',
+      'println(this === undefined, typeof model, [1] instanceof Array)',
+      'false object true',
+    ],
+    [
+      'an own error',
+      "try { readFile('none') } catch (error) { println(error instanceof Error, error.code) }",
+      'true ENOENT',
+    ],
+    ['typed arrays of the simulator', 'println(data.qpos instanceof Float64Array)', 'true'],
+    [
+      'names of the simulator',
+      "println(Object.keys(mujoco).length > 500, 'qpos' in data, 'none' in data)",
+      'true true false',
+    ],
+    [
+      'values of all kinds',
+      "println({ a: [1, 'b'] }, new Map([[1, 2]]), null); console.log('%s is %d', 'x', 1.5, [1])",
+      "{ a: [ 1, 'b' ] } Map(1) { 1 => 2 } null\nx is 1.5 [ 1 ]",
+    ],
+    ['two promises that fail unheard', "Promise.reject(1); Promise.reject(2); println('ran')", 'ran'],
+    [
+      'a full stack',
+      'const down = () => { try { return down() } catch (error) { return error instanceof RangeError } }; println(down())',
+      'true',
+    ],
+  ])('runs a script with %s', async (_, script, expected) => {
+    const { printed } = await run({ model: MODEL, scripts: [script] });
+    expect(printed).toBe(`${expected}\n`);
   });
 
   it('would find an object of the thread', () => {

@@ -4,13 +4,11 @@
  * the stack pointer are as they were after the start, and the compiled simulator has no other state.
  */
 import vm from 'node:vm';
-import type { AnyFunction } from './realm-main.js';
+import type { AnyFunction, ImportCall, SimulatorImports } from './realm-calls.js';
 import type { RealmSources } from './realm-sources.js';
-import { type ImportCall, Registrations } from './registrations.js';
+import { Registrations } from './registrations.js';
 import type { OpenedSimulator } from './simulator-main.js';
 import { type WasmModule, webAssembly } from './web-assembly.js';
-
-export type SimulatorImports = Record<string, AnyFunction>;
 
 /** Imported functions that change the state of the simulator's script, as far as the compiled simulator calls them while it starts. */
 const CHANGES_SCRIPT = /^_em(?:bind|val)_|^emscripten_asm_const_/;

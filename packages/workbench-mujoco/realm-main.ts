@@ -1,107 +1,27 @@
 /**
  * Code of a job's realm. A realm has built-in objects and a simulator of its own. What it gets from its thread are functions
- * that never throw and that take and give numbers, texts and the realm's own objects; they stay in this file. So scripts can
- * get hold of no object that another job will meet.
+ * that never throw and that take and give numbers, texts and the realm's own objects; they stay in these files. So scripts
+ * can get hold of no object that another job will meet and could have changed.
  *
- * The compiled text of this file is evaluated in each realm (realm-sources.ts): beside the file system it imports types only.
+ * The compiled text of this file is evaluated in each realm (realm-sources.ts): beside other such files it imports types only.
  */
-import type { MainModule, MjData, MjModel } from '@mujoco/mujoco';
+import type { MainModule } from '@mujoco/mujoco';
 import { showHostFiles, type VirtualFileSystem } from './host-file-system.js';
-import type { HostFiles, ShownFolders } from './host-files.js';
-import type { SimulatorImports } from './kept-simulator.js';
-import {
-  type LaterRegistrations,
-  type RealmRegistrations,
-  type RegistrationCalls,
-  registerWhenUsed,
-} from './realm-registrations.js';
+import type { ShownFolders } from './host-files.js';
+import type {
+  AnyFunction,
+  LaterRegistrations,
+  RealmCalls,
+  RealmSettings,
+  SimulatorImports,
+  SimulatorLink,
+  SimulatorScript,
+  ThreadCalls,
+} from './realm-calls.js';
+import { define, RealmExit, realmConsole, scriptGlobals } from './realm-globals.js';
+import { guarded, guardedFiles } from './realm-guard.js';
+import { type RealmRegistrations, registerWhenUsed } from './realm-registrations.js';
 import type { WasmInstance } from './web-assembly.js';
-
-export type AnyFunction = (...values: unknown[]) => unknown;
-type Guard = <Values extends unknown[], Result>(
-  call: (...values: Values) => Result,
-) => (...values: Values) => Result;
-
-/** Functions of the thread for a realm. */
-export interface ThreadCalls {
-  readonly files: HostFiles;
-  /** Evaluates an expression in the realm. */
-  readonly evaluate: (expression: string) => AnyFunction;
-  /** Time in milliseconds, with an arbitrary origin. */
-  readonly now: () => number;
-  /** A random number from 0 to 255. */
-  readonly randomByte: () => number;
-  /** The simulator is loaded; or it is not, because of this. */
-  readonly loaded: (failure?: unknown) => void;
-  readonly write: (stream: 'stdout' | 'stderr', text: string) => void;
-  /** The value as text, as `util.inspect` and `util.format` give it; undefined when its own methods fail. */
-  readonly inspect: (value: unknown) => string | undefined;
-  readonly format: (...values: unknown[]) => string | undefined;
-  /** Text of a file of the working directory; undefined when it cannot be read. */
-  readonly readFile: (name: string) => string | undefined;
-  readonly writeFile: (name: string, content: string | Uint8Array) => boolean;
-  /** The error of the latest of both that failed, as JSON. */
-  readonly fileError: () => string;
-  /** The script has returned; or it has thrown this. */
-  readonly returned: () => void;
-  readonly threw: (error: unknown) => void;
-}
-
-/** The compiled simulator, for a realm. */
-export interface SimulatorLink {
-  readonly exports: Readonly<Record<string, unknown>>;
-  /** Lets the compiled simulator call these functions. */
-  readonly attach: (imports: SimulatorImports) => void;
-  /** What it registered when it was started; undefined while it is. */
-  readonly registered?: {
-    readonly general: (imports: SimulatorImports) => void;
-    /** {@link LaterRegistrations} as JSON. */
-    readonly later: string;
-    /** Name of the enumeration with this type. */
-    readonly enumOf: (type: number) => string | undefined;
-  } & RegistrationCalls;
-}
-
-/** Settings of a job, which its realm gets as JSON. */
-export interface RealmSettings {
-  workingDirectory: string;
-  variables: Record<string, string>;
-  environment: Record<string, string>;
-}
-
-/** Functions of a realm for its thread. */
-export interface RealmCalls {
-  mujoco(): MainModule;
-  /** Makes the simulator's object complete, for scripts that look at its names. */
-  registerAll(): void;
-  showFiles(folders: string): void;
-  defineGlobals(settings: string, model: MjModel | undefined, data: MjData | undefined): void;
-  run(script: () => Promise<void>): void;
-  /** Code of the `process.exit` that threw this. */
-  exitCodeOf(thrown: unknown): number | undefined;
-}
-
-/** The simulator's script, as a function of the globals that it gets instead of the realm's. */
-export type SimulatorScript = (
-  functionMaker: unknown,
-  finalizationRegistry: undefined,
-  webAssembly: unknown,
-  window: object,
-  console: object,
-  crypto: object,
-  performance: object,
-) => (options: object) => Promise<MainModule>;
-
-/** Thrown by `process.exit`. */
-class RealmExit extends Error {
-  override readonly name = 'ScriptExit';
-  readonly exitCode: number;
-
-  constructor(exitCode: number) {
-    super(`the script exited with code ${exitCode}`);
-    this.exitCode = exitCode;
-  }
-}
 
 /** Begins to load the simulator of a new realm; {@link ThreadCalls.loaded} tells the end. */
 export function openRealm(
@@ -204,39 +124,6 @@ function takeValue(
   };
 }
 
-/** Hides an error of the thread, which a call can throw only when the stack of the script is full. */
-const guarded: Guard =
-  (call) =>
-  (...values) => {
-    try {
-      return call(...values);
-    } catch {
-      // It is of the thread, so the script gets another.
-    }
-    throw new RangeError('Maximum call stack size exceeded');
-  };
-
-function guardedFiles(files: HostFiles): HostFiles {
-  const { stat, chmod, truncate, makeFolder, makeFile, rename, removeFile, removeFolder } = files;
-  const { list, open, close, read, write, size } = files;
-  return {
-    stat: guarded(stat),
-    chmod: guarded(chmod),
-    truncate: guarded(truncate),
-    makeFolder: guarded(makeFolder),
-    makeFile: guarded(makeFile),
-    rename: guarded(rename),
-    removeFile: guarded(removeFile),
-    removeFolder: guarded(removeFolder),
-    list: guarded(list),
-    open: guarded(open),
-    close: guarded(close),
-    read: guarded(read),
-    write: guarded(write),
-    size: guarded(size),
-  };
-}
-
 /** Removes everything by which a script could have something called after its job has ended. */
 function removeLateCalls(): void {
   for (const name of ['WebAssembly', 'FinalizationRegistry']) Reflect.deleteProperty(globalThis, name);
@@ -266,61 +153,4 @@ function randomFill(randomByte: () => number) {
     for (let index = 0; index < view.length; index++) view[index] = randomByte();
     return view;
   };
-}
-
-function realmConsole(write: ThreadCalls['write'], format: ThreadCalls['format']) {
-  const writer =
-    (stream: 'stdout' | 'stderr') =>
-    (...values: unknown[]) =>
-      write(stream, `${shown(format(...values))}\n`);
-  const [toOutput, toErrors] = [writer('stdout'), writer('stderr')];
-  return { log: toOutput, info: toOutput, debug: toOutput, warn: toErrors, error: toErrors };
-}
-
-function shown(text: string | undefined): string {
-  if (text === undefined) throw new TypeError('a value cannot be shown as text');
-  return text;
-}
-
-function scriptGlobals(thread: ThreadCalls, { workingDirectory, variables, environment }: RealmSettings) {
-  const write = guarded(thread.write);
-  const inspect = guarded(thread.inspect);
-  const [readText, writeText, fileError] = [thread.readFile, thread.writeFile, thread.fileError].map((call) =>
-    guarded(call as AnyFunction),
-  ) as [ThreadCalls['readFile'], ThreadCalls['writeFile'], ThreadCalls['fileError']];
-  const text = (values: unknown[]) =>
-    values.map((value) => (typeof value === 'string' ? value : shown(inspect(value)))).join(' ');
-  return {
-    variables,
-    workingDirectory,
-    console: realmConsole(write, guarded(thread.format)),
-    process: {
-      env: new Proxy(environment, { set: (target, name, value) => Reflect.set(target, name, `${value}`) }),
-      exit(code: unknown = 0): never {
-        throw new RealmExit(Number(code));
-      },
-    },
-    print: (...values: unknown[]) => write('stdout', text(values)),
-    println: (...values: unknown[]) => write('stdout', `${text(values)}\n`),
-    readFile(name: string): string {
-      const content = readText(name);
-      if (content === undefined) throw ownError(fileError());
-      return content;
-    },
-    writeFile(name: string, content: string | Uint8Array): void {
-      if (!writeText(name, content)) throw ownError(fileError());
-    },
-  };
-}
-
-/** Error of the realm with the properties of one of the thread. */
-function ownError(json: string): Error {
-  const { name, message, ...details } = JSON.parse(json) as { name: string; message: string };
-  const error = name === 'TypeError' ? new TypeError(message) : new Error(message);
-  return Object.assign(error, details);
-}
-
-/** Also replaces read-only globals, except undefined, NaN and Infinity. */
-function define(target: object, name: string, value: unknown): void {
-  Reflect.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
 }

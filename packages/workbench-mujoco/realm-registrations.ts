@@ -3,24 +3,7 @@
  *
  * The compiled text of this file is evaluated in the realm (realm-sources.ts): it imports types only.
  */
-import type { SimulatorImports } from './kept-simulator.js';
-import type { LaterCalls } from './registrations.js';
-
-/** Registrations that are still to be made. */
-export interface LaterRegistrations {
-  /** Numbers of types by the names of their classes. */
-  readonly classes: Readonly<Record<string, number>>;
-  /** Names of classes and enumerations that are not complete. */
-  readonly incomplete: readonly string[];
-}
-
-/** Functions of the thread for registrations; their texts are JSON. */
-export interface RegistrationCalls {
-  /** {@link LaterCalls} of this name. */
-  readonly laterCalls: (key: string) => string | undefined;
-  /** Names of all registrations. */
-  readonly laterKeys: () => string;
-}
+import type { LaterCalls, LaterRegistrations, RegistrationCalls, SimulatorImports } from './realm-calls.js';
 
 export interface RealmRegistrations {
   /** Completes a class or enumeration. */

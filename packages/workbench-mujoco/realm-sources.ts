@@ -1,7 +1,8 @@
 /** Texts that are evaluated in each realm, compiled once for all realms of a thread. */
 import { readFileSync } from 'node:fs';
 import vm from 'node:vm';
-import type { AnyFunction, openRealm, SimulatorScript } from './realm-main.js';
+import type { AnyFunction, SimulatorScript } from './realm-calls.js';
+import type { openRealm } from './realm-main.js';
 import type { openSimulator } from './simulator-main.js';
 
 export interface RealmSources {
@@ -15,7 +16,13 @@ export interface RealmSources {
 }
 
 /** Files of a job's realm, each after those that it imports. */
-const FILES_OF_JOB = ['host-file-system.js', 'realm-registrations.js', 'realm-main.js'];
+const FILES_OF_JOB = [
+  'host-file-system.js',
+  'realm-guard.js',
+  'realm-globals.js',
+  'realm-registrations.js',
+  'realm-main.js',
+];
 const FILES_OF_SIMULATOR = ['simulator-main.js'];
 /** Lines that define, for each name that the simulator's build lacks, a global that says so when it is read. */
 const HINTS = /^(?:missingLibrarySymbols|unexportedSymbols)\.forEach\(\w+\);?$/gm;

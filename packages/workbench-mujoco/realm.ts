@@ -7,9 +7,15 @@ import type vm from 'node:vm';
 import type { ExecuteBatchJobParams } from '@workbench-hub/shared/instance-protocol/messages';
 import { OpenHostFiles, shownFolders } from './host-files.js';
 import type { JobPlace } from './job.js';
-import { type KeptSimulator, newRealm, type SimulatorImports } from './kept-simulator.js';
+import { type KeptSimulator, newRealm } from './kept-simulator.js';
 import type { Send } from './output-channel.js';
-import type { RealmCalls, RealmSettings, SimulatorLink, ThreadCalls } from './realm-main.js';
+import type {
+  RealmCalls,
+  RealmSettings,
+  SimulatorImports,
+  SimulatorLink,
+  ThreadCalls,
+} from './realm-calls.js';
 import type { RealmSources } from './realm-sources.js';
 import { asFunction, type ScriptFunction } from './script.js';
 import {

@@ -3,17 +3,7 @@
  * constants there are. They are recorded once and repeated in each realm: the general ones at once, and those of a single
  * function, of a class or of an enumeration when a script first uses it. There are 3,000, and most jobs use fewer than 30.
  */
-import type { LaterRegistrations } from './realm-registrations.js';
-
-/** A call of an imported function, with pointers into the simulator's memory among its values. */
-export type ImportCall = readonly [name: string, ...values: (number | bigint)[]];
-
-/** Calls that are made when something is first used. */
-export interface LaterCalls {
-  /** Enumerations that must be complete before. */
-  first: string[];
-  calls: ImportCall[];
-}
+import type { ImportCall, LaterCalls, LaterRegistrations } from './realm-calls.js';
 
 const FUNCTION = '_embind_register_function';
 const CLASS = '_embind_register_class';

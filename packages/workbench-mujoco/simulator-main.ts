@@ -5,7 +5,7 @@
  *
  * The compiled text of this file is evaluated in the realm (realm-sources.ts): it imports types only.
  */
-import type { AnyFunction } from './realm-main.js';
+import type { AnyFunction } from './realm-calls.js';
 import type { WasmModule, webAssembly } from './web-assembly.js';
 
 export interface OpenedSimulator {
@@ -37,29 +37,35 @@ export function openSimulator(simulator: WasmModule, imports: Record<string, Any
   };
   for (const exported of Object.values(exports)) Object.freeze(exported);
   Object.freeze(memory.buffer);
-  freezeAll([
-    globalThis,
-    memory.buffer,
-    exports,
-    table,
-    async () => undefined,
-    function* () {},
-    async function* () {},
-  ]);
+  freezeAll([globalThis, memory.buffer, exports, table, ...hiddenObjects()]);
   return opened;
+}
+
+/** Objects that lead to built-in ones which have no global name. */
+function hiddenObjects(): object[] {
+  const generator = function* (): Generator<undefined> {
+    yield undefined;
+  };
+  const asyncGenerator = async function* (): AsyncGenerator<undefined> {
+    yield undefined;
+  };
+  const iterated = [[], '', new Map(), new Set()].map((iterable) => iterable[Symbol.iterator]());
+  return [async () => undefined, generator, asyncGenerator, ...iterated, 'a'.matchAll(/a/g)];
 }
 
 /** Freezes what these objects lead to, except the global object, which nothing leads to. */
 function freezeAll(objects: object[]): void {
   const seen = new Set<unknown>();
   const queue: unknown[] = objects;
-  for (let value = queue.pop(); value !== undefined || queue.length > 0; value = queue.pop()) {
+  while (queue.length > 0) {
+    const value = queue.pop();
     if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value))
       continue;
     seen.add(value);
     if (value !== globalThis) Object.freeze(value);
     queue.push(Object.getPrototypeOf(value));
-    for (const { value: held, get, set } of Object.values(Object.getOwnPropertyDescriptors(value))) {
+    for (const key of Reflect.ownKeys(value)) {
+      const { value: held, get, set } = Object.getOwnPropertyDescriptor(value, key) ?? {};
       queue.push(held, get, set);
     }
   }

@@ -26,6 +26,8 @@ export async function compileSimulator(): Promise<WasmModule> {
 export class SimulatorThread {
   /** Resolves when the simulator is loaded; rejects when that fails. */
   readonly ready: Promise<void>;
+  /** Isolation that it has prepared for. */
+  readonly isolation: Isolation;
   readonly #worker: Worker;
   readonly #inFlight = new SharedArrayBuffer(4);
   readonly #ended: Promise<never>;
@@ -37,6 +39,7 @@ export class SimulatorThread {
 
   /** Starts a thread that prepares for jobs of this isolation. */
   constructor(simulator: WasmModule, isolation: Isolation) {
+    this.isolation = isolation;
     const workerData: ThreadData = { simulator, inFlight: this.#inFlight, isolation };
     this.#worker = new Worker(new URL('thread-main.js', import.meta.url), { workerData });
     this.#ended = new Promise<never>((_, reject) => {

@@ -40,8 +40,10 @@ export class SimulatorThreads {
   /** Runs a job, one at a time. */
   async run(job: ExecuteBatchJobParams, context: JobContext): Promise<ExecuteBatchJobResult> {
     const sources = await Promise.all(job.scripts.map((script) => readFile(script, 'utf8')));
-    const isolation = this.#isolation === 'realm' && sources.some(needsNode) ? 'thread' : this.#isolation;
-    const thread = this.#usableThread(isolation);
+    const wanted = this.#isolation === 'realm' && sources.some(needsNode) ? 'thread' : this.#isolation;
+    const thread = this.#usableThread(wanted);
+    // A thread that has prepared for a script with Node.js serves any script, once.
+    const isolation = thread.isolation === 'thread' ? 'thread' : wanted;
     if (thread.jobs >= MAX_JOBS - 1) this.#successor ??= this.#newThread(this.#isolation);
     const canceled = () => void thread.end();
     context.signal.addEventListener('abort', canceled, { once: true });
@@ -52,7 +54,7 @@ export class SimulatorThreads {
       return await (isolation === 'realm' ? run() : this.#workingDirectory.within(job.workingDirectory, run));
     } finally {
       context.signal.removeEventListener('abort', canceled);
-      await this.#replaceIfSpent(thread, isolation, context);
+      await this.#replaceIfSpent(thread, wanted, context);
     }
   }
 
@@ -67,12 +69,12 @@ export class SimulatorThreads {
     return this.#current;
   }
 
-  async #replaceIfSpent(thread: SimulatorThread, isolation: Isolation, context: JobContext): Promise<void> {
+  async #replaceIfSpent(thread: SimulatorThread, wanted: Isolation, context: JobContext): Promise<void> {
     if (!thread.isSpent && thread.jobs < MAX_JOBS) return;
     if (thread.left !== undefined) context.log(`the thread of the simulator is replaced: ${thread.left}`);
     await thread.end();
     // The next job will probably be like this one.
-    this.#current = this.#stopped ? undefined : (this.#successor ?? this.#newThread(isolation));
+    this.#current = this.#stopped ? undefined : (this.#successor ?? this.#newThread(wanted));
     this.#successor = undefined;
   }
 

@@ -4,7 +4,7 @@ import { type JobPlace, runJob } from './job.js';
 import { KeptSimulator } from './kept-simulator.js';
 import { outputSender } from './output-channel.js';
 import { openJobRealm } from './realm.js';
-import { readRealmSources } from './realm-sources.js';
+import { type RealmSources, readRealmSources } from './realm-sources.js';
 import { observeThread } from './thread-check.js';
 import type { JobMessage, ThreadData, ThreadMessage } from './thread-messages.js';
 import { openThreadRealm } from './thread-realm.js';
@@ -15,7 +15,8 @@ const { simulator, inFlight, isolation } = workerData as ThreadData;
 const post = (message: ThreadMessage): void => port.postMessage(message);
 const send = outputSender(inFlight, (stream, text) => post({ kind: 'output', stream, text }));
 
-const realms = isolation === 'realm' ? await openRealms() : undefined;
+const sources = isolation === 'realm' ? readRealmSources() : undefined;
+let kept: KeptSimulator | undefined;
 let jobRealm: JobPlace | undefined;
 let threadRealm: JobPlace | undefined;
 await prepare();
@@ -32,31 +33,27 @@ for (;;) {
   const message = await nextJob();
   const place = await placeFor(message);
   const end = await runJob(place, message.job, message.sources, send);
-  const left = message.isolation === 'thread' ? undefined : leftBy(message);
+  const left = message.isolation === 'thread' ? undefined : observed.difference(message.isolation);
   const isSpent = message.isolation === 'thread' || left !== undefined;
   post({ kind: 'jobEnded', end, isSpent, left });
   if (!isSpent) await prepare();
 }
 
 /** Starts the simulator for the realms of jobs. */
-async function openRealms() {
-  const sources = readRealmSources();
+async function startSimulator(sources: RealmSources): Promise<KeptSimulator> {
   const kept = new KeptSimulator(simulator, sources);
   await openJobRealm(sources, kept, send);
   kept.started();
-  return { sources, kept };
-}
-
-/** What a job has left in the thread. */
-function leftBy({ isolation }: JobMessage): string | undefined {
-  if (isolation === 'realm' && realms?.kept.restore() === false) return "the simulator's memory has grown";
-  return observed.difference(isolation);
+  return kept;
 }
 
 /** Prepares for the next job. */
 async function prepare(): Promise<void> {
-  if (realms) jobRealm = await openJobRealm(realms.sources, realms.kept, send);
-  else threadRealm ??= await openThreadRealm(simulator, send);
+  if (sources) {
+    // Memory that has grown does not become smaller: then the simulator is started again.
+    if (kept?.restore() !== true) kept = await startSimulator(sources);
+    jobRealm = await openJobRealm(sources, kept, send);
+  } else threadRealm ??= await openThreadRealm(simulator, send);
 }
 
 async function placeFor(message: JobMessage): Promise<JobPlace> {
