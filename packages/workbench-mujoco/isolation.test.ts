@@ -224,6 +224,24 @@ const WALK = `
   println('objects:', seen.size, shared > 0);
 `;
 
+/** Lists what the simulator offers. Names that only say that the build lacks them are left out. */
+const NAMES = `
+  const about = (value) => typeof value + (typeof value === 'function' ? [value.length, value.name, value.argCount] : '');
+  const lines = [];
+  for (const name of Object.getOwnPropertyNames(mujoco).sort()) {
+    let value;
+    try { value = mujoco[name] } catch { continue }
+    lines.push(name + ' ' + about(value));
+    if (typeof value !== 'function') continue;
+    for (const key of Object.getOwnPropertyNames(value).sort()) lines.push('  static ' + key + ' ' + about(value[key]));
+    for (const key of Object.keys(value.values ?? {})) lines.push('  value ' + key);
+    for (const key of Object.getOwnPropertyNames(value.prototype ?? {}).sort()) {
+      const { value: held, get, set, enumerable, configurable } = Object.getOwnPropertyDescriptor(value.prototype, key);
+      lines.push('  member ' + [key, about(held), typeof get, typeof set, enumerable, configurable]);
+    }
+  }
+  writeFile('names.txt', lines.join('\\n'));`;
+
 describe.each<Isolation>(['thread', 'realm', 'none'])('with isolation %s', (isolation) => {
   let mujoco: ProgramUnderTest;
   const folders: JobFolder[] = [];
@@ -396,6 +414,15 @@ describe('with realms', () => {
   ])('runs a script with %s', async (_, script, expected) => {
     const { printed } = await run({ model: MODEL, scripts: [script] });
     expect(printed).toBe(`${expected}\n`);
+  });
+
+  it('gives scripts the same simulator as a thread of their own', async () => {
+    const inRealm = await run({ scripts: [NAMES] });
+    const inThread = await run({ scripts: [`// require\n${NAMES}`] });
+    expect(inRealm.result).toEqual({ status: 'OK' });
+    const names = await inRealm.folder.read('names.txt');
+    expect(names.split('\n').length).toBeGreaterThan(3000);
+    expect(names).toBe(await inThread.folder.read('names.txt'));
   });
 
   it('would find an object of the thread', () => {

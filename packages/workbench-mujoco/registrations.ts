@@ -102,7 +102,7 @@ export class Registrations {
 }
 
 /** Name of the calls for a member of a class. */
-export function memberKey(type: number, member: string): string {
+function memberKey(type: number, member: string): string {
   return `${type}.${member}`;
 }
 
