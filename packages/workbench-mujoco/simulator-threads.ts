@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import type {
   ExecuteBatchJobParams,
   ExecuteBatchJobResult,
@@ -39,6 +39,7 @@ export class SimulatorThreads {
 
   /** Runs a job, one at a time. */
   async run(job: ExecuteBatchJobParams, context: JobContext): Promise<ExecuteBatchJobResult> {
+    await access(job.workingDirectory);
     const sources = await Promise.all(job.scripts.map((script) => readFile(script, 'utf8')));
     const wanted = this.#isolation === 'realm' && sources.some(needsNode) ? 'thread' : this.#isolation;
     const thread = this.#usableThread(wanted);
