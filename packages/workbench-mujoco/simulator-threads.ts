@@ -52,7 +52,8 @@ export class SimulatorThreads {
       if (context.signal.aborted) canceled();
       const run = () => thread.run(job, sources, isolation, context);
       // A realm has relative paths of its own; other scripts use those of the process.
-      return await (isolation === 'realm' ? run() : this.#workingDirectory.within(job.workingDirectory, run));
+      if (isolation === 'realm') return await run();
+      return await this.#workingDirectory.within(job.workingDirectory, context.signal, run);
     } finally {
       context.signal.removeEventListener('abort', canceled);
       await this.#replaceIfSpent(thread, wanted, context);
