@@ -101,11 +101,14 @@ class JobState {
   isOver = false;
 }
 
+/** Environment of the thread, which stays as it is (thread-check.ts). */
+const ownEnvironment = { ...process.env };
+
 function realmSettings({ workingDirectory, variables, environment }: ExecuteBatchJobParams): RealmSettings {
   return {
     workingDirectory,
     variables,
-    environment: { ...process.env, ...environment } as Record<string, string>,
+    environment: { ...ownEnvironment, ...environment } as Record<string, string>,
   };
 }
 
