@@ -14,6 +14,7 @@ const LONGEST_FILES = [
   'test/scenarios/login-flood.test.ts',
   'test/chaos/chaos.test.ts',
   'test/scenarios/full-disks.test.ts',
+  'packages/workbench-mujoco/isolation.test.ts',
   'packages/workbench-mujoco/mujoco.test.ts',
   'test/scenarios/broken-transfers.test.ts',
   'test/conformance/sqlite.test.ts',

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { showHostFiles, type VirtualFileSystem } from './host-file-system.js';
+import { OpenHostFiles, shownFolders } from './host-files.js';
 
 interface Node {
   name: string;
@@ -29,22 +30,17 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 /** Entry that the simulator finds at this path of the host. */
 function nodeAt(path: string): Node {
-  const roots = new Map<string, Node>();
   const virtual = {
     ErrnoError: class extends Error {},
     createNode: (parent: Node | null, name: string, mode: number) => ({ parent, name, mode }),
-    mkdirTree: () => undefined,
-    mount: (driver: { mount(mount: object): Node }, { root }: { root: string }) => {
-      const node = driver.mount({ opts: { root } });
-      roots.set(root, node);
-      return node;
-    },
-    analyzePath: () => ({ exists: false }),
+    root: { name: '/', node_ops: {} } as Node,
+    readdir: () => ['.', '..', 'dev'],
+    mount: () => undefined,
     chdir: () => undefined,
   };
-  showHostFiles(virtual as unknown as VirtualFileSystem, dirname(path));
-  const [, top = '', ...names] = path.split('/');
-  let node = roots.get(`/${top}`) as Node;
+  showHostFiles(virtual as unknown as VirtualFileSystem, new OpenHostFiles(), shownFolders(dirname(path)));
+  const names = path.split('/').slice(1);
+  let node = virtual.root;
   for (const name of names) node = node.node_ops.lookup(node, name);
   return node;
 }

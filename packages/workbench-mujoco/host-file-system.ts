@@ -5,17 +5,18 @@
  * The simulator is compiled by Emscripten, whose C library does its file calls on a virtual file system in memory.
  * This is a driver for that (the interface of its own NODEFS, which the build does not contain): each call is made on
  * the host at once, so only what is really read is read.
+ *
+ * The compiled text of this file is also evaluated in the realms of jobs (realm-sources.ts): it imports types only.
  */
-import fs from 'node:fs';
-import path from 'node:path';
+import type { HostFiles, ShownFolders } from './host-files.js';
 
 /** Parts of Emscripten's `FS` for drivers; its own declarations say `any`. */
 export interface VirtualFileSystem {
   ErrnoError: new (errno: number) => Error;
   createNode(parent: VirtualNode | null, name: string, mode: number, device: number): VirtualNode;
-  mkdirTree(path: string): void;
+  readonly root: VirtualNode;
+  readdir(path: string): string[];
   mount(type: { mount(mount: object): VirtualNode }, options: { root: string }, mountPoint: string): object;
-  analyzePath(path: string): { exists: boolean };
   chdir(path: string): void;
 }
 
@@ -23,9 +24,9 @@ interface VirtualNode {
   parent: VirtualNode;
   name: string;
   mode: number;
-  node_ops: object;
+  node_ops: { lookup?(parent: VirtualNode, name: string): VirtualNode };
   stream_ops: object;
-  /** Set on the root of a mount only: the host folder behind it. */
+  /** Set on a top folder only: the host's folder behind it. */
   hostRoot?: string;
 }
 
@@ -41,158 +42,171 @@ interface Attributes {
   size?: number;
 }
 
-/** Error numbers of Emscripten's C library (those of WASI). */
-const ERRNO: Record<string, number> = {
-  EACCES: 2,
-  EEXIST: 20,
-  EINVAL: 28,
-  EIO: 29,
-  EISDIR: 31,
-  EMFILE: 33,
-  ENOENT: 44,
-  ENOSPC: 51,
-  ENOTDIR: 54,
-  ENOTEMPTY: 55,
-  EPERM: 63,
-  EROFS: 69,
-};
+const EINVAL = 28;
+const ENOENT = 44;
 
 /** Folders of the simulator's own system. */
-const KEPT_IN_MEMORY = new Set(['dev', 'proc']);
+const KEPT_IN_MEMORY = ['.', '..', 'dev', 'proc'];
 
-/** Path of the host in the simulator: the same on POSIX systems, `/C:/models/a.xml` on Windows. */
-export function simulatorPath(hostPath: string): string {
-  const resolved = path.resolve(hostPath);
-  return path.sep === '/' ? resolved : `/${resolved.replaceAll('\\', '/')}`;
-}
-
-/** Mounts the top folders of the host (on Windows: the drives of `workingDirectory` and of the system) in the simulator, and
- *  makes `workingDirectory` its current one. */
-export function showHostFiles(virtual: VirtualFileSystem, workingDirectory: string): void {
-  const driver = hostDriver(virtual);
-  for (const root of hostRoots(workingDirectory)) {
-    const mountPoint = simulatorPath(root).replace(/\/$/, '');
-    if (!virtual.analyzePath(mountPoint).exists) virtual.mkdirTree(mountPoint);
-    virtual.mount(driver, { root }, mountPoint);
+/**
+ * Shows the top folders of the host in the simulator (on Windows: its drives), and makes `workingDirectory` its current one. A folder
+ * is looked up when it is first used, since most are not.
+ */
+export function showHostFiles(
+  virtual: VirtualFileSystem,
+  host: HostFiles,
+  { workingDirectory, isWindows }: ShownFolders,
+): void {
+  const rootOf = (name: string) => (isWindows ? `${name}\\` : `/${name}`);
+  const { mount, folderAt } = hostDriver(virtual, host);
+  for (const name of virtual.readdir('/')) {
+    // The simulator has folders of the same names in its memory.
+    if (!KEPT_IN_MEMORY.includes(name) && !isWindows)
+      virtual.mount({ mount }, { root: rootOf(name) }, `/${name}`);
   }
-  virtual.chdir(simulatorPath(workingDirectory));
+  virtual.root.node_ops = {
+    ...virtual.root.node_ops,
+    lookup(parent, name) {
+      if (isWindows && !/^[a-z]:$/i.test(name)) throw new virtual.ErrnoError(ENOENT);
+      return folderAt(parent, name, rootOf(name));
+    },
+  };
+  virtual.chdir(workingDirectory);
 }
 
-function hostRoots(workingDirectory: string): string[] {
-  if (path.sep === '\\') {
-    return [...new Set([path.parse(path.resolve(workingDirectory)).root, path.parse(process.execPath).root])];
-  }
-  return fs
-    .readdirSync('/')
-    .filter((name) => !KEPT_IN_MEMORY.has(name))
-    .map((name) => `/${name}`)
-    .filter((root) => fs.statSync(root, { throwIfNoEntry: false })?.isDirectory() === true);
-}
-
-function hostDriver(virtual: VirtualFileSystem) {
-  const onHost = hostCalls(virtual);
-  const makeNode = (parent: VirtualNode | null, name: string, mode: number): VirtualNode => {
+function hostDriver(virtual: VirtualFileSystem, host: HostFiles) {
+  const checked: Checked = (result) => {
+    if (typeof result === 'number' && result < 0) throw new virtual.ErrnoError(-result);
+    return result;
+  };
+  const makeNode: MakeNode = (parent, name, mode) => {
     const node = virtual.createNode(parent, name, mode, 0);
     node.node_ops = nodeOps;
     node.stream_ops = streamOps;
     return node;
   };
-  const nodeOps = nodeOperations(onHost, makeNode);
-  const streamOps = streamOperations(onHost, virtual);
+  const modeOf = (path: string) => {
+    const attributes = new Float64Array(13);
+    checked(host.stat(path, attributes));
+    return attributes[3] as number;
+  };
+  const nodeOps = {
+    ...attributeOperations(host, checked),
+    ...folderOperations(host, checked, makeNode, modeOf),
+  };
+  const streamOps = streamOperations(virtual, host, checked);
 
   return {
     mount(mount: object): VirtualNode {
       const { root } = (mount as { opts: { root: string } }).opts;
-      const node = makeNode(null, '/', onHost(() => fs.statSync(root)).mode);
+      const node = makeNode(null, '/', modeOf(root));
+      node.hostRoot = root;
+      return node;
+    },
+    folderAt(parent: VirtualNode, name: string, root: string): VirtualNode {
+      const mode = modeOf(root);
+      if (!isFolder(mode)) throw new virtual.ErrnoError(ENOENT);
+      const node = makeNode(parent, name, mode);
       node.hostRoot = root;
       return node;
     },
   };
 }
 
-/** Calls the host and translates its errors to those of the C library. */
-type OnHost = <T>(call: () => T) => T;
+/** Throws an error of the host as one of the C library. */
+type Checked = <T extends string | number>(result: T) => T;
 
-function hostCalls(virtual: VirtualFileSystem): OnHost {
-  const asVirtual = ({ code = '' }: NodeJS.ErrnoException) =>
-    new virtual.ErrnoError(ERRNO[code] ?? (ERRNO['EIO'] as number));
-  return (call) => {
-    try {
-      return call();
-    } catch (error) {
-      throw asVirtual(error as NodeJS.ErrnoException);
-    }
-  };
-}
+type MakeNode = (parent: VirtualNode | null, name: string, mode: number) => VirtualNode;
 
 function hostPath(node: VirtualNode): string {
-  return node.hostRoot ?? path.join(hostPath(node.parent), node.name);
+  return node.hostRoot ?? pathIn(node.parent, node.name);
 }
 
-function nodeOperations(
-  onHost: OnHost,
-  makeNode: (parent: VirtualNode, name: string, mode: number) => VirtualNode,
-) {
+/** Windows takes `/`, too. */
+function pathIn(parent: VirtualNode, name: string): string {
+  return `${hostPath(parent).replace(/[\\/]$/, '')}/${name}`;
+}
+
+function attributeOperations(host: HostFiles, checked: Checked) {
   return {
-    getattr: (node: VirtualNode) =>
-      onHost(() => {
-        const { dev, ino, nlink, mode, uid, gid, rdev, size, blksize, blocks, atime, mtime, ctime } =
-          fs.statSync(hostPath(node));
-        return { dev, ino, nlink, mode, uid, gid, rdev, size, blksize, blocks, atime, mtime, ctime };
-      }),
-    setattr: (node: VirtualNode, { mode, size }: Attributes) =>
-      onHost(() => {
-        if (mode !== undefined) {
-          fs.chmodSync(hostPath(node), mode & 0o7777);
-          node.mode = mode;
-        }
-        if (size !== undefined) fs.truncateSync(hostPath(node), size);
-      }),
-    // The host follows links, so that the simulator sees files and folders only.
-    lookup: (parent: VirtualNode, name: string) =>
-      makeNode(parent, name, onHost(() => fs.statSync(path.join(hostPath(parent), name))).mode),
-    mknod: (parent: VirtualNode, name: string, mode: number) => {
-      const target = path.join(hostPath(parent), name);
-      onHost(() =>
-        isFolder(mode)
-          ? fs.mkdirSync(target, mode & 0o7777)
-          : fs.writeFileSync(target, '', { mode: mode & 0o7777, flag: 'wx' }),
-      );
-      return makeNode(parent, name, mode);
+    getattr(node: VirtualNode) {
+      const attributes = new Float64Array(13);
+      checked(host.stat(hostPath(node), attributes));
+      const [
+        dev,
+        ino,
+        nlink,
+        mode,
+        uid,
+        gid,
+        rdev,
+        size,
+        blksize,
+        blocks,
+        atimeMs = 0,
+        mtimeMs = 0,
+        ctimeMs = 0,
+      ] = attributes;
+      const [atime, mtime, ctime] = [new Date(atimeMs), new Date(mtimeMs), new Date(ctimeMs)];
+      return { dev, ino, nlink, mode, uid, gid, rdev, size, blksize, blocks, atime, mtime, ctime };
     },
-    rename: (node: VirtualNode, newParent: VirtualNode, newName: string) => {
-      onHost(() => fs.renameSync(hostPath(node), path.join(hostPath(newParent), newName)));
-      node.name = newName;
+    setattr(node: VirtualNode, { mode, size }: Attributes) {
+      if (mode !== undefined) {
+        checked(host.chmod(hostPath(node), mode & 0o7777));
+        node.mode = mode;
+      }
+      if (size !== undefined) checked(host.truncate(hostPath(node), size));
     },
-    unlink: (parent: VirtualNode, name: string) =>
-      onHost(() => fs.unlinkSync(path.join(hostPath(parent), name))),
-    rmdir: (parent: VirtualNode, name: string) =>
-      onHost(() => fs.rmdirSync(path.join(hostPath(parent), name))),
-    readdir: (node: VirtualNode) => onHost(() => ['.', '..', ...fs.readdirSync(hostPath(node))]),
   };
 }
 
-function streamOperations(onHost: OnHost, virtual: VirtualFileSystem) {
+function folderOperations(
+  host: HostFiles,
+  checked: Checked,
+  makeNode: MakeNode,
+  modeOf: (path: string) => number,
+) {
+  return {
+    // The host follows links, so that the simulator sees files and folders only.
+    lookup: (parent: VirtualNode, name: string) => makeNode(parent, name, modeOf(pathIn(parent, name))),
+    mknod(parent: VirtualNode, name: string, mode: number) {
+      const target = pathIn(parent, name);
+      checked(isFolder(mode) ? host.makeFolder(target, mode & 0o7777) : host.makeFile(target, mode & 0o7777));
+      return makeNode(parent, name, mode);
+    },
+    rename(node: VirtualNode, newParent: VirtualNode, newName: string) {
+      checked(host.rename(hostPath(node), pathIn(newParent, newName)));
+      node.name = newName;
+    },
+    unlink: (parent: VirtualNode, name: string) => void checked(host.removeFile(pathIn(parent, name))),
+    rmdir: (parent: VirtualNode, name: string) => void checked(host.removeFolder(pathIn(parent, name))),
+    readdir(node: VirtualNode) {
+      const names = String(checked(host.list(hostPath(node))));
+      return ['.', '..', ...(names === '' ? [] : names.split('/'))];
+    },
+  };
+}
+
+function streamOperations(virtual: VirtualFileSystem, host: HostFiles, checked: Checked) {
   return {
     open(stream: VirtualStream) {
       if (isFolder(stream.node.mode)) return;
       // Creation and truncation (mknod, setattr) came before; only the access mode is left.
       const access = ['r', 'r+', 'r+'][stream.flags & 3] ?? 'r';
-      stream.hostFd = onHost(() => fs.openSync(hostPath(stream.node), access));
+      stream.hostFd = checked(host.open(hostPath(stream.node), access));
     },
     close(stream: VirtualStream) {
-      const fd = stream.hostFd;
-      if (fd !== undefined) onHost(() => fs.closeSync(fd));
+      if (stream.hostFd !== undefined) checked(host.close(stream.hostFd));
     },
     read: (stream: VirtualStream, buffer: Int8Array, offset: number, length: number, position: number) =>
-      onHost(() => fs.readSync(stream.hostFd ?? -1, buffer, offset, length, position)),
+      checked(host.read(stream.hostFd ?? -1, buffer, offset, length, position)),
     write: (stream: VirtualStream, buffer: Int8Array, offset: number, length: number, position: number) =>
-      onHost(() => fs.writeSync(stream.hostFd ?? -1, buffer, offset, length, position)),
+      checked(host.write(stream.hostFd ?? -1, buffer, offset, length, position)),
     llseek(stream: VirtualStream, offset: number, whence: number) {
       let position = offset;
       if (whence === 1) position += stream.position;
-      else if (whence === 2) position += onHost(() => fs.fstatSync(stream.hostFd ?? -1)).size;
-      if (position < 0) throw new virtual.ErrnoError(ERRNO['EINVAL'] as number);
+      else if (whence === 2) position += checked(host.size(stream.hostFd ?? -1));
+      if (position < 0) throw new virtual.ErrnoError(EINVAL);
       return position;
     },
   };

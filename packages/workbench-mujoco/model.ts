@@ -1,6 +1,7 @@
 import path from 'node:path';
+import { types } from 'node:util';
 import type { MainModule, MjData, MjModel } from '@mujoco/mujoco';
-import { simulatorPath } from './host-file-system.js';
+import { simulatorPath } from './host-files.js';
 
 export interface LoadedModel {
   model: MjModel;
@@ -34,7 +35,8 @@ export function loadModel(mujoco: MainModule, modelPath: string): LoadedModel {
 
 /** MuJoCo's message on one line: `XML Error: Schema violation: unrecognized element, element 'bogus', line 1`. */
 function simulatorMessage(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
+  // The error of a realm is no instance of this realm's Error.
+  const message = types.isNativeError(error) ? error.message : String(error);
   const lines = message.replace(/^MuJoCo Error: (?:Loading error: )?/, '').split('\n');
   return lines
     .map((line) => line.trim())

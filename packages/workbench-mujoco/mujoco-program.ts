@@ -1,46 +1,30 @@
 import { RPC_ERROR, RpcError } from '@workbench-hub/shared/instance-protocol/messages';
 import type { InstanceProgram } from '@workbench-hub/shared/instance-protocol/program';
-import { compileSimulator, type SimulatorThread, startSimulatorThread } from './simulator-thread.js';
-import type { WasmModule } from './web-assembly.js';
+import type { Isolation } from './isolation.js';
+import { compileSimulator } from './simulator-thread.js';
+import { SimulatorThreads } from './simulator-threads.js';
+import { WorkingDirectory } from './working-directory.js';
 
 /**
  * The MuJoCo workbench. Scripts compute in a thread, so that the protocol is served meanwhile and a job can be
- * canceled in the middle of a computation. Each job has a thread of its own, with a simulator that was loaded before
- * it came: nothing that a script leaves behind (a changed global, a timer, memory) reaches the next job.
+ * canceled in the middle of a computation. The isolation says what the jobs of an instance share.
  */
-export function mujocoProgram(version: string): InstanceProgram {
-  const home = process.cwd();
-  let simulator: WasmModule | undefined;
-  let waiting: SimulatorThread | undefined;
+export function mujocoProgram(version: string, isolation: Isolation): InstanceProgram {
+  let threads: SimulatorThreads | undefined;
 
   return {
     name: 'workbench-mujoco',
     version,
     async initialize() {
-      simulator ??= await compileSimulator();
-      waiting = startSimulatorThread(simulator);
-      await waiting.ready;
+      threads = new SimulatorThreads(await compileSimulator(), isolation, new WorkingDirectory());
+      await threads.start();
     },
     async executeBatchJob(params, context) {
-      if (!simulator) throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'not initialized');
-      const thread = waiting ?? startSimulatorThread(simulator);
-      waiting = undefined;
-      const canceled = () => void thread.end();
-      context.signal.addEventListener('abort', canceled, { once: true });
-      // Threads share the current directory of the process: relative paths begin here.
-      process.chdir(params.workingDirectory);
-      try {
-        await thread.ready;
-        return await thread.run(params, context);
-      } finally {
-        context.signal.removeEventListener('abort', canceled);
-        await thread.end();
-        process.chdir(home);
-        waiting = startSimulatorThread(simulator);
-      }
+      if (!threads) throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'not initialized');
+      return threads.run(params, context);
     },
     async shutdown() {
-      await waiting?.end();
+      await threads?.stop();
     },
   };
 }

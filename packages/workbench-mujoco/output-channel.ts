@@ -9,11 +9,11 @@ import type { JobContext } from '@workbench-hub/shared/instance-protocol/program
 const MAX_IN_FLIGHT = 1024 * 1024;
 const MAX_PIECE = 64 * 1024;
 
+/** Sends output of a job. */
+export type Send = (stream: OutputStream, text: string) => void;
+
 /** End of the channel in the simulator's thread. */
-export function outputSender(
-  inFlight: SharedArrayBuffer,
-  post: (stream: OutputStream, text: string) => void,
-): (stream: OutputStream, text: string) => void {
+export function outputSender(inFlight: SharedArrayBuffer, post: Send): Send {
   const counter = new Int32Array(inFlight);
   return (stream, text) => {
     for (const piece of pieces(text)) {

@@ -9,19 +9,8 @@ import { inspect } from 'node:util';
 import type { MainModule } from '@mujoco/mujoco';
 import type { ExecuteBatchJobParams, OutputStream } from '@workbench-hub/shared/instance-protocol/messages';
 import type { LoadedModel } from './model.js';
-
-type Send = (stream: OutputStream, text: string) => void;
-
-/** Thrown by `process.exit` in a script: a thread that really exits could not report its result. */
-export class ScriptExit extends Error {
-  override readonly name = 'ScriptExit';
-  readonly exitCode: number;
-
-  constructor(exitCode: number) {
-    super(`the script exited with code ${exitCode}`);
-    this.exitCode = exitCode;
-  }
-}
+import type { Send } from './output-channel.js';
+import { ScriptExit } from './script-failure.js';
 
 /** Redirects all output of this thread to the task's log, and lets `process.exit` end the script only. */
 export function redirectProcess(send: Send): void {

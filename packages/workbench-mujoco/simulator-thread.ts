@@ -9,18 +9,11 @@ import {
   RpcError,
 } from '@workbench-hub/shared/instance-protocol/messages';
 import type { JobContext } from '@workbench-hub/shared/instance-protocol/program';
-import { outputReceiver } from './output-channel.js';
+import type { Isolation } from './isolation.js';
+import type { JobEnd } from './job.js';
+import { type OutputReceiver, outputReceiver } from './output-channel.js';
 import type { JobMessage, ThreadData, ThreadMessage } from './thread-messages.js';
 import { type WasmModule, webAssembly } from './web-assembly.js';
-
-/** Thread with a loaded simulator, for one job. */
-export interface SimulatorThread {
-  /** Resolves when the simulator is loaded; rejects when that fails. */
-  ready: Promise<void>;
-  run(job: ExecuteBatchJobParams, context: JobContext): Promise<ExecuteBatchJobResult>;
-  /** Ends the thread at once, also during a computation. */
-  end(): Promise<void>;
-}
 
 /** Compiles the simulator once for all threads. */
 export async function compileSimulator(): Promise<WasmModule> {
@@ -29,47 +22,100 @@ export async function compileSimulator(): Promise<WasmModule> {
   );
 }
 
-export function startSimulatorThread(simulator: WasmModule): SimulatorThread {
-  const inFlight = new SharedArrayBuffer(4);
-  const workerData: ThreadData = { simulator, inFlight };
-  const worker = new Worker(new URL('thread-main.js', import.meta.url), { workerData });
-  const ended = new Promise<never>((_, reject) => {
-    worker.once('error', reject);
-    worker.once('exit', (code) => reject(new Error(`the thread of the simulator exited with code ${code}`)));
-  });
-  const ready = Promise.race([ended, once(worker, 'message').then(() => undefined)]);
-  // Both are awaited when there is a job.
-  ended.catch(() => undefined);
-  ready.catch(() => undefined);
+/** A thread with a loaded simulator, for one job at a time. */
+export class SimulatorThread {
+  /** Resolves when the simulator is loaded; rejects when that fails. */
+  readonly ready: Promise<void>;
+  /** Isolation that it has prepared for. */
+  readonly isolation: Isolation;
+  readonly #worker: Worker;
+  readonly #inFlight = new SharedArrayBuffer(4);
+  readonly #ended: Promise<never>;
+  #output: OutputReceiver | undefined;
+  #takeEnd: ((end: JobEnd) => void) | undefined;
+  #jobs = 0;
+  #isSpent = false;
+  #left: string | undefined;
 
-  return {
-    ready,
-    async run(job, context) {
-      const output = outputReceiver(inFlight, context.output);
-      const finished = new Promise<ExecuteBatchJobResult>((resolve, reject) => {
-        worker.on('message', (message: ThreadMessage) => {
-          if (message.kind === 'output') output.take(message.stream, message.text);
-          else if (message.kind === 'failed') reject(new RpcError(RPC_ERROR.JOB_FAILED, message.message));
-          else if (message.kind === 'ended') resolve(result(message));
-        });
-      });
-      worker.postMessage({ job } satisfies JobMessage);
-      try {
-        return await Promise.race([finished, ended]);
-      } catch (error) {
-        // A thread that runs out of memory is ended; the process continues.
-        if (error instanceof RpcError || context.signal.aborted) throw error;
-        return { status: 'ERROR', message: `the simulator ended: ${(error as Error).message}` };
-      } finally {
-        await output.drained();
-      }
-    },
-    async end() {
-      await worker.terminate();
-    },
-  };
+  /** Starts a thread that prepares for jobs of this isolation. */
+  constructor(simulator: WasmModule, isolation: Isolation) {
+    this.isolation = isolation;
+    const workerData: ThreadData = { simulator, inFlight: this.#inFlight, isolation };
+    this.#worker = new Worker(new URL('thread-main.js', import.meta.url), { workerData });
+    this.#ended = new Promise<never>((_, reject) => {
+      this.#worker.once('error', reject);
+      this.#worker.once('exit', (code) =>
+        reject(new Error(`the thread of the simulator exited with code ${code}`)),
+      );
+    });
+    this.ready = Promise.race([this.#ended, once(this.#worker, 'message').then(() => undefined)]);
+    // Both are awaited when there is a job.
+    this.ready.catch(() => undefined);
+    this.#ended.catch(() => {
+      this.#isSpent = true;
+    });
+    this.#worker.on('message', (message: ThreadMessage) => this.#take(message));
+  }
+
+  /** Jobs that it has begun. */
+  get jobs(): number {
+    return this.#jobs;
+  }
+
+  /** True when it must not be used again. */
+  get isSpent(): boolean {
+    return this.#isSpent;
+  }
+
+  /** What a job has left in it. */
+  get left(): string | undefined {
+    return this.#left;
+  }
+
+  /** Runs a job; rejects as the instance protocol asks for it. */
+  async run(
+    job: ExecuteBatchJobParams,
+    sources: string[],
+    isolation: Isolation,
+    context: JobContext,
+  ): Promise<ExecuteBatchJobResult> {
+    this.#jobs++;
+    const output = outputReceiver(this.#inFlight, context.output);
+    this.#output = output;
+    const finished = new Promise<JobEnd>((resolve) => {
+      this.#takeEnd = resolve;
+    });
+    try {
+      await this.ready;
+      this.#worker.postMessage({ job, sources, isolation } satisfies JobMessage);
+      return resultOf(await Promise.race([finished, this.#ended]));
+    } catch (error) {
+      // A thread that runs out of memory is ended; the process continues.
+      if (error instanceof RpcError || context.signal.aborted) throw error;
+      return { status: 'ERROR', message: `the simulator ended: ${(error as Error).message}` };
+    } finally {
+      await output.drained();
+    }
+  }
+
+  /** Ends the thread at once, also during a computation. */
+  async end(): Promise<void> {
+    this.#isSpent = true;
+    await this.#worker.terminate();
+  }
+
+  #take(message: ThreadMessage): void {
+    if (message.kind === 'output') this.#output?.take(message.stream, message.text);
+    else if (message.kind === 'jobEnded') {
+      this.#left = message.left;
+      this.#isSpent ||= message.isSpent;
+      this.#takeEnd?.(message.end);
+    }
+  }
 }
 
-function result({ status, message }: ThreadMessage & { kind: 'ended' }): ExecuteBatchJobResult {
+function resultOf(end: JobEnd): ExecuteBatchJobResult {
+  if (end.kind === 'failed') throw new RpcError(RPC_ERROR.JOB_FAILED, end.message);
+  const { status, message } = end;
   return message === undefined ? { status } : { status, message };
 }

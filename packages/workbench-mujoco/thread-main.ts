@@ -1,57 +1,80 @@
-/** Main module of the simulator's thread: loads MuJoCo, waits for its one job, runs it, and is ended from outside. */
-import { once } from 'node:events';
+/** Main module of the simulator's thread: loads MuJoCo, and runs jobs until it is ended from outside. */
 import { parentPort, workerData } from 'node:worker_threads';
-import loadMujoco, { type MainModule } from '@mujoco/mujoco';
-import { showHostFiles, type VirtualFileSystem } from './host-file-system.js';
-import { InstabilityWatch } from './instability.js';
-import { type LoadedModel, loadModel, ModelRefused } from './model.js';
+import { type JobPlace, runJob } from './job.js';
+import { KeptSimulator } from './kept-simulator.js';
 import { outputSender } from './output-channel.js';
-import { runScript } from './script.js';
-import { defineScriptGlobals, redirectProcess } from './script-globals.js';
+import { openJobRealm } from './realm.js';
+import { type RealmSources, readRealmSources } from './realm-sources.js';
+import { observeThread } from './thread-check.js';
 import type { JobMessage, ThreadData, ThreadMessage } from './thread-messages.js';
-import { type WasmImports, type WasmInstance, type WasmModule, webAssembly } from './web-assembly.js';
+import { openThreadRealm } from './thread-realm.js';
 
 const port = parentPort;
 if (!port) throw new Error('thread-main.js is started by workbench-mujoco as a thread');
-const { simulator, inFlight } = workerData as ThreadData;
+const { simulator, inFlight, isolation } = workerData as ThreadData;
 const post = (message: ThreadMessage): void => port.postMessage(message);
 const send = outputSender(inFlight, (stream, text) => post({ kind: 'output', stream, text }));
 
-const mujoco: MainModule = await loadMujoco({
-  print: (line: string) => send('stdout', `${line}\n`),
-  printErr: (line: string) => send('stderr', `${line}\n`),
-  instantiateWasm(imports: WasmImports, take: (instance: WasmInstance, module: WasmModule) => void) {
-    const instance = new webAssembly.Instance(simulator, imports);
-    take(instance, simulator);
-    return instance.exports;
-  },
+const sources = isolation === 'realm' ? readRealmSources() : undefined;
+let kept: KeptSimulator | undefined;
+let jobRealm: JobPlace | undefined;
+let threadRealm: JobPlace | undefined;
+await prepare();
+const observed = observeThread();
+const jobs: JobMessage[] = [];
+let wake: (() => void) | undefined;
+port.on('message', (message: JobMessage) => {
+  jobs.push(message);
+  wake?.();
 });
 post({ kind: 'ready' });
-// Without a listener the port does not keep the thread alive, which reveals the end of a script.
-const [{ job }] = (await once(port, 'message')) as [JobMessage];
-post(await runJob());
 
-async function runJob(): Promise<ThreadMessage> {
-  Object.assign(process.env, job.environment);
-  redirectProcess(send);
-  showHostFiles(mujoco.FS as unknown as VirtualFileSystem, job.workingDirectory);
-  let loaded: LoadedModel | undefined;
-  try {
-    if (job.model !== null) loaded = loadModel(mujoco, job.model);
-  } catch (error) {
-    if (error instanceof ModelRefused) return { kind: 'failed', message: error.message };
-    throw error;
+for (;;) {
+  const message = await nextJob();
+  const place = await placeFor(message);
+  const end = await runJob(place, message.job, message.sources, send);
+  const left = message.isolation === 'thread' ? undefined : observed.difference(message.isolation);
+  const isSpent = message.isolation === 'thread' || left !== undefined;
+  post({ kind: 'jobEnded', end, isSpent, left });
+  if (!isSpent) await prepare();
+}
+
+/** Starts the simulator for the realms of jobs. */
+async function startSimulator(sources: RealmSources): Promise<KeptSimulator> {
+  const kept = new KeptSimulator(simulator, sources);
+  await openJobRealm(sources, kept, send);
+  kept.started();
+  return kept;
+}
+
+/** Prepares for the next job. */
+async function prepare(): Promise<void> {
+  if (sources) {
+    // Memory that has grown does not become smaller: then the simulator is started again.
+    if (kept?.restore() !== true) kept = await startSimulator(sources);
+    jobRealm = await openJobRealm(sources, kept, send);
+  } else threadRealm ??= await openThreadRealm(simulator, send);
+}
+
+async function placeFor(message: JobMessage): Promise<JobPlace> {
+  if (message.isolation === 'realm' && jobRealm) {
+    const place = jobRealm;
+    jobRealm = undefined;
+    return place;
   }
-  defineScriptGlobals(send, mujoco, loaded, job);
-  const count = job.scripts.length;
-  const instability = loaded && new InstabilityWatch(mujoco, loaded.data);
-  for (const [index, script] of job.scripts.entries()) {
-    const failure = await runScript(script, index + 1, job.workingDirectory);
-    send('stderr', instability?.report() ?? '');
-    if (failure) {
-      send('stderr', failure.details);
-      return { kind: 'ended', status: 'ERROR', message: `script ${index + 1} of ${count} ${failure.reason}` };
-    }
+  threadRealm ??= await openThreadRealm(simulator, send);
+  return threadRealm;
+}
+
+/** Waits for a job. While it runs, the port does not keep the thread alive, which reveals the end of a script. */
+async function nextJob(): Promise<JobMessage> {
+  port?.ref();
+  while (jobs.length === 0) {
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+    });
   }
-  return { kind: 'ended', status: 'OK' };
+  wake = undefined;
+  port?.unref();
+  return jobs.shift() as JobMessage;
 }

@@ -1,5 +1,7 @@
 /** Messages between the protocol's thread and the simulator's thread. */
 import type { ExecuteBatchJobParams, OutputStream } from '@workbench-hub/shared/instance-protocol/messages';
+import type { Isolation } from './isolation.js';
+import type { JobEnd } from './job.js';
 import type { WasmModule } from './web-assembly.js';
 
 /** Data of a simulator's thread at its start. */
@@ -8,18 +10,27 @@ export interface ThreadData {
   simulator: WasmModule;
   /** Amount of output in transit, see output-channel.ts. */
   inFlight: SharedArrayBuffer;
+  /** Isolation of the job that the thread prepares for; it can run others, too. */
+  isolation: Isolation;
 }
 
-/** To the simulator's thread, once. */
+/** To the simulator's thread, one after the other. */
 export interface JobMessage {
   job: ExecuteBatchJobParams;
+  /** Texts of the job's scripts. */
+  sources: string[];
+  isolation: Isolation;
 }
 
-/** From the simulator's thread: `ready` first, then output, then one of the others. */
+/** From the simulator's thread: `ready` first, then for each job its output, and its end. */
 export type ThreadMessage =
   | { kind: 'ready' }
   | { kind: 'output'; stream: OutputStream; text: string }
-  /** All scripts succeeded, or one failed, for the reason in `message`. */
-  | { kind: 'ended'; status: 'OK' | 'ERROR'; message?: string }
-  /** The scripts could not be run. */
-  | { kind: 'failed'; message: string };
+  | {
+      kind: 'jobEnded';
+      end: JobEnd;
+      /** True when the thread must not be used again. */
+      isSpent: boolean;
+      /** What the job has left in the thread, though it should not. */
+      left: string | undefined;
+    };

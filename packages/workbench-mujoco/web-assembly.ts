@@ -13,5 +13,6 @@ export type WasmImports = Record<string, Record<string, unknown>>;
 
 export const webAssembly = Reflect.get(globalThis, 'WebAssembly') as {
   compile(bytes: Uint8Array): Promise<WasmModule>;
+  Module: { imports(module: WasmModule): { module: string; name: string; kind: string }[] };
   Instance: new (module: WasmModule, imports: WasmImports) => WasmInstance;
 };

@@ -1,0 +1,104 @@
+/** Types of the calls between a thread, the realms of its jobs, and the compiled simulator. */
+import type { MainModule, MjData, MjModel } from '@mujoco/mujoco';
+import type { HostFiles } from './host-files.js';
+
+export type AnyFunction = (...values: unknown[]) => unknown;
+
+/** Functions of the simulator's script that the compiled simulator calls, by name. */
+export type SimulatorImports = Record<string, AnyFunction>;
+
+/** Functions of the thread for a realm. */
+export interface ThreadCalls {
+  readonly files: HostFiles;
+  /** Evaluates an expression in the realm. */
+  readonly evaluate: (expression: string) => AnyFunction;
+  /** Time in milliseconds, with an arbitrary origin. */
+  readonly now: () => number;
+  /** A random number from 0 to 255. */
+  readonly randomByte: () => number;
+  /** The simulator is loaded; or it is not, because of this. */
+  readonly loaded: (failure?: unknown) => void;
+  readonly write: (stream: 'stdout' | 'stderr', text: string) => void;
+  /** The value as text, as `util.inspect` and `util.format` give it; undefined when its own methods fail. */
+  readonly inspect: (value: unknown) => string | undefined;
+  readonly format: (...values: unknown[]) => string | undefined;
+  /** Text of a file of the working directory; undefined when it cannot be read. */
+  readonly readFile: (name: string) => string | undefined;
+  readonly writeFile: (name: string, content: string | Uint8Array) => boolean;
+  /** The error of the latest of both that failed, as JSON. */
+  readonly fileError: () => string;
+  /** The script has returned; or it has thrown this. */
+  readonly returned: () => void;
+  readonly threw: (error: unknown) => void;
+}
+
+/** The compiled simulator, for a realm. */
+export interface SimulatorLink {
+  readonly exports: Readonly<Record<string, unknown>>;
+  /** Lets the compiled simulator call these functions. */
+  readonly attach: (imports: SimulatorImports) => void;
+  /** What it registered when it was started; undefined while it is. */
+  readonly registered?: {
+    readonly general: (imports: SimulatorImports) => void;
+    /** {@link LaterRegistrations} as JSON. */
+    readonly later: string;
+    /** Name of the enumeration with this type. */
+    readonly enumOf: (type: number) => string | undefined;
+  } & RegistrationCalls;
+}
+
+/** Settings of a job, which its realm gets as JSON. */
+export interface RealmSettings {
+  workingDirectory: string;
+  variables: Record<string, string>;
+  environment: Record<string, string>;
+}
+
+/** Functions of a realm for its thread. */
+export interface RealmCalls {
+  mujoco(): MainModule;
+  /** Makes the simulator's object complete, for scripts that look at its names. */
+  registerAll(): void;
+  showFiles(folders: string): void;
+  defineGlobals(settings: string, model: MjModel | undefined, data: MjData | undefined): void;
+  run(script: () => Promise<void>): void;
+  /** Code of the `process.exit` that threw this. */
+  exitCodeOf(thrown: unknown): number | undefined;
+}
+
+/** The simulator's script, as a function of the globals that it gets instead of the realm's. */
+export type SimulatorScript = (
+  functionMaker: unknown,
+  finalizationRegistry: undefined,
+  webAssembly: unknown,
+  window: object,
+  console: object,
+  crypto: object,
+  performance: object,
+) => (options: object) => Promise<MainModule>;
+
+/** A call of an imported function, with pointers into the simulator's memory among its values. */
+export type ImportCall = readonly [name: string, ...values: (number | bigint)[]];
+
+/** Calls that are made when something is first used. */
+export interface LaterCalls {
+  /** Enumerations that must be complete before. */
+  first: string[];
+  calls: ImportCall[];
+}
+
+/** Registrations that are still to be made. */
+export interface LaterRegistrations {
+  /** Numbers of types by the names of their classes. */
+  readonly classes: Readonly<Record<string, number>>;
+  /** Names of classes and enumerations that are not complete. */
+  readonly incomplete: readonly string[];
+}
+
+/** Functions of the thread for registrations; their texts are JSON. */
+export interface RegistrationCalls {
+  /** {@link LaterCalls} of this name. */
+  readonly laterCalls: (key: string) => string | undefined;
+  /** Names of all registrations. */
+  readonly laterKeys: () => string;
+}

@@ -1,0 +1,156 @@
+/**
+ * Code of a job's realm. A realm has built-in objects and a simulator of its own. What it gets from its thread are functions
+ * that never throw and that take and give numbers, texts and the realm's own objects; they stay in these files. So scripts
+ * can get hold of no object that another job will meet and could have changed.
+ *
+ * The compiled text of this file is evaluated in each realm (realm-sources.ts): beside other such files it imports types only.
+ */
+import type { MainModule } from '@mujoco/mujoco';
+import { showHostFiles, type VirtualFileSystem } from './host-file-system.js';
+import type { ShownFolders } from './host-files.js';
+import type {
+  AnyFunction,
+  LaterRegistrations,
+  RealmCalls,
+  RealmSettings,
+  SimulatorImports,
+  SimulatorLink,
+  SimulatorScript,
+  ThreadCalls,
+} from './realm-calls.js';
+import { define, RealmExit, realmConsole, scriptGlobals } from './realm-globals.js';
+import { guarded, guardedFiles } from './realm-guard.js';
+import { type RealmRegistrations, registerWhenUsed } from './realm-registrations.js';
+import type { WasmInstance } from './web-assembly.js';
+
+/** Begins to load the simulator of a new realm; {@link ThreadCalls.loaded} tells the end. */
+export function openRealm(
+  thread: ThreadCalls,
+  simulatorScript: SimulatorScript,
+  simulator: SimulatorLink,
+): RealmCalls {
+  const { apply } = Reflect;
+  const assembly: unknown = Reflect.get(globalThis, 'WebAssembly');
+  const files = guardedFiles(thread.files);
+  const write = guarded(thread.write);
+  let mujoco: MainModule | undefined;
+  let registrations: RealmRegistrations | undefined;
+  let imports: SimulatorImports = {};
+
+  removeLateCalls();
+  const loadMujoco = simulatorScript(
+    functionMaker(guarded(thread.evaluate)),
+    undefined,
+    assembly,
+    {},
+    realmConsole(write, guarded(thread.format)),
+    { getRandomValues: randomFill(guarded(thread.randomByte)) },
+    { now: guarded(thread.now) },
+  );
+  loadMujoco({
+    print: (line: string) => write('stdout', `${line}\n`),
+    printErr: (line: string) => write('stderr', `${line}\n`),
+    instantiateWasm({ env }: { env: SimulatorImports }, take: (instance: WasmInstance) => void) {
+      imports = { ...env, _emval_take_value: takeValue(env, simulator, (name) => registrations?.make(name)) };
+      simulator.attach(imports);
+      const exports = exportsFor(simulator, env);
+      take({ exports });
+      return exports;
+    },
+  }).then(
+    (loaded) => {
+      mujoco = loaded;
+      registrations = registerLater(loaded, imports, simulator);
+      thread.loaded();
+    },
+    (error: unknown) => thread.loaded(error),
+  );
+
+  return {
+    mujoco: () => mujoco as MainModule,
+    registerAll: () => registrations?.makeAll(),
+    showFiles: (folders) =>
+      showHostFiles(mujoco?.FS as unknown as VirtualFileSystem, files, JSON.parse(folders) as ShownFolders),
+    defineGlobals(settings, model, data) {
+      const { variables, ...own } = scriptGlobals(thread, JSON.parse(settings) as RealmSettings);
+      const globals: Record<string, unknown> = { mujoco, model, data, ...own, ...variables };
+      for (const name of Object.keys(globals)) define(globalThis, name, globals[name]);
+    },
+    run: (script) =>
+      void (async () => {
+        try {
+          await apply(script, {}, []);
+          thread.returned();
+        } catch (error) {
+          thread.threw(error);
+        }
+      })(),
+    exitCodeOf: (thrown) => (thrown instanceof RealmExit ? thrown.exitCode : undefined),
+  };
+}
+
+/** Exports that repeat what the compiled simulator registered, instead of starting it again. */
+function exportsFor({ exports, registered }: SimulatorLink, imports: SimulatorImports) {
+  if (!registered) return exports;
+  return { ...exports, __wasm_call_ctors: () => registered.general(imports) };
+}
+
+function registerLater(
+  mujoco: MainModule,
+  imports: SimulatorImports,
+  { registered }: SimulatorLink,
+): RealmRegistrations | undefined {
+  if (!registered) return undefined;
+  const later = JSON.parse(registered.later) as LaterRegistrations;
+  const names = mujoco as unknown as Record<string, unknown>;
+  return registerWhenUsed(names, imports, later, {
+    laterCalls: guarded(registered.laterCalls),
+    laterKeys: guarded(registered.laterKeys),
+  });
+}
+
+/** Completes the enumeration of a value that the compiled simulator gives, before it is looked up there. */
+function takeValue(
+  imports: SimulatorImports,
+  { registered }: SimulatorLink,
+  complete: (name: string) => void,
+): AnyFunction {
+  const take = imports['_emval_take_value'] as AnyFunction;
+  const enumOf = registered && guarded(registered.enumOf);
+  return (type, ...values) => {
+    const name = enumOf?.(type as number);
+    if (name !== undefined) complete(name);
+    return take(type, ...values);
+  };
+}
+
+/** Removes everything by which a script could have something called after its job has ended. */
+function removeLateCalls(): void {
+  for (const name of ['WebAssembly', 'FinalizationRegistry']) Reflect.deleteProperty(globalThis, name);
+  Reflect.deleteProperty(Atomics, 'waitAsync');
+}
+
+/**
+ * `Function` for the simulator's script. It makes thousands of functions of a few hundred texts, each of which makes the
+ * function proper: so one of each text is enough, and its text is compiled once for all realms.
+ */
+function functionMaker(evaluate: (expression: string) => AnyFunction) {
+  const made = new Map<string, AnyFunction>();
+  return function make(...texts: string[]): AnyFunction {
+    const body = texts.pop();
+    const expression = `(function (${texts.join()}) {${body}\n})`;
+    let result = made.get(expression);
+    if (!result) {
+      result = evaluate(expression);
+      made.set(expression, result);
+    }
+    return result;
+  };
+}
+
+function randomFill(randomByte: () => number) {
+  return (view: Uint8Array): Uint8Array => {
+    for (let index = 0; index < view.length; index++) view[index] = randomByte();
+    return view;
+  };
+}

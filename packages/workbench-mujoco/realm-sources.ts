@@ -1,0 +1,81 @@
+/** Texts that are evaluated in each realm, compiled once for all realms of a thread. */
+import { readFileSync } from 'node:fs';
+import vm from 'node:vm';
+import type { AnyFunction, SimulatorScript } from './realm-calls.js';
+import type { openRealm } from './realm-main.js';
+import type { openSimulator } from './simulator-main.js';
+
+export interface RealmSources {
+  /** Gives the function that opens a realm, in that realm. */
+  openRealm(realm: vm.Context): typeof openRealm;
+  /** Gives the function that opens the compiled simulator, in its realm. */
+  openSimulator(realm: vm.Context): typeof openSimulator;
+  simulatorScript(realm: vm.Context): SimulatorScript;
+  /** Evaluates an expression of the simulator's script. */
+  evaluate(expression: string, realm: vm.Context): AnyFunction;
+}
+
+/** Files of a job's realm, each after those that it imports. */
+const FILES_OF_JOB = [
+  'host-file-system.js',
+  'realm-guard.js',
+  'realm-globals.js',
+  'realm-registrations.js',
+  'realm-main.js',
+];
+const FILES_OF_SIMULATOR = ['simulator-main.js'];
+/** Lines that define, for each name that the simulator's build lacks, a global that says so when it is read. */
+const HINTS = /^(?:missingLibrarySymbols|unexportedSymbols)\.forEach\(\w+\);?$/gm;
+const GLOBALS_OF_SIMULATOR =
+  'Function, FinalizationRegistry, WebAssembly, window, console, crypto, performance';
+
+export function readRealmSources(): RealmSources {
+  const job = ownScript(FILES_OF_JOB, 'openRealm');
+  const kept = ownScript(FILES_OF_SIMULATOR, 'openSimulator');
+  const simulatorUrl = new URL(import.meta.resolve('@mujoco/mujoco'));
+  const simulator = scriptOf(
+    GLOBALS_OF_SIMULATOR,
+    textOf(simulatorUrl)
+      .replaceAll('import.meta.url', JSON.stringify(simulatorUrl.href))
+      .replace(/^export default (\w+);$/m, 'return $1;')
+      .replace(HINTS, ''),
+    simulatorUrl,
+  );
+  const expressions = new Map<string, vm.Script>();
+  return {
+    openRealm: (realm) => (job.runInContext(realm) as () => typeof openRealm)(),
+    openSimulator: (realm) => (kept.runInContext(realm) as () => typeof openSimulator)(),
+    simulatorScript: (realm) => simulator.runInContext(realm) as SimulatorScript,
+    evaluate(expression, realm) {
+      let script = expressions.get(expression);
+      if (!script) {
+        script = new vm.Script(expression, { filename: simulatorUrl.href });
+        expressions.set(expression, script);
+      }
+      return script.runInContext(realm) as AnyFunction;
+    },
+  };
+}
+
+/** A script whose value is a function that gives the one of this name. */
+function ownScript(files: readonly string[], name: string): vm.Script {
+  const texts = files.map((file) => withoutModuleSyntax(textOf(new URL(file, import.meta.url))));
+  return scriptOf('', `${texts.join('\n')}\nreturn ${name};`, new URL(files.at(-1) ?? '', import.meta.url));
+}
+
+function textOf(url: URL): string {
+  return readFileSync(url, 'utf8');
+}
+
+function withoutModuleSyntax(source: string): string {
+  return source
+    .replaceAll(/^import .*;$/gm, '')
+    .replaceAll(/^export \{.*\};$/gm, '')
+    .replaceAll(/^export /gm, '');
+}
+
+/** A script whose value is a function with this body. */
+function scriptOf(parameters: string, body: string, { href }: URL): vm.Script {
+  const head = `(function (${parameters}) {'use strict';`;
+  return new vm.Script(`${head}${body}\n})`, { filename: href, columnOffset: -head.length });
+}

@@ -1,0 +1,87 @@
+import { accessSync, readFileSync } from 'node:fs';
+import type {
+  ExecuteBatchJobParams,
+  ExecuteBatchJobResult,
+} from '@workbench-hub/shared/instance-protocol/messages';
+import type { JobContext } from '@workbench-hub/shared/instance-protocol/program';
+import type { Isolation } from './isolation.js';
+import { needsNode } from './script-needs.js';
+import { SimulatorThread } from './simulator-thread.js';
+import type { WasmModule } from './web-assembly.js';
+import type { WorkingDirectory } from './working-directory.js';
+
+/** Jobs after which a thread is replaced, whatever its state. */
+const MAX_JOBS = 500;
+
+/**
+ * Threads of one instance: one for its job, and meanwhile perhaps the next one, which prepares. A process can have several
+ * such objects.
+ */
+export class SimulatorThreads {
+  readonly #simulator: WasmModule;
+  readonly #isolation: Isolation;
+  readonly #workingDirectory: WorkingDirectory;
+  #current: SimulatorThread | undefined;
+  #successor: SimulatorThread | undefined;
+  #stopped = false;
+
+  constructor(simulator: WasmModule, isolation: Isolation, workingDirectory: WorkingDirectory) {
+    this.#simulator = simulator;
+    this.#isolation = isolation;
+    this.#workingDirectory = workingDirectory;
+  }
+
+  /** Starts the first thread; resolves when it is ready for a job. */
+  async start(): Promise<void> {
+    this.#current = this.#newThread(this.#isolation);
+    await this.#current.ready;
+  }
+
+  /** Runs a job, one at a time. */
+  async run(job: ExecuteBatchJobParams, context: JobContext): Promise<ExecuteBatchJobResult> {
+    // At once: the threads of the pool would cost a small job more than the files.
+    accessSync(job.workingDirectory);
+    const sources = job.scripts.map((script) => readFileSync(script, 'utf8'));
+    const wanted = this.#isolation === 'realm' && sources.some(needsNode) ? 'thread' : this.#isolation;
+    const thread = this.#usableThread(wanted);
+    // A thread that has prepared for a script with Node.js serves any script, once.
+    const isolation = thread.isolation === 'thread' ? 'thread' : wanted;
+    if (thread.jobs >= MAX_JOBS - 1) this.#successor ??= this.#newThread(this.#isolation);
+    const canceled = () => void thread.end();
+    context.signal.addEventListener('abort', canceled, { once: true });
+    try {
+      if (context.signal.aborted) canceled();
+      const run = () => thread.run(job, sources, isolation, context);
+      // A realm has relative paths of its own; other scripts use those of the process.
+      if (isolation === 'realm') return await run();
+      return await this.#workingDirectory.within(job.workingDirectory, context.signal, run);
+    } finally {
+      context.signal.removeEventListener('abort', canceled);
+      await this.#replaceIfSpent(thread, wanted, context);
+    }
+  }
+
+  /** Ends all threads. The object cannot be used afterwards. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all([this.#current?.end(), this.#successor?.end()]);
+  }
+
+  #usableThread(isolation: Isolation): SimulatorThread {
+    if (!this.#current || this.#current.isSpent) this.#current = this.#newThread(isolation);
+    return this.#current;
+  }
+
+  async #replaceIfSpent(thread: SimulatorThread, wanted: Isolation, context: JobContext): Promise<void> {
+    if (!thread.isSpent && thread.jobs < MAX_JOBS) return;
+    if (thread.left !== undefined) context.log(`the thread of the simulator is replaced: ${thread.left}`);
+    await thread.end();
+    // The next job will probably be like this one.
+    this.#current = this.#stopped ? undefined : (this.#successor ?? this.#newThread(wanted));
+    this.#successor = undefined;
+  }
+
+  #newThread(isolation: Isolation): SimulatorThread {
+    return new SimulatorThread(this.#simulator, isolation);
+  }
+}
