@@ -28,6 +28,8 @@ export interface ProgramRules {
   kills?(taskId: string): boolean;
   /** Probabilities of troubles, from 0 to 1. */
   readonly troubles: { crash: number; hang: number; fail: number; deaf: number; badStart: number };
+  /** Called when the program of the task has died, and no other job ran in its process. */
+  onDeath?(taskId: string): void;
 }
 
 interface Job {
@@ -40,6 +42,7 @@ interface Job {
 
 class SimulatedProgram implements Program {
   readonly pid: number;
+  readonly isJoined: boolean;
   readonly directory = null;
   readonly ended: Promise<ProgramEnd>;
   readonly #settings: ProgramSettings;
@@ -48,6 +51,8 @@ class SimulatedProgram implements Program {
   readonly #world: World;
   readonly #rules: ProgramRules;
   readonly #disk: AgentDisk;
+  /** Programs in the same process, this one included. */
+  readonly #crowd: Set<SimulatedProgram>;
   /** True for a program that ends by force only. */
   readonly #isDeaf: boolean;
   #end!: (end: ProgramEnd) => void;
@@ -62,7 +67,10 @@ class SimulatedProgram implements Program {
     agent: Process,
     rules: ProgramRules,
     disk: AgentDisk,
+    crowd: Set<SimulatedProgram>,
   ) {
+    this.isJoined = crowd.size > 0;
+    this.#crowd = crowd.add(this);
     this.pid = pid;
     this.#settings = settings;
     this.#listener = listener;
@@ -78,6 +86,11 @@ class SimulatedProgram implements Program {
 
   get instanceId(): string {
     return this.#settings.instance.id;
+  }
+
+  /** Task of its job. */
+  get taskId(): string | undefined {
+    return this.#job?.taskId;
   }
 
   get gone(): boolean {
@@ -122,28 +135,68 @@ class SimulatedProgram implements Program {
 
   shutdown(): void {
     if (!this.#isDeaf && !this.#job?.hangs)
-      this.#agent.after(this.#world.between(5, 300), () => this.die('0'));
+      this.#agent.after(this.#world.between(5, 300), () => this.#leave());
   }
 
   terminate(): void {
-    if (this.#world.happens(0.7)) this.#agent.after(5, () => this.die('SIGTERM'));
+    if (this.#world.happens(0.7))
+      this.#agent.after(5, () => (this.#isAlone ? this.die('SIGTERM') : this.#leave()));
   }
 
+  /** A process that serves others is killed only if it does not end this instance. */
   kill(): void {
-    this.#agent.after(this.#world.between(0, 10), () => this.die('SIGKILL'));
+    this.#agent.after(this.#world.between(0, 10), () => {
+      if (this.#isAlone) this.die('SIGKILL');
+      else if (!this.#isDeaf && this.#world.happens(0.7)) this.#leave();
+      else this.#agent.after(this.#world.between(0, 2000), () => this.#killForThis());
+    });
   }
 
-  /** Ends the program. */
+  /** Ends the process, with all instances that it serves. */
   die(how: string): void {
     if (this.#gone) return;
+    const working = [...this.#crowd].filter((program) => program.#job !== null);
+    const tasks = working.map((program) => program.taskId);
+    if (tasks.length === 1 && tasks[0] !== undefined) this.#rules.onDeath?.(tasks[0]);
+    const isSignal = how.startsWith('SIG');
+    for (const program of [...this.#crowd]) {
+      const othersWorked = working.filter((other) => other !== program).length;
+      program.#disappear(how, {
+        kind: 'EXITED',
+        exitCode: isSignal ? null : Number(how),
+        signal: isSignal ? how : null,
+        ...(othersWorked > 0 ? { othersWorked } : {}),
+      });
+    }
+  }
+
+  get #isAlone(): boolean {
+    return this.#crowd.size === 1;
+  }
+
+  /** Ends the instance, and its process if it serves no other. */
+  #leave(): void {
+    if (this.#isAlone) this.die('0');
+    else this.#disappear('left its process', { kind: 'LEFT' });
+  }
+
+  #killForThis(): void {
+    if (this.#gone) return;
+    for (const program of [...this.#crowd]) {
+      const isThis = program === this || this.#isAlone;
+      const killed = { kind: 'EXITED', exitCode: null, signal: 'SIGKILL' } as const;
+      program.#disappear('SIGKILL', isThis ? killed : { kind: 'KILLED_FOR', instanceId: this.instanceId });
+    }
+  }
+
+  #disappear(how: string, end: ProgramEnd): void {
+    if (this.#gone) return;
     this.#gone = true;
+    this.#crowd.delete(this);
     this.#world.tell(this.#agent.name, `program of ${this.instanceId} ended: ${how}`);
     this.#job = null;
     for (const reject of this.#pending) reject(new ProgramLost('the program has ended'));
-    const isSignal = how.startsWith('SIG');
-    this.#agent.after(this.#world.between(0, 30), () =>
-      this.#end({ kind: 'EXITED', exitCode: isSignal ? null : Number(how), signal: isSignal ? how : null }),
-    );
+    this.#agent.after(this.#world.between(0, 30), () => this.#end(end));
   }
 
   /** Lets the job fill the disk and fail; false when there is no such job. */
@@ -214,6 +267,8 @@ export class SimulatedPrograms implements Programs {
   readonly #rules: ProgramRules;
   readonly #disk: AgentDisk;
   #running: SimulatedProgram[] = [];
+  /** Programs in common processes by their name. */
+  readonly #crowds = new Map<string, Set<SimulatedProgram>>();
 
   constructor(agent: Process, rules: ProgramRules, disk: AgentDisk) {
     this.#agent = agent;
@@ -230,9 +285,17 @@ export class SimulatedPrograms implements Programs {
       this.#agent,
       this.#rules,
       this.#disk,
+      this.#crowdOf(settings),
     );
     this.#running.push(program);
     return program;
+  }
+
+  #crowdOf({ commonProcess }: ProgramSettings): Set<SimulatedProgram> {
+    if (commonProcess === null) return new Set();
+    const crowd = this.#crowds.get(commonProcess) ?? new Set<SimulatedProgram>();
+    this.#crowds.set(commonProcess, crowd);
+    return crowd;
   }
 
   get running(): SimulatedProgram[] {

@@ -29,6 +29,8 @@ export interface AgentWorld {
   readonly rules: ProgramRules;
   readonly logFor: (process: Process) => Logger;
   readonly breakage: Breakage | undefined;
+  /** Whether one process serves all instances of the agent. */
+  readonly sharesProcess?: boolean;
   readonly onAssigned: (assignment: Assignment) => void;
   /** Called when the hub cancels a running attempt. */
   readonly onCancel: (ref: AttemptRef) => void;
@@ -89,7 +91,7 @@ export class SimulatedAgent {
   }
 
   start(): void {
-    const { world, rules, logFor, breakage } = this.#around;
+    const { world, rules, logFor, breakage, sharesProcess = false } = this.#around;
     const process = new Process(this.id, world, this.wallClock);
     world.tell(this.id, 'starts');
     this.#process = process;
@@ -118,6 +120,7 @@ export class SimulatedAgent {
           command: ['simulated'],
           env: {},
           sandbox: null,
+          commonProcess: sharesProcess ? 'all' : null,
           startTimeoutMs: 5000,
           stopTimeoutMs: 3000,
           cancelTimeoutMs: 5000,
