@@ -6,6 +6,7 @@ import { showHostFiles, type VirtualFileSystem } from './host-file-system.js';
 import { InstabilityWatch } from './instability.js';
 import { type LoadedModel, loadModel, ModelRefused } from './model.js';
 import { outputSender } from './output-channel.js';
+import { relativePathsBeginAt } from './relative-paths.js';
 import { runScript } from './script.js';
 import { defineScriptGlobals, redirectProcess } from './script-globals.js';
 import type { JobMessage, ThreadData, ThreadMessage } from './thread-messages.js';
@@ -34,6 +35,7 @@ post(await runJob());
 async function runJob(): Promise<ThreadMessage> {
   Object.assign(process.env, job.environment);
   redirectProcess(send);
+  relativePathsBeginAt(() => job.workingDirectory);
   showHostFiles(mujoco.FS as unknown as VirtualFileSystem, job.workingDirectory);
   let loaded: LoadedModel | undefined;
   try {
