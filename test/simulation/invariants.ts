@@ -50,8 +50,6 @@ export class Invariants implements HubObserver {
   readonly #drained = new Set<string>();
   /** Attempts that were claimed for an agent that was drained before. */
   readonly #claimedTooLate = new Set<string>();
-  /** Number of programs that died with the task, and with no other in the same process. */
-  readonly #deaths = new Map<string, number>();
   #hubStartedAtMs = 0;
   #attempts = 0;
   /** Tasks that ended before this time of the hub's clock may have been removed. */
@@ -132,11 +130,6 @@ export class Invariants implements HubObserver {
       );
     }
     this.#mustStay(report.taskId, endOf(task), 'an agent was told');
-  }
-
-  /** The program of the task has died, and no other job ran in its process. */
-  programDied(taskId: string): void {
-    this.#deaths.set(taskId, (this.#deaths.get(taskId) ?? 0) + 1);
   }
 
   /** The hub has told an agent to cancel a running attempt. */
@@ -370,9 +363,6 @@ export class Invariants implements HubObserver {
         'attempts are counted',
         `${id} had ${before.crashes}/${before.losses}, has ${after.crashes}/${after.losses}`,
       );
-    }
-    if (after.crashes > (this.#deaths.get(id) ?? 0)) {
-      this.#violated('a crash counts for its own task', `${id}: ${after.crashes} crashes were counted`);
     }
     const isSame = before.attempt === after.attempt && before.instance_id === after.instance_id;
     if (before.status === 'RUNNING' && after.status === 'RUNNING' && !isSame) {

@@ -38,7 +38,6 @@ it('a good job behind seven that kill their program finishes, although they driv
         // Every other job kills, also one that runs before the response to its creation.
         kills: (taskId) => taskId !== good,
         troubles: { crash: 0, hang: 0, fail: 0, deaf: 0, badStart: 0 },
-        onDeath: (taskId) => invariants.programDied(taskId),
       },
       logFor: () => log,
       breakage: undefined,

@@ -28,9 +28,10 @@ export interface ProgramRules {
   kills?(taskId: string): boolean;
   /** Probabilities of troubles, from 0 to 1. */
   readonly troubles: { crash: number; hang: number; fail: number; deaf: number; badStart: number };
-  /** Called when the program of the task has died, and no other job ran in its process. */
-  onDeath?(taskId: string): void;
 }
+
+/** Called when the job of a task ends with its process, perhaps because of the job of another instance. */
+export type LostThroughOthers = (taskId: string, instanceId: string) => void;
 
 interface Job {
   readonly taskId: string;
@@ -51,6 +52,7 @@ class SimulatedProgram implements Program {
   readonly #world: World;
   readonly #rules: ProgramRules;
   readonly #disk: AgentDisk;
+  readonly #onLostThroughOthers: LostThroughOthers;
   /** Programs in the same process, this one included. */
   readonly #crowd: Set<SimulatedProgram>;
   /** True for a program that ends by force only. */
@@ -68,7 +70,9 @@ class SimulatedProgram implements Program {
     rules: ProgramRules,
     disk: AgentDisk,
     crowd: Set<SimulatedProgram>,
+    onLostThroughOthers: LostThroughOthers,
   ) {
+    this.#onLostThroughOthers = onLostThroughOthers;
     this.isJoined = crowd.size > 0;
     this.#crowd = crowd.add(this);
     this.pid = pid;
@@ -86,11 +90,6 @@ class SimulatedProgram implements Program {
 
   get instanceId(): string {
     return this.#settings.instance.id;
-  }
-
-  /** Task of its job. */
-  get taskId(): string | undefined {
-    return this.#job?.taskId;
   }
 
   get gone(): boolean {
@@ -156,8 +155,6 @@ class SimulatedProgram implements Program {
   die(how: string): void {
     if (this.#gone) return;
     const working = [...this.#crowd].filter((program) => program.#job !== null);
-    const tasks = working.map((program) => program.taskId);
-    if (tasks.length === 1 && tasks[0] !== undefined) this.#rules.onDeath?.(tasks[0]);
     const isSignal = how.startsWith('SIG');
     for (const program of [...this.#crowd]) {
       const othersWorked = working.filter((other) => other !== program).length;
@@ -183,9 +180,9 @@ class SimulatedProgram implements Program {
   #killForThis(): void {
     if (this.#gone) return;
     for (const program of [...this.#crowd]) {
-      const isThis = program === this || this.#isAlone;
       const killed = { kind: 'EXITED', exitCode: null, signal: 'SIGKILL' } as const;
-      program.#disappear('SIGKILL', isThis ? killed : { kind: 'KILLED_FOR', instanceId: this.instanceId });
+      const killedForThis = { kind: 'KILLED_FOR', instanceId: this.instanceId } as const;
+      program.#disappear('SIGKILL', program === this ? killed : killedForThis);
     }
   }
 
@@ -194,6 +191,9 @@ class SimulatedProgram implements Program {
     this.#gone = true;
     this.#crowd.delete(this);
     this.#world.tell(this.#agent.name, `program of ${this.instanceId} ended: ${how}`);
+    const isThroughOthers =
+      end.kind === 'KILLED_FOR' || (end.kind === 'EXITED' && end.othersWorked !== undefined);
+    if (this.#job && isThroughOthers) this.#onLostThroughOthers(this.#job.taskId, this.instanceId);
     this.#job = null;
     for (const reject of this.#pending) reject(new ProgramLost('the program has ended'));
     this.#agent.after(this.#world.between(0, 30), () => this.#end(end));
@@ -266,11 +266,18 @@ export class SimulatedPrograms implements Programs {
   readonly #agent: Process;
   readonly #rules: ProgramRules;
   readonly #disk: AgentDisk;
+  readonly #onLostThroughOthers: LostThroughOthers;
   #running: SimulatedProgram[] = [];
   /** Programs in common processes by their name. */
   readonly #crowds = new Map<string, Set<SimulatedProgram>>();
 
-  constructor(agent: Process, rules: ProgramRules, disk: AgentDisk) {
+  constructor(
+    agent: Process,
+    rules: ProgramRules,
+    disk: AgentDisk,
+    onLostThroughOthers: LostThroughOthers = () => undefined,
+  ) {
+    this.#onLostThroughOthers = onLostThroughOthers;
     this.#agent = agent;
     this.#rules = rules;
     this.#disk = disk;
@@ -286,6 +293,7 @@ export class SimulatedPrograms implements Programs {
       this.#rules,
       this.#disk,
       this.#crowdOf(settings),
+      this.#onLostThroughOthers,
     );
     this.#running.push(program);
     return program;

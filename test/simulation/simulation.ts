@@ -95,7 +95,6 @@ class Simulation {
     const rules = {
       mayHang: (taskId: string) => this.#limited.has(taskId),
       troubles: { crash: trouble(), hang: trouble(), fail: trouble(), deaf: trouble(), badStart: trouble() },
-      onDeath: (taskId: string) => this.invariants.programDied(taskId),
     };
     const sharesProcess = seed % SHARING_WORLDS === SHARING_WORLDS - 2;
     for (let number = world.between(1, 4); number > 0; number--) {
