@@ -174,9 +174,13 @@ describe('instances of one entry', () => {
 describe('a job in a common process that is canceled', () => {
   test.each([
     ['by the program', { command: RUNNER }, 'echo begun; sleep 1000'],
-    ['by the end of its processes, if the program is deaf', COMMON, ': deaf; echo begun; sleep 1000'],
+    [
+      'by the end of its processes, if the program is deaf',
+      { ...COMMON, cancelTimeout: '100ms' },
+      ': deaf; echo begun; sleep 1000',
+    ],
   ])('ends %s, while the others go on', async (_, keys, script) => {
-    await startThree({ ...keys, cancelTimeout: '100ms' });
+    await startThree(keys);
     const other = await beginLasting(TWO);
     const ref = begin(ONE, script);
     await hub.receives('output', (output) => output.ref.taskId === ref.taskId);

@@ -296,6 +296,26 @@ describe('an instance with a sandbox', () => {
   });
 });
 
+test('an instance whose program is being killed takes no task, even if the canceled job ends after all', async () => {
+  await start();
+  const claim = supervisor.reserve({ taskId: 'task' });
+  const program = programs.last;
+  program.obeys = false;
+  program.kill = () => void program.calls.push('kill');
+  claim?.cancel('task');
+  await runtime.advance(10_000);
+  expect(program.calls.at(-1)).toBe('kill');
+  claim?.release(false);
+  expect(supervisor.reserve({ taskId: 'next' })).toBeUndefined();
+  program.ends({ kind: 'LEFT' });
+  await runtime.advance(0);
+  expect(programs.started).toHaveLength(2);
+  programs.last.becomesReady();
+  await runtime.advance(0);
+  expect(supervisor.reserve({ taskId: 'next' })).toBeDefined();
+  expect(console()).not.toContain('next start in');
+});
+
 describe('an instance in a common process', () => {
   const TOGETHER = { kind: 'EXITED', exitCode: null, signal: 'SIGSEGV', othersWorked: 1 } as const;
 

@@ -157,7 +157,8 @@ export class Supervisor {
       },
       release: (completed) => {
         deadline?.cancel();
-        if (this.#run !== run || run.lost.signal.aborted) return;
+        // The end of a program that is being killed releases the instance, too.
+        if (this.#run !== run || run.lost.signal.aborted || run.onPurpose) return;
         this.#listener = null;
         this.#task = null;
         this.#handle({ type: 'RELEASED', completed });
