@@ -162,6 +162,19 @@ describe('instances of one entry', () => {
     expect(Number((await run(TWO, 'echo $PPID')).printed)).not.toBe(pid);
   });
 
+  test('are up again when all are stopped and started at the same time', async () => {
+    await startThree(COMMON);
+    for (let times = 0; times < 5; times++) {
+      const seen = hub.received.length;
+      for (const id of IDS) await command(id, times % 2 === 0 ? 'stop' : 'restart');
+      for (const id of IDS) await command(id, 'start');
+      await areUp(seen);
+    }
+    expect((await programs()).size).toBe(1);
+    await stopAgent();
+    expect(await left()).toEqual([]);
+  });
+
   test('have their own lines in their logs, and share what the process says', async () => {
     await startThree(COMMON);
     await run(ONE, 'echo to all >&2');
