@@ -5,6 +5,7 @@
 import childProcess from 'node:child_process';
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
+import { promisify } from 'node:util';
 
 /** Functions whose first argument is a path; each also exists with `Sync` at its end, or in `fs.promises`. */
 const WITH_PATH = [
@@ -45,7 +46,9 @@ const WITH_TWO_PATHS = ['copyFile', 'cp', 'link', 'rename'];
 const WITH_OPTIONS = ['exec', 'execFile', 'execFileSync', 'execSync', 'fork', 'spawn', 'spawnSync'];
 
 type AnyFunction = (...values: unknown[]) => unknown;
-type Functions = Record<string, AnyFunction & { native?: AnyFunction }>;
+/** Functions by name. Some have others as members: `fs.realpath.native`, and what `promisify` gives for `exec`. */
+type Functions = Record<string, AnyFunction & Partial<Record<PropertyKey, AnyFunction>>>;
+const MEMBERS: readonly PropertyKey[] = ['native', promisify.custom];
 
 /** Lets relative paths of this thread begin at `directory()` from now on, which is absolute. */
 export function relativePathsBeginAt(directory: () => string): void {
@@ -95,11 +98,14 @@ function wrapAll(name: string, change: (values: unknown[]) => unknown[]): void {
 function wrap(owner: Functions, name: string, change: (values: unknown[]) => unknown[]): void {
   const original = owner[name];
   if (typeof original !== 'function') return;
-  const wrapped: Functions[string] = function (this: unknown, ...values: unknown[]): unknown {
-    return Reflect.apply(original, this, change(values));
-  };
-  // `fs.realpath.native`.
-  const { native } = original;
-  if (native) wrapped.native = (...values) => Reflect.apply(native, owner, change(values));
+  const changed = (called: AnyFunction): AnyFunction =>
+    function (this: unknown, ...values: unknown[]): unknown {
+      return Reflect.apply(called, this, change(values));
+    };
+  const wrapped = changed(original) as AnyFunction & Partial<Record<PropertyKey, AnyFunction>>;
+  for (const member of MEMBERS) {
+    const called = original[member];
+    if (called) Object.defineProperty(wrapped, member, { value: changed(called) });
+  }
   owner[name] = wrapped;
 }

@@ -103,9 +103,10 @@ describe('workbench-mujoco with several instances', () => {
 
 /** Waits for the other job, and uses relative paths in every way meanwhile. */
 const MEETING = `
-import { copyFileSync, createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, createWriteStream, existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { open, readFile, rename, writeFile } from 'node:fs/promises';
-import { execFileSync, execSync, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, execSync, spawnSync } from 'node:child_process';
+import { promisify } from 'node:util';
 import { once } from 'node:events';
 import path from 'node:path';
 writeFileSync('here', '');
@@ -125,6 +126,8 @@ await once(stream, 'close');
 execSync('echo shell > by-child');
 execFileSync('touch', ['f']);
 spawnSync('touch', ['g'], { stdio: 'ignore' });
+if ((await promisify(execFile)('pwd')).stdout !== workingDirectory + '\\n') throw new Error('another directory');
+if (realpathSync.native('b') !== path.join(workingDirectory, 'b')) throw new Error('another path');
 println(path.resolve('b') === path.join(workingDirectory, 'b') && (await readFile('linked', 'utf8')) === readFileSync('name.txt', 'utf8'));
 println(process.cwd());
 `;
