@@ -61,6 +61,23 @@ describe("an agent's configuration", () => {
     expect(sandboxOf({ kind: 'bubblewrap', ...open })).toEqual(open);
   });
 
+  test('lets the instances of an entry share a process, unless there is one, a sandbox, or another wish', () => {
+    const entry = { version: '1', count: 2 };
+    const processes = instanceSettings(
+      config({
+        instances: [
+          { ...entry, id: 'a' },
+          { ...entry, id: 'b' },
+          { ...entry, id: 'c', count: 1 },
+          { ...entry, id: 'd', sandbox: 'bubblewrap' },
+          { ...entry, id: 'e', sharedProcess: false },
+        ],
+      }),
+    ).map(({ commonProcess }) => commonProcess);
+    expect(processes).toEqual(['entry 1', 'entry 1', 'entry 2', 'entry 2', ...Array(5).fill(null)]);
+    expect(faults({ instances: [{ ...entry, id: 'a', sharedProcess: 'no' }] })).toHaveLength(1);
+  });
+
   test('works out single instances', () => {
     const settings = instanceSettings(
       config({

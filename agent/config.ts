@@ -115,7 +115,7 @@ export function hubAddresses({ hub }: AgentConfig): string[] {
 
 /** Settings of each instance, with `count` expanded. */
 export function instanceSettings({ instances }: AgentConfig): InstanceSettings[] {
-  return instances.flatMap((configured) =>
+  return instances.flatMap((configured, index) =>
     expandedIds(configured).map((id) => ({
       id,
       version: configured.version,
@@ -125,11 +125,17 @@ export function instanceSettings({ instances }: AgentConfig): InstanceSettings[]
       command: configured.command,
       env: configured.env,
       sandbox: sandboxSettings(configured.sandbox),
+      commonProcess: mayShare(configured) ? `entry ${index + 1}` : null,
       startTimeoutMs: configured.startTimeout,
       stopTimeoutMs: configured.stopTimeout,
       cancelTimeoutMs: configured.cancelTimeout,
     })),
   );
+}
+
+/** A sandbox serves one job, and so one instance. */
+function mayShare({ count, sandbox, sharedProcess }: ConfiguredInstance): boolean {
+  return sharedProcess && count > 1 && sandboxSettings(sandbox) === null;
 }
 
 /** Null: no sandbox. */

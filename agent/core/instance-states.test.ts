@@ -260,6 +260,7 @@ describe('the state machine', () => {
     failed: CRASHED,
     ended: ENDED,
     endedWithJob: ENDED_WITH_JOB,
+    endedTogether: { type: 'ENDED_TOGETHER' },
   };
   const INSTANCES: InstanceLifecycle[] = PHASES.flatMap((phase) =>
     (['DOWN', 'UP', 'RESTART'] as const).flatMap((afterwards) =>

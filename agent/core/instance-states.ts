@@ -30,7 +30,9 @@ export type Trigger =
   /** The agent ended the process. */
   | 'ended'
   /** The process ended with its only job, as in a sandbox. */
-  | 'endedWithJob';
+  | 'endedWithJob'
+  /** The common process ended by itself or failed, perhaps because of another instance. */
+  | 'endedTogether';
 
 /** Conditions that a transition may require. */
 const CONDITIONS = {
@@ -128,6 +130,17 @@ export const INSTANCE_TRANSITIONS: readonly InstanceTransition[] = [
     action: 'START_PROGRAM',
     fresh: true,
   },
+
+  { on: 'endedTogether', from: ['STARTING', 'UP'], to: 'STARTING', action: 'START_PROGRAM' },
+  { on: 'endedTogether', from: ['DRAINING', 'STOPPING'], when: 'to stay down', to: 'DOWN' },
+  {
+    on: 'endedTogether',
+    from: ['DRAINING', 'STOPPING'],
+    when: 'to run again',
+    to: 'STARTING',
+    action: 'START_PROGRAM',
+    fresh: true,
+  },
 ];
 
 /** The table by trigger. */
@@ -148,9 +161,12 @@ export const TRIGGERED_BY: Readonly<Record<Trigger, string>> = {
   released: 'agent: the task has ended',
   backoffOver: 'agent: the backoff after a failure is over; ten minutes to an hour in a crash loop',
   failed: 'program: it ended by itself, broke the protocol, or was killed for a fault of its own',
-  ended: 'agent: it killed the program to end a canceled job',
+  ended:
+    'agent: it killed the program to end a canceled job, also that of another instance in the same process',
   endedWithJob:
     'agent: it ended the sandbox of a batch job, with the program in it, before it collects the outputs',
+  endedTogether:
+    'program: the process that serves several instances failed while another of them worked; which one caused that is unknown',
 };
 
 /** Consecutive failures that make a crash loop. */
@@ -190,9 +206,10 @@ type PhaseEvent =
   /** `completed`: the task ran to its end, so the program is known to be healthy. */
   | { readonly type: 'RELEASED'; readonly completed: boolean }
   | { readonly type: 'BACKOFF_OVER' }
-  /** The process and its descendants are gone. ENDED_WITH_JOB: the agent ended it with its only job, which ran to its end if
+  /** The process and its descendants are gone. ENDED_TOGETHER: a common process, perhaps because of another instance. ENDED_WITH_JOB: the agent ended it with its only job, which ran to its end if
    *  `completed`. `onPurpose`: ended by the agent, not by itself or a failure. */
   | { readonly type: 'ENDED_WITH_JOB'; readonly completed: boolean }
+  | { readonly type: 'ENDED_TOGETHER' }
   | { readonly type: 'ENDED'; readonly onPurpose: boolean; readonly upForMs: number };
 
 export type LifecycleEvent = PhaseEvent | { readonly type: 'COOLDOWN' } | { readonly type: 'COOLDOWN_OVER' };
@@ -249,6 +266,8 @@ function triggerOf(event: PhaseEvent): Trigger {
       return event.onPurpose ? 'ended' : 'failed';
     case 'ENDED_WITH_JOB':
       return 'endedWithJob';
+    case 'ENDED_TOGETHER':
+      return 'endedTogether';
   }
 }
 
@@ -272,6 +291,8 @@ function note(instance: InstanceLifecycle, event: PhaseEvent, known: boolean): I
       return { ...instance, busy: false, failuresInARow: event.completed ? 0 : instance.failuresInARow };
     case 'ENDED':
       return { ...counted(instance, event), busy: false };
+    case 'ENDED_TOGETHER':
+      return { ...instance, busy: false };
     default:
       return instance;
   }

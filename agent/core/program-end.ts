@@ -14,7 +14,16 @@ export function describeEnd(end: ProgramEnd): string {
       return end.signal === null
         ? `exited with code ${end.exitCode ?? 'unknown'}`
         : `was ended by ${end.signal}`;
+    case 'LEFT':
+      return 'has ended this instance, and serves others';
+    case 'KILLED_FOR':
+      return `was killed to end ${end.instanceId}, another instance of the same process`;
   }
+}
+
+/** Number of other instances that worked in the same process when it ended by itself. */
+export function othersAtWork(end: ProgramEnd): number {
+  return end.kind === 'EXITED' || end.kind === 'VIOLATION' ? (end.othersWorked ?? 0) : 0;
 }
 
 /** `30 s`, `0.5 s` */

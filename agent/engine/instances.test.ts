@@ -22,6 +22,7 @@ beforeEach(async () => {
     command: ['program'],
     env: {},
     sandbox: null,
+    commonProcess: null,
     startTimeoutMs: 30_000,
     stopTimeoutMs: 10_000,
     cancelTimeoutMs: 10_000,
@@ -84,4 +85,30 @@ describe('after a fault of the host', () => {
     await instances.stop();
     expect(runtime.pendingTimers).toBe(0);
   });
+});
+
+test('instances start apart for ten minutes after their process crashed with several jobs', async () => {
+  const profile = { version: '9', revision: '1', labels: [], autostart: true, command: ['program'], env: {} };
+  const limits = { sandbox: null, startTimeoutMs: 30_000, stopTimeoutMs: 10_000, cancelTimeoutMs: 10_000 };
+  const programs = new FakePrograms();
+  const settings = ['a', 'b', 'c'].map((id) => ({ id, ...profile, ...limits, commonProcess: 'all' }));
+  instances = new Instances(settings, { programs, runtime, log: pino({ level: 'silent' }) });
+  const startedIn = () => programs.started.map(({ settings: { commonProcess } }) => commonProcess);
+  instances.start();
+  expect(startedIn()).toEqual(['all', 'all', 'all']);
+  for (const program of programs.started) program.becomesReady();
+  await runtime.advance(0);
+  for (const id of ['b', 'c']) instances.reserve(id, { taskId: id });
+  const [a, b, c] = programs.started;
+  const end = { kind: 'EXITED', exitCode: null, signal: 'SIGSEGV' } as const;
+  a?.ends({ ...end, othersWorked: 2 });
+  b?.ends({ ...end, othersWorked: 1 });
+  c?.ends({ ...end, othersWorked: 1 });
+  await runtime.advance(0);
+  expect(startedIn().slice(3)).toEqual([null, null, null]);
+  for (const program of programs.started) program.becomesReady();
+  await runtime.advance(10 * 60_000);
+  instances.reply({ kind: 'instanceCommand', instanceId: 'a', command: 'restart' });
+  await runtime.advance(0);
+  expect(startedIn().slice(6)).toEqual(['all']);
 });

@@ -5,6 +5,7 @@ import type { HubConnection, HubRequest, InstanceState, Reply } from '../core/po
 import type { Programs } from '../core/ports/programs.js';
 import { secondsText } from '../core/program-end.js';
 import type { TaskNames } from '../core/task-names.js';
+import { ProcessSharing } from './process-sharing.js';
 import { type InstanceSettings, type Reservation, Supervisor } from './supervisor.js';
 
 export interface InstancesOptions {
@@ -30,8 +31,18 @@ export class Instances {
     this.#options = options;
     this.#cooldowns = backOff(MIN_COOLDOWN_MS, MAX_COOLDOWN_MS, options.runtime.random);
     const onChange = (state: InstanceState) => this.#connection?.sendInstance(state);
+    const sharings = new Map<string, ProcessSharing>();
+    const sharingOf = ({ commonProcess }: InstanceSettings): ProcessSharing | null => {
+      if (commonProcess === null) return null;
+      const sharing = sharings.get(commonProcess) ?? new ProcessSharing(commonProcess, options.runtime.clock);
+      sharings.set(commonProcess, sharing);
+      return sharing;
+    };
     this.#supervisors = new Map(
-      settings.map((instance) => [instance.id, new Supervisor(instance, { ...options, onChange })]),
+      settings.map((instance) => [
+        instance.id,
+        new Supervisor(instance, { ...options, onChange, sharing: sharingOf(instance) }),
+      ]),
     );
   }
 

@@ -25,6 +25,7 @@ beforeEach(() => {
       command: ['program'],
       env: {},
       sandbox: null,
+      commonProcess: null,
       startTimeoutMs: 30_000,
       stopTimeoutMs: 10_000,
       cancelTimeoutMs: 10_000,
@@ -33,6 +34,7 @@ beforeEach(() => {
       programs,
       runtime,
       log: pino({}, { write: (line) => void logLines.push(JSON.parse(line) as Record<string, unknown>) }),
+      sharing: null,
       onChange: ({ status }) => statuses.push(status),
     },
   );
@@ -291,6 +293,70 @@ describe('an instance with a sandbox', () => {
     await claim?.endJob('task', true);
     expect(supervisor.state().status).toBe('DOWN');
     expect(programs.started).toHaveLength(1);
+  });
+});
+
+test('an instance whose program is being killed takes no task, even if the canceled job ends after all', async () => {
+  await start();
+  const claim = supervisor.reserve({ taskId: 'task' });
+  const program = programs.last;
+  program.obeys = false;
+  program.kill = () => void program.calls.push('kill');
+  claim?.cancel('task');
+  await runtime.advance(10_000);
+  expect(program.calls.at(-1)).toBe('kill');
+  claim?.release(false);
+  expect(supervisor.reserve({ taskId: 'next' })).toBeUndefined();
+  program.ends({ kind: 'LEFT' });
+  await runtime.advance(0);
+  expect(programs.started).toHaveLength(2);
+  programs.last.becomesReady();
+  await runtime.advance(0);
+  expect(supervisor.reserve({ taskId: 'next' })).toBeDefined();
+  expect(console()).not.toContain('next start in');
+});
+
+describe('an instance in a common process', () => {
+  const TOGETHER = { kind: 'EXITED', exitCode: null, signal: 'SIGSEGV', othersWorked: 1 } as const;
+
+  test.each([
+    ['another one worked', TOGETHER, false],
+    ['another one was ended by force', { kind: 'KILLED_FOR', instanceId: 'sim-2' } as const, true],
+  ])('starts again at once and counts no failure when it ends and %s', async (_, end, isExpected) => {
+    for (let times = 0; times < 6; times++) {
+      await start();
+      const claim = supervisor.reserve({ taskId: 'task' });
+      programs.last.ends(end);
+      await runtime.advance(0);
+      expect(claim?.lost.reason).toMatchObject({ name: 'ProgramLost', isOfOthers: true });
+      expect(programs.started).toHaveLength(2 * (times + 1));
+      expect(supervisor.state().status).toBe('STARTING');
+      programs.last.becomesReady();
+      await runtime.advance(0);
+      supervisor.command('stop');
+      await runtime.advance(0);
+    }
+    expect(logLines.some(({ level }) => level === 50)).toBe(!isExpected);
+    expect(runtime.pendingTimers).toBe(0);
+  });
+
+  test('that was alone at work is the cause', async () => {
+    await start();
+    const claim = supervisor.reserve({ taskId: 'task' });
+    crash();
+    await runtime.advance(0);
+    expect(claim?.lost.reason).toMatchObject({ isOfOthers: false });
+    expect(console()).toContain('next start in');
+  });
+
+  test('has all its time to start from when it has a process', async () => {
+    supervisor.command('start');
+    await runtime.advance(29_000);
+    programs.last.listener.onStarted();
+    await runtime.advance(29_999);
+    expect(programs.last.calls).toEqual(['initialize']);
+    await runtime.advance(1);
+    expect(programs.last.calls).toEqual(['initialize', 'kill']);
   });
 });
 

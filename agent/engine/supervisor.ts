@@ -14,10 +14,11 @@ import {
 } from '../core/instance-states.js';
 import type { InstanceState } from '../core/ports/hub.js';
 import { type Program, type ProgramEnd, ProgramLost, type Programs } from '../core/ports/programs.js';
-import { describeEnd, secondsText } from '../core/program-end.js';
+import { describeEnd, othersAtWork, secondsText } from '../core/program-end.js';
 import type { SandboxSettings } from '../core/sandbox.js';
 import { inWords, type TaskNames } from '../core/task-names.js';
 import { InstanceLog } from './instance-log.js';
+import type { ProcessSharing } from './process-sharing.js';
 
 export interface InstanceSettings extends InstanceProfile {
   readonly autostart: boolean;
@@ -25,6 +26,8 @@ export interface InstanceSettings extends InstanceProfile {
   readonly env: Readonly<Record<string, string>>;
   /** Null: no sandbox. */
   readonly sandbox: SandboxSettings | null;
+  /** Name of the process that may serve it together with all others of that name; null: always a process of its own. */
+  readonly commonProcess: string | null;
   /** Maximum time until the answer to `initialize`. */
   readonly startTimeoutMs: number;
   /** Maximum time until the program ends by itself. */
@@ -37,6 +40,8 @@ export interface SupervisorOptions {
   readonly programs: Programs;
   readonly runtime: Runtime;
   readonly log: Logger;
+  /** Null for an instance that always has a process of its own. */
+  readonly sharing: ProcessSharing | null;
   /** Called after each change of `state`. */
   readonly onChange: (state: InstanceState) => void;
 }
@@ -70,6 +75,7 @@ interface Run {
   readonly lost: AbortController;
   readonly stderrFrom: number;
   readonly timers: Timer[];
+  startDeadline: Timer | null;
   upSinceMs: number | null;
   /** Failure of the program because of which the agent ended it. */
   fault: string | null;
@@ -151,7 +157,8 @@ export class Supervisor {
       },
       release: (completed) => {
         deadline?.cancel();
-        if (this.#run !== run || run.lost.signal.aborted) return;
+        // The end of a program that is being killed releases the instance, too.
+        if (this.#run !== run || run.lost.signal.aborted || run.onPurpose) return;
         this.#listener = null;
         this.#task = null;
         this.#handle({ type: 'RELEASED', completed });
@@ -206,8 +213,10 @@ export class Supervisor {
         command: settings.command,
         env: settings.env,
         sandbox: settings.sandbox,
+        commonProcess: this.#options.sharing?.commonProcess ?? null,
       },
       {
+        onStarted: () => this.#onStarted(),
         onOutput: (taskId, stream, text) => {
           output.print(stream, text);
           return this.#listener?.taskId === taskId ? this.#listener.onOutput(text) : undefined;
@@ -220,34 +229,42 @@ export class Supervisor {
       lost: new AbortController(),
       stderrFrom: output.stderrEnd,
       timers: [],
+      startDeadline: null,
       upSinceMs: null,
       fault: null,
       onPurpose: false,
       endedWithJob: null,
     };
     this.#run = run;
-    if (program.pid !== undefined) {
-      this.#note(
-        this.#isRoutine ? 'debug' : 'info',
-        `started process ${program.pid}: ${settings.command.join(' ')}`,
-      );
-    }
+    this.#onStarted();
     this.#initialize(run);
     void program.ended.then((end) => {
       this.#onEnded(run, end);
     });
   }
 
-  #initialize(run: Run): void {
+  /** The program of the run has a process now: its time to start begins. */
+  #onStarted(): void {
+    const run = this.#run;
+    if (run?.program.pid === undefined) return;
+    const { pid, isJoined } = run.program;
+    const command = this.settings.command.join(' ');
+    this.#note(
+      this.#isRoutine ? 'debug' : 'info',
+      isJoined ? `joined process ${pid} of other instances` : `started process ${pid}: ${command}`,
+    );
     const { startTimeoutMs } = this.settings;
-    const deadline = this.#options.runtime.timers.after(startTimeoutMs, () => {
+    run.startDeadline?.cancel();
+    run.startDeadline = this.#options.runtime.timers.after(startTimeoutMs, () => {
       run.fault = `it did not answer "initialize" within ${secondsText(startTimeoutMs)}`;
       run.program.kill();
     });
-    run.timers.push(deadline);
+  }
+
+  #initialize(run: Run): void {
     run.program.initialize().then(
       ({ name, version }) => {
-        deadline.cancel();
+        run.startDeadline?.cancel();
         if (this.#run !== run || this.#instance.phase !== 'STARTING') return;
         run.upSinceMs = this.#nowMs();
         this.#note(this.#isRoutine ? 'debug' : 'info', `up: ${name} ${version}`);
@@ -255,7 +272,7 @@ export class Supervisor {
         this.#handle({ type: 'READY' });
       },
       (error: Error) => {
-        deadline.cancel();
+        run.startDeadline?.cancel();
         if (error instanceof ProgramLost) return; // its end is reported by `ended`
         run.fault = `it answered "initialize" with an error: ${error.message}`;
         run.program.kill();
@@ -265,12 +282,15 @@ export class Supervisor {
 
   #onEnded(run: Run, end: ProgramEnd): void {
     for (const timer of run.timers) timer.cancel();
-    const { phase } = this.#instance;
+    run.startDeadline?.cancel();
+    const { phase, busy } = this.#instance;
     if (run.endedWithJob !== null) {
       this.#onEndedWithJob(run.endedWithJob);
       return;
     }
-    const wanted = phase === 'STOPPING' || run.onPurpose;
+    const isForAnother = end.kind === 'KILLED_FOR';
+    const workers = othersAtWork(end) + (busy ? 1 : 0);
+    const wanted = phase === 'STOPPING' || run.onPurpose || isForAnother;
     const reason = `the instance program ${run.fault === null ? describeEnd(end) : `was killed: ${run.fault}`}`;
     // The other ends say so themselves.
     const exited = end.kind === 'EXITED' && run.fault === null;
@@ -278,10 +298,15 @@ export class Supervisor {
     const words = wanted ? '' : this.output.lastOfStderr(run.stderrFrom, LAST_WORDS_LENGTH);
     const lastWords = words === '' ? '' : `; its last lines on standard error: ${words}`;
     this.#note(wanted ? 'info' : 'error', `${reason}${unready}${wanted ? '' : lastWords}`);
-    run.lost.abort(new ProgramLost(`${reason}${lastWords}`));
+    // If it worked alone, it is the cause.
+    const isOfOthers = isForAnother || othersAtWork(end) > 0;
+    run.lost.abort(new ProgramLost(`${reason}${lastWords}`, { isOfOthers }));
     this.#forgetRun();
+    // Before the first of them starts again.
+    if (workers > 1) this.#options.sharing?.crashed();
     const upForMs = run.upSinceMs === null ? 0 : this.#nowMs() - run.upSinceMs;
-    this.#handle({ type: 'ENDED', onPurpose: run.onPurpose, upForMs });
+    if (isOfOthers && !wanted) this.#handle({ type: 'ENDED_TOGETHER' });
+    else this.#handle({ type: 'ENDED', onPurpose: run.onPurpose || isForAnother, upForMs });
   }
 
   /** The attempt continues with the outputs of the job: its program is not lost. */

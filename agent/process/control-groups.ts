@@ -20,6 +20,9 @@ export interface ProgramGroup {
   jobBegins(): void;
   /** Ends every process created since {@link jobBegins}; resolves with their number when none is left. */
   endJob(): Promise<number>;
+  /** Ends every process created since {@link jobBegins} that `isSpared` does not spare, with all that these start meanwhile;
+   *  resolves with their number when none is left. */
+  endAllBut(isSpared: (pid: number) => Promise<boolean>): Promise<number>;
   /** Ends every process and removes the group; resolves when none is left. */
   end(): Promise<void>;
 }

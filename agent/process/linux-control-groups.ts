@@ -174,6 +174,24 @@ class LinuxProgramGroup implements ProgramGroup {
     return Math.max(born.length, await endGroup(old, this.#runtime));
   }
 
+  async endAllBut(isSpared: (pid: number) => Promise<boolean>): Promise<number> {
+    const known = this.#known;
+    if (known === null) return 0;
+    let doomed: string | undefined;
+    let count = 0;
+    for (let round = 0; round < MOVE_ROUNDS; round++) {
+      const strays: number[] = [];
+      for (const pid of allMembersOf(this.#folder))
+        if (!isKnown(known, pid) && !(await isSpared(pid))) strays.push(pid);
+      if (strays.length === 0) break;
+      // Whatever they start from now on is in this group, too.
+      doomed ??= this.#makeFolder();
+      for (const pid of strays) move(pid, doomed);
+      count += strays.length;
+    }
+    return doomed === undefined ? 0 : Math.max(count, await endGroup(doomed, this.#runtime));
+  }
+
   async end(): Promise<void> {
     await endGroup(this.#folder, this.#runtime);
   }
@@ -231,6 +249,12 @@ function hasGroups(folder: string): boolean {
 
 function membersOf(folder: string): number[] {
   return readFileSync(join(folder, 'cgroup.procs'), 'latin1').split('\n').filter(Boolean).map(Number);
+}
+
+/** Members of the group and of groups below it. */
+function allMembersOf(folder: string): number[] {
+  if (!hasGroups(folder)) return membersOf(folder);
+  return [...membersOf(folder), ...groupsIn(folder).flatMap((name) => allMembersOf(join(folder, name)))];
 }
 
 function move(pid: number, folder: string): void {

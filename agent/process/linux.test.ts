@@ -6,6 +6,52 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { linux } from './linux.js';
 import { COOKIE_VARIABLE, TASK_VARIABLE } from './platform.js';
+import { signalGroup } from './process-group.js';
+
+describe.skipIf(platform() !== 'linux')('the owner of a process below a common one', () => {
+  const cookie = `owner-of-${process.pid}/sim-1/`;
+  const clean = { PATH: process.env['PATH'] };
+  const children: ChildProcess[] = [];
+  const start = (script: string, env: NodeJS.ProcessEnv) => {
+    const child = spawn('sh', ['-c', script], { env, stdio: ['ignore', 'pipe', 'ignore'], detached: true });
+    children.push(child);
+    return child;
+  };
+  /** Id of a process that the script starts and says. */
+  const started = async (script: string, env: NodeJS.ProcessEnv) => {
+    const { stdout } = start(script, env);
+    const [line] = (await once(stdout as NonNullable<typeof stdout>, 'data')) as [Buffer];
+    return Number(line.toString());
+  };
+  const left: number[] = [];
+  afterEach(() => {
+    for (const pid of left.splice(0)) process.kill(pid, 'SIGKILL');
+    for (const { pid } of children.splice(0)) signalGroup(pid as number, 'SIGKILL');
+  });
+  const ownerOf = (pid: number) => linux.ownerOf(pid, cookie, process.pid);
+
+  it.each([
+    ['its instance', `${cookie}sim-2`, `${cookie}sim-2`],
+    ['the program', cookie, 'PROGRAM'],
+    ['nobody, as a child of the program', `owner-of-${process.pid}/sim-2/`, 'CHILD'],
+  ])('is %s by its environment', async (_, carried, owner) => {
+    const pid = await started('echo $$; sleep 1000; :', { ...clean, [COOKIE_VARIABLE]: carried });
+    await expect.poll(() => ownerOf(pid)).toBe(owner);
+  });
+
+  it('is that of the process above it, if it has cleared its environment', async () => {
+    const env = { ...clean, [COOKIE_VARIABLE]: `${cookie}sim-2` };
+    const pid = await started(`env -i sh -c 'echo $$; sleep 1000; :'; :`, env);
+    expect(await ownerOf(pid)).toBe(`${cookie}sim-2`);
+  });
+
+  it('is unknown, if it has also left the process above it', async () => {
+    const env = { ...clean, [COOKIE_VARIABLE]: `${cookie}sim-2` };
+    const pid = await started(`setsid env -i sh -c 'echo $$; exec sleep 1000' &`, env);
+    left.push(pid);
+    await expect.poll(() => ownerOf(pid)).toBeUndefined();
+  });
+});
 
 describe.skipIf(platform() !== 'linux')('processes of a task', () => {
   const cookie = `cookie-of-${process.pid}/sim`;

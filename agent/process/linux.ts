@@ -36,6 +36,22 @@ export const linux: Platform = {
     return { pids: found, mayBeMore };
   },
 
+  async ownerOf(pid, cookie, programPid) {
+    for (let current = pid; current !== programPid; ) {
+      const environment = await environmentOf(current);
+      // It is about to have one: whoever asks again learns it.
+      if (environment === 'NOT_YET') return 'PROGRAM';
+      const carried = valueIn(environment, COOKIE_PREFIX);
+      if (carried === cookie) return 'PROGRAM';
+      if (carried?.startsWith(cookie)) return carried;
+      const parent = parentOf(current);
+      if (parent === programPid) return 'CHILD';
+      if (parent === undefined || parent <= 1) return undefined;
+      current = parent;
+    }
+    return 'PROGRAM';
+  },
+
   identify(pid) {
     const startTime = startTimeOf(pid);
     if (startTime === undefined) return undefined;
@@ -52,6 +68,15 @@ export function startTimeOf(pid: number): string | undefined {
     return fields[0] === 'Z' ? undefined : fields[19];
   } catch {
     return undefined; // it has ended
+  }
+}
+
+/** Undefined when the process does not exist. */
+function parentOf(pid: number): number | undefined {
+  try {
+    return Number(statOf(pid)[1]);
+  } catch {
+    return undefined;
   }
 }
 

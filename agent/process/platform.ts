@@ -28,6 +28,14 @@ export interface Platform {
   newestPid(): number | undefined;
   /** Processes whose cookie is `cookie`, or begins with it when it ends with `/`; for a task only those started for it. */
   findByCookie(cookie: string, task?: TaskProcesses): Promise<FoundProcesses>;
+  /** Owner of a process below a common process of this cookie, which ends with `/`: the instance's cookie in its environment, or in
+   *  that of a process above it. PROGRAM: the program itself, or what it started with its own environment. CHILD: a child of the
+   *  program without a cookie, or what that started. Undefined: it hides. */
+  ownerOf(
+    pid: number,
+    cookie: string,
+    programPid: number | undefined,
+  ): Promise<string | 'PROGRAM' | 'CHILD' | undefined>;
   /** Identity that distinguishes a process from a later one with the same id; undefined when it does not exist. */
   identify(pid: number): string | undefined;
 }

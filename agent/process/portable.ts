@@ -16,6 +16,8 @@ export const portable: Platform = {
 
   findByCookie: () => Promise.resolve({ pids: [], mayBeMore: false }),
 
+  ownerOf: () => Promise.resolve(undefined),
+
   identify: (pid) => (isAlive(pid) ? `${pid}` : undefined),
 };
 

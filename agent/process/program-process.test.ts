@@ -26,8 +26,8 @@ test('a program that has ended is signalled no more: its group may be that of ot
   });
   const instance = { id: 'sim', version: '1', revision: '', labels: [] };
   const program = programs.start(
-    { instance, command: [process.execPath, '--eval', ''], env: {}, sandbox: null },
-    { onOutput: () => undefined, onStderr: () => undefined },
+    { instance, command: [process.execPath, '--eval', ''], env: {}, sandbox: null, commonProcess: null },
+    { onStarted: () => undefined, onOutput: () => undefined, onStderr: () => undefined },
   );
   await program.ended;
   // Orphans of its group, at its end.

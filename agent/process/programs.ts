@@ -7,10 +7,13 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Program, ProgramLost, type ProgramSettings, type Programs } from '../core/ports/programs.js';
 import type { PreparedDirectory } from '../core/ports/workspace.js';
 import { describeEnd } from '../core/program-end.js';
+import { CommonProcess, type Member } from './common-process.js';
 import type { ControlGroups } from './control-groups.js';
 import type { Platform, TaskProcesses } from './platform.js';
-import { type GroupOfProgram, type SandboxOfProgram, startProgram } from './program-process.js';
-import type { Sandbox } from './sandbox.js';
+import { type GroupOfProgram, type ProcessOptions, ProgramProcess } from './program-process.js';
+import type { Sandbox, SandboxOfProgram } from './sandbox.js';
+import { SharedProgram } from './shared-program.js';
+import { SoleProgram, soleListener } from './sole-program.js';
 
 export interface ProgramsOptions {
   /** Id of this agent: programs of others on the same host are left alone. */
@@ -39,9 +42,73 @@ export interface ChildProcessPrograms extends Programs {
 
 export function childProcessPrograms(options: ProgramsOptions): ChildProcessPrograms {
   const { nodeId, environment, platform, controlGroups, runtime, log } = options;
-  const running = new Set<Program>();
+  const running = new Set<ProgramProcess>();
 
-  const sweep = async (cookie: string, task?: TaskProcesses): Promise<number> => {
+  const sweep = sweeper(options);
+  const optionsOf = (instance: string, cookie: string, sandbox: SandboxOfProgram | null): ProcessOptions => ({
+    environment,
+    cookie,
+    platform,
+    runtime,
+    sandbox,
+    group: controlGroups && groupOfProgram(controlGroups, instance, log),
+    sweep: harmlessSweep(sweep, instance, log),
+  });
+  const follow = (process: ProgramProcess, whenEnded: () => void): void => {
+    running.add(process);
+    void process.ended.then(() => {
+      running.delete(process);
+      whenEnded();
+    });
+  };
+
+  const startSole: Programs['start'] = (settings, listener) => {
+    const { id } = settings.instance;
+    let sandbox: SandboxOfProgram | null;
+    try {
+      sandbox = sandboxFor(options, settings);
+    } catch (error) {
+      return notStarted(settings, error);
+    }
+    const processOptions = optionsOf(id, `${nodeId}/${id}`, sandbox);
+    const process = new ProgramProcess(settings, soleListener(listener), processOptions);
+    follow(process, () => void sandbox?.directory.abandon());
+    return new SoleProgram(settings.instance, process);
+  };
+
+  /** Common processes by name. */
+  const common = new Map<string, CommonProcess>();
+  const launch = (launcher: Member, settings: ProgramSettings): CommonProcess => {
+    const { id } = settings.instance;
+    const name = settings.commonProcess ?? id;
+    // No cookie of another program is like it, since ids have no slash.
+    const launched = new CommonProcess(launcher, settings, optionsOf(id, `${nodeId}/${id}/`, null));
+    common.set(name, launched);
+    follow(launched.process, () => {
+      if (common.get(name) === launched) common.delete(name);
+    });
+    return launched;
+  };
+  const starter = { find: (name: string) => common.get(name), launch, startSole };
+
+  return {
+    start: (settings, listener) =>
+      settings.commonProcess === null || settings.sandbox !== null
+        ? startSole(settings, listener)
+        : new SharedProgram(settings, listener, starter),
+    sweep: () => sweep(`${nodeId}/`),
+    killAll: () => {
+      for (const process of running) process.signal('SIGKILL');
+      controlGroups?.killAll();
+    },
+  };
+}
+
+type Sweep = (cookie: string, task?: TaskProcesses) => Promise<number>;
+
+/** Ends every process with a cookie; resolves with their number. */
+function sweeper({ platform, runtime, log }: ProgramsOptions): Sweep {
+  return async (cookie, task) => {
     const killed = new Set<number>();
     for (let round = 0; round < SWEEP_ROUNDS; round++) {
       const { pids, mayBeMore } = await platform.findByCookie(cookie, task);
@@ -56,48 +123,19 @@ export function childProcessPrograms(options: ProgramsOptions): ChildProcessProg
       log.error({ pids: [...killed] }, 'processes that an instance program started could not be ended');
     return killed.size;
   };
+}
 
-  return {
-    start: (settings, listener) => {
-      const cookie = `${nodeId}/${settings.instance.id}`;
-      let sandbox: SandboxOfProgram | null;
-      try {
-        sandbox = sandboxFor(options, settings);
-      } catch (error) {
-        return notStarted(settings, error);
-      }
-      const program = startProgram(settings, listener, {
-        environment,
-        cookie,
-        platform,
-        runtime,
-        sandbox,
-        group: controlGroups && groupOfProgram(controlGroups, settings.instance.id, log),
-        sweep: async (task) => {
-          const instance = settings.instance.id;
-          const taskId = task?.taskId;
-          const origin = task ? 'a task' : 'a program';
-          try {
-            const orphans = await sweep(cookie, task);
-            if (orphans > 0) log.info({ instance, taskId, orphans }, `ended orphans of ${origin}`);
-          } catch (error) {
-            // Irrelevant for the result of the task or the program.
-            log.warn({ err: error, instance, taskId }, `searching for orphans of ${origin} failed`);
-          }
-        },
-      });
-      running.add(program);
-      void program.ended.then(() => {
-        running.delete(program);
-        void sandbox?.directory.abandon();
-      });
-      return program;
-    },
-    sweep: () => sweep(`${nodeId}/`),
-    killAll: () => {
-      for (const program of running) program.kill();
-      controlGroups?.killAll();
-    },
+/** A sweep that logs what it ended, and its errors: they are irrelevant for the result of the task or the program. */
+function harmlessSweep(sweep: Sweep, instance: string, log: Logger): ProcessOptions['sweep'] {
+  return async (cookie, task) => {
+    const taskId = task?.taskId;
+    const origin = task ? 'a task' : 'a program';
+    try {
+      const orphans = await sweep(cookie, task);
+      if (orphans > 0) log.info({ instance, taskId, orphans }, `ended orphans of ${origin}`);
+    } catch (error) {
+      log.warn({ err: error, instance, taskId }, `searching for orphans of ${origin} failed`);
+    }
   };
 }
 
@@ -117,6 +155,7 @@ function notStarted({ command: [file = ''] }: ProgramSettings, error: unknown): 
   const nothing = () => undefined;
   return {
     pid: undefined,
+    isJoined: false,
     directory: null,
     ended: Promise.resolve(end),
     initialize: lost,
@@ -148,6 +187,10 @@ function groupOfProgram(groups: ControlGroups, instance: string, log: Logger): G
       jobBegins: () => tried(() => group.jobBegins()),
       endJob: async () => {
         const orphans = await group.endJob().catch(fault);
+        if (orphans) log.info({ instance, orphans }, 'ended orphans of a task');
+      },
+      endAllBut: async (isSpared) => {
+        const orphans = await group.endAllBut(isSpared).catch(fault);
         if (orphans) log.info({ instance, orphans }, 'ended orphans of a task');
       },
       end: () => group.end().catch(fault),

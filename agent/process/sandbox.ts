@@ -17,6 +17,13 @@ export interface Sandbox {
   test(directory: PreparedDirectory, settings: SandboxSettings): Promise<string | null>;
 }
 
+/** Sandbox for one program, and the only directory in which it may write. */
+export interface SandboxOfProgram {
+  readonly sandbox: Sandbox;
+  readonly directory: PreparedDirectory;
+  readonly settings: SandboxSettings;
+}
+
 /** Result of the search for a sandbox; `fault` is a sentence with reason and remedy. */
 export type FoundSandbox = { readonly sandbox: Sandbox } | { readonly fault: string };
 

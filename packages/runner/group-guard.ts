@@ -1,8 +1,8 @@
 /**
- * Ends a script's processes when the runner itself is killed and so cannot: a script is in a process group of its
+ * Ends the processes of scripts when the runner itself is killed and so cannot: a script is in a process group of its
  * own, where a signal to the runner's group does not reach it. The guard is a shell that waits for the end of a pipe,
- * which tells it that the runner is gone, and then reads in a file which script runs. So it sleeps while scripts come
- * and go. The file has no name: it goes with who holds it.
+ * which tells it that the runner is gone, and then reads in a file which scripts run, one a line. So it sleeps while
+ * scripts come and go. The file has no name: it goes with who holds it.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -13,32 +13,38 @@ import { join } from 'node:path';
 export interface GroupGuard {
   /** Starts the guard before the first job: an agent may end processes that were started during a job. */
   open(): void;
-  /** Lets the group of this leader end with the runner; `undefined`: no group. */
-  watch(leaderPid: number | undefined): void;
+  /** Lets the group of this leader end with the runner; returns how to take that back. */
+  watch(leaderPid: number): () => void;
   close(): void;
 }
 
-/** Length of the line in the file, enough for any process id. */
+/** Length of a line in the file, enough for any process id. */
 const LINE_LENGTH = 20;
 
 // Fields after the name in /proc/<pid>/stat: state, parent, group, session.
 const GUARD_SCRIPT = `
 read -r line
-read -r leader <&3
-[ -n "$leader" ] || exit 0
-kill -KILL "-$leader"
+leaders=' '
+while read -r leader <&3; do
+  [ -n "$leader" ] || continue
+  kill -KILL "-$leader"
+  leaders="$leaders$leader "
+done
+[ "$leaders" != ' ' ] || exit 0
 for stat in /proc/[0-9]*/stat; do
   read -r line <"$stat" || continue
   set -- \${line##*) }
-  if [ "$4" = "$leader" ]; then pid=\${stat#/proc/}; kill -KILL "\${pid%/stat}"; fi
+  case $leaders in *" $4 "*) pid=\${stat#/proc/}; kill -KILL "\${pid%/stat}" ;; esac
 done
 `;
 
 /** Creates a guard; on Windows it does nothing, since a process tree cannot be followed beyond its root's end. */
 export function groupGuard(): GroupGuard {
   if (process.platform === 'win32')
-    return { open: () => undefined, watch: () => undefined, close: () => undefined };
+    return { open: () => undefined, watch: () => () => undefined, close: () => undefined };
   let guard: Guard | undefined;
+  /** Leaders by line of the file; undefined: a free line. */
+  const leaders: (number | undefined)[] = [];
 
   const lose = (lost: Guard, error?: unknown) => {
     if (guard !== lost) return;
@@ -67,6 +73,13 @@ export function groupGuard(): GroupGuard {
     return started;
   };
 
+  const running = (): Guard => {
+    if (guard) return guard;
+    guard = start();
+    for (const [line, leaderPid] of leaders.entries()) writeLine(guard.file, line, leaderPid);
+    return guard;
+  };
+
   const attempt = (action: () => void) => {
     try {
       action();
@@ -79,13 +92,20 @@ export function groupGuard(): GroupGuard {
   return {
     open: () =>
       attempt(() => {
-        guard ??= start();
+        running();
       }),
-    watch: (leaderPid) =>
-      attempt(() => {
-        if (leaderPid !== undefined) guard ??= start();
-        if (guard) writeLine(guard.file, leaderPid);
-      }),
+    watch(leaderPid) {
+      const free = leaders.indexOf(undefined);
+      const line = free < 0 ? leaders.length : free;
+      leaders[line] = leaderPid;
+      attempt(() => writeLine(running().file, line, leaderPid));
+      return () => {
+        leaders[line] = undefined;
+        attempt(() => {
+          if (guard) writeLine(guard.file, line, undefined);
+        });
+      };
+    },
     close: end,
   };
 }
@@ -113,8 +133,8 @@ function namelessFileIn(parent: string): number {
   try {
     const file = openSync(join(folder, 'leader'), 'wx+', 0o600);
     try {
-      // Reserves the room for later lines.
-      writeLine(file, undefined);
+      // Reserves the room for later lines: a block of the disk.
+      writeLine(file, 0, undefined);
       return file;
     } catch (error) {
       closeSync(file);
@@ -125,8 +145,8 @@ function namelessFileIn(parent: string): number {
   }
 }
 
-function writeLine(file: number, leaderPid: number | undefined): void {
-  writeSync(file, `${leaderPid ?? ''}\n`.padStart(LINE_LENGTH), 0);
+function writeLine(file: number, line: number, leaderPid: number | undefined): void {
+  writeSync(file, `${leaderPid ?? ''}\n`.padStart(LINE_LENGTH), line * LINE_LENGTH);
 }
 
 function messageOf(error: unknown): string {

@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { basename, delimiter, isAbsolute, join, resolve } from 'node:path';
 
 /** A command that runs a script, whose path is appended. */
@@ -58,6 +58,8 @@ function isExecutable(program: string, environment: NodeJS.ProcessEnv, workingDi
     ? [isAbsolute(program) ? program : resolve(workingDirectory, program)]
     : (environment['PATH'] ?? '').split(delimiter).map((folder) => join(folder, program));
   for (const candidate of candidates) {
+    // Most folders do not have it, and an error costs more than this check.
+    if (!existsSync(candidate)) continue;
     try {
       accessSync(candidate, constants.X_OK);
       return true;

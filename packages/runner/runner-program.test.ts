@@ -15,7 +15,12 @@ it.skipIf(process.platform === 'win32')(
       const scripts = [...folder.params.scripts, folder.path('not there')];
       const result = await program.executeBatchJob(
         { ...folder.params, scripts },
-        { signal: abort.signal, output: async () => abort.abort(), log: () => undefined },
+        {
+          instanceId: 'sim-1',
+          signal: abort.signal,
+          output: async () => abort.abort(),
+          log: () => undefined,
+        },
       );
       expect(result).toEqual({ status: 'OK' });
     } finally {

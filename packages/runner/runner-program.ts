@@ -22,7 +22,7 @@ interface RunnerHost extends ScriptHost {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** The runner: one process for each script, in order, in the working directory. */
+/** The runner: one process for each script, in order, in the working directory. It keeps nothing by instance. */
 export function runnerProgram(version: string, interpreter: Interpreter): InstanceProgram {
   const host: RunnerHost = {
     guard: groupGuard(),
@@ -34,6 +34,8 @@ export function runnerProgram(version: string, interpreter: Interpreter): Instan
   return {
     name: 'workbench-runner',
     version,
+    isShareable: true,
+    startsScripts: true,
     async initialize() {
       host.guard.open();
       const missing = missingProgram(interpreter, process.env, process.cwd());

@@ -12,7 +12,10 @@ let abort: AbortController;
 const pipes = new ScriptPipes();
 const guard: GroupGuard = {
   open: () => undefined,
-  watch: (leaderPid) => void watched.push(leaderPid),
+  watch: (leaderPid) => {
+    watched.push(leaderPid);
+    return () => void watched.push(undefined);
+  },
   close: () => undefined,
 };
 
@@ -31,7 +34,7 @@ function runShell(
   return runScriptProcess(
     { command: 'sh', args: ['-c', script], workingDirectory: tmpdir(), environment: process.env },
     host,
-    { signal: abort.signal, output: (_, text) => output(text), log: () => undefined },
+    { instanceId: 'sim-1', signal: abort.signal, output: (_, text) => output(text), log: () => undefined },
   );
 }
 

@@ -61,7 +61,7 @@ export async function runScriptProcess(
     throw new Error(`${run.command} did not start`);
   }
 
-  guard.watch(pid);
+  const unwatch = guard.watch(pid);
   let isOver = false;
   let grace: NodeJS.Timeout | undefined;
   const notEnded = (error: Error) => log(`a canceled script could not be ended: ${error.message}`);
@@ -101,7 +101,7 @@ export async function runScriptProcess(
     signal.removeEventListener('abort', onAbort);
     clearTimeout(watching);
     clearTimeout(grace);
-    guard.watch(undefined);
+    unwatch();
     for (const pipe of opened ?? []) pipe.release();
   }
 }
@@ -159,7 +159,8 @@ function relay(source: ScriptPipe | Readable, send: (text: string) => Promise<vo
         for (let reads = 0; reads < 2 && !source.isEnded; reads++) {
           const piece = source.readNow();
           const text = piece ? decoder.write(piece) : source.isEnded ? decoder.end() : '';
-          if (text !== '') await send(text);
+          // The job's response follows on the same way: nothing is to be held back any more.
+          if (text !== '') void send(text).catch(() => undefined);
         }
         if (source.isEnded) return;
       }

@@ -3,28 +3,42 @@ import type { InstanceProgram } from '@workbench-hub/shared/instance-protocol/pr
 import type { Isolation } from './isolation.js';
 import { compileSimulator } from './simulator-thread.js';
 import { SimulatorThreads } from './simulator-threads.js';
-import { WorkingDirectory } from './working-directory.js';
+import type { WasmModule } from './web-assembly.js';
 
 /**
  * The MuJoCo workbench. Scripts compute in a thread, so that the protocol is served meanwhile and a job can be
- * canceled in the middle of a computation. The isolation says what the jobs of an instance share.
+ * canceled in the middle of a computation. The isolation says what the jobs of an instance share. One process serves
+ * any number of instances, each with threads of its own.
  */
 export function mujocoProgram(version: string, isolation: Isolation): InstanceProgram {
-  let threads: SimulatorThreads | undefined;
+  let simulator: WasmModule | undefined;
+  const instances = new Map<string, SimulatorThreads>();
 
   return {
     name: 'workbench-mujoco',
     version,
+    isShareable: true,
     async initialize() {
-      threads = new SimulatorThreads(await compileSimulator(), isolation, new WorkingDirectory());
+      simulator ??= await compileSimulator();
+    },
+    async startInstance({ id }) {
+      if (!simulator) throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'not initialized');
+      const threads = new SimulatorThreads(simulator, isolation);
+      instances.set(id, threads);
       await threads.start();
     },
+    async stopInstance(instanceId) {
+      const threads = instances.get(instanceId);
+      instances.delete(instanceId);
+      await threads?.stop();
+    },
     async executeBatchJob(params, context) {
+      const threads = instances.get(context.instanceId);
       if (!threads) throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'not initialized');
       return threads.run(params, context);
     },
     async shutdown() {
-      await threads?.stop();
+      await Promise.all([...instances.values()].map((threads) => threads.stop()));
     },
   };
 }

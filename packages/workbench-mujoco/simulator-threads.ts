@@ -8,7 +8,6 @@ import type { Isolation } from './isolation.js';
 import { needsNode } from './script-needs.js';
 import { SimulatorThread } from './simulator-thread.js';
 import type { WasmModule } from './web-assembly.js';
-import type { WorkingDirectory } from './working-directory.js';
 
 /** Jobs after which a thread is replaced, whatever its state. */
 const MAX_JOBS = 500;
@@ -20,15 +19,13 @@ const MAX_JOBS = 500;
 export class SimulatorThreads {
   readonly #simulator: WasmModule;
   readonly #isolation: Isolation;
-  readonly #workingDirectory: WorkingDirectory;
   #current: SimulatorThread | undefined;
   #successor: SimulatorThread | undefined;
   #stopped = false;
 
-  constructor(simulator: WasmModule, isolation: Isolation, workingDirectory: WorkingDirectory) {
+  constructor(simulator: WasmModule, isolation: Isolation) {
     this.#simulator = simulator;
     this.#isolation = isolation;
-    this.#workingDirectory = workingDirectory;
   }
 
   /** Starts the first thread; resolves when it is ready for a job. */
@@ -51,10 +48,7 @@ export class SimulatorThreads {
     context.signal.addEventListener('abort', canceled, { once: true });
     try {
       if (context.signal.aborted) canceled();
-      const run = () => thread.run(job, sources, isolation, context);
-      // A realm has relative paths of its own; other scripts use those of the process.
-      if (isolation === 'realm') return await run();
-      return await this.#workingDirectory.within(job.workingDirectory, context.signal, run);
+      return await thread.run(job, sources, isolation, context);
     } finally {
       context.signal.removeEventListener('abort', canceled);
       await this.#replaceIfSpent(thread, wanted, context);

@@ -5,6 +5,7 @@ import { KeptSimulator } from './kept-simulator.js';
 import { outputSender } from './output-channel.js';
 import { openJobRealm } from './realm.js';
 import { type RealmSources, readRealmSources } from './realm-sources.js';
+import { relativePathsBeginAt } from './relative-paths.js';
 import { observeThread } from './thread-check.js';
 import type { JobMessage, ThreadData, ThreadMessage } from './thread-messages.js';
 import { openThreadRealm } from './thread-realm.js';
@@ -19,6 +20,9 @@ const sources = isolation === 'realm' ? readRealmSources() : undefined;
 let kept: KeptSimulator | undefined;
 let jobRealm: JobPlace | undefined;
 let threadRealm: JobPlace | undefined;
+/** Working directory of the running job. */
+let directory = process.cwd();
+relativePathsBeginAt(() => directory);
 await prepare();
 const observed = observeThread();
 const jobs: JobMessage[] = [];
@@ -31,6 +35,7 @@ post({ kind: 'ready' });
 
 for (;;) {
   const message = await nextJob();
+  directory = message.job.workingDirectory;
   const place = await placeFor(message);
   const end = await runJob(place, message.job, message.sources, send);
   const left = message.isolation === 'thread' ? undefined : observed.difference(message.isolation);

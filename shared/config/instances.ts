@@ -64,6 +64,7 @@ const instance = z.strictObject({
     .default(['workbench-runner', '--interpreter', 'node']),
   env: env.default({}),
   sandbox: sandbox.default('none'),
+  sharedProcess: z.boolean().default(true),
   startTimeout: duration().prefault('30s'),
   stopTimeout: duration().prefault('10s'),
   cancelTimeout: duration().prefault('10s'),

@@ -311,3 +311,141 @@ describe('an instance program and its host', () => {
     expect(printed).toBeLessThan(TOO_MUCH);
   });
 });
+
+describe('a program that serves several instances', () => {
+  const offer = { ...initialize, supportedVersions: [1, 2] };
+  const [one, two] = ['sim-1', 'sim-2'].map((id) => ({ ...initialize.instance, id })) as [
+    typeof initialize.instance,
+    typeof initialize.instance,
+  ];
+  const shareable = { isShareable: true };
+
+  it('chooses version 2 if it can, and it is offered', async () => {
+    const both = converse(ok, { ...shareable, startsScripts: true });
+    expect(await both.host.initialize(offer)).toMatchObject({ protocolVersion: 2, startsScripts: true });
+    expect(await converse(ok, shareable).host.initialize(initialize)).toMatchObject({ protocolVersion: 1 });
+    expect(await converse(ok).host.initialize(offer)).toMatchObject({ protocolVersion: 1 });
+  });
+
+  it('prepares an instance also in version 1, when it is initialized', async () => {
+    const started: string[] = [];
+    const { host } = converse(ok, { ...shareable, startInstance: async ({ id }) => void started.push(id) });
+    await host.initialize(initialize);
+    expect(started).toEqual(['sim-1']);
+    expect(await host.executeBatchJob(job)).toEqual({ status: 'OK' });
+  });
+
+  it('runs a job of each at the same time, and tells their output apart', async () => {
+    const begun: string[] = [];
+    const { host, outputs } = converse(async (_, { instanceId, output, signal }) => {
+      begun.push(instanceId);
+      const aborted = once(signal, 'abort');
+      await output('stdout', `${instanceId}\n`);
+      await aborted;
+      return { status: 'OK' };
+    }, shareable);
+    await host.initialize(offer);
+    await Promise.all([host.startInstance(one), host.startInstance(two)]);
+    // The same task, as after a lost attempt that still runs.
+    const first = host.executeBatchJob({ ...job, instanceId: 'sim-1' });
+    const second = host.executeBatchJob({ ...job, instanceId: 'sim-2' });
+    second.catch(() => undefined);
+    await host.cancel('task-1', 'sim-1');
+    await expect(first).rejects.toMatchObject({ code: RPC_ERROR.CANCELED });
+    expect(begun).toEqual(['sim-1', 'sim-2']);
+    expect(outputs.map(({ instanceId, text }) => [instanceId, text])).toEqual([
+      ['sim-1', 'sim-1\n'],
+      ['sim-2', 'sim-2\n'],
+    ]);
+    await expect(host.executeBatchJob({ ...job, instanceId: 'sim-2' })).rejects.toThrow(
+      'busy with task task-1',
+    );
+    expect(await host.simulateWork({ taskId: 'task-2', durationMs: 0, instanceId: 'sim-1' })).toBeUndefined();
+  });
+
+  it('ends the job of an instance with it, and starts it again', async () => {
+    const endless = endlessJob();
+    const stopped: string[] = [];
+    const { host } = converse(endless.run, {
+      ...shareable,
+      stopInstance: async (instanceId) => void stopped.push(instanceId),
+    });
+    await host.initialize(offer);
+    await host.startInstance(one);
+    const answers: string[] = [];
+    const running = host
+      .executeBatchJob({ ...job, instanceId: 'sim-1' })
+      .catch((error: Error) => answers.push(error.message));
+    await endless.started;
+    await host.stopInstance('sim-1').then(() => answers.push('stopped'));
+    await running;
+    expect(answers).toEqual(['canceled', 'stopped']);
+    expect(stopped).toEqual(['sim-1']);
+    await host.startInstance(one);
+    await host.simulateWork({ taskId: 'task-2', durationMs: 0, instanceId: 'sim-1' });
+  });
+
+  it('refuses what concerns no instance, or one that is not started or started already', async () => {
+    const { host } = converse(ok, shareable);
+    await expect(host.startInstance(one)).rejects.toMatchObject({ code: RPC_ERROR.METHOD_NOT_FOUND });
+    await host.initialize(offer);
+    const refused = { code: RPC_ERROR.INVALID_REQUEST };
+    await expect(host.executeBatchJob(job)).rejects.toMatchObject(refused);
+    await expect(host.executeBatchJob({ ...job, instanceId: 'sim-2' })).rejects.toMatchObject({
+      ...refused,
+      message: 'no instance "sim-2" is started',
+    });
+    await expect(host.stopInstance('sim-2')).rejects.toMatchObject(refused);
+    await host.startInstance(one);
+    await expect(host.startInstance(one)).rejects.toThrow('the instance sim-1 is started already');
+  });
+
+  it('says which instance could not start, and lets it be tried again', async () => {
+    let licences = 1;
+    const { host } = converse(ok, {
+      ...shareable,
+      startInstance: () => (licences-- > 0 ? Promise.resolve() : Promise.reject(new Error('no licence'))),
+    });
+    await host.initialize(offer);
+    await host.startInstance(one);
+    await expect(host.startInstance(two)).rejects.toThrow('no licence');
+    licences = 1;
+    await host.startInstance(two);
+    await host.simulateWork({ taskId: 'task-2', durationMs: 0, instanceId: 'sim-2' });
+  });
+
+  it('sends the log of an instance by a message', async () => {
+    const logs: unknown[] = [];
+    const { host, stdout } = converse(async (_, { log }) => {
+      log('no room');
+      return { status: 'OK' };
+    }, shareable);
+    stdout.on('data', (chunk: Buffer) => {
+      for (const line of chunk.toString().trim().split('\n')) {
+        const { method, params } = JSON.parse(line) as { method?: string; params?: unknown };
+        if (method === 'log') logs.push(params);
+      }
+    });
+    await host.initialize(offer);
+    await host.startInstance(two);
+    await host.executeBatchJob({ ...job, instanceId: 'sim-2', requestId: 'r1' });
+    expect(logs).toEqual([
+      { instanceId: 'sim-2', text: 'test-program: no room (task task-1, request r1)\n' },
+    ]);
+  });
+
+  it('ends all jobs at shutdown', async () => {
+    const { host, served } = converse(async (_, { signal }) => {
+      await once(signal, 'abort');
+      return { status: 'OK' };
+    }, shareable);
+    await host.initialize(offer);
+    await Promise.all([host.startInstance(one), host.startInstance(two)]);
+    const jobs = ['sim-1', 'sim-2'].map((instanceId) =>
+      host.executeBatchJob({ ...job, instanceId }).catch((error: Error) => error.message),
+    );
+    await host.shutdown();
+    expect(await Promise.all(jobs)).toEqual(['canceled', 'canceled']);
+    await served;
+  });
+});

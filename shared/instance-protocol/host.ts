@@ -9,10 +9,13 @@ import {
   type InitializeParams,
   type InitializeResult,
   initializeResult,
+  type LogParams,
+  logParams,
   type OutputParams,
   outputParams,
   RPC_ERROR,
   RpcError,
+  type ServedInstanceProfile,
   type SimulateWorkParams,
 } from './messages.js';
 import { readAs } from './parse-message.js';
@@ -22,27 +25,32 @@ export interface InstanceHost {
   /** Each call rejects with {@link RpcError} (an error of the program), {@link ProtocolViolation} (an invalid response) or the
    *  error given to `close`. */
   initialize(params: InitializeParams): Promise<InitializeResult>;
+  /** In version 2 only, like {@link stopInstance}. */
+  startInstance(instance: ServedInstanceProfile): Promise<void>;
+  stopInstance(instanceId: string): Promise<void>;
   simulateWork(params: SimulateWorkParams): Promise<void>;
   executeBatchJob(params: ExecuteBatchJobParams): Promise<ExecuteBatchJobResult>;
-  cancel(taskId: string): Promise<void>;
+  cancel(taskId: string, instanceId?: string): Promise<void>;
   shutdown(): Promise<void>;
   /** Handles one line of the program's standard output; throws {@link ProtocolViolation}. */
   receive(line: string): void;
   close(because: Error): void;
 }
 
-/** `send` writes one line to the program's standard input; `onOutput` gets the output of scripts. */
+/** `send` writes one line to the program's standard input; `onOutput` gets the output of scripts, `onLog` the program's log by
+ *  instance (version 2). */
 export function instanceHost(
   send: (line: string) => void | Promise<void>,
   onOutput: (output: OutputParams) => void,
+  onLog: (log: LogParams) => void = () => undefined,
 ): InstanceHost {
   const peer = new RpcPeer(send, {
     onRequest: (method) => {
       throw new RpcError(RPC_ERROR.METHOD_NOT_FOUND, `an agent has no method ${JSON.stringify(method)}`);
     },
     onNotification: (method, params) => {
-      if (method !== 'output') return;
-      onOutput(checked(outputParams, params, 'the notification "output"'));
+      if (method === 'output') onOutput(checked(outputParams, params, 'the notification "output"'));
+      else if (method === 'log') onLog(checked(logParams, params, 'the notification "log"'));
     },
   });
   const call = async <Schema extends GenericSchema>(method: string, params: unknown, result: Schema) =>
@@ -50,9 +58,11 @@ export function instanceHost(
 
   return {
     initialize: (params) => call('initialize', params, initializeResult),
+    startInstance: async (instance) => void (await peer.request('startInstance', { instance })),
+    stopInstance: async (instanceId) => void (await peer.request('stopInstance', { instanceId })),
     simulateWork: (params) => peer.request('simulateWork', params).then(checkDone),
     executeBatchJob: (params) => call('executeBatchJob', params, executeBatchJobResult),
-    cancel: async (taskId) => void (await peer.request('cancel', { taskId })),
+    cancel: async (taskId, instanceId) => void (await peer.request('cancel', { instanceId, taskId })),
     shutdown: async () => void (await peer.request('shutdown', {})),
     receive: (line) => peer.receive(line),
     close: (because) => peer.close(because),

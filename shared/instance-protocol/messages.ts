@@ -3,12 +3,18 @@
  * program's standard input and output. The agent calls, the program answers and notifies `output`.
  *
  *   agent                           program
- *     | -- initialize ----------------> |  once, first; the answer makes the instance ready
- *     | -- simulateWork --------------> |  at most one of these two at a time
+ *     | -- initialize ----------------> |  once, first; in version 1, the answer makes the instance ready
+ *     | -- startInstance -------------> |  version 2 only: the answer makes this instance ready
+ *     | -- simulateWork --------------> |  at most one of these two at a time for an instance
  *     | -- executeBatchJob -----------> |
  *     | <------------- output (note) -- |  what scripts print, while a job runs
+ *     | <---------------- log (note) -- |  version 2 only: the program's own log, by instance
  *     | -- cancel --------------------> |  the running job then answers with error -32800
+ *     | -- stopInstance --------------> |  version 2 only: ends the job of this instance, and the instance
  *     | -- shutdown ------------------> |  the program answers and exits with 0
+ *
+ * In version 2 a process serves any number of instances, and every message about a job or a log names its instance. The
+ * agent offers it by `supportedVersions`, which programs of version 1 ignore; the program chooses in its answer.
  *
  * The end of standard input means the same as `shutdown` and wants no answer. The reference for authors of adapters
  * is packages/docs/instance-protocol.md.
@@ -17,7 +23,11 @@
  */
 import * as v from 'valibot';
 
+/** Version in which a process serves one instance. */
 export const INSTANCE_PROTOCOL_VERSION = 1;
+
+/** Version in which a process serves any number of instances. */
+export const SHARED_PROTOCOL_VERSION = 2;
 
 /** Maximum length of a line, which bounds the memory that a faulty program can consume. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;
@@ -39,7 +49,6 @@ const MAX_NAME_LENGTH = 200;
 const MAX_REQUEST_ID_LENGTH = 200;
 const MAX_MESSAGE_LENGTH = 10_000;
 
-const thisVersion = v.literal(INSTANCE_PROTOCOL_VERSION);
 const limitedString = (maxLength: number) => v.pipe(v.string(), v.maxLength(maxLength));
 
 /** Strings by name. A record schema would drop names such as `__proto__`, which a variable may have. */
@@ -59,29 +68,44 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+const instance = v.object({
+  id: v.string(),
+  version: v.string(),
+  revision: v.string(),
+  labels: v.array(v.string()),
+});
+export type ServedInstanceProfile = v.InferOutput<typeof instance>;
+
+/** Name of the instance that a message concerns; absent in version 1. */
+const instanceId = v.optional(v.string());
+
 export const initializeParams = v.object({
-  protocolVersion: thisVersion,
-  instance: v.object({
-    id: v.string(),
-    version: v.string(),
-    revision: v.string(),
-    labels: v.array(v.string()),
-  }),
+  protocolVersion: v.literal(INSTANCE_PROTOCOL_VERSION),
+  /** Versions that the agent speaks; absent: version 1. */
+  supportedVersions: v.optional(v.array(v.number())),
+  /** The instance of the process in version 1, its first one in version 2. */
+  instance,
 });
 export type InitializeParams = v.InferOutput<typeof initializeParams>;
 
 export const initializeResult = v.object({
-  protocolVersion: thisVersion,
+  protocolVersion: v.picklist([INSTANCE_PROTOCOL_VERSION, SHARED_PROTOCOL_VERSION]),
+  /** True: each child process of the program is a script, which the program ends with its job. */
+  startsScripts: v.optional(v.boolean()),
   /** Name of the program, for logs: `workbench-runner`. */
   name: limitedString(MAX_NAME_LENGTH),
   version: limitedString(MAX_NAME_LENGTH),
 });
 export type InitializeResult = v.InferOutput<typeof initializeResult>;
 
+export const startInstanceParams = v.object({ instance });
+export const stopInstanceParams = v.object({ instanceId: v.string() });
+
 /** Id of the request that created the task, for logs; absent when the agent does not know it. */
 const requestId = v.optional(limitedString(MAX_REQUEST_ID_LENGTH));
 
 export const simulateWorkParams = v.object({
+  instanceId,
   taskId: v.string(),
   requestId,
   durationMs: v.pipe(v.number(), v.safeInteger(), v.minValue(0)),
@@ -89,6 +113,7 @@ export const simulateWorkParams = v.object({
 export type SimulateWorkParams = v.InferOutput<typeof simulateWorkParams>;
 
 export const executeBatchJobParams = v.object({
+  instanceId,
   taskId: v.string(),
   requestId,
   /** Absolute. Contains the additional files and the model; files that are new or changed in it afterwards are outputs. */
@@ -111,15 +136,20 @@ export const executeBatchJobResult = v.object({
 });
 export type ExecuteBatchJobResult = v.InferOutput<typeof executeBatchJobResult>;
 
-export const cancelParams = v.object({ taskId: v.string() });
+export const cancelParams = v.object({ instanceId, taskId: v.string() });
 
 export const outputParams = v.object({
+  instanceId,
   taskId: v.string(),
   stream: v.picklist(['stdout', 'stderr']),
   text: v.string(),
 });
 export type OutputParams = v.InferOutput<typeof outputParams>;
 export type OutputStream = OutputParams['stream'];
+
+/** Text of the program's own log that concerns one instance. */
+export const logParams = v.object({ instanceId: v.string(), text: v.string() });
+export type LogParams = v.InferOutput<typeof logParams>;
 
 /** An error response, of either side. */
 export class RpcError extends Error {

@@ -12,6 +12,7 @@ import {
   MAX_LINE_BYTES,
   type OutputParams,
   type OutputStream,
+  SHARED_PROTOCOL_VERSION,
 } from './messages.js';
 
 export interface ProgramUnderTest {
@@ -33,11 +34,42 @@ export interface ProgramUnderTest {
   signal(name: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts a program and initializes it. An invalid message rejects the pending call. */
+const PROFILE = { version: '9.1.0', revision: '4711', labels: [] };
+
+/** Starts a program and initializes it for one instance. An invalid message rejects the pending call. */
 export async function startProgram(
-  [command = '', ...args]: string[],
+  command: string[],
   environment: Record<string, string> = {},
 ): Promise<ProgramUnderTest> {
+  const program = spawnProgram(command, environment);
+  await program.host.initialize({
+    protocolVersion: INSTANCE_PROTOCOL_VERSION,
+    instance: { id: 'sim-1', ...PROFILE },
+  });
+  return program;
+}
+
+/** Starts a program that serves several instances, and starts these. */
+export async function startSharedProgram(
+  command: string[],
+  instanceIds: string[],
+): Promise<ProgramUnderTest> {
+  const program = spawnProgram(command, {});
+  const instances = instanceIds.map((id) => ({ id, ...PROFILE }));
+  const [instance = { id: 'sim-1', ...PROFILE }] = instances;
+  await program.host.initialize({
+    protocolVersion: INSTANCE_PROTOCOL_VERSION,
+    supportedVersions: [INSTANCE_PROTOCOL_VERSION, SHARED_PROTOCOL_VERSION],
+    instance,
+  });
+  await Promise.all(instances.map((each) => program.host.startInstance(each)));
+  return program;
+}
+
+function spawnProgram(
+  [command = '', ...args]: string[],
+  environment: Record<string, string>,
+): ProgramUnderTest {
   const child = spawn(command, args, { env: { ...process.env, ...environment }, stdio: 'pipe' });
   const exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
   const outputs: OutputParams[] = [];
@@ -76,10 +108,6 @@ export async function startProgram(
     (error: Error) => host.close(error),
   );
 
-  await host.initialize({
-    protocolVersion: INSTANCE_PROTOCOL_VERSION,
-    instance: { id: 'sim-1', version: '9.1.0', revision: '4711', labels: [] },
-  });
   return {
     pid: child.pid ?? 0,
     host,

@@ -1,50 +1,32 @@
 /** The program's side of the instance protocol, for programs in TypeScript or JavaScript. */
 import { Console } from 'node:console';
-import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
 import { ValidationError } from '../validation-error.js';
 import { lineSplitter, ProtocolViolation } from './framing.js';
+import type { InstanceProgram } from './instance-program.js';
+import { lineWriter } from './line-writer.js';
 import {
   cancelParams,
-  type ExecuteBatchJobParams,
-  type ExecuteBatchJobResult,
   executeBatchJobParams,
   INSTANCE_PROTOCOL_VERSION,
   type InitializeParams,
   type InitializeResult,
   initializeParams,
   MAX_LINE_BYTES,
-  type OutputStream,
   RPC_ERROR,
   RpcError,
+  type ServedInstanceProfile,
+  SHARED_PROTOCOL_VERSION,
   simulateWorkParams,
+  startInstanceParams,
+  stopInstanceParams,
 } from './messages.js';
 import { readAs } from './parse-message.js';
 import { RpcPeer } from './peer.js';
+import { ServedInstance } from './served-instance.js';
 import { readStandardInput, readStream } from './standard-input.js';
 
-/** Context of a job. */
-export interface JobContext {
-  /** Aborted by `cancel`, `shutdown` and the end of standard input: stop computing and end child processes. */
-  signal: AbortSignal;
-  /** Sends output of a script to the task's log. Await it: it holds back a script that prints faster than is read. */
-  output(stream: OutputStream, text: string): Promise<void>;
-  /** Writes a line with the task's name to the program's own log: standard error. */
-  log(line: string): void;
-}
-
-export interface InstanceProgram {
-  name: string;
-  version: string;
-  /** Prepares the program (loads a library, checks a licence); the instance is used after it has resolved. */
-  initialize?(params: InitializeParams): Promise<void>;
-  /** Resolves with the result of the scripts. Throw `new RpcError(RPC_ERROR.JOB_FAILED, message)` when they could not be run.
-   *  After an abort, any result counts as canceled. */
-  executeBatchJob(params: ExecuteBatchJobParams, context: JobContext): Promise<ExecuteBatchJobResult>;
-  /** Releases resources before the process exits. */
-  shutdown?(): Promise<void>;
-}
+export type { InstanceProgram, JobContext } from './instance-program.js';
 
 /** Streams of the protocol, and an additional stop signal. */
 export interface Surroundings {
@@ -58,7 +40,7 @@ export interface Surroundings {
 
 /**
  * Serves the protocol until `shutdown`, the end of standard input or `stop`; resolves when the process should exit:
- * the running job has ended and everything is written.
+ * the running jobs have ended and everything is written.
  * Standard output then belongs to the protocol: the global console is moved to standard error.
  */
 export async function serveProgram(
@@ -77,35 +59,32 @@ export async function serveProgram(
   await server.served;
   await program.shutdown?.();
   stop?.removeEventListener('abort', end);
+  server.flush();
   // The process exits next: buffered output would be lost. The callback also comes for a broken pipe.
   await new Promise<void>((resolve) => stdout.write('', () => resolve()));
-}
-
-interface RunningJob {
-  readonly taskId: string;
-  readonly abort: AbortController;
-  readonly ended: Promise<unknown>;
 }
 
 class ProgramServer {
   /** Resolves when nothing more is served. */
   readonly served: Promise<void>;
   readonly #program: InstanceProgram;
-  readonly #stdout: Writable;
   readonly #splitter = lineSplitter(MAX_LINE_BYTES);
   readonly #peer: RpcPeer;
+  readonly #flush: () => void;
+  /** Instances by id: in version 1 exactly one, from `initialize` on. */
+  readonly #instances = new Map<string, ServedInstance>();
   #endServing!: () => void;
-  #state: 'new' | 'ready' | 'ending' = 'new';
-  #job: RunningJob | undefined;
-  #drained: Promise<void> | undefined;
+  #state: 'new' | 'initializing' | 'ready' | 'ending' = 'new';
+  #version: InitializeResult['protocolVersion'] = INSTANCE_PROTOCOL_VERSION;
 
   constructor(program: InstanceProgram, stdout: Writable) {
     this.#program = program;
-    this.#stdout = stdout;
     this.served = new Promise<void>((resolve) => {
       this.#endServing = resolve;
     });
-    this.#peer = new RpcPeer((line) => this.#writeLine(line), {
+    const { write, flush } = lineWriter(stdout);
+    this.#flush = flush;
+    this.#peer = new RpcPeer(write, {
       onRequest: (method, params) => this.#onRequest(method, params),
       onNotification: () => undefined,
     });
@@ -126,17 +105,14 @@ class ProgramServer {
     this.end();
   }
 
-  /** Ends the running job, then the serving. */
+  /** Ends the running jobs, then the serving. */
   end(): void {
-    void this.#endJob().then(() => setImmediate(this.#endServing));
+    void this.#endJobs().then(() => setImmediate(this.#endServing));
   }
 
-  #writeLine(line: string): Promise<void> | undefined {
-    if (this.#stdout.write(`${line}\n`)) return undefined;
-    this.#drained ??= once(this.#stdout, 'drain').then(() => {
-      this.#drained = undefined;
-    });
-    return this.#drained;
+  /** Writes everything that was sent. */
+  flush(): void {
+    this.#flush();
   }
 
   /** False when the other side broke the protocol, which it is told; any other error is a defect and thrown. */
@@ -152,7 +128,8 @@ class ProgramServer {
   }
 
   #onRequest(method: string, params: unknown): unknown {
-    const handler = Object.hasOwn(this.#methods, method) ? this.#methods[method] : undefined;
+    const methods = this.#version === SHARED_PROTOCOL_VERSION ? this.#methodsOfMany : this.#methods;
+    const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
     if (!handler) throw new RpcError(RPC_ERROR.METHOD_NOT_FOUND, `no method ${JSON.stringify(method)}`);
     try {
       return handler(params);
@@ -169,89 +146,121 @@ class ProgramServer {
     },
     simulateWork: (raw) => {
       const params = readAs(simulateWorkParams, raw);
-      this.#refuseUnlessIdle();
-      // Work without duration has ended before a cancel could arrive.
-      if (params.durationMs === 0) return {};
-      return this.#run(params, async ({ signal }) => {
-        await longDelay(params.durationMs, signal);
-        return {};
-      });
+      return this.#instance(params.instanceId).simulateWork(params);
     },
     executeBatchJob: (raw) => {
       const params = readAs(executeBatchJobParams, raw);
-      this.#refuseUnlessIdle();
-      return this.#run(params, (context) => this.#program.executeBatchJob(params, context));
+      return this.#instance(params.instanceId).executeBatchJob(params);
     },
     cancel: (raw) => {
-      const { taskId } = readAs(cancelParams, raw);
-      if (this.#job?.taskId === taskId) this.#job.abort.abort();
+      const { instanceId, taskId } = readAs(cancelParams, raw);
+      this.#find(instanceId)?.cancel(taskId);
       return null;
     },
     shutdown: async () => {
-      await this.#endJob();
+      await this.#endJobs();
       setImmediate(this.#endServing);
       return null;
     },
   };
 
+  /** Methods of version 2. */
+  readonly #methodsOfMany: Readonly<Record<string, (params: unknown) => unknown>> = {
+    ...this.#methods,
+    startInstance: (raw) => this.#startInstance(readAs(startInstanceParams, raw).instance),
+    stopInstance: (raw) => this.#stopInstance(readAs(stopInstanceParams, raw).instanceId),
+  };
+
   async #initialize(params: InitializeParams): Promise<InitializeResult> {
-    await this.#program.initialize?.(params);
-    if (this.#state === 'new') this.#state = 'ready';
-    const { name, version } = this.#program;
-    return { protocolVersion: INSTANCE_PROTOCOL_VERSION, name, version };
-  }
-
-  #refuseUnlessIdle(): void {
-    if (this.#state === 'new') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'not initialized');
-    if (this.#state === 'ending') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'shutting down');
-    if (this.#job) throw new RpcError(RPC_ERROR.INVALID_REQUEST, `busy with task ${this.#job.taskId}`);
-  }
-
-  async #run<T>(
-    { taskId, requestId }: { taskId: string; requestId?: string | undefined },
-    work: (context: JobContext) => Promise<T>,
-  ): Promise<T> {
-    const abort = new AbortController();
-    const context: JobContext = {
-      signal: abort.signal,
-      output: (stream, text) => this.#peer.notify('output', { taskId, stream, text }),
-      log: (line) => {
-        const request = requestId === undefined ? '' : `, request ${requestId}`;
-        process.stderr.write(`${this.#program.name}: ${line} (task ${taskId}${request})\n`);
-      },
-    };
-    const canceled = () => new RpcError(RPC_ERROR.CANCELED, 'canceled');
-    const ended = work(context).then(
-      (result) => {
-        if (abort.signal.aborted) throw canceled();
-        return result;
-      },
-      (error: unknown) => {
-        throw abort.signal.aborted ? canceled() : error;
-      },
-    );
-    this.#job = { taskId, abort, ended };
+    const { name, version, isShareable, startsScripts } = this.#program;
+    this.#state = 'initializing';
+    const isOffered = params.supportedVersions?.includes(SHARED_PROTOCOL_VERSION) === true;
+    const isShared = isOffered && isShareable === true;
     try {
-      return await ended;
-    } finally {
-      this.#job = undefined;
+      await this.#program.initialize?.(params);
+      if (!isShared) await this.#add(params.instance);
+    } catch (error) {
+      if (this.#state === 'initializing') this.#state = 'new';
+      throw error;
+    }
+    if (this.#state === 'initializing') this.#state = 'ready';
+    if (isShared) this.#version = SHARED_PROTOCOL_VERSION;
+    return {
+      protocolVersion: this.#version,
+      name,
+      version,
+      ...(isShared && startsScripts !== undefined ? { startsScripts } : {}),
+    };
+  }
+
+  async #startInstance(instance: ServedInstanceProfile): Promise<null> {
+    this.#refuseUnlessReady();
+    if (this.#instances.has(instance.id))
+      throw new RpcError(RPC_ERROR.INVALID_REQUEST, `the instance ${instance.id} is started already`);
+    await this.#add(instance);
+    return null;
+  }
+
+  async #add(instance: ServedInstanceProfile): Promise<void> {
+    const { id } = instance;
+    const isShared = this.#version === SHARED_PROTOCOL_VERSION;
+    const added = new ServedInstance({
+      id,
+      program: this.#program,
+      sendOutput: (output) => this.#peer.notify('output', output),
+      log: isShared
+        ? (text) => void this.#peer.notify('log', { instanceId: id, text })
+        : (text) => void process.stderr.write(text),
+    });
+    this.#instances.set(id, added);
+    try {
+      await this.#program.startInstance?.(instance);
+      if (this.#state !== 'ending') added.becomeReady();
+    } catch (error) {
+      this.#instances.delete(id);
+      throw error;
     }
   }
 
-  async #endJob(): Promise<void> {
+  async #stopInstance(id: string): Promise<null> {
+    const instance = this.#instances.get(id);
+    if (!instance) throw noInstance(id);
+    await instance.end();
+    await this.#program.stopInstance?.(id);
+    if (this.#instances.get(id) === instance) this.#instances.delete(id);
+    return null;
+  }
+
+  /** Instance for a job; throws {@link RpcError} when there is none. */
+  #instance(id: string | undefined): ServedInstance {
+    this.#refuseUnlessReady();
+    const found = this.#find(id);
+    if (!found) throw noInstance(id);
+    return found;
+  }
+
+  /** In version 1, messages name no instance. */
+  #find(id: string | undefined): ServedInstance | undefined {
+    if (this.#version === SHARED_PROTOCOL_VERSION)
+      return id === undefined ? undefined : this.#instances.get(id);
+    const [only] = this.#instances.values();
+    return only;
+  }
+
+  #refuseUnlessReady(): void {
+    if (this.#state === 'new' || this.#state === 'initializing')
+      throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'not initialized');
+    if (this.#state === 'ending') throw new RpcError(RPC_ERROR.INVALID_REQUEST, 'shutting down');
+  }
+
+  async #endJobs(): Promise<void> {
     this.#state = 'ending';
-    this.#job?.abort.abort();
-    // The caller gets the result; only the end matters here.
-    await this.#job?.ended.catch(() => undefined);
+    await Promise.all([...this.#instances.values()].map((instance) => instance.end()));
   }
 }
 
-/** Node's timers are limited to 2^31 - 1 ms (24.8 days); a simulated job may take 30 days. */
-async function longDelay(durationMs: number, signal: AbortSignal): Promise<void> {
-  const maxTimerMs = 2 ** 31 - 1;
-  for (let leftMs = durationMs; leftMs > 0; leftMs -= maxTimerMs) {
-    await delay(Math.min(leftMs, maxTimerMs), undefined, { signal });
-  }
+function noInstance(id: string | undefined): RpcError {
+  return new RpcError(RPC_ERROR.INVALID_REQUEST, `no instance ${JSON.stringify(id ?? null)} is started`);
 }
 
 function invalidParams({ path, message }: ValidationError): RpcError {

@@ -150,6 +150,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['workbench-hub restore', COMMANDS],
     ['"requestId":"build-4711"', COMMANDS],
     ['docker run', { unavailable: 'a container engine' }],
+    ['log: { rotate', { config: 'hub' }],
     ['tracing:', { config: 'hub' }],
     ['"name": "prometheus"', COMMANDS],
     ['scrape_configs', { yaml: 'of Prometheus' }],

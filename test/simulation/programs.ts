@@ -30,6 +30,9 @@ export interface ProgramRules {
   readonly troubles: { crash: number; hang: number; fail: number; deaf: number; badStart: number };
 }
 
+/** Called when the job of a task ends with its process, perhaps because of the job of another instance. */
+export type LostThroughOthers = (taskId: string, instanceId: string) => void;
+
 interface Job {
   readonly taskId: string;
   readonly hangs: boolean;
@@ -40,6 +43,7 @@ interface Job {
 
 class SimulatedProgram implements Program {
   readonly pid: number;
+  readonly isJoined: boolean;
   readonly directory = null;
   readonly ended: Promise<ProgramEnd>;
   readonly #settings: ProgramSettings;
@@ -48,6 +52,9 @@ class SimulatedProgram implements Program {
   readonly #world: World;
   readonly #rules: ProgramRules;
   readonly #disk: AgentDisk;
+  readonly #onLostThroughOthers: LostThroughOthers;
+  /** Programs in the same process, this one included. */
+  readonly #crowd: Set<SimulatedProgram>;
   /** True for a program that ends by force only. */
   readonly #isDeaf: boolean;
   #end!: (end: ProgramEnd) => void;
@@ -62,7 +69,12 @@ class SimulatedProgram implements Program {
     agent: Process,
     rules: ProgramRules,
     disk: AgentDisk,
+    crowd: Set<SimulatedProgram>,
+    onLostThroughOthers: LostThroughOthers,
   ) {
+    this.#onLostThroughOthers = onLostThroughOthers;
+    this.isJoined = crowd.size > 0;
+    this.#crowd = crowd.add(this);
     this.pid = pid;
     this.#settings = settings;
     this.#listener = listener;
@@ -122,28 +134,69 @@ class SimulatedProgram implements Program {
 
   shutdown(): void {
     if (!this.#isDeaf && !this.#job?.hangs)
-      this.#agent.after(this.#world.between(5, 300), () => this.die('0'));
+      this.#agent.after(this.#world.between(5, 300), () => this.#leave());
   }
 
   terminate(): void {
-    if (this.#world.happens(0.7)) this.#agent.after(5, () => this.die('SIGTERM'));
+    if (this.#world.happens(0.7))
+      this.#agent.after(5, () => (this.#isAlone ? this.die('SIGTERM') : this.#leave()));
   }
 
+  /** A process that serves others is killed only if it does not end this instance. */
   kill(): void {
-    this.#agent.after(this.#world.between(0, 10), () => this.die('SIGKILL'));
+    this.#agent.after(this.#world.between(0, 10), () => {
+      if (this.#isAlone) this.die('SIGKILL');
+      else if (!this.#isDeaf && this.#world.happens(0.7)) this.#leave();
+      else this.#agent.after(this.#world.between(0, 2000), () => this.#killForThis());
+    });
   }
 
-  /** Ends the program. */
+  /** Ends the process, with all instances that it serves. */
   die(how: string): void {
     if (this.#gone) return;
+    const working = [...this.#crowd].filter((program) => program.#job !== null);
+    const isSignal = how.startsWith('SIG');
+    for (const program of [...this.#crowd]) {
+      const othersWorked = working.filter((other) => other !== program).length;
+      program.#disappear(how, {
+        kind: 'EXITED',
+        exitCode: isSignal ? null : Number(how),
+        signal: isSignal ? how : null,
+        ...(othersWorked > 0 ? { othersWorked } : {}),
+      });
+    }
+  }
+
+  get #isAlone(): boolean {
+    return this.#crowd.size === 1;
+  }
+
+  /** Ends the instance, and its process if it serves no other. */
+  #leave(): void {
+    if (this.#isAlone) this.die('0');
+    else this.#disappear('left its process', { kind: 'LEFT' });
+  }
+
+  #killForThis(): void {
+    if (this.#gone) return;
+    for (const program of [...this.#crowd]) {
+      const killed = { kind: 'EXITED', exitCode: null, signal: 'SIGKILL' } as const;
+      const killedForThis = { kind: 'KILLED_FOR', instanceId: this.instanceId } as const;
+      program.#disappear('SIGKILL', program === this ? killed : killedForThis);
+    }
+  }
+
+  #disappear(how: string, end: ProgramEnd): void {
+    if (this.#gone) return;
     this.#gone = true;
+    this.#crowd.delete(this);
     this.#world.tell(this.#agent.name, `program of ${this.instanceId} ended: ${how}`);
+    const isThroughOthers =
+      end.kind === 'KILLED_FOR' || (end.kind === 'EXITED' && end.othersWorked !== undefined);
+    if (this.#job && isThroughOthers) this.#onLostThroughOthers(this.#job.taskId, this.instanceId);
     this.#job = null;
     for (const reject of this.#pending) reject(new ProgramLost('the program has ended'));
-    const isSignal = how.startsWith('SIG');
-    this.#agent.after(this.#world.between(0, 30), () =>
-      this.#end({ kind: 'EXITED', exitCode: isSignal ? null : Number(how), signal: isSignal ? how : null }),
-    );
+    this.#agent.after(this.#world.between(0, 30), () => this.#end(end));
   }
 
   /** Lets the job fill the disk and fail; false when there is no such job. */
@@ -213,9 +266,18 @@ export class SimulatedPrograms implements Programs {
   readonly #agent: Process;
   readonly #rules: ProgramRules;
   readonly #disk: AgentDisk;
+  readonly #onLostThroughOthers: LostThroughOthers;
   #running: SimulatedProgram[] = [];
+  /** Programs in common processes by their name. */
+  readonly #crowds = new Map<string, Set<SimulatedProgram>>();
 
-  constructor(agent: Process, rules: ProgramRules, disk: AgentDisk) {
+  constructor(
+    agent: Process,
+    rules: ProgramRules,
+    disk: AgentDisk,
+    onLostThroughOthers: LostThroughOthers = () => undefined,
+  ) {
+    this.#onLostThroughOthers = onLostThroughOthers;
     this.#agent = agent;
     this.#rules = rules;
     this.#disk = disk;
@@ -230,9 +292,18 @@ export class SimulatedPrograms implements Programs {
       this.#agent,
       this.#rules,
       this.#disk,
+      this.#crowdOf(settings),
+      this.#onLostThroughOthers,
     );
     this.#running.push(program);
     return program;
+  }
+
+  #crowdOf({ commonProcess }: ProgramSettings): Set<SimulatedProgram> {
+    if (commonProcess === null) return new Set();
+    const crowd = this.#crowds.get(commonProcess) ?? new Set<SimulatedProgram>();
+    this.#crowds.set(commonProcess, crowd);
+    return crowd;
   }
 
   get running(): SimulatedProgram[] {

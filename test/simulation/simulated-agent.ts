@@ -29,6 +29,8 @@ export interface AgentWorld {
   readonly rules: ProgramRules;
   readonly logFor: (process: Process) => Logger;
   readonly breakage: Breakage | undefined;
+  /** Whether one process serves all instances of the agent. */
+  readonly sharesProcess?: boolean;
   readonly onAssigned: (assignment: Assignment) => void;
   /** Called when the hub cancels a running attempt. */
   readonly onCancel: (ref: AttemptRef) => void;
@@ -51,6 +53,8 @@ export class SimulatedAgent {
   #engine: AgentEngine | undefined;
   /** Attempts that this process was assigned and has not reported. */
   #running = new Map<string, AttemptRef>();
+  /** `<task>/<instance>`: the current attempts that were lost perhaps through others in the same process. */
+  #innocent = new Set<string>();
   /** Begin of the stop, and the attempts assigned since. */
   #stop: { readonly sinceMs: number; readonly late: Set<string> } | null = null;
   /** Reports of this process by attempt, acknowledged or not. */
@@ -89,12 +93,15 @@ export class SimulatedAgent {
   }
 
   start(): void {
-    const { world, rules, logFor, breakage } = this.#around;
+    const { world, rules, logFor, breakage, sharesProcess = false } = this.#around;
     const process = new Process(this.id, world, this.wallClock);
     world.tell(this.id, 'starts');
     this.#process = process;
     process.onEnd(() => this.onEnd());
-    this.#programs = new SimulatedPrograms(process, rules, this.disk);
+    this.#innocent = new Set();
+    this.#programs = new SimulatedPrograms(process, rules, this.disk, (taskId, instanceId) =>
+      this.#innocent.add(`${taskId}/${instanceId}`),
+    );
     const spool = simulatedSpool(this.disk, process);
     this.#running = new Map();
     this.#stop = null;
@@ -118,6 +125,7 @@ export class SimulatedAgent {
           command: ['simulated'],
           env: {},
           sandbox: null,
+          commonProcess: sharesProcess ? 'all' : null,
           startTimeoutMs: 5000,
           stopTimeoutMs: 3000,
           cancelTimeoutMs: 5000,
@@ -203,8 +211,12 @@ export class SimulatedAgent {
 
   #reported(report: AttemptReport): void {
     const key = attemptKey(report);
-    if (this.#reports.get(key) !== report)
-      this.#around.world.tell(this.id, `reports ${key} ${report.outcome}`);
+    const { world } = this.#around;
+    if (this.#reports.get(key) !== report) {
+      world.tell(this.id, `reports ${key} ${report.outcome}`);
+      if (report.outcome === 'INSTANCE_LOST' && this.#innocent.has(`${report.taskId}/${report.instanceId}`))
+        world.violated('a crash counts for its own task', key);
+    }
     this.#checkStop(key, report);
     this.#running.delete(key);
     this.#reports.set(key, report);
@@ -244,6 +256,7 @@ export class SimulatedAgent {
               }
               if (!this.#reports.has(attemptKey(ref))) {
                 this.#running.set(attemptKey(ref), ref);
+                this.#innocent.delete(`${ref.taskId}/${ref.instanceId}`);
                 this.#stop?.late.add(attemptKey(ref));
               }
               listener.onAssign(assignment);

@@ -43,6 +43,8 @@ const PATIENCE_MS = 4 * 3_600_000;
 /** Observation time after the last end. */
 const AFTERMATH_MS = 60_000;
 const OPERATOR_EVERY_MS = 20_000;
+/** In every eighth world one process serves all instances of an agent. */
+const SHARING_WORLDS = 8;
 /** Number of violations at which a run stops. */
 const ENOUGH_VIOLATIONS = 5;
 
@@ -94,6 +96,7 @@ class Simulation {
       mayHang: (taskId: string) => this.#limited.has(taskId),
       troubles: { crash: trouble(), hang: trouble(), fail: trouble(), deaf: trouble(), badStart: trouble() },
     };
+    const sharesProcess = seed % SHARING_WORLDS === SHARING_WORLDS - 2;
     for (let number = world.between(1, 4); number > 0; number--) {
       const id = `agent-${this.#agents.length + 1}`;
       const instances = this.#instancesOf(id);
@@ -104,6 +107,7 @@ class Simulation {
         rules,
         logFor: (process) => this.#logOf(process),
         breakage,
+        sharesProcess,
         onAssigned: ({ ref, timeLimitMs }) => {
           if (timeLimitMs !== null) this.#limited.add(ref.taskId);
           this.invariants.assigned(ref);

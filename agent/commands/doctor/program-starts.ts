@@ -69,9 +69,16 @@ async function tryProgram(
   const begunAtMs = runtime.clock.monotonicMs();
   let stderr = '';
   const program = programs.start(
-    { instance, command: instance.command, env: instance.env, sandbox: instance.sandbox },
+    {
+      instance,
+      command: instance.command,
+      env: instance.env,
+      sandbox: instance.sandbox,
+      commonProcess: null,
+    },
     {
       onOutput: () => undefined,
+      onStarted: () => undefined,
       onStderr: (text) => {
         stderr = `${stderr}${text}`.slice(-LAST_WORDS_LENGTH);
       },

@@ -12,9 +12,14 @@ export interface ProgramSettings {
   readonly env: Readonly<Record<string, string>>;
   /** Null: no sandbox. */
   readonly sandbox: SandboxSettings | null;
+  /** Name of the common process that serves the instance together with others of the same name, command and environment, if the
+   *  program can do that. Null: a process of its own. */
+  readonly commonProcess: string | null;
 }
 
 export interface ProgramListener {
+  /** The process of the program was started after `start` had returned. */
+  onStarted(): void;
   /** Output of a script. A returned promise blocks the program until it is settled. */
   onOutput(taskId: string, stream: 'stdout' | 'stderr', text: string): Promise<void> | undefined;
   /** Standard error of the program itself. */
@@ -28,8 +33,22 @@ export type ProgramEnd =
   /** The system could not start it. */
   | { readonly kind: 'NOT_STARTED'; readonly program: string; readonly reason: string }
   /** It sent an invalid message, and was killed. */
-  | { readonly kind: 'VIOLATION'; readonly fault: string }
-  | { readonly kind: 'EXITED'; readonly exitCode: number | null; readonly signal: string | null };
+  | ({ readonly kind: 'VIOLATION'; readonly fault: string } & EndedTogether)
+  | ({
+      readonly kind: 'EXITED';
+      readonly exitCode: number | null;
+      readonly signal: string | null;
+    } & EndedTogether)
+  /** The common process has ended this instance as requested, and serves others. */
+  | { readonly kind: 'LEFT' }
+  /** The common process was killed, because it did not end another instance. */
+  | { readonly kind: 'KILLED_FOR'; readonly instanceId: string };
+
+/** End of a common process. */
+export interface EndedTogether {
+  /** Number of other instances of the process that worked; absent for none. Any of them may have caused the end. */
+  readonly othersWorked?: number;
+}
 
 export interface BatchRun extends TaskNames {
   /** Absolute, as are all paths here. */
@@ -41,12 +60,15 @@ export interface BatchRun extends TaskNames {
 }
 
 export interface Program {
-  /** Undefined when it could not be started. */
+  /** Undefined when it could not be started, or not yet. */
   readonly pid: number | undefined;
+  /** Whether its process had been started for another instance. */
+  readonly isJoined: boolean;
   /** Working directory of its only job, when it runs in a sandbox; it must be ended after that job. Null: it runs any number of
    *  jobs, each in its own directory. */
   readonly directory: PreparedDirectory | null;
-  /** Resolves when the process and its descendants are gone and all output was delivered. */
+  /** Resolves when the process and its descendants are gone and all output was delivered; in a common process, when those of this
+   *  instance are. */
   readonly ended: Promise<ProgramEnd>;
   /** Calls of the instance protocol. All but `initialize` and `shutdown` reject with JobFailed, JobCanceled or ProgramLost. */
   initialize(): Promise<{ readonly name: string; readonly version: string }>;
@@ -60,9 +82,10 @@ export interface Program {
   cancel(taskId: string): Promise<void>;
   /** Asks the program to end: by message, and by the end of its standard input. */
   shutdown(): void;
-  /** Sends SIGTERM to its process group. */
+  /** Sends SIGTERM to its process group. In a common process, ends the processes of this instance's job. */
   terminate(): void;
-  /** Sends SIGKILL to its process group. */
+  /** Sends SIGKILL to its process group. In a common process, first ends the processes of this instance's job, and kills the whole
+   *  process only if it does not end the instance soon. */
   kill(): void;
 }
 
@@ -86,4 +109,14 @@ export class JobCanceled extends Error {
 /** The program ended, or broke the protocol, during the call. */
 export class ProgramLost extends Error {
   override readonly name = 'ProgramLost';
+  /** True: perhaps because of another instance in the same process, which is no fault of the job. */
+  readonly isOfOthers: boolean;
+
+  constructor(
+    message: string,
+    { isOfOthers = false, ...options }: ErrorOptions & { isOfOthers?: boolean } = {},
+  ) {
+    super(message, options);
+    this.isOfOthers = isOfOthers;
+  }
 }

@@ -52,3 +52,14 @@ test('an attempt whose program is lost tells its last words, which are known a m
     message: 'it was ended by SIGSEGV; its last lines on standard error: out of memory',
   });
 });
+
+test('an attempt that was lost, perhaps through another one, is returned', async () => {
+  const lost = new AbortController();
+  const run = new AttemptRun(REF, { ...CLAIM, lost: lost.signal }, null);
+  lost.abort(new ProgramLost('it was ended by SIGSEGV', { isOfOthers: true }));
+  const called = run.call(systemRuntime, () => Promise.reject(new ProgramLost('the program has ended')));
+  expect(await called.catch((error: unknown) => run.endingOf(error))).toEqual({
+    outcome: 'RETURNED',
+    message: 'it was ended by SIGSEGV',
+  });
+});

@@ -108,7 +108,10 @@ export class AttemptRun {
     if (error instanceof HostFault) return { outcome: 'RETURNED', message: error.message, hostFault: true };
     if (error instanceof ProgramLost || this.claim.lost.aborted) {
       const reason: unknown = this.claim.lost.reason ?? error;
-      return { outcome: 'INSTANCE_LOST', message: reason instanceof Error ? reason.message : String(reason) };
+      const message = reason instanceof Error ? reason.message : String(reason);
+      // The hub counts a crash against the task.
+      const isOfOthers = reason instanceof ProgramLost && reason.isOfOthers;
+      return { outcome: isOfOthers ? 'RETURNED' : 'INSTANCE_LOST', message };
     }
     if (error instanceof JobFailed) return { outcome: 'FAILED', message: error.message };
     if (error instanceof JobCanceled) {

@@ -170,13 +170,15 @@ export class Jobs {
     return run.endReason === 'CANCEL' ? { ...end, ending: run.endingByReason() ?? end.ending } : end;
   }
 
-  /** Returns the attempt because the agent stops or for a host fault, so that the hub requeues the task at once. */
+  /** Returns the attempt because the agent stops, for a host fault, or because it was lost through another job, so that the hub
+   *  requeues the task at once. */
   async #return(run: AttemptRun, ending: Ending, folder: LazyFolder): Promise<void> {
+    const isHostFault = ending.hostFault === true;
     // It may be the last permitted loss: then the log is part of the task's result.
-    const log = run.endReason === null ? await this.#finishLog(run) : null;
+    const log = isHostFault ? await this.#finishLog(run) : null;
     const folderName = log === null ? null : await folder.name();
     try {
-      if (run.endReason !== null) await run.taskLog?.abandon();
+      if (!isHostFault) await run.taskLog?.abandon();
       if (log === null && folder.isOpened) await folder.discard();
     } catch (error) {
       this.#options.log.warn(
@@ -185,7 +187,7 @@ export class Jobs {
       );
     }
     const report = attemptReport(run.ref, ending, { outputFiles: [], log });
-    if (run.endReason === null) {
+    if (isHostFault) {
       const reason = ending.message ?? '';
       this.#options.log.error({ ...run.names, reason }, 'returned a task because of a host fault');
       // Before the report: the released instance must not look ready for the next task.

@@ -32,10 +32,9 @@ export interface JobPresentation {
 
 const KEY_REUSED = { description: 'Another request was made with this Idempotency-Key.' };
 
-export function jobEndpoints(version: JobPresentation, requests: TaskRequests): Endpoint[] {
-  const { base, tag, operationId, schemas, descriptions, takesIdempotencyKey } = version;
-  const { admit } = requests;
-  const creation = {
+/** Common part of the create endpoints of a version. */
+function creationOf({ schemas, descriptions, takesIdempotencyKey }: JobPresentation, admit: () => void) {
+  return {
     admit,
     warnsOfUnknownFields: true,
     ...(takesIdempotencyKey ? { requestHeaders: CREATION_REQUEST_HEADERS } : {}),
@@ -45,6 +44,11 @@ export function jobEndpoints(version: JobPresentation, requests: TaskRequests): 
       423: { description: descriptions.locked },
     },
   };
+}
+
+export function jobEndpoints(version: JobPresentation, requests: TaskRequests): Endpoint[] {
+  const { base, tag, operationId, schemas, descriptions, takesIdempotencyKey } = version;
+  const creation = creationOf(version, requests.admit);
   const once = <Request extends { readonly context: Context }>(request: Request) =>
     takesIdempotencyKey ? { ...request, onceBy: request.context } : request;
   const result = {

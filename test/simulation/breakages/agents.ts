@@ -1,7 +1,7 @@
 /** Defects in scheduling, in the link and in agents. */
 import { Readable } from 'node:stream';
 import type { Breakage } from './breakage.js';
-import { broken, drainOf } from './wrappers.js';
+import { blamingPrograms, broken, drainOf } from './wrappers.js';
 
 export const AGENT_BREAKAGES: readonly Breakage[] = [
   {
@@ -106,6 +106,11 @@ export const AGENT_BREAKAGES: readonly Breakage[] = [
           ),
       },
     }),
+  },
+  {
+    name: 'a crash of a common process is blamed on each of its tasks',
+    seed: 54,
+    agent: ({ programs }) => ({ programs: blamingPrograms(programs) }),
   },
   { name: 'a stopping agent returns its tasks too early', seed: 24, agent: drainOf(1) },
   { name: 'a stopping agent waits for its tasks forever', seed: 26, agent: drainOf(1e12) },

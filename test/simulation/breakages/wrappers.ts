@@ -1,4 +1,5 @@
 /** Wrappers around real ports, from which defects are made. */
+import type { ProgramEnd, Programs } from '@workbench-hub/agent/core/ports/programs';
 import type { FileStore } from '@workbench-hub/hub/core/ports/files';
 import { outputName } from '@workbench-hub/hub/core/storage';
 import type { BlobDisk } from '@workbench-hub/hub/files/blob-disk';
@@ -153,5 +154,21 @@ export function withoutStatus(store: SimulatedStore): HubPorts['archive'] {
       const task = await store.archive.find(taskId);
       return task && task.attempt > 0 ? { ...task, status: 'RUNNING' } : task;
     },
+  };
+}
+
+/** Programs whose end does not tell whether others worked in the same process. */
+export function blamingPrograms(programs: Programs): Programs {
+  const alone = (end: ProgramEnd): ProgramEnd => {
+    if (end.kind !== 'EXITED') return end;
+    const { kind, exitCode, signal } = end;
+    return { kind, exitCode, signal };
+  };
+  return {
+    start: (settings, listener) => {
+      const program = programs.start(settings, listener);
+      return Object.assign(program, { ended: program.ended.then(alone) });
+    },
+    sweep: () => programs.sweep(),
   };
 }

@@ -1,0 +1,34 @@
+import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
+import type { Platform, TaskProcesses } from './platform.js';
+
+/** Period in which ids cannot wrap around. */
+const IDS_LAST_MS = 10_000;
+
+/** Knows from which process id on the processes of an instance's current job are. */
+export class JobProcesses {
+  readonly #platform: Platform;
+  readonly #runtime: Runtime;
+  #began: { readonly atMs: number; readonly newestPid: number | undefined } | undefined;
+
+  constructor({ platform, runtime }: { readonly platform: Platform; readonly runtime: Runtime }) {
+    this.#platform = platform;
+    this.#runtime = runtime;
+  }
+
+  /** A batch job begins. */
+  begin(): void {
+    this.#began = { atMs: this.#runtime.clock.monotonicMs(), newestPid: this.#platform.newestPid() };
+  }
+
+  /** Whether there was any batch job. */
+  get hasBegun(): boolean {
+    return this.#began !== undefined;
+  }
+
+  /** Processes of the task, to be searched for. */
+  of(taskId: string): TaskProcesses {
+    const began = this.#began;
+    const isRecent = began && this.#runtime.clock.monotonicMs() - began.atMs < IDS_LAST_MS;
+    return { taskId, afterPid: isRecent ? began.newestPid : undefined };
+  }
+}

@@ -1,0 +1,83 @@
+/** The launch of an instance program, and what its exit code means. */
+import { constants } from 'node:os';
+import { basename, delimiter, dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { liesOnPath } from '@workbench-hub/shared/runtime/find-program';
+import { execa } from 'execa';
+import type { ProgramEnd } from '../core/ports/programs.js';
+import { COOKIE_VARIABLE, type Platform } from './platform.js';
+import type { SandboxOfProgram } from './sandbox.js';
+
+export interface ProcessCommand {
+  /** Program and arguments. */
+  readonly command: readonly string[];
+  /** Added to the inherited environment. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface LaunchOptions {
+  /** Inherited environment. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Value of {@link COOKIE_VARIABLE}. One that ends with `/` is also the beginning of others, which belong to the process, too. */
+  readonly cookie: string;
+  readonly platform: Pick<Platform, 'hasGroups'>;
+  /** Null: no sandbox. */
+  readonly sandbox: SandboxOfProgram | null;
+}
+
+/** Start of the upward search for node_modules/.bin: bundled programs need no PATH. */
+const LOCAL_DIRECTORY = dirname(fileURLToPath(import.meta.url));
+
+export type Launched = ReturnType<typeof launch>;
+
+export function launch(command: ProcessCommand, options: LaunchOptions) {
+  const [file = '', ...parameters] = commandOf(command, options);
+  const environment = environmentOf(command, options);
+  const child = execa(file, parameters, {
+    stdio: options.sandbox ? ['pipe', 'pipe', 'pipe', 'pipe'] : ['pipe', 'pipe', 'pipe'],
+    buffer: false,
+    reject: false,
+    stripFinalNewline: false,
+    cleanup: false,
+    detached: options.platform.hasGroups,
+    windowsHide: true,
+    extendEnv: false,
+    env: environment,
+    preferLocal: true,
+    localDir: LOCAL_DIRECTORY,
+  });
+  return { child, file, environment };
+}
+
+/** End of a program that has no process. */
+export async function reasonNotStarted({ child, file, environment }: Launched): Promise<ProgramEnd> {
+  const { code, originalMessage } = await child;
+  // With an unreadable folder in PATH, a missing program looks like a forbidden one.
+  const isMissing =
+    code === 'ENOENT' ||
+    (code === 'EACCES' &&
+      file === basename(file) &&
+      !(await liesOnPath(file, environment['PATH'] ?? '', LOCAL_DIRECTORY)));
+  if (isMissing) return { kind: 'NOT_FOUND', program: file };
+  return { kind: 'NOT_STARTED', program: file, reason: originalMessage ?? code ?? 'unknown reason' };
+}
+
+function commandOf({ command }: ProcessCommand, { sandbox }: LaunchOptions): readonly string[] {
+  return sandbox ? sandbox.sandbox.wrap(command, sandbox.directory, sandbox.settings) : command;
+}
+
+/** End of the program, from bubblewrap's exit code, which is 128 plus the number of a signal. */
+export function endInside(exitCode: number | null, signal: string | null) {
+  const name = Object.entries(constants.signals).find(([, number]) => exitCode === 128 + number)?.[0];
+  return name === undefined ? { exitCode, signal } : { exitCode: null, signal: name };
+}
+
+/** The agent's own Node comes last in PATH, for programs that are Node scripts. */
+function environmentOf({ env }: ProcessCommand, options: LaunchOptions): Record<string, string> {
+  const inherited = options.sandbox?.sandbox.environment(options.environment) ?? options.environment;
+  const environment: Record<string, string> = { ...inherited, ...env };
+  const path = environment['PATH'];
+  environment['PATH'] = [...(path ? [path] : []), dirname(process.execPath)].join(delimiter);
+  environment[COOKIE_VARIABLE] = options.cookie;
+  return environment;
+}
