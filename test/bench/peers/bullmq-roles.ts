@@ -49,7 +49,7 @@ export const bullmqRoles: PeerRoles = {
   async worker({ serverPort, slots, variant }, go) {
     const processor =
       variant === SANDBOXED
-        ? compiled('./bullmq-sandboxed.js', import.meta.url)
+        ? compiled('./sandboxed-process.js', import.meta.url)
         : ({ data }: Job<LoadTask>) => execute(data.kind);
     const worker = new Worker<LoadTask>(QUEUE, processor, {
       connection: connectionTo(serverPort),
