@@ -51,7 +51,15 @@ describe.skipIf(process.platform !== 'linux')(
     });
 
     it('w1 measures every peer whose servers can be started, and reports the others', async () => {
-      const peers = ['bullmq always', 'bullmq everysec', 'graphile batch', 'beanstalkd', 'slurm'];
+      const peers = [
+        'bullmq always',
+        'bullmq everysec',
+        'bullmq sandboxed',
+        'celery',
+        'graphile batch',
+        'beanstalkd',
+        'slurm',
+      ];
       const { said, figures } = await inSmall('w1', peers);
       const measured = peers.filter((peer) => figures.includes(`${peer}: tasks`));
       const skipped = peers.filter((peer) =>
@@ -86,6 +94,29 @@ describe.skipIf(process.platform !== 'linux')(
       const { figures } = await inSmall('w6');
       expect(figures).toEqual(
         expect.arrayContaining(['tasks alone', 'tasks beside polls and lists', 'list meanwhile, median']),
+      );
+    });
+
+    it('w8 gets the same numbers from jobs and from a bare loop', async () => {
+      const { figures } = await inSmall('w8');
+      expect(figures).toEqual(
+        expect.arrayContaining([
+          'bare loop: jobs',
+          'hub: jobs',
+          'hub: CPU for each job beyond the bare loop',
+          'hub, least isolation: jobs',
+        ]),
+      );
+    });
+
+    it('w9 starts slots and uses all of them at once', async () => {
+      const { figures } = await inSmall('w9');
+      expect(figures).toEqual(
+        expect.arrayContaining([
+          'all slots up after',
+          'memory of the agent and its programs, idle',
+          'a script for each slot: peak memory',
+        ]),
       );
     });
 

@@ -68,6 +68,17 @@ export function treeUse(pid: number): TreeUse {
   };
 }
 
+/** Memory of a process and its descendants now; what several of them share counts once. */
+export function treeShareMib(pid: number): number {
+  const all = [pid, ...descendants(pid)];
+  return all.reduce((sum, each) => sum + (ifThere(() => [shareKib(each)])[0] ?? 0), 0) / 1024;
+}
+
+/** Number of processes beneath a process. */
+export function countDescendants(pid: number): number {
+  return descendants(pid).length;
+}
+
 /** Processor seconds of the whole machine: more than the measured processes have used is the neighbours' part. */
 export function machineCpuSeconds(): number {
   const [user = 0, nice = 0, system = 0, , , irq = 0, softIrq = 0] = (

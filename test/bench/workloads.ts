@@ -1,11 +1,16 @@
 import { w5 } from './agents/agents.js';
 import { w3 } from './backlog/backlog.js';
 import { w6 } from './beside/beside.js';
+<<<<<<< HEAD
 import { events } from './events/events.js';
+=======
+import { w9 } from './idle/idle.js';
+>>>>>>> wip-bench
 import { lists } from './lists/lists.js';
 import { machineLimits } from './machine-limits/machine-limits.js';
 import { polls } from './polls/polls.js';
 import { storage } from './storage/storage.js';
+import { w8 } from './study/study.js';
 import { w0, w1, w1c, w2, w4 } from './throughput/workloads.js';
 import type { Workload } from './workload.js';
 
@@ -20,6 +25,8 @@ export const WORKLOADS: readonly Workload[] = [
   w4,
   w5,
   w6,
+  w8,
+  w9,
   lists,
   polls,
   events,

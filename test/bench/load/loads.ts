@@ -2,6 +2,7 @@
 import { quantile } from '../figures.js';
 import type { Sample } from '../workload.js';
 import type { LoadTask } from './dialects.js';
+import type { HttpRequest } from './http-connection.js';
 import type { LoadClient } from './load-client.js';
 
 export type LoadName =
@@ -26,6 +27,8 @@ const CHECKED_TASKS = 100;
 /** Each service first gets half as many tasks, to compare services that have been up for a while. */
 const WARM_SHARE = 0.5;
 const MIN_WARM_TASKS = 500;
+/** The first tasks after a start, measured apart. */
+const COLD_TASKS = 200;
 const BACKLOG_MOVES_MS = 2000;
 const URGENT_EVERY_MS = 500;
 /** 1,000 a second. */
@@ -35,13 +38,19 @@ const PACE_PER_MS = 1;
 async function create(client: LoadClient, count: number, marks: Marks): Promise<Sample[]> {
   const warm = warmTasks(count);
   const requests = client.tasks(count + warm, 'NOOP');
-  await client.createAll(requests.splice(0, warm));
+  const first = requests.splice(0, Math.min(warm, COLD_TASKS));
+  const coldS = await secondsOf(() => client.createAll(first));
+  await client.createAll(requests.splice(0, warm - first.length));
   await marks.begin();
   const began = performance.now();
   const { tookMs } = await client.createAll(requests);
   const seconds = (performance.now() - began) / 1000;
   await marks.end();
-  return [perS('creates', count / seconds), ...latencies('create', tookMs)];
+  return [
+    perS('creates', count / seconds),
+    ...latencies('create', tookMs),
+    perS('creates, cold', first.length / coldS),
+  ];
 }
 
 /** Creates tasks of a middle priority: some queues take those with none before all others. */
@@ -101,7 +110,7 @@ async function paced(client: LoadClient, count: number, marks: Marks): Promise<S
 /** Creates all tasks as fast as possible while they are run. */
 function throughput(kind: LoadTask['kind']): Load {
   return async (client, count, marks) => {
-    await warmUp(client, kind, count);
+    const cold = await warmUp(client, kind, count);
     const endedBefore = await client.count();
     const requests = client.tasks(count, kind);
     await marks.begin();
@@ -115,22 +124,27 @@ function throughput(kind: LoadTask['kind']): Load {
     await marks.end();
     const checked = ids.filter((_, at) => at % Math.ceil(count / CHECKED_TASKS) === 0);
     await client.each(checked, (id, connection) => client.expectEnd(id, kind, connection));
-    return [perS('tasks', count / endedS), perS('creates', count / createdS), ...latencies('create', tookMs)];
+    return [
+      perS('tasks', count / endedS),
+      perS('creates', count / createdS),
+      ...latencies('create', tookMs),
+      cold,
+    ];
   };
 }
 
 /** Every connection creates a task, waits for its result, and repeats. */
 async function closedLoop(client: LoadClient, count: number, marks: Marks): Promise<Sample[]> {
-  await warmUp(client, 'NOOP', count);
+  const cold = await warmUp(client, 'NOOP', count);
   const { seconds, tookMs } = await roundTrips(client, count, marks);
-  return [perS('round trips', count / seconds), ...latencies('round trip', tookMs)];
+  return [perS('round trips', count / seconds), ...latencies('round trip', tookMs), cold];
 }
 
 /** The same with the one connection that it is meant for: what a task takes when there is nothing else to do. */
 async function oneByOne(client: LoadClient, count: number, marks: Marks): Promise<Sample[]> {
-  await warmUp(client, 'NOOP', count);
+  const cold = await warmUp(client, 'NOOP', count);
   const { tookMs } = await roundTrips(client, count, marks);
-  return latencies('round trip', tookMs);
+  return [...latencies('round trip', tookMs), cold];
 }
 
 async function roundTrips(client: LoadClient, count: number, marks: Marks) {
@@ -152,10 +166,23 @@ function warmTasks(count: number): number {
   return Math.min(count, Math.max(MIN_WARM_TASKS, Math.ceil(count * WARM_SHARE)));
 }
 
-async function warmUp(client: LoadClient, kind: LoadTask['kind'], count: number): Promise<void> {
-  await client.each(client.tasks(warmTasks(count), kind), async (request, connection) => {
-    await client.expectEnd(await client.create(request, connection), kind, connection);
-  });
+/** Runs the warm-up tasks; returns the rate of the first ones, which a service that was just started runs. */
+async function warmUp(client: LoadClient, kind: LoadTask['kind'], count: number): Promise<Sample> {
+  const requests = client.tasks(warmTasks(count), kind);
+  const run = (some: readonly HttpRequest[]) =>
+    client.each(some, async (request, connection) => {
+      await client.expectEnd(await client.create(request, connection), kind, connection);
+    });
+  const first = requests.splice(0, COLD_TASKS);
+  const coldS = await secondsOf(() => run(first));
+  await run(requests);
+  return perS('round trips, cold', first.length / coldS);
+}
+
+async function secondsOf(action: () => Promise<unknown>): Promise<number> {
+  const began = performance.now();
+  await action();
+  return (performance.now() - began) / 1000;
 }
 
 function perS(name: string, value: number): Sample {

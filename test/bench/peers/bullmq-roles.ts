@@ -1,7 +1,8 @@
 import { type Job, Queue, QueueEvents, Worker } from 'bullmq';
+import { compiled } from '../compiled.js';
 import type { LoadTask } from '../load/dialects.js';
 import { serveFront } from './front.js';
-import { execute, type PeerRoles } from './role.js';
+import { execute, type PeerRoles, SANDBOXED } from './role.js';
 
 const QUEUE = 'bench';
 /** As many ends as may pass before those who wait have seen them. */
@@ -45,8 +46,12 @@ export const bullmqRoles: PeerRoles = {
     return port;
   },
 
-  async worker({ serverPort, slots }, go) {
-    const worker = new Worker<LoadTask>(QUEUE, ({ data }) => execute(data.kind), {
+  async worker({ serverPort, slots, variant }, go) {
+    const processor =
+      variant === SANDBOXED
+        ? compiled('./sandboxed-process.js', import.meta.url)
+        : ({ data }: Job<LoadTask>) => execute(data.kind);
+    const worker = new Worker<LoadTask>(QUEUE, processor, {
       connection: connectionTo(serverPort),
       concurrency: slots,
       autorun: false,

@@ -1,36 +1,18 @@
-/** BullMQ on Redis, whose append-only file is synced before each reply (`always`) or once a second (`everysec`). */
-import { freePort, installed, listens, ServerProgram } from '../subjects/server-program.js';
-import { type PeerServer, peerSubject } from './peer.js';
+/** BullMQ on Redis, synced before each reply (`always`) or once a second; its tasks run in one process or in one each. */
+import { type PeerSetup, peerSubject } from './peer.js';
+import { type AppendFsync, redisMissing, startRedis } from './redis.js';
+import { SANDBOXED } from './role.js';
 
-const bullmq = (appendfsync: 'always' | 'everysec') =>
+const bullmq = (name: string, appendfsync: AppendFsync, variant: PeerSetup['variant']) =>
   peerSubject({
-    name: `bullmq ${appendfsync}`,
+    name,
     peer: 'bullmq',
-    variant: appendfsync,
-    missing: () => (redis() ? undefined : 'redis-server is not installed (apt-get install redis-server)'),
+    variant,
+    missing: redisMissing,
     startServer: (folder) => startRedis(folder, appendfsync),
   });
 
-export const bullmqAlways = bullmq('always');
-export const bullmqEverysec = bullmq('everysec');
-
-function redis(): string | undefined {
-  return installed('redis-server');
-}
-
-async function startRedis(folder: string, appendfsync: string): Promise<PeerServer> {
-  const port = await freePort();
-  const settings = {
-    port: `${port}`,
-    bind: '127.0.0.1',
-    dir: folder,
-    save: '',
-    appendonly: 'yes',
-    appendfsync,
-    'maxmemory-policy': 'noeviction',
-  };
-  const args = Object.entries(settings).flatMap(([key, value]) => [`--${key}`, value]);
-  const program = new ServerProgram('redis', redis() ?? '', args, { folder });
-  await program.until(() => listens(port));
-  return { programs: { redis: program }, port };
-}
+export const bullmqAlways = bullmq('bullmq always', 'always', 'shared');
+export const bullmqEverysec = bullmq('bullmq everysec', 'everysec', 'shared');
+/** Equivalent of the hub: a process for each slot, and in W4 the file work that an agent does. */
+export const bullmqSandboxed = bullmq('bullmq sandboxed', 'always', SANDBOXED);

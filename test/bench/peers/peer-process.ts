@@ -10,6 +10,7 @@ export interface Ready {
 /** Each loads what it needs, and no more: its memory is measured. */
 const PEERS: Readonly<Record<string, () => Promise<PeerRoles>>> = {
   bullmq: async () => (await import('./bullmq-roles.js')).bullmqRoles,
+  celery: async () => (await import('./celery-roles.js')).celeryRoles,
   graphile: async () => (await import('./graphile-roles.js')).graphileRoles,
   beanstalkd: async () => (await import('./beanstalkd-roles.js')).beanstalkdRoles,
   slurm: async () => (await import('./slurm-roles.js')).slurmRoles,

@@ -2,6 +2,9 @@
 import { spawn } from 'node:child_process';
 import type { LoadTask } from '../load/dialects.js';
 
+/** Variant of a peer whose worker starts a child process for each slot. */
+export const SANDBOXED = 'sandboxed';
+
 /** Options of such a process. */
 export interface RoleOptions {
   readonly folder: string;

@@ -6,7 +6,7 @@ import { ServerProgram } from './server-program.js';
 import type { RunningSubject, Subject, SubjectSetup } from './subject.js';
 
 // This file runs from its source in tests, and from what was compiled of it in the benchmark.
-const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/test[/\\]$/, '');
+export const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/test[/\\]$/, '');
 
 const AGENTS = ['a', 'b'] as const;
 
@@ -14,10 +14,14 @@ const AGENTS = ['a', 'b'] as const;
 export interface InstanceClass {
   readonly version: string;
   readonly labels: readonly string[];
+  /** Instance program; the runner by default. */
+  readonly command?: readonly string[];
 }
 
 export interface HubOptions {
-  /** Configuration of each agent, by default the same for both. */
+  /** Ids of the agents, which share the slots equally; two by default. */
+  readonly agents?: readonly string[];
+  /** Configuration of each agent, by default the same for all. */
   readonly instances?: readonly InstanceClass[];
 }
 
@@ -41,7 +45,7 @@ export const hub: Subject = {
 
 export async function startHub(
   { folder, slots, paused, profiles }: SubjectSetup,
-  { instances = [SAME, SAME] }: HubOptions = {},
+  { agents = AGENTS, instances = [] }: HubOptions = {},
 ): Promise<RunningHub> {
   const programs: ServerProgram[] = [];
   const stop = async () => {
@@ -74,8 +78,8 @@ export async function startHub(
             ],
           };
     const resume = async () => {
-      for (const [at, id] of AGENTS.entries()) {
-        const count = slots / AGENTS.length;
+      for (const [at, id] of agents.entries()) {
+        const count = slots / agents.length;
         const config = {
           id,
           hub: address.replace('http', 'ws'),

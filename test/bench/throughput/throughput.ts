@@ -110,6 +110,12 @@ async function measure(
         // Says more than the rates do when the machine has other work.
         { name: 'CPU for each task', value: ((measuredCpuS - loadCpuS) * 1000) / size, unit: 'ms' },
         { name: 'neighbours meanwhile (CPU)', value: Math.max(0, othersS), unit: 's' },
+        // Sum of the peaks, which need not have been at the same time.
+        {
+          name: 'peak memory of all processes',
+          value: processes.reduce((sum, { peakRssMib }) => sum + peakRssMib, 0),
+          unit: 'MiB',
+        },
       ];
       return { samples: [...samples, ...more], processes };
     } finally {

@@ -1,0 +1,66 @@
+import { HttpConnection, type HttpRequest } from '../load/http-connection.js';
+import { angleAt, MODEL, STEPS } from './point.js';
+
+const CREATE = '/api/2.0/workbench/task/execute-batch-job/create';
+const CONNECTIONS = 16;
+const POLL_S = 20;
+
+const SCRIPT = `data.qpos[0] = Number(angle);
+for (let step = 0; step < ${STEPS}; step++) mujoco.mj_step(model, data);
+writeFile('angle.txt', String(data.qpos[0]));
+`;
+
+interface Result {
+  readonly status: string;
+  readonly batchExecutionStatus?: string;
+  readonly outputFiles?: readonly { readonly filename: string; readonly content: string }[];
+}
+
+/** Runs this many points of the study as jobs of the hub at this port; returns the number that each one wrote. */
+export async function runPoints(port: number, count: number): Promise<string[]> {
+  const numbers = new Array<string>(count);
+  const left = numbers.keys();
+  const connections = Array.from({ length: CONNECTIONS }, () => new HttpConnection(port));
+  try {
+    await Promise.all(
+      connections.map(async (connection) => {
+        for (const point of left) numbers[point] = await runPoint(connection, point);
+      }),
+    );
+  } finally {
+    for (const connection of connections) connection.close();
+  }
+  return numbers;
+}
+
+async function runPoint(connection: HttpConnection, point: number): Promise<string> {
+  const { id } = await request<{ id: string }>(connection, {
+    method: 'POST',
+    path: CREATE,
+    body: JSON.stringify({
+      inputModel: { type: 'MJCF', content: base64(MODEL) },
+      inputScripts: [{ content: base64(SCRIPT) }],
+      variablesToInject: [{ key: 'angle', value: angleAt(point) }],
+    }),
+  });
+  const path = `/api/2.0/workbench/task/execute-batch-job/${id}/result?timeout=${POLL_S}`;
+  for (;;) {
+    const result = await request<Result>(connection, { method: 'GET', path });
+    if (result.status === 'WAITING' || result.status === 'RUNNING') continue;
+    const [output] = result.outputFiles ?? [];
+    if (result.batchExecutionStatus !== 'OK' || output?.filename !== 'angle.txt') {
+      throw new Error(`point ${point} ended with ${JSON.stringify(result)}`);
+    }
+    return Buffer.from(output.content, 'base64').toString();
+  }
+}
+
+async function request<T>(connection: HttpConnection, what: HttpRequest): Promise<T> {
+  const { status, text } = await connection.request(what);
+  if (status >= 400) throw new Error(`${what.method} ${what.path} answered ${status} ${text}`);
+  return JSON.parse(text) as T;
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString('base64');
+}

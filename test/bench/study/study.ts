@@ -1,0 +1,171 @@
+/**
+ * A study of many small simulations on the hub, and the same simulations in a bare loop over a loaded simulator in as
+ * many processes. Each job parses its model, simulates 100 steps, and writes one number, which must be the same in both.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { compiled } from '../compiled.js';
+import { treeUse } from '../machine.js';
+import { ROOT, type RunningHub, startHub } from '../subjects/hub.js';
+import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } from '../workload.js';
+import type { FromBareLoop, ToBareLoop } from './bare-loop-process.js';
+import { runPoints } from './points.js';
+
+const POINTS = 1000;
+const INSTANCES = 2;
+/** Simulations before the measured ones. */
+const WARM_POINTS = 50;
+const BEYOND_LIMIT_MS = 15;
+
+/** Option `--isolation` of the program; undefined for the default. */
+const SUBJECTS = [
+  { name: 'hub', isolation: undefined },
+  { name: 'hub, least isolation', isolation: 'none' },
+] as const;
+
+export const w8: Workload = {
+  name: 'w8',
+  what: '1,000 MuJoCo jobs of 100 steps on 2 instances, beside the same simulations in a bare loop in 2 processes',
+  targets: [
+    { figure: 'hub: jobs', is: 'at least', value: 0.2, times: 'bare loop: jobs' },
+    { figure: 'hub: CPU for each job beyond the bare loop', is: 'at most', value: BEYOND_LIMIT_MS },
+    { figure: 'hub, least isolation: jobs', is: 'at least', value: 0.6, times: 'bare loop: jobs' },
+  ],
+  prepare: async (options) => prepare(options),
+};
+
+function prepare(options: WorkloadOptions): ReadyWorkload {
+  const count = Math.max(INSTANCES, Math.ceil(POINTS * options.scale));
+  const uses = new Map<string, ProcessUse>();
+  return {
+    measure: async () => {
+      const bare = await measureBareLoop(count);
+      const samples = ratesOf('bare loop', count, bare.seconds, bare.cpuS);
+      for (const { name, isolation } of SUBJECTS) {
+        const hub = await measureHub(options, count, isolation);
+        expectSame(hub.numbers, bare.numbers, name);
+        for (const use of hub.processes) uses.set(`${name}: ${use.name}`, use);
+        const beyondMs = ((hub.cpuS - bare.cpuS) * 1000) / count;
+        samples.push(
+          ...ratesOf(name, count, hub.seconds, hub.cpuS),
+          { name: `${name}: jobs, cold`, value: Math.min(count, WARM_POINTS) / hub.coldS, unit: 'per s' },
+          { name: `${name}: CPU for each job beyond the bare loop`, value: beyondMs, unit: 'ms' },
+        );
+      }
+      for (const { name, value, unit } of samples) options.say(`w8: ${name}: ${value.toFixed(2)} ${unit}`);
+      return samples;
+    },
+    use: () => [...uses].map(([name, use]) => ({ ...use, name })),
+    end: async () => undefined,
+  };
+}
+
+function ratesOf(name: string, count: number, seconds: number, cpuS: number): Sample[] {
+  return [
+    { name: `${name}: jobs`, value: count / seconds, unit: 'per s' },
+    { name: `${name}: CPU for each job`, value: (cpuS * 1000) / count, unit: 'ms' },
+  ];
+}
+
+/** Fails unless both have the same number for every point, bit for bit. */
+function expectSame(numbers: readonly string[], expected: readonly string[], name: string): void {
+  const at = expected.findIndex((each, point) => each !== numbers[point]);
+  if (at >= 0) throw new Error(`${name}: point ${at} is ${numbers[at]}, in the bare loop ${expected[at]}`);
+}
+
+interface Measured {
+  readonly seconds: number;
+  readonly cpuS: number;
+  readonly numbers: readonly string[];
+}
+
+async function measureHub(
+  { folder: parent, profiles }: WorkloadOptions,
+  count: number,
+  isolation: string | undefined,
+): Promise<Measured & { coldS: number; processes: readonly ProcessUse[] }> {
+  const folder = join(parent, `study-${isolation ?? 'default'}`);
+  mkdirSync(folder);
+  const program = join(ROOT, 'packages/workbench-mujoco/bin/workbench-mujoco.js');
+  const mujoco = {
+    version: '1.0.0',
+    labels: [],
+    command: [process.execPath, program, ...(isolation === undefined ? [] : ['--isolation', isolation])],
+  };
+  const running = await startHub(
+    { folder, slots: INSTANCES, paused: false, ...(profiles === undefined ? {} : { profiles }) },
+    { instances: [mujoco, mujoco] },
+  );
+  try {
+    const coldFrom = performance.now();
+    await runPoints(running.port, Math.min(count, WARM_POINTS));
+    const coldS = (performance.now() - coldFrom) / 1000;
+    const before = cpuOf(running);
+    const began = performance.now();
+    const numbers = await runPoints(running.port, count);
+    const seconds = (performance.now() - began) / 1000;
+    return { seconds, coldS, cpuS: cpuOf(running) - before, numbers, processes: processesOf(running) };
+  } finally {
+    await running.stop();
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+function processesOf({ pids }: RunningHub): ProcessUse[] {
+  return [...pids].flatMap(([name, pid]) => {
+    const { own, beneath } = treeUse(pid);
+    return beneath
+      ? [
+          { name, ...own },
+          { name: `processes of ${name}`, cpuS: beneath.cpuS, peakRssMib: beneath.peakRssMib },
+        ]
+      : [{ name, ...own }];
+  });
+}
+
+function cpuOf(running: RunningHub): number {
+  return processesOf(running).reduce((sum, { cpuS }) => sum + cpuS, 0);
+}
+
+async function measureBareLoop(count: number): Promise<Measured> {
+  const loops = Array.from({ length: INSTANCES }, () => new BareLoop());
+  try {
+    await Promise.all(loops.map((loop) => loop.run({ from: 0, to: WARM_POINTS })));
+    const each = count / INSTANCES;
+    const began = performance.now();
+    const parts = await Promise.all(
+      loops.map((loop, at) => loop.run({ from: Math.floor(at * each), to: Math.floor((at + 1) * each) })),
+    );
+    const seconds = (performance.now() - began) / 1000;
+    const cpuS = parts.reduce((sum, part) => sum + part.cpuS, 0);
+    return { seconds, cpuS, numbers: parts.flatMap(({ numbers }) => numbers) };
+  } finally {
+    await Promise.all(loops.map((loop) => loop.stop()));
+  }
+}
+
+/** A process that loads the simulator once. */
+class BareLoop {
+  readonly #child: ChildProcess = fork(fileURLToPath(compiled('./bare-loop-process.js', import.meta.url)), {
+    execArgv: [],
+  });
+
+  async run(points: ToBareLoop): Promise<FromBareLoop> {
+    const failed = once(this.#child, 'exit').then(([code]) => {
+      throw new Error(`the bare loop ended (${code})`);
+    });
+    failed.catch(() => undefined);
+    this.#child.send(points);
+    const [message] = (await Promise.race([once(this.#child, 'message'), failed])) as [FromBareLoop];
+    return message;
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null) return;
+    this.#child.disconnect();
+    await once(this.#child, 'exit');
+  }
+}
