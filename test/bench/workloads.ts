@@ -1,11 +1,8 @@
 import { w5 } from './agents/agents.js';
 import { w3 } from './backlog/backlog.js';
 import { w6 } from './beside/beside.js';
-<<<<<<< HEAD
 import { events } from './events/events.js';
-=======
 import { w9 } from './idle/idle.js';
->>>>>>> wip-bench
 import { lists } from './lists/lists.js';
 import { machineLimits } from './machine-limits/machine-limits.js';
 import { polls } from './polls/polls.js';
