@@ -28,6 +28,7 @@ import { eventEndpoints } from './http/x/event-endpoints.js';
 import { explainEndpoints } from './http/x/explain-endpoints.js';
 import { logFollowEndpoint } from './http/x/log-follow-endpoint.js';
 import { presentTaskItem } from './http/x/present-task.js';
+import { statisticsEndpoint } from './http/x/statistics-endpoints.js';
 import { storageListEndpoints } from './http/x/storage-list-endpoints.js';
 import { taskDetailEndpoints } from './http/x/task-detail-endpoints.js';
 import { TaskEventStreams } from './http/x/task-event-streams.js';
@@ -69,6 +70,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     ...followedTaskEndpoints(parts),
     ...enrolmentEndpoints(credentials, config.agents.enrolledOnly),
     ...storageListEndpoints(engine.storage),
+    statisticsEndpoint(engine.statistics, runtime.clock),
     ...auditEndpoints(auditReader(auditFolderOf(config.dataDir))),
     ...(['1.1', '1.0'] as const).flatMap((generation) => [
       ...taskEndpointsV1(generation, engine.tasks, requests),

@@ -16,7 +16,7 @@ import { droppedContents } from './migrations/0009-dropped-contents.js';
 import { tasksByRequirement } from './migrations/0010-tasks-by-requirement.js';
 import { formerAttempts } from './migrations/0012-former-attempts.js';
 import { taskChanges } from './migrations/0013-task-changes.js';
-import { idempotencyKeys } from './migrations/0014-idempotency-keys.js';
+import { keysAndStatistics } from './migrations/0014-keys-and-statistics.js';
 
 export type SqliteDatabase = Database.Database;
 
@@ -33,7 +33,7 @@ export const MIGRATIONS: readonly string[] = [
   tasksByRequirement,
   formerAttempts,
   taskChanges,
-  idempotencyKeys,
+  keysAndStatistics,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */
