@@ -68,7 +68,11 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     ...agentEndpoints({ instances: engine.instances, drains: engine.drains, credentials }),
     ...explainEndpoints(engine.tasks, engine.explanations),
     ...followedTaskEndpoints(parts),
-    ...enrolmentEndpoints(credentials, config.agents.enrolledOnly),
+    ...enrolmentEndpoints({
+      credentials,
+      instances: engine.instances,
+      enrolledOnly: config.agents.enrolledOnly,
+    }),
     ...storageListEndpoints(engine.storage),
     statisticsEndpoint(engine.statistics, runtime.clock),
     ...auditEndpoints(auditReader(auditFolderOf(config.dataDir))),

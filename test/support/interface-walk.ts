@@ -103,7 +103,8 @@ async function walkThroughDrains(expected: Walker['expected'], { id }: FakeAgent
   await expected(404, 'GET', `${path}/nobody`);
   await expected(201, 'POST', path, { id: 'host-9', validFor: 60 });
   await expected(204, 'POST', `${path}/host-9/revoke`);
-  await expected(404, 'POST', `${path}/host-9/revoke`);
+  await expected(409, 'POST', `${path}/host-9/revoke`);
+  await expected(404, 'POST', `${path}/nobody/revoke`);
 }
 
 async function walkThroughTokens({ expected, created }: Pick<Walker, 'expected' | 'created'>) {

@@ -107,7 +107,7 @@ export const ADDITIONS = parse(`
   POST   /api/x/agents/{id}/drain                                  200 404
   POST   /api/x/agents/{id}/undrain                                200 404
   POST   /api/x/agents                                             201
-  POST   /api/x/agents/{id}/revoke                                 204 404
+  POST   /api/x/agents/{id}/revoke                                 204 404 409
   GET    /api/x/storage/input                                      200 423
   GET    /api/x/storage/output                                     200 423
   POST   /api/x/tokens                                             201 409
