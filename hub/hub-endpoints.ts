@@ -27,6 +27,7 @@ import { eventEndpoints } from './http/x/event-endpoints.js';
 import { explainEndpoints } from './http/x/explain-endpoints.js';
 import { logFollowEndpoint } from './http/x/log-follow-endpoint.js';
 import { presentTaskItem } from './http/x/present-task.js';
+import { statisticsEndpoint } from './http/x/statistics-endpoints.js';
 import { storageListEndpoints } from './http/x/storage-list-endpoints.js';
 import { taskDetailEndpoints } from './http/x/task-detail-endpoints.js';
 import { TaskEventStreams } from './http/x/task-event-streams.js';
@@ -66,8 +67,13 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     ...agentEndpoints({ instances: engine.instances, drains: engine.drains, credentials }),
     ...explainEndpoints(engine.tasks, engine.explanations),
     ...followedTaskEndpoints(parts),
-    ...enrolmentEndpoints(credentials, config.agents.enrolledOnly),
+    ...enrolmentEndpoints({
+      credentials,
+      instances: engine.instances,
+      enrolledOnly: config.agents.enrolledOnly,
+    }),
     ...storageListEndpoints(engine.storage),
+    statisticsEndpoint(engine.statistics, runtime.clock),
     ...auditEndpoints(auditReader(auditFolderOf(config.dataDir))),
     ...(['1.1', '1.0'] as const).flatMap((generation) => [
       ...taskEndpointsV1(generation, engine.tasks, requests),

@@ -201,6 +201,7 @@ function openEngine(
     queue: store.queue,
     archive: store.archive,
     changes: store.changes,
+    statistics: store.statistics,
     agentStore: store.agents,
     agentDrains: store.accounts.agentDrains,
     files,

@@ -15,6 +15,7 @@ import type { NamedObjects } from '../core/ports/storage.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
 import type { TaskChanges } from '../core/ports/task-changes.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
+import { NO_STATISTICS, type TaskStatistics } from '../core/ports/task-statistics.js';
 import { NO_TRACING, type TaskTracing } from '../core/ports/tracing.js';
 import type { RetryLimits } from '../core/report-consequences.js';
 import { AgentDrains } from './agent-drains.js';
@@ -34,6 +35,7 @@ import { ResultWaiters } from './result-waiters.js';
 import { Scheduler } from './scheduler.js';
 import { SentBlobs } from './sent-blobs.js';
 import { ShutdownPreparation } from './shutdown-preparation.js';
+import { Statistics } from './statistics.js';
 import { Storage } from './storage.js';
 import type { StorageSettings } from './storage-settings.js';
 import { Sweeper } from './sweeper.js';
@@ -66,6 +68,8 @@ export interface EngineOptions {
   readonly sweepAccounts?: () => Promise<void>;
   readonly metrics?: TaskMetrics;
   readonly tracing?: TaskTracing;
+  /** None are kept when left out. */
+  readonly statistics?: TaskStatistics;
 }
 
 export interface Engine {
@@ -74,6 +78,7 @@ export interface Engine {
   readonly changeFeed: ChangeFeed;
   readonly logFollower: LogFollower;
   readonly bulkChanges: BulkChanges;
+  readonly statistics: Statistics;
   readonly agents: Agents;
   readonly instances: Instances;
   readonly drains: AgentDrains;
@@ -130,6 +135,7 @@ function baseParts(options: EngineOptions) {
     clockWatch,
     storage: new Storage({ names, files, clock, settings: options.storage, mayExpire }),
     sentBlobs: new SentBlobs(files, timers),
+    statistics: new Statistics({ store: options.statistics ?? NO_STATISTICS, clock, timers, log }),
     changeFeed: new ChangeFeed({ changes: options.changes, timers, log }),
     shutdown: new ShutdownPreparation(clock),
     instances,
@@ -223,11 +229,12 @@ function queueParts(options: EngineOptions, base: BaseParts, { sessions }: Agent
   return { scheduler, explanations, tasks, details, bulkChanges, logFollower, sweeper };
 }
 
-function subscribe({ metrics = NO_TASK_METRICS }: EngineOptions, parts: Parts): void {
+function subscribe({ metrics = NO_TASK_METRICS, statistics }: EngineOptions, parts: Parts): void {
   const { transitions, scheduler, attempts, sessions, output, traces, exclusions, explanations } = parts;
   // Waiting clients come last: when they are woken, everything else is up to date.
   const subscribers = [scheduler, attempts, sessions, output, traces, exclusions, explanations];
   transitions.subscribe(metricsSubscriber(metrics));
+  if (statistics) transitions.subscribe(parts.statistics.onTask);
   transitions.subscribe(explanations.onRunningTask);
   for (const { onTask } of [...subscribers, parts.resultWaiters]) transitions.subscribe(onTask);
   parts.instances.onCapacity(() => scheduler.wake());
@@ -270,6 +277,7 @@ function runningOf(parts: Parts): Pick<Engine, 'start' | 'quiesce' | 'stop'> {
     sentBlobs.stop();
     await leases.stop();
     await sweeper.stop();
+    await parts.statistics.stop();
   };
   return {
     start: () => {

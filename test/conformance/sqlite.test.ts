@@ -14,6 +14,7 @@ import { describeTaskChanges } from './task-changes-suite.js';
 import { describeTaskLifecycle } from './task-lifecycle-suite.js';
 import { describeTaskLists } from './task-lists-suite.js';
 import { describeTaskQueue } from './task-queue-suite.js';
+import { describeTaskStatistics } from './task-statistics-suite.js';
 
 async function open(): Promise<StoreUnderTest> {
   const folder = await temporaryFolder();
@@ -42,6 +43,7 @@ describe.each([
   ['archive', describeTaskArchive],
   ['lists', describeTaskLists],
   ['changes', describeTaskChanges],
+  ['statistics', describeTaskStatistics],
   ['remembered things', describeRememberedThings],
   ['names in the storage', describeStoredNames],
 ])('SQLite: %s', (_, suite) => suite(open));

@@ -5,6 +5,7 @@ import type { NamedObjects } from '@workbench-hub/hub/core/ports/storage';
 import type { TaskArchive } from '@workbench-hub/hub/core/ports/task-archive';
 import type { TaskChanges } from '@workbench-hub/hub/core/ports/task-changes';
 import type { TaskQueue } from '@workbench-hub/hub/core/ports/task-queue';
+import type { TaskStatistics } from '@workbench-hub/hub/core/ports/task-statistics';
 import type { NewTask } from '@workbench-hub/hub/core/task';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
@@ -14,6 +15,7 @@ export interface StoreUnderTest {
   readonly queue: TaskQueue;
   readonly archive: TaskArchive;
   readonly changes: TaskChanges;
+  readonly statistics: TaskStatistics;
   readonly agents: AgentStore;
   readonly inlineBlobs: InlineBlobs;
   readonly namedObjects: NamedObjects;

@@ -40,7 +40,7 @@ it('an agent is enrolled by a code, joins with its credential, and is gone when 
   const path = `${AGENTS}/host-1/revoke`;
   expectError(
     await anna.call('POST', path),
-    404,
+    409,
     path,
     'agent "host-1" has no credential to revoke; to exclude an agent that joins by agents.token, change the token or ' +
       'set agents.enrolledOnly',

@@ -1,4 +1,4 @@
-/** Logs of tasks and instances, and the log file, in part: tail, offset and Range (contract 12.16). */
+/** Logs of tasks and instances, and the log file, in part: tail, offset and Range (contract 12.17). */
 import { execFile } from 'node:child_process';
 import { appendFile, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -78,6 +78,7 @@ async function walkThroughLogIn(call: Call): Promise<string> {
 }
 
 async function walkThroughEvents(expected: Walker['expected']) {
+  await expected(200, 'GET', '/api/x/statistics?step=HOUR&to=2026-11-22T00:00:00Z');
   const filter = 'status=WAITING&instance=sim-1&from=2026-11-21T06:53:00Z';
   await expected(200, 'GET', `/api/x/tasks?limit=1&${filter}`);
   const { cursor, next } = JSON.parse(await expected(200, 'GET', '/api/x/tasks?limit=1')) as {
@@ -103,7 +104,8 @@ async function walkThroughDrains(expected: Walker['expected'], { id }: FakeAgent
   await expected(404, 'GET', `${path}/nobody`);
   await expected(201, 'POST', path, { id: 'host-9', validFor: 60 });
   await expected(204, 'POST', `${path}/host-9/revoke`);
-  await expected(404, 'POST', `${path}/host-9/revoke`);
+  await expected(409, 'POST', `${path}/host-9/revoke`);
+  await expected(404, 'POST', `${path}/nobody/revoke`);
 }
 
 async function walkThroughTokens({ expected, created }: Pick<Walker, 'expected' | 'created'>) {

@@ -89,6 +89,7 @@ export const ADDITIONS = parse(`
   GET    /openapi.json                                             200
   GET    /actuator/prometheus                                      200
   GET    /api/x/events                                             200
+  GET    /api/x/statistics                                         200
   GET    /api/x/tasks                                              200
   POST   /api/x/tasks/cancel                                       200
   POST   /api/x/tasks/delete                                       200
@@ -106,7 +107,7 @@ export const ADDITIONS = parse(`
   POST   /api/x/agents/{id}/drain                                  200 404
   POST   /api/x/agents/{id}/undrain                                200 404
   POST   /api/x/agents                                             201
-  POST   /api/x/agents/{id}/revoke                                 204 404
+  POST   /api/x/agents/{id}/revoke                                 204 404 409
   GET    /api/x/storage/input                                      200 423
   GET    /api/x/storage/output                                     200 423
   POST   /api/x/tokens                                             201 409

@@ -10,12 +10,14 @@ import type { NamedObjects } from './storage.js';
 import type { TaskArchive } from './task-archive.js';
 import type { TaskChanges } from './task-changes.js';
 import type { TaskQueue } from './task-queue.js';
+import type { TaskStatistics } from './task-statistics.js';
 
 /** Tasks and what they refer to: written by one hub only. */
 export interface TaskStore {
   readonly queue: TaskQueue;
   readonly archive: TaskArchive;
   readonly changes: TaskChanges;
+  readonly statistics: TaskStatistics;
   readonly agents: AgentStore;
   readonly inlineBlobs: InlineBlobs;
   readonly namedObjects: NamedObjects;

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { HubError } from '../../core/errors.js';
 import { OWN_AGENT_ID } from '../../core/own-agent.js';
 import type { AgentCredentials } from '../../engine/accounts/agent-credentials.js';
+import type { Instances } from '../../engine/instances.js';
 import { shownWithoutNull } from '../openapi/openapi-overrides.js';
 import { idParams } from '../parsing/request-schemas.js';
 import { type Endpoint, endpoint } from '../routing/endpoint.js';
@@ -19,6 +20,8 @@ const enrolmentRequest = z
   .object({
     id: z
       .string()
+      // Shown in the document; the rule of agents decides.
+      .regex(/^[\p{L}\p{N}._:@-]{1,200}$/u, { error: ID_ALLOWED })
       .refine((id) => agentIdSchema.safeParse(id).success, { error: ID_ALLOWED })
       .refine((id) => id !== OWN_AGENT_ID, {
         error: `must not be ${OWN_AGENT_ID}, which is reserved for the instances of the hub itself`,
@@ -51,10 +54,15 @@ const code = z
   })
   .meta({ id: 'EnrolmentCode' });
 
-export function enrolmentEndpoints(
-  credentials: Pick<AgentCredentials, 'offer' | 'revoke'>,
-  enrolledOnly: boolean,
-): Endpoint[] {
+export interface EnrolmentEndpointsOptions {
+  readonly credentials: Pick<AgentCredentials, 'offer' | 'revoke' | 'all'>;
+  readonly instances: Pick<Instances, 'findAgent' | 'drainOf'>;
+  /** `agents.enrolledOnly` */
+  readonly enrolledOnly: boolean;
+}
+
+export function enrolmentEndpoints(options: EnrolmentEndpointsOptions): Endpoint[] {
+  const { credentials } = options;
   return [
     endpoint(
       {
@@ -85,18 +93,26 @@ export function enrolmentEndpoints(
         params: idParams,
         responses: {
           204: { description: 'The credential is no longer valid.' },
-          404: { description: 'The agent has neither a credential nor an unused code.' },
+          404: { description: 'There is no such agent.' },
+          409: { description: 'The agent has neither a credential nor an unused code.' },
         },
       },
       async ({ params: { id }, context }) => {
-        if (!(await credentials.revoke(id))) throw notEnrolled(id, enrolledOnly);
+        if (!(await credentials.revoke(id))) throw await notEnrolled(id, options);
         return context.body(null, 204);
       },
     ),
   ];
 }
 
-function notEnrolled(id: string, enrolledOnly: boolean): HubError {
+async function notEnrolled(
+  id: string,
+  { credentials, instances, enrolledOnly }: EnrolmentEndpointsOptions,
+): Promise<HubError> {
+  const wasEnrolled = (await credentials.all()).some(({ agentId }) => agentId === id);
+  if (!wasEnrolled && !instances.findAgent(id) && !instances.drainOf(id)) {
+    return new HubError('AGENT_NOT_FOUND', `there is no agent with the id ${JSON.stringify(id)}`);
+  }
   const otherwise = enrolledOnly
     ? 'without one it cannot join'
     : 'to exclude an agent that joins by agents.token, change the token or set agents.enrolledOnly';

@@ -17,7 +17,7 @@ import { tasksByRequirement } from './migrations/0010-tasks-by-requirement.js';
 import { ignoredFields } from './migrations/0011-ignored-fields.js';
 import { formerAttempts } from './migrations/0012-former-attempts.js';
 import { taskChanges } from './migrations/0013-task-changes.js';
-import { idempotencyKeys } from './migrations/0014-idempotency-keys.js';
+import { keysAndStatistics } from './migrations/0014-keys-and-statistics.js';
 
 export type SqliteDatabase = Database.Database;
 
@@ -35,7 +35,7 @@ export const MIGRATIONS: readonly string[] = [
   ignoredFields,
   formerAttempts,
   taskChanges,
-  idempotencyKeys,
+  keysAndStatistics,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */

@@ -17,6 +17,7 @@ import type { PendingCompletions } from './pending-completions.js';
 import { sqliteTaskArchive } from './task-archive.js';
 import { latestSeqOf } from './task-insertion.js';
 import { sqliteTaskQueue } from './task-queue.js';
+import { sqliteTaskStatistics } from './task-statistics.js';
 import { walSync } from './wal-sync.js';
 
 export interface SqliteTaskStore extends TaskStore {
@@ -82,6 +83,7 @@ export function storeOver(
     queue: sqliteTaskQueue(db, commit, changed, pending, names),
     archive: sqliteTaskArchive(db, commit, lists, changed, pending),
     changes,
+    statistics: sqliteTaskStatistics(db, commit),
     agents: sqliteAgentStore(db, commit),
     inlineBlobs: sqliteInlineBlobs(db, commit),
     namedObjects: sqliteNamedObjects(db, commit, names),
