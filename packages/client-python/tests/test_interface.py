@@ -69,6 +69,21 @@ WITHOUT: Dict[str, str] = {
     "getAgent": "agent() reads that of /api/x",
     "getLiveness": "for orchestrators, which ask the hub without a library",
     "getReadiness": "for orchestrators, which ask the hub without a library",
+    "enrollAgent": "for administrators, who enrol agents with workbench-hub",
+    "revokeAgent": "for administrators, who revoke agents with workbench-hub",
+    "listTasksByPlace": "tasks() reads the list that every hub has",
+    "getTaskDetails": "task() reads the task that every hub has",
+    "cancelTasks": "a script cancels the tasks that it knows, one by one",
+    "deleteTasks": "a script deletes the tasks that it knows, one by one",
+    "listTaskInputs": "a script has its inputs",
+    "downloadTaskInput": "a script has its inputs",
+    "listTaskOutputs": "outputs() reads the result that every hub has",
+    "downloadTaskOutput": "outputs() reads the result that every hub has",
+    "followTaskLog": "log() follows the log that every hub has",
+    "streamEvents": "wait() uses the long poll that every hub has",
+    "listInputFiles": "a script knows the names that it has put there",
+    "listOutputFiles": "result() names the stored files of a task",
+    "getStatistics": "for overviews, which are no part of a script",
 }
 
 

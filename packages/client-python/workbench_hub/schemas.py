@@ -97,6 +97,14 @@ class AgentStatePage(TypedDict):
     last: bool
 
 
+class AttemptInstance(TypedDict):
+    id: str
+    version: str
+    revision: str
+    # Agent that holds it; null for an instance of the hub's own machine.
+    agentId: Optional[str]
+
+
 class _AuditEntry(TypedDict):
     # When, with offset.
     at: str
@@ -133,6 +141,29 @@ class AuditPage(_AuditPage, total=False):
     next: str
 
 
+class BulkOutcome(TypedDict):
+    dryRun: bool
+    # Tasks that match, are in a status that permits it, and are the caller's; at most 10000.
+    matched: int
+    # Tasks that were changed; 0 in a dry run. Others have changed by themselves meanwhile.
+    changed: int
+    # Whether there may be more than 10000: then repeat the request.
+    more: bool
+    # The first 100 of them, newest first, as they were before.
+    tasks: List[TaskItem]
+
+
+class _CancelTasksRequest(TypedDict):
+    filter: TaskFilter
+    # Whether to say only what would happen.
+    dryRun: bool
+
+
+class CancelTasksRequest(_CancelTasksRequest, total=False):
+    # Also end running tasks, on their instances.
+    force: bool
+
+
 class Classifier(TypedDict):
     # VERSION (wildcards * and ?), PRIORITY, or LABLES (comma-separated; LABELS is accepted).
     type: Literal["VERSION", "PRIORITY", "LABLES"]
@@ -145,8 +176,8 @@ class CreatedPersonalToken(TypedDict):
     id: str
     # What the token is for.
     name: str
-    # Highest role of the token, limited by that of its user.
-    role: Literal["VIEWER", "USER", "ADMIN"]
+    # Highest role of the token, limited by that of its user; or METRICS.
+    role: Literal["VIEWER", "USER", "ADMIN", "METRICS"]
     # Time of its creation. Local time of the hub.
     createdDatetime: str
     # Time of its expiry. Local time of the hub.
@@ -167,6 +198,12 @@ class CreationResponse(TypedDict):
 class Criterion(TypedDict):
     type: Literal["VERSION", "LABLES"]
     value: str
+
+
+class DeleteTasksRequest(TypedDict):
+    filter: TaskFilter
+    # Whether to say only what would happen.
+    dryRun: bool
 
 
 class _DryRunExplanation(TypedDict):
@@ -251,6 +288,25 @@ class DryRunExplanationRequirement(TypedDict):
 class DryRunRequest(TypedDict, total=False):
     # Conditions for the workbench instance, and the priority.
     classifiers: List[Classifier]
+
+
+class EnrolmentCode(TypedDict):
+    # Agent that may use the code.
+    id: str
+    # The code, which is shown only once: `workbench-agent enroll` on the host asks for it.
+    code: str
+    # When it ceases to be valid.
+    expiresAt: str
+
+
+class _EnrolmentRequest(TypedDict):
+    # Id of the agent, which need not be known.
+    id: str
+
+
+class EnrolmentRequest(_EnrolmentRequest, total=False):
+    # Seconds for which the code is valid; 3600 when left out.
+    validFor: int
 
 
 class Error(TypedDict):
@@ -415,6 +471,12 @@ class HealthComponentsPing(TypedDict):
     status: Literal["UP", "DOWN"]
 
 
+class HostModel(TypedDict):
+    path: str
+    # Whether it is copied into the working directory.
+    copied: bool
+
+
 class Info(TypedDict):
     application: InfoApplication
 
@@ -463,8 +525,8 @@ class _PersonalToken(TypedDict):
     id: str
     # What the token is for.
     name: str
-    # Highest role of the token, limited by that of its user.
-    role: Literal["VIEWER", "USER", "ADMIN"]
+    # Highest role of the token, limited by that of its user; or METRICS.
+    role: Literal["VIEWER", "USER", "ADMIN", "METRICS"]
     # Time of its creation. Local time of the hub.
     createdDatetime: str
     # Time of its expiry. Local time of the hub.
@@ -503,8 +565,9 @@ class _PersonalTokenRequest(TypedDict):
 class PersonalTokenRequest(_PersonalTokenRequest, total=False):
     # After how many days it expires; 90 when left out.
     expiresInDays: int
-    # Highest role of the token, limited by that of its user, which is also the default.
-    role: Literal["VIEWER", "USER", "ADMIN"]
+    # Highest role of the token, limited by that of its user, which is also the default; or METRICS, with
+    # which an ADMIN has the token read the metrics and nothing else.
+    role: Literal["VIEWER", "USER", "ADMIN", "METRICS"]
 
 
 class ServerInfo(TypedDict):
@@ -613,6 +676,64 @@ class SimulateWorkResult(_SimulateWorkResult, total=False):
     endedDatetime: str
 
 
+class Statistics(TypedDict):
+    step: Literal["MINUTE", "HOUR"]
+    # In their order, without gaps.
+    periods: List[StatisticsPeriod]
+
+
+class _StatisticsPeriod(TypedDict):
+    # When it began.
+    start: str
+    # Tasks that were created.
+    created: int
+    # Tasks whose first attempt began.
+    started: int
+    # Tasks that finished.
+    finished: int
+    # Tasks that failed.
+    failed: int
+    # Tasks that were canceled.
+    canceled: int
+    # Attempts that ended without ending their task.
+    lost: int
+
+
+class StatisticsPeriod(_StatisticsPeriod, total=False):
+    # Seconds that started tasks had waited, on average.
+    meanWait: float
+    # Seconds for which finished and failed tasks had run, on average.
+    meanRun: float
+
+
+class _StoredFile(TypedDict):
+    name: str
+    # Bytes.
+    size: int
+    encrypted: bool
+    # When it was stored.
+    storedAt: str
+    # When it ceases to exist.
+    expiresAt: str
+
+
+class StoredFile(_StoredFile, total=False):
+    # SHA-256 of the content, in hexadecimal; absent for an encrypted file.
+    digest: str
+    # User who stored it; present when security is enabled.
+    owner: str
+
+
+class _StoredFiles(TypedDict):
+    # By name.
+    files: List[StoredFile]
+
+
+class StoredFiles(_StoredFiles, total=False):
+    # Value of `after` for more; absent when there are none.
+    next: str
+
+
 class _Task(TypedDict):
     # Identifier of the task.
     id: str
@@ -637,8 +758,106 @@ class Task(_Task, total=False):
     message: str
 
 
+class _TaskAttempt(TypedDict):
+    # Counted from 1.
+    attempt: int
+    instance: AttemptInstance
+    # CRASH: the instance program died. LOSS: the agent was lost. HOST_FAULT: returned for a fault of the
+    # host. RETURN: returned before it could end.
+    outcome: Literal["RUNNING", "FINISHED", "FAILED", "CANCELED", "CRASH", "LOSS", "HOST_FAULT", "RETURN"]
+
+
+class TaskAttempt(_TaskAttempt, total=False):
+    # When it began.
+    startedAt: str
+    # When it ended; absent while it runs.
+    endedAt: str
+    # Why it was lost, returned or failed.
+    reason: str
+
+
 class TaskClassifiersItem(TypedDict):
     type: Literal["VERSION", "PRIORITY", "LABLES"]
+    value: str
+
+
+class _TaskDetails(TypedDict):
+    # Identifier of the task.
+    id: str
+    type: Literal["SIMULATE_WORK", "EXECUTE_BATCH_JOB"]
+    priority: Literal["HIGHEST", "HIGH", "NORMAL", "LOW", "LOWEST"]
+    classifiers: List[TaskDetailsClassifiersItem]
+    status: Literal["WAITING", "RUNNING", "FINISHED", "FAILED", "CANCELED"]
+    # When the request was received.
+    requestedAt: str
+    # Number of the latest attempt; 0 before the first.
+    attempt: int
+    # Version (null for any) and labels that an instance must have.
+    requirement: TaskDetailsRequirement
+    # Model, scripts in their order, and additional files.
+    inputs: List[TaskInputFile]
+    variables: List[TaskDetailsVariablesItem]
+    # In their order.
+    attempts: List[TaskAttempt]
+
+
+class TaskDetails(_TaskDetails, total=False):
+    name: str
+    # Present when security is enabled.
+    creator: str
+    # Why the task waits, failed or was canceled; absent otherwise.
+    message: str
+    # When the latest attempt began; absent while the task waits.
+    startedAt: str
+    # When the task ended; absent before.
+    endedAt: str
+    # Instance of the latest attempt, while it counts.
+    instance: AttemptInstance
+    # How the scripts ended; absent when they could not be run.
+    batchExecutionStatus: Literal["OK", "ERROR"]
+    # Longest run in seconds.
+    timeLimit: int
+    # Of simulated work, in seconds.
+    duration: int
+    # A model that lies on the simulation host.
+    hostModel: HostModel
+    # By path; absent before the end.
+    outputs: List[TaskOutputFile]
+    # Files in the output storage, some of which may have expired.
+    storedFiles: List[TaskDetailsStoredFilesItem]
+    # Absent when there is none.
+    log: TaskDetailsLog
+
+
+class TaskDetailsClassifiersItem(TypedDict):
+    type: Literal["VERSION", "PRIORITY", "LABLES"]
+    value: str
+
+
+class TaskDetailsLog(TypedDict):
+    """Absent when there is none."""
+
+    # Bytes.
+    size: int
+    # SHA-256 of the content, in hexadecimal: the entity tag of its download.
+    digest: str
+
+
+class TaskDetailsRequirement(TypedDict):
+    """Version (null for any) and labels that an instance must have."""
+
+    version: Optional[str]
+    labels: List[str]
+
+
+class TaskDetailsStoredFilesItem(TypedDict):
+    name: str
+    # Bytes.
+    size: int
+
+
+class TaskDetailsVariablesItem(TypedDict):
+    key: str
     value: str
 
 
@@ -718,6 +937,79 @@ class TaskExplanationInstancesSatisfyingAllButOneItem(TypedDict):
     instances: int
 
 
+TaskFilter = TypedDict("TaskFilter", {
+    "id": "str",
+    "name": "str",
+    "creator": "str",
+    "type": "Literal["SIMULATE_WORK", "EXECUTE_BATCH_JOB"]",
+    "priority": "Literal["HIGHEST", "HIGH", "NORMAL", "LOW", "LOWEST"]",
+    "status": "List[Literal["WAITING", "RUNNING", "FINISHED", "FAILED", "CANCELED"]]",
+    "instance": "List[str]",
+    "from": "str",
+    "to": "str",
+}, total=False)
+
+
+class TaskInputFile(TypedDict):
+    kind: Literal["MODEL", "SCRIPT", "ADDITIONAL_FILE"]
+    # Path for its download: `model/…`, `scripts/1` and so on, `files/…`.
+    path: str
+    # Bytes.
+    size: int
+    # SHA-256 of the content, in hexadecimal: the entity tag of its download.
+    digest: str
+
+
+class TaskInputFiles(TypedDict):
+    files: List[TaskInputFile]
+
+
+class _TaskItem(TypedDict):
+    # Identifier of the task.
+    id: str
+    type: Literal["SIMULATE_WORK", "EXECUTE_BATCH_JOB"]
+    priority: Literal["HIGHEST", "HIGH", "NORMAL", "LOW", "LOWEST"]
+    classifiers: List[TaskItemClassifiersItem]
+    status: Literal["WAITING", "RUNNING", "FINISHED", "FAILED", "CANCELED"]
+    # When the request was received.
+    requestedAt: str
+    # Number of the latest attempt; 0 before the first.
+    attempt: int
+
+
+class TaskItem(_TaskItem, total=False):
+    name: str
+    # Present when security is enabled.
+    creator: str
+    # Why the task waits, failed or was canceled; absent otherwise.
+    message: str
+    # When the latest attempt began; absent while the task waits.
+    startedAt: str
+    # When the task ended; absent before.
+    endedAt: str
+    # Instance of the latest attempt, while it counts.
+    instance: AttemptInstance
+    # How the scripts ended; absent when they could not be run.
+    batchExecutionStatus: Literal["OK", "ERROR"]
+
+
+class TaskItemClassifiersItem(TypedDict):
+    type: Literal["VERSION", "PRIORITY", "LABLES"]
+    value: str
+
+
+class TaskOutputFile(TypedDict):
+    path: str
+    # Bytes.
+    size: int
+    # SHA-256 of the content, in hexadecimal: the entity tag of its download.
+    digest: str
+
+
+class TaskOutputFiles(TypedDict):
+    files: List[TaskOutputFile]
+
+
 class TaskPage(TypedDict):
     # Items of this page.
     content: List[Task]
@@ -735,6 +1027,32 @@ class TaskPage(TypedDict):
     first: bool
     # True on the last page and after it.
     last: bool
+
+
+class _TaskWindow(TypedDict):
+    # Newest request first.
+    tasks: List[TaskItem]
+    # Number of all tasks that match.
+    total: int
+    # Number of tasks of each status that match but for their status.
+    counts: TaskWindowCounts
+    # Value of `since` with which the stream of events tells of all that has changed since.
+    cursor: str
+
+
+class TaskWindow(_TaskWindow, total=False):
+    # Value of `after` for older tasks; absent when there are none.
+    next: str
+
+
+class TaskWindowCounts(TypedDict):
+    """Number of tasks of each status that match but for their status."""
+
+    WAITING: int
+    RUNNING: int
+    FINISHED: int
+    FAILED: int
+    CANCELED: int
 
 
 class User(TypedDict):

@@ -1363,6 +1363,53 @@ export type StoredFile = {
     expiresAt: string;
 };
 
+export type Statistics = {
+    step: 'MINUTE' | 'HOUR';
+    /**
+     * In their order, without gaps.
+     */
+    periods: Array<StatisticsPeriod>;
+};
+
+export type StatisticsPeriod = {
+    /**
+     * When it began.
+     */
+    start: string;
+    /**
+     * Tasks that were created.
+     */
+    created: number;
+    /**
+     * Tasks whose first attempt began.
+     */
+    started: number;
+    /**
+     * Tasks that finished.
+     */
+    finished: number;
+    /**
+     * Tasks that failed.
+     */
+    failed: number;
+    /**
+     * Tasks that were canceled.
+     */
+    canceled: number;
+    /**
+     * Attempts that ended without ending their task.
+     */
+    lost: number;
+    /**
+     * Seconds that started tasks had waited, on average.
+     */
+    meanWait?: number;
+    /**
+     * Seconds for which finished and failed tasks had run, on average.
+     */
+    meanRun?: number;
+};
+
 export type AuditPage = {
     /**
      * Newest first.
@@ -4347,9 +4394,13 @@ export type RevokeAgentErrors = {
      */
     403: Error;
     /**
-     * The agent has neither a credential nor an unused code.
+     * There is no such agent.
      */
     404: Error;
+    /**
+     * The agent has neither a credential nor an unused code.
+     */
+    409: Error;
     /**
      * Unexpected error.
      */
@@ -4498,6 +4549,60 @@ export type ListOutputFilesResponses = {
 };
 
 export type ListOutputFilesResponse = ListOutputFilesResponses[keyof ListOutputFilesResponses];
+
+export type GetStatisticsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Length of a period. Minutes are kept for a day, hours for a year.
+         */
+        step?: 'MINUTE' | 'HOUR';
+        /**
+         * Begin of the first period; a day before `to` by default.
+         */
+        from?: string;
+        /**
+         * End of the last period; now by default.
+         */
+        to?: string;
+    };
+    url: '/api/x/statistics';
+};
+
+export type GetStatisticsErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached.
+     */
+    503: Error;
+};
+
+export type GetStatisticsError = GetStatisticsErrors[keyof GetStatisticsErrors];
+
+export type GetStatisticsResponses = {
+    /**
+     * The periods.
+     */
+    200: Statistics;
+};
+
+export type GetStatisticsResponse = GetStatisticsResponses[keyof GetStatisticsResponses];
 
 export type ListAuditEntriesData = {
     body?: never;
