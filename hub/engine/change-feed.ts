@@ -27,10 +27,10 @@ export interface ChangeFeedOptions {
 }
 
 /** Time in which changes are gathered: most tasks of a busy hub change more than once in it, and are passed on once. */
-const GATHER_MS = 100;
+const GATHER_MS = 250;
 
-/** Changes of a page. */
-const PAGE_SIZE = 256;
+/** Changes of a page: enough that most tasks of a busy hub are in it once, with all of their changes. */
+const PAGE_SIZE = 1024;
 
 /** Delay of the next try after a failure of the store. */
 const RETRY_MS = 1000;
@@ -42,6 +42,8 @@ export class ChangeFeed {
   #timer: Timer | undefined;
   #passing: Promise<void> | undefined;
   #isWanted = false;
+  /** Whether a listener was given a page that was not the last. */
+  #isBehind = false;
   #isClosed = false;
 
   constructor(options: ChangeFeedOptions) {
@@ -103,7 +105,7 @@ export class ChangeFeed {
       this.#timer = undefined;
       this.#passing ??= this.#pass().finally(() => {
         this.#passing = undefined;
-        if (this.#isWanted && this.#listeners.size > 0) this.#passSoon(GATHER_MS);
+        if (this.#isWanted && this.#listeners.size > 0) this.#passSoon(this.#isBehind ? 0 : GATHER_MS);
       });
     });
   }
@@ -111,6 +113,7 @@ export class ChangeFeed {
   /** Gives each listener that can take it the next page. */
   async #pass(): Promise<void> {
     this.#isWanted = false;
+    this.#isBehind = false;
     try {
       for (const [cursor, listeners] of await this.#ready()) await this.#passFrom(cursor, listeners);
     } catch (error) {
@@ -149,6 +152,8 @@ export class ChangeFeed {
       if (page === null) listener.reset(latest);
       else listener.take(page);
     }
-    if (page === null || !page.isLast) this.#isWanted = true;
+    if (page?.isLast) return;
+    this.#isWanted = true;
+    this.#isBehind = true;
   }
 }
