@@ -28,8 +28,8 @@ export interface RequestOptions {
   readonly body?: BodyInit;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
-  /** The request may be repeated although its response was lost; GET always may. */
-  readonly isIdempotent?: boolean;
+  /** Whether the request may be repeated although its response was lost; GET always may. A function is called then. */
+  readonly isIdempotent?: boolean | (() => Promise<boolean>);
   /** Further tries after a failure that passes; true by default. */
   readonly isRetried?: boolean;
 }
@@ -50,18 +50,21 @@ export class Connection {
   /** The response, whose status is 2xx or 304. Rejects with a {@link HubError}, or {@link UnreachableError}. */
   async request(path: string, options: RequestOptions = {}): Promise<Response> {
     const { url, init } = this.#prepared(path, options);
-    const { method = 'GET', isIdempotent = method === 'GET', signal } = options;
-    const { isRetried = true } = options;
+    const { method = 'GET', isIdempotent = method === 'GET', isRetried = true, signal } = options;
+    const mayLoseResponse = async () => (typeof isIdempotent === 'function' ? isIdempotent() : isIdempotent);
     const delays = isRetried ? (this.#options.retryDelaysMs ?? RETRY_DELAYS_MS) : [];
     for (let attempt = 0; ; attempt++) {
       const isLast = attempt >= delays.length;
-      const outcome = await this.#try(url, init).catch((error: unknown) => {
+      const outcome = await this.#try(url, init).catch(async (error: unknown) => {
         if (signal?.aborted || !(error instanceof UnreachableError) || isLast) throw error;
-        if (!isIdempotent && !isRefusedConnection(error)) throw error;
+        if (!isRefusedConnection(error) && !(await mayLoseResponse())) throw error;
         return undefined;
       });
       if (outcome?.ok || outcome?.status === 304) return outcome;
-      const mayRepeat = outcome === undefined || (isIdempotent ? TEMPORARY : REFUSED).has(outcome.status);
+      const mayRepeat =
+        outcome === undefined ||
+        REFUSED.has(outcome.status) ||
+        (TEMPORARY.has(outcome.status) && (await mayLoseResponse()));
       if (outcome !== undefined && (isLast || !mayRepeat)) throw await errorOf(outcome);
       await pause(delayMs(outcome, delays[attempt] ?? 0), signal);
       await outcome?.body?.cancel();

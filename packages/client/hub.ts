@@ -62,7 +62,7 @@ export class Hub {
     });
   }
 
-  /** Creates a batch job. Its creation is repeated safely when the response is lost. */
+  /** Creates a batch job. When the response is lost, its creation is repeated on a hub that takes an Idempotency-Key. */
   async submit(job: Job, { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<Task> {
     const json = await requestOf(job, (content, ending) => this.storage.keep(content, ending));
     const { id } = await this.#connection.json<CreationResponse>(
@@ -71,7 +71,7 @@ export class Hub {
         method: 'POST',
         json,
         headers: { 'idempotency-key': crypto.randomUUID() },
-        isIdempotent: true,
+        isIdempotent: () => this.#takesKeys(),
         signal,
       },
     );
@@ -180,5 +180,11 @@ export class Hub {
   /** The name of the user whose credentials these are. */
   async user(): Promise<string> {
     return (await this.#connection.json<User>('/api/2.0/user')).username;
+  }
+
+  /** Whether creation takes an Idempotency-Key: a hub that does not would create a second task. */
+  async #takesKeys(): Promise<boolean> {
+    const response = await this.#connection.request('/openapi.json');
+    return /"name":\s*"Idempotency-Key"/i.test(await response.text());
   }
 }

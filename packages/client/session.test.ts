@@ -96,17 +96,29 @@ describe('a request', () => {
     expect(count).toBe(3);
   });
 
-  it('is repeated when its response is lost, and a creation carries the same key', async () => {
+  /** Hub that loses the response to the first creation. */
+  async function forgetfulHub(parameters: readonly object[]) {
     const keys: unknown[] = [];
     const url = await serve((request, response) => {
+      if (request.url === '/openapi.json') return json(response, 200, { parameters });
       keys.push(request.headers['idempotency-key']);
       if (keys.length < 2) return request.socket.destroy();
       return json(response, 201, { id: 'task-1' });
     });
-    const hub = new Hub({ url, retryDelaysMs: [0, 0] });
+    return { keys, hub: new Hub({ url, retryDelaysMs: [0, 0] }) };
+  }
+
+  it('that creates a task is repeated with the same key when its response is lost', async () => {
+    const { keys, hub } = await forgetfulHub([{ name: 'Idempotency-Key', in: 'header' }]);
     expect((await hub.submit({ scripts: ['print(1)'] })).id).toBe('task-1');
     expect(new Set(keys).size).toBe(1);
     expect(keys).toEqual([expect.stringMatching(/^[\w-]{36}$/), expect.anything()]);
+  });
+
+  it('that creates a task is not repeated on a hub that takes no key', async () => {
+    const { keys, hub } = await forgetfulHub([]);
+    await expect(hub.submit({ scripts: ['print(1)'] })).rejects.toThrow(UnreachableError);
+    expect(keys).toHaveLength(1);
   });
 
   it('that changes something without a key is not repeated when its response is lost', async () => {

@@ -68,6 +68,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['npm run quickstart', QUICKSTART],
     ['npm test', { unavailable: 'this test is a part of it' }],
     ['cat > hub.yaml', README],
+    ['npx wb run', README],
     ['cat > read-model.js', README],
     ['# hub.yaml, on the central server', HOSTS],
     ['npx workbench-hub user add anna', HOSTS],

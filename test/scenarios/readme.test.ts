@@ -1,6 +1,6 @@
-/** The job by curl in README.md, run verbatim against real programs. */
+/** The jobs in README.md, by `wb` and by curl, run verbatim against real programs. */
 import { execFile } from 'node:child_process';
-import { symlinkSync } from 'node:fs';
+import { readFileSync, symlinkSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,6 +27,18 @@ async function expectJobToRun(baseUrl: string): Promise<void> {
   expect(stdout.slice(end)).toBe('ratio of 2 gears at 1500 rpm\n');
 }
 
+/** Runs the README's job by `wb` against the hub at `baseUrl`. */
+async function expectWbToRun(baseUrl: string): Promise<void> {
+  const script = replaced(codeBlock('README.md', 'npx wb run'), {
+    'http://127.0.0.1:8080': baseUrl,
+    'npx wb': join(ROOT, 'node_modules/.bin/wb'),
+  });
+  const { stdout, stderr } = await promisify(execFile)('bash', ['-euc', script], { cwd: folder.path });
+  expect(stderr).toContain('ratio of 2 gears at 1500 rpm\n');
+  expect(stdout).toMatch(/FINISHED, scripts OK\nresults\/ratio.txt\n$/);
+  expect(readFileSync(join(folder.path, 'results/ratio.txt'), 'utf8')).toBe('2');
+}
+
 const quickstart = (...args: string[]) =>
   promisify(execFile)(process.execPath, ['deploy/quickstart/quickstart.mjs', ...args], { cwd: ROOT });
 
@@ -41,8 +53,8 @@ afterEach(async () => {
   await folder.remove();
 });
 
-describe('the job by curl in the README', () => {
-  it('runs on the hub of the README', async () => {
+describe('the jobs in the README', () => {
+  it('run on the hub of the README', async () => {
     symlinkSync(join(ROOT, 'node_modules'), join(folder.path, 'node_modules'));
     const start = replaced(codeBlock('README.md', 'cat > hub.yaml'), {
       'npm run setup\n': '',
@@ -53,12 +65,15 @@ describe('the job by curl in the README', () => {
     const hub = startCommand(['bash', '-euc', start], folder.path, port);
     const { address } = await hub.logged((line) => typeof line['address'] === 'string');
     await expectJobToRun(String(address));
+    await expectWbToRun(String(address));
   });
 
-  it('runs on what the quickstart leaves running', { timeout: 120_000 }, async () => {
+  it('run on what the quickstart leaves running', { timeout: 120_000 }, async () => {
     const { stdout } = await quickstart('--keep');
     try {
-      await expectJobToRun(/^Hub: +(http:\S+),/m.exec(stdout)?.[1] ?? '');
+      const baseUrl = /^Hub: +(http:\S+),/m.exec(stdout)?.[1] ?? '';
+      await expectJobToRun(baseUrl);
+      await expectWbToRun(baseUrl);
     } finally {
       await quickstart('--stop', /^Data and logs are in (.+)$/m.exec(stdout)?.[1] ?? '');
       await rm(join(ROOT, /^Result: \d+ files in (.+)$/m.exec(stdout)?.[1] ?? ''), { recursive: true });
