@@ -1,4 +1,5 @@
 /** The commands of `wb`. */
+import addCompletion from '@bomb.sh/tab/commander';
 import { Command, CommanderError } from 'commander';
 import type { Run } from './command-action.js';
 import { addAgentCommands } from './commands/agents.js';
@@ -47,6 +48,8 @@ export function createProgram(version: string): Program {
   addHubCommands(program, run);
   addLoginCommands(program);
   for (const command of leavesOf(program)) withCommonOptions(command);
+  // Adds the command `complete`, which prints the script of a shell, and answers its questions.
+  addCompletion(program);
   return { command: program, exitCode: () => exitCode };
 }
 

@@ -19,6 +19,7 @@ export * as api from './generated/index.js';
 export type {
   AgentState,
   Health,
+  StoredFile,
   TaskAttempt,
   TaskDetails,
   TaskItem,

@@ -194,6 +194,12 @@ describe('wb', () => {
     expect(await wb(hub, ['task', id])).toMatchObject({ code: 1 });
   });
 
+  it('completes commands in the shell', async () => {
+    expect((await wb(undefined, ['complete', 'bash'])).stdout).toContain('# bash completion for wb');
+    expect((await wb(undefined, ['complete', '--', 'inst'])).stdout).toMatch(/^instances\t/m);
+    expect((await wb(undefined, ['complete', '--', 'instance', 're'])).stdout).toMatch(/^restart\t/m);
+  });
+
   it('shows instances, starts and stops them, and has their logs', async () => {
     const hub = await startedHub();
     const instances = async () =>
@@ -202,6 +208,10 @@ describe('wb', () => {
     expect(await wb(hub, ['instance', 'stop', 'sim-2'])).toMatchObject({ code: 0 });
     await eventually(async () => (await instances())[1]?.status === 'DOWN');
     expect(await wb(hub, ['instance', 'start', 'none'])).toMatchObject({ code: 1 });
+    const enrolled = await wb(hub, ['agent', 'enroll', 'host-1', '--json']);
+    expect(JSON.parse(enrolled.stdout)).toMatchObject({ id: 'host-1', code: expect.any(String) });
+    expect(await wb(hub, ['agent', 'revoke', 'host-1'])).toMatchObject({ code: 0 });
+    expect(await wb(hub, ['agent', 'revoke', 'host-1'])).toMatchObject({ code: 1 });
     expect(await wb(hub, ['health'])).toMatchObject({ code: 0 });
   });
 
@@ -246,6 +256,7 @@ describe('wb', () => {
     expect(await wb(hub, ['storage', 'put', 'table.csv'])).toMatchObject({ code: 0, stdout: 'table.csv\n' });
     expect(await wb(hub, ['storage', 'put', 'table.csv'])).toMatchObject({ code: 1 });
     expect(await wb(hub, ['storage', 'info', 'table.csv'])).toMatchObject({ code: 0 });
+    expect((await wb(hub, ['storage', 'ls', 'tab'])).stdout).toMatch(/^NAME .*\ntable.csv +4 B /);
     expect(await wb(hub, ['storage', 'rm', 'table.csv'])).toMatchObject({ code: 0 });
     expect(await wb(hub, ['storage', 'info', 'table.csv'])).toMatchObject({ code: 1 });
 
@@ -258,7 +269,7 @@ describe('wb', () => {
       const { code, stderr } = await wb(hub, ['run', '--model', 'model.dat', '--script', script]);
       expect([code, stderr]).toEqual([0, expect.stringContaining('1048576')]);
     }
-    const names = readdirSync(join(folder.path, 'hub'), { recursive: true });
-    expect(names.length).toBeGreaterThan(0);
+    const stored = JSON.parse((await wb(hub, ['storage', 'ls', '--json'])).stdout) as { name: string }[];
+    expect(stored.map(({ name }) => name)).toEqual([expect.stringMatching(/^content-[0-9a-f]{32}\.dat$/)]);
   });
 });

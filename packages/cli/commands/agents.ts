@@ -30,7 +30,7 @@ export function addAgentCommands(program: Command, run: Run): void {
       }),
     );
 
-  const agent = program.command('agent').description('drain an agent, or take it back');
+  const agent = program.command('agent').description('drain, enroll or revoke an agent');
   for (const [name, call] of [
     ['drain', api.drainAgent],
     ['undrain', api.undrainAgent],
@@ -47,4 +47,30 @@ export function addAgentCommands(program: Command, run: Run): void {
         }),
       );
   }
+
+  agent
+    .command('enroll')
+    .argument('<id>')
+    .description('print a one-time code, with which an agent of this id gets a credential')
+    .option('--valid-for <seconds>', 'seconds for which the code is valid', '3600')
+    .addHelpText('after', '\nThe code is for `workbench-agent enroll` on the host, which asks for it.')
+    .action(
+      run(async (hub, output, id: string, { validFor }: { validFor: string }) => {
+        const body = { id, validFor: Number(validFor) };
+        const { data } = await api.enrollAgent({ client: hub.client, body, throwOnError: true });
+        print(data, output, () => data.code);
+        return EXIT.FINISHED;
+      }),
+    );
+  agent
+    .command('revoke')
+    .argument('<id>')
+    .description('end the credential of an agent, and its connection')
+    .action(
+      run(async (hub, output, id: string) => {
+        await api.revokeAgent({ client: hub.client, path: { id }, throwOnError: true });
+        print({ id }, output, () => id);
+        return EXIT.FINISHED;
+      }),
+    );
 }

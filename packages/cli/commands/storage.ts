@@ -3,14 +3,50 @@ import { createWriteStream } from 'node:fs';
 import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { api, type StoredFile } from '@workbench-hub/client';
 import { file } from '@workbench-hub/client/node';
 import type { Command } from 'commander';
 import type { Run } from '../command-action.js';
-import { print } from '../console.js';
+import { type Column, print, sizeInWords, table } from '../console.js';
 import { EXIT, UsageError } from '../exit-codes.js';
 
+const PAGE_SIZE = 1000;
+
+const COLUMNS: readonly Column<StoredFile>[] = [
+  { title: 'NAME', of: ({ name }) => name },
+  { title: 'SIZE', of: ({ size }) => sizeInWords(size) },
+  { title: 'OWNER', of: ({ owner }) => owner },
+  { title: 'EXPIRES', of: ({ expiresAt }) => expiresAt },
+  { title: 'ENCRYPTED', of: ({ encrypted }) => (encrypted ? 'yes' : undefined) },
+];
+
+/** Adds `wb storage` with its commands. */
 export function addStorageCommands(program: Command, run: Run): void {
   const storage = program.command('storage').description('files in the input and output storage');
+  storage
+    .command('ls')
+    .argument('[prefix]', 'beginning of the names')
+    .description('list files of the input storage')
+    .option('--output', 'those of the output storage')
+    .action(
+      run(async (hub, output, prefix: string | undefined, options: { output?: boolean }) => {
+        const list = options.output ? api.listOutputFiles : api.listInputFiles;
+        const files: StoredFile[] = [];
+        let after: string | undefined;
+        do {
+          const query = {
+            limit: PAGE_SIZE,
+            ...(prefix === undefined ? {} : { prefix }),
+            ...(after === undefined ? {} : { after }),
+          };
+          const { data } = await list({ client: hub.client, query, throwOnError: true });
+          files.push(...data.files);
+          after = data.next;
+        } while (after !== undefined);
+        print(files, output, () => table(files, COLUMNS));
+        return EXIT.FINISHED;
+      }),
+    );
   storage
     .command('put')
     .argument('<file>')
