@@ -47,9 +47,11 @@ export class Task {
     const printing = new AbortController();
     const stop = signal ? AbortSignal.any([signal, printing.signal]) : printing.signal;
     let printed: Promise<void> | undefined;
+    let ended: TaskItem | undefined;
     const changed = (task: TaskItem) => {
-      onChange?.(task);
-      // The state is told before the first line of the scripts.
+      // The end is told after the last line of the scripts, other states before the next one.
+      if (ENDED.has(task.status)) ended = task;
+      else onChange?.(task);
       if (onOutput && task.status !== 'WAITING') printed ??= this.#print(onOutput, stop);
       // Awaited at the end.
       printed?.catch(() => undefined);
@@ -57,6 +59,7 @@ export class Task {
     try {
       await this.#end(signal, changed);
       await printed;
+      if (ended) onChange?.(ended);
       return await this.details(signal);
     } finally {
       printing.abort();
