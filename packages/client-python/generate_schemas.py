@@ -14,6 +14,7 @@ from typing import Any, Dict, List, Mapping, Tuple
 
 OUTPUT = Path(__file__).parent / "workbench_hub" / "schemas.py"
 WIDTH = 108
+QUOTE = '"'
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 
 NAMES = ("Any", "Dict", "List", "Literal", "Optional", "TypedDict", "Union")
@@ -104,7 +105,10 @@ def _functional(
     """The form for keys that are no names in Python."""
 
     def table(title: str, members: Mapping[str, Tuple[str, Schema]], total: str) -> str:
-        pairs = "".join(f'    "{key}": "{kind}",\n' for key, (kind, _) in members.items())
+        # A type with quotation marks of its own gets the other kind around it.
+        pairs = "".join(
+            f'    "{key}": {repr(kind) if QUOTE in kind else QUOTE + kind + QUOTE},\n' for key, (kind, _) in members.items()
+        )
         return f'{title} = TypedDict("{title}", {{\n{pairs}}}{total})\n'
 
     if not may:

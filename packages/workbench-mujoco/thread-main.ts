@@ -20,8 +20,8 @@ const sources = isolation === 'realm' ? readRealmSources() : undefined;
 let kept: KeptSimulator | undefined;
 let jobRealm: JobPlace | undefined;
 let threadRealm: JobPlace | undefined;
-/** Working directory of the running job. */
-let directory = process.cwd();
+/** Working directory of the running job. That of the process may lie outside its sandbox. */
+let directory = '/';
 relativePathsBeginAt(() => directory);
 await prepare();
 const observed = observeThread();

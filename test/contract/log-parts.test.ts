@@ -1,8 +1,6 @@
 /** Logs of tasks and instances, and the log file, in part: tail, offset and Range (contract 12.17). */
-import { execFile } from 'node:child_process';
-import { appendFile, readFile, rename, writeFile } from 'node:fs/promises';
+import { appendFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { type Answer, Api, expectError } from '../support/api.js';
@@ -74,19 +72,6 @@ describe('the log of a running task', () => {
     expect(seen(await api.get(logOf(id, '?offset=21')))).toEqual([204, '', undefined, undefined]);
     expect(seen(await api.get(logOf(id, '?tail=2')))).toEqual([200, 'two\nthe end\n', undefined, undefined]);
     expect(seen(await ranged(logOf(id, '?tail=2'), 'bytes=4-6'))).toEqual([206, 'the', undefined, undefined]);
-  });
-
-  it('is followed as the page on operations does', async () => {
-    const page = await readFile(new URL('../../packages/docs/operations.md', import.meta.url), 'utf8');
-    const [, script = ''] = /```sh\n(offset=0\n[\s\S]*?)```/.exec(page) ?? [];
-    const following = promisify(execFile)('bash', ['-euc', script], {
-      cwd: folder.path,
-      env: { ...process.env, HUB: hub.address, ID: id },
-    });
-    await print('one\n');
-    await print('größe 😀\n');
-    await agent.end(ref, 'OK', { log: await agent.upload(`${printed}the end\n`) });
-    expect((await following).stdout).toBe('one\ngröße 😀\nthe end\n');
   });
 
   it('begins anew for an offset of an earlier attempt', async () => {

@@ -161,7 +161,7 @@ describe('the output of a running task', () => {
     const agent = await join();
     const id = await create({ job: await batchJob() });
     const { ref } = agent.latest;
-    expect(await text(id)).toBe('NONE');
+    expect(await text(id)).toBe('');
     await agent.say({ type: 'output', ref, offset: 0, text: 'one\n' });
     await agent.say({ type: 'output', ref, offset: 4, text: 'two\n' });
     expect(await text(id)).toBe('one\ntwo\n');

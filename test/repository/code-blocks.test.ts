@@ -139,7 +139,10 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['agent                                          program', { sample: 'a picture' }],
     ['"""An instance program in Python', PROTOCOL],
   ],
-  'packages/docs/mujoco.md': [['id: mujoco-1', { config: 'agent' }]],
+  'packages/docs/mujoco.md': [
+    ['id: mujoco-1', { config: 'agent' }],
+    ['--isolation, thread', { sample: 'one key of the block before' }],
+  ],
   'packages/docs/operations.md': [
     ['workbench-hub doctor', COMMANDS],
     ['ok       configuration: valid', { sample: 'output of a program' }],

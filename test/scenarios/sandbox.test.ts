@@ -73,7 +73,11 @@ describe.skipIf(!(await hasSandbox()))('an agent whose instances have a sandbox'
         ],
       });
       const result = await client.batchJobResult(id);
-      expect(result).toMatchObject({ status: 'FINISHED', batchExecutionStatus: 'OK' });
+      const log = await client.log(id);
+      expect(result, `${result.message} ${log}`).toMatchObject({
+        status: 'FINISHED',
+        batchExecutionStatus: 'OK',
+      });
       expect(Object.keys(outputsOf(result)).join(' ')).toContain('.csv');
     }
   }, 40_000);

@@ -136,7 +136,13 @@ class MethodNotAllowed(HubError):
 class Conflict(HubError):
     """409: the state of the task forbids it, or the name exists."""
 
-    codes = ("STORED_FILE_EXISTS", "TOO_MANY_TOKENS", "TASK_NOT_CANCELABLE", "TASK_NOT_DELETABLE")
+    codes = (
+        "STORED_FILE_EXISTS",
+        "TOO_MANY_TOKENS",
+        "TASK_NOT_CANCELABLE",
+        "TASK_NOT_DELETABLE",
+        "AGENT_NOT_ENROLLED",
+    )
 
 
 class TooLarge(HubError):
