@@ -6,17 +6,22 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** The files that take longest on a quiet machine, longest first. */
 const LONGEST_FILES = [
   'test/bench/bench.test.ts',
+  'test/scenarios/packages.test.ts',
+  'test/scenarios/failed-starts.test.ts',
+  'packages/workbench-mujoco/isolation.test.ts',
+  'test/scenarios/wb.test.ts',
+  'test/scenarios/agents-over-tls.test.ts',
+  'test/scenarios/python-client.test.ts',
   'test/simulation/simulation.test.ts',
+  'test/scenarios/page-commands.test.ts',
+  'test/scenarios/broken-transfers.test.ts',
   'test/scenarios/backup.test.ts',
   'test/scenarios/two-hundred-jobs.test.ts',
-  'test/scenarios/agents-over-tls.test.ts',
-  'test/scenarios/traces.test.ts',
   'test/scenarios/login-flood.test.ts',
+  'test/scenarios/traces.test.ts',
+  'test/scenarios/killed-and-stalled.test.ts',
+  'test/scenarios/quickstart.test.ts',
   'test/chaos/chaos.test.ts',
-  'test/scenarios/full-disks.test.ts',
-  'packages/workbench-mujoco/isolation.test.ts',
-  'packages/workbench-mujoco/mujoco.test.ts',
-  'test/scenarios/broken-transfers.test.ts',
   'test/conformance/sqlite.test.ts',
 ];
 

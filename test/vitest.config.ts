@@ -16,8 +16,6 @@ const OWN_PROCESS = [
   'test/{bench,chaos,scenarios,simulation}/**/*.test.ts',
 ];
 
-const PACKAGES = 'test/scenarios/packages.test.ts';
-
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   plugins: [exerciseReport(), firstFailureReport()],
@@ -37,22 +35,15 @@ export default defineConfig({
         test: {
           name: 'own process',
           include: OWN_PROCESS,
-          exclude: [...exclude, PACKAGES],
+          exclude,
           testTimeout: 60_000,
-          sequence: { groupOrder: 1 },
         },
-      },
-      {
-        extends: true,
-        // First and alone: it writes a gigabyte, which has failed with ENOSPC beside other writers.
-        test: { name: 'packages', include: [PACKAGES], testTimeout: 60_000, sequence: { groupOrder: 0 } },
       },
       {
         extends: true,
         test: {
           // Loading the hub takes longer than most of these files: a worker loads it once for all of them.
           name: 'shared process',
-          sequence: { groupOrder: 1 },
           isolate: false,
           include: ['{shared,hub,agent,test}/**/*.test.ts'],
           exclude: [...exclude, ...OWN_PROCESS],

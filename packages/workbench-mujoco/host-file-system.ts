@@ -45,6 +45,9 @@ interface Attributes {
 const EINVAL = 28;
 const ENOENT = 44;
 
+/** Numbers that {@link HostFiles.stat} gives. */
+const STAT_LENGTH = 13;
+
 /** Folders of the simulator's own system. */
 const KEPT_IN_MEMORY = ['.', '..', 'dev', 'proc'];
 
@@ -60,8 +63,9 @@ export function showHostFiles(
   const rootOf = (name: string) => (isWindows ? `${name}\\` : `/${name}`);
   const { mount, folderAt } = hostDriver(virtual, host);
   for (const name of virtual.readdir('/')) {
-    // The simulator has folders of the same names in its memory.
-    if (!KEPT_IN_MEMORY.includes(name) && !isWindows)
+    if (KEPT_IN_MEMORY.includes(name) || isWindows) continue;
+    // The simulator has a folder of the same name in its memory; a sandbox may have none.
+    if (host.stat(rootOf(name), new Float64Array(STAT_LENGTH)) === 0)
       virtual.mount({ mount }, { root: rootOf(name) }, `/${name}`);
   }
   virtual.root.node_ops = {
@@ -86,7 +90,7 @@ function hostDriver(virtual: VirtualFileSystem, host: HostFiles) {
     return node;
   };
   const modeOf = (path: string) => {
-    const attributes = new Float64Array(13);
+    const attributes = new Float64Array(STAT_LENGTH);
     checked(host.stat(path, attributes));
     return attributes[3] as number;
   };
@@ -130,7 +134,7 @@ function pathIn(parent: VirtualNode, name: string): string {
 function attributeOperations(host: HostFiles, checked: Checked) {
   return {
     getattr(node: VirtualNode) {
-      const attributes = new Float64Array(13);
+      const attributes = new Float64Array(STAT_LENGTH);
       checked(host.stat(hostPath(node), attributes));
       const [
         dev,

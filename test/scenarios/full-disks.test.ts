@@ -171,7 +171,7 @@ describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 180_000 }, () => 
     expect((await client.batchJobResult(await create({}))).status).toBe('FINISHED');
   });
 
-  /** Writes until the disk is full, waits for `go` where it is told to, and fails then. */
+  /** Writes until the small disk is full, waits for `go` where it is told to, and fails then. Spares a larger disk. */
   const FILL = `
     const { existsSync, openSync, writeFileSync, writeSync } = require('node:fs');
     const say = (file) => file && writeFileSync(file, '');
@@ -181,7 +181,8 @@ describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 180_000 }, () => 
     println('filling');
     const file = openSync('results.bin', 'w');
     try {
-      for (;;) writeSync(file, Buffer.alloc(65_536, 'x'));
+      for (let chunk = 0; chunk < 1024; chunk++) writeSync(file, Buffer.alloc(65_536, 'x'));
+      process.exit(4);
     } catch (error) {
       say(full);
       wait(go);
@@ -226,11 +227,12 @@ describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 180_000 }, () => 
     expect(await eventually(() => explained(innocent))).toMatch(why);
     closeSync(openSync(go as string, 'w'));
     expect(await eventually(() => explained(filler))).toMatch(why);
+    // The large disk is that of the machine.
+    await client.cancel(filler, true);
     startAgent(folder.path, hub, 'large', SIM);
     const result = await client.batchJobResult(innocent);
     expect(result).toMatchObject({ status: 'FINISHED' });
     expect(outputsOf(result)['out.txt']).toBe('of many lines\n'.repeat(20_000));
-    await client.cancel(filler, true);
   });
 
   it('a job that fills every disk finally fails, with the reason, the host and its log', async () => {
