@@ -1,4 +1,4 @@
-// npm run package: packages of hub and agent that install without a clone. Options: --out DIR (dist-packages), --only npm|deb,
+// npm run package: packages of hub, agent and wb that install without a clone. Options: --out DIR (dist-packages), --only npm|deb,
 // --version VERSION (that of package.json), --maintainer "NAME <ADDRESS>" of the Debian packages (as DEBFULLNAME and DEBEMAIL
 // say, or the author of the last commit), --quick (little compression, for tests).
 import { spawnSync } from 'node:child_process';
@@ -61,8 +61,8 @@ async function main() {
   const out = resolve(values.out);
   const seconds = commitTime();
   mkdirSync(out, { recursive: true });
-  for (const program of Object.keys(PROGRAMS)) {
-    for (const kind of kinds) {
+  for (const [program, { kinds: ofProgram = kinds }] of Object.entries(PROGRAMS)) {
+    for (const kind of kinds.filter((each) => ofProgram.includes(each))) {
       const work = mkdtempSync(join(tmpdir(), 'workbench-package-'));
       try {
         const file = MAKERS[kind]({ root, program, version, work, out, seconds, maintainer, quick });

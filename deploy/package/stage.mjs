@@ -1,6 +1,7 @@
 // A program with its production packages as a folder that runs anywhere: the common content of all kinds of packages.
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -46,6 +47,14 @@ export const PROGRAMS = {
     workspaces: ['agent', 'packages/runner', 'packages/workbench-mujoco'],
     bin: { 'workbench-agent': '@workbench-hub/agent/bin/workbench-agent.js' },
   },
+  wb: {
+    name: 'workbench-wb',
+    description: 'The command line of Workbench Hub: wb',
+    workspaces: ['packages/cli'],
+    bin: { wb: '@workbench-hub/cli/bin/wb.js' },
+    // It runs on any system of its users, and needs no service.
+    kinds: ['npm'],
+  },
 };
 
 /** Programs of the instances, which come with hub and agent. */
@@ -78,7 +87,7 @@ export function stage({ root, program, version, folder, addon }) {
     for (const file of binFiles(isOurs ? entry.bin : undefined)) chmodSync(join(folder, to, file), 0o755);
   }
   const buildInfo = join(folder, 'node_modules/@workbench-hub/shared/dist/build-info.json');
-  writeJson(buildInfo, { ...readJson(buildInfo), version });
+  if (existsSync(buildInfo)) writeJson(buildInfo, { ...readJson(buildInfo), version });
   copy(join(root, 'LICENSE'), join(folder, 'LICENSE'));
   return packages;
 }
@@ -97,7 +106,7 @@ function hasSource(workspace) {
 function copy(from, to, isWanted = () => true) {
   if (statSync(from).isDirectory()) return copyFolder(from, to, isWanted);
   mkdirSync(dirname(to), { recursive: true });
-  copyFile(from, to);
+  copyFileSync(from, to);
 }
 
 function copyFolder(from, to, isWanted) {
@@ -108,14 +117,9 @@ function copyFolder(from, to, isWanted) {
         copyFolder(source, target, isWanted);
     } else if (entry.isFile() && !NOT_FOR_PRODUCTION.test(entry.name) && isWanted(source)) {
       mkdirSync(to, { recursive: true });
-      copyFile(source, target);
+      copyFileSync(source, target);
     }
   }
-}
-
-/** Reads and writes: copies in the kernel (copy_file_range) have failed on ext4 with ENOSPC beside other writers, with room left. */
-function copyFile(from, to) {
-  writeFileSync(to, readFileSync(from), { mode: statSync(from).mode });
 }
 
 /** Leaves out what is not installed, so that npm does not fetch it; our packages carry one version and ask for one another by it. */

@@ -25,14 +25,22 @@ export async function hubOf(options: HubOptions, env: NodeJS.ProcessEnv = proces
 async function targetOf(options: HubOptions, env: NodeJS.ProcessEnv): Promise<Profile> {
   const name = options.profile ?? (env['WB_PROFILE'] || undefined);
   const profile = profileOf(await readProfiles(), name);
-  const url = options.hub ?? (name === undefined ? env['WB_URL'] || undefined : undefined) ?? profile?.url;
+  const ofEnvironment = env['WB_URL'] ? withoutSlash(env['WB_URL']) : undefined;
+  const url =
+    (options.hub === undefined ? undefined : withoutSlash(options.hub)) ??
+    (name === undefined ? ofEnvironment : undefined) ??
+    profile?.url;
   if (url === undefined)
     throw new UsageError('which hub? Log in with: wb login https://hub.example, or give --hub or WB_URL');
   // A token belongs to one hub, and is sent to no other.
-  const isOfEnvironment = !env['WB_URL'] || env['WB_URL'] === url;
+  const isOfEnvironment = ofEnvironment === undefined || ofEnvironment === url;
   const token = (isOfEnvironment && env['WB_TOKEN']) || (profile?.url === url ? profile.token : undefined);
   const caFile = options.caFile ?? (env['WB_CA_FILE'] || profile?.caFile);
   return { url, ...(token === undefined ? {} : { token }), ...(caFile === undefined ? {} : { caFile }) };
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '');
 }
 
 /** A `fetch` that goes through the proxy of the environment and trusts this authority besides the system's. */

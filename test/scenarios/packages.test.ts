@@ -45,12 +45,14 @@ describe('the tarballs', () => {
     const prefix = join(site.path, 'prefix');
     const npm = (...args: readonly string[]) => runNpm(site.path, ['--global', '--prefix', prefix, ...args]);
     const tarballs = (version: string) =>
-      ['hub', 'agent'].map((name) => join(packages.path, `workbench-${name}-${version}.tgz`));
+      ['hub', 'agent', 'wb'].map((name) => join(packages.path, `workbench-${name}-${version}.tgz`));
 
     npm('install', ...tarballs(VERSIONS[0]));
     for (const name of ['workbench-hub', 'workbench-agent']) {
       expect(sizeOf(join(prefix, 'lib/node_modules', name))).toBeLessThan(MAX_INSTALLED_BYTES);
     }
+    const wb = await promisify(execFile)(join(prefix, 'bin/wb'), ['--wb-version']);
+    expect(wb.stdout).toBe(`${VERSIONS[0]}\n`);
     const { hubFile, agentFile } = await configure(site.path, site.path);
     const installation: Installation = {
       hub: [join(prefix, 'bin/workbench-hub'), '--config', hubFile],
@@ -59,7 +61,7 @@ describe('the tarballs', () => {
     const first = await runJobs(installation, VERSIONS[0], { enroll: true });
     npm('install', ...tarballs(VERSIONS[1]));
     await runJobs(installation, VERSIONS[1], { earlier: first });
-    npm('uninstall', 'workbench-hub', 'workbench-agent');
+    npm('uninstall', 'workbench-hub', 'workbench-agent', 'workbench-wb');
     expect(readdirSync(join(prefix, 'bin'))).toEqual([]);
     expect(existsSync(join(site.path, 'workbench-hub/accounts.sqlite'))).toBe(true);
   });
