@@ -23,6 +23,12 @@ const COLUMNS: readonly Column<StoredFile>[] = [
 /** Adds `wb storage` with its commands. */
 export function addStorageCommands(program: Command, run: Run): void {
   const storage = program.command('storage').description('files in the input and output storage');
+  addList(storage, run);
+  addInputCommands(storage, run);
+  addGet(storage, run);
+}
+
+function addList(storage: Command, run: Run): void {
   storage
     .command('ls')
     .argument('[prefix]', 'beginning of the names')
@@ -47,6 +53,9 @@ export function addStorageCommands(program: Command, run: Run): void {
         return EXIT.FINISHED;
       }),
     );
+}
+
+function addInputCommands(storage: Command, run: Run): void {
   storage
     .command('put')
     .argument('<file>')
@@ -95,6 +104,9 @@ export function addStorageCommands(program: Command, run: Run): void {
         return EXIT.FINISHED;
       }),
     );
+}
+
+function addGet(storage: Command, run: Run): void {
   storage
     .command('get')
     .argument('<name>')
