@@ -75,7 +75,7 @@ export class CommonProcess {
     );
     this.handshake = this.process.initialize(launcher.profile, true).then((answer) => {
       this.#initialized = answer;
-      // What is there now is the program's own.
+      // Processes so far are the program's own.
       if (answer.protocolVersion === SHARED_PROTOCOL_VERSION) options.group?.jobBegins();
       else this.#isClosing = true;
       return answer;

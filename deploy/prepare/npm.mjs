@@ -10,7 +10,7 @@ const HEARTBEAT_MS = 10_000;
 const SHOWN_LINES = 40;
 const GUARD = fileURLToPath(new URL('npm-guard.mjs', import.meta.url));
 
-/** What a line of npm's output begins. */
+/** Beginnings of npm's lines, each with the stage that it shows. */
 const STAGES = [
   [/^> better-sqlite3@\S+ install/, 'looking for a SQLite add-on that is built for this Node.js'],
   [

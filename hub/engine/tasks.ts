@@ -281,7 +281,7 @@ export class Tasks {
   }
 }
 
-/** What a client decides about a task. */
+/** Fields of a task that its creator chooses. */
 function requestOf({
   name,
   classifiers,

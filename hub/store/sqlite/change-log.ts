@@ -105,7 +105,7 @@ export class ChangeLog implements ChangedTasks, TaskChanges {
     return {
       changes: this.#withTasks(settled),
       cursor: this.#cursorAt(end),
-      // What a later change is about to follow comes with the next sync.
+      // Changes after these come with the next sync.
       isLast: end === this.#durable || settled.length < logged.length,
     };
   }
