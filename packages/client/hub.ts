@@ -161,7 +161,7 @@ export class Hub {
     }
   }
 
-  /** The log of an instance, `STDOUT` or `STDERR`. */
+  /** The log of an instance: `console`, `stdout` or `stderr`. */
   async instanceLog(id: string, type: string): Promise<string> {
     const path = `/api/2.0/workbench/node/instance/${encodeURIComponent(id)}/log/${encodeURIComponent(type)}`;
     return (await this.#connection.request(path)).text();

@@ -208,6 +208,10 @@ describe('wb', () => {
     expect(await wb(hub, ['instance', 'stop', 'sim-2'])).toMatchObject({ code: 0 });
     await eventually(async () => (await instances())[1]?.status === 'DOWN');
     expect(await wb(hub, ['instance', 'start', 'none'])).toMatchObject({ code: 1 });
+    for (const args of [['sim-1'], ['sim-1', 'stderr']])
+      expect(await wb(hub, ['instance', 'log', ...args])).toMatchObject({ code: 0 });
+    expect(await wb(hub, ['instance', 'log', 'sim-1', 'other'])).toMatchObject({ code: 2 });
+    expect(await wb(hub, ['agents'])).toMatchObject({ code: 0 });
     const enrolled = await wb(hub, ['agent', 'enroll', 'host-1', '--json']);
     expect(JSON.parse(enrolled.stdout)).toMatchObject({ id: 'host-1', code: expect.any(String) });
     expect(await wb(hub, ['agent', 'revoke', 'host-1'])).toMatchObject({ code: 0 });
@@ -249,6 +253,22 @@ describe('wb', () => {
     });
     expect(response.status).toBe(401);
   }, 120_000);
+
+  it('gets a file of the output storage once, and leaves nothing of a failed transfer', async () => {
+    const hub = await startedHub({ storage: { output: { enabled: true } } });
+    const script = write(
+      'store.js',
+      "require('node:fs').writeFileSync(process.env.WORKBENCH_OUTPUT_STORAGE + '/data.bin', 'kept');",
+    );
+    const ran = await wb(hub, ['run', '--script', script, '--json', '--quiet']);
+    const { storedFiles } = JSON.parse(ran.stdout) as { storedFiles: { name: string }[] };
+    const name = storedFiles[0]?.name ?? '';
+    expect(await wb(hub, ['storage', 'get', name, 'data.bin'])).toMatchObject({ code: 0 });
+    expect(readFileSync(join(folder.path, 'data.bin'), 'utf8')).toBe('kept');
+    expect(await wb(hub, ['storage', 'get', name, 'data.bin'])).toMatchObject({ code: 2 });
+    expect(await wb(hub, ['storage', 'get', `${name}x`, 'none.bin'])).toMatchObject({ code: 1 });
+    expect(readdirSync(folder.path).filter((file) => /partial|none/.test(file))).toEqual([]);
+  });
 
   it('puts files into the storage, and sends a large model once', async () => {
     const hub = await startedHub({ storage: { input: { enabled: true } } });

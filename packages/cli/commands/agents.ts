@@ -5,6 +5,8 @@ import type { Run } from '../command-action.js';
 import { type Column, print, table } from '../console.js';
 import { EXIT } from '../exit-codes.js';
 
+const PAGE_SIZE = 500;
+
 const COLUMNS: readonly Column<AgentState>[] = [
   { title: 'ID', of: ({ id }) => id },
   { title: 'STATUS', of: ({ status }) => status },
@@ -24,8 +26,14 @@ export function addAgentCommands(program: Command, run: Run): void {
     .description('list agents')
     .action(
       run(async (hub, output) => {
-        const { data } = await api.listAgentStates({ client: hub.client, throwOnError: true });
-        print(data.content, output, () => table(data.content, COLUMNS));
+        const agents: AgentState[] = [];
+        for (let page = 0; ; page++) {
+          const query = { page, size: PAGE_SIZE };
+          const { data } = await api.listAgentStates({ client: hub.client, query, throwOnError: true });
+          agents.push(...data.content);
+          if (page + 1 >= data.totalPages) break;
+        }
+        print(agents, output, () => table(agents, COLUMNS));
         return EXIT.FINISHED;
       }),
     );

@@ -1,6 +1,6 @@
 /** `wb instances` and `wb instance`. */
 import { api, type Hub, type WorkbenchInstance } from '@workbench-hub/client';
-import type { Command } from 'commander';
+import { Argument, type Command } from 'commander';
 import type { Run } from '../command-action.js';
 import { type Column, print, table } from '../console.js';
 import { EXIT } from '../exit-codes.js';
@@ -46,7 +46,9 @@ export function addInstanceCommands(program: Command, run: Run): void {
   instance
     .command('log')
     .argument('<id>')
-    .argument('[type]', 'STDOUT or STDERR', 'STDOUT')
+    .addArgument(
+      new Argument('[type]', 'which log').choices(['console', 'stdout', 'stderr']).default('console'),
+    )
     .description('print the log of an instance')
     .action(
       run(async (hub, output, id: string, type: string) => {

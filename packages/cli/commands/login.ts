@@ -19,7 +19,7 @@ interface LoginOptions {
   readonly json?: boolean;
 }
 
-/** Digits of the name of a token that tell apart the log-ins of one machine. */
+/** Length of the random suffix that distinguishes the tokens of one machine. */
 const SUFFIX_LENGTH = 6;
 
 export function addLoginCommands(program: Command): void {
@@ -110,7 +110,7 @@ async function logIn(url: string, options: LoginOptions): Promise<Profile> {
   return { ...base, token: data.token, tokenId: data.id };
 }
 
-/** Whether the hub wants to know who calls. */
+/** Whether the hub requires authentication. */
 async function needsToken(hub: Hub): Promise<boolean> {
   try {
     await hub.user();

@@ -1,5 +1,7 @@
 /** `wb storage`: files that many jobs use. */
+import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
+import { link, rm } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -114,14 +116,26 @@ function addGet(storage: Command, run: Run): void {
     .description('download a file of the output storage')
     .action(
       run(async (hub, output, name: string, target: string | undefined) => {
-        const { body } = await hub.storage.output(name);
         const path = target ?? basename(name);
-        await pipeline(
-          body ? Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]) : Readable.from([]),
-          createWriteStream(path, { flags: 'wx' }),
-        );
+        await saveNew(path, await hub.storage.output(name));
         print({ name, path }, output, () => path);
         return EXIT.FINISHED;
       }),
     );
+}
+
+/** Saves a response as a file that does not exist yet; a transfer that fails leaves nothing. */
+async function saveNew(path: string, { body }: Response): Promise<void> {
+  const partial = `${path}.${randomUUID()}.partial`;
+  const source = body ? Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]) : Readable.from([]);
+  try {
+    await pipeline(source, createWriteStream(partial, { flags: 'wx' }));
+    // Unlike a rename, a link replaces no file.
+    await link(partial, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    throw new UsageError(`${path} exists already: give another name`, { cause: error });
+  } finally {
+    await rm(partial, { force: true });
+  }
 }
