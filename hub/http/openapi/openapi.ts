@@ -20,7 +20,7 @@ const errorSchema = z
       .meta({ description: 'ISO date with offset.', example: '2026-11-21T06:53:00.123+01:00' }),
     status: z.int().meta({ description: 'HTTP status code.', example: 400 }),
     error: z.string().meta({ description: 'HTTP status code as text.', example: 'Bad Request' }),
-    message: z.string().meta({ description: 'What was wrong, where, and what is allowed.' }),
+    message: z.string().meta({ description: 'Reason: what was wrong, where, and what is allowed.' }),
     path: z.string().meta({ description: 'Path that was called.' }),
   })
   .meta({ id: 'Error' });

@@ -44,7 +44,7 @@ export function instanceControlEndpoints(control: InstanceControl): Endpoint[] {
         operationId: 'getInstanceLog',
         summary: 'The latest lines of a log of a workbench instance',
         description:
-          'What the instance program printed, as its agent keeps it. `tail` and `offset` select a part, and `Range: ' +
+          'Output of the instance program, as its agent keeps it. `tail` and `offset` select a part, and `Range: ' +
           'bytes=…` one range of that. Agents of earlier versions do not tell positions: then `offset` selects everything.',
         params: logParams,
         query: logQuery,

@@ -4,6 +4,7 @@ import { AGENT_STATUSES, INSTANCE_STATUSES } from '@workbench-hub/shared/domain/
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { BATCH_EXECUTION_STATUSES, TASK_STATUSES, TASK_TYPES } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';
+import { commonFilterFields } from '../common/task-filter-fields.js';
 import { shown, shownDefault } from '../openapi/openapi-overrides.js';
 import { base64 } from '../parsing/request-schemas.js';
 import { enumeration, pageQuery, queryBoolean, queryList, queryPattern } from '../parsing/validation.js';
@@ -111,19 +112,7 @@ export const taskPage = pageSchema(taskSchema, 'TaskPage');
 
 export const taskListQuery = z.object({
   ...pageQuery,
-  id: queryPattern().optional().meta({ description: 'Whole identifier, with the wildcards * and ?.' }),
-  type: enumeration(TASK_TYPES).optional(),
-  name: queryPattern()
-    .optional()
-    .meta({ description: 'Whole name, with the wildcards * and ?, without case.' }),
-  priority: enumeration(PRIORITIES).optional(),
-  creator: queryPattern().optional().meta({ description: 'Whole user name, with the wildcards * and ?.' }),
-  status: queryList(enumeration(TASK_STATUSES))
-    .default([])
-    .meta({
-      description: 'Any of these.',
-      override: shown({ type: 'array', items: { type: 'string', enum: [...TASK_STATUSES] } }),
-    }),
+  ...commonFilterFields,
 });
 
 export const cancelQuery = z.object({

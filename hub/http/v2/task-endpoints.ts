@@ -95,7 +95,7 @@ function readingEndpoints(tasks: Tasks, log: Logger): Endpoint[] {
         isLarge: true,
         tag: 'Tasks',
         operationId: 'getTaskLog',
-        summary: 'What the scripts of a task printed',
+        summary: 'Output of the scripts of a task',
         description:
           'While the task runs, the latest of it; afterwards all of it. `tail` and `offset` select a part, and `Range: ' +
           'bytes=…` one range of that.',

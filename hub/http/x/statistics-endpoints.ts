@@ -68,7 +68,7 @@ export function statisticsEndpoint(source: Pick<Statistics, 'between'>, clock: C
       isLarge: true,
       tag: 'Tasks',
       operationId: 'getStatistics',
-      summary: 'What happened to tasks, by minute or by hour',
+      summary: 'Statistics of tasks, by minute or by hour',
       description:
         'Counts of all users. The hub counts on over restarts; a hub that is killed loses some seconds.',
       query: statisticsQuery,

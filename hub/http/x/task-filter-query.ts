@@ -1,25 +1,12 @@
 /** The query parameters by which tasks under `/api/x` are selected. */
-import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
-import { TASK_STATUSES, TASK_TYPES } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';
 import type { TaskFilter } from '../../core/task-filter.js';
+import { commonFilterFields } from '../common/task-filter-fields.js';
 import { shown } from '../openapi/openapi-overrides.js';
-import { enumeration, queryList, queryPattern, queryTimestamp } from '../parsing/validation.js';
+import { queryList, queryTimestamp } from '../parsing/validation.js';
 
 export const taskFilterFields = {
-  id: queryPattern().optional().meta({ description: 'Whole identifier, with the wildcards * and ?.' }),
-  type: enumeration(TASK_TYPES).optional(),
-  name: queryPattern()
-    .optional()
-    .meta({ description: 'Whole name, with the wildcards * and ?, without case.' }),
-  priority: enumeration(PRIORITIES).optional(),
-  creator: queryPattern().optional().meta({ description: 'Whole user name, with the wildcards * and ?.' }),
-  status: queryList(enumeration(TASK_STATUSES))
-    .default([])
-    .meta({
-      description: 'Any of these.',
-      override: shown({ type: 'array', items: { type: 'string', enum: [...TASK_STATUSES] } }),
-    }),
+  ...commonFilterFields,
   instance: queryList(z.string())
     .default([])
     .meta({

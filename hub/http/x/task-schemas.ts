@@ -101,7 +101,7 @@ export const taskDetails = z
       description: 'Version (null for any) and labels that an instance must have.',
     }),
     timeLimit: z.int().optional().meta({ description: 'Longest run in seconds.', example: 3600 }),
-    duration: z.int().optional().meta({ description: 'Of simulated work, in seconds.', example: 5 }),
+    duration: z.int().optional().meta({ description: 'Duration of simulated work, in seconds.', example: 5 }),
     hostModel: hostModel.optional().meta({ description: 'A model that lies on the simulation host.' }),
     inputs: z.array(inputFile).meta({ description: 'Model, scripts in their order, and additional files.' }),
     variables: z.array(z.object({ key: z.string(), value: z.string() })),

@@ -18,7 +18,7 @@ const NAME_ALLOWED = 'must be 1 to 100 visible characters, with spaces only betw
 const name = z
   .string()
   .regex(/^[^\p{C}\p{Z}](?:[^\p{C}]{0,98}[^\p{C}\p{Z}])?$/u, { error: NAME_ALLOWED })
-  .meta({ description: 'What the token is for.', example: 'nightly build' });
+  .meta({ description: 'Purpose of the token.', example: 'nightly build' });
 
 const tokenRequest = z
   .object({

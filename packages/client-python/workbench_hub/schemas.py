@@ -174,7 +174,7 @@ class Classifier(TypedDict):
 class CreatedPersonalToken(TypedDict):
     # Identifier for revoking it; not a secret.
     id: str
-    # What the token is for.
+    # Purpose of the token.
     name: str
     # Highest role of the token, limited by that of its user; or METRICS.
     role: Literal["VIEWER", "USER", "ADMIN", "METRICS"]
@@ -316,7 +316,7 @@ class Error(TypedDict):
     status: int
     # HTTP status code as text.
     error: str
-    # What was wrong, where, and what is allowed.
+    # Reason: what was wrong, where, and what is allowed.
     message: str
     # Path that was called.
     path: str
@@ -523,7 +523,7 @@ class OutputFile(_OutputFile, total=False):
 class _PersonalToken(TypedDict):
     # Identifier for revoking it; not a secret.
     id: str
-    # What the token is for.
+    # Purpose of the token.
     name: str
     # Highest role of the token, limited by that of its user; or METRICS.
     role: Literal["VIEWER", "USER", "ADMIN", "METRICS"]
@@ -558,7 +558,7 @@ class PersonalTokenPage(TypedDict):
 
 
 class _PersonalTokenRequest(TypedDict):
-    # What the token is for.
+    # Purpose of the token.
     name: str
 
 
@@ -817,7 +817,7 @@ class TaskDetails(_TaskDetails, total=False):
     batchExecutionStatus: Literal["OK", "ERROR"]
     # Longest run in seconds.
     timeLimit: int
-    # Of simulated work, in seconds.
+    # Duration of simulated work, in seconds.
     duration: int
     # A model that lies on the simulation host.
     hostModel: HostModel

@@ -196,7 +196,7 @@ export const listTasks = <ThrowOnError extends boolean = false>(options?: Option
 export const getTask = <ThrowOnError extends boolean = false>(options: Options<GetTaskData, ThrowOnError>) => (options.client ?? client).get<GetTaskResponses, GetTaskErrors, ThrowOnError>({ url: '/api/2.0/workbench/task/{id}', ...options });
 
 /**
- * What the scripts of a task printed
+ * Output of the scripts of a task
  *
  * While the task runs, the latest of it; afterwards all of it. `tail` and `offset` select a part, and `Range: bytes=…` one range of that.
  */
@@ -247,7 +247,7 @@ export const getAgent = <ThrowOnError extends boolean = false>(options: Options<
 /**
  * The latest lines of a log of a workbench instance
  *
- * What the instance program printed, as its agent keeps it. `tail` and `offset` select a part, and `Range: bytes=…` one range of that. Agents of earlier versions do not tell positions: then `offset` selects everything.
+ * Output of the instance program, as its agent keeps it. `tail` and `offset` select a part, and `Range: bytes=…` one range of that. Agents of earlier versions do not tell positions: then `offset` selects everything.
  */
 export const getInstanceLog = <ThrowOnError extends boolean = false>(options: Options<GetInstanceLogData, ThrowOnError>) => (options.client ?? client).get<GetInstanceLogResponses, GetInstanceLogErrors, ThrowOnError>({ url: '/api/2.0/workbench/node/instance/{id}/log/{type}', ...options });
 
@@ -512,7 +512,7 @@ export const listInputFiles = <ThrowOnError extends boolean = false>(options?: O
 export const listOutputFiles = <ThrowOnError extends boolean = false>(options?: Options<ListOutputFilesData, ThrowOnError>) => (options?.client ?? client).get<ListOutputFilesResponses, ListOutputFilesErrors, ThrowOnError>({ url: '/api/x/storage/output', ...options });
 
 /**
- * What happened to tasks, by minute or by hour
+ * Statistics of tasks, by minute or by hour
  *
  * Counts of all users. The hub counts on over restarts; a hub that is killed loses some seconds.
  */

@@ -11,7 +11,7 @@ export type LoginRequest = {
 
 export type PersonalTokenRequest = {
     /**
-     * What the token is for.
+     * Purpose of the token.
      */
     name: string;
     /**
@@ -257,7 +257,7 @@ export type Error = {
      */
     error: string;
     /**
-     * What was wrong, where, and what is allowed.
+     * Reason: what was wrong, where, and what is allowed.
      */
     message: string;
     /**
@@ -293,7 +293,7 @@ export type CreatedPersonalToken = {
      */
     id: string;
     /**
-     * What the token is for.
+     * Purpose of the token.
      */
     name: string;
     /**
@@ -355,7 +355,7 @@ export type PersonalToken = {
      */
     id: string;
     /**
-     * What the token is for.
+     * Purpose of the token.
      */
     name: string;
     /**
@@ -1211,7 +1211,7 @@ export type TaskDetails = {
      */
     timeLimit?: number;
     /**
-     * Of simulated work, in seconds.
+     * Duration of simulated work, in seconds.
      */
     duration?: number;
     /**
