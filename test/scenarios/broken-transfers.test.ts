@@ -25,8 +25,9 @@ const SENT = 'uploaded a blob';
 /** Every four bytes are another number. */
 const model = Buffer.alloc(SIZE_BYTES);
 for (let at = 0; at < SIZE_BYTES; at += 4) model.writeUInt32LE(at, at);
+/** The output of the job: the hub has not got it yet, so that it is uploaded. */
+const longerModel = Buffer.concat([model, Buffer.from('x')]);
 
-/** Its output is the model with one byte more, which the hub does not have. */
 const LENGTHEN = `
 const { appendFileSync, copyFileSync } = require('node:fs');
 copyFileSync(process.env.WORKBENCH_MODEL, 'longer.bin');
@@ -73,7 +74,7 @@ async function expectRight(id: string): Promise<void> {
   const { status, outputFiles = [] } = await restClient(hub.baseUrl).batchJobResult(id);
   expect([status, outputFiles.map(({ filename }) => filename)]).toEqual(['FINISHED', ['longer.bin']]);
   const output = Buffer.from(outputFiles[0]?.content ?? '', 'base64');
-  expect(digestOf(output)).toBe(digestOf(Buffer.concat([model, Buffer.from('x')])));
+  expect(digestOf(output)).toBe(digestOf(longerModel));
   expect(readdirSync(ofHub())).toEqual([]);
   const cached = readdirSync(ofAgent());
   expect(cached.filter((name) => !/^[0-9a-f]{64}$/.test(name))).toEqual([]);
@@ -87,14 +88,14 @@ function digestOf(bytes: Buffer): string {
 const ofAgent = () => join(folder.path, 'host', 'cache');
 const ofHub = () => join(folder.path, 'hub', 'files', 'incoming');
 
-/** Waits until a partial blob is on the disk: bytes that passed the valve may still be in the memory of the system, and are
- *  lost with the connection. */
-async function partOf(place: string): Promise<void> {
-  await eventually(
-    () =>
-      readdirSync(place).some((name) => name.endsWith('.partial') && statSync(join(place, name)).size > 0),
-    LIMIT_MS,
-  );
+/** Waits until a part of the large file is on the disk: bytes that passed the valve may still be in the memory of the system,
+ *  and are lost with the connection. */
+async function partArrived(at: 'agent' | 'hub'): Promise<void> {
+  const partial =
+    at === 'agent'
+      ? join(ofAgent(), `${digestOf(model)}.partial`)
+      : join(ofHub(), `${digestOf(longerModel)}.partial`);
+  await eventually(() => (statSync(partial, { throwIfNoEntry: false })?.size ?? 0) > 0, LIMIT_MS);
 }
 
 /** The line about the large file. */
@@ -115,7 +116,7 @@ describe('a transfer whose connection is cut', { timeout: LIMIT_MS }, () => {
     const agent = startHost();
     const id = await handIn();
     await held;
-    await partOf(to === 'agent' ? ofAgent() : ofHub());
+    await partArrived(to);
     valve.cut();
     await expectRight(id);
     const { fromByte } = await transfer(agent, to === 'agent' ? FETCHED : SENT);
@@ -129,7 +130,7 @@ describe('a transfer is resumed', { timeout: LIMIT_MS }, () => {
     const first = startHost();
     const id = await handIn();
     await held;
-    await partOf(ofAgent());
+    await partArrived('agent');
     await first.kill();
     // A remainder of a crash.
     writeFileSync(join(ofAgent(), 'left-by-a-crash.removed'), 'x');
@@ -143,7 +144,7 @@ describe('a transfer is resumed', { timeout: LIMIT_MS }, () => {
     const agent = startHost();
     const id = await handIn();
     await held;
-    await partOf(ofAgent());
+    await partArrived('agent');
     await hub.kill();
     await startHubAgain();
     await expectRight(id);
@@ -155,7 +156,7 @@ describe('a transfer is resumed', { timeout: LIMIT_MS }, () => {
     const agent = startHost();
     const id = await handIn();
     await held;
-    await partOf(ofHub());
+    await partArrived('hub');
     await hub.kill();
     writeFileSync(join(ofHub(), 'left-by-a-crash'), 'x');
     await startHubAgain();
@@ -168,7 +169,7 @@ describe('a transfer is resumed', { timeout: LIMIT_MS }, () => {
     const first = startHost();
     const id = await handIn();
     await held;
-    await partOf(ofHub());
+    await partArrived('hub');
     await first.kill();
     const agent = startHost();
     await expectRight(id);
