@@ -4,7 +4,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Accounts } from './accounts.js';
 import type { HubConfig } from './config.js';
 import type { AuditTrail } from './core/ports/audit.js';
-import type { FileStore } from './core/ports/files.js';
+import type { BlobStore } from './core/ports/blobs.js';
 import type { Tracing } from './core/ports/tracing.js';
 import type { AgentCredentials } from './engine/accounts/agent-credentials.js';
 import type { Engine } from './engine/engine.js';
@@ -23,7 +23,7 @@ export interface HubParts {
   readonly credentials: AgentCredentials;
   /** Null without own instances. */
   readonly ownSecret: string | null;
-  readonly files: FileStore;
+  readonly files: BlobStore;
   readonly engine: Engine;
   /** Null while security is off. */
   readonly audit: AuditTrail | null;

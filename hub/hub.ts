@@ -13,7 +13,7 @@ import { rateLimitedAudit } from './audit/rate-limited-audit.js';
 import { type HubConfig, logFileOf } from './config.js';
 import { OWN_AGENT_ID } from './core/own-agent.js';
 import type { Passwords } from './core/ports/accounts.js';
-import type { FileStore } from './core/ports/files.js';
+import type { BlobStore } from './core/ports/blobs.js';
 import type { Store } from './core/ports/store.js';
 import { NO_TRACING, type Tracing } from './core/ports/tracing.js';
 import { isBackupLinking, prepareDataFolder } from './data-folder.js';
@@ -174,7 +174,7 @@ async function run(
 async function openFiles(
   { config: { dataDir, storage }, runtime, log }: Setup,
   { inlineBlobs }: Store,
-): Promise<FileStore> {
+): Promise<BlobStore> {
   return openBlobStore({
     folder: join(dataDir, 'files'),
     inline: inlineBlobs,

@@ -6,7 +6,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentStore } from '../core/ports/agent-store.js';
 import type { AgentConnection, AgentIntroduction, AgentReply, JoinRefusal } from '../core/ports/agents.js';
-import type { FileStore, Hold } from '../core/ports/files.js';
+import type { BlobStore, Hold } from '../core/ports/blobs.js';
 import type { TaskMetrics } from '../core/ports/metrics.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
 import type { AgentSessions } from './agent-sessions.js';
@@ -23,7 +23,7 @@ export interface AgentsOptions {
   readonly queue: Pick<TaskQueue, 'runningOn'>;
   readonly transitions: TaskTransitions;
   readonly store: AgentStore;
-  readonly files: FileStore;
+  readonly files: BlobStore;
   readonly sessions: AgentSessions;
   readonly sentBlobs: SentBlobs;
   readonly instances: Instances;

@@ -1,7 +1,7 @@
 /** Cancels or removes all tasks that match a filter, as far as the caller may. */
 import type { TaskStatus } from '@workbench-hub/shared/domain/task';
 import { type Caller, holdsRole } from '../core/access.js';
-import type { FileStore } from '../core/ports/files.js';
+import type { BlobStore } from '../core/ports/blobs.js';
 import type { ListClient, TaskArchive } from '../core/ports/task-archive.js';
 import { TASK_TRANSITIONS, type Task } from '../core/task.js';
 import type { TaskFilter } from '../core/task-filter.js';
@@ -36,7 +36,7 @@ export interface BulkOutcome {
 export interface BulkChangesOptions {
   readonly archive: Pick<TaskArchive, 'window'>;
   readonly transitions: Pick<TaskTransitions, 'cancel' | 'remove'>;
-  readonly files: Pick<FileStore, 'reclaim'>;
+  readonly files: Pick<BlobStore, 'reclaim'>;
 }
 
 /** Tasks that are changed at a time, in one transaction. */

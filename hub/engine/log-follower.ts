@@ -5,7 +5,7 @@
 import type { Readable } from 'node:stream';
 import { hasEnded, type TaskStatus } from '@workbench-hub/shared/domain/task';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
-import type { FileStore } from '../core/ports/files.js';
+import type { BlobStore } from '../core/ports/blobs.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
 import type { Task } from '../core/task.js';
 import type { Disconnect } from './result-waiters.js';
@@ -29,7 +29,7 @@ export type LogEvent = { readonly place: LogPlace } & (
 export interface LogFollowerOptions {
   readonly tasks: Pick<Tasks, 'get'>;
   readonly archive: Pick<TaskArchive, 'filesOf'>;
-  readonly files: Pick<FileStore, 'find'>;
+  readonly files: Pick<BlobStore, 'find'>;
   readonly output: Pick<TaskOutput, 'follow' | 'tailOf'>;
   readonly timers: Timers;
 }

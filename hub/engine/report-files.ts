@@ -1,12 +1,12 @@
 /** Files of reports, which agents upload before the report. */
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { FileRef, NamedFileRef } from '@workbench-hub/shared/domain/job';
-import type { FileStore, Hold } from '../core/ports/files.js';
+import type { BlobStore, Hold } from '../core/ports/blobs.js';
 
 /** Holds the report's blobs. Returns the report with `encrypted` set as the blobs are stored, or the digest of the first missing one. */
 export async function withStoredFiles(
   report: AttemptReport,
-  files: Pick<FileStore, 'find'>,
+  files: Pick<BlobStore, 'find'>,
   hold: Hold,
 ): Promise<{ readonly report: AttemptReport } | { readonly missing: string }> {
   let missing: string | undefined;

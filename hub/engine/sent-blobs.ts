@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
-import type { FileStore, Hold, StoredFile } from '../core/ports/files.js';
+import type { BlobStore, FoundBlob, Hold } from '../core/ports/blobs.js';
 
 /** Duration of a hold; after it, an agent may have to upload the blob again. */
 const UNREPORTED_MS = 3_600_000;
@@ -16,12 +16,12 @@ interface Held {
 }
 
 export class SentBlobs {
-  readonly #files: FileStore;
+  readonly #files: BlobStore;
   readonly #timers: Timers;
   /** Holds by agent and digest. */
   readonly #held = new Map<string, Held>();
 
-  constructor(files: FileStore, timers: Timers) {
+  constructor(files: BlobStore, timers: Timers) {
     this.#files = files;
     this.#timers = timers;
   }
@@ -38,7 +38,7 @@ export class SentBlobs {
   }
 
   /** Looks up a blob for an agent that is about to report it. */
-  findForReport(agentId: string | null, digest: string): Promise<StoredFile | undefined> {
+  findForReport(agentId: string | null, digest: string): Promise<FoundBlob | undefined> {
     return this.#holding(agentId, digest, (hold) => this.#files.find(digest, hold));
   }
 

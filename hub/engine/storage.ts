@@ -2,8 +2,8 @@
 import type { FileRef, NamedFileRef } from '@workbench-hub/shared/domain/job';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../core/errors.js';
-import type { FileStore, Hold, StoredFile } from '../core/ports/files.js';
-import type { NamedObject, NamedObjects, NamesQuery, StorageArea } from '../core/ports/storage.js';
+import type { BlobStore, FoundBlob, Hold } from '../core/ports/blobs.js';
+import type { NamedObject, NamedObjects, NamesQuery, StorageArea } from '../core/ports/named-objects.js';
 import { outputName } from '../core/storage.js';
 import type { Task } from '../core/task.js';
 import { QuotaUsage } from './quota-usage.js';
@@ -12,7 +12,7 @@ import { tooLarge, Upload } from './upload.js';
 
 export interface StorageOptions {
   readonly names: NamedObjects;
-  readonly files: FileStore;
+  readonly files: BlobStore;
   readonly clock: Clock;
   readonly settings: StorageSettings;
   /** False while the clock is not trusted to decide about expiry. */
@@ -21,7 +21,7 @@ export interface StorageOptions {
 
 export interface Download {
   readonly digest: string;
-  readonly file: StoredFile;
+  readonly file: FoundBlob;
 }
 
 export class Storage {

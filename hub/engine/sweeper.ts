@@ -3,8 +3,8 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime, Timer } from '@workbench-hub/shared/runtime/runtime';
 import type { AgentStore } from '../core/ports/agent-store.js';
-import type { FileStore } from '../core/ports/files.js';
-import type { NamedObjects } from '../core/ports/storage.js';
+import type { BlobStore } from '../core/ports/blobs.js';
+import type { NamedObjects } from '../core/ports/named-objects.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
 import type { TaskQueue } from '../core/ports/task-queue.js';
 import type { ClockWatch } from './clock-watch.js';
@@ -15,7 +15,7 @@ export interface SweeperOptions {
   readonly queue: TaskQueue;
   readonly archive: Pick<TaskArchive, 'endedBefore'>;
   readonly transitions: Pick<TaskTransitions, 'remove'>;
-  readonly files: FileStore;
+  readonly files: BlobStore;
   readonly names: NamedObjects;
   readonly agentStore: AgentStore;
   readonly instances: Instances;

@@ -2,7 +2,7 @@
 import type { FileRef, Job } from '@workbench-hub/shared/domain/job';
 import { hasEnded } from '@workbench-hub/shared/domain/task';
 import { HubError } from '../core/errors.js';
-import type { FileStore, StoredFile } from '../core/ports/files.js';
+import type { BlobStore, FoundBlob } from '../core/ports/blobs.js';
 import type { FormerAttempt, TaskArchive } from '../core/ports/task-archive.js';
 import type { ExecutingInstance, Task, TaskFiles } from '../core/task.js';
 import type { Tasks } from './tasks.js';
@@ -41,13 +41,13 @@ export interface TaskFile {
   /** The last part of its path. */
   readonly name: string;
   readonly digest: string;
-  readonly file: StoredFile;
+  readonly file: FoundBlob;
 }
 
 export interface TaskDetailsOptions {
   readonly tasks: Pick<Tasks, 'get'>;
   readonly archive: Pick<TaskArchive, 'jobOf' | 'formerAttempts' | 'filesOf'>;
-  readonly files: Pick<FileStore, 'find'>;
+  readonly files: Pick<BlobStore, 'find'>;
 }
 
 /** All methods reject with TASK_NOT_FOUND. */

@@ -6,7 +6,7 @@
 import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
-import type { NamedObject } from '../core/ports/storage.js';
+import type { NamedObject } from '../core/ports/named-objects.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
 import type {
   CanceledAttempt,

@@ -10,7 +10,7 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { type Caller, refuseForeignTask } from '../core/access.js';
 import { HubError, invalidInput, type ValidationError } from '../core/errors.js';
 import type { LogText } from '../core/log-parts.js';
-import type { FileStore, Hold, StoredFile } from '../core/ports/files.js';
+import type { BlobStore, FoundBlob, Hold } from '../core/ports/blobs.js';
 import type {
   ListClient,
   TaskArchive,
@@ -60,12 +60,12 @@ export type TaskLog =
       /** Output so far, without remarks. */
       readonly output: LogText;
     }
-  | { readonly kind: 'FILE'; readonly file: StoredFile };
+  | { readonly kind: 'FILE'; readonly file: FoundBlob };
 
 export interface TasksOptions {
   readonly transitions: Pick<TaskTransitions, 'create' | 'createOnce' | 'cancel' | 'remove'>;
   readonly archive: TaskArchive;
-  readonly files: FileStore;
+  readonly files: BlobStore;
   readonly resultWaiters: ResultWaiters;
   readonly output: TaskOutput;
   readonly runtime: Runtime;

@@ -1,8 +1,8 @@
 /** Upload of one file to the input storage: its blob is stored as it arrives, then named. */
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { HubError } from '../core/errors.js';
-import { BlobTooLarge, type FileStore, type Hold } from '../core/ports/files.js';
-import type { NamedObjects } from '../core/ports/storage.js';
+import { type BlobStore, BlobTooLarge, type Hold } from '../core/ports/blobs.js';
+import type { NamedObjects } from '../core/ports/named-objects.js';
 import { MAX_INPUT_FILES } from '../core/storage.js';
 import type { OwnerUse } from './quota-usage.js';
 import type { StorageSettings } from './storage-settings.js';
@@ -16,7 +16,7 @@ export interface UploadedFile {
 export interface UploadOptions {
   readonly owner: string | null;
   readonly names: NamedObjects;
-  readonly files: FileStore;
+  readonly files: BlobStore;
   /** Usage that was begun for this upload. */
   readonly use: OwnerUse;
   readonly nowMs: () => number;

@@ -1,6 +1,6 @@
 /** Files of blobs, for tools that examine the store's folder from outside. */
 import { join } from 'node:path';
-import type { BlobForm } from '../core/ports/files.js';
+import type { BlobForm } from '../core/ports/blobs.js';
 import { systemDisk } from './blob-disk.js';
 import {
   blobPath,

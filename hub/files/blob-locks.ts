@@ -1,4 +1,4 @@
-import type { BlobForm } from '../core/ports/files.js';
+import type { BlobForm } from '../core/ports/blobs.js';
 
 /** Key of a blob in one of its forms. */
 export function blobKey({ digest, encrypted }: { digest: string; encrypted?: boolean }): string {

@@ -12,13 +12,13 @@ import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { HubError } from '../core/errors.js';
 import {
   type BlobForm,
+  type BlobStore,
   DigestMismatch,
-  type FileStore,
+  type FoundBlob,
   type Hold,
   type InlineBlobs,
-  type StoredFile,
   WrongOffset,
-} from '../core/ports/files.js';
+} from '../core/ports/blobs.js';
 import { absent, type BlobDisk, systemDisk } from './blob-disk.js';
 import { BlobLocks } from './blob-locks.js';
 import { chunksOf, limited, readAll, readUpTo, rejoined } from './blob-streams.js';
@@ -49,7 +49,7 @@ export interface BlobStoreOptions {
 }
 
 /** Prepares the folder, removes partial writes of a crash, and makes the names of whole files durable. */
-export async function openBlobStore(options: BlobStoreOptions): Promise<FileStore> {
+export async function openBlobStore(options: BlobStoreOptions): Promise<BlobStore> {
   const { folder, runtime, disk = systemDisk } = options;
   const temporaryFolder = join(folder, TEMPORARY_FOLDER);
   await disk.makeFolder(temporaryFolder);
@@ -61,10 +61,10 @@ export async function openBlobStore(options: BlobStoreOptions): Promise<FileStor
   for (const prefix of await prefixesIn(folder, disk)) await disk.syncFolder(join(folder, prefix));
   await disk.syncFolder(folder);
   await disk.syncFolder(dirname(folder));
-  return new BlobStore(options, location, encryptedBlobs, partial);
+  return new TieredBlobStore(options, location, encryptedBlobs, partial);
 }
 
-class BlobStore implements FileStore {
+class TieredBlobStore implements BlobStore {
   readonly #inline: InlineBlobs;
   readonly #runtime: Runtime;
   readonly #maxInlineBytes: number;
@@ -161,7 +161,7 @@ class BlobStore implements FileStore {
     return this.#partial.sizeOf(digest);
   }
 
-  async find(blob: string | FileRef, hold?: Hold): Promise<StoredFile | undefined> {
+  async find(blob: string | FileRef, hold?: Hold): Promise<FoundBlob | undefined> {
     if (typeof blob === 'string') {
       const plain = await this.#findPlain(blob, hold);
       return plain ?? this.#findEncrypted(blob, hold);
@@ -203,7 +203,7 @@ class BlobStore implements FileStore {
     return ref;
   }
 
-  async #findPlain(digest: string, hold: Hold | undefined): Promise<StoredFile | undefined> {
+  async #findPlain(digest: string, hold: Hold | undefined): Promise<FoundBlob | undefined> {
     this.#keep({ digest, encrypted: false }, hold);
     const blob = await this.#inline.find(digest);
     if (!blob) return this.#plain.find(digest);
@@ -214,7 +214,7 @@ class BlobStore implements FileStore {
     };
   }
 
-  #findEncrypted(digest: string, hold: Hold | undefined): Promise<StoredFile | undefined> {
+  #findEncrypted(digest: string, hold: Hold | undefined): Promise<FoundBlob | undefined> {
     this.#keep({ digest, encrypted: true }, hold);
     return this.#encryptedBlobs.find(digest);
   }

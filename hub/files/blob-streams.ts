@@ -1,5 +1,5 @@
 /** Transformations of blob streams on their way to the store. */
-import { BlobTooLarge } from '../core/ports/files.js';
+import { BlobTooLarge } from '../core/ports/blobs.js';
 
 /** Splits large buffers, so that hashing and writing do not block the event loop for long. */
 export async function* chunksOf(blob: Buffer): AsyncGenerator<Buffer> {

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { SYNC_EVERY_BYTES, writeStream } from '@workbench-hub/shared/runtime/write-stream';
-import type { Hold, StoredFile } from '../core/ports/files.js';
+import type { FoundBlob, Hold } from '../core/ports/blobs.js';
 import type { BlobDisk } from './blob-disk.js';
 import { folderOfName, isEncryptedName, isFormerEncryptedName, KeyedNames } from './blob-names.js';
 import { anotherKey, BlobCipher, findEncrypted, isEncryptedWith } from './encrypted.js';
@@ -62,7 +62,7 @@ export class EncryptedBlobs {
     }
   }
 
-  find(digest: string): Promise<StoredFile | undefined> {
+  find(digest: string): Promise<FoundBlob | undefined> {
     const { disk } = this.#location;
     return this.#locked(digest, async () => {
       const path = this.pathOf(digest);

@@ -21,7 +21,7 @@ import {
   timingSafeEqual,
 } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { ByteRange } from '../core/ports/files.js';
+import type { ByteRange } from '../core/ports/blobs.js';
 import { absent, type BlobDisk, type BlobFile, systemDisk } from './blob-disk.js';
 import { KeyedNames } from './blob-names.js';
 

@@ -1,6 +1,6 @@
 /** Blobs that must not be removed at the moment, referenced or not. */
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
-import type { BlobForm, Hold } from '../core/ports/files.js';
+import type { BlobForm, Hold } from '../core/ports/blobs.js';
 import { blobKey, digestOfKey } from './blob-locks.js';
 
 /** Time between finding a blob and opening it. */

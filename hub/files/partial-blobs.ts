@@ -6,7 +6,7 @@ import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { NoRoom } from '@workbench-hub/shared/runtime/no-room';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { SYNC_EVERY_BYTES, writeStream } from '@workbench-hub/shared/runtime/write-stream';
-import { DigestMismatch, TransferInProgress, WrongOffset } from '../core/ports/files.js';
+import { DigestMismatch, TransferInProgress, WrongOffset } from '../core/ports/blobs.js';
 import { absent, type BlobDisk, type BlobFile } from './blob-disk.js';
 import { touchFile } from './plain-blobs.js';
 

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { Clock, Runtime } from '@workbench-hub/shared/runtime/runtime';
 import { SYNC_EVERY_BYTES, writeStream } from '@workbench-hub/shared/runtime/write-stream';
-import type { Hold, StoredFile } from '../core/ports/files.js';
+import type { FoundBlob, Hold } from '../core/ports/blobs.js';
 import { absent, type BlobDisk } from './blob-disk.js';
 import type { BlobLocks } from './blob-locks.js';
 import { folderOfName, plainName } from './blob-names.js';
@@ -70,7 +70,7 @@ export class PlainBlobs {
   }
 
   /** Undefined when it does not exist. */
-  find(digest: string): Promise<StoredFile | undefined> {
+  find(digest: string): Promise<FoundBlob | undefined> {
     return this.#location.locks.locked({ digest, encrypted: false }, async () => {
       const { disk } = this.#location;
       const path = this.pathOf(digest);

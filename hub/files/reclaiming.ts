@@ -8,7 +8,7 @@
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timers } from '@workbench-hub/shared/runtime/runtime';
-import type { BlobForm, InlineBlobs } from '../core/ports/files.js';
+import type { BlobForm, InlineBlobs } from '../core/ports/blobs.js';
 import { type BlobLocks, blobKey } from './blob-locks.js';
 import type { Holds } from './holds.js';
 

@@ -1,7 +1,7 @@
 /** Safety net below {@link Reclaiming}: removes old blobs that are unreferenced and not held, left by a crash, or
  *  uploaded by agents and never reported. */
 import { join } from 'node:path';
-import type { InlineBlobs } from '../core/ports/files.js';
+import type { InlineBlobs } from '../core/ports/blobs.js';
 import { absent } from './blob-disk.js';
 import { isEncryptedName, isPlainName } from './blob-names.js';
 import { type EncryptedBlobs, prefixesIn } from './encrypted-blobs.js';

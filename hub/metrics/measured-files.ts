@@ -1,14 +1,14 @@
 /** A blob store that counts the bytes stored and read. */
 import type { Readable } from 'node:stream';
-import type { FileStore, StoredFile } from '../core/ports/files.js';
+import type { BlobStore, FoundBlob } from '../core/ports/blobs.js';
 import type { FileMetrics } from '../core/ports/metrics.js';
 
-export function measuredFiles(files: FileStore, metrics: FileMetrics): FileStore {
+export function measuredFiles(files: BlobStore, metrics: FileMetrics): BlobStore {
   const counted = <Ref extends { readonly sizeBytes: number }>(ref: Ref): Ref => {
     metrics.stored(ref.sizeBytes);
     return ref;
   };
-  const opened = (file: StoredFile): StoredFile => ({
+  const opened = (file: FoundBlob): FoundBlob => ({
     ...file,
     open: (range): Readable => {
       metrics.read(range ? Math.max(range.end - range.start, 0) : file.sizeBytes);

@@ -1,6 +1,6 @@
 /** Blobs on disks: the order of writes, and full disks. */
 import { Readable } from 'node:stream';
-import type { FileStore } from '@workbench-hub/hub/core/ports/files';
+import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
 import { type BlobDisk, systemDisk } from '@workbench-hub/hub/files/blob-disk';
 import { describe, expect, it } from 'vitest';
 import {
@@ -54,7 +54,7 @@ describe('the order of writes', () => {
     return { disk, steps };
   }
 
-  it.each<[string, (files: FileStore) => Promise<unknown>]>([
+  it.each<[string, (files: BlobStore) => Promise<unknown>]>([
     ['put', (files) => files.put(blob)],
     ['stored', (files) => files.store(Readable.from([blob]), 1e6)],
     ['stored encrypted', (files) => files.storeEncrypted(Readable.from([blob]), 1e6)],

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import type { FileStore } from '@workbench-hub/hub/core/ports/files';
+import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
 import { type BlobDisk, type BlobFile, systemDisk } from '@workbench-hub/hub/files/blob-disk';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
 import { openSqliteStore, type SqliteTaskStore } from '@workbench-hub/hub/store/sqlite/store';
@@ -17,7 +17,7 @@ export const HOUR_MS = 3_600_000;
 
 export let runtime: HandDrivenRuntime;
 export let store: SqliteTaskStore;
-export let files: FileStore;
+export let files: BlobStore;
 let folder: TemporaryFolder;
 
 /** Registers the hooks; call it once at the top of the file. */

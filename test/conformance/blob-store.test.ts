@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { BlobTooLarge, DigestMismatch } from '@workbench-hub/hub/core/ports/files';
+import { BlobTooLarge, DigestMismatch } from '@workbench-hub/hub/core/ports/blobs';
 import { MAX_INLINE_BYTES } from '@workbench-hub/hub/files/blob-store';
 import { describe, expect, it } from 'vitest';
 import {

@@ -1,6 +1,6 @@
 /** Transfers of blobs that are interrupted and resumed. */
 import { Readable } from 'node:stream';
-import { TransferInProgress, WrongOffset } from '@workbench-hub/hub/core/ports/files';
+import { TransferInProgress, WrongOffset } from '@workbench-hub/hub/core/ports/blobs';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import {

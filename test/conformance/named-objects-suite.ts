@@ -1,5 +1,5 @@
 /** Named objects of the storage. */
-import type { NamedObject, NamingTerms } from '@workbench-hub/hub/core/ports/storage';
+import type { NamedObject, NamingTerms } from '@workbench-hub/hub/core/ports/named-objects';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fileOf, newTask, type OpenStore, type StoreUnderTest, startTask, WELL } from './store-under-test.js';
 

@@ -1,7 +1,7 @@
 /** Functions of every store, and records for tests. A suite gets a function that opens an empty store. */
 import type { AgentStore } from '@workbench-hub/hub/core/ports/agent-store';
-import type { InlineBlobs } from '@workbench-hub/hub/core/ports/files';
-import type { NamedObjects } from '@workbench-hub/hub/core/ports/storage';
+import type { InlineBlobs } from '@workbench-hub/hub/core/ports/blobs';
+import type { NamedObjects } from '@workbench-hub/hub/core/ports/named-objects';
 import type { TaskArchive } from '@workbench-hub/hub/core/ports/task-archive';
 import type { TaskChanges } from '@workbench-hub/hub/core/ports/task-changes';
 import type { TaskQueue } from '@workbench-hub/hub/core/ports/task-queue';

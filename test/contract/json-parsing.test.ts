@@ -2,7 +2,7 @@
  *  seed; `WORKBENCH_TEST_SEED` and `WORKBENCH_TEST_RUNS` choose others. */
 import { createHash } from 'node:crypto';
 import { HubError } from '@workbench-hub/hub/core/errors';
-import { BlobTooLarge, type FileStore } from '@workbench-hub/hub/core/ports/files';
+import { type BlobStore, BlobTooLarge } from '@workbench-hub/hub/core/ports/blobs';
 import { decodeBase64 } from '@workbench-hub/hub/http/parsing/base64';
 import { StoredBlob } from '@workbench-hub/hub/http/parsing/body-blob';
 import { IncomingBlobs } from '@workbench-hub/hub/http/parsing/incoming-blobs';
@@ -18,7 +18,7 @@ const numRuns = Number(process.env['WORKBENCH_TEST_RUNS'] ?? 40) * 50;
 /** Keeps contents in memory. */
 function memoryFiles() {
   const kept = new Map<string, Buffer>();
-  const files: Pick<FileStore, 'store'> = {
+  const files: Pick<BlobStore, 'store'> = {
     store: async (content, maxBytes): Promise<FileRef> => {
       const pieces: Buffer[] = [];
       for await (const piece of content) pieces.push(piece);
@@ -29,7 +29,7 @@ function memoryFiles() {
       return { digest, sizeBytes: bytes.length };
     },
   };
-  return { files: files as FileStore, kept };
+  return { files: files as BlobStore, kept };
 }
 
 const NO_HOLD = { add: () => undefined, release: () => undefined, abandon: () => undefined };

@@ -5,7 +5,7 @@ import { BlobLost, type Spool } from '@workbench-hub/agent/core/ports/spool';
 import { attemptKey } from '@workbench-hub/agent/core/reports';
 import { AgentEngine } from '@workbench-hub/agent/engine/agent-engine';
 import { hubLink } from '@workbench-hub/agent/hub-link/hub-link';
-import { DigestMismatch } from '@workbench-hub/hub/core/ports/files';
+import { DigestMismatch } from '@workbench-hub/hub/core/ports/blobs';
 import type { AttemptReport } from '@workbench-hub/shared/domain/attempt';
 import type { InstanceProfile } from '@workbench-hub/shared/domain/instance';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import type { EngineForAgents } from '@workbench-hub/hub/agent-link/agent-session';
 import { serveConnection } from '@workbench-hub/hub/agent-link/connection';
 import { HubError } from '@workbench-hub/hub/core/errors';
-import type { FileStore } from '@workbench-hub/hub/core/ports/files';
+import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
 import { createEngine, type Engine, type EngineOptions } from '@workbench-hub/hub/engine/engine';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
 import type { SimulatedStore, TaskState } from '@workbench-hub/hub/store/sqlite/fixtures/simulated-store';
@@ -48,7 +48,7 @@ export class SimulatedHub {
   #process: Process | undefined;
   #store: SimulatedStore | undefined;
   #engine: Engine | undefined;
-  #files: FileStore | undefined;
+  #files: BlobStore | undefined;
   readonly #keptForMs: number;
   #changed = false;
 
@@ -98,8 +98,8 @@ export class SimulatedHub {
     await this.engine.sentBlobs.receive(agentId, file, content, fromByte);
   }
 
-  get files(): FileStore {
-    return this.#files as FileStore;
+  get files(): BlobStore {
+    return this.#files as BlobStore;
   }
 
   /** The blob; undefined when it is missing or damaged. */
@@ -176,7 +176,7 @@ export class SimulatedHub {
     this.whenReady = undefined;
   }
 
-  #optionsFor(process: Process, store: SimulatedStore, files: FileStore, log: Logger): EngineOptions {
+  #optionsFor(process: Process, store: SimulatedStore, files: BlobStore, log: Logger): EngineOptions {
     const onStep = (step: CriticalStep) => this.#reach(step);
     const ports = {
       queue: store.queue,
@@ -276,7 +276,7 @@ export class SimulatedHub {
   /** One request of a client, which the hub performs by `work` if it is up. `answered` gets the response, if the hub lives
    *  to send it. */
   request<T>(
-    work: (engine: Engine, files: FileStore) => Promise<T>,
+    work: (engine: Engine, files: BlobStore) => Promise<T>,
     answered: (result: T) => void,
     refused: (error: HubError) => void = () => undefined,
   ): void {

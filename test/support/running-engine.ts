@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { AgentSession } from '@workbench-hub/hub/agent-link/agent-session';
-import type { FileStore } from '@workbench-hub/hub/core/ports/files';
+import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
 import type { AccountStore } from '@workbench-hub/hub/core/ports/store';
 import { createEngine, type Engine } from '@workbench-hub/hub/engine/engine';
 import type { StorageSettings } from '@workbench-hub/hub/engine/storage-settings';
@@ -40,7 +40,7 @@ export interface RunningEngine extends Engine {
   readonly runtime: HandDrivenRuntime;
   readonly store: SqliteTaskStore;
   readonly accounts: AccountStore;
-  readonly files: FileStore;
+  readonly files: BlobStore;
   readonly log: readonly LogLine[];
   readonly logger: Logger;
   /** Holds the database and the folder `files`. */

@@ -9,7 +9,7 @@ import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
 import type { WaitingTask } from '../match-tasks.js';
 import type { LossKind } from '../report-consequences.js';
 import type { Completion, ExecutingInstance, NewTask, Task, TaskFiles } from '../task.js';
-import type { NamedObject } from './storage.js';
+import type { NamedObject } from './named-objects.js';
 
 export interface Claim {
   readonly taskId: string;

@@ -1,7 +1,7 @@
 /** The hub's log file (contract 9.4), whole or in part. */
 import { type FileHandle, open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import type { ByteRange } from '../../core/ports/files.js';
+import type { ByteRange } from '../../core/ports/blobs.js';
 import { type LogQuery, logQuery } from '../parsing/log-query.js';
 import { startOfLastLines } from '../responses/log-file-part.js';
 import { logResponse, logResponses } from '../responses/log-response.js';

@@ -4,7 +4,7 @@ import { AGENT_PATHS } from '@workbench-hub/shared/agent-protocol/messages';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock, Timers } from '@workbench-hub/shared/runtime/runtime';
 import type { Context, Handler, Hono } from 'hono';
-import type { FileStore } from '../../core/ports/files.js';
+import type { BlobStore } from '../../core/ports/blobs.js';
 import type { RequestMetrics } from '../../core/ports/metrics.js';
 import type { RequestTracing } from '../../core/ports/tracing.js';
 import type { AgentCredentials } from '../../engine/accounts/agent-credentials.js';
@@ -18,7 +18,7 @@ import { BlobTransfer } from './blob-transfer.js';
 import { Enrolment } from './enrolment.js';
 
 export interface AgentRouteOptions {
-  readonly files: FileStore;
+  readonly files: BlobStore;
   readonly sentBlobs: SentBlobs;
   readonly credentials: Pick<AgentCredentials, 'exchange'>;
   readonly guard: AgentGuard;

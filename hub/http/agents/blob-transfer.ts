@@ -6,7 +6,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import type { Context } from 'hono';
 import { HubError } from '../../core/errors.js';
-import { DigestMismatch, type FileStore, TransferInProgress, WrongOffset } from '../../core/ports/files.js';
+import { type BlobStore, DigestMismatch, TransferInProgress, WrongOffset } from '../../core/ports/blobs.js';
 import type { SentBlobs } from '../../engine/sent-blobs.js';
 import { blobResponse } from '../responses/download.js';
 import { isCutOff, statusOf } from '../responses/errors.js';
@@ -15,7 +15,7 @@ import type { AgentGuard } from './agent-guard.js';
 import { refusal, refusalAfterBody } from './refusal.js';
 
 export interface BlobTransferOptions {
-  readonly files: FileStore;
+  readonly files: BlobStore;
   readonly sentBlobs: SentBlobs;
   readonly guard: AgentGuard;
   readonly clock: Clock;

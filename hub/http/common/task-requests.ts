@@ -6,7 +6,7 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import { type Caller, creatorOf } from '../../core/access.js';
 import { invalidInput } from '../../core/errors.js';
-import type { FileStore, Hold } from '../../core/ports/files.js';
+import type { BlobStore, Hold } from '../../core/ports/blobs.js';
 import type { NamedSize, Task } from '../../core/task.js';
 import type { Disconnect } from '../../engine/result-waiters.js';
 import type { Storage } from '../../engine/storage.js';
@@ -79,7 +79,7 @@ const NO_WAIT = new AbortController().signal;
 
 export interface TaskRequestsOptions {
   readonly tasks: Tasks;
-  readonly files: FileStore;
+  readonly files: BlobStore;
   readonly storage: Storage;
   readonly limits: FileLimits;
   readonly log: Logger;

@@ -4,7 +4,7 @@ import { isAbsolute, win32 } from 'node:path';
 import type { FileRef, Job, ModelSource } from '@workbench-hub/shared/domain/job';
 import { additionalFileErrors, jobSizeErrors, modelFileName, variableErrors } from '../../core/batch-job.js';
 import { type HubError, invalidInput, type ValidationError } from '../../core/errors.js';
-import type { FileStore, Hold } from '../../core/ports/files.js';
+import type { BlobStore, Hold } from '../../core/ports/blobs.js';
 import type { Storage } from '../../engine/storage.js';
 import { decodeBase64 } from './base64.js';
 import { type FileLimits, fileTooLarge, NOT_BASE64, StoredBlob, tooManyFiles } from './body-blob.js';
@@ -16,7 +16,7 @@ import { NO_FILE, StoredInputs } from './stored-inputs.js';
 export async function parseBatchJob(
   request: ExecuteBatchJobRequest,
   ruleErrors: readonly ValidationError[],
-  files: FileStore,
+  files: BlobStore,
   storage: Storage,
   { maxFileBytes, maxFiles }: FileLimits,
   hold: Hold,

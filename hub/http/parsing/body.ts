@@ -3,7 +3,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { pathText } from '@workbench-hub/shared/config/validation-errors';
 import type { Context } from 'hono';
 import { HubError, invalidInput } from '../../core/errors.js';
-import type { FileStore, Hold } from '../../core/ports/files.js';
+import type { BlobStore, Hold } from '../../core/ports/blobs.js';
 import type { RequestPermit } from '../middleware/admission.js';
 import { isCutOff } from '../responses/errors.js';
 import type { BlobPaths, FileLimits } from './body-blob.js';
@@ -33,7 +33,7 @@ type BodyMemory = Pick<RequestPermit, 'hold'>;
 
 export interface BodyReaderOptions {
   readonly maxBytes: number;
-  readonly files: FileStore;
+  readonly files: BlobStore;
   readonly limits: FileLimits;
 }
 

@@ -1,6 +1,6 @@
 /** The `Range` of a request (RFC 9110 section 14). The package range-parser is unsuitable: it finds `bytes=-99` of ten bytes
  *  unsatisfiable, which is all of them, and `bytes=5-4`, which is to be ignored. */
-import type { ByteRange } from '../../core/ports/files.js';
+import type { ByteRange } from '../../core/ports/blobs.js';
 
 /** One range in bytes; undefined for none, another unit, several ranges, or a malformed one, all of which are ignored (14.2). */
 export function rangeOf(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { expect, it } from 'vitest';
-import type { FileStore, Hold } from '../../core/ports/files.js';
+import type { BlobStore, Hold } from '../../core/ports/blobs.js';
 import { IncomingBlobs } from './incoming-blobs.js';
 
 it('each blob of a body is stored under the hold of its request, however long the body takes', async () => {
@@ -19,7 +19,7 @@ it('each blob of a body is stored under the hold of its request, however long th
       held.push({ digest, hold });
       return { digest, sizeBytes };
     },
-  } as unknown as FileStore;
+  } as unknown as BlobStore;
   const blobs = new IncomingBlobs({ files, limits: { maxFileBytes: 1024, maxFiles: 10 }, hold });
   const receive = async (text: string): Promise<string> => {
     const stored = blobs.begin('inputScripts[0].content');

@@ -1,7 +1,7 @@
 /** Blobs that arrive as Base64 in a JSON body too large to be held: each goes into the blob store as it arrives, and a
  *  {@link StoredBlob} takes its place. */
 import { invalidInput } from '../../core/errors.js';
-import { BlobTooLarge, type FileStore, type Hold } from '../../core/ports/files.js';
+import { type BlobStore, BlobTooLarge, type Hold } from '../../core/ports/blobs.js';
 import { Base64Decoder } from './base64.js';
 import { type FileLimits, fileTooLarge, NOT_BASE64, StoredBlob, tooManyFiles } from './body-blob.js';
 
@@ -12,7 +12,7 @@ const WRITE_BYTES = 512 * 1024;
 const MAX_PENDING = 16;
 
 export interface IncomingBlobsOptions {
-  readonly files: FileStore;
+  readonly files: BlobStore;
   readonly limits: FileLimits;
   /** Keeps stored blobs, however long the body takes to arrive. */
   readonly hold: Hold;

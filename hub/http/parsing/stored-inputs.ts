@@ -1,7 +1,7 @@
 /** Files of the input storage that a request names. Each name is looked up once, since it may be overwritten meanwhile. */
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import type { ValidationError } from '../../core/errors.js';
-import type { Hold } from '../../core/ports/files.js';
+import type { Hold } from '../../core/ports/blobs.js';
 import { INPUT_NAME, INPUT_NAME_ALLOWED } from '../../core/storage.js';
 import type { Storage } from '../../engine/storage.js';
 

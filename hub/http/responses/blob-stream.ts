@@ -1,9 +1,9 @@
 /** Blobs as bodies of responses. `onFailure` is called with the reason why a response is aborted. */
-import type { ByteRange, StoredFile } from '../../core/ports/files.js';
+import type { ByteRange, FoundBlob } from '../../core/ports/blobs.js';
 
 /** Opens the file when the body is read: nobody reads the body of a response to HEAD. */
 export function blobStream(
-  file: StoredFile,
+  file: FoundBlob,
   onFailure: (error: unknown) => void,
   range?: ByteRange,
 ): ReadableStream<Uint8Array> {
@@ -21,7 +21,7 @@ export function blobStream(
 
 /** Resolves when the first chunk is read, so that a blob that cannot be read becomes an error response. */
 export async function openBlobStream(
-  file: StoredFile,
+  file: FoundBlob,
   range: ByteRange | undefined,
   onFailure: (error: unknown) => void,
 ): Promise<ReadableStream<Uint8Array>> {
@@ -35,7 +35,7 @@ export async function openBlobStream(
   return streamOf(next, async () => void (await chunks.return?.()), onFailure);
 }
 
-function chunksOf(file: StoredFile, range?: ByteRange): AsyncIterator<Buffer> {
+function chunksOf(file: FoundBlob, range?: ByteRange): AsyncIterator<Buffer> {
   return file.open(range)[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
 }
 

@@ -3,7 +3,7 @@
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Context } from 'hono';
 import { HubError } from '../../core/errors.js';
-import type { StoredFile } from '../../core/ports/files.js';
+import type { FoundBlob } from '../../core/ports/blobs.js';
 import { contentRange, rangeOf } from '../parsing/byte-range.js';
 import { openBlobStream } from './blob-stream.js';
 
@@ -12,7 +12,7 @@ export interface OfferedBlob {
   readonly name: string | null;
   /** Serves as entity tag: other content has another digest. */
   readonly digest: string;
-  readonly file: StoredFile;
+  readonly file: FoundBlob;
 }
 
 /** The connection is cut when the blob turns out to be damaged after the first chunk. */

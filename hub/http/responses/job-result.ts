@@ -1,6 +1,6 @@
 /** Responses with the output files of a task: JSON that is written while the files are read, so that a result of any size takes
  *  little memory. */
-import type { Hold } from '../../core/ports/files.js';
+import type { Hold } from '../../core/ports/blobs.js';
 import type { OutputFile } from '../../engine/tasks.js';
 import type { ResponseRoom } from '../server/response-memory.js';
 

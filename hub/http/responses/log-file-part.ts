@@ -1,6 +1,6 @@
 /** Parts of a log in a file. */
 import type { LogPartQuery } from '../../core/log-parts.js';
-import type { ByteRange } from '../../core/ports/files.js';
+import type { ByteRange } from '../../core/ports/blobs.js';
 
 /** Opens bytes of the file. */
 export type OpenBytes = (range: ByteRange) => AsyncIterable<Uint8Array>;

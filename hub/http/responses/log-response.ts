@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import { HubError } from '../../core/errors.js';
 import type { LogText } from '../../core/log-parts.js';
-import type { ByteRange } from '../../core/ports/files.js';
+import type { ByteRange } from '../../core/ports/blobs.js';
 import { contentRange, rangeOf } from '../parsing/byte-range.js';
 import type { ResponseSpec } from '../routing/endpoint.js';
 

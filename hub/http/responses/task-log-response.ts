@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { partOfText } from '../../core/log-parts.js';
-import type { StoredFile } from '../../core/ports/files.js';
+import type { FoundBlob } from '../../core/ports/blobs.js';
 import type { TaskLog } from '../../engine/tasks.js';
 import type { LogQuery } from '../parsing/log-query.js';
 import { blobStream } from './blob-stream.js';
@@ -34,7 +34,7 @@ export async function taskLogResponse(
 
 async function fileResponse(
   context: Context,
-  file: StoredFile,
+  file: FoundBlob,
   query: LogQuery,
   onFailure: (error: unknown) => void,
 ): Promise<Response> {

@@ -4,7 +4,7 @@ import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { Context, Handler } from 'hono';
 import type { AuditTrail } from '../../core/ports/audit.js';
-import type { Hold } from '../../core/ports/files.js';
+import type { Hold } from '../../core/ports/blobs.js';
 import type { RequestMetrics, RouteMetrics } from '../../core/ports/metrics.js';
 import type { RequestTracing } from '../../core/ports/tracing.js';
 import { type Access, accessTo, isAlwaysServed } from '../middleware/access-table.js';

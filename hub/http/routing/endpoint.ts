@@ -2,7 +2,7 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
 import type { Caller } from '../../core/access.js';
-import type { Hold } from '../../core/ports/files.js';
+import type { Hold } from '../../core/ports/blobs.js';
 import type { AuditNote } from '../middleware/audit.js';
 import type { Client } from '../middleware/client.js';
 import type { Tag } from '../openapi/tags.js';

@@ -1,7 +1,7 @@
 /** Lists of the files in the storage (contract 12.15). */
 import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { z } from 'zod';
-import type { NamedObject, StorageArea } from '../../core/ports/storage.js';
+import type { NamedObject, StorageArea } from '../../core/ports/named-objects.js';
 import type { Storage } from '../../engine/storage.js';
 import { shownDefault } from '../openapi/openapi-overrides.js';
 import { queryInteger, queryString } from '../parsing/validation.js';

@@ -2,7 +2,7 @@
 import type { Job } from '@workbench-hub/shared/domain/job';
 import { nextState, type Transition } from '@workbench-hub/shared/domain/state-machine';
 import type { AttemptRef, TaskStatus } from '@workbench-hub/shared/domain/task';
-import type { NamedObject } from '../../core/ports/storage.js';
+import type { NamedObject } from '../../core/ports/named-objects.js';
 import type {
   AdoptedAttempt,
   CanceledAttempt,

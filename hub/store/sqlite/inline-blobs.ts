@@ -1,4 +1,4 @@
-import type { BlobForm, DroppedBlob, InlineBlobs } from '../../core/ports/files.js';
+import type { BlobForm, DroppedBlob, InlineBlobs } from '../../core/ports/blobs.js';
 import { isReferenced } from './blob-references.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';

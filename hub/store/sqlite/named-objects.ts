@@ -1,4 +1,4 @@
-import type { NamedObject, NamedObjects, StorageArea, StorageUse } from '../../core/ports/storage.js';
+import type { NamedObject, NamedObjects, StorageArea, StorageUse } from '../../core/ports/named-objects.js';
 import { isReferenced } from './blob-references.js';
 import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';

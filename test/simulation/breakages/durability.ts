@@ -1,5 +1,5 @@
 /** Defects in durability: of transactions, blobs and the disk. */
-import type { BlobForm } from '@workbench-hub/hub/core/ports/files';
+import type { BlobForm } from '@workbench-hub/hub/core/ports/blobs';
 import type { Breakage } from './breakage.js';
 import { broken, onDisk, withoutHolds } from './wrappers.js';
 

@@ -1,6 +1,6 @@
 /** Wrappers around real ports, from which defects are made. */
 import type { ProgramEnd, Programs } from '@workbench-hub/agent/core/ports/programs';
-import type { FileStore } from '@workbench-hub/hub/core/ports/files';
+import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
 import { outputName } from '@workbench-hub/hub/core/storage';
 import type { BlobDisk } from '@workbench-hub/hub/files/blob-disk';
 import type { BlobStoreOptions } from '@workbench-hub/hub/files/blob-store';
@@ -136,13 +136,13 @@ export function onDisk(options: BlobStoreOptions, change: (disk: BlobDisk) => Bl
   return { ...options, disk: change(options.disk as BlobDisk) };
 }
 
-export function withoutHolds(files: FileStore): FileStore {
+export function withoutHolds(files: BlobStore): BlobStore {
   const hold = () => ({ add: () => undefined, release: () => undefined, abandon: () => undefined });
   return broken(files, { hold });
 }
 
 /** The blob store with some of its methods replaced. */
-export function broken(files: FileStore, methods: Partial<FileStore>): FileStore {
+export function broken(files: BlobStore, methods: Partial<BlobStore>): BlobStore {
   return Object.assign(files, methods);
 }
 

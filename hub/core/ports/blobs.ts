@@ -45,7 +45,7 @@ export interface ByteRange {
   readonly end: number;
 }
 
-export interface StoredFile {
+export interface FoundBlob {
   readonly sizeBytes: number;
   /** Stored form; `open` always returns plain bytes. */
   readonly isEncrypted: boolean;
@@ -69,7 +69,7 @@ export interface Hold {
   abandon(): void;
 }
 
-export interface FileStore {
+export interface BlobStore {
   /** Begins an empty hold, which must be ended. */
   hold(): Hold;
   /** Keeps blobs for the few seconds until they are opened or held. */
@@ -90,7 +90,7 @@ export interface FileStore {
   receivedBytes(digest: string): Promise<number>;
   /** Finds a blob in the form of the reference, or for a digest in either form. Rejects when its size differs from the
    *  reference, or when an encrypted one is damaged or has another key. Without a hold, it must be opened within seconds. */
-  find(blob: string | FileRef, hold?: Hold): Promise<StoredFile | undefined>;
+  find(blob: string | FileRef, hold?: Hold): Promise<FoundBlob | undefined>;
   /** Removes blobs without a reference or hold; resolves when that is done. Never rejects: failed removals are retried. */
   reclaim(): Promise<void>;
   /** Removes unreferenced blobs without a hold that are older than `ageMs`: left by a crash, or uploaded by agents and never
