@@ -22,22 +22,27 @@ export function recordEnds(databaseFile: string): void {
 }
 
 /** Number of tasks that have not ended. */
-export async function openTasks(baseUrl: string): Promise<number> {
+export async function openTasks(baseUrl: string, token: string): Promise<number> {
   const path = '/api/2.0/workbench/task/list?status=WAITING&status=RUNNING&size=1';
-  const answer = await restClient(baseUrl).call(path);
+  const answer = await restClient(baseUrl).call(path, bearer(token));
   if (answer.status !== 200) throw new Error(`the list of tasks was answered with ${answer.status}`);
   return (answer.json() as { totalElements: number }).totalElements;
+}
+
+function bearer(token: string): RequestInit {
+  return { headers: { authorization: `Bearer ${token}` } };
 }
 
 /** Compares each task in REST with the end that its client saw. */
 export async function auditByRest(
   baseUrl: string,
+  token: string,
   tasks: readonly Acknowledged[],
   { lost, twice, wrong }: Findings,
 ): Promise<void> {
   const client = restClient(baseUrl);
   for (const task of tasks) {
-    const answer = await client.call(`/api/2.0/workbench/task/${task.kind}/${task.id}/result`);
+    const answer = await client.call(`/api/2.0/workbench/task/${task.kind}/${task.id}/result`, bearer(token));
     const end = answer.status === 200 ? endingOf(answer.json() as never) : undefined;
     if (!end) {
       lost.push(`${task.id}: REST answers ${answer.status} ${answer.text.slice(0, 200)}`);

@@ -39,7 +39,7 @@ export async function runChaos({ folder, seed, seconds, onEvent }: ChaosOptions)
   let load: Load | undefined;
   try {
     const startedMs = performance.now();
-    load = new Load(`http://127.0.0.1:${cluster.clients.port}`, seededRandom(seed));
+    load = new Load(`http://127.0.0.1:${cluster.clients.port}`, cluster.token, seededRandom(seed));
     const faults = new Faults(cluster, seededRandom(seed + 1), (kind, target) => {
       const atS = ((performance.now() - startedMs) / 1000).toFixed(1);
       onEvent(`${atS.padStart(7)} s  ${kind} (${target})`);
@@ -52,7 +52,7 @@ export async function runChaos({ folder, seed, seconds, onEvent }: ChaosOptions)
     if (faults.failures.length > 0) throw new AggregateError(faults.failures, 'faults could not strike');
     const findings = { lost: [] as string[], twice: [] as string[], wrong: [...load.violations] };
     const baseUrl = `http://127.0.0.1:${cluster.clients.targetPort}`;
-    const isOver = async () => (await openTasks(baseUrl)) === 0;
+    const isOver = async () => (await openTasks(baseUrl, cluster.token)) === 0;
     await eventually(isOver, RECOVERY_LIMIT_MS).catch((error: unknown) => {
       findings.lost.push(
         `not all tasks have ended ${RECOVERY_LIMIT_MS / 1000} s after the last fault: ${error}`,
@@ -62,7 +62,7 @@ export async function runChaos({ folder, seed, seconds, onEvent }: ChaosOptions)
     if (findings.lost.length > 0) load.giveUp();
     await loaded;
     findings.wrong.push(...load.violations.slice(findings.wrong.length));
-    if (cluster.hub.isServing) await auditByRest(baseUrl, load.acknowledged, findings);
+    if (cluster.hub.isServing) await auditByRest(baseUrl, cluster.token, load.acknowledged, findings);
     else findings.wrong.push(`the hub is not back: ${cluster.hub.lastWords}`);
     await cluster.stop();
     for (const pid of cluster.workers()) findings.wrong.push(`process ${pid} of an instance was left`);

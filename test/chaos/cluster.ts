@@ -3,7 +3,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { AUDIENCE, providerKey, type SignOnProvider, startProvider } from '../support/oidc-provider.js';
 import { type Program, startProgram } from '../support/programs.js';
+import { keepSecretsOf } from '../support/secrets.js';
 import { NetworkLink, SmallDisk } from './environment.js';
 import { FaultyProxy } from './faulty-proxy.js';
 
@@ -22,6 +24,11 @@ export const LONG_PAUSE_MS = 4000;
 
 const AGENTS = ['a', 'b', 'c'];
 const INSTANCES_AN_AGENT = 2;
+
+/** Client of the sign-on provider, in whose name all tasks are created. */
+const CLIENT = 'pipeline';
+/** Longer than any jump of a clock: the one access token of a run stays valid. */
+const CLOCK_TOLERANCE = '2d';
 
 /** So long after it has ended by itself a program is started again, as a service manager does. */
 const RESTART_MS = 500;
@@ -99,6 +106,11 @@ export class Cluster {
   readonly agentDisk: SmallDisk | undefined;
   readonly link: NetworkLink | undefined;
   readonly clients: FaultyProxy;
+  /** The way from the hub to the sign-on provider. */
+  readonly signOnLink: FaultyProxy;
+  readonly signOn: SignOnProvider;
+  /** Access token that the provider issued to the clients. */
+  readonly token: string;
   readonly agentLinks: readonly FaultyProxy[];
   readonly hub: Host;
   readonly agents: readonly Host[];
@@ -107,7 +119,17 @@ export class Cluster {
   private constructor(
     parts: Pick<
       Cluster,
-      'folder' | 'disk' | 'agentDisk' | 'link' | 'clients' | 'agentLinks' | 'hub' | 'agents'
+      | 'folder'
+      | 'disk'
+      | 'agentDisk'
+      | 'link'
+      | 'clients'
+      | 'signOnLink'
+      | 'signOn'
+      | 'token'
+      | 'agentLinks'
+      | 'hub'
+      | 'agents'
     >,
   ) {
     this.folder = parts.folder;
@@ -115,6 +137,9 @@ export class Cluster {
     this.agentDisk = parts.agentDisk;
     this.link = parts.link;
     this.clients = parts.clients;
+    this.signOnLink = parts.signOnLink;
+    this.signOn = parts.signOn;
+    this.token = parts.token;
     this.agentLinks = parts.agentLinks;
     this.hub = parts.hub;
     this.agents = parts.agents;
@@ -128,11 +153,16 @@ export class Cluster {
     const disk = SmallDisk.at(dataDir);
     const agentDisk = SmallDisk.at(join(folder, AGENTS[0] as string));
     const link = await NetworkLink.make();
+    const { signOn, signOnLink, token } = await startSignOn();
     const hubConfig = {
       dataDir,
       agents: TIMES,
       tasks: { maxAttempts: 100_000, maxLosses: 100_000 },
       limits: { stalledAnswer: '5s' },
+      security: {
+        enabled: true,
+        oidc: { issuer: signOn.issuer, audience: AUDIENCE, clockTolerance: CLOCK_TOLERANCE },
+      },
       log: { file: join(folder, 'hub.log') },
     };
     const first = startHub(folder, { ...hubConfig, server: { port: 0 } });
@@ -159,7 +189,19 @@ export class Cluster {
       };
       agents.push(new Host(id, () => startAgent(folder, id, config, far?.by)));
     }
-    return new Cluster({ folder, disk, agentDisk, link, clients, agentLinks, hub, agents });
+    return new Cluster({
+      folder,
+      disk,
+      agentDisk,
+      link,
+      clients,
+      signOnLink,
+      signOn,
+      token,
+      agentLinks,
+      hub,
+      agents,
+    });
   }
 
   /** The way to the hub that nothing disturbs. */
@@ -203,7 +245,8 @@ export class Cluster {
 
   /** Lets go what belongs to the run and is no process of it. */
   async release(): Promise<void> {
-    for (const proxy of [this.clients, ...this.agentLinks]) await proxy.close();
+    for (const proxy of [this.clients, this.signOnLink, ...this.agentLinks]) await proxy.close();
+    await this.signOn.stop();
     this.link?.remove();
     this.disk?.remove();
     this.agentDisk?.remove();
@@ -230,6 +273,22 @@ export class Cluster {
     }
     return found;
   }
+}
+
+/** Starts a sign-on provider behind a link that can be disturbed, and has it issue a token to the clients. */
+async function startSignOn(): Promise<Pick<Cluster, 'signOn' | 'signOnLink' | 'token'>> {
+  let signOnLink: FaultyProxy | undefined;
+  const signOn = await startProvider({
+    keys: [await providerKey('first')],
+    clients: { [CLIENT]: ['USER'] },
+    proxied: async (port) => {
+      signOnLink = await FaultyProxy.listen('127.0.0.1', port);
+      return signOnLink.port;
+    },
+  });
+  const token = await signOn.token(CLIENT);
+  keepSecretsOf({ accessToken: token });
+  return { signOn, signOnLink: signOnLink as FaultyProxy, token };
 }
 
 export function signal(pid: number, name: NodeJS.Signals): void {

@@ -76,6 +76,7 @@ export class Faults {
       () => this.#disturbed(proxy, `link of ${host.name}`),
       () => this.#disturbed(proxy, `link of ${host.name}`),
       () => this.#disturbed(clients, 'link of clients'),
+      () => this.#signOnAway(),
       ...(disk ? [() => this.#diskFilled('hub', disk)] : []),
       ...(agentDisk ? [() => this.#diskFilled('agent', agentDisk)] : []),
       ...(link ? [() => this.#linkDown()] : []),
@@ -160,6 +161,18 @@ export class Faults {
     ];
     const [kind, strike] = this.#random.of(ways);
     return { kind, target, strike };
+  }
+
+  /** The hub verifies tokens by the keys that it knows; a hub that starts meanwhile knows none, and answers 503. */
+  #signOnAway(): Fault {
+    const { signOnLink } = this.#cluster;
+    const forMs = this.#random.oneIn(2) ? 2 * LONG_PAUSE_MS : 100 + this.#random.below(2000);
+    const hangs = this.#random.oneIn(2);
+    return {
+      kind: hangs ? 'sign-on provider hangs' : 'sign-on provider unreachable',
+      target: 'link of the sign-on provider',
+      strike: () => (hangs ? signOnLink.stall(forMs) : signOnLink.refuse(forMs)),
+    };
   }
 
   #diskFilled(whose: 'hub' | 'agent', disk: SmallDisk): Fault {

@@ -58,13 +58,16 @@ export class Load {
   /** Responses that must never occur. */
   readonly violations: string[] = [];
   readonly #baseUrl: string;
+  readonly #token: string;
   readonly #random: SeededRandom;
   #created = 0;
   #stopping = false;
   #givenUp = false;
 
-  constructor(baseUrl: string, random: SeededRandom) {
+  /** `token`: access token of the user who creates the tasks. */
+  constructor(baseUrl: string, token: string, random: SeededRandom) {
     this.#baseUrl = baseUrl;
+    this.#token = token;
     this.#random = random;
   }
 
@@ -138,6 +141,12 @@ export class Load {
   async #waitForEnd(task: Acknowledged): Promise<boolean> {
     while (!this.#givenUp) {
       const answer = await this.#call(`${TASK}/${task.kind}/${task.id}/result?timeout=${WAIT_S}`);
+      if (answer?.status === 401 || answer?.status === 403) {
+        this.violations.push(
+          `the creator of task ${task.id} was answered with ${answer.status} ${answer.text}`,
+        );
+        return false;
+      }
       if (answer?.status === 404) {
         this.violations.push(`task ${task.id} was accepted with 201 and is unknown now`);
         return false;
@@ -158,7 +167,8 @@ export class Load {
   async #call(path: string, init: RequestInit = {}): Promise<{ status: number; text: string } | undefined> {
     try {
       const signal = AbortSignal.timeout(GIVE_UP_MS);
-      const response = await fetch(`${this.#baseUrl}${path}`, { ...init, signal });
+      const headers = { authorization: `Bearer ${this.#token}` };
+      const response = await fetch(`${this.#baseUrl}${path}`, { ...init, headers, signal });
       return { status: response.status, text: await response.text() };
     } catch {
       return undefined;

@@ -26,6 +26,8 @@ export interface ProviderSetup {
   readonly tokenLifetimeS?: number;
   /** 0 takes any free port. */
   readonly port?: number;
+  /** Starts a proxy before the provider's port, and resolves with its own, which is then part of the issuer. */
+  readonly proxied?: (port: number) => Promise<number>;
   /** Files of its certificate and key; without them it speaks plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string };
 }
@@ -56,7 +58,7 @@ class KeepsNothing {
 export const AUDIENCE = 'https://hub.example.org';
 
 export async function startProvider(setup: ProviderSetup): Promise<SignOnProvider> {
-  const { keys, clients, tokenLifetimeS = 600, port = 0, tls } = setup;
+  const { keys, clients, tokenLifetimeS = 600, port = 0, proxied, tls } = setup;
   let listener: RequestListener = (_request, response) => void response.writeHead(503).end();
   let keyFetches = 0;
   const listen: RequestListener = (request, response) => {
@@ -70,7 +72,8 @@ export async function startProvider(setup: ProviderSetup): Promise<SignOnProvide
     : createServer(listen);
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const address = server.address() as AddressInfo;
-  const issuer = `${tls ? 'https' : 'http'}://127.0.0.1:${address.port}`;
+  const issuerPort = proxied ? await proxied(address.port) : address.port;
+  const issuer = `${tls ? 'https' : 'http'}://127.0.0.1:${issuerPort}`;
   const [signing] = keys;
   const provider = new Provider(issuer, {
     adapter: KeepsNothing,
