@@ -297,14 +297,23 @@ describe('durability', () => {
     expect(confirmed).toEqual([1, 2]);
   });
 
-  it('can be awaited for everything written so far', async () => {
+  it('writes and syncs what waits when it is closed, and refuses what comes later', async () => {
     durable('a');
     write();
-    const all = commit.synced().then(() => told.push('synced'));
+    await settled();
+    durable('b');
+    const all = commit.close().then(() => told.push('closed'));
+    await expect(commit.durable(add('c'))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
+    await expect(commit.relaxed(add('d'))).rejects.toMatchObject({ code: 'STORE_UNAVAILABLE' });
     await settled();
     expect(told).toEqual([]);
     syncs[0]?.end();
+    await settled();
+    commit.syncNow();
+    syncs[1]?.end();
     await all;
-    expect(told).toEqual(['a', 'synced']);
+    expect(told).toEqual(['a', 'b', 'closed']);
+    expect(notes()).toEqual(['a', 'b']);
+    expect(syncs).toHaveLength(2);
   });
 });

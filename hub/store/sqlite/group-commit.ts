@@ -9,7 +9,7 @@ import type { StoreMetrics } from '../../core/ports/metrics.js';
 import type { BallastFile } from './ballast-file.js';
 import type { CommitWatermark } from './commit-watermark.js';
 import type { SqliteDatabase } from './database.js';
-import { isFull, storeError } from './store-error.js';
+import { isFull, storeClosed, storeError } from './store-error.js';
 
 interface Operation {
   readonly durable: boolean;
@@ -64,6 +64,7 @@ export class GroupCommit {
   #syncing: Promise<void> | undefined;
   /** Number of the last transaction with a durable operation. */
   #counted = 0;
+  #isClosed = false;
 
   constructor(db: SqliteDatabase, options: GroupCommitOptions) {
     this.#db = db;
@@ -109,6 +110,7 @@ export class GroupCommit {
 
   /** Syncs what was committed so far, also when no durable operation waits for that. */
   syncNow(): void {
+    if (this.#isClosed) return;
     this.#unsynced.push(() => undefined);
     this.#syncing ??= this.#syncAll();
   }
@@ -131,8 +133,10 @@ export class GroupCommit {
     for (const [index, operation] of group.entries()) this.#settle(operation, results[index]);
   }
 
-  /** Resolves when all earlier writes are synced. */
-  async synced(): Promise<void> {
+  /** Writes and syncs what waits. Operations from now on reject with HubError `STORE_UNAVAILABLE`. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.flush();
     await this.#syncing;
   }
 
@@ -141,6 +145,7 @@ export class GroupCommit {
     kind: Pick<Operation, 'durable' | 'frees'>,
     written?: (result: T) => void,
   ): Promise<T> {
+    if (this.#isClosed) return Promise.reject(storeClosed());
     return new Promise<T>((resolve, reject) => {
       if (this.#waiting.length === 0) this.#options.timers.soon(() => this.flush());
       this.#waiting.push({ ...kind, work, written, resolve: resolve as (result: unknown) => void, reject });

@@ -14,3 +14,8 @@ export function storeError(error: unknown): HubError | undefined {
         cause: error,
       });
 }
+
+/** Error of a write to a store that was closed. */
+export function storeClosed(): HubError {
+  return new HubError('STORE_UNAVAILABLE', 'the hub is stopping; nothing was changed');
+}

@@ -56,8 +56,7 @@ export function openSqliteStore(
     syncLeftOver: wal.sync,
     close: async () => {
       store.changes.close();
-      commit.flush();
-      await commit.synced();
+      await commit.close();
       await lists.close();
       await wal.close();
       db.close();
