@@ -253,7 +253,7 @@ describe('workbench-mujoco', () => {
     await runJobs(8);
     // Each keeps 8 MB and a simulator of 20 MB: if that stayed, 8 jobs would come to more than 200 MiB.
     expect((await memoryMiB()) - before).toBeLessThan(100);
-  }, 60_000);
+  });
 });
 
 describe('workbench-mujoco with little memory', () => {

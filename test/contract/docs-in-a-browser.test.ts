@@ -46,5 +46,5 @@ describe.runIf(hasBrowser)('/docs in a browser', () => {
     expect(foreign).toEqual([]);
     expect(asked).toContain(`${hub.address}/openapi.json`);
     expect(complaints).toEqual([]);
-  }, 60_000);
+  });
 });

@@ -31,7 +31,7 @@ async function becomes(status: string) {
     const { body } = await api.get(INSTANCE);
     expect(body).toMatchObject({ status });
     return body;
-  }, 20_000);
+  });
 }
 
 async function order(command: string): Promise<void> {
@@ -73,7 +73,7 @@ it('an instance stops and starts in the background, and ignores commands without
   await order('start');
   const result = await api.get(`${TASKS}/simulate-work/${id}/result?timeout=20`);
   expect(result.body).toMatchObject({ status: 'FINISHED' });
-}, 60_000);
+});
 
 it('a restarted instance has another process and another start time', async () => {
   const before = await instance();
@@ -81,9 +81,9 @@ it('a restarted instance has another process and another start time', async () =
   const after = await eventually(async () => {
     const now = await instance();
     return now['status'] === 'UP' && now['startedDatetime'] !== before['startedDatetime'] ? now : undefined;
-  }, 20_000);
+  });
   expect(String(after['startedDatetime']) > String(before['startedDatetime'])).toBe(true);
-}, 60_000);
+});
 
 it('a working instance first finishes its task', async () => {
   const job = await runJob();
@@ -91,7 +91,7 @@ it('a working instance first finishes its task', async () => {
   expect(await becomes('STOPPING')).toMatchObject({ working: true });
   expect(await job.end()).toMatchObject({ status: 'FINISHED', batchExecutionStatus: 'OK' });
   await becomes('DOWN');
-}, 60_000);
+});
 
 it('the last of several commands counts', async () => {
   const job = await runJob();
@@ -106,7 +106,7 @@ it('the last of several commands counts', async () => {
   await order('start');
   await order('stop');
   await becomes('DOWN');
-}, 60_000);
+});
 
 it('the log of an instance names a task and its request, in the lines of agent and runner', async () => {
   const script = '#!/bin/sh\nrm .workbench-script-1 && mkdir .workbench-script-1\n';
@@ -121,7 +121,7 @@ it('the log of an instance names a task and its request, in the lines of agent a
   expect(text).toContain(`[agent] task ${id}, request build-4711 begins\n`);
   expect(text).toMatch(/^workbench-runner: the file of a script stays in the working directory: /m);
   expect(text).toContain(` (task ${id}, request build-4711)\n`);
-}, 60_000);
+});
 
 it('the logs of an instance are separate by type', async () => {
   const job = await runJob();
@@ -137,4 +137,4 @@ it('the logs of an instance are separate by type', async () => {
   expect((await api.get('/actuator/logfile')).text).toContain('the hub listens');
   const part = await api.call('GET', '/actuator/logfile', { headers: { range: 'bytes=0-0' } });
   expect([part.status, part.text]).toEqual([206, '{']);
-}, 60_000);
+});

@@ -172,4 +172,4 @@ it('a download completes although its file is deleted meanwhile', async () => {
   ]);
   await eventually(async () => (await bytesOnDisk()) === 0);
   await agent.leave();
-}, 60_000);
+});

@@ -67,7 +67,7 @@ it('the validating proxy finds no violation on a walk through every endpoint', a
   };
   await walkThroughInterface(call, agent);
   expect([...called].sort()).toEqual(operationsOf(document).sort());
-}, 60_000);
+});
 
 it('the validating proxy finds a violation in a request', async () => {
   const create = '/api/2.0/workbench/task/simulate-work/create';
@@ -96,4 +96,4 @@ it('the validating proxy finds a violation in a response', async () => {
     authorization: `Bearer ${token}`,
   });
   expect(undeclared).toMatchObject({ status: 404, violations: expect.stringContaining('status code') });
-}, 30_000);
+});

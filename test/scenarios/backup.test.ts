@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { restore } from '@workbench-hub/hub/commands/backup/restore';
 import { hubConfigSchema } from '@workbench-hub/hub/config';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Api, base64 } from '../support/api.js';
 import { eventually } from '../support/eventually.js';
 import { FakeAgent } from '../support/fake-agent.js';
@@ -14,8 +14,6 @@ import { runCommand } from '../support/run-command.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
 // Each starts several programs.
-vi.setConfig({ testTimeout: 90_000 });
-
 let folder: TemporaryFolder;
 let file: string;
 beforeEach(async () => {

@@ -26,7 +26,7 @@ beforeAll(async () => {
   await eventually(async () => {
     const response = await fetch(`${hub.baseUrl}/actuator/health`);
     return response.ok;
-  }, 30_000);
+  });
   mkdirSync(join(folder.path, 'bin'));
   symlinkSync(join(ROOT, 'packages/cli/bin/wb.js'), join(folder.path, 'bin/wb'));
   symlinkSync(join(ROOT, 'node_modules'), join(folder.path, 'node_modules'));

@@ -44,8 +44,8 @@ describe('an instance program', () => {
       const statuses = (await client.instances()).map(({ status }) => status);
       expect(statuses).toEqual(['FAILED', 'FAILED', 'FAILED']);
       return true;
-    }, 60_000);
-  }, 70_000);
+    });
+  });
 
   it('that dies with a task has it requeued, and the task fails after tasks.maxAttempts', async () => {
     const hub = await startHub(folder.path, { tasks: { maxAttempts: 2 } });
@@ -58,7 +58,7 @@ describe('an instance program', () => {
     expect(result.status).toBe('FAILED');
     expect(result).not.toHaveProperty('batchExecutionStatus');
     expect(result.message).toMatch(/died 2 times .*tasks\.maxAttempts.*SIGKILL/);
-  }, 30_000);
+  });
 });
 
 describe('a model that MuJoCo cannot load', () => {
@@ -79,7 +79,7 @@ describe('a model that MuJoCo cannot load', () => {
     expect(result.status).toBe('FAILED');
     expect(result).not.toHaveProperty('batchExecutionStatus');
     expect(result.message).toMatch(/model\.mjcf.*size/s);
-  }, 30_000);
+  });
 });
 
 describe('an agent', () => {
@@ -99,7 +99,7 @@ describe('an agent', () => {
     );
     writeFileSync(tokenFile, readFileSync(join(folder.path, 'hub', 'agent-token')));
     await hub.logged((line) => line.msg === 'agent joined');
-  }, 30_000);
+  });
 
   it('with the id of another is refused with the reason in both logs', async () => {
     const hub = await startHub(folder.path);

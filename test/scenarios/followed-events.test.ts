@@ -113,7 +113,7 @@ it(`over ${CUTS} cuts and ${KILLS} kills of the hub, with ${TASKS} tasks`, async
     };
     const open = tasks.filter(({ status }) => status === 'WAITING' || status === 'RUNNING');
     return open.length === 0 && new Map(tasks.map(({ id, status }) => [id, status]));
-  }, 60_000);
+  });
   await eventually(() => {
     expect(follower.known).toEqual(final);
     return true;

@@ -30,7 +30,7 @@ const areUp = (hub: HubProgram) =>
   eventually(async () => {
     const { content } = await pageOf(hub, `${NODE}/instance/list`);
     return content.length === 2 && content.every(({ status }) => status === 'UP');
-  }, 30_000);
+  });
 
 /** Process id of the agent, by its own log lines in the log of the hub. */
 async function agentProcess(hub: HubProgram): Promise<number> {
@@ -72,10 +72,7 @@ describe('a hub with instances of its own', () => {
     const of = (path: string, method = 'GET') =>
       fetch(`${hub.baseUrl}${NODE}/instance/own-1${path}`, { method });
     expect((await of('/stop', 'PATCH')).status).toBe(202);
-    await eventually(
-      async () => ((await (await of('')).json()) as { status: string }).status === 'DOWN',
-      30_000,
-    );
+    await eventually(async () => ((await (await of('')).json()) as { status: string }).status === 'DOWN');
     expect((await of('/start', 'PATCH')).status).toBe(202);
     await areUp(hub);
     expect((await of('/restart', 'PATCH')).status).toBe(202);
@@ -116,7 +113,7 @@ describe('a hub with instances of its own', () => {
           return 0;
         }
       };
-      await eventually(() => markCount() === 1, 30_000);
+      await eventually(() => markCount() === 1);
       process.kill(await agentProcess(hub), 'SIGKILL');
       expect(await client.batchJobResult(id)).toMatchObject({ status: 'FINISHED' });
       expect(markCount()).toBe(2);

@@ -58,8 +58,8 @@ describe('the lock of a clone', () => {
   const holder = () => `
     import { takeCloneLock } from ${moduleAt('clone-lock.mjs')};
     const release = await takeCloneLock(${JSON.stringify(folder.path)});
-    console.log('taken');
     process.once('SIGTERM', () => { release(); process.exit(0); });
+    console.log('taken');
     setInterval(() => undefined, 1000);`;
   const lock = () => join(folder.path, '.prepare-lock');
 

@@ -124,7 +124,7 @@ describe.skipIf(isMissing)(title, () => {
         };
         return data.result[0]?.value[1];
       };
-      await eventually(() => value('up{job="workbench-hub"}').catch(() => undefined), 60_000);
+      await eventually(() => value('up{job="workbench-hub"}').catch(() => undefined));
       expect(await value('up{job="workbench-hub"}')).toBe('1');
       expect(await value('workbench_hub_build_info')).toBe('1');
     } finally {

@@ -16,7 +16,8 @@ import { runCommand } from '../support/run-command.js';
 import { keepSecret } from '../support/secrets.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
 
-vi.setConfig({ testTimeout: 300_000 });
+const LIMIT_MS = 300_000;
+vi.setConfig({ testTimeout: LIMIT_MS });
 
 const PACKAGE = fileURLToPath(new URL('../../packages/client-python', import.meta.url));
 /** Another Python comes first in the path of some machines, without Debian's packages. */
@@ -32,12 +33,22 @@ interface PythonRun {
   readonly output: string;
 }
 
-/** Runs Python in the folder of the package, without the caches that it would leave there. */
+/** Runs Python in the folder of the package, without the caches that it would leave there. A run that hangs is ended in time to
+ *  show where: by SIGABRT, at which Python prints the stack of each thread. */
 function python(args: readonly string[], env: NodeJS.ProcessEnv = {}, cwd = PACKAGE): Promise<PythonRun> {
   return new Promise((resolve) => {
     const settings = { PYTHONDONTWRITEBYTECODE: '1', PYTHONPATH: PACKAGE, ...env };
-    execFile(PYTHON, args, { cwd, env: { ...process.env, ...settings } }, (error, stdout, stderr) =>
-      resolve({ code: error ? Number(error.code ?? -1) : 0, output: stdout + stderr }),
+    execFile(
+      PYTHON,
+      ['-X', 'faulthandler', ...args],
+      {
+        cwd,
+        env: { ...process.env, ...settings },
+        timeout: LIMIT_MS - 10_000,
+        killSignal: 'SIGABRT',
+      },
+      (error, stdout, stderr) =>
+        resolve({ code: error ? Number(error.code ?? -1) : 0, output: stdout + stderr }),
     );
   });
 }
@@ -58,7 +69,7 @@ describe.skipIf(!has('sys'))('the Python client', () => {
   it.each(['test_parts', 'test_calls', 'test_transfers', 'test_hub', 'test_secure', 'test_interface'])(
     'passes %s',
     async (name) => {
-      const { code, output } = await python(['-W', 'error', '-m', 'unittest', `tests.${name}`], site);
+      const { code, output } = await python(['-W', 'error', '-m', 'unittest', '-v', `tests.${name}`], site);
       expect(code, output).toBe(0);
       expect(output).toMatch(/^OK$/m);
     },
@@ -91,7 +102,7 @@ describe.skipIf(!has('sys'))('the Python client on a hub that restarts', () => {
     const ended = python(['-c', program]);
     const client = restClient(hub.baseUrl);
     const running = async () => (await client.instances('&working=true')).length === 2;
-    await eventually(running, 30_000);
+    await eventually(running);
     await hub.kill();
     await startHub(folder.path, {}, Number(new URL(hub.baseUrl).port));
     expect(await ended).toEqual({ code: 0, output: "['FINISHED', 'FINISHED']\n" });
@@ -164,7 +175,7 @@ async function startSite(folder: string): Promise<NodeJS.ProcessEnv> {
     ],
   });
   const client = restClient(hub.baseUrl);
-  await eventually(async () => (await client.instances('&status=UP')).length === 6, 60_000);
+  await eventually(async () => (await client.instances('&status=UP')).length === 6);
 
   keepSecret(PASSWORD);
   const hashed = await runCommand('hub/bin/workbench-hub.js', ['hash-password'], {

@@ -99,5 +99,5 @@ it('configuration and commands for separate hosts lead to a login and running in
     const { stdout } = await promisify(execFile)('bash', ['-euc', client], { cwd: folder.path });
     const { content } = JSON.parse(stdout) as { content: { status: string }[] };
     return content.length === 4 && content.every(({ status }) => status === 'UP');
-  }, 20_000);
+  });
 });

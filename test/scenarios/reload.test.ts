@@ -6,7 +6,7 @@ import { connect } from 'node:tls';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { TlsFiles } from '@workbench-hub/agent/hub-link/tls';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { authority } from '../support/certificates.js';
 import { eventually } from '../support/eventually.js';
 import {
@@ -21,8 +21,6 @@ import {
 import { runCommand } from '../support/run-command.js';
 import { keepSecret } from '../support/secrets.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const LOGROTATE = '/usr/sbin/logrotate';
 const CONFFILE = new URL('../../deploy/debian/hub/etc/logrotate.d/workbench-hub', import.meta.url);
@@ -52,7 +50,7 @@ function change(file: string, added: object): void {
 async function reload(program: Program): Promise<readonly LogLine[]> {
   const before = program.lines.length;
   program.process.kill('SIGHUP');
-  await eventually(() => program.lines.slice(before).some(({ msg }) => msg === 'reloaded'), 20_000);
+  await eventually(() => program.lines.slice(before).some(({ msg }) => msg === 'reloaded'));
   // The warning about the restart follows in the same turn.
   return program.lines.slice(before);
 }
@@ -304,7 +302,7 @@ describe('a program that rotates its log', () => {
     await eventually(async () => {
       await runTasks(hub, 20);
       return existsSync(at('hub', 'logs', 'hub-000003.log'));
-    }, 50_000);
+    });
     // Removed after the rename.
     await eventually(() => !existsSync(at('hub', 'logs', 'hub-000001.log')));
     expect((await fetch(`${hub.baseUrl}/actuator/logfile?tail=1`)).status).toBe(200);

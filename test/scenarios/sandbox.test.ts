@@ -80,7 +80,7 @@ describe.skipIf(!(await hasSandbox()))('an agent whose instances have a sandbox'
       });
       expect(Object.keys(outputsOf(result)).join(' ')).toContain('.csv');
     }
-  }, 40_000);
+  });
 
   it('leaves nothing of a job when it is killed, and continues with a new one', async () => {
     const hub = await startHub(folder.path);

@@ -1,7 +1,7 @@
 /** Traces across real hub and agent processes, as a collector receives them. */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { endPrograms, type HubProgram, type Program, startAgent, startHub } from '../support/programs.js';
 import { base64, restClient } from '../support/rest-client.js';
@@ -11,9 +11,6 @@ import { type CollectedSpan, startTraceCollector, type TraceCollector } from '..
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const CLIENT_SPAN_ID = '00f067aa0ba902b7';
 const CREATE = '/api/2.0/workbench/task/execute-batch-job/create';
-
-/** Spans are delivered every two seconds, beside everything else that a loaded machine does. */
-vi.setConfig({ testTimeout: 60_000 });
 
 let folder: TemporaryFolder;
 let collector: TraceCollector;
@@ -122,7 +119,7 @@ describe('a batch job with exported traces', () => {
        while (fs.existsSync(${JSON.stringify(started)})) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
        ${WRITES}`,
     );
-    await eventually(() => existsSync(started), 30_000);
+    await eventually(() => existsSync(started));
     const request = await onlySpan(`POST ${CREATE}`);
     await onlySpan('queue wait');
     await before.kill();

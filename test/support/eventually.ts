@@ -5,7 +5,7 @@ const LOOK_EVERY_MS = 5;
  *  fails with the last error of `look`. */
 export async function eventually<T>(
   look: () => T | Promise<T>,
-  timeoutMs = 10_000,
+  timeoutMs = 60_000,
 ): Promise<Exclude<T, undefined | false>> {
   const giveUpAt = performance.now() + timeoutMs;
   for (;;) {

@@ -40,7 +40,7 @@ def secure_hub(user: str) -> Hub:
     )
 
 
-def eventually(look: Callable[[], Found], timeout_s: float = 20) -> Found:
+def eventually(look: Callable[[], Found], timeout_s: float = 60) -> Found:
     """The first true value of `look`."""
     give_up_at = time.monotonic() + timeout_s
     while True:
