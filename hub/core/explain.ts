@@ -5,18 +5,18 @@ import { fits } from '@workbench-hub/shared/domain/matching';
 import type { AgentDrain } from './ports/agent-drains.js';
 import type { RunTimes } from './run-times.js';
 import {
+  amountInWords,
   type CountedClass,
   type CountedState,
   carriedLabels,
-  count,
   countedState,
   drainsInWords,
+  durationInWords,
   type Exclusion,
   noInstances,
   reasonInWords,
   returnsInWords,
   type StateCounts,
-  span,
   survey,
   type Verdict,
   verdictOf,
@@ -169,10 +169,10 @@ function detailOf(
   if (verdict === 'SOON') return '; it starts at once';
   if (verdict !== 'BUSY') return '';
   const atLeast = tasksAhead >= MAX_TASKS_AHEAD ? 'at least ' : '';
-  const ahead = `, ${atLeast}${count(tasksAhead, 'task is', 'tasks are')} ahead`;
+  const ahead = `, ${atLeast}${amountInWords(tasksAhead, 'task is', 'tasks are')} ahead`;
   if (isUnforeseeable) return `${ahead}; when they will be free cannot be foreseen`;
   if (!estimate) return ahead;
   const { expectedMs, earliestMs, latestMs } = estimate;
-  const range = `between ${span(earliestMs - nowMs)} and ${span(latestMs - nowMs)}`;
-  return `${ahead}; expected to start in ${span(expectedMs - nowMs)} (${range})`;
+  const range = `between ${durationInWords(earliestMs - nowMs)} and ${durationInWords(latestMs - nowMs)}`;
+  return `${ahead}; expected to start in ${durationInWords(expectedMs - nowMs)} (${range})`;
 }
