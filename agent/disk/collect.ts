@@ -5,8 +5,8 @@ import { createHash } from 'node:crypto';
 import { type BigIntStats, lstatSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import type { FileRef, NamedFileRef } from '@workbench-hub/shared/domain/job';
+import { byPath } from '@workbench-hub/shared/domain/relative-path';
 import {
-  byPath,
   type FileState,
   isOutput,
   isReserved,

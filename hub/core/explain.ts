@@ -1,14 +1,13 @@
 /** Explanation why a task waits, or would wait if it were created now: in words and as data. */
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
-import { fits } from '@workbench-hub/shared/domain/matching';
+import { carriedLabels, fits } from '@workbench-hub/shared/domain/matching';
 import type { AgentDrain } from './ports/agent-drains.js';
 import type { RunTimes } from './run-times.js';
 import {
   amountInWords,
   type CountedClass,
   type CountedState,
-  carriedLabels,
   countedState,
   drainsInWords,
   durationInWords,
@@ -106,7 +105,7 @@ function countedClasses(candidates: readonly Candidate[]): Iterable<CountedClass
     const key = JSON.stringify([version, labels]);
     const counted = classes.get(key) ?? {
       version,
-      carried: carriedLabels({ labels }),
+      carried: carriedLabels(profile),
       counts: noInstances(),
     };
     classes.set(key, counted);

@@ -1,6 +1,6 @@
 /** Reason why a task waits, in words: the `message` of a waiting task (contract 4.6) and the beginning of its explanation. */
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
-import type { InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import type { InstanceStatus } from '@workbench-hub/shared/domain/instance';
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 import type { AgentDrain } from './ports/agent-drains.js';
 
@@ -59,10 +59,6 @@ const CRITERIA_NAMED = 5;
 const CHARACTERS_NAMED = 100;
 /** Drained agents that a message names. */
 const DRAINS_NAMED = 3;
-
-export function carriedLabels({ labels }: Pick<InstanceProfile, 'labels'>): ReadonlySet<string> {
-  return new Set(labels.map((label) => label.toLowerCase()));
-}
 
 export function countedState(status: InstanceStatus, working: boolean, isDrained: boolean): CountedState {
   if (isDrained) return 'drained';
