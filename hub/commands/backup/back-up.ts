@@ -17,7 +17,7 @@ import type { ReferencedBlob, StoreMaintenance } from '../../core/ports/store-ma
 import { BACKUP_LINKS } from '../../data-folder.js';
 import { areEncryptedKnown, encryptedFilesIn, pathsOf } from '../../files/blob-files.js';
 import { storeMaintenance } from '../../store/open-store.js';
-import { type ArchiveWriter, createArchive } from '../../archive/archive-writer.js';
+import { type ArchiveWriter, createArchive } from '../../tar/tar-writer.js';
 import { existingStorageKey } from '../existing-storage-key.js';
 import { AUDIT_FOLDER, BLOBS_FOLDER, isAuditEntry, KEY_FILES, MANIFEST, manifestText } from './layout.js';
 import { Progress } from './progress.js';
