@@ -128,7 +128,7 @@ describe('an agent whose sandbox does not work', () => {
       'where there are no user name spaces',
       WITHOUT_NAME_SPACES,
       () => ({}),
-      /^sandbox of sim: bwrap does not work here: .*; user name spaces are off: run "sysctl/,
+      /^sandbox of sim: bwrap does not work here: .*; user namespaces are off: run "sysctl/,
     ],
   ])('refuses to start %s, and --check-config reports the same', async (_, by, environment, sentence) => {
     const given = environment();
