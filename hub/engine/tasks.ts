@@ -56,7 +56,7 @@ export type TaskLog =
   | { readonly kind: 'NONE' }
   | {
       readonly kind: 'TEXT';
-      /** The whole as shown to people, with remarks. */
+      /** The whole log as shown to people, with remarks. */
       readonly text: string;
       /** Output so far, without remarks. */
       readonly output: LogText;
