@@ -131,7 +131,7 @@ describe.skipIf(!canShutIn)('in a sandbox', () => {
       'rmdir "$WORKBENCH_OUTPUT_STORAGE" && ln -s "$D" "$WORKBENCH_OUTPUT_STORAGE" && echo output storage replaced >> broken',
       'cat /etc/shadow && echo shadow read >> broken; ls /root /home && echo homes seen >> broken',
       `kill -0 ${process.pid} && echo agent signalled >> broken; ls /proc | grep -c '^[0-9]' > processes`,
-      `tr '\\0' '\\n' < /proc/1/environ; unshare -U true && echo name space made >> broken; env | sort > environment`,
+      `tr '\\0' '\\n' < /proc/1/environ; unshare -U true && echo namespace made >> broken; env | sort > environment`,
     ].join('\n');
     const { outputs, outcome } = await runNext(script);
     expect(outcome).toBe('OK');

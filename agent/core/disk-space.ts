@@ -1,5 +1,5 @@
 /** Free space of the disks on which jobs write, and whether a full disk explains a failed job. */
-import { bytesInWords } from './outputs.js';
+import { exactSizeInWords } from '@workbench-hub/shared/domain/size-in-words';
 
 /** The free space of one file system. */
 export interface DiskSpace {
@@ -22,7 +22,7 @@ const FULL_BELOW_FILES = 16;
 export function fullness(spaces: readonly DiskSpace[]): string | undefined {
   for (const { use, freeBytes, sizeBytes, freeFiles } of spaces) {
     if (sizeBytes > 0 && freeBytes < Math.min(FULL_BELOW_BYTES, sizeBytes * FULL_BELOW_SHARE))
-      return `${bytesInWords(freeBytes)} of ${bytesInWords(sizeBytes)} were free for ${use}`;
+      return `${exactSizeInWords(freeBytes)} of ${exactSizeInWords(sizeBytes)} were free for ${use}`;
     if (freeFiles !== null && freeFiles < FULL_BELOW_FILES)
       return `no more files could be created for ${use}`;
   }

@@ -1,5 +1,6 @@
 /** Rules for the output files of a job. */
 import { RESERVED_PREFIX, relativePathFault } from '@workbench-hub/shared/domain/relative-path';
+import { exactSizeInWords } from '@workbench-hub/shared/domain/size-in-words';
 
 /** Attributes that distinguish states of a file without reading it. */
 export interface FileState {
@@ -68,11 +69,11 @@ export function outputsFault(
     return `${left}, and this agent takes at most ${limits.files} of a task (setting "limits.outputFiles")`;
   }
   if (largest && largest.sizeBytes > limits.fileBytes) {
-    const which = `${JSON.stringify(largest.path)} of ${bytesInWords(largest.sizeBytes)}`;
-    return `the job left the output file ${which}, and this agent takes at most ${bytesInWords(limits.fileBytes)} in one file (setting "limits.outputFile")`;
+    const which = `${JSON.stringify(largest.path)} of ${exactSizeInWords(largest.sizeBytes)}`;
+    return `the job left the output file ${which}, and this agent takes at most ${exactSizeInWords(limits.fileBytes)} in one file (setting "limits.outputFile")`;
   }
   if (totalBytes > limits.totalBytes) {
-    return `${left} with ${bytesInWords(totalBytes)} in all, and this agent takes at most ${bytesInWords(limits.totalBytes)} of a task (setting "limits.taskOutputs")`;
+    return `${left} with ${exactSizeInWords(totalBytes)} in all, and this agent takes at most ${exactSizeInWords(limits.totalBytes)} of a task (setting "limits.taskOutputs")`;
   }
   return undefined;
 }
@@ -84,29 +85,11 @@ export function outputExcess(limits: OutputLimits): (sizeBytes: number) => strin
   return (sizeBytes) => {
     if (files >= limits.files) return `beyond ${limits.files} files (setting "limits.outputFiles")`;
     if (sizeBytes > limits.fileBytes)
-      return `larger than ${bytesInWords(limits.fileBytes)} (setting "limits.outputFile")`;
+      return `larger than ${exactSizeInWords(limits.fileBytes)} (setting "limits.outputFile")`;
     if (totalBytes + sizeBytes > limits.totalBytes)
-      return `beyond ${bytesInWords(limits.totalBytes)} in all (setting "limits.taskOutputs")`;
+      return `beyond ${exactSizeInWords(limits.totalBytes)} in all (setting "limits.taskOutputs")`;
     files++;
     totalBytes += sizeBytes;
     return undefined;
   };
-}
-
-const BINARY_UNITS = ['KiB', 'MiB', 'GiB', 'TiB'];
-
-/** `17 bytes`, `1.5 GiB`, `2 GiB (2147483649 bytes)` */
-export function bytesInWords(bytes: number): string {
-  let [value, unit] = [bytes, 'bytes'];
-  for (const next of BINARY_UNITS) {
-    if (value < 1024) break;
-    [value, unit] = [value / 1024, next];
-  }
-  const rounded = Math.round(value * 100) / 100;
-  return rounded === value ? `${value} ${unit}` : `${rounded} ${unit} (${bytes} bytes)`;
-}
-
-/** Compares by path, in UTF-16 units: the same on every host. */
-export function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
-  return a.path < b.path ? -1 : a.path > b.path ? 1 : 0;
 }

@@ -1,4 +1,4 @@
-/** The directory of one attempt. No operation follows a link, whatever jobs do in it: each goes by a handle. */
+/** Directory of one attempt. Each operation uses an open handle, so that none follows a link, whatever jobs do in it. */
 import { writeFileSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ export const KEPT_MARK = '.kept';
 const VARIABLES = 'variables.json';
 
 const PROBE = '.probe';
-/** Least amount that a script may want to write. */
+/** Content of the probe: the smallest amount that a script is expected to write. */
 const PROBE_CONTENT = Buffer.alloc(64 * 1024, 'x');
 
 /** Mode of files that are given to a job. */
@@ -150,7 +150,7 @@ export class AttemptDirectory implements WorkingDirectory {
       try {
         if (removed.every(({ status }) => status === 'fulfilled')) return await above.removeDirectory(name);
       } catch {
-        // It holds more than what was staged.
+        // It holds more than the staged files.
       }
       await removeTree(above, name);
     } finally {

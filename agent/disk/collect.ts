@@ -5,8 +5,8 @@ import { createHash } from 'node:crypto';
 import { type BigIntStats, lstatSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import type { FileRef, NamedFileRef } from '@workbench-hub/shared/domain/job';
+import { byPath } from '@workbench-hub/shared/domain/relative-path';
 import {
-  byPath,
   type FileState,
   isOutput,
   isReserved,
@@ -87,7 +87,7 @@ export async function collect(
 const STORAGE_OFF =
   'the hub has no output storage, or it is switched off ("storage.output.enabled" of the hub)';
 
-const NO_FILE = 'it is a link, or something else that is no file; only files are stored';
+const NO_FILE = 'it is a link or another special file; only regular files are stored';
 
 interface Findings {
   files: readonly { found: ListedFile; path: string; sizeBytes: number }[];
@@ -95,7 +95,7 @@ interface Findings {
   skip(path: Buffer, why: string): void;
 }
 
-/** Skips the files that exceed the limits, in the order of the findings. */
+/** Skips the files that exceed the limits, in the order in which they were found. */
 function skipBeyondLimits(findings: readonly Findings[], limits: OutputLimits): void {
   const excess = outputExcess(limits);
   for (const each of findings) {
@@ -167,7 +167,7 @@ async function take(
   }
 }
 
-/** Undefined when the moved file is not the opened one, or when somebody may still write into it: it has another name, or
+/** The moved file; undefined when it is not the opened one, or when somebody may still write into it: it has another name, or
  *  changes while it is read. */
 async function keepMoved(
   moved: MovedFile,

@@ -1,4 +1,5 @@
-/** Walks to folders below a directory with a bounded number of open handles: a tree may be deeper than the limit of open files. */
+/** Walk to folders below a directory with a bounded number of open handles, since a tree may be deeper than the limit of open
+ *  files. */
 import type { Directory } from './directory.js';
 
 /** Maximum number of open handles; the ones nearest to the top are closed first and reopened on the way back. */

@@ -219,7 +219,7 @@ describe('a file in the folder for the output storage', () => {
     expect(Object.fromEntries(notStored.map(({ name, why }) => [name, why]))).toEqual({
       'back\\slash': expect.stringMatching(/^its name must use "\/"/),
       'bad\ufffd': 'its name is not valid UTF-8',
-      link: 'it is a link, or something else that is no file; only files are stored',
+      link: 'it is a link or another special file; only regular files are stored',
       'plots/a.png': 'it lies in a folder; only files at the top of WORKBENCH_OUTPUT_STORAGE are stored',
     });
   });

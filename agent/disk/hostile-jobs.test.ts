@@ -34,7 +34,7 @@ const REF = { taskId: '019c0000-0000-7000-8000-000000000001', attempt: 1, instan
 const LIMITS = { totalBytes: 1e9, fileBytes: 1e8, files: 10_000 };
 /** Number of entries with the same names in the folder of the job and outside: each is an opportunity for a swap. */
 const ENTRIES = 200;
-/** In some of them the folder is away when it is looked for. */
+/** In some of them the folder is missing when it is looked up. */
 const ROUNDS = 4;
 
 let directory: string;
@@ -72,7 +72,7 @@ async function fill(folder: string, content: string): Promise<void> {
   for (let index = 0; index < ENTRIES; index++) writeFileSync(join(folder, nameOf(index)), content);
 }
 
-/** A process in a session of its own, with no environment, that the agent cannot know. */
+/** A process in a session of its own and without environment, which the agent cannot find. */
 async function leaveStray(folder: string): Promise<void> {
   const program = fileURLToPath(new URL('fixtures/swapping.mjs', import.meta.url));
   const orphan = spawn(process.execPath, [program, folder, outside, join(directory, 'work', 'aside')], {
@@ -92,7 +92,7 @@ async function endOrphans(): Promise<void> {
   }
 }
 
-/** The contents of what is collected. */
+/** Contents of the collected files. */
 async function collect(whenAsked: () => void = () => undefined): Promise<string[]> {
   const spool = await openSpool(join(directory, 'spool'), systemRuntime, pino({ level: 'silent' }));
   const folder = await spool.createFolder(REF);
@@ -116,7 +116,7 @@ async function expectUntouched(): Promise<void> {
   }
 }
 
-/** Puts a link to the outside in the place of something, once. */
+/** Replaces something by a link to the outside, once. */
 function swapOnce(path: () => string): () => void {
   let isDone = false;
   return () => {
@@ -147,7 +147,7 @@ describe.each(ways)('a process that keeps swapping a folder for a link, on $syst
   });
 });
 
-// Elsewhere nothing but luck keeps it from a swap right before what is changed.
+// On other systems, only luck prevents a swap right before a change.
 describe.skipIf(process.platform !== 'linux')('a process that keeps swapping, with descriptors', () => {
   beforeEach(() => begin(LinuxDirectory.open));
 
@@ -174,7 +174,7 @@ describe.skipIf(process.platform !== 'linux')('a process that keeps swapping, wi
       work = await workspace.create(REF);
       await fill(inFiles('out'), 'mine');
       await leaveStray(inFiles('out'));
-      // It may well be that something is left: the process goes on.
+      // Something may be left, since the process continues.
       await work.discard().catch(() => undefined);
       await endOrphans();
     }
@@ -183,7 +183,7 @@ describe.skipIf(process.platform !== 'linux')('a process that keeps swapping, wi
 });
 
 describe.each(ways)('a link put in place at the worst moment, on $system', ({ open }) => {
-  /** Steps before which something is done. */
+  /** Steps before which the link is put in place. */
   let onStep: OnStep;
 
   beforeEach(async () => {
@@ -342,11 +342,11 @@ describe.each(ways)('a tree that a job made, on $system', ({ open }) => {
 
   // A path has a maximum length where directories have no handles.
   if (open === LinuxDirectory.open) {
-    test('is removed however deep it is, and collected as deep as names go', async () => {
+    test('is removed at any depth, and collected up to the longest path that is possible', async () => {
       await dig(1500);
       const before = (await readdir('/proc/self/fd')).length;
       const contents = await collect();
-      // 112 folders and the name of the file, with what is between them, are 1,012 characters.
+      // The names of 112 folders and of the file, with their separators, have 1,012 characters.
       expect(contents.length).toBe(113);
       await work.discard();
       expect(await readdir(join(directory, 'work'))).toEqual(['aside']);

@@ -22,7 +22,7 @@ let runtime: ManualRuntime;
 let leftovers: Leftovers;
 let isStuck: boolean;
 
-/** Directories in which a file cannot be removed as long as it is stuck, as one that is immutable or another user's. */
+/** Directories with a file that cannot be removed while it is stuck, such as an immutable file or one of another user. */
 const open = hooked(openDirectory, (step, name) => {
   if (isStuck && step === 'unlink' && name === 'stuck') throw systemError('EPERM', 'operation not permitted');
 });

@@ -84,7 +84,7 @@ async function stateOf(
   }
 }
 
-/** Whether an error says that an entry is missing or was replaced. ENXIO is the error of a socket. */
+/** Whether an error says that an entry is missing or was replaced. ENXIO is the error for a socket. */
 export function isGone(error: unknown): boolean {
   const code = codeOf(error);
   return code !== undefined && ['ENOENT', 'ENOTDIR', 'ELOOP', 'ESTALE', 'ENXIO'].includes(code);

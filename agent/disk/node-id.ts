@@ -17,7 +17,7 @@ export async function nodeId(dataDir: string, newId: () => string): Promise<stri
   return made;
 }
 
-/** Undefined before the first start. Rejects with {@link StartRefused} when the file is damaged or unreadable. */
+/** The identity; undefined before the first start. Rejects with {@link StartRefused} when the file is damaged or unreadable. */
 export async function readNodeId(dataDir: string): Promise<string | undefined> {
   const file = fileIn(dataDir);
   let kept: string;

@@ -117,7 +117,7 @@ export class PortableDirectory implements Directory {
   }
 
   async moveOut(name: Name): Promise<void> {
-    throw systemError('ENOTSUP', `${this.#at(name).toString()} may be another by the time it is moved`);
+    throw systemError('ENOTSUP', `${this.#at(name).toString()} might be replaced before it is moved`);
   }
 
   unlink(name: Name): Promise<void> {
@@ -153,7 +153,7 @@ export class PortableDirectory implements Directory {
         this.#verify();
         const found = lstatSync(path, { bigint: true });
         if (!isSame(found, opened))
-          throw systemError('ESTALE', `another file stands at ${path.toString()} now`);
+          throw systemError('ESTALE', `there is another file at ${path.toString()} now`);
       }
       this.#verify();
       return file;
@@ -195,7 +195,7 @@ export class PortableDirectory implements Directory {
     const look = this.#parent ? lstatSync : statSync;
     const found = look(this.#path, { bigint: true });
     if (found.isDirectory() && isSame(found, this.#identity)) return found;
-    throw systemError('ESTALE', `another directory stands at ${this.#path.toString()} now`);
+    throw systemError('ESTALE', `there is another directory at ${this.#path.toString()} now`);
   }
 }
 

@@ -63,7 +63,7 @@ describe('a session', () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  test('says a reason once, then each many tries, and at once when it changes', async () => {
+  test('logs a reason once, again after many tries, and at once when it changes', async () => {
     session = newSession('ws://a');
     await session.start();
     await runtime.advance(300_000);
@@ -103,7 +103,7 @@ describe('a session', () => {
     await session.stop();
   });
 
-  test('gives the next connection to who waits for one', async () => {
+  test('gives the next connection to those who wait for one', async () => {
     session = newSession('ws://a');
     await session.start();
     const { signal } = new AbortController();

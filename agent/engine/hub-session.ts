@@ -95,7 +95,7 @@ export class HubSession implements Service {
     }
   }
 
-  /** Tries once; resolves with whether the hub was joined. */
+  /** Tries once; resolves with true when it joined the hub. */
   async #join(address: string, signal: AbortSignal): Promise<boolean> {
     try {
       const listener: HubListener = {

@@ -45,8 +45,8 @@ async function restMs(): Promise<number> {
   return runtime.clock.monotonicMs() - sinceMs;
 }
 
-describe('after a fault of the host', () => {
-  test('no instance takes a task until the rest is over; what runs goes on', async () => {
+describe('after a host fault', () => {
+  test('no instance takes a task until the cooldown is over; running tasks continue', async () => {
     const claim = instances.reserve('a', { taskId: 'task' });
     instances.coolDown('the disk is full');
     expect(told).toEqual(['b STARTING']);
@@ -62,7 +62,7 @@ describe('after a fault of the host', () => {
     );
   });
 
-  test('the cooldowns grow up to a minute, and start over after a successful job', async () => {
+  test('cooldowns grow to a minute, and start over after a successful job', async () => {
     const rests: number[] = [];
     for (let times = 0; times < 8; times++) rests.push(await restMs());
     expect(rests[0]).toBeGreaterThanOrEqual(1000);

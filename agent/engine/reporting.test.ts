@@ -14,7 +14,7 @@ let reporting: Reporting;
 /** Digests for which the hub has no room. */
 let tooLarge: Set<string>;
 let sent: string[];
-/** Uploads that go on when the test says so, if it holds them. */
+/** Uploads that the test holds until it continues them. */
 let uploads: (() => void)[];
 let areHeld: boolean;
 
@@ -75,7 +75,7 @@ describe('results for which the hub has no room', () => {
     expect([...sent].sort()).toEqual([...large, 'small']);
   });
 
-  test('do not add up at the signal of the connection, however many there are', async () => {
+  test('leave no listeners at the signal of the connection, however many there are', async () => {
     const { signal } = join();
     const before = getEventListeners(signal, 'abort').length;
     for (const taskId of large) reporting.add(withContent(taskId));
@@ -97,7 +97,7 @@ describe('results for which the hub has no room', () => {
 });
 
 describe('a result', () => {
-  test('goes to the hub that was joined last, also when the end of the former link is heard later', async () => {
+  test('goes to the hub that was joined last, even if the end of the former link is noticed later', async () => {
     const former = join();
     join();
     former.abort();
@@ -108,7 +108,7 @@ describe('a result', () => {
     expect(sent).toEqual(['late']);
   });
 
-  test('waits for its turn: four at a time are uploaded, however many have been', async () => {
+  test('waits for its turn: four at a time are uploaded, however many are pending', async () => {
     join();
     areHeld = true;
     for (let number = 0; number < 8; number++) reporting.add(withContent(`result-${number}`));

@@ -71,7 +71,7 @@ describe('a start', () => {
     expect(programs.started).toHaveLength(2);
   });
 
-  test('that fails says so in a sentence that ends', async () => {
+  test('that fails is logged as a complete sentence', async () => {
     supervisor.command('start');
     programs.last.ends({ kind: 'NOT_FOUND', program: 'program' });
     await runtime.advance(1000);
@@ -134,10 +134,10 @@ describe('an instance that has recovered', () => {
 
 describe('an instance that was given up', () => {
   const MINUTE_MS = 60_000;
-  /** Between failures before that. */
+  /** Longest backoff before it is given up. */
   const LONGEST_PAUSE_MS = 5000;
 
-  /** Its program ends as often as it takes. */
+  /** Lets the program crash until the instance is given up. */
   async function giveUp(): Promise<void> {
     supervisor.command('start');
     for (;;) {
@@ -148,7 +148,7 @@ describe('an instance that was given up', () => {
     }
   }
 
-  /** Minutes until the next start, of which it was FAILED until the last one. */
+  /** Minutes until the next start; the instance must be FAILED until then. */
   async function minutesUntilTried(): Promise<number> {
     const started = programs.started.length;
     for (let minutes = 1; ; minutes++) {
@@ -236,7 +236,7 @@ describe('a stop', () => {
     expect(supervisor.state().status).toBe('DOWN');
   });
 
-  test('while it waits for the next try ends the waiting', async () => {
+  test('during the backoff ends it', async () => {
     supervisor.command('start');
     crash();
     await runtime.advance(1);
@@ -271,7 +271,7 @@ describe('an instance with a sandbox', () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  test('tells of the first start only, and of every failure', async () => {
+  test('logs the first start only, and every failure', async () => {
     await startShutIn();
     await supervisor.reserve({ taskId: 'task' })?.endJob('task', true);
     programs.last.becomesReady();
@@ -349,7 +349,7 @@ describe('an instance in a common process', () => {
     expect(console()).toContain('next start in');
   });
 
-  test('has all its time to start from when it has a process', async () => {
+  test('gets the whole start time from the moment when it has a process', async () => {
     supervisor.command('start');
     await runtime.advance(29_000);
     programs.last.listener.onStarted();
@@ -377,7 +377,7 @@ describe('a claim', () => {
     expect(programs.started).toHaveLength(1);
   });
 
-  test('hears what its scripts print, and nothing of others', async () => {
+  test('gets the output of its own scripts only', async () => {
     await start();
     const heard: string[] = [];
     supervisor.reserve({ taskId: 'task' })?.listen((text) => void heard.push(text));
@@ -387,7 +387,7 @@ describe('a claim', () => {
     expect(supervisor.output.read('stdout')).toBe('minelate');
   });
 
-  test('is lost with the program, with its last words, and its release is nothing then', async () => {
+  test('is lost with the program, with the last lines of standard error, and its release then has no effect', async () => {
     await start();
     const claim = supervisor.reserve({ taskId: 'task' });
     programs.last.listener.onStderr('out of memory\n');
@@ -405,7 +405,7 @@ describe('a claim', () => {
     expect(supervisor.reserve({ taskId: 'third' })).toBeUndefined();
   });
 
-  test('has the program killed that is deaf to cancel, which counts as no failure', async () => {
+  test('kills a program that ignores a cancel, which does not count as a failure', async () => {
     await start();
     programs.last.obeys = false;
     supervisor.reserve({ taskId: 'task' })?.cancel('task');
@@ -438,7 +438,7 @@ describe('a claim', () => {
     expect(supervisor.reserve({ taskId: 'next' })).toBeDefined();
     await runtime.advance(60_000);
     expect(programs.last.calls).not.toContain('kill');
-    // One that was killed would have been followed by another.
+    // A killed program would have been followed by another.
     expect(programs.started).toHaveLength(1);
   });
 });

@@ -292,7 +292,7 @@ export class Supervisor {
     const workers = othersAtWork(end) + (busy ? 1 : 0);
     const wanted = phase === 'STOPPING' || run.onPurpose || isForAnother;
     const reason = `the instance program ${run.fault === null ? describeEnd(end) : `was killed: ${run.fault}`}`;
-    // The other ends say so themselves.
+    // The reasons of other ends are complete.
     const exited = end.kind === 'EXITED' && run.fault === null;
     const unready = exited && run.upSinceMs === null && !wanted ? ' before it was ready' : '';
     const words = wanted ? '' : this.output.lastOfStderr(run.stderrFrom, LAST_WORDS_LENGTH);

@@ -4,6 +4,7 @@ import { type Dispatcher, request } from 'undici';
 import { JoinFailed } from '../core/ports/hub.js';
 import { enrolmentUrl } from './addresses.js';
 import { connectionFault } from './connection-failures.js';
+import { parsedJson } from './parsed-json.js';
 
 export interface EnrolmentOptions {
   readonly agentId: string;
@@ -31,7 +32,7 @@ export async function fetchCredential(
   }
   const { statusCode } = answer;
   if (statusCode === 200) {
-    const parsed = enrolmentResponse.safeParse(json(text));
+    const parsed = enrolmentResponse.safeParse(parsedJson(text));
     if (parsed.success) return parsed.data.credential;
   }
   if (statusCode === 429) throw new JoinFailed(`${address}: the hub refused (429): ${messageOfBody(text)}`);
@@ -46,14 +47,6 @@ export async function fetchCredential(
 
 /** Message of an error body, or the beginning of any other body. */
 function messageOfBody(text: string): string {
-  const { message } = (json(text) ?? {}) as { message?: unknown };
+  const { message } = (parsedJson(text) ?? {}) as { message?: unknown };
   return typeof message === 'string' ? message : text.trim().slice(0, 200);
-}
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -6,6 +6,7 @@ import { type Dispatcher, request } from 'undici';
 import { JoinFailed } from '../core/ports/hub.js';
 import { livenessUrl, statusUrl } from './addresses.js';
 import { connectionFault, dialFailure } from './connection-failures.js';
+import { parsedJson } from './parsed-json.js';
 import type { AgentSecret } from './secret.js';
 import { tlsFault } from './tls.js';
 
@@ -37,7 +38,7 @@ export async function askStatus(
     const options = { token: await secret.read(), tls: await tls(), handshakeTimeoutMs: TIMEOUT_MS };
     const url = statusUrl(address, agentId);
     const { text, receivedAtMs } = await dialForStatus({ ...options, url }, clock);
-    const parsed = linkStatus.safeParse(json(text));
+    const parsed = linkStatus.safeParse(parsedJson(text ?? ''));
     if (!parsed.success) return { kind: 'ANSWERED', status: undefined, offsetMs: 0 };
     return { kind: 'ANSWERED', status: parsed.data, offsetMs: receivedAtMs - parsed.data.clockMs };
   } catch (error) {
@@ -60,13 +61,5 @@ export async function reachServer(
   } catch (error) {
     const reason = connectionFault(error);
     return { kind: tlsFault(error) === undefined ? 'UNREACHABLE' : 'UNTRUSTED', reason };
-  }
-}
-
-function json(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? '');
-  } catch {
-    return undefined;
   }
 }

@@ -11,7 +11,7 @@ describe('a sandbox that does not work says what is missing', () => {
 
   it.each([
     [
-      'user name spaces are off',
+      'user namespaces are off',
       'bwrap: Creating new namespace failed: No space left on device',
       { '/proc/sys/user/max_user_namespaces': '0' },
       'sysctl user.max_user_namespaces=10000',

@@ -137,20 +137,20 @@ function adviceFor(said: string, read: (path: string) => string | undefined): st
   }
   if (!NAME_SPACES.test(said)) return '';
   if (read('/proc/sys/user/max_user_namespaces') === '0') {
-    return 'user name spaces are off: run "sysctl user.max_user_namespaces=10000" as root, and keep it in /etc/sysctl.d';
+    return 'user namespaces are off: run "sysctl user.max_user_namespaces=10000" as root, and keep it in /etc/sysctl.d';
   }
   if (read('/proc/sys/kernel/unprivileged_userns_clone') === '0') {
-    return 'user name spaces are for root only: run "sysctl kernel.unprivileged_userns_clone=1" as root, and keep it in /etc/sysctl.d';
+    return 'user namespaces are for root only: run "sysctl kernel.unprivileged_userns_clone=1" as root, and keep it in /etc/sysctl.d';
   }
   if (read('/proc/sys/kernel/apparmor_restrict_unprivileged_userns') === '1') {
     return (
-      'AppArmor allows user name spaces only to programs with a profile: as root put a profile for bwrap with "userns," into ' +
+      'AppArmor allows user namespaces only to programs with a profile: as root put a profile for bwrap with "userns," into ' +
       '/etc/apparmor.d (Ubuntu: install the package apparmor-profiles, and link bwrap-userns-restrict from ' +
       '/usr/share/apparmor/extra-profiles), then run "systemctl reload apparmor"'
     );
   }
   return (
-    'this process may make no name spaces: in a unit of systemd leave out RestrictNamespaces; in a container run it with ' +
+    'this process may not create namespaces: in a unit of systemd leave out RestrictNamespaces; in a container run it with ' +
     '"--security-opt seccomp=unconfined --security-opt apparmor=unconfined", or use the container as the sandbox'
   );
 }

@@ -100,7 +100,7 @@ export class CommonProcess {
     this.#seats.set(member.profile.id, { member, jobs, abandonJob: null, isStopping: false, force: null });
   }
 
-  /** Takes an instance away that uses a process of its own. A process that serves nobody then is killed. */
+  /** Removes an instance that uses a process of its own; kills the process if it then serves none. */
   release(member: Member): void {
     this.#seats.delete(member.profile.id);
     if (this.#seats.size === 0) this.process.signal('SIGKILL');

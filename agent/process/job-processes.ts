@@ -4,7 +4,7 @@ import type { Platform, TaskProcesses } from './platform.js';
 /** Period in which ids cannot wrap around. */
 const IDS_LAST_MS = 10_000;
 
-/** Knows from which process id on the processes of an instance's current job are. */
+/** Lower bound of the process ids of an instance's current job. */
 export class JobProcesses {
   readonly #platform: Platform;
   readonly #runtime: Runtime;

@@ -37,7 +37,7 @@ describe('the group of this process', () => {
     ['there are only groups of version 1', mount('/', '/sys/fs/cgroup', 'cgroup'), '4:memory:/x\n'],
     ['the groups are not mounted', '', '0::/a\n'],
     ['another part of them is mounted', mount('/box', '/sys/fs/cgroup'), '0::/boxes/agent\n'],
-    ['it lies outside of the name space', mount('/', '/sys/fs/cgroup'), '0::/../a\n'],
+    ['it lies outside the namespace', mount('/', '/sys/fs/cgroup'), '0::/../a\n'],
   ])('is not known where %s', (_, mountinfo, membership) => {
     expect(ownGroup(mountinfo, membership)).toBeUndefined();
   });
@@ -72,7 +72,7 @@ describe.skipIf(!(await hasControlGroups()))('the control group of a program', (
     if ('unavailable' in found) throw new Error(found.unavailable);
     return found.groups;
   }
-  /** Runs a line, and gives what it prints. */
+  /** Runs a line; resolves with its output. */
   async function run(line: string): Promise<string> {
     program.stdin?.write(`${line}\n`);
     return String((await said.next()).value);
@@ -101,7 +101,7 @@ describe.skipIf(!(await hasControlGroups()))('the control group of a program', (
     expect(place()).toBe(before);
   });
 
-  it('ends what forks faster than it could be looked for', async () => {
+  it('ends processes that fork faster than they can be found', async () => {
     group.jobBegins();
     // Each lives for a moment and starts the next one, in a session of its own.
     await run(`hop() { setsid sh -c "$0 & exit" & }; echo '#!/bin/sh

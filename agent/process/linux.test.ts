@@ -17,7 +17,7 @@ describe.skipIf(platform() !== 'linux')('the owner of a process below a common o
     children.push(child);
     return child;
   };
-  /** Id of a process that the script starts and says. */
+  /** Id of a process that the script starts and prints. */
   const started = async (script: string, env: NodeJS.ProcessEnv) => {
     const { stdout } = start(script, env);
     const [line] = (await once(stdout as NonNullable<typeof stdout>, 'data')) as [Buffer];

@@ -39,7 +39,7 @@ export const linux: Platform = {
   async ownerOf(pid, cookie, programPid) {
     for (let current = pid; current !== programPid; ) {
       const environment = await environmentOf(current);
-      // It is about to have one: whoever asks again learns it.
+      // It is about to have one: the next call finds it.
       if (environment === 'NOT_YET') return 'PROGRAM';
       const carried = valueIn(environment, COOKIE_PREFIX);
       if (carried === cookie) return 'PROGRAM';

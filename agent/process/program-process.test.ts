@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { childProcessPrograms } from './programs.js';
 import { thisPlatform } from './this-platform.js';
 
-test('a program that has ended is signalled no more: its group may be that of others by then', async () => {
+test('a program that has ended gets no signal: its group id may belong to others by then', async () => {
   const signals: string[] = [];
   const programs = childProcessPrograms({
     nodeId: 'node-of-this-test',

@@ -81,7 +81,7 @@ export function childProcessPrograms(options: ProgramsOptions): ChildProcessProg
   const launch = (launcher: Member, settings: ProgramSettings): CommonProcess => {
     const { id } = settings.instance;
     const name = settings.commonProcess ?? id;
-    // No cookie of another program is like it, since ids have no slash.
+    // No other program has such a cookie, since ids have no slash.
     const launched = new CommonProcess(launcher, settings, optionsOf(id, `${nodeId}/${id}/`, null));
     common.set(name, launched);
     follow(launched.process, () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { mountOptions } from './sandbox-mounts.js';
 
-describe.skipIf(process.platform !== 'linux')('what a sandbox shows', () => {
+describe.skipIf(process.platform !== 'linux')('a sandbox shows', () => {
   let folder: string;
   const CLOSED = { network: false, gpus: false, readOnly: [] };
 
@@ -26,13 +26,13 @@ describe.skipIf(process.platform !== 'linux')('what a sandbox shows', () => {
   }
   const text = (options: string[]) => options.join(' ');
 
-  it('is no folder for writing but those of the prepared', () => {
+  it('no writable folder but those of the prepared directory', () => {
     const options = optionsOf({ readable: [folder] });
     const writable = options.filter((_, at) => options[at - 1] === '--bind');
     expect(writable).toEqual([join(folder, 'data/work/prepared/files')]);
   });
 
-  it('is nothing of the agent, also in a folder that may be read', () => {
+  it('nothing of the agent, even in a readable folder', () => {
     const key = join(folder, 'agent.key');
     writeFileSync(key, 'secret');
     const options = optionsOf({ readable: [folder], hidden: [key] });
@@ -48,7 +48,7 @@ describe.skipIf(process.platform !== 'linux')('what a sandbox shows', () => {
     expect(text(optionsOf({}))).not.toContain(`--tmpfs ${folder}/data`);
   });
 
-  it('is the program of the command, what it is told to load, and where these really are', () => {
+  it('the program of the command, the files that it loads, and their targets', () => {
     mkdirSync(join(folder, 'lib'));
     writeFileSync(join(folder, 'lib/adapter.py'), '');
     symlinkSync(join(folder, 'lib/adapter.py'), join(folder, 'adapter'));
@@ -60,7 +60,7 @@ describe.skipIf(process.platform !== 'linux')('what a sandbox shows', () => {
     expect(options).not.toMatch(/--ro-bind(-try)? \/ |\/no\/such/);
   });
 
-  it('is no folder with keys, no home, and of /etc only what is named', () => {
+  it('no folder with keys, no home, and of /etc only listed files', () => {
     const options = optionsOf({});
     const places = options.filter(
       (option, at) => /^--ro-bind/.test(options[at - 2] ?? '') && option.startsWith('/etc'),
@@ -80,7 +80,7 @@ describe.skipIf(process.platform !== 'linux')('what a sandbox shows', () => {
     }
   });
 
-  it('are devices of graphics cards by list', () => {
+  it('devices of graphics cards only if they are listed', () => {
     const options = text(optionsOf({ settings: { ...CLOSED, gpus: ['/dev/nvidia0'] } as never }));
     expect(options).toContain('--dev-bind /dev/nvidia0 /dev/nvidia0');
     expect(options.indexOf('--dev-bind /dev/nvidia0')).toBeGreaterThan(options.indexOf('--dev /dev'));

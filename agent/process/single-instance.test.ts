@@ -24,9 +24,9 @@ describe('the lock of a data directory', () => {
   });
 
   test.each([
-    ['a process that is no more', '4194305@x/1'],
-    ['a process whose number another one has', `${process.ppid}@x/1`],
-    ['nobody that can be read', 'rubbish'],
+    ['a process that has ended', '4194305@x/1'],
+    ['a process whose id another one has', `${process.ppid}@x/1`],
+    ['an unreadable owner', 'rubbish'],
   ])('of %s is taken over', async (_, owner) => {
     await writeFile(join(directory, 'agent.lock'), owner);
     const release = lockDataDir(directory, linux);
@@ -35,14 +35,14 @@ describe('the lock of a data directory', () => {
     release();
   });
 
-  test('is left alone by who had it, once it is that of another', async () => {
+  test('is not released by its former owner once another one has it', async () => {
     const release = lockDataDir(directory, linux);
     await writeFile(join(directory, 'agent.lock'), 'another');
     release();
     expect(await readFile(join(directory, 'agent.lock'), 'utf8')).toBe('another');
   });
 
-  test('stays with another agent that takes over a stale one in the same moment', async () => {
+  test('stays with another agent that takes over a stale one at the same moment', async () => {
     const lock = join(directory, 'agent.lock');
     const another = linux.identify(process.ppid) ?? '';
     await writeFile(lock, '4194305@x/1');

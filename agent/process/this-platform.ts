@@ -23,6 +23,6 @@ export async function findSandbox(
   environment: Readonly<Record<string, string>>,
   surroundings: Surroundings,
 ): Promise<FoundSandbox> {
-  if (!isLinux) return { fault: 'bubblewrap is there for Linux only' };
+  if (!isLinux) return { fault: 'bubblewrap exists for Linux only' };
   return openBubblewrap(environment, surroundings);
 }

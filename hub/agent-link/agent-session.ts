@@ -29,7 +29,7 @@ export interface MessageLink {
 export interface LinkTerms {
   readonly hubVersion: string;
   readonly heartbeatIntervalMs: number;
-  /** Silence after which either side takes the link for dead. */
+  /** Silence after which either side considers the link dead. */
   readonly silenceLimitMs: number;
 }
 

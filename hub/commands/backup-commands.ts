@@ -1,6 +1,6 @@
 /** `workbench-hub backup` and `restore`. */
 import { resolve } from 'node:path';
-import { sizeText } from '@workbench-hub/shared/runtime/size-text';
+import { sizeInWords } from '@workbench-hub/shared/domain/size-in-words';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import type { Command } from 'commander';
 import { audited } from './audited.js';
@@ -28,8 +28,8 @@ export function backupCommands(program: Command, environment: NodeJS.ProcessEnv)
         const made = await audited(config, `backup ${file}`, () =>
           backUp({ config, file, audit, overwrite, incomplete, clock, tell }),
         );
-        const blobs = `${made.blobs} blobs of ${sizeText(made.blobBytes)}`;
-        console.log(`${resolve(file)} holds the hub, with ${blobs}: ${sizeText(made.sizeBytes)}.`);
+        const blobs = `${made.blobs} blobs of ${sizeInWords(made.blobBytes)}`;
+        console.log(`${resolve(file)} holds the hub, with ${blobs}: ${sizeInWords(made.sizeBytes)}.`);
         if (made.missing.length > 0) console.error(`${made.missing.length} blobs were missing.`);
       }),
     );

@@ -1,22 +1,21 @@
 /** Explanation why a task waits, or would wait if it were created now: in words and as data. */
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
 import type { InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
-import { fits } from '@workbench-hub/shared/domain/matching';
+import { carriedLabels, fits } from '@workbench-hub/shared/domain/matching';
 import type { AgentDrain } from './ports/agent-drains.js';
 import type { RunTimes } from './run-times.js';
 import {
+  amountInWords,
   type CountedClass,
   type CountedState,
-  carriedLabels,
-  count,
   countedState,
   drainsInWords,
+  durationInWords,
   type Exclusion,
   noInstances,
   reasonInWords,
   returnsInWords,
   type StateCounts,
-  span,
   survey,
   type Verdict,
   verdictOf,
@@ -106,7 +105,7 @@ function countedClasses(candidates: readonly Candidate[]): Iterable<CountedClass
     const key = JSON.stringify([version, labels]);
     const counted = classes.get(key) ?? {
       version,
-      carried: carriedLabels({ labels }),
+      carried: carriedLabels(profile),
       counts: noInstances(),
     };
     classes.set(key, counted);
@@ -169,10 +168,10 @@ function detailOf(
   if (verdict === 'SOON') return '; it starts at once';
   if (verdict !== 'BUSY') return '';
   const atLeast = tasksAhead >= MAX_TASKS_AHEAD ? 'at least ' : '';
-  const ahead = `, ${atLeast}${count(tasksAhead, 'task is', 'tasks are')} ahead`;
+  const ahead = `, ${atLeast}${amountInWords(tasksAhead, 'task is', 'tasks are')} ahead`;
   if (isUnforeseeable) return `${ahead}; when they will be free cannot be foreseen`;
   if (!estimate) return ahead;
   const { expectedMs, earliestMs, latestMs } = estimate;
-  const range = `between ${span(earliestMs - nowMs)} and ${span(latestMs - nowMs)}`;
-  return `${ahead}; expected to start in ${span(expectedMs - nowMs)} (${range})`;
+  const range = `between ${durationInWords(earliestMs - nowMs)} and ${durationInWords(latestMs - nowMs)}`;
+  return `${ahead}; expected to start in ${durationInWords(expectedMs - nowMs)} (${range})`;
 }

@@ -52,7 +52,7 @@ const MAX_VERSION_KEY_BYTES = 4096;
 /** Maximum bytes of UTF-8 for each unit of a string. */
 const MAX_BYTES_PER_CHARACTER = 3;
 
-/** Bound of the length of a requirement key that one of these classes fits: it asks for no label that the class lacks. */
+/** Maximum length of a requirement key that one of these classes fits, since a fitting class has all labels of the key. */
 export function maxFittingKeyBytes(classes: Iterable<InstanceClass>): number {
   let max = 0;
   for (const { labels } of classes) {
@@ -71,6 +71,12 @@ export function countFitting(fitting: FittingClasses, idle: IdleInstances): numb
   return count;
 }
 
+/** A pool during a round. */
+interface UnpairedHeads extends WaitingPool {
+  /** Index of the first task that is neither paired nor skipped. */
+  next: number;
+}
+
 /** Whether a task may be dispatched to an agent with a fitting instance. */
 export type IsAllowed = (taskId: string, agentId: string) => boolean;
 
@@ -81,11 +87,11 @@ export type IsAllowed = (taskId: string, agentId: string) => boolean;
 export function pair(pools: readonly WaitingPool[], idle: IdleInstances, isAllowed?: IsAllowed): Pairing[] {
   const free = new FreeInstances(idle);
   const pairings: Pairing[] = [];
-  const cursors = pools.map(({ fitting, heads }) => ({ fitting, heads, next: 0 }));
+  const unpaired = pools.map((pool): UnpairedHeads => ({ ...pool, next: 0 }));
 
   while (!free.isEmpty) {
-    let best: { task: WaitingTask; pool: (typeof cursors)[number] } | undefined;
-    for (const pool of cursors) {
+    let best: { task: WaitingTask; pool: UnpairedHeads } | undefined;
+    for (const pool of unpaired) {
       if (isAllowed) skipExcluded(pool, free, isAllowed);
       const task = pool.heads[pool.next];
       if (!task || (best && compareWaiting(best.task, task) < 0)) continue;
@@ -101,14 +107,10 @@ export function pair(pools: readonly WaitingPool[], idle: IdleInstances, isAllow
 }
 
 /** Skips tasks that may not go to any agent with a fitting instance left. */
-function skipExcluded(
-  group: { readonly fitting: FittingClasses; readonly heads: readonly WaitingTask[]; next: number },
-  free: FreeInstances,
-  isAllowed: IsAllowed,
-): void {
-  if (!free.hasAny(group.fitting)) return;
-  for (; ; group.next++) {
-    const task = group.heads[group.next];
-    if (!task || free.hasAny(group.fitting, (agentId) => isAllowed(task.taskId, agentId))) return;
+function skipExcluded(pool: UnpairedHeads, free: FreeInstances, isAllowed: IsAllowed): void {
+  if (!free.hasAny(pool.fitting)) return;
+  for (; ; pool.next++) {
+    const task = pool.heads[pool.next];
+    if (!task || free.hasAny(pool.fitting, (agentId) => isAllowed(task.taskId, agentId))) return;
   }
 }

@@ -1,6 +1,6 @@
 /** Reason why a task waits, in words: the `message` of a waiting task (contract 4.6) and the beginning of its explanation. */
 import type { Requirement } from '@workbench-hub/shared/domain/classifier';
-import type { InstanceProfile, InstanceStatus } from '@workbench-hub/shared/domain/instance';
+import type { InstanceStatus } from '@workbench-hub/shared/domain/instance';
 import { matchesWildcard } from '@workbench-hub/shared/domain/wildcard';
 import type { AgentDrain } from './ports/agent-drains.js';
 
@@ -59,10 +59,6 @@ const CRITERIA_NAMED = 5;
 const CHARACTERS_NAMED = 100;
 /** Drained agents that a message names. */
 const DRAINS_NAMED = 3;
-
-export function carriedLabels({ labels }: Pick<InstanceProfile, 'labels'>): ReadonlySet<string> {
-  return new Set(labels.map((label) => label.toLowerCase()));
-}
 
 export function countedState(status: InstanceStatus, working: boolean, isDrained: boolean): CountedState {
   if (isDrained) return 'drained';
@@ -154,11 +150,11 @@ export function reasonInWords(verdict: Verdict, facts: WaitFacts, detail = ''): 
     case 'PAUSED':
       return 'The hub is being prepared for a shutdown and dispatches no tasks until it is restarted.';
     case 'NONE_UP':
-      return `${count(satisfyingAll, 'instance fits', 'instances fit')}, but ${noneUpDetail(fitting)}.`;
+      return `${amountInWords(satisfyingAll, 'instance fits', 'instances fit')}, but ${noneUpDetail(fitting)}.`;
     case 'SOON':
-      return `${count(fitting.idle, 'fitting instance is', 'fitting instances are')} free${detail}.`;
+      return `${amountInWords(fitting.idle, 'fitting instance is', 'fitting instances are')} free${detail}.`;
     case 'BUSY':
-      return `${count(fitting.busy, 'fitting instance is', 'fitting instances are')} busy${detail}.`;
+      return `${amountInWords(fitting.busy, 'fitting instance is', 'fitting instances are')} busy${detail}.`;
   }
 }
 
@@ -172,7 +168,10 @@ function noneUpDetail({ down, unreachable, drained }: StateCounts): string {
 /** The returns of a task in words, to follow the reason. */
 export function returnsInWords(exclusions: readonly Exclusion[], nowMs: number): string {
   return exclusions
-    .map(({ agentId, reason, atMs }) => ` Agent ${agentId} returned it ${span(nowMs - atMs)} ago: ${reason}.`)
+    .map(
+      ({ agentId, reason, atMs }) =>
+        ` Agent ${agentId} returned it ${durationInWords(nowMs - atMs)} ago: ${reason}.`,
+    )
     .join('');
 }
 
@@ -181,17 +180,20 @@ export function drainsInWords(drains: readonly AgentDrain[], nowMs: number): str
   const named = drains
     .slice(0, DRAINS_NAMED)
     .map(
-      ({ agentId, by, sinceMs }) => ` Agent ${agentId} was drained by ${by} ${span(nowMs - sinceMs)} ago.`,
+      ({ agentId, by, sinceMs }) =>
+        ` Agent ${agentId} was drained by ${by} ${durationInWords(nowMs - sinceMs)} ago.`,
     );
   const more = drains.length - named.length;
-  return named.join('') + (more > 0 ? ` ${count(more, 'more agent is', 'more agents are')} drained.` : '');
+  return (
+    named.join('') + (more > 0 ? ` ${amountInWords(more, 'more agent is', 'more agents are')} drained.` : '')
+  );
 }
 
 function neverDetail({ unsatisfied, satisfyingAllButOne }: WaitFacts): string {
   if (unsatisfied.length > 0) return `: none offers ${listed(unsatisfied.map(name))}`;
   if (satisfyingAllButOne.length === 0) return ': none offers all that is asked for';
   const near = satisfyingAllButOne.map(
-    ({ missing, instances }) => `${count(instances, 'lacks', 'lack')} only ${name(missing)}`,
+    ({ missing, instances }) => `${amountInWords(instances, 'lacks', 'lack')} only ${name(missing)}`,
   );
   return `: ${listed(near)}`;
 }
@@ -206,11 +208,13 @@ function name({ type, value }: Criterion): string {
   return `${type === 'VERSION' ? 'version' : 'label'} ${JSON.stringify(shown)}`;
 }
 
-export function count(amount: number, one: string, more: string): string {
+/** `1 task is`, `2 tasks are` */
+export function amountInWords(amount: number, one: string, more: string): string {
   return `${amount} ${amount === 1 ? one : more}`;
 }
 
-export function span(ms: number): string {
+/** `90 s`, `2 min`, `3 h` */
+export function durationInWords(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds < 120) return `${seconds} s`;
   if (seconds < 7200) return `${Math.round(seconds / 60)} min`;

@@ -19,7 +19,7 @@ const REFRESH_INTERVAL_MS = 1000;
 
 export class AgentDrains {
   readonly #options: AgentDrainsOptions;
-  /** Reads and changes follow each other, so that no older read replaces a newer one. */
+  /** Reads and changes run one after the other, so that no older read replaces a newer one. */
   #latest: Promise<unknown> = Promise.resolve();
 
   constructor(options: AgentDrainsOptions) {

@@ -15,7 +15,7 @@ export interface BulkRequest {
   readonly caller: Caller;
   /** Only says what would happen. */
   readonly isDryRun: boolean;
-  /** Tasks that are changed at most. */
+  /** Maximum number of tasks that are changed. */
   readonly limit: number;
   readonly client: ListClient;
   /** Rejects when the caller may no longer do this; asked before each part. */

@@ -1,6 +1,6 @@
 /**
- * Passes the changes of tasks on to all who follow them. Listeners at the same place get the same page, so that its presentation is
- * shared; one that is slow to read stays behind, and goes on from its own place when it has read. Nothing is kept for it.
+ * Passes the changes of tasks on to all who follow them. Listeners at the same place get the same page, so that its presentation
+ * is shared; one that reads slowly stays behind, and continues from its own place when it has read. Nothing is kept for it.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';
@@ -14,7 +14,7 @@ export interface ChangeListener {
   /** Whether it may still have changes; asked before each page. */
   mayListen(): boolean | Promise<boolean>;
   take(page: ChangePage): void;
-  /** Changes before `cursor` cannot be told; it goes on there. */
+  /** Changes before `cursor` cannot be told; the listener continues there. */
   reset(cursor: string): void;
   /** It gets no more. */
   end(): void;

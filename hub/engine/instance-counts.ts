@@ -1,12 +1,7 @@
 /** Number of instances by class and state, kept with each change: reading it costs nothing, however many instances there are. */
+import { carriedLabels } from '@workbench-hub/shared/domain/matching';
 import type { InstanceClass } from '../core/idle-instances.js';
-import {
-  type CountedClass,
-  type CountedState,
-  carriedLabels,
-  instancesIn,
-  noInstances,
-} from '../core/wait-reason.js';
+import { type CountedClass, type CountedState, instancesIn, noInstances } from '../core/wait-reason.js';
 
 interface Counted {
   readonly instanceClass: InstanceClass;

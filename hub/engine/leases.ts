@@ -1,6 +1,6 @@
 /**
- * Unreachable is not lost. A disconnected agent keeps its tasks for its lease; only then are they requeued.
- * The lease of an agent that has not joined since the hub's start begins at that start.
+ * Leases: a disconnected agent is unreachable, and keeps its tasks; when its lease ends it is lost, and they are requeued. The
+ * lease of an agent that has not joined since the hub's start begins at that start.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Timer, Timers } from '@workbench-hub/shared/runtime/runtime';

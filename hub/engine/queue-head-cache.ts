@@ -37,7 +37,7 @@ export class QueueHeadCache {
     return this.#isComplete || this.#known.length >= count;
   }
 
-  /** From now on, changes are noted for {@link endRead}. */
+  /** From now on, changes are recorded for {@link endRead}. */
   beginRead(): void {
     this.#duringRead = { added: [], removed: new Set() };
   }

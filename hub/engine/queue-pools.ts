@@ -75,7 +75,7 @@ export class QueuePools {
     );
   }
 
-  /** Makes the pools current, as of some time after the call. Rejects as the store does. */
+  /** Makes the pools current, as of a time after the call. Rejects as the store does. */
   async refresh(): Promise<void> {
     this.#refreshing ??= this.#refresh().finally(() => {
       this.#refreshing = undefined;
@@ -114,8 +114,8 @@ export class QueuePools {
       .flatMap(({ groups }) => [...groups]);
   }
 
-  /** The pools that some idle instances fit, with the number of first tasks that a round needs: tasks that these instances may
-   *  not get, `excluded` at most, must not hide those behind them. */
+  /** The pools that some idle instances fit, with the number of first tasks that a round needs: one for each of these
+   *  instances, and `excluded` more, since that many may be excluded from all of them. */
   neededFor(idle: IdleInstances, excluded: number): PoolNeed[] {
     const needed: PoolNeed[] = [];
     for (const [key, pool] of this.#pools) {

@@ -17,7 +17,7 @@ export class OwnerUse {
   uploads = 0;
   /** Bytes received of uploads under way. */
   underWayBytes = 0;
-  /** Rises when an upload of this user is named: an earlier figure of the store is out of date. */
+  /** Rises when an upload of this user is named, since figures that were read from the store before are then out of date. */
   version = 0;
   readonly #naming = new Set<Promise<unknown>>();
   readonly #onOver: () => void;

@@ -1,7 +1,7 @@
 /**
- * Dispatches waiting tasks to idle instances. One round pairs the first tasks of the queue pools with the idle instances, claims
- * them in the store and sends them to their agents. The store is read when the first tasks known are used up. A round costs the
- * same however many tasks wait, and however many requirements they have.
+ * Scheduler: dispatches waiting tasks to idle instances. One round pairs the first tasks of the queue pools with the idle
+ * instances, claims them in the store and sends them to their agents. The store is read when the known first tasks are used up. A
+ * round costs the same however many tasks wait, and however many requirements they have.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';

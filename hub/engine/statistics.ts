@@ -21,7 +21,7 @@ const SAVE_EVERY_MS = 5000;
 
 const HOUR_MS = 3_600_000;
 
-/** Ages up to which periods are kept: somewhat more than a day by minute, and than a year by hour. */
+/** Ages up to which periods are kept: minutes for somewhat more than a day, hours for somewhat more than a year. */
 const KEPT_MS: Readonly<Record<StatisticsStep, number>> = { MINUTE: 25 * HOUR_MS, HOUR: 367 * 24 * HOUR_MS };
 
 const NONE: TaskCounts = {

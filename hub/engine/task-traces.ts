@@ -117,7 +117,7 @@ export class TaskTraces {
     });
   }
 
-  /** Begin of the wait; undefined when a restart of the hub fell into it. */
+  /** Start of the wait; undefined when the hub was restarted during it. */
   #waitEnds(taskId: string, attempt: number, requestedAtMs: number): number | undefined {
     const since = this.#waitingSince.get(taskId);
     this.#waitingSince.delete(taskId);

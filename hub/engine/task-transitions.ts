@@ -61,7 +61,7 @@ export class TaskTransitions {
     this.#publish({ type: 'CREATED', task });
   }
 
-  /** Does the same unless the creator has used the key: resolves with the id of the task that has it. */
+  /** Enqueues a new task unless its creator has used the key; resolves with the id of the task that has the key. */
   async createOnce(task: NewTask, key: string): Promise<string> {
     const { taskId } = await this.#options.queue.insertOnce(task, key, (waiting) =>
       this.#publish({ type: 'ENQUEUED', waiting }),

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { type Classifier, type ClassifierError, classify } from '@workbench-hub/shared/domain/classifier';
 import type { Job } from '@workbench-hub/shared/domain/job';
+import { byPath } from '@workbench-hub/shared/domain/relative-path';
 import { nextState } from '@workbench-hub/shared/domain/state-machine';
 import { hasEnded, type TaskStatus, type TaskType } from '@workbench-hub/shared/domain/task';
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
@@ -55,7 +56,7 @@ export type TaskLog =
   | { readonly kind: 'NONE' }
   | {
       readonly kind: 'TEXT';
-      /** The whole as shown to people, with remarks. */
+      /** The whole log as shown to people, with remarks. */
       readonly text: string;
       /** Output so far, without remarks. */
       readonly output: LogText;
@@ -293,8 +294,4 @@ function requestOf({
 
 function validationErrorOf({ index, member, message }: ClassifierError): ValidationError {
   return { where: `classifiers[${index}].${member}`, what: message };
-}
-
-function byPath(a: { path: string }, b: { path: string }): number {
-  return a.path < b.path ? -1 : a.path > b.path ? 1 : 0;
 }

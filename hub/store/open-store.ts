@@ -5,7 +5,7 @@ import type { StoreMetrics } from '../core/ports/metrics.js';
 import type { OpenedAccountStore, Store } from '../core/ports/store.js';
 import type { StoreMaintenance } from '../core/ports/store-maintenance.js';
 import { openSqliteAccountStore } from './sqlite/accounts/account-store.js';
-import { accountsFileIn, tasksFileIn, withLog } from './sqlite/database-files.js';
+import { accountsFileIn, tasksFileIn, withWriteAheadLog } from './sqlite/database-files.js';
 import { sqliteMaintenance } from './sqlite/maintenance.js';
 import { openSqliteStore } from './sqlite/store.js';
 
@@ -33,7 +33,7 @@ export async function openStore({ dataDir }: StoreSettings, options: StoreOption
     return {
       ...tasks,
       accounts,
-      files: { tasks: withLog(tasksFile), accounts: withLog(accountsFile) },
+      files: { tasks: withWriteAheadLog(tasksFile), accounts: withWriteAheadLog(accountsFile) },
       close: async () => {
         await accounts.close();
         await tasks.close();

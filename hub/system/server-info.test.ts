@@ -1,16 +1,6 @@
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { describe, expect, it } from 'vitest';
-import { formatBytes, formatUptime, serverInfo } from './server-info.js';
-
-describe('formatBytes', () => {
-  it.each([
-    [0, '0 B'],
-    [1023, '1023 B'],
-    [1024, '1.0 KiB'],
-    [1536 * 1024 ** 2, '1.5 GiB'],
-    [2 ** 60, '1024.0 PiB'],
-  ])('writes %i as %s', (bytes, text) => expect(formatBytes(bytes)).toBe(text));
-});
+import { formatUptime, serverInfo } from './server-info.js';
 
 describe('formatUptime', () => {
   it.each([

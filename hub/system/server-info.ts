@@ -4,6 +4,7 @@ import os from 'node:os';
 import { dirname } from 'node:path';
 import process from 'node:process';
 import { getHeapStatistics } from 'node:v8';
+import { sizeInWords } from '@workbench-hub/shared/domain/size-in-words';
 import { localTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import type { BuildInfo } from '@workbench-hub/shared/runtime/build-info';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
@@ -43,7 +44,7 @@ export function serverInfo(build: BuildInfo, clock: Clock, disk: Space) {
     memoryInfo: {
       ...formatSpace({ totalBytes: heapTotal, freeBytes: heapTotal - heapUsed }),
       max: heap.heap_size_limit,
-      maxFormatted: formatBytes(heap.heap_size_limit),
+      maxFormatted: sizeInWords(heap.heap_size_limit),
     },
     diskSpaceInfo: formatSpace(disk),
   };
@@ -55,23 +56,11 @@ function formatSpace({ totalBytes, freeBytes }: Space) {
     total: totalBytes,
     used: usedBytes,
     free: freeBytes,
-    totalFormatted: formatBytes(totalBytes),
-    usedFormatted: formatBytes(usedBytes),
-    freeFormatted: formatBytes(freeBytes),
+    totalFormatted: sizeInWords(totalBytes),
+    usedFormatted: sizeInWords(usedBytes),
+    freeFormatted: sizeInWords(freeBytes),
     freePercentage: totalBytes === 0 ? 0 : Math.round((freeBytes / totalBytes) * 100),
   };
-}
-
-/** `1.5 GiB` */
-export function formatBytes(bytes: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1024 && unit < units.length - 1) {
-    value /= 1024;
-    unit++;
-  }
-  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
 }
 
 /** `2 d 3 h 4 min 5 s` */

@@ -18,7 +18,7 @@ const title = isMissing
   : 'CalculiX, started by the runner';
 
 const example = (name: string) => readFile(new URL(`../docs/examples/${name}`, import.meta.url), 'utf8');
-/** The lines that tell when and by whom the file was written. */
+/** Lines with the time and the author of the file. */
 const withoutDates = (text: string) => text.replaceAll(/^ +1U(?:DATE|TIME|USER|HOST).*$/gm, '');
 
 describe.skipIf(isMissing)(title, () => {
@@ -51,7 +51,7 @@ describe.skipIf(isMissing)(title, () => {
     }
   });
 
-  it('bends the beam as theory says, within 1 %', async () => {
+  it('bends the beam as in theory, within 1 %', async () => {
     const [force, length, modulus, poisson, side] = [100, 200, 210_000, 0.3, 10];
     const inertia = side ** 4 / 12;
     const shearModulus = modulus / (2 * (1 + poisson));

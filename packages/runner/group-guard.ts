@@ -1,8 +1,8 @@
 /**
- * Ends the processes of scripts when the runner itself is killed and so cannot: a script is in a process group of its
- * own, where a signal to the runner's group does not reach it. The guard is a shell that waits for the end of a pipe,
- * which tells it that the runner is gone, and then reads in a file which scripts run, one a line. So it sleeps while
- * scripts come and go. The file has no name: it goes with who holds it.
+ * Guard that ends the processes of scripts when the runner is killed: each script has a process group of its own, which a signal
+ * to the runner's group does not reach. The guard is a shell that waits for the end of a pipe, which comes with the end of the
+ * runner, and then reads from a file which scripts run, one on each line. So it sleeps while scripts begin and end. The file has
+ * no name and disappears with the processes that hold it.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -13,7 +13,7 @@ import { join } from 'node:path';
 export interface GroupGuard {
   /** Starts the guard before the first job: an agent may end processes that were started during a job. */
   open(): void;
-  /** Lets the group of this leader end with the runner; returns how to take that back. */
+  /** Registers the group of this leader to be ended with the runner; returns a function that removes it. */
   watch(leaderPid: number): () => void;
   close(): void;
 }
@@ -133,7 +133,7 @@ function namelessFileIn(parent: string): number {
   try {
     const file = openSync(join(folder, 'leader'), 'wx+', 0o600);
     try {
-      // Reserves the room for later lines: a block of the disk.
+      // Reserves disk space for later lines: one block.
       writeLine(file, 0, undefined);
       return file;
     } catch (error) {

@@ -25,8 +25,7 @@ export function isNode({ command, args }: Interpreter): boolean {
 }
 
 /**
- * The program that an interpreter would need and that is not there, or undefined. `env` runs it for `#!/usr/bin/env
- * python3`, and would itself be found: so the name that it is given is looked for.
+ * Missing program of an interpreter; undefined when none is missing. For `#!/usr/bin/env python3` that may be `env` or `python3`.
  */
 export function missingProgram(
   interpreter: Interpreter,

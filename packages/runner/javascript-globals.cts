@@ -1,7 +1,7 @@
 /**
- * Loaded by Node before a script (`--require`): makes the job's variables globals of type string, and `print` and
- * `println`, as JavaScript consoles of workbenches have them. A variable may have any name, also one of Node's own
- * globals; so everything that is needed later is taken before.
+ * Globals that Node defines before a script (`--require`): the job's variables, as strings, and `print` and `println`, which
+ * JavaScript consoles of workbenches have. A variable may have any name, even that of one of Node's globals, so everything that
+ * is needed later is read first.
  */
 const fs: typeof import('node:fs') = require('node:fs');
 const util: typeof import('node:util') = require('node:util');
@@ -13,8 +13,8 @@ const { inspect } = util;
 const { write } = stdout;
 const { map, join } = Array.prototype;
 
-// Node would queue what a loop prints faster than it is read, without bound, and lose the queue at process.exit().
-// Writing synchronously is what other interpreters do. The handle has no public way to ask for it.
+// Node would queue output that is read too slowly, without limit, and lose the queue at process.exit(). Other interpreters write
+// synchronously. The handle has no public method for that.
 for (const stream of [stdout, stderr]) {
   (stream as { _handle?: { setBlocking?(blocking: boolean): void } })._handle?.setBlocking?.(true);
 }

@@ -30,11 +30,11 @@ export class ScriptNotPlaced extends Error {
 }
 
 /**
- * Puts a script into the working directory, so that it finds modules beside itself (`require('./helper.js')`,
- * `import helper`), under a reserved name. For Node its extension tells what kind of module it is, whatever
- * package.json lies there. Throws {@link ScriptNotPlaced} when an earlier script, or the disk, does not let it.
+ * Puts a script into the working directory, so that it finds modules beside itself (`require('./helper.js')`, `import helper`),
+ * under a reserved name. For Node its extension tells what kind of module it is, whatever a package.json says. Throws {@link
+ * ScriptNotPlaced} when an earlier script, or the disk, prevents it.
  *
- * The files are small and nothing else is to be done meanwhile: threads that read and write them would cost more.
+ * Synchronous, since the files are small and threads would cost more.
  */
 export function placeScript(
   sourcePath: string,

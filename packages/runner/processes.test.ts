@@ -1,4 +1,4 @@
-/** Processes that scripts start and leave behind, how they are ended, and how the runner itself ends. */
+/** Ends of the processes that scripts start and leave behind, and of the runner itself. */
 import { readdir, readFile } from 'node:fs/promises';
 import { RPC_ERROR } from '@workbench-hub/shared/instance-protocol/messages';
 import type { ProgramUnderTest } from '@workbench-hub/shared/instance-protocol/program-under-test';
@@ -21,7 +21,7 @@ describe('workbench-runner', () => {
 
   it('ends what a script left running in the background', async () => {
     const folder = await layOut({
-      // With job control (-m) a shell puts what it starts into a process group of its own.
+      // With job control (-m), a shell starts each program in a process group of its own.
       scripts: [
         '#!/bin/sh\nsleep 1000 & echo $! > plain.pid',
         '#!/bin/sh\nset -m; sleep 1000 & echo $! > own.pid',
@@ -41,7 +41,7 @@ describe('workbench-runner', () => {
     process.kill(Number(await folder.read('daemon.pid')), 'SIGKILL');
   });
 
-  it('keeps what a daemon prints late out of the next job', async () => {
+  it('keeps late output of a daemon out of the next job', async () => {
     const first = await layOut({
       scripts: [
         `#!/bin/sh
@@ -96,7 +96,7 @@ describe('a script that prints without end', () => {
     const runner = await start('--interpreter', 'sh');
     const folder = await layOut({ scripts: ['yes'] });
     const running = runner.host.executeBatchJob(folder.params);
-    // More than all that lies between script and reader can hold.
+    // More than all buffers between script and reader can hold.
     while (runner.outputs.length < 200) await new Promise(setImmediate);
     await runner.host.cancel(folder.params.taskId);
     await expect(running).rejects.toMatchObject({ code: RPC_ERROR.CANCELED });

@@ -11,7 +11,7 @@ it.skipIf(process.platform === 'win32')(
     const program = runnerProgram('1', { command: 'sh', args: [] });
     const abort = new AbortController();
     try {
-      // It would be an error if anybody looked for the second one.
+      // Looking for the second one would be an error.
       const scripts = [...folder.params.scripts, folder.path('not there')];
       const result = await program.executeBatchJob(
         { ...folder.params, scripts },

@@ -22,7 +22,7 @@ interface RunnerHost extends ScriptHost {
   readonly environment: NodeJS.ProcessEnv;
 }
 
-/** The runner: one process for each script, in order, in the working directory. It keeps nothing by instance. */
+/** The runner: one process for each script, in order, in the working directory. It keeps no state of instances. */
 export function runnerProgram(version: string, interpreter: Interpreter): InstanceProgram {
   const host: RunnerHost = {
     guard: groupGuard(),

@@ -14,7 +14,7 @@ import {
 cleanUpAfterEachTest();
 
 it.skipIf(process.platform === 'win32')(
-  'runs scripts also where nothing can be put into the folder for temporary files',
+  'runs scripts even if the folder for temporary files is not writable',
   async () => {
     const here = await startBy(['env', 'TMPDIR=/not/there']);
     const folder = await layOut({ scripts: ['#!/bin/sh\necho out; echo err >&2; echo done > done.txt'] });
@@ -80,7 +80,7 @@ describe('workbench-runner --interpreter node', () => {
     expect(printedBy(folder)).toBe('string 5 Ä\n| [ 1, 2 ] { a: 1n } null\n2.5');
   });
 
-  it('prints whatever a variable is named', async () => {
+  it('prints, whatever the names of variables are', async () => {
     const names = Object.getOwnPropertyNames(globalThis).filter((name) => !/^(?:print|println)$/.test(name));
     const folder = await layOut({
       variables: Object.fromEntries([...names, 'name', 'await', 'class'].map((name) => [name, 'shadowed'])),
@@ -108,7 +108,7 @@ describe('workbench-runner --interpreter node', () => {
     expect(printedBy(folder)).toBe('2.5 true\nx\n0 true\n');
   });
 
-  it('keeps the order of what is printed in different ways, and loses nothing at process.exit', async () => {
+  it('keeps the order of output that is printed in different ways, and loses nothing at process.exit', async () => {
     const folder = await layOut({
       scripts: [
         `for (let i = 0; i < 20000; i++) { print(i, ''); console.log('a line that fills the pipe'); }
@@ -120,7 +120,7 @@ describe('workbench-runner --interpreter node', () => {
     expect(printedBy(folder) === expected).toBe(true);
   });
 
-  it('ends the job at the first script that fails, and says which', async () => {
+  it('ends the job at the first script that fails, and names it', async () => {
     const folder = await layOut({
       scripts: ['println("first")', 'process.exit(7)', 'println("never")'],
     });
@@ -158,7 +158,7 @@ describe('workbench-runner --interpreter node', () => {
     expect(await folder.names()).toEqual([]);
   });
 
-  it('fails a job whose environment no program can be given, and goes on', async () => {
+  it('fails a job whose environment no program can have, and continues', async () => {
     const folder = await layOut({ scripts: ['println(1)'], environment: { load: 'a\0b' } });
     await expect(runner.host.executeBatchJob(folder.params)).rejects.toMatchObject({ name: 'RpcError' });
     expect(await folder.names()).toEqual([]);
@@ -180,7 +180,7 @@ describe('workbench-runner --interpreter node', () => {
     });
   });
 
-  it('gives what a script came to, whatever it made of its own file', async () => {
+  it('reports the end of a script, whatever it did to its own file', async () => {
     const closing =
       '#!/bin/sh\necho data > result.csv; rm "$0"; mkdir "$0"; touch "$0/x"; echo kept > result.csv; exit $1';
     const folder = await layOut({ scripts: [closing] });
@@ -189,7 +189,7 @@ describe('workbench-runner --interpreter node', () => {
     expect(runner.log()).toContain('the file of a script stays in the working directory');
   });
 
-  it('gives the argument of a #! line, and env -S its words', async () => {
+  it('passes on the argument of a #! line, and the words of env -S', async () => {
     const folder = await layOut({
       scripts: ['#!/bin/sh -f\necho *\r', '#!/usr/bin/env -S sh -f\necho *', '#!/usr/bin/env sh\r\necho $0'],
     });
@@ -219,7 +219,7 @@ describe('workbench-runner --interpreter node', () => {
     },
   );
 
-  it('keeps characters whole that a script prints in pieces', async () => {
+  it('keeps characters whole when a script prints them in pieces', async () => {
     const folder = await layOut({
       scripts: [
         "#!/bin/sh\nprintf '\\303'; sleep 0.05; printf '\\244\\377'; printf '\\360\\237\\230\\200' >&2",

@@ -45,7 +45,7 @@ describe.skipIf(process.platform === 'win32')('a script', () => {
       'those of spawn',
       { guard, pipes: { open: () => Promise.resolve(undefined) } as unknown as ScriptPipes },
     ],
-  ])('loses nothing of its last words by %s, however long they take to be written', async (_, host) => {
+  ])('loses nothing of its last output by %s, however slowly it is written', async (_, host) => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     const printed: string[] = [];
     const takers: (() => void)[] = [];
@@ -77,25 +77,22 @@ describe.skipIf(process.platform === 'win32')('a script', () => {
   it.each([
     ['ends', 'exit 3'],
     ['is canceled', 'echo ready; sleep 1000'],
-  ])(
-    'is not watched any more when it %s: its id may be that of another group by then',
-    async (how, script) => {
-      await runShell(script, async () => {
-        if (how === 'is canceled') abort.abort();
-      });
-      expect(watched).toEqual([expect.any(Number), undefined]);
-    },
-  );
+  ])('is no longer watched when it %s: its id may belong to another group by then', async (how, script) => {
+    await runShell(script, async () => {
+      if (how === 'is canceled') abort.abort();
+    });
+    expect(watched).toEqual([expect.any(Number), undefined]);
+  });
 
   it.each([
     ['after it has ended', 'echo ready'],
     ['while it runs', 'echo ready; sleep 1000'],
-  ])('is signalled no more once it is over, when it is canceled %s', async (when, script) => {
+  ])('gets no signal after its end, when it is canceled %s', async (when, script) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const running = runShell(script, async () => {
       if (when === 'while it runs') abort.abort();
     });
-    // So that what it prints is watched.
+    // So that its output is watched.
     while (watched.length < 2) {
       vi.advanceTimersByTime(1);
       await new Promise(setImmediate);

@@ -37,8 +37,8 @@ export interface ScriptEnd {
 }
 
 /**
- * Runs one script to its end, without standard input, and hands on what it prints. When it has ended, or `signal` is
- * aborted, nothing of its process group is left. Rejects with the system's error when the command cannot be started.
+ * Runs one script to its end, without standard input, and forwards its output. When it has ended, or `signal` is aborted, nothing
+ * of its process group is left. Rejects with the system's error when the command cannot be started.
  */
 export async function runScriptProcess(
   run: ScriptCommand,
@@ -159,7 +159,7 @@ function relay(source: ScriptPipe | Readable, send: (text: string) => Promise<vo
         for (let reads = 0; reads < 2 && !source.isEnded; reads++) {
           const piece = source.readNow();
           const text = piece ? decoder.write(piece) : source.isEnded ? decoder.end() : '';
-          // The job's response follows on the same way: nothing is to be held back any more.
+          // The job's response follows over the same connection: nothing may be held back any longer.
           if (text !== '') void send(text).catch(() => undefined);
         }
         if (source.isEnded) return;

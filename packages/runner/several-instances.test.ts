@@ -6,7 +6,7 @@ import { cleanUpAfterEachTest, gone, layOut, RUNNER } from './fixtures/runner-un
 cleanUpAfterEachTest();
 
 const IDS = ['sim-1', 'sim-2', 'sim-3'];
-/** Says the ids of its processes, one of which is in a group of its own, and waits. */
+/** Script that writes down the ids of its processes, one of which has a group of its own, and waits. */
 const LASTING = '#!/bin/sh\nset -m\nsleep 1000 &\necho "$$ $!" > pids\necho ready\nwait';
 let runner: Awaited<ReturnType<typeof startSharedProgram>>;
 
@@ -37,7 +37,7 @@ describe.skipIf(process.platform !== 'linux')('a runner with several instances',
     for (const { pids } of jobs) for (const pid of pids) await gone(pid);
   });
 
-  it('ends the script of one that is stopped, and of no other; the guard knows who is left', async () => {
+  it('ends the script of a stopped instance, and of no other; the guard still knows the others', async () => {
     const [first, second, third] = await startLasting();
     await runner.host.stopInstance('sim-2');
     await expect(second?.ended).rejects.toThrow('canceled');

@@ -60,7 +60,7 @@ describe.skipIf(process.platform === 'win32')('a file of the host', () => {
         access();
         return true;
       } catch (error) {
-        // The descriptor was not opened for this: also of a user who may do everything.
+        // The descriptor was not opened for this, which stops even a user who may do everything.
         expect(error).toMatchObject({ code: 'EBADF' });
         return false;
       }

@@ -157,7 +157,7 @@ const TRACES_IN_NODE: Trace[] = [
   },
 ];
 
-/** Prints where the pendulum is, bit by bit. */
+/** Prints the state of the pendulum, bit by bit. */
 const RESULT = `${SWING}
   println([...new BigUint64Array(new Float64Array([data.qpos[0], data.qvel[0], data.time]).buffer)].map((bits) => bits.toString(16)).join(' '))`;
 
@@ -263,7 +263,7 @@ describe.each<Isolation>(['thread', 'realm', 'none'])('with isolation %s', (isol
       .filter(({ taskId }) => taskId === params.taskId)
       .map(({ text }) => text)
       .join('');
-  /** Runs a job; gives what it printed, and how it ended unless it succeeded. */
+  /** Runs a job; resolves with its output and, unless it succeeded, its end. */
   const run = async (job: JobOfTest) => {
     const folder = await layOut(job);
     const ended = await mujoco.host.executeBatchJob(folder.params).then(
@@ -303,7 +303,7 @@ describe.each<Isolation>(['thread', 'realm', 'none'])('with isolation %s', (isol
   });
 });
 
-/** What a loop over the simulator gives, without the program. */
+/** Result of a loop over the simulator, without the program. */
 async function resultOfDirectRun(): Promise<string> {
   const mujoco: MainModule = await loadMujoco();
   const model = mujoco.MjModel.from_xml_string(MODEL.content);
@@ -405,7 +405,7 @@ describe('with realms', () => {
       "println({ a: [1, 'b'] }, new Map([[1, 2]]), null); console.log('%s is %d', 'x', 1.5, [1])",
       "{ a: [ 1, 'b' ] } Map(1) { 1 => 2 } null\nx is 1.5 [ 1 ]",
     ],
-    ['two promises that fail unheard', "Promise.reject(1); Promise.reject(2); println('ran')", 'ran'],
+    ['two promises that reject unhandled', "Promise.reject(1); Promise.reject(2); println('ran')", 'ran'],
     [
       'a full stack',
       'const down = () => { try { return down() } catch (error) { return error instanceof RangeError } }; println(down())',

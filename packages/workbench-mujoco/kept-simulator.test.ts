@@ -1,4 +1,4 @@
-/** What state the compiled simulator has: kept-simulator.ts must bring back all of it. */
+/** State of the compiled simulator, all of which kept-simulator.ts must restore. */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';

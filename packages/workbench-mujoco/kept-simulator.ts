@@ -38,7 +38,7 @@ export class KeptSimulator {
     return this.#simulator.exports;
   }
 
-  /** What was registered at the start; undefined until {@link started}. */
+  /** Registrations at the start; undefined until {@link started}. */
   get registrations(): Registrations | undefined {
     return this.#registrations;
   }

@@ -1,4 +1,4 @@
-/** The real `workbench-mujoco`, spoken to over its standard input and output. */
+/** The real `workbench-mujoco`, called over its standard input and output. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';

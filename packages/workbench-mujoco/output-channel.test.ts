@@ -13,7 +13,7 @@ describe('the output channel', () => {
     expect(pieces.every((piece) => piece.isWellFormed())).toBe(true);
   });
 
-  it('sends what came meanwhile together, with the streams in order', async () => {
+  it('sends output that arrived meanwhile together, with the streams in order', async () => {
     const sent: string[] = [];
     const takers: (() => void)[] = [];
     const receiver = outputReceiver(new SharedArrayBuffer(4), async (stream, text) => {
@@ -32,7 +32,7 @@ describe('the output channel', () => {
     expect(sent).toEqual(['stdout: a', 'stdout: bc', 'stderr: d', 'stdout: e']);
   });
 
-  it('tells how much is on its way', async () => {
+  it('counts the output in transit', async () => {
     const inFlight = new SharedArrayBuffer(4);
     const counter = new Int32Array(inFlight);
     const receiver = outputReceiver(inFlight, () => Promise.resolve());

@@ -16,7 +16,7 @@ export interface ThreadCalls {
   readonly now: () => number;
   /** A random number from 0 to 255. */
   readonly randomByte: () => number;
-  /** The simulator is loaded; or it is not, because of this. */
+  /** The simulator is loaded, or could not be loaded for this reason. */
   readonly loaded: (failure?: unknown) => void;
   readonly write: (stream: 'stdout' | 'stderr', text: string) => void;
   /** The value as text, as `util.inspect` and `util.format` give it; undefined when its own methods fail. */
@@ -25,7 +25,7 @@ export interface ThreadCalls {
   /** Text of a file of the working directory; undefined when it cannot be read. */
   readonly readFile: (name: string) => string | undefined;
   readonly writeFile: (name: string, content: string | Uint8Array) => boolean;
-  /** The error of the latest of both that failed, as JSON. */
+  /** Error of the latest failed call of `readFile` or `writeFile`, as JSON. */
   readonly fileError: () => string;
   /** The script has returned; or it has thrown this. */
   readonly returned: () => void;
@@ -37,7 +37,7 @@ export interface SimulatorLink {
   readonly exports: Readonly<Record<string, unknown>>;
   /** Lets the compiled simulator call these functions. */
   readonly attach: (imports: SimulatorImports) => void;
-  /** What it registered when it was started; undefined while it is. */
+  /** Its registrations at the start; undefined while it starts. */
   readonly registered?: {
     readonly general: (imports: SimulatorImports) => void;
     /** {@link LaterRegistrations} as JSON. */

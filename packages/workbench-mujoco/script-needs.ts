@@ -18,7 +18,7 @@ const FURTHER_NAMES = [
   'nodejs',
 ];
 
-/** Globals of Node.js of which a realm has what most scripts use, with that. */
+/** Globals of Node.js that a realm has in part, each with the uses that need no more. */
 const PARTLY_IN_REALM: Readonly<Record<string, string>> = {
   process: String.raw`\.(?:env|exit)\b`,
   console: String.raw`\.(?:log|info|debug|warn|error)\(`,

@@ -67,7 +67,7 @@ export class SimulatorThread {
     return this.#isSpent;
   }
 
-  /** What a job has left in it. */
+  /** Leftovers of a job in it. */
   get left(): string | undefined {
     return this.#left;
   }

@@ -1,4 +1,4 @@
-/** The job of the quickstart, run by the real program and held against the theory of the slider-crank mechanism. */
+/** The job of the quickstart, run by the real program and compared with the theory of the slider-crank mechanism. */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import {
@@ -38,7 +38,7 @@ describe('the slider-crank mechanism of the quickstart', () => {
     await mujoco.shutdown();
   });
 
-  it('tells its progress and leaves the result files', async () => {
+  it('reports its progress and leaves the result files', async () => {
     expect(mujoco.printed().match(/^ *\d+ % /gm)).toHaveLength(10);
     expect(await folder.names()).toEqual([
       'energy-balance.csv',
@@ -86,7 +86,7 @@ describe('the slider-crank mechanism of the quickstart', () => {
     const work = energy.at(-1)?.['work_put_in_J'] ?? 0;
     expect(work).toBeGreaterThan(2000);
     expect(worst / work).toBeLessThan(1e-6);
-    // The column is what the others say, not a claim of its own.
+    // The column must follow from the others.
     for (const {
       kinetic_J = 0,
       potential_J = 0,

@@ -31,6 +31,6 @@ export type ThreadMessage =
       end: JobEnd;
       /** True when the thread must not be used again. */
       isSpent: boolean;
-      /** What the job has left in the thread, though it should not. */
+      /** Leftovers of the job in the thread, which should not be there. */
       left: string | undefined;
     };

@@ -2,8 +2,8 @@
 import { constants, type Stats } from 'node:fs';
 import { access, readdir, stat, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { sizeInWords } from '../domain/size-in-words.js';
 import { openToOthers, openToOthersText } from '../runtime/private-files.js';
-import { sizeText } from '../runtime/size-text.js';
 import { type Finding, fault, ok, warning } from './finding.js';
 
 const LITTLE_SPACE = 0.05;
@@ -120,7 +120,7 @@ async function permissionsOf(dataDir: string): Promise<Finding> {
 async function spaceIn(dataDir: string, fullBelowBytes: number, advice: string): Promise<Finding[]> {
   const { bsize, blocks, bavail, files, ffree } = await statfs(dataDir);
   const [free, size] = [bsize * bavail, bsize * blocks];
-  const space = `${sizeText(free)} of ${sizeText(size)} free`;
+  const space = `${sizeInWords(free)} of ${sizeInWords(size)} free`;
   const findings: Finding[] = [];
   if (free < fullBelowBytes) findings.push(fault('disk space', `only ${space}`, advice));
   else if (free < LITTLE_SPACE * size) findings.push(warning('disk space', `only ${space}`, advice));

@@ -9,12 +9,16 @@ export function fits(
 ): boolean {
   if (requirement.version !== null && !matchesWildcard(requirement.version, profile.version)) return false;
   if (requirement.labels.length === 0) return true;
-  const carried = new Set(profile.labels.map((label) => label.toLowerCase()));
+  const carried = carriedLabels(profile);
   return requirement.labels.every((label) => carried.has(label));
+}
+
+/** Labels of an instance in lower case, as requirements have them. */
+export function carriedLabels({ labels }: Pick<InstanceProfile, 'labels'>): ReadonlySet<string> {
+  return new Set(labels.map((label) => label.toLowerCase()));
 }
 
 /** Number of labels that the task did not ask for: fewer are better. */
 export function surplusLabels(requirement: Requirement, profile: Pick<InstanceProfile, 'labels'>): number {
-  const carried = new Set(profile.labels.map((label) => label.toLowerCase()));
-  return [...carried].filter((label) => !requirement.labels.includes(label)).length;
+  return [...carriedLabels(profile)].filter((label) => !requirement.labels.includes(label)).length;
 }

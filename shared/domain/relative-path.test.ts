@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { MAX_PATH_LENGTH, pathConflict, relativePathFault } from './relative-path.js';
+import { describe, expect, it, test } from 'vitest';
+import { byPath, MAX_PATH_LENGTH, pathConflict, relativePathFault } from './relative-path.js';
 
 describe('a relative path', () => {
   it.each(['a', 'a/b.txt', 'größe/模型.wbpz', 'with space', '.hidden', 'a..b', '...', 'con'])(
@@ -43,4 +43,9 @@ describe('paths together', () => {
   ])('%j conflict', (paths, index, fault) => {
     expect(pathConflict(paths)).toEqual({ index, fault: expect.stringContaining(fault) });
   });
+});
+
+test('paths are sorted the same on every host', () => {
+  const paths = ['ä', 'b', 'B', 'a/b', 'a'].map((path) => ({ path }));
+  expect(paths.sort(byPath).map(({ path }) => path)).toEqual(['B', 'a', 'a/b', 'b', 'ä']);
 });

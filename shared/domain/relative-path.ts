@@ -43,3 +43,8 @@ export function pathConflict(paths: readonly string[]): { index: number; fault: 
   }
   return undefined;
 }
+
+/** Compares by path, in UTF-16 units: the same on every host. */
+export function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
+  return a.path < b.path ? -1 : a.path > b.path ? 1 : 0;
+}

@@ -83,7 +83,7 @@ export class WildcardAutomaton {
     }
   }
 
-  /** True when the characters from `from` to `to` (exclusive) match as a whole. */
+  /** True when the characters from `from` to `end` (exclusive) match as a whole. */
   matches(codes: ArrayLike<number>, from: number, end: number): boolean {
     if (end - from < this.#shortest) return false;
     const reached = this.#reached.fill(0);

@@ -1,4 +1,4 @@
-/** Every workload of the benchmark in small: it works; its figures are not checked. */
+/** Every workload of the benchmark at a small scale; its figures are not checked. */
 import { describe, expect, it } from 'vitest';
 import { runWorkload } from './run-workload.js';
 import { WORKLOADS } from './workloads.js';
@@ -31,7 +31,7 @@ const TIMEOUT_MS = 180_000;
 
 // Reads the resource use of processes from /proc.
 describe.skipIf(process.platform !== 'linux')(
-  'the benchmark in small: workload',
+  'the benchmark at a small scale: workload',
   { timeout: TIMEOUT_MS },
   () => {
     it.each([

@@ -1,4 +1,4 @@
-/** From the samples of several runs to figures with their spread. */
+/** Figures with their spread, from the samples of several runs. */
 import type { Sample, Target, Unit } from './workload.js';
 
 export interface Figure {
@@ -10,7 +10,7 @@ export interface Figure {
   readonly limit?: number;
 }
 
-/** The value below which this part of the values is, 0.5 for the median. */
+/** Quantile of the values; the median for 0.5. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))] ?? Number.NaN;

@@ -2,7 +2,7 @@ import { cpuSeconds } from './machine.js';
 
 const LOOK_EVERY_MS = 500;
 
-/** Resolves when the process has computed next to nothing for a while. */
+/** Resolves when the process has been nearly idle for a while. */
 export async function quiet(pid: number): Promise<void> {
   for (;;) {
     const before = cpuSeconds(pid);

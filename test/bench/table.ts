@@ -59,7 +59,7 @@ function inColumns(lines: readonly (readonly string[])[], numbers: readonly numb
     .join('\n');
 }
 
-/** Three digits that mean something. */
+/** Three significant digits. */
 function shown(value: number): string {
   if (Math.abs(value) >= 100) return value.toFixed(0);
   return value.toFixed(Math.abs(value) >= 10 ? 1 : 2);

@@ -1,5 +1,5 @@
-/** What a workload is: made ready once, measured several times, and cleared away. To add one: a file that exports a
- *  `Workload`, and its name in `workloads.ts`. */
+/** A workload: prepared once, measured several times, and removed. To add one: a file that exports a `Workload`, and its name
+ *  in `workloads.ts`. */
 
 export type Unit = 'ms' | 's' | 'MiB' | 'KiB' | 'MiB/s' | 'per s' | 'times' | '';
 
@@ -8,7 +8,7 @@ export interface Sample {
   readonly name: string;
   readonly value: number;
   readonly unit: Unit;
-  /** The value is meant to be below this. */
+  /** Value that it should stay below. */
   readonly limit?: number;
 }
 
@@ -17,7 +17,7 @@ export interface Target {
   /** Name of the figure. */
   readonly figure: string;
   readonly is: 'at least' | 'at most';
-  /** So much, or so many times the other figure. */
+  /** The value, or a multiple of the other figure. */
   readonly value: number;
   readonly times?: string;
 }
@@ -33,7 +33,7 @@ export interface WorkloadOptions {
   /** A folder that is removed afterwards. */
   readonly folder: string;
   readonly seed: number;
-  /** Part of the full size, above 0: small ones are for finding out whether it works. */
+  /** Part of the full size, above 0; small ones are for trials. */
   readonly scale: number;
   /** Measures these alone, of those that a workload compares; by default all. */
   readonly only?: readonly string[];

@@ -11,7 +11,7 @@ import { FaultyProxy } from './faulty-proxy.js';
 
 const CLOCK = fileURLToPath(new URL('jumping-clock.js', import.meta.url));
 
-/** In the environment of every process of a run, also of the instances. */
+/** Environment variable of every process of a run, also of the instances. */
 const RUN_VARIABLE = 'CHAOS_RUN';
 /** The agent sets the one for instances, and the other for scripts. */
 const INSTANCE_VARIABLE = 'WORKBENCH_INSTANCE_COOKIE';
@@ -30,7 +30,7 @@ const CLIENT = 'pipeline';
 /** Longer than any jump of a clock: the one access token of a run stays valid. */
 const CLOCK_TOLERANCE = '2d';
 
-/** So long after it has ended by itself a program is started again, as a service manager does. */
+/** Delay before a program that ended by itself is started again, as by a service manager. */
 const RESTART_MS = 500;
 
 /** A program that is restarted when it ends. */
@@ -82,7 +82,7 @@ export class Host {
     if (!this.isUp) this.#program = this.#started();
   }
 
-  /** For good. */
+  /** Ends it for good. */
   async stop(): Promise<void> {
     this.#isWanted = false;
     await this.#program.stop();
@@ -106,7 +106,7 @@ export class Cluster {
   readonly agentDisk: SmallDisk | undefined;
   readonly link: NetworkLink | undefined;
   readonly clients: FaultyProxy;
-  /** The way from the hub to the sign-on provider. */
+  /** Link between the hub and the sign-on provider. */
   readonly signOnLink: FaultyProxy;
   readonly signOn: SignOnProvider;
   /** Access token that the provider issued to the clients. */
@@ -204,7 +204,7 @@ export class Cluster {
     });
   }
 
-  /** The way to the hub that nothing disturbs. */
+  /** Connection to the hub that no fault disturbs. */
   get hubPort(): number {
     return this.clients.targetPort;
   }
@@ -227,7 +227,7 @@ export class Cluster {
     return this.#processes((environment) => environment.has(INSTANCE_VARIABLE));
   }
 
-  /** Takes away all faults: everything is up and connected. */
+  /** Removes all faults: everything is up and connected. */
   heal(): void {
     this.disk?.makeRoom();
     this.agentDisk?.makeRoom();
@@ -243,7 +243,7 @@ export class Cluster {
     await this.hub.stop();
   }
 
-  /** Lets go what belongs to the run and is no process of it. */
+  /** Releases the proxies, the link and the disks of the run. */
   async release(): Promise<void> {
     for (const proxy of [this.clients, this.signOnLink, ...this.agentLinks]) await proxy.close();
     await this.signOn.stop();
@@ -252,7 +252,7 @@ export class Cluster {
     this.agentDisk?.remove();
   }
 
-  /** Nothing is paused any more. */
+  /** Continues all paused processes. */
   #goOn(): void {
     for (const pid of this.workers()) signal(pid, 'SIGCONT');
     for (const host of [this.hub, ...this.agents]) host.signal('SIGCONT');

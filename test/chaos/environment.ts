@@ -3,7 +3,7 @@ import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_pr
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Set in the process that runs in name spaces of its own. */
+/** Set in the process that runs in namespaces of its own. */
 const INSIDE = 'CHAOS_INSIDE';
 
 const UNSHARE = ['unshare', '--map-root-user', '--mount', '--net'];
@@ -13,8 +13,8 @@ const HUB_ADDRESS = '10.77.0.1';
 const AGENT_ADDRESS = '10.77.0.2';
 const LINK = 'chaos0';
 
-/** Runs this program once more in name spaces of its own and gives its exit code; undefined when it is there already or
- *  may not be. */
+/** Runs this program once more in namespaces of its own and returns its exit code; undefined when it has them already, or may
+ *  not. */
 export function runInside(): number | undefined {
   if (process.env[INSIDE] !== undefined) return undefined;
   const [command = '', ...words] = UNSHARE;
@@ -32,7 +32,7 @@ export class SmallDisk {
     this.#folder = folder;
   }
 
-  /** Makes `folder` one; undefined where that is not allowed. */
+  /** Mounts one at `folder`; undefined where that is not allowed. */
   static at(folder: string): SmallDisk | undefined {
     if (process.env[INSIDE] === undefined) return undefined;
     mkdirSync(folder, { recursive: true });
@@ -59,7 +59,7 @@ export class SmallDisk {
   }
 }
 
-/** A link to another host, which is a network name space of its own. */
+/** A link to another host, which is a network namespace of its own. */
 export class NetworkLink {
   readonly #host: ChildProcess;
   /** Whether the kernel can delay and drop its packets. */

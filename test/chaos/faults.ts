@@ -1,4 +1,4 @@
-/** The faults of a run: what strikes whom, and for how long. */
+/** The faults of a run, with their targets and durations. */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { SeededRandom } from '../support/random.js';
 import { type Cluster, type Host, LONG_PAUSE_MS, signal } from './cluster.js';
@@ -13,14 +13,14 @@ interface Fault {
   strike(): Promise<void>;
 }
 
-/** A fault strikes about so often. */
+/** Mean interval between two faults. */
 const EVERY_MS = { least: 300, more: 2200 };
 const HOUR_MS = 3_600_000;
 
 export class Faults {
   /** Number of faults by kind. */
   readonly counts = new Map<string, number>();
-  /** Why kinds of faults are left out. */
+  /** Reasons why kinds of faults are left out. */
   readonly missing: readonly string[];
   readonly #cluster: Cluster;
   readonly #random: SeededRandom;
@@ -35,8 +35,8 @@ export class Faults {
     this.#onFault = onFault;
     const { disk, link } = cluster;
     this.missing = [
-      ...(disk ? [] : ['full disk: no file system can be mounted in a name space here']),
-      ...(link ? [] : ['link down: no network name space can be made here']),
+      ...(disk ? [] : ['full disk: no file system can be mounted in a namespace here']),
+      ...(link ? [] : ['link down: no network namespace can be created here']),
       ...(link?.canLose ? [] : ['packets delayed and lost: the kernel has no netem here']),
     ];
   }

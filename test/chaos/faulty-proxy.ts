@@ -41,22 +41,22 @@ export class FaultyProxy {
     }
   }
 
-  /** Takes no new connection for so long, and ends those that there are. */
+  /** Accepts no connection for this time, and ends the existing ones. */
   async refuse(forMs: number): Promise<void> {
     await this.#during('REFUSE', forMs, () => this.cut());
   }
 
-  /** Lets nothing through for so long; the connections stay. */
+  /** Passes nothing for this time; the connections stay. */
   async stall(forMs: number): Promise<void> {
     await this.#during('STALL', forMs);
   }
 
-  /** Lets little through for so long. */
+  /** Passes little for this time. */
   async slow(forMs: number): Promise<void> {
     await this.#during('SLOW', forMs);
   }
 
-  /** Ends one direction of every connection; the other one stays open for so long. */
+  /** Ends one direction of every connection; the other one stays open for this time. */
   async halfClose(towards: 'HUB' | 'CALLER', forMs: number): Promise<void> {
     const pairs = [...this.#pairs];
     for (const { near, far } of pairs) (towards === 'HUB' ? far : near).end();

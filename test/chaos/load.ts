@@ -81,7 +81,7 @@ export class Load {
     this.#stopping = true;
   }
 
-  /** Nothing is waited for any more. */
+  /** Abandons all tasks that have not ended. */
   giveUp(): void {
     this.#stopping = true;
     this.#givenUp = true;
@@ -137,7 +137,7 @@ export class Load {
     await this.#call(`${TASK}/${task.id}/cancel?force=true`, { method: 'DELETE' });
   }
 
-  /** False when the task is lost, or nothing is waited for any more. */
+  /** False when the task is lost, or abandoned. */
   async #waitForEnd(task: Acknowledged): Promise<boolean> {
     while (!this.#givenUp) {
       const answer = await this.#call(`${TASK}/${task.kind}/${task.id}/result?timeout=${WAIT_S}`);

@@ -147,7 +147,7 @@ describe('a sweep', () => {
     expect(exist).toEqual([true, false, true, false]);
   });
 
-  it('leaves a blob that was found lately: a task may be about to refer to it', async () => {
+  it('leaves a blob that was found recently: a task may be about to refer to it', async () => {
     await files.put(orphan);
     runtime.skip(2 * HOUR_MS);
     await files.find(refOf(orphan).digest);

@@ -39,7 +39,7 @@ describe('an interrupted transfer', () => {
     expect(await onDisk()).toHaveLength(1);
   });
 
-  it('that breaks again and again comes nearer to its end each time, also after a restart', async () => {
+  it('that breaks again and again makes progress each time, also after a restart', async () => {
     for (let from = 0; from < 3_000_000; from += 500_000) {
       expect(await files.receivedBytes(ref.digest)).toBe(from);
       const piece = blob.subarray(from, from + 500_000);
@@ -106,7 +106,7 @@ describe('an interrupted transfer', () => {
     expect((await read(ref.digest))?.equals(blob)).toBe(true);
   });
 
-  it('is swept when nobody resumes it for long', async () => {
+  it('is swept when nobody resumes it for a long time', async () => {
     await expect(files.receive(ref, broken(blob.subarray(0, 1000)))).rejects.toThrow('broke');
     runtime.skip(HOUR_MS);
     expect(await files.sweep(HOUR_MS)).toBe(0);

@@ -38,8 +38,8 @@ async function open(): Promise<StoreUnderTest> {
 
 describe.each([
   ['queue', describeTaskQueue],
-  ['steps of attempts', describeAttemptTransitions],
-  ['life of a task', describeTaskLifecycle],
+  ['transitions of attempts', describeAttemptTransitions],
+  ['transitions of tasks', describeTaskLifecycle],
   ['archive', describeTaskArchive],
   ['lists', describeTaskLists],
   ['changes', describeTaskChanges],

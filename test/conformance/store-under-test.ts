@@ -27,7 +27,7 @@ export interface StoreUnderTest {
 
 export type OpenStore = () => Promise<StoreUnderTest>;
 
-/** A digest that looks like one; the same for the same text. */
+/** Text in the form of a digest, the same for the same text. */
 export function digestOf(text: string): string {
   return Buffer.from(text).toString('hex').padEnd(64, '0').slice(0, 64);
 }

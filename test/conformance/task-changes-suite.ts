@@ -143,7 +143,7 @@ export function describeTaskChanges(open: OpenStore): void {
     expect(told).toBe(before);
   });
 
-  it('cannot be told since a place that is none', async () => {
+  it('cannot be told since an invalid place', async () => {
     await store.queue.insert([newTask()]);
     const latest = await store.changes.latest();
     for (const cursor of ['', 'x', `${latest}0`, `x${latest}`, latest.replace(/\d+$/, '-1')]) {

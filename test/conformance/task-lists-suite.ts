@@ -80,7 +80,7 @@ function randomQuery(random: SeededRandom, known: readonly Task[]): TaskQuery {
   };
 }
 
-/** The same by the plainest means. */
+/** The expected list, by comparing each task. */
 function expectedOf(tasks: readonly Task[], query: TaskQuery): { ids: string[]; totalElements: number } {
   const fits = (pattern: string | undefined, text: string | null) =>
     pattern === undefined || (text !== null && matchesWildcard(pattern, text));
@@ -112,7 +112,7 @@ export function describeTaskLists(open: OpenStore): void {
   });
   afterEach(() => store.close());
 
-  /** Lets something happen to a task, if it can. */
+  /** Performs a transition of a task, if it can. */
   async function happen(random: SeededRandom, { id, status, attempt }: Task): Promise<void> {
     const { queue, archive } = store;
     const ref = { taskId: id, attempt, instanceId: INSTANCE.id };
@@ -131,7 +131,7 @@ export function describeTaskLists(open: OpenStore): void {
     } else if (random.oneIn(4)) await archive.remove([id]);
   }
 
-  /** The tasks that there are, oldest first. */
+  /** The existing tasks, oldest first. */
   async function present(ids: readonly string[]): Promise<Task[]> {
     const found = await Promise.all(ids.map((id) => store.archive.find(id)));
     return found.flatMap((task) => task ?? []);
@@ -154,7 +154,7 @@ export function describeTaskLists(open: OpenStore): void {
         const task = randomTask(random);
         await store.queue.insert([task]);
         ids.push(task.id);
-        // Also the latest, so that removing it is among what happens.
+        // Also the latest, so that its removal is tried, too.
         for (const each of await present([random.of(ids), ids.at(-1) ?? ''])) await happen(random, each);
         if (at % 40 === 0) await compare(random, await present(ids));
       }

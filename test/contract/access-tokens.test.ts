@@ -31,7 +31,7 @@ beforeAll(async () => {
 const parsed = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Json;
 const encoded = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url');
 
-/** A token by whoever has a secret. */
+/** A token that is signed with any secret. */
 function forged({
   header = {},
   payload = {},

@@ -178,7 +178,7 @@ it('a silent agent is unreachable after agents.unreachableAfter', async () => {
   });
   await once(socket, 'open');
   socket.send(`[${hello}]`);
-  // The hub says heartbeats; this side says nothing.
+  // The hub sends heartbeats; this side sends nothing.
   expect(await closeOf(socket)).toEqual([1006, '']);
   await eventually(async () => {
     const { body } = await new Api(other).get('/api/2.0/workbench/node/agent/bare');

@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.js';
 
 agentsAtOneHub();
 
-/** Why connections ended whose agent had not joined. */
+/** Reasons for which connections ended before their agent had joined. */
 function endedBeforeJoin(): unknown[] {
   return hub.log
     .filter(({ msg }) => msg === 'a connection of an agent ended before it joined')

@@ -9,7 +9,7 @@ import { startHub } from '../support/running-hub.js';
 
 const UNKNOWN_ID = '019aa4f2-ffff-7c41-9f0e-5b2f6f1d2a77';
 
-/** Tests are made of the document, so it has to be there before them. */
+/** Tests are generated from the document, so it must exist before them. */
 const operations = await operationsOfThisHub();
 
 hubForAllTests();
@@ -121,8 +121,8 @@ describe.each(named)('$name', (operation) => {
         ...(operation.takesForm ? formWithFile('any.file', 'content') : {}),
       },
     );
-    // Without the cookie that it needs, nobody is known; without a user, nobody gets a token; without a thing of this id,
-    // nothing is found.
+    // Other refusals are in order as well: without the cookie the caller is unknown, without a user there is no token, and
+    // nothing has this id.
     const limit = operation.needsCookie
       ? 402
       : operation.name === 'POST /api/x/tokens'

@@ -29,7 +29,7 @@ const counts = async () => (await anna.get('/api/x/tasks')).body['counts'];
 const NONE = { WAITING: 0, RUNNING: 0, FINISHED: 0, FAILED: 0, CANCELED: 0 };
 
 describe('a change of all tasks that match', () => {
-  it('says first what it would do, and then does it', async () => {
+  it('says in a dry run what it would do, and then does it', async () => {
     for (const name of ['run 1', 'run 2', 'other']) await ulla.simulateWork({ name, ...NOWHERE });
     const outcome = { matched: 2, more: false, names: ['run 2', 'run 1'] };
     const filter = { name: 'RUN*', status: ['WAITING'] };

@@ -30,10 +30,10 @@ afterAll(async () => {
   await folder.remove();
 });
 
-/** A filter that every place in every name nearly fits; no two are alike. */
+/** A filter that nearly matches at every place of every name; no two are equal. */
 const costly = (number: number) => `${PATH}?name=*?${'a'.repeat(252 - number)}b*`;
 
-/** Asks for so many costly lists at once. */
+/** Requests this number of costly lists at once. */
 function askForMuch(lists: number, first: number) {
   const client = new AbortController();
   const answered: Answer[] = [];

@@ -37,7 +37,7 @@ describe.runIf(hasBrowser)('/docs in a browser', () => {
     const operations = operationsIn(await new Api(hub).document());
     expect(shown.sort()).toEqual(operations.map(({ method, path }) => `${method} ${path}`).sort());
 
-    // A person opens one: its parameters, and what comes back with an example.
+    // A person opens one and sees its parameters, and a response with an example.
     await page.click('.opblock-summary-path[data-path="/api/2.0/workbench/task/list"]');
     await page.waitForSelector('.opblock.is-open .parameters td.parameters-col_name');
     expect(await page.textContent('.opblock.is-open')).toMatch(/page[\s\S]*size[\s\S]*status[\s\S]*200/);

@@ -36,7 +36,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-/** Starts a hub, has it keep something, and stops it again. */
+/** Starts a hub, stores something in it, and stops it. */
 async function hubThatWasThere(
   work: (api: Api) => Promise<unknown> = async () => undefined,
 ): Promise<HubConfig> {
@@ -69,7 +69,7 @@ function contentFile(): string {
 describe('the doctor', () => {
   it('finds nothing wrong with a sound hub, whether or not it runs, and changes nothing', async () => {
     const config = await hubThatWasThere((api) => api.batchJob(large()));
-    // Beside a database that is read, SQLite makes what readers and writers share.
+    // SQLite creates files that readers and writers share beside a database that is read.
     const kept = () => readdirSync(dataDir).filter((name) => !/-(wal|shm)$/.test(name));
     const before = kept();
     expect(told(await doctor(config, true))).toEqual([]);

@@ -10,7 +10,7 @@ const time = expect.stringMatching(LOCAL_TIMESTAMP);
 hubForAllTests();
 
 let agent: FakeAgent;
-/** By what is to be seen of them, each in the order of the requests. */
+/** Tasks by status, each in the order of the requests. */
 const ids: Record<string, string> = {};
 beforeAll(async () => {
   agent = await FakeAgent.join(hub, {

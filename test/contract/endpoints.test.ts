@@ -86,7 +86,7 @@ describe('the routes', () => {
       const allowed = THERE.filter((endpoint) => endpoint.path === path).map(({ method }) => method);
       for (const method of METHODS.filter((other) => !allowed.includes(other))) {
         const answer = await api.call(method, url(path), method === 'GET' ? {} : { raw: '{}' });
-        // GET task/list/... and the like: what another path with a parameter answers is no business of this one.
+        // For paths like GET task/list/..., the endpoint of another path with a parameter responds.
         if (THERE.some((other) => other.method === method && matches(other.path, url(path)))) continue;
         expectError(answer, 405, url(path), `${method} is not allowed here, only ${allowed.join(', ')}`);
         expect(answer.headers.get('allow')).toBe(allowed.join(', '));

@@ -67,7 +67,7 @@ describe('the verdict NEVER', () => {
     });
   });
 
-  it('names the one criterion by which an instance misses it', async () => {
+  it('names the only criterion that an instance lacks', async () => {
     const body = await dryRun({ classifiers: classifiers('9.2', 'gears') });
     expect(body).toMatchObject({
       verdict: 'NEVER',
@@ -141,7 +141,7 @@ describe('the verdict SOON', () => {
   });
 });
 
-/** Time stands still, and with it what the hub sends in time only: the end is known by what the task is. */
+/** Time stands still, so the hub sends nothing that waits for a timer: the status of the task shows its end. */
 async function end(ref: AttemptRef): Promise<void> {
   agent.report(ref, 'OK');
   await eventually(async () => (await api.task(ref.taskId))['status'] === 'FINISHED');
@@ -227,7 +227,7 @@ describe('the verdict BUSY', () => {
     });
   });
 
-  /** As the interface writes it, of the time that the test drives. */
+  /** The time of the test, as the interface writes it. */
   function localNow(): string {
     const nowMs = runtime.clock.nowMs();
     return new Date(nowMs - new Date(nowMs).getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
@@ -290,7 +290,7 @@ describe('the dry run', () => {
 });
 
 describe('the log of a waiting task', () => {
-  it('says after a minute, in one line, why it waits', async () => {
+  it('says after a minute, in one line, why the task waits', async () => {
     const id = await api.simulateWork({ classifiers: classifiers('9.1', 'cfd') });
     const log = () => api.get(`/api/2.0/workbench/task/${id}/log`);
     expect((await log()).status).toBe(204);

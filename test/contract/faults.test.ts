@@ -109,8 +109,8 @@ describe('a body over the limit', () => {
 });
 
 describe('a malformed request', () => {
-  /** Sends a text over a connection of its own; gives all that comes back. A client that `stays` leaves it to the hub to
-   *  close the connection: one that has closed its side is answered only if there is nothing to wait for. */
+  /** Sends a text over a connection of its own; resolves with all that comes back. A client that `stays` leaves it to the hub
+   *  to close the connection: one that has closed its side gets a response only if it need not wait. */
   async function exchange(text: string, { stays = false } = {}): Promise<string> {
     const { hostname, port } = new URL(hub.address);
     const socket = connect(Number(port), hostname);
@@ -124,14 +124,14 @@ describe('a malformed request', () => {
 
   it.each([
     ['rubbish', 'rubbish\r\n\r\n'],
-    ['a path that is none', 'GET http:// HTTP/1.1\r\nHost: localhost\r\n\r\n'],
-    ['a host that is none', 'GET /livez HTTP/1.1\r\nHost: a b\r\n\r\n'],
+    ['an invalid path', 'GET http:// HTTP/1.1\r\nHost: localhost\r\n\r\n'],
+    ['an invalid host', 'GET /livez HTTP/1.1\r\nHost: a b\r\n\r\n'],
     ['no host', 'GET /livez HTTP/1.1\r\n\r\n'],
     [
-      'an upgrade of a path that is none',
+      'an upgrade of an invalid path',
       'GET // HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
     ],
-  ])('is refused, and the hub goes on: %s', async (_, text) => {
+  ])('is refused, and the hub continues: %s', async (_, text) => {
     expect(await exchange(text)).toMatch(/^HTTP\/1\.1 4\d\d /);
     expect((await api.get('/livez')).status).toBe(200);
   });

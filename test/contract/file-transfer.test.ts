@@ -107,7 +107,7 @@ async function cutAt(content: Buffer, start: number, end: number): Promise<void>
   socket.destroy();
 }
 
-/** Goes on until the hub has noticed that the former sender is gone. */
+/** Repeats until the hub has noticed that the former sender is gone. */
 function goOnSoon(content: Buffer, start: number, from = content): Promise<Response> {
   return eventually(async () => {
     const headers = { 'content-range': `bytes ${start}-${content.length - 1}/${content.length}` };

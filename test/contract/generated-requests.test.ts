@@ -41,7 +41,7 @@ beforeAll(async () => {
   const waiting = await Promise.all(Array.from({ length: 10 }, () => api.simulateWork(NOWHERE)));
   ids = { ended, waiting, instances: ['sim-1', 'sim-away'], agents: ['agent-1', 'away'] };
   hold = await holder();
-  // Last, since they cancel and delete the tasks that others are to find.
+  // Last, since they cancel and delete tasks that other requests need.
   const isBulk = ({ operationId }: Operation) => ['cancelTasks', 'deleteTasks'].includes(operationId);
   const all = operationsIn(await api.document());
   operations = [...all.filter((each) => !isBulk(each)), ...all.filter(isBulk)];
@@ -51,7 +51,7 @@ afterAll(async () => {
   await agent.leave();
 });
 
-/** The agent does at once whatever it is told. */
+/** The agent carries out each message at once. */
 function answer(this: FakeAgent, message: FakeAgent['heard'][number]): void {
   if (message.type === 'assign') this.report(message.ref, 'OK');
   if (message.type === 'request')
@@ -62,7 +62,7 @@ async function kindOf(id: string): Promise<string> {
   return (await api.task(id))['type'] === 'SIMULATE_WORK' ? 'simulate-work' : 'execute-batch-job';
 }
 
-/** Sends a request and fails when the answer is none that the hub may give. */
+/** Sends a request; fails when the hub may not respond in this way. */
 async function holder(): Promise<typeof hold> {
   const document = await api.document();
   const check = openApiCheck(document);

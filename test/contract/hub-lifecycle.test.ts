@@ -1,4 +1,4 @@
-/** Start and stop of a hub: what prevents the start, and what the stop waits for. */
+/** Start and stop of a hub: obstacles to the start, and waits of the stop. */
 import { once } from 'node:events';
 import { mkdir, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
@@ -30,7 +30,7 @@ beforeEach(async () => {
 });
 afterEach(() => folder.remove());
 
-/** Starts a hub that must be refused; gives the reason. */
+/** Starts a hub that must be refused; resolves with the reason. */
 async function refusal(setup: Parameters<typeof startHub>[0]): Promise<string> {
   const outcome = await startHub({ dataDir, ...setup }).catch((error: unknown) => error);
   if (outcome instanceof StartRefused) return outcome.message;
@@ -44,7 +44,7 @@ describe('start and stop of a hub', () => {
       () => 'nobody',
     );
 
-  it('bear any order and repetition', async () => {
+  it('may be called in any order and repeatedly', async () => {
     const config = hubConfigSchema.parse({ dataDir, server: { port: 0 } });
     const hub = createHub(config, memoryLog().log);
     await hub.stop();
@@ -165,7 +165,7 @@ describe('the stop of a hub', () => {
   });
 
   it('does not wait for an agent that hangs', async () => {
-    // The patience of a hub that stops is 5 s; this one lives 50 times as fast.
+    // A hub that stops waits 5 s; the time of this one runs 50 times as fast.
     const hub = await startHub({ runtime: withTimers((delayMs) => delayMs / 50) });
     const socket = new WebSocket(hub.address.replace('http', 'ws') + AGENT_PATHS.CONNECT, {
       headers: { authorization: `Bearer ${hub.token}` },
@@ -232,7 +232,7 @@ describe('a client that disconnects', () => {
   });
 });
 
-/** The machine's runtime with other delays, and with an eye on its timers. */
+/** The machine's runtime with other delays, which counts its timers. */
 function withTimers(
   delay: (delayMs: number) => number,
   onBegin: (delayMs: number, timer: Timer) => void = () => undefined,

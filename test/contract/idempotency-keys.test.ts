@@ -116,7 +116,7 @@ describe('a create request with a key', () => {
     expect(await total()).toBe(0);
   });
 
-  it('has keys of its user alone', async () => {
+  it('uses keys of its own user only', async () => {
     await hub.stop();
     await start({ users: USERS });
     const [ulla, udo] = [await api.asUser('ulla'), await api.asUser('udo')];

@@ -24,7 +24,7 @@ afterEach(async () => {
 
 const shown = async () => (await api.get('/api/2.0/workbench/node/instance/sim-1')).body;
 
-/** The agent says this of its instance; gives the start that is shown then. */
+/** Sends this report of the instance; resolves with the start that the hub then shows. */
 async function say(status: 'UP' | 'STOPPING' | 'DOWN', upForMs: number | null): Promise<unknown> {
   agent.say({ type: 'instance', instance: instanceReportOf({ id: 'sim-1', status, upForMs }) });
   return eventually(async () => {

@@ -95,7 +95,7 @@ function fromEntries(entries: readonly (readonly [string, unknown])[]): object {
   return Object.fromEntries(entries);
 }
 
-/** A JSON text of a value, with names twice, escapes and space where they may be. */
+/** A JSON text of a value, with repeated names, escapes and space. */
 function written(value: unknown, random: () => number): string {
   const space = () => (random() < 0.05 ? [' ', '\n', '\t', '\r\n  '][Math.floor(random() * 4)] : '');
   const text = (content: string) => {
@@ -147,7 +147,7 @@ const request = fc.record(
 );
 const value = fc.oneof({ weight: 5, arbitrary: request }, { weight: 1, arbitrary: fc.jsonValue() });
 
-/** Mostly nothing; else a byte put in, some left out, the end left out, or something behind it. */
+/** Mostly unchanged; otherwise with an inserted byte, without some bytes or the end, or with something behind it. */
 const damage = fc.oneof(
   { weight: 4, arbitrary: fc.constant((bytes: Buffer) => bytes) },
   {

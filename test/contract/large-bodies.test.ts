@@ -212,7 +212,7 @@ describe('a large body with an error is refused', () => {
   });
 });
 
-/** A connection that sends what it is told; `heard` grows with what comes back. */
+/** A connection that sends given texts; `heard` holds all that came back. */
 async function connection(): Promise<{ socket: Socket; heard: () => string; closed: Promise<unknown> }> {
   const { hostname, port } = new URL(hub.address);
   const socket = connect(Number(port), hostname);

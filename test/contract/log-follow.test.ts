@@ -66,7 +66,7 @@ describe('the log of a task that is followed', () => {
     expect(rest.at(-1)).toMatchObject({ type: 'end', data: { status: 'FINISHED' } });
   });
 
-  it('goes on where a client was, also after the end', async () => {
+  it('continues where a client was, also after the end', async () => {
     const id = await api.batchJob();
     const { ref } = await agent.hear('assign');
     print(ref, 0, 'abcdef');
@@ -81,7 +81,7 @@ describe('the log of a task that is followed', () => {
     expect(after).toEqual([{ type: 'end', id: '1.9', data: { status: 'FINISHED' } }]);
   });
 
-  it('begins anew with each attempt, and with what is no place', async () => {
+  it('begins anew with each attempt, and for an invalid place', async () => {
     const id = await api.batchJob();
     const { ref } = await agent.hear('assign');
     print(ref, 0, 'first');

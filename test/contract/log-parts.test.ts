@@ -83,7 +83,7 @@ describe('the log of a running task', () => {
     expect(seen(await api.get(logOf(id, '?offset=14')))).toEqual([200, 'second\n', 0, 7]);
   });
 
-  it('says where the part begins whose beginning is not kept, without the remark on it', async () => {
+  it('says where a part begins if its beginning is not kept, without a remark in the text', async () => {
     printed = 'x'.repeat(10);
     await print('later\n');
     expect((await api.get(logOf(id))).text).toBe('[… 10 characters before this]\nlater\n');

@@ -89,7 +89,7 @@ it('a successful login resets the count of failures', async () => {
   expect((await attempt('anna', passwordOf('anna'))).status).toBe(200);
 });
 
-it('slow login failures do not add up', async () => {
+it('slow login failures do not accumulate', async () => {
   for (let at = 0; at < 3; at++) {
     await fail(9);
     time.skip(5 * MINUTE_MS);

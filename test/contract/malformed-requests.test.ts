@@ -6,7 +6,7 @@ import { hub, hubForAllTests } from '../support/hub-for-tests.js';
 
 hubForAllTests();
 
-/** Sends bytes as they are; gives all that comes until the hub ends the connection. */
+/** Sends bytes unchanged; resolves with all that comes until the hub ends the connection. */
 function talk(bytes: string): Promise<string> {
   const { hostname, port } = new URL(hub.address);
   return new Promise((resolve, reject) => {

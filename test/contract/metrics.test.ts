@@ -10,7 +10,7 @@ afterEach(() => hub.stop());
 
 const PATH = '/actuator/prometheus';
 
-/** The samples, by name and labels as they stand in the text. */
+/** The samples, by name and labels as in the text. */
 async function metrics(of: Api = api): Promise<Map<string, number>> {
   const { status, text } = await of.get(PATH);
   expect(status).toBe(200);

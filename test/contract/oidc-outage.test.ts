@@ -73,7 +73,7 @@ it('a provider that hangs delays a token that the known keys verify by a second 
   await eventually(() => asked === 1);
   await runtime.advance(1000);
   expect(await first).toBe(200);
-  // The time stands still, so whoever waited now would wait for ever.
+  // Time stands still, so a request that waited now would wait for ever.
   for (const name of ['pipeline', 'another']) expect(await statusOf(await tokenOf(name))).toBe(200);
   await runtime.advance(4000);
   for (let at = 0; at < 30; at++) expect(await statusOf(token)).toBe(200);

@@ -31,7 +31,7 @@ async function start(setup: HubSetup): Promise<void> {
   agent = await FakeAgent.join(hub);
 }
 
-/** Runs a task that leaves these files, by their names; gives its id. */
+/** Runs a task that leaves these files, by their names; resolves with its id. */
 async function taskThatLeft(files: Readonly<Record<string, string | Buffer | FileRef>>): Promise<string> {
   const id = await api.batchJob();
   const { ref } = await agent.hear('assign');
@@ -40,7 +40,7 @@ async function taskThatLeft(files: Readonly<Record<string, string | Buffer | Fil
     const file = typeof content === 'object' && 'digest' in content ? content : await agent.upload(content);
     storedFiles.push({ path, ...file });
   }
-  // Not `end`: that it is settled is said by a clock that may stand still.
+  // Not `end`, which waits for a clock that may stand still.
   agent.report(ref, 'OK', { storedFiles });
   await eventually(async () => (await api.task(id))['status'] === 'FINISHED');
   return id;

@@ -12,7 +12,7 @@ const MIB = 1024 * 1024;
 let hub: RunningHub;
 afterEach(() => hub.stop());
 
-it('requests beyond limits.openRequests get 503 and Retry-After, while probes, administration and agents go on', async () => {
+it('requests beyond limits.openRequests get 503 and Retry-After, while probes, administration and agents continue', async () => {
   hub = await startHub({ config: { limits: { openRequests: 3 } } });
   const api = new Api(hub);
   const id = await api.batchJob();
@@ -61,7 +61,7 @@ it('bodies in memory stay within limits.bodiesInMemory, however slowly they arri
   await eventually(async () => (await api.call('POST', path, { raw: whole })).status === 201);
 });
 
-it('an agent that floods the hub is disconnected, with the reason in both logs, while others work on', async () => {
+it('an agent that floods the hub is disconnected, with the reason in both logs, while others continue to work', async () => {
   hub = await startHub();
   const flooding = await FakeAgent.join(hub, { instances: [{ id: 'noisy', version: '1' }] });
   const other = await FakeAgent.join(hub, { id: 'agent-2', instances: [{ id: 'quiet', version: '2' }] });

@@ -76,7 +76,7 @@ describe('during shutdown preparation', () => {
     expect(await agent.end(ref, 'OK')).toBe(true);
     expect((await result).body).toMatchObject({ status: 'FINISHED' });
 
-    // Whatever would set off a round of giving out: an instance comes, another agent comes.
+    // Events that would cause a round: an instance comes up, another agent joins.
     const second = await FakeAgent.join(hub, { id: 'agent-2', instances: [{ id: 'sim-2' }] });
     expect(await api.task(waiting)).toMatchObject({ status: 'WAITING' });
     expect([...agent.heard, ...second.heard].filter(({ type }) => type === 'assign')).toHaveLength(1);
@@ -93,7 +93,7 @@ describe('during shutdown preparation', () => {
     await second.leave();
   });
 
-  it('lists, cancel, delete and joins of agents go on', async () => {
+  it('lists, cancel, delete and joins of agents continue to work', async () => {
     const id = await api.simulateWork({ classifiers: [{ type: 'VERSION', value: 'none' }] });
     await change(true);
     const base = '/api/2.0/workbench/task';

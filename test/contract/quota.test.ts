@@ -11,7 +11,7 @@ import { beginUpload, blobFiles, INPUT, upload } from '../support/input-storage.
 
 const TASK = '/api/2.0/workbench/task';
 const KIB = 1024;
-/** A tenth of what was tried by hand. */
+/** A tenth of the size that was tried by hand. */
 const QUOTA_BYTES = 1024 * KIB;
 const FILE_BYTES = 300 * KIB;
 
@@ -38,7 +38,7 @@ describe.each(['', '&encrypt=true'])('with the query "%s"', (encrypt) => {
       expect((await upload('model.bin', contentOf(number), `?overwrite=true${encrypt}`)).status).toBe(204);
       most.push(await bytesOnDisk());
     }
-    // A little more than the blob itself is its encryption.
+    // Encryption adds a little to the size of the blob.
     expect(Math.max(...most)).toBeLessThan(FILE_BYTES + KIB);
   });
 

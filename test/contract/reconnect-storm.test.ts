@@ -39,7 +39,7 @@ it(`${AGENTS} agents that rejoin at once, each twice, continue their attempts`, 
   const second = await startHub({ dataDir: folder.path, config: { server: { port } } });
   const join = (number: number) =>
     FakeAgent.connect(second, setupOf(number, { running: [running[number] as AttemptRef] }));
-  // Each with a connection that is replaced: agents do not know which of their tries came through.
+  // Each with a connection that is replaced, since agents do not know which of their tries succeeded.
   const before = await each(join);
   const after = await each(join);
   await Promise.all(after.map((agent) => agent.hear('welcome')));

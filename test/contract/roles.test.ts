@@ -11,7 +11,7 @@ import { type Operation, operationsIn } from '../support/openapi-operations.js';
 import { passwordOf, USERS } from '../support/running-hub.js';
 
 const NOBODY = 'nobody';
-/** Who calls, and what they may. */
+/** Callers with their roles. */
 const CALLERS: Readonly<Record<string, readonly ExpectedAccess[]>> = {
   [NOBODY]: ['OPEN'],
   vera: ['OPEN', 'VIEWER'],
@@ -52,7 +52,7 @@ it('the table of roles has every endpoint of the hub, and no other', () => {
   expect(inTable.sort()).toEqual(operationsOf(document).sort());
 });
 
-/** As good a request as can be made of the document: whoever may, is not refused. */
+/** The best request that can be generated from the document; a caller with the role is not refused. */
 async function callOf(operation: Operation): Promise<{ path: string; options: CallOptions }> {
   const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const schema = operation.parameters.find((parameter) => parameter.name === name)?.schema;

@@ -1,4 +1,4 @@
-/** The check for secrets in logs, which runs whenever a hub of the tests stops, finds one. */
+/** The check for secrets in logs, which runs at each stop of a hub under test, finds one. */
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';

@@ -112,7 +112,7 @@ describe('the probes', () => {
     const client = new Api(stopping);
     const id = await client.simulateWork();
     const waiting = client.get(`/api/2.0/workbench/task/simulate-work/${id}/result?timeout=60`);
-    // Requests of one process arrive in order: the one that waits is there when the later one is answered.
+    // Requests of one process arrive in order: the waiting request has arrived when the later one gets its response.
     expect((await client.get('/readyz')).status).toBe(200);
     const began = performance.now();
     const stopped = stopping.stop();

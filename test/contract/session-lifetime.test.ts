@@ -42,7 +42,7 @@ describe('the lifetime of a session', () => {
     time.skip(15_000);
     const repeated = loggedInBy(await refresh(own, cookie));
     expect(repeated.cookie).toBe(renewed.cookie);
-    // Repetition begins no time of its own.
+    // A repetition does not restart the 15 seconds.
     time.skip(1);
     expectError(await refresh(own, cookie), 401, AUTH.REFRESH, USED_BEFORE);
     for (const { accessToken } of [renewed, repeated]) expect(await statusFor(own, accessToken)).toBe(401);

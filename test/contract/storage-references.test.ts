@@ -111,11 +111,11 @@ it.each(['', '?encrypt=true'])(
     const answer = await agent.file(model.digest);
 
     await put('gear.wbpz', 'another', `?overwrite=true${query.replace('?', '&')}`);
-    // Not `end`: that it is settled is said by the clock that stands still.
+    // Not `end`, which waits for the clock that stands still.
     agent.report(ref, 'FAILED');
     await eventually(async () => (await api.task(id))['status'] === 'FAILED');
     expect((await api.delete(`/api/2.0/workbench/task/${id}/delete`)).status).toBe(204);
-    // The transfer has had its seconds to begin.
+    // The seconds in which the transfer may begin are over.
     await runtime.advance(6000);
     // Its replacement is small, and in the database unless it is encrypted.
     const left = query === '' ? 0 : 1;

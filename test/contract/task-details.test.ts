@@ -31,7 +31,7 @@ const shown = async (id: string) => {
 };
 
 describe('a task', () => {
-  it('is shown with all that was handed in, and with what it left', async () => {
+  it('is shown with all its inputs, and with its outputs', async () => {
     const id = await api.batchJob({
       name: 'whole',
       timeLimit: 60,

@@ -63,7 +63,7 @@ describe('the stream of events', () => {
     expect(await reader.next()).toEqual({ type: 'hello', id: cursor, data: { cursor } });
   });
 
-  it('tells of the whole life of a task', async () => {
+  it('tells of each transition of a task', async () => {
     const agent = await FakeAgent.join(hub);
     const reader = await listen();
     await reader.next();
@@ -94,7 +94,7 @@ describe('the stream of events', () => {
     await agent.leave();
   });
 
-  it('goes on where a client was, by since or by Last-Event-ID', async () => {
+  it('continues where a client was, by since or by Last-Event-ID', async () => {
     const { cursor } = await listed();
     const ids = await Promise.all(['a', 'b', 'c'].map((name) => api.simulateWork({ name, ...NOWHERE })));
     const reader = await listen(`?since=${cursor}`);
@@ -110,7 +110,7 @@ describe('the stream of events', () => {
     expect((await again.next())?.data).toMatchObject({ id: first?.data['id'], status: 'CANCELED' });
   });
 
-  it('goes on after a restart of the hub', async () => {
+  it('continues after a restart of the hub', async () => {
     const id = await api.simulateWork(NOWHERE);
     const { cursor } = await listed();
     await cancel(id);
@@ -124,7 +124,7 @@ describe('the stream of events', () => {
   });
 
   it.each(['', '?since=5f0c6a9e1b3d.3', '?since=1', '?since=%0aevent:%20x', '?since=x.9999999999999999'])(
-    'tells that it cannot go on at %j, unless none was named',
+    'says that it cannot continue at %j, unless no cursor was given',
     async (query) => {
       const reader = await listen(query);
       expect((await reader.next())?.type).toBe('hello');
@@ -157,7 +157,7 @@ describe('the stream of events', () => {
     expect(events.filter(({ type }) => type === 'task')).toHaveLength(300);
   });
 
-  it('tells a filter of tasks that match no longer', async () => {
+  it('tells a client with a filter which tasks no longer match', async () => {
     const reader = await listen('?status=WAITING,RUNNING&name=mine*');
     await reader.next();
     await api.simulateWork({ name: 'other', ...NOWHERE });

@@ -12,7 +12,7 @@ const withPriority = (value: string) => ({
   classifiers: [...nowhere.classifiers, { type: 'PRIORITY', value }],
 });
 
-/** Tasks of every kind, in order of their requests; their names say what they are. */
+/** Tasks of every kind, in order of their requests; their names describe them. */
 const NAMES = ['finished', 'failed', 'running', 'canceled', 'batch', 'urgent', 'Odd [a-z] Näme', 'plain'];
 
 hubForAllTests();

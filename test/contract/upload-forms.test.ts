@@ -83,7 +83,7 @@ describe('an upload form is refused', () => {
     ],
     ['that is JSON', form('{"file":"x"}', 'application/json'), /^body: must be multipart\/form-data/],
     [
-      'with more parts than anybody sends',
+      'with far too many parts',
       formOf([
         ...Array.from({ length: 101 }, () => ({
           head: 'Content-Disposition: form-data; name="a"',

@@ -38,7 +38,7 @@ async function throughProxy(
     ...bodyOf(json),
     headers: { ...headers, ...(isJson(json) ? { 'content-type': 'application/json' } : {}) },
   });
-  // The proxy names here what is against the document and does not stop the answer: an undeclared status, for instance.
+  // The proxy names here violations that do not stop the response, such as an undeclared status.
   const violations = response.headers.get('sl-violations');
   return { status: response.status, headers: response.headers, text: await response.text(), violations };
 }

@@ -22,7 +22,7 @@ afterEach(() => agent.leave());
 
 const messageAt = async (path: string) => (await api.get(`${TASKS}/${path}`)).body['message'];
 
-/** The message of a waiting batch job, which task, list and result must agree on, and explain begin with. */
+/** The message of a waiting batch job: the same in task, list and result, and the beginning of its explanation. */
 async function messageOf(id: string): Promise<string> {
   const message = await messageAt(id);
   expect(await messageAt(`execute-batch-job/${id}/result`)).toBe(message);

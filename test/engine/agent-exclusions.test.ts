@@ -26,7 +26,7 @@ beforeEach(async () => {
   await returnTask(small);
 });
 
-/** And the host has rested. */
+/** Until the cooldown of the host is over. */
 async function returnTask(agent: SocketlessAgent): Promise<void> {
   await agent.end(agent.latest.ref, 'RETURNED', { hostFault: true, message: REASON });
   await engine.runtime.advance(1000);

@@ -61,7 +61,7 @@ afterEach(() => {
 });
 engineForEachTest();
 
-/** Notes each call of a method of this part, with the part that called it. */
+/** Records each call of a method of this part, with its caller. */
 function observe(part: string, prototype: object): void {
   for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
     const method: unknown = property.value;

@@ -113,7 +113,7 @@ describe('a proxy that closes after 60 s of silence', () => {
   it('never sees silence, however long agents.unreachableAfter is', async () => {
     const runtime = new HandDrivenRuntime();
     const { hub, agent, ends } = throughProxy(runtime);
-    // As the hub tells them with agents.unreachableAfter of an hour: test/contract/agent-link.test.ts.
+    // Intervals of the hub for an agents.unreachableAfter of an hour: test/contract/agent-link.test.ts.
     for (const end of [hub, agent]) end.watch(20_000, 3_600_000);
     await runtime.advance(24 * 3_600_000);
     expect(ends).toEqual([]);

@@ -1,4 +1,4 @@
-/** Agents that disconnect, and rejoin or not: unreachable is not lost (contract 6.6). */
+/** Agents that disconnect, and rejoin or not: an unreachable agent is not lost (contract 6.6). */
 import { describe, expect, it, vi } from 'vitest';
 import {
   create,
@@ -79,7 +79,7 @@ describe('a disconnected agent', () => {
     expect(other.latest.ref).toEqual({ taskId: id, attempt: 2, instanceId: 'sim-2' });
     expect(await engine.tasks.get(younger)).toMatchObject({ status: 'WAITING' });
 
-    // A newer attempt has begun: what the old one says no longer counts.
+    // A newer attempt has begun: the report of the old one no longer counts.
     const again = await rejoin(agent, { running: [ref] });
     expect(again.heard).toContainEqual({ type: 'cancel', ref });
     expect(await again.end(ref, 'OK')).toBe(false);

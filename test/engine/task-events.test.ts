@@ -117,7 +117,7 @@ beforeEach(() => {
 afterEach(() => vi.restoreAllMocks());
 engineForEachTest();
 
-/** Notes each event, of whatever type. */
+/** Records each event of any type. */
 const RECORDER: TaskSubscriber = new Proxy(
   {},
   { get: () => (event: TaskEvent) => void observed.push({ type: event.type, status: statusOf(event) }) },

@@ -1,5 +1,5 @@
-// Proof that clock, timers, randomness, environment and exit stay where a simulation can replace them: the linter
-// is run with the configuration of this repository on files that each reach for one of them.
+// Proof that clock, timers, randomness, environment and exit stay where a simulation can replace them: the linter checks, with
+// the configuration of this repository, files that each use one of them.
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -26,11 +26,11 @@ import { type RunningHub, startHub } from '../support/running-hub.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** How a block is covered. */
+/** Cover of a block. */
 type Cover =
   /** A test that runs it, and names its page. */
   | { readonly by: string }
-  /** It needs what no test has; shell syntax and our own commands are checked all the same. */
+  /** It needs something that no test has; shell syntax and our own commands are checked nevertheless. */
   | { readonly unavailable: string }
   /** Output, or a picture in text. */
   | { readonly sample: string }

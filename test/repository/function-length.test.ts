@@ -1,4 +1,4 @@
-/** Functions of product code have at most 80 lines, so that each can be read at once. */
+/** Functions of product code have at most 80 lines, so that each fits on a screen or two. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ const MAX_LINES = 80;
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Code that runs at users, and what builds and packs it; generated code, tests and what only tests use are left out. */
+/** The product and its build scripts, without generated code, tests and their helpers. */
 const FOLDERS = ['agent', 'deploy', 'hub', 'packages', 'shared'];
 const NOT_READ = /^packages\/client\/generated\/|\.test\.ts$|\/fixtures\/|-under-test\.ts$/;
 

@@ -1,4 +1,4 @@
-/** The generated part of the TypeScript client is what the generator makes of the present interface. */
+/** The generated part of the TypeScript client is up to date with the interface. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';

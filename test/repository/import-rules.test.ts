@@ -1,5 +1,5 @@
-// Proof that the import rules bite: a small house with one wrong import a file, and one right import a file,
-// is cruised with the configuration of this repository.
+// Proof that the import rules work: dependency-cruiser checks, with the configuration of this repository, a small project in
+// which each file has one wrong or one right import.
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

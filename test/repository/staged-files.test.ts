@@ -1,4 +1,4 @@
-/** Packages contain what the sources compile to, not what the compiler left of removed and renamed files. */
+/** Packages contain compiled files of present sources, not those of removed and renamed ones. */
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';

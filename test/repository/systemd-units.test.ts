@@ -1,4 +1,4 @@
-/** The units for systemd stop hub and agent as these need it. */
+/** The units for systemd stop hub and agent in the way that they need. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -23,7 +23,7 @@ it.each(['hub', 'agent'])(
 
 it.each(['hub', 'agent'])('the unit of the %s reloads it by SIGHUP, which never ends it for good', (name) => {
   expect(setting(name, 'ExecReload')).toBe('/bin/kill -HUP $MAINPID');
-  // By itself, systemd takes this signal for an end in order.
+  // By default, systemd takes this signal for a normal end.
   expect(setting(name, 'RestartForceExitStatus')).toBe('SIGHUP');
 });
 
@@ -49,7 +49,7 @@ it.runIf(hasSystemdAnalyze).each(['hub', 'agent'])('systemd accepts the unit of 
   const folder = await temporaryFolder();
   onTestFinished(folder.remove);
   const file = join(folder.path, `workbench-${name}.service`);
-  // Programs and users are there where the unit is installed.
+  // Programs and users exist only where the unit is installed.
   const local = unit(name)
     .replace(/^ExecStart=\S+/m, 'ExecStart=/bin/sh')
     .replace(/^User=.*$/m, 'User=root')

@@ -59,7 +59,7 @@ it('finds nothing wrong with an agent that runs, and does not disturb it', async
   expect(agent.lines.filter(({ level }) => Number(level) >= 40)).toEqual([]);
 });
 
-it('tells a hub that is away, one that is not trusted, and one that refuses', async () => {
+it('tells apart a hub that is down, one that is not trusted, and one that refuses', async () => {
   const none = createServer().listen(0, '127.0.0.1');
   await once(none, 'listening');
   const { port } = none.address() as AddressInfo;

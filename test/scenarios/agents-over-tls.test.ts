@@ -75,7 +75,7 @@ it('an agent is enrolled, shows its certificate, runs a job with files, and is r
     tls: { ca: ca.file, ...own },
     instances: [{ id: 'sim', version: '9.1.0' }],
   };
-  // Nothing to show to the hub yet: the start is refused, and says both ways to mend it, of which this hub permits one.
+  // The agent has no secret yet: the start is refused, with both remedies, of which this hub permits one.
   const refused = startAgent(folder.path, hub, 'sim-host', config);
   expect(await refused.ended).toBe(2);
   const [fatal] = refused.lines.filter(({ msg }) => msg?.includes('no token or credential'));
@@ -117,12 +117,12 @@ it('an agent is enrolled, shows its certificate, runs a job with files, and is r
   );
   expect((await ofHub('agent', 'revoke', 'sim-host')).code).toBe(2);
 
-  // It goes on trying, and takes the new credential without a restart.
+  // It keeps trying, and takes the new credential without a restart.
   expect((await enrollAgent('sim-host', await codeFor('sim-host'))).code).toBe(0);
   await joinedAgain(agent, 2);
   await runJob();
 
-  // A hub that was restarted knows it still.
+  // A restarted hub still knows it.
   const { port } = new URL(hub.baseUrl);
   await hub.stop();
   await startTlsHub({ agentCa: ca.file }, { enrolledOnly: true }, Number(port));

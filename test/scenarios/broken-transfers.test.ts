@@ -25,7 +25,7 @@ const SENT = 'uploaded a blob';
 /** Every four bytes are another number. */
 const model = Buffer.alloc(SIZE_BYTES);
 for (let at = 0; at < SIZE_BYTES; at += 4) model.writeUInt32LE(at, at);
-/** The output of the job: the hub has not got it yet, so that it is uploaded. */
+/** The output of the job, which the hub does not have, so that it is uploaded. */
 const longerModel = Buffer.concat([model, Buffer.from('x')]);
 
 const LENGTHEN = `

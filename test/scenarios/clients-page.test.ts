@@ -1,4 +1,4 @@
-/** The same job by `wb`, TypeScript, Python and curl, as the page of the clients has it: the outputs are equal, byte for byte. */
+/** The same job by `wb`, TypeScript, Python and curl, as on the page about clients: the outputs are equal, byte for byte. */
 import { execFile, spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Starts and commands that fail for a reason of the operator: a sentence in the end, never a stack. */
+/** Starts and commands that fail for a reason that the operator can mend: they end with a sentence, never a stack. */
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
@@ -64,7 +64,7 @@ describe.each(['hub', 'agent'] as const)('the %s', (name) => {
     expect(await refusal(name, ['--config', at('config.yaml')])).toContain(words);
   });
 
-  it('refuses unknown commands and options, and names those that there are', async () => {
+  it('refuses unknown commands and options, and names the known ones', async () => {
     expect(await refusal(name, ['sart'])).toMatch(
       /^unknown command "sart": the commands (?:of \S+ )?are \w+, /,
     );
@@ -74,7 +74,7 @@ describe.each(['hub', 'agent'] as const)('the %s', (name) => {
   it.each<[string, () => void]>([
     ['is a file', () => writeFileSync(at('data'), '')],
     ['is below a file', () => writeFileSync(at('d'), '')],
-    ['is a link in a circle', () => symlinkSync(at('data'), at('data'))],
+    ['is a circular link', () => symlinkSync(at('data'), at('data'))],
     ['is a link to nowhere', () => symlinkSync(at('none', 'data'), at('data'))],
     ['has a name that is too long', () => undefined],
   ])('refuses a dataDir that %s', async (what, make) => {

@@ -25,7 +25,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-/** A client that knows of each task what it was told last, and goes on at the last event whenever it is cut off. */
+/** A client that keeps the latest event of each task, and continues at the last event whenever it is cut off. */
 class Follower {
   readonly known = new Map<string, unknown>();
   resets = 0;

@@ -54,7 +54,7 @@ async function refused(hub: HubProgram, path: string, init: RequestInit): Promis
 }
 
 describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 180_000 }, () => {
-  it('the hub refuses what is too large, keeps nothing of it, and goes on', async () => {
+  it('the hub refuses data that is too large, keeps nothing of it, and continues', async () => {
     const data = join(folder.path, 'hub');
     unmount = mountSmallDisk(data, 24);
     const hub = await startHub(folder.path);
@@ -171,7 +171,8 @@ describe.skipIf(!hasSmallDisks())('on a full disk', { timeout: 180_000 }, () => 
     expect((await client.batchJobResult(await create({}))).status).toBe('FINISHED');
   });
 
-  /** Writes until the small disk is full, waits for `go` where it is told to, and fails then. Spares a larger disk. */
+  /** Writes until the small disk is full, waits for the file `go` if there is one to wait for, and then fails. Does not fill a
+   *  larger disk. */
   const FILL = `
     const { existsSync, openSync, writeFileSync, writeSync } = require('node:fs');
     const say = (file) => file && writeFileSync(file, '');

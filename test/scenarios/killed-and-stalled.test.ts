@@ -38,7 +38,7 @@ function job(script: string, rest: object = {}) {
   };
 }
 
-/** Says that it runs, and ends when it may. */
+/** Writes its task id into the ledger, and ends when the file `go` exists. */
 const WAITS = `
 const fs = require('node:fs');
 fs.appendFileSync(ledger, process.env.WORKBENCH_TASK_ID + '\\n');
@@ -72,7 +72,7 @@ describe.runIf(process.platform === 'linux')('an agent that is killed (SIGKILL)'
   else stray.unref();
   `;
 
-  it('ends the orphans of its instances when it is back, and their tasks run again', async () => {
+  it('ends the orphans of its instances at its next start, and their tasks run again', async () => {
     const hub = await startHub(folder.path);
     const deaf = fileURLToPath(new URL('../../agent/process/fixtures/ignores-shutdown.mjs', import.meta.url));
     const config = {
@@ -132,7 +132,7 @@ describe('a stall longer than agents.unreachableAfter and shorter than the lease
 });
 
 describe.skipIf(process.platform === 'win32')('an instance that hangs while alive', () => {
-  /** Stops the program: it replies no more, and none of its processes has ended. */
+  /** Stops the program: it no longer responds, and none of its processes has ended. */
   const HANGS = "process.kill(process.ppid, 'SIGSTOP');";
 
   it('is ended by the time limit of its task, or by a cancel by force, and takes the next task', async () => {

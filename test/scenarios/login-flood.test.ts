@@ -72,7 +72,7 @@ async function flood(username: (n: number) => string, address: (n: number) => st
   await expect.poll(() => refused, { timeout: 20_000 }).toBeGreaterThan(50);
 }
 
-/** As clients do: again after a second when there is no room. How many tries it took. */
+/** Logs in as clients do, again after a second when there is no room; resolves with the number of tries. */
 async function logInPatiently(username: string, address: string): Promise<number> {
   for (let tries = 1; ; tries++) {
     const status = await logIn(username, address);
@@ -96,7 +96,7 @@ it.each([
   ],
   ['the address of everybody, with many names', (n: number) => `made-up-${n}`, () => OFFICE, () => OFFICE],
 ])(
-  'a flood from %s does not block users who logged in there lately, and others only for seconds',
+  'a flood from %s does not block users who recently logged in from there, and others only for seconds',
   async (...flooded) => {
     const [, username, address, placeOf] = flooded;
     for (const user of KNOWN) expect(await logIn(user, placeOf(user))).toBe(200);

@@ -126,7 +126,7 @@ describe.skipIf(!canMakeDebianRoots())('the Debian packages', () => {
   });
 });
 
-/** Starts hub and agent, has them run one job of each instance program, and stops them. Gives the id of a task. */
+/** Starts hub and agent, runs a job on each instance program, and stops them; resolves with the id of a task. */
 async function runJobs(
   { hub, agent }: Installation,
   version: string,

@@ -54,7 +54,7 @@ interface ScriptOptions {
   readonly cwd?: string;
 }
 
-/** Runs a script as somebody would who pastes it into a shell; a command that fails ends it. */
+/** Runs a script as if it were pasted into a shell; a command that fails ends it. */
 async function shell(
   script: string,
   { env = {}, input = '', cwd = folder.path }: ScriptOptions = {},

@@ -1,4 +1,4 @@
-/** What prepares a clone: its lock, and npm, which is quiet and ends with the process that wanted it. */
+/** Preparation of a clone: its lock, and npm, which is quiet and ends with the process that started it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -47,7 +47,7 @@ function run(source: string, env: NodeJS.ProcessEnv = {}): Running {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // A process that has ended stays until its parent looks.
+    // An ended process stays as a zombie until its parent reads its status.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
   } catch {
     return false;
@@ -63,7 +63,7 @@ describe('the lock of a clone', () => {
     setInterval(() => undefined, 1000);`;
   const lock = () => join(folder.path, '.prepare-lock');
 
-  it('is held by one process; the next says for whom it waits', async () => {
+  it('is held by one process; the next says for which one it waits', async () => {
     const first = run(holder());
     await eventually(() => first.printed() === 'taken\n');
     const second = run(holder());

@@ -20,7 +20,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-/** Everything in a folder that group or others may use, with its mode. What a script makes is its own matter. */
+/** Everything in a folder that group or others may use, with its mode. The modes of files that scripts create are their own. */
 function openIn(path: string, isOwn: (path: string) => boolean = () => true): string[] {
   const { mode } = statSync(path);
   const open = (mode & 0o077) === 0 ? [] : [`${path} ${(mode & 0o777).toString(8)}`];

@@ -89,7 +89,7 @@ describe.skipIf(!has('sys'))('the Python client on a hub that restarts', () => {
     await folder.remove();
   });
 
-  it('waits on, and gets its results', async () => {
+  it('continues to wait, and gets its results', async () => {
     folder = await temporaryFolder();
     const hub = await startHub(folder.path);
     startAgent(folder.path, hub, 'host', { instances: [{ id: 'sim', version: '1', count: 2 }] });

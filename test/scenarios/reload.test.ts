@@ -66,7 +66,7 @@ const linesOf = (...names: string[]) =>
 
 const INSTANCES = [{ id: 'own', version: '1', count: 4 }];
 
-/** Runs tasks, each of which is a few lines in the log of a hub on level debug; gives their ids. */
+/** Runs tasks, each with a few lines in the log of a hub on level debug; resolves with their ids. */
 function runTasks({ baseUrl }: HubProgram, count: number): Promise<string[]> {
   const base = `${baseUrl}/api/2.0/workbench/task/simulate-work`;
   const headers = { 'content-type': 'application/json' };

@@ -21,7 +21,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-/** Begins, works a moment, and ends: a run that is broken off has a line less. */
+/** Begins, works a moment, and ends: an interrupted run lacks its second line. */
 const SCRIPT = `
 const { appendFileSync } = require('node:fs');
 appendFileSync(ledger, 'begin ' + process.env.WORKBENCH_TASK_ID + '\\n');
@@ -39,7 +39,7 @@ const entries = (kind: string) =>
 /** Number of tasks that wait or run at a time. */
 const BACKLOG = 12;
 
-/** Hands in tasks, as long as it may, and knows which were acknowledged. */
+/** Creates tasks until it is stopped, and records which were acknowledged. */
 class Load {
   readonly acknowledged: string[] = [];
   /** Status codes other than 201 that it was answered with. */

@@ -22,7 +22,7 @@ afterEach(async () => {
 
 const SH = ['workbench-runner', '--interpreter', 'sh'];
 
-/** Runs the rest of a command line in a user name space, with the agent's rights over its files. */
+/** Runs the rest of a command line in a user namespace, with the agent's rights over its files. */
 const AS_ORDINARY_USER = ['unshare', '--user', '--map-user=1000', '--map-group=1000'];
 const WITHOUT_NAME_SPACES = [
   ...['unshare', '--user', '--map-root-user', 'sh', '-c'],
@@ -125,10 +125,10 @@ describe('an agent whose sandbox does not work', () => {
       /^sandbox of sim: the program bwrap is not in the PATH .*: install the package bubblewrap/,
     ],
     [
-      'where there are no user name spaces',
+      'where there are no user namespaces',
       WITHOUT_NAME_SPACES,
       () => ({}),
-      /^sandbox of sim: bwrap does not work here: .*; user name spaces are off: run "sysctl/,
+      /^sandbox of sim: bwrap does not work here: .*; user namespaces are off: run "sysctl/,
     ],
   ])('refuses to start %s, and --check-config reports the same', async (_, by, environment, sentence) => {
     const given = environment();

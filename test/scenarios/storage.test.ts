@@ -69,7 +69,7 @@ const onDisk = (path: string, mebibytes: number) => [
   ...['unshare', '--map-root-user', '--mount', 'sh', '-c'],
   ...[`mount -t tmpfs -o size=${mebibytes}m tmpfs "$0" && exec "$@"`, path],
 ];
-/** Not every system lets everybody mount in a name space of their own. */
+/** Not every system lets all users mount in a namespace of their own. */
 const mayMount = () => {
   const [command = '', ...words] = onDisk('/mnt', 1);
   return spawnSync(command, [...words, 'true']).status === 0;
@@ -127,7 +127,7 @@ describe.runIf(mayMount())('a hub whose disk is full', () => {
     for (const path of ['/livez', '/readyz']) expect((await fetch(hub.baseUrl + path)).status).toBe(200);
     const info = await fetch(`${hub.baseUrl}${INPUT}/gear.wbpz`);
     expect(await info.json()).toEqual({ exists: true });
-    // As much as would not fit if anything had stayed.
+    // An amount that would not fit if anything had stayed.
     expect((await send(Buffer.alloc(12 * 1024 * 1024, 'fits'))).status).toBe(good);
   });
 });

@@ -27,7 +27,7 @@ afterEach(async () => {
 const joinAgent = (hub: HubProgram, tracing: Record<string, unknown>): Program =>
   startAgent(folder.path, hub, 'host', { instances: [{ id: 'sim', version: '9.1.0' }], tracing });
 
-/** Creates a batch job as part of a trace of the client's, kept or not; gives the task's id. */
+/** Creates a batch job as part of a trace of the client, sampled or not; resolves with the task's id. */
 async function create(hub: HubProgram, script: string, flags = '01'): Promise<string> {
   const response = await fetch(hub.baseUrl + CREATE, {
     method: 'POST',

@@ -1,4 +1,4 @@
-/** Clients that request much and read nothing: the hub stays within its memory, and serves all others meanwhile. */
+/** Clients that send many requests and read nothing: the hub stays within its memory, and serves all others meanwhile. */
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';

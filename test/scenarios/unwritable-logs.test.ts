@@ -1,4 +1,4 @@
-/** Logs that cannot be written cost lines; they neither hold up a program nor keep it from stopping. */
+/** Logs that cannot be written lose lines, but neither delay a program nor keep it from stopping. */
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { endPrograms, startAgent, startHub, startProgram } from '../support/programs.js';

@@ -36,7 +36,7 @@ interface Outcome {
 
 interface Called {
   readonly child: ChildProcess;
-  /** What it has printed to standard error so far. */
+  /** Its standard error so far. */
   told(): string;
   readonly outcome: Promise<Outcome>;
 }
@@ -171,7 +171,7 @@ describe('wb run', () => {
 });
 
 describe('wb', () => {
-  it('hands in, follows, explains, shows, repeats and deletes tasks', async () => {
+  it('submits, follows, explains, shows, repeats and deletes tasks', async () => {
     const hub = await startedHub();
     const script = write('run.js', ANSWER);
     const id = (

@@ -28,7 +28,7 @@ export class Delays {
   readonly #world: World;
   readonly #hub: SimulatedHub;
   readonly #rules: readonly Rule[];
-  /** Begin of each state, by its description. */
+  /** Start of each state, by its description. */
   #lasting = new Map<string, number>();
   /** The process in which it was seen. */
   #process: Process | undefined;

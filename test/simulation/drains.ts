@@ -5,7 +5,7 @@ import type { SimulatedAgent } from './simulated-agent.js';
 import type { SimulatedHub } from './simulated-hub.js';
 import type { World } from './world.js';
 
-/** In every seventh world agents are drained. Random numbers of its own keep what else happens there. */
+/** In every seventh world agents are drained. They have random numbers of their own, so that nothing else changes there. */
 const WORLDS = 7;
 const MAX_INTERVAL_MS = 60_000;
 

@@ -26,7 +26,7 @@ export interface ProgramRules {
   mayHang(taskId: string): boolean;
   /** Whether the task kills every program that runs it, also in a calm world. */
   kills?(taskId: string): boolean;
-  /** Probabilities of troubles, from 0 to 1. */
+  /** Probabilities of failures, from 0 to 1. */
   readonly troubles: { crash: number; hang: number; fail: number; deaf: number; badStart: number };
 }
 

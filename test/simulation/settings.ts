@@ -2,7 +2,7 @@
 
 /** Lease timeout; no other timer has exactly this delay. */
 export const LEASE_MS = 60_007;
-/** Retention of ended tasks and disconnected agents in some worlds; in the others nothing gets old enough. */
+/** Retention of ended tasks and disconnected agents in some worlds; in the others nothing is old enough. */
 export const KEPT_SHORTLY_MS = 120_000;
 export const KEPT_LONG_MS = 30 * 86_400_000;
 /** Drain timeouts; each agent has one of these. */

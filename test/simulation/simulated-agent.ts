@@ -55,7 +55,7 @@ export class SimulatedAgent {
   #running = new Map<string, AttemptRef>();
   /** `<task>/<instance>`: the current attempts that were lost perhaps through others in the same process. */
   #innocent = new Set<string>();
-  /** Begin of the stop, and the attempts assigned since. */
+  /** Start of the stop, and the attempts assigned since. */
   #stop: { readonly sinceMs: number; readonly late: Set<string> } | null = null;
   /** Reports of this process by attempt, acknowledged or not. */
   #reports = new Map<string, AttemptReport>();

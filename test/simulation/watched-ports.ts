@@ -9,7 +9,7 @@ import { LEASE_MS } from './settings.js';
 export const CRITICAL_STEPS = ['a lease ends', 'tasks are dispatched', 'tasks are removed'] as const;
 export type CriticalStep = (typeof CRITICAL_STEPS)[number];
 
-/** Listener to what the hub does, on which the invariants are checked. */
+/** Observer of the hub, on which the invariants are checked. */
 export interface HubObserver {
   /** The hub starts on this store; after a power failure it holds what the disk has. */
   onStart(store: SimulatedStore, lostPower: boolean): void;

@@ -10,7 +10,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON; fails when it is none. */
+  /** The body as JSON; fails for any other body. */
   readonly body: Record<string, unknown>;
 }
 

@@ -1,4 +1,4 @@
-/** Generated requests: some that the document nearly allows, some that nobody would think of. */
+/** Generated requests: some that the document nearly allows, and some that are arbitrary. */
 import fc from 'fast-check';
 import type { JsonSchema, Operation, Parameter } from './openapi-operations.js';
 

@@ -16,7 +16,7 @@ export interface MemoryLog {
 /** Levels by pino's numbers. */
 export const LOG_LEVEL = { WARN: 40, ERROR: 50 } as const;
 
-/** A log that prints nothing and keeps every line for the test to look at. */
+/** A log that prints nothing and keeps every line for the test. */
 export function memoryLog(): MemoryLog {
   const lines: LogLine[] = [];
   const stream = new Writable({

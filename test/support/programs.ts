@@ -61,7 +61,7 @@ export function startProgram(
   return startCommand([...by, node, join(ROOT, script), ...args], cwd, env);
 }
 
-/** Runs a program that is installed anywhere; `command` is its path, or what leads to it, with all arguments. */
+/** Runs a program that is installed anywhere; `command` is its path, or a command that wraps it, with all arguments. */
 export function startCommand(
   [command = '', ...words]: readonly string[],
   cwd: string,

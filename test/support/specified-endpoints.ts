@@ -8,7 +8,7 @@ export interface SpecifiedEndpoint {
   readonly statuses: readonly number[];
 }
 
-/** The statuses that every endpoint can answer (contract 10.2). */
+/** The statuses that every endpoint can respond with (contract 10.2). */
 export const ANY_ENDPOINT = [400, 401, 403, 500];
 
 export const SPECIFIED_2X = parse(`

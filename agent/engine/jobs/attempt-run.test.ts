@@ -39,7 +39,7 @@ describe('an attempt on its agent', () => {
   });
 });
 
-test('an attempt whose program is lost tells its last words, which are known a moment later', async () => {
+test('an attempt whose program is lost reports the last lines of standard error, which are known a moment later', async () => {
   const lost = new AbortController();
   const run = new AttemptRun(REF, { ...CLAIM, lost: lost.signal }, null);
   const called = run

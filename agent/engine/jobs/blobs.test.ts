@@ -98,7 +98,7 @@ describe('a blob', () => {
     await rejected;
   });
 
-  test('is gone on with where it broke off, as long as it comes nearer to its end', async () => {
+  test('is resumed where it broke off, as long as there is progress', async () => {
     const pinned = contents.pin(FILE, NEVER);
     for (let times = 1; times <= 20; times++) {
       await runtime.advance(1000);
@@ -112,7 +112,7 @@ describe('a blob', () => {
     await pinned;
   });
 
-  test('that the hub does not have fails at once, and one that the disk does not take is a fault of the host', async () => {
+  test('that the hub does not have fails at once, and one that the disk does not take is a host fault', async () => {
     const missing = contents.pin(FILE, NEVER);
     await runtime.advance(0);
     downloads[0]?.reject(new TransferFailed('MISSING', '404'));
@@ -183,7 +183,7 @@ describe('a blob', () => {
     }
   });
 
-  test('that comes no nearer to its end is given up, also when a part of it is kept', async () => {
+  test('that makes no progress is given up, even if a part of it is kept', async () => {
     keptBytes = 3;
     const pinned = contents.pin(FILE, NEVER);
     const rejected = expect(pinned).rejects.toThrow('could not be fetched from the hub: cut');

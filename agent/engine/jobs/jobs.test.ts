@@ -19,7 +19,7 @@ const JOB: BatchJob = {
   variables: [],
 };
 
-test('an attempt that met a fault of the host leaves nothing in the spool, and its instance cools down first', async () => {
+test('an attempt that met a host fault leaves nothing in the spool, and its instance cools down first', async () => {
   const steps: string[] = [];
   const reports: AttemptReport[] = [];
   const jobs = new Jobs({

@@ -102,7 +102,7 @@ describe("a task's log", () => {
     expect(text()).toBe('1234567890abcdef');
   });
 
-  test('holds back who prints faster than the disk takes it', async () => {
+  test('holds back a script that prints faster than the disk writes', async () => {
     let release = () => {};
     hold = new Promise((resolve) => {
       release = resolve;
@@ -137,14 +137,14 @@ describe("a task's log", () => {
     expect(runtime.pendingTimers).toBe(0);
   });
 
-  test('that the disk does not take stops nobody, and says so at the end', async () => {
+  test('that cannot be written stops no script, and reports the error at the end', async () => {
     writerFault = new Error('no space left on device');
     const log = taskLog();
     for (let i = 0; i < 10; i++) await log.append('x'.repeat(300_000));
     await expect(log.finish()).rejects.toThrow('no space left');
   });
 
-  test('that the disk did not take is kept at the end, when there is room by then', async () => {
+  test('that could not be written is kept at the end, if there is room by then', async () => {
     writerFault = FULL;
     const log = taskLog();
     await log.append('what the script said last');
@@ -155,7 +155,7 @@ describe("a task's log", () => {
     expect(text()).toBe('what the script said last');
   });
 
-  test('of which too much was lost on a full disk has its end, in room that was held free for it', async () => {
+  test('that lost too much on a full disk has its end, in space that was held free for it', async () => {
     const log = taskLog();
     await log.append('kept at first');
     writerFault = FULL;

@@ -5,19 +5,19 @@
 import { randomUUID } from 'node:crypto';
 import { link, mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { sizeInWords } from '@workbench-hub/shared/domain/size-in-words';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { isThere } from '@workbench-hub/shared/runtime/is-there';
 import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
-import { sizeText } from '@workbench-hub/shared/runtime/size-text';
-import { type ArchiveWriter, createArchive } from '../../archive/archive-writer.js';
 import { auditFolderOf } from '../../audit/audit-folder.js';
 import type { HubConfig } from '../../config.js';
 import type { ReferencedBlob, StoreMaintenance } from '../../core/ports/store-maintenance.js';
 import { BACKUP_LINKS } from '../../data-folder.js';
 import { areEncryptedKnown, encryptedFilesIn, pathsOf } from '../../files/blob-files.js';
 import { storeMaintenance } from '../../store/open-store.js';
+import { type ArchiveWriter, createArchive } from '../../tar/tar-writer.js';
 import { existingStorageKey } from '../existing-storage-key.js';
 import { AUDIT_FOLDER, BLOBS_FOLDER, isAuditEntry, KEY_FILES, MANIFEST, manifestText } from './layout.js';
 import { Progress } from './progress.js';
@@ -209,7 +209,7 @@ async function write(
     await archive.addFile(name, path, (bytes) => progress.add(bytes));
   }
   await archive.finish();
-  if (blobBytes > 0) tell(`${sizeText(blobBytes)} in ${pinned.length} blobs`);
+  if (blobBytes > 0) tell(`${sizeInWords(blobBytes)} in ${pinned.length} blobs`);
 }
 
 /** A file and its name in the backup. */

@@ -1,6 +1,6 @@
 /** Progress lines of a long command: not at once, and not too often. */
+import { sizeInWords } from '@workbench-hub/shared/domain/size-in-words';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
-import { sizeText } from '@workbench-hub/shared/runtime/size-text';
 
 const FIRST_AFTER_MS = 2000;
 const EVERY_MS = 5000;
@@ -30,6 +30,6 @@ export class Progress {
     if (nowMs < this.#nextMs) return;
     this.#nextMs = nowMs + EVERY_MS;
     const percent = this.#totalBytes === 0 ? 100 : Math.floor((100 * doneBytes) / this.#totalBytes);
-    this.#tell(`${sizeText(doneBytes)} of ${sizeText(this.#totalBytes)} (${Math.min(percent, 100)} %)`);
+    this.#tell(`${sizeInWords(doneBytes)} of ${sizeInWords(this.#totalBytes)} (${Math.min(percent, 100)} %)`);
   }
 }

@@ -8,13 +8,13 @@ import { PRIVATE_FOLDER_MODE } from '@workbench-hub/shared/runtime/private-files
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import type { Clock } from '@workbench-hub/shared/runtime/runtime';
 import { syncFolder } from '@workbench-hub/shared/runtime/sync-folder';
-import { unpackArchive } from '../../archive/archive-reader.js';
 import type { HubConfig } from '../../config.js';
 import type { StoreMaintenance } from '../../core/ports/store-maintenance.js';
 import { RESTORE_UNDER_WAY } from '../../data-folder.js';
 import { areEncryptedKnown, pathsOf } from '../../files/blob-files.js';
 import { plainDigestOfPath } from '../../files/blob-names.js';
 import { storeMaintenance } from '../../store/open-store.js';
+import { unpackArchive } from '../../tar/tar-reader.js';
 import { existingStorageKey } from '../existing-storage-key.js';
 import { BLOBS_FOLDER, isEntry, MANIFEST, type Manifest, parseManifest, restoredParts } from './layout.js';
 import { Progress } from './progress.js';

@@ -3,7 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { type Finding, fault, ok, warning } from '@workbench-hub/shared/checks/finding';
 import { checkDataFolder } from '@workbench-hub/shared/checks/folder-checks';
-import { sizeText } from '@workbench-hub/shared/runtime/size-text';
+import { sizeInWords } from '@workbench-hub/shared/domain/size-in-words';
 import type { HubConfig } from '../../config.js';
 import { RESTORE_UNDER_WAY } from '../../data-folder.js';
 import { storeMaintenance } from '../../store/open-store.js';
@@ -49,7 +49,7 @@ async function leftOversIn(dataDir: string): Promise<Finding[]> {
         fault('restore', 'a restore was interrupted, and the hub does not start', 'repeat it with --replace'),
       );
     } else if (/^replaced-/.test(name)) {
-      const size = sizeText(await bytesIn(path));
+      const size = sizeInWords(await bytesIn(path));
       findings.push(
         warning(
           'restore',
@@ -73,7 +73,7 @@ async function leftOversIn(dataDir: string): Promise<Finding[]> {
     [join('files', 'incoming'), 'folder of incoming blobs'],
   ] as const) {
     const bytes = await bytesIn(join(dataDir, name));
-    const message = `the ${what} takes ${sizeText(bytes)}`;
+    const message = `the ${what} takes ${sizeInWords(bytes)}`;
     // The audit log is bounded by its own settings.
     if (name === 'logs' && bytes > MUCH_LOG_BYTES) {
       findings.push(warning('folders', message, 'rotate it: set log.rotate, or use logrotate with SIGHUP'));

@@ -4,7 +4,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Finding, fault, ok } from '@workbench-hub/shared/checks/finding';
-import { sizeText } from '@workbench-hub/shared/runtime/size-text';
+import { sizeInWords } from '@workbench-hub/shared/domain/size-in-words';
 import type { HubConfig } from '../../config.js';
 import type { DatabaseReport, ReferencedBlob, StoreMaintenance } from '../../core/ports/store-maintenance.js';
 import { systemDisk } from '../../files/blob-disk.js';
@@ -75,7 +75,7 @@ async function blobFinding(config: HubConfig, store: StoreMaintenance, deep: boo
     : deep
       ? ' and whole'
       : '';
-  return ok(check, `all ${referenced.length} files of ${sizeText(bytes)} are present${whole}`);
+  return ok(check, `all ${referenced.length} files of ${sizeInWords(bytes)} are present${whole}`);
 }
 
 function wrongBlobs(store: StoreMaintenance, wrong: readonly WrongBlob[]): Finding {

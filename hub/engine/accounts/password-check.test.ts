@@ -13,7 +13,7 @@ const ANNA: UserRecord = {
   createdAtMs: 0,
 };
 
-/** Every hash that was held against a password. */
+/** Hashes that passwords were compared with. */
 let tried: string[];
 let goOn: (() => void)[];
 let isSlow: boolean;

@@ -10,10 +10,10 @@ import type { SqliteDatabase } from './database.js';
 import type { GroupCommit } from './group-commit.js';
 import { TASK_COLUMNS, type TaskRow, taskOfRow } from './task-row.js';
 
-/** Changes that are kept at least: some minutes of the highest load, days of a usual one. */
+/** Minimum number of kept changes: some minutes of the highest load, days of a usual one. */
 const KEPT_CHANGES = 262_144;
 
-/** Changes after which old ones are removed. */
+/** Number of new changes after which old ones are removed. */
 const REMOVE_EVERY = 4096;
 
 /** Time in which relaxed changes are gathered before a sync of their own. */

@@ -16,7 +16,7 @@ export function accountsFileIn(dataDir: string): string {
 }
 
 /** A database and its write-ahead log. */
-export function withLog(file: string): readonly string[] {
+export function withWriteAheadLog(file: string): readonly string[] {
   return [file, `${file}-wal`];
 }
 

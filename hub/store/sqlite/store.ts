@@ -91,7 +91,7 @@ export function storeOver(
 
 function watermarkOf(db: SqliteDatabase, file: string, log: Logger): CommitWatermark {
   try {
-    // Also after a restore, which brings none, and where the loss of transactions was accepted.
+    // There is none in a new database, after a restore, and where the loss of transactions was accepted.
     if (!existsSync(watermarkFileOf(file))) beginHistory(db);
     return openCommitWatermark(db, file, log);
   } catch (error) {

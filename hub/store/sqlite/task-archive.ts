@@ -67,7 +67,7 @@ export function sqliteTaskArchive(
 
   return {
     find: async (taskId) => {
-      // A failure is reported to the one who ends the task.
+      // A failure is reported to the caller that ends the task.
       await pending.get(taskId)?.catch(() => undefined);
       const row = selectTask.get(taskId);
       return row && taskOfRow(row);

@@ -16,7 +16,7 @@ export interface FromAgents {
   readonly tookMs: number;
 }
 
-/** Opened at a time at first: fewer than a server lets wait. */
+/** Connections opened at a time at first: fewer than a server lets wait. */
 const JOIN_AT_ONCE = 100;
 
 const agents: SimulatedAgent[] = [];

@@ -133,7 +133,7 @@ class Agents {
     return this.#child.pid ?? 0;
   }
 
-  /** Gives how long it took until all were welcome. */
+  /** Resolves with the time until all were welcomed. */
   async tell(message: ToAgents): Promise<number> {
     this.#child.send(message);
     const [{ tookMs }] = (await once(this.#child, 'message')) as [FromAgents];

@@ -1,4 +1,4 @@
-/** An agent without a host: it speaks the real protocol over a real connection, and its instances are done at once. */
+/** An agent without a host: it speaks the real protocol over a real connection, and its instances end each task at once. */
 import { dial } from '@workbench-hub/shared/agent-protocol/dial';
 import { Link, type Transport } from '@workbench-hub/shared/agent-protocol/link';
 import {
@@ -21,7 +21,7 @@ export interface SimulatedAgentOptions {
   /** `ws://127.0.0.1:49152` */
   readonly address: string;
   readonly token: string;
-  /** Which one of them all it is. */
+  /** Index among all simulated agents. */
   readonly index: number;
   readonly instances: number;
 }

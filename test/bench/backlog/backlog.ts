@@ -1,6 +1,6 @@
 /**
- * A hub with a long backlog beside the same hub without one: what it costs in memory, how soon it is there again, how
- * fast it is worked off, and how long a task of the highest priority takes meanwhile.
+ * A hub with a long backlog beside the same hub without one: its memory, the time of a restart, the rate at which the backlog is
+ * worked off, and the time of a task of the highest priority meanwhile.
  */
 import { copyFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import type { ProcessUse, ReadyWorkload, Sample, Workload, WorkloadOptions } fro
 import { fillBacklog, INSTANCES } from './fill-backlog.js';
 
 const WAITING = 1_000_000;
-/** The others get theirs through their interface, and ask for nothing in particular. */
+/** Other subjects get theirs through their interface, without requirements. */
 const WAITING_AT_OTHERS = 200_000;
 const W1_TASKS = 20_000;
 const URGENT_TASKS = 40;
@@ -137,7 +137,7 @@ async function measureHub(file: string, waitingId: string, options: WorkloadOpti
         });
         const urgent = await load('urgent', Math.ceil(URGENT_TASKS * scale), running, options);
         used.push(...useOf('hub', running));
-        // A profile is written by those who end in peace.
+        // Only a process that ends normally writes its profile.
         await (profiles === undefined ? running.hub.kill() : running.hub.stop());
         return { memoryMib, firstListMs, withListsMib, joinedMs, urgent };
       } finally {
@@ -223,7 +223,7 @@ function expectTask(port: number, id: string): Promise<void> {
   return expectAnswer(port, `/api/2.0/workbench/task/${id}`);
 }
 
-/** The first one after a start has all tasks read. */
+/** The first list after a start reads all tasks. */
 function expectList(port: number): Promise<void> {
   return expectAnswer(port, '/api/2.0/workbench/task/list');
 }

@@ -22,7 +22,7 @@ const REQUIREMENTS: readonly Requirement[] = VERSIONS.flatMap((version) =>
   LABELS.map((labels) => ({ version, labels })),
 );
 
-/** Tasks of the highest priority are rare, so that each is done before the next one. */
+/** Tasks of the highest priority are rare, so that each ends before the next one begins. */
 const ONE_HIGHEST_IN = 1000;
 const OTHER_PRIORITIES = PRIORITIES.filter((priority) => priority !== 'HIGHEST');
 

@@ -97,7 +97,7 @@ async function measure(running: RunningHub, { scale, seed }: WorkloadOptions): P
   ];
 }
 
-/** Performs `work` while so many clients listen, and fails when one of them was not told that it does. */
+/** Performs `work` while this number of clients listens; fails when one of them was told nothing of it. */
 async function beside<T>(
   { port }: RunningHub,
   count: number,

@@ -15,10 +15,10 @@ const ENDED = 1_000_000;
 const WAITING = 100_000;
 const RUNNING = 16;
 
-/** Each list of a run is asked for so often; the median counts. */
+/** Requests of each list in a run; the median counts. */
 const REPEATS = 5;
 
-/** More than the hub remembers. */
+/** More filters than the hub remembers. */
 const OTHER_FILTERS = 40;
 
 const READ_EVERY_MS = 2;
@@ -88,8 +88,8 @@ async function prepare({ folder, seed, scale, plans, say }: WorkloadOptions): Pr
   };
 }
 
-/** All lists in turn, each once for the first time and once again at once. Before they come round, the hub has been asked for
- *  so much else that it does not remember what their filters let through. */
+/** All lists in turn, each twice: once after so many other requests that the hub does not remember the results of its filter,
+ *  and again at once. */
 async function measureLists(get: (path: string) => Promise<string>): Promise<Sample[]> {
   const measured = LIST_CASES.map((each) => ({
     each,

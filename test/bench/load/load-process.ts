@@ -1,4 +1,4 @@
-/** The load generator, in a process of its own: what it uses does not count for what is measured. */
+/** The load generator, in a process of its own, so that its resource use is not measured. */
 import { once } from 'node:events';
 import type { Sample } from '../workload.js';
 import { LoadClient, type LoadClientOptions } from './load-client.js';

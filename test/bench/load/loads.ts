@@ -140,7 +140,7 @@ async function closedLoop(client: LoadClient, count: number, marks: Marks): Prom
   return [perS('round trips', count / seconds), ...latencies('round trip', tookMs), cold];
 }
 
-/** The same with the one connection that it is meant for: what a task takes when there is nothing else to do. */
+/** The same with one connection: the time of a task when there is nothing else to do. */
 async function oneByOne(client: LoadClient, count: number, marks: Marks): Promise<Sample[]> {
   const cold = await warmUp(client, 'NOOP', count);
   const { tookMs } = await roundTrips(client, count, marks);

@@ -4,8 +4,8 @@ interface Entry<Item> {
   reject(error: unknown): void;
 }
 
-/** Gathers what comes while a batch is being written, or in the same turn of the event loop, into the next one. What is
- *  added is written when the promise resolves. */
+/** Batches of items: one that is added while a batch is written, or in the same turn of the event loop, goes into the next
+ *  batch. The promise resolves when it is written. */
 export function inBatches<Item>(
   write: (items: readonly Item[]) => Promise<unknown>,
   max: number,

@@ -5,7 +5,7 @@ import { serveFront } from './front.js';
 import { execute, type PeerRoles, SANDBOXED } from './role.js';
 
 const QUEUE = 'bench';
-/** As many ends as may pass before those who wait have seen them. */
+/** Number of ends that are kept for the clients that wait for them. */
 const EVENTS_KEPT = 100_000;
 
 /** BullMQ runs tasks without a priority before all others; a priority needs a sorted set. */

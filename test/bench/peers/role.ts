@@ -11,7 +11,7 @@ export interface RoleOptions {
   readonly slots: number;
   /** Address of the peer's server, or for the worker of a limit, of the front. */
   readonly serverPort: number;
-  /** Which of the variants of a peer. */
+  /** Variant of the peer. */
   readonly variant: string;
 }
 

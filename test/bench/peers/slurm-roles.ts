@@ -4,7 +4,7 @@ import { Pool } from 'undici';
 import { type StoredTask, serveFront } from './front.js';
 import type { PeerRoles } from './role.js';
 
-/** In the folder: where slurmrestd listens, and where the controller writes which jobs have ended. */
+/** Files in the folder: the socket of slurmrestd, and the list of ended jobs that the controller writes. */
 export const SLURM_SOCKET = 'rest/socket';
 export const SLURM_ENDED = 'ended';
 
@@ -12,7 +12,7 @@ const SUBMIT = '/slurm/v0.0.38/job/submit';
 const CONNECTIONS = 8;
 const LOOK_EVERY_MS = 2;
 
-/** Whatever the task is, one process: it has nothing less. */
+/** Work of every task: one process, the least that a job of Slurm can be. */
 const JOB = JSON.stringify({
   script: '#!/bin/sh\n/bin/true\n',
   job: {

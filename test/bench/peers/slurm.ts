@@ -1,6 +1,6 @@
 /**
- * Slurm with one node: jobs come by slurmrestd, and their ends stand in the file that the controller writes. It keeps no
- * results and has no long poll, so the front looks into that file. Its state is saved every few seconds only.
+ * Slurm with one node: jobs come by slurmrestd, and their ends are in the file that the controller writes. It keeps no results
+ * and has no long poll, so the front looks into that file. Its state is saved every few seconds only.
  */
 
 import { execFile } from 'node:child_process';

@@ -35,7 +35,7 @@ export class PollClients {
     await this.#ask({ kind: 'open', port, paths }, 'asked');
   }
 
-  /** The first so many go away without a word. */
+  /** Ends the connections of this number of clients, the first ones. */
   async leave(count: number): Promise<void> {
     await this.#ask({ kind: 'leave', count }, 'left');
   }

@@ -27,8 +27,8 @@ interface RawProfile {
   readonly timeDeltas: readonly number[];
 }
 
-/** Of the main threads whose profiles lie in this folder, in the last `lastMs` of each: what comes before is the start, which
- *  belongs to no task. While a thread waits it is at nothing, so those stacks are left out. */
+/** Stacks of the main threads whose profiles are in this folder, in the last `lastMs` of each: the start before belongs to no
+ *  task. Stacks of a waiting thread are left out. */
 export function stacksIn(folder: string, lastMs: number): Stack[] {
   return profilesIn(folder).flatMap((file) =>
     stacksOf(JSON.parse(readFileSync(join(folder, file), 'utf8')) as RawProfile, lastMs),

@@ -16,8 +16,8 @@ const PLACES: readonly { where: Where; folder: RegExp; use: RegExp }[] = [
 const CPU_FIGURE = 'hub: CPU for each task';
 const RATE_FIGURES = new Set(['hub: tasks', 'hub: creates', 'hub: round trips']);
 
-/** Draws what lies in `folder` (`hub.svg`, `agents.svg`, `instances.svg`); gives the costs, none where the workload counts no
- *  tasks. */
+/** Draws the profiles in `folder` (`hub.svg`, `agents.svg`, `instances.svg`); gives the costs, none where the workload counts
+ *  no tasks. */
 export function reportProfiles(folder: string, result: WorkloadResult): StepCost[] {
   if (!existsSync(folder)) return [];
   const { figures, processes } = result;

@@ -3,7 +3,7 @@ import { get, request } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-/** So much is read from disk at a time. */
+/** Bytes that are read from disk at a time. */
 export const PIECE_BYTES = 768 * 1024;
 
 export interface Sending {

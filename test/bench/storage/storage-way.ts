@@ -11,13 +11,13 @@ export interface StorageStage {
   /** A file of `sizeBytes` that nothing can compress. */
   readonly source: string;
   readonly sizeBytes: number;
-  /** The part of the full size that this is. */
+  /** Part of the full size. */
   readonly scale: number;
 }
 
 /** One way of a file into a hub or out of it. */
 export interface StorageWay {
-  /** Samples begin with it. */
+  /** Prefix of the names of its samples. */
   readonly name: string;
   /** Configuration of its hub, beyond that of every test hub. */
   readonly config?: Record<string, unknown>;

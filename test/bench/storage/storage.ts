@@ -1,7 +1,7 @@
 /**
- * Files on their way in and out of a hub, each way with a hub of its own: how fast, and how much memory it takes at most.
- * Just before each, what the same machine takes to copy such a file and to compute its digest. To add a way: a file that exports
- * a `StorageWay`, and its name in `WAYS`.
+ * Files on their way into and out of a hub, each way with a hub of its own: speed and peak memory. Just before each, the time in
+ * which the same machine copies such a file and computes its digest. To add a way: a file that exports a `StorageWay`, and its
+ * name in `WAYS`.
  */
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';

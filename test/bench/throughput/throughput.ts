@@ -107,7 +107,7 @@ async function measure(
       const measuredCpuS = processes.reduce((sum, { cpuS }) => sum + cpuS, loadCpuS);
       const othersS = after.machineCpuS - before.machineCpuS - measuredCpuS;
       const more: Sample[] = [
-        // Says more than the rates do when the machine has other work.
+        // More meaningful than the rates when the machine has other work.
         { name: 'CPU for each task', value: ((measuredCpuS - loadCpuS) * 1000) / size, unit: 'ms' },
         { name: 'neighbours meanwhile (CPU)', value: Math.max(0, othersS), unit: 's' },
         // Sum of the peaks, which need not have been at the same time.

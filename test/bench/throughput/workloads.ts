@@ -1,4 +1,4 @@
-/** W0 to W2 and W4: what a client sees of a hub that has nothing but its tasks. */
+/** W0 to W2 and W4: a hub with nothing but its tasks, as a client sees it. */
 import { beanstalkd } from '../peers/beanstalkd.js';
 import { bullmqAlways, bullmqEverysec, bullmqSandboxed } from '../peers/bullmq.js';
 import { celery } from '../peers/celery.js';

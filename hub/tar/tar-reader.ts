@@ -8,7 +8,7 @@ import { createGunzip } from 'node:zlib';
 import { StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { SYNC_EVERY_BYTES, writeStream } from '@workbench-hub/shared/runtime/write-stream';
 import { extract } from 'tar-stream';
-import { SUMS } from './archive-writer.js';
+import { SUMS } from './tar-writer.js';
 
 const READ_BYTES = 256 * 1024;
 /** Maximum size of the digest list, which is read into memory. */
