@@ -1,4 +1,5 @@
-/** The program `workbench-agent`: arguments, signals and exit codes. */
+/** The program `workbench-agent`: arguments, signals and exit codes. The agent is imported when it starts: that takes longer than
+ *  to refuse its configuration. */
 import { fault, isSound, reportOf, sentencesOf } from '@workbench-hub/shared/checks/finding';
 import { logStep, reloading } from '@workbench-hub/shared/config/reload';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
@@ -6,10 +7,6 @@ import { runLogged } from '@workbench-hub/shared/runtime/run-logged';
 import { EXIT, StartRefused } from '@workbench-hub/shared/runtime/run-program';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { Command, Option } from 'commander';
-import { createAgent, RELOADABLE_KEYS } from './agent.js';
-import { checkHost } from './commands/check-host.js';
-import { examine } from './commands/doctor/examine.js';
-import { enroll } from './commands/enroll.js';
 import { startOfManaged } from './commands/managed.js';
 import { type AgentConfig, ENVIRONMENT_PREFIX, loadAgentConfig, logSettingsOf } from './config.js';
 
@@ -80,6 +77,7 @@ async function runManaged(): Promise<void> {
   const start = await startOfManaged();
   if ('faults' in start) return refuse(start.faults);
   const { config, hubGone, onLogLevel } = start;
+  const { createAgent } = await import('./agent.js');
   const { version, revision } = buildInfo;
   await runLogged(
     { name: 'agent', level: config.log.level, file: null, rotation: null },
@@ -99,6 +97,7 @@ function refuse(faults: readonly string[]): void {
 async function run(config: AgentConfig, options: Options): Promise<void> {
   const configFile = options.config ?? null;
   if (options.checkConfig) return printHostCheck(config, configFile);
+  const { createAgent, RELOADABLE_KEYS } = await import('./agent.js');
   const { version, revision } = buildInfo;
   await runLogged({ name: 'agent', ...logSettingsOf(config) }, (log, opened) => {
     const agent = createAgent(config, {
@@ -120,6 +119,7 @@ async function run(config: AgentConfig, options: Options): Promise<void> {
 }
 
 async function printHostCheck(config: AgentConfig, configFile: string | null): Promise<void> {
+  const { checkHost } = await import('./commands/check-host.js');
   const options = { configFile, environment: process.env, runtime: systemRuntime };
   const findings = await keptAlive(() => checkHost(config, options));
   if (!isSound(findings)) return refuse(sentencesOf(findings, 'FAULT'));
@@ -129,6 +129,7 @@ async function printHostCheck(config: AgentConfig, configFile: string | null): P
 }
 
 async function doctor(options: Options, { programs, json = false }: DoctorCommandOptions): Promise<void> {
+  const { examine } = await import('./commands/doctor/examine.js');
   const loaded = loadAgentConfig(options.config ?? null, process.env);
   const findings =
     'faults' in loaded
@@ -152,6 +153,7 @@ async function keptAlive<T>(action: () => Promise<T>): Promise<T> {
 }
 
 async function enrollNow(config: AgentConfig): Promise<void> {
+  const { enroll } = await import('./commands/enroll.js');
   try {
     console.log(await enroll(config));
   } catch (error) {

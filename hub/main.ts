@@ -1,4 +1,5 @@
-/** The program workbench-hub: arguments, signals and exit codes; nothing else. */
+/** The program workbench-hub: arguments, signals and exit codes; nothing else. A service is imported when it starts: that takes
+ *  longer than most commands. */
 import { logStep, reloading } from '@workbench-hub/shared/config/reload';
 import { buildInfo } from '@workbench-hub/shared/runtime/build-info';
 import { runLogged } from '@workbench-hub/shared/runtime/run-logged';
@@ -7,14 +8,11 @@ import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
 import { Command } from 'commander';
 import { agentCommands } from './commands/agent-commands.js';
 import { backupCommands } from './commands/backup-commands.js';
-import { checkHost } from './commands/check-host.js';
 import { refuseCommand, withConfig } from './commands/command.js';
 import { doctorCommand } from './commands/doctor-command.js';
 import { keyCommands } from './commands/key-commands.js';
 import { hashPasswordCommand, userCommands } from './commands/user-commands.js';
 import { type HubConfig, loadHubConfig, logFileOf, logSettingsOf } from './config.js';
-import { createHub } from './hub.js';
-import { RELOADABLE_KEYS } from './hub-reload.js';
 
 // Models, results, logs and secrets are for the user of the hub alone.
 process.umask(0o077);
@@ -41,6 +39,8 @@ const program = new Command('workbench-hub')
   });
 
 async function run(config: HubConfig): Promise<void> {
+  const { createHub } = await import('./hub.js');
+  const { RELOADABLE_KEYS } = await import('./hub-reload.js');
   const { config: file = null } = program.opts<{ config?: string }>();
   await runLogged({ name: 'hub', ...logSettingsOf(config) }, (log, opened) => {
     const hub = createHub(config, log, { logFile: () => opened.file ?? logFileOf(config) });
@@ -56,6 +56,7 @@ async function run(config: HubConfig): Promise<void> {
 }
 
 async function printHostCheck(config: HubConfig): Promise<void> {
+  const { checkHost } = await import('./commands/check-host.js');
   const { faults, notes } = await checkHost(config, process.env, systemRuntime.clock);
   for (const fault of faults) console.error(fault);
   if (faults.length > 0) process.exitCode = EXIT.REFUSED;
