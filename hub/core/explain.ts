@@ -23,6 +23,7 @@ import {
   waitFacts,
 } from './wait-reason.js';
 
+/** A known instance, on which the task may run or not. */
 export interface Candidate {
   readonly profile: InstanceProfile;
   readonly status: InstanceStatus;
@@ -35,6 +36,7 @@ export interface Candidate {
   readonly drain?: AgentDrain | null;
 }
 
+/** All that an explanation of one task depends on. */
 export interface Situation {
   readonly requirement: Requirement;
   readonly candidates: readonly Candidate[];
@@ -74,6 +76,7 @@ export interface Explanation extends WaitFacts {
   readonly drains: readonly AgentDrain[];
 }
 
+/** Explains the situation of a task: verdict, message, figures, and an estimate of its start. */
 export function explain(situation: Situation): Explanation {
   const { requirement, candidates, tasksAhead, dispatching, exclusions = [], nowMs } = situation;
   const facts = waitFacts(survey(requirement, countedClasses(candidates)));
