@@ -30,7 +30,7 @@ export interface Candidate {
   readonly working: boolean;
   /** The task is not dispatched to its agent, which returned it. */
   readonly isExcluded?: boolean;
-  /** False when it runs a task of which nobody knows when it ends. */
+  /** False when it runs a task whose end cannot be foreseen. */
   readonly isEndForeseeable?: boolean;
   /** Set when its agent is drained. */
   readonly drain?: AgentDrain | null;
@@ -119,7 +119,7 @@ function countedClasses(candidates: readonly Candidate[]): Iterable<CountedClass
   return classes.values();
 }
 
-/** Number of fitting instances that are up, but busy for a time that nobody knows. */
+/** Number of fitting instances that are up, but busy for an unknown time. */
 function countUnforeseeable({ candidates, requirement }: Situation): number {
   return candidates.filter(
     ({ profile, status, working, isExcluded, isEndForeseeable = true, drain }) =>
