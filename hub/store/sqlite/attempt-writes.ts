@@ -90,7 +90,7 @@ export function attemptWrites(db: SqliteDatabase, tasks: ChangedTasks, names: Na
   const nameFiles = fileNaming(db, names);
   const cancelTask = seqOf<[number, string, string]>(CANCEL);
 
-  /** Reports the changed row; false when there is none. */
+  /** Tells of the changed row; false when there is none. */
   const noted = (seq: number | undefined): boolean => {
     if (seq !== undefined) tasks.changed(seq);
     return seq !== undefined;
