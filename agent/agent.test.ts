@@ -75,7 +75,7 @@ describe('joining', () => {
     expect(complaints.length).toBeLessThanOrEqual(1);
   });
 
-  test('says what to do about a refusal, and goes on trying', async () => {
+  test('says what to do about a refusal, and keeps trying', async () => {
     hub.refusal = { type: 'refused', code: 'INSTANCE_ID_TAKEN', message: 'sim-1 is connected from host-2' };
     await startAgent();
     await expect

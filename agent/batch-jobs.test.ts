@@ -113,7 +113,7 @@ describe('batch jobs', () => {
     );
   });
 
-  test('a daemon ends with its task, and the instance goes on', async () => {
+  test('a daemon ends with its task, and the instance continues', async () => {
     await startReadyAgent();
     const seen = hub.received.length;
     const script = 'setsid sleep 7777 > /dev/null 2>&1 & echo $! > pid';
@@ -155,7 +155,7 @@ describe('batch jobs', () => {
     expect(text(report.log?.digest)).toBe('begun\n');
   });
 
-  test('a program that is deaf to cancel is killed and started again', async () => {
+  test('a program that ignores a cancel is killed and started again', async () => {
     await startReadyAgent({ program: 'ignores-cancel', instance: { cancelTimeout: '50ms' } });
     const ref = newRef();
     hub.assign(ref, batchJob('true'));
@@ -176,7 +176,7 @@ describe('batch jobs', () => {
     await hub.instanceBecomes(SIM, 'UP', seen);
   });
 
-  test('what a script prints without end is bounded, begins and ends as it did', async () => {
+  test('endless output of a script is bounded, and keeps its beginning and end', async () => {
     await startReadyAgent({ limits: { taskLog: '100KiB' } });
     const result = await run('echo first; yes "a line of text" | head -n 200000; echo last');
     expect(result.outcome).toBe('OK');
@@ -200,7 +200,7 @@ describe('batch jobs', () => {
     expect(outputs).toEqual({});
   });
 
-  test('are kept to be looked into when that is asked for', async () => {
+  test('are kept for inspection if configured', async () => {
     await startReadyAgent({ keepWorkingDirectories: 'failed' });
     await run('echo good > out');
     const { ref } = await run('echo bad > out; exit 1');

@@ -1,4 +1,4 @@
-/** One process for several instances, through a whole agent: each instance keeps its own life. */
+/** One process for several instances, through a whole agent: the instances stay independent. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -188,11 +188,11 @@ describe('a job in a common process that is canceled', () => {
   test.each([
     ['by the program', { command: RUNNER }, 'echo begun; sleep 1000'],
     [
-      'by the end of its processes, if the program is deaf',
+      'by the end of its processes, if the program ignores it',
       { ...COMMON, cancelTimeout: '100ms' },
       ': deaf; echo begun; sleep 1000',
     ],
-  ])('ends %s, while the others go on', async (_, keys, script) => {
+  ])('ends %s, while the others continue', async (_, keys, script) => {
     await startThree(keys);
     const other = await beginLasting(TWO);
     const ref = begin(ONE, script);

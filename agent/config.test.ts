@@ -61,7 +61,7 @@ describe("an agent's configuration", () => {
     expect(sandboxOf({ kind: 'bubblewrap', ...open })).toEqual(open);
   });
 
-  test('lets the instances of an entry share a process, unless there is one, a sandbox, or another wish', () => {
+  test('lets the instances of an entry share a process, unless there is only one, a sandbox, or another setting', () => {
     const entry = { version: '1', count: 2 };
     const processes = instanceSettings(
       config({

@@ -70,7 +70,7 @@ describe('between hub and agent', () => {
     });
   });
 
-  test('a result of which the hub has the beginning is gone on with', async () => {
+  test('a result whose beginning the hub has is resumed', async () => {
     await startReadyAgent();
     const text = 'a result of some length\n';
     const { digest } = hub.store(text);
@@ -139,9 +139,9 @@ describe('batch jobs', () => {
     expect(hub.requests.filter((request) => request === `GET ${file.digest}`)).toHaveLength(1);
   });
 
-  // Nothing can be made there, not even by root: as on a disk that is full, or was mounted read-only.
+  // Nothing can be created there, not even by root, as on a disk that is full or mounted read-only.
   test.each(['cache', 'work', 'spool/files'])(
-    'go back untouched when the host cannot keep its own %s, and the host rests',
+    'are returned when the host cannot keep its own %s, and a cooldown begins',
     async (folder) => {
       await startReadyAgent();
       const path = join(directory, 'data', folder);
@@ -172,7 +172,7 @@ describe('batch jobs', () => {
     },
   );
 
-  test('find own folders again that somebody took away', async () => {
+  test('get new folders in place of removed ones', async () => {
     await startReadyAgent();
     const more = { additionalFiles: [{ path: 'in', ...hub.store('input') }] };
     const result = { outcome: 'OK', outputs: { out: 'input' }, logText: 'x\n' };

@@ -1,4 +1,4 @@
-/** The programs of instances, through a whole agent: those that fail, and those that are commanded. */
+/** The programs of instances, through a whole agent: their failures, and commands to them. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemRuntime } from '@workbench-hub/shared/runtime/system-runtime';
@@ -82,7 +82,7 @@ describe('instances', () => {
     expect(await command('restart', 'sim-9')).toMatch(/no instance sim-9/);
   });
 
-  test('what is printed is kept by stream', async () => {
+  test('output is kept by stream', async () => {
     await startReadyAgent();
     await run('echo to stdout; echo to stderr >&2');
     expect(await logOf('stdout')).toBe('to stdout\n');

@@ -15,7 +15,7 @@ import { linux } from './process/linux.js';
 
 agentForEachTest();
 
-/** The daemon of an attacker: no environment by which it is known, a session of its own. It goes on writing. */
+/** The daemon of an attacker: without the environment by which it is found, in a session of its own. It keeps writing. */
 const DAEMON = `setsid env -i PATH="$PATH" sh -c 'while :; do echo alive >> late; sleep 0.01; done' > /dev/null 2>&1 &
 echo $! > pid; until [ -s late ]; do sleep 0.01; done`;
 
@@ -29,7 +29,7 @@ describe.skipIf(!(await hasControlGroups()))('in a control group', () => {
   test.each([
     ['the runner', { instance: { command: RUNNER } }],
     ['another program', {}],
-  ])('a daemon that hides ends with its task, and %s goes on', async (_, keys) => {
+  ])('a daemon that hides ends with its task, and %s continues', async (_, keys) => {
     await startReadyAgent(keys);
     const seen = hub.received.length;
     for (const script of [DAEMON, `${DAEMON}; exit 1`, 'echo nothing left']) {

@@ -23,6 +23,7 @@ export interface SandboxOptions {
   readonly prepareDirectory: () => PreparedDirectory;
 }
 
+/** Finds the sandbox, if any instance is to have one, and starts a trial program in that of each such instance. */
 export async function trySandboxes(
   config: AgentConfig,
   { environment, configFile, prepareDirectory }: SandboxOptions,

@@ -35,7 +35,7 @@ interface Options {
   readonly instance?: object;
 }
 
-/** The wall alone: no control group stands behind it. */
+/** The sandbox alone, without control groups. */
 async function startShutIn({
   sandbox = 'bubblewrap',
   instance = {},
@@ -142,7 +142,7 @@ describe.skipIf(!canShutIn)('in a sandbox', () => {
     expect(outputs['environment']).not.toContain('VITEST');
   });
 
-  test('a script that replaces folders by links gets nothing for it', async () => {
+  test('a script that replaces folders by links gains nothing', async () => {
     await mkdir(join(directory, 'elsewhere'));
     await writeFile(join(directory, 'elsewhere', 'file'), 'of somebody else');
     await startShutIn();
@@ -192,7 +192,7 @@ until [ -s late ]; do sleep 0.01; done`;
     expect((await runNext(script)).outputs).toEqual({ out: 'solved\nsolved\nkept\n' });
   });
 
-  test('of the devices a script has only what harms nobody', async () => {
+  test('a script has only devices that do no harm', async () => {
     await startShutIn({ sandbox: { kind: 'bubblewrap', gpus: true } });
     const { outputs } = await runNext(
       'ls /dev > devices; echo x > /dev/null; head -c 4 /dev/urandom | wc -c > bytes',
@@ -221,7 +221,7 @@ until [ -s late ]; do sleep 0.01; done`;
     expect(outputs['bytes']?.trim()).toBe('4');
   });
 
-  test('what is kept to be looked into has the name of its attempt', async () => {
+  test('a directory that is kept for inspection has the name of its attempt', async () => {
     await startShutIn({ keepWorkingDirectories: 'failed' });
     const { ref } = await runNext('echo bad > out; exit 1');
     await runNext('echo good > out');
@@ -241,7 +241,7 @@ until [ -s late ]; do sleep 0.01; done`;
     expect(await ownProcesses()).toEqual(before);
   });
 
-  test('the agent tells of it once, and not with each job', async () => {
+  test('the agent logs it once, and not with each job', async () => {
     await startShutIn();
     await runNext('true');
     await runNext('true');
@@ -270,7 +270,7 @@ describe.skipIf(!canShutIn)('the end of a sandbox', () => {
 
   test.each([
     ['a program that obeys', 'shell-workbench'],
-    ['a program that is deaf to it', 'ignores-cancel'],
+    ['a program that ignores it', 'ignores-cancel'],
   ])('comes with a cancel, of %s', async (_, program) => {
     await startShutIn({ program, instance: { cancelTimeout: '100ms' } });
     const pids = await ownProcesses();
@@ -313,7 +313,7 @@ describe.skipIf(!canShutIn)('the end of a sandbox', () => {
 
   test.each([
     ['idle', 'shutdown', 'shell-workbench', /exited with code 0/],
-    ['deaf to that', 'SIGKILL', 'ignores-shutdown', /was ended by SIGKILL/],
+    ['ignoring that', 'SIGKILL', 'ignores-shutdown', /was ended by SIGKILL/],
   ])('comes with a stop of an instance that is %s, by %s', async (_, __, program, end) => {
     await startShutIn({ program, instance: { stopTimeout: '50ms' } });
     const pids = await ownProcesses();
@@ -353,7 +353,7 @@ describe.skipIf(!canShutIn)('the end of a sandbox', () => {
 });
 
 describe('an agent refuses to start', () => {
-  test.skipIf(!canShutIn)('when what a sandbox is to show is not there', async () => {
+  test.skipIf(!canShutIn)('when a path that a sandbox is to show is missing', async () => {
     const sandbox = { kind: 'bubblewrap', readOnly: ['/opt/no-such-solver'] };
     await expect(startAgent({ instance: { sandbox } })).rejects.toThrow(
       /^sandbox of sim-1: bwrap does not work here: .*; correct "sandbox" of the instance: \/opt\/no-such-solver is not on this host$/,

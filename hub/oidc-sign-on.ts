@@ -1,4 +1,4 @@
-/** The part of the composition root that is about the company's sign-on. */
+/** Composition of the company's sign-on. */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { HubConfig } from './config.js';
@@ -7,7 +7,7 @@ import type { Authenticator } from './engine/accounts/authenticator-chain.js';
 import { oidcAuthenticator } from './security/oidc.js';
 import { trustedCertificates } from './security/trusted-certificates.js';
 
-/** The kind of tokens that the sign-on gives, or none where none is configured. */
+/** The authenticator of its tokens; none where no sign-on is configured. */
 export async function oidcAuthenticators(
   { security }: HubConfig,
   users: Pick<UserStore, 'find' | 'all'>,

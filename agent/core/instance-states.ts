@@ -226,6 +226,7 @@ export interface Advance {
   readonly known: boolean;
 }
 
+/** The instance after the event, and the action for the agent. An event that no row of the table names changes no phase. */
 export function advance(instance: InstanceLifecycle, event: LifecycleEvent): Advance {
   if (event.type === 'COOLDOWN' || event.type === 'COOLDOWN_OVER') {
     return {

@@ -108,7 +108,7 @@ describe('a result', () => {
     expect(sent).toEqual(['late']);
   });
 
-  test('waits for its turn: four at a time are uploaded, however many are pending', async () => {
+  test('waits for its turn: four at a time are uploaded, however many have been', async () => {
     join();
     areHeld = true;
     for (let number = 0; number < 8; number++) reporting.add(withContent(`result-${number}`));

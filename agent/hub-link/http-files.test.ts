@@ -78,7 +78,7 @@ describe('contents over HTTP', () => {
     await expect(download(3)).rejects.toMatchObject({ failure: 'REFUSED' });
   });
 
-  test('are sent from where the hub has got to', async () => {
+  test('are sent from the offset that the hub has reached', async () => {
     [status, headers] = [404, { 'upload-offset': '3' }];
     expect(await files.uploadedBytes(DIGEST, NEVER)).toEqual({ keptBytes: 3 });
     [status, headers] = [404, { 'upload-offset': 'three' }];
@@ -131,7 +131,7 @@ describe('contents over HTTP', () => {
     server.listen(0);
   });
 
-  test('stop when nobody needs them', async () => {
+  test('stop when no job needs them', async () => {
     const aborted = AbortSignal.abort(new Error('not needed'));
     await expect(files.download(DIGEST, 0, aborted)).rejects.toThrow('not needed');
   });

@@ -24,8 +24,8 @@ export async function readTlsFiles({ ca, cert, key }: TlsFileNames): Promise<Dia
   };
 }
 
-/** The files of `tls`, which are read for each connection, so that they may be renewed. Files that cannot be used are told once,
- *  and the former ones stay in use. */
+/** The files of `tls`, which are read for each connection, so that they may be renewed. Unusable files are logged once, and the
+ *  former ones stay in use. */
 export class TlsFiles {
   readonly #names: TlsFileNames;
   readonly #onFault: (message: string) => void;

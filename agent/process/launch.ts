@@ -30,6 +30,7 @@ const LOCAL_DIRECTORY = dirname(fileURLToPath(import.meta.url));
 
 export type Launched = ReturnType<typeof launch>;
 
+/** Starts the program in its sandbox, if it has one; it leads a group of its own where the system has groups. */
 export function launch(command: ProcessCommand, options: LaunchOptions) {
   const [file = '', ...parameters] = commandOf(command, options);
   const environment = environmentOf(command, options);

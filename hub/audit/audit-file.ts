@@ -4,7 +4,7 @@
  * each write.
  *
  * Callers never wait for the disk, nor notice that it is full: entries wait until they can be written. They are lost only when
- * too many wait, or the hub stops, which the hub's log tells at once and the audit log as soon as possible.
+ * too many wait, or the hub stops, which the hub's log reports at once and the audit log as soon as possible.
  */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';

@@ -25,6 +25,7 @@ export interface Caller {
 /** Every caller while security is off. */
 export const ANYBODY: Caller = { username: 'anonymous', roles: ['ADMIN'], by: 'OPEN_HUB' };
 
+/** Whether the caller has this role, or a higher one. */
 export function holdsRole({ roles }: Pick<Caller, 'roles'>, role: Role): boolean {
   return roles.some((held) => ROLES.indexOf(held) >= ROLES.indexOf(role));
 }

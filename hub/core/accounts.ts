@@ -52,6 +52,7 @@ export function parsePasswordHash(text: string): PasswordHash | undefined {
   return fits ? { cost, salt, hash } : undefined;
 }
 
+/** Text of a hash, as {@link parsePasswordHash} reads it. */
 export function formatPasswordHash({ cost: { ln, r, p }, salt, hash }: PasswordHash): string {
   return `$scrypt$ln=${ln},r=${r},p=${p}$${salt}$${hash}`;
 }

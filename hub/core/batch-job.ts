@@ -20,6 +20,7 @@ export function modelFileName(modelType: string): string {
   return `model.${modelType.toLowerCase()}`;
 }
 
+/** Validation errors of the names of variables (contract 3.6). */
 export function variableErrors(variables: readonly { key: string }[]): ValidationError[] {
   const errors: ValidationError[] = [];
   const seen = new Set<string>();
@@ -45,6 +46,7 @@ export function variableErrors(variables: readonly { key: string }[]): Validatio
   return errors;
 }
 
+/** Validation errors of the paths of additional files beside the staged model, if any (contract 3.5). */
 export function additionalFileErrors(paths: readonly string[], modelPath: string | null): ValidationError[] {
   const errors: ValidationError[] = [];
   const at = (index: number) => `additionalFiles[${index}].filename`;

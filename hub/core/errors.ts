@@ -57,6 +57,7 @@ export interface ValidationError {
 /** Validation errors that are listed; further ones are counted. */
 const MAX_ERRORS_SHOWN = 10;
 
+/** Error of the code INVALID_INPUT, which names the first validation errors and counts the others. */
 export function invalidInput(errors: readonly ValidationError[]): HubError {
   const shown = errors.slice(0, MAX_ERRORS_SHOWN).map(({ where, what }) => `${where}: ${what}`);
   const more = errors.length - shown.length;

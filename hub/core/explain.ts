@@ -23,18 +23,20 @@ import {
   waitFacts,
 } from './wait-reason.js';
 
+/** A known instance, on which the task may run or not. */
 export interface Candidate {
   readonly profile: InstanceProfile;
   readonly status: InstanceStatus;
   readonly working: boolean;
   /** The task is not dispatched to its agent, which returned it. */
   readonly isExcluded?: boolean;
-  /** False when it runs a task of which nobody knows when it ends. */
+  /** False when it runs a task whose end cannot be foreseen. */
   readonly isEndForeseeable?: boolean;
   /** Set when its agent is drained. */
   readonly drain?: AgentDrain | null;
 }
 
+/** All that an explanation of one task depends on. */
 export interface Situation {
   readonly requirement: Requirement;
   readonly candidates: readonly Candidate[];
@@ -74,6 +76,7 @@ export interface Explanation extends WaitFacts {
   readonly drains: readonly AgentDrain[];
 }
 
+/** Explains the situation of a task: verdict, message, figures, and an estimate of its start. */
 export function explain(situation: Situation): Explanation {
   const { requirement, candidates, tasksAhead, dispatching, exclusions = [], nowMs } = situation;
   const facts = waitFacts(survey(requirement, countedClasses(candidates)));
@@ -116,7 +119,7 @@ function countedClasses(candidates: readonly Candidate[]): Iterable<CountedClass
   return classes.values();
 }
 
-/** Number of fitting instances that are up, but busy for a time that nobody knows. */
+/** Number of fitting instances that are up, but busy for an unknown time. */
 function countUnforeseeable({ candidates, requirement }: Situation): number {
   return candidates.filter(
     ({ profile, status, working, isExcluded, isEndForeseeable = true, drain }) =>

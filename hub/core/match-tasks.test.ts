@@ -31,7 +31,7 @@ function task(taskId: string, sequence: number, rest: Partial<WaitingTask> & { l
 
 const classes = new Map<string, InstanceClass>();
 
-/** The same object for those that are alike. */
+/** The same object for equal classes. */
 function classOf(version: string, labels: string[]): InstanceClass {
   const key = JSON.stringify([version, labels]);
   const instanceClass = classes.get(key) ?? { version, labels };
@@ -39,7 +39,7 @@ function classOf(version: string, labels: string[]): InstanceClass {
   return instanceClass;
 }
 
-/** With how many instances of its agent work. */
+/** Idle instance, with the number of working instances of its agent. */
 type Idle = IdleInstance & { readonly busyOnAgent: number };
 
 function idle(id: string, rest: Partial<Idle> & { labels?: string[]; version?: string } = {}): Idle {
@@ -71,7 +71,7 @@ function byClass(instances: readonly Idle[]): IdleInstances {
   );
 }
 
-/** Those of the same requirement are a group. */
+/** Pairs tasks, of which those with the same requirement are a queue group. */
 function pairTasks(
   tasks: readonly WaitingTask[],
   instances: readonly Idle[],
@@ -261,7 +261,7 @@ describe('for any waiting tasks and idle instances', () => {
         free.delete(got);
       }
     }
-    // Both happen often enough that the test says something.
+    // Both occur often enough for the test to be meaningful.
     expect(paired).toBeGreaterThan(1000);
     expect(unpaired).toBeGreaterThan(1000);
   });

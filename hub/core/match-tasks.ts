@@ -37,6 +37,7 @@ export function compareWaiting(a: WaitingTask, b: WaitingTask): number {
   return a.priorityRank - b.priorityRank || a.sequence - b.sequence;
 }
 
+/** The classes that satisfy the requirement, with their numbers of surplus labels. */
 export function fittingClasses(requirement: Requirement, classes: Iterable<InstanceClass>): FittingClasses {
   const fitting = new Map<InstanceClass, number>();
   for (const instanceClass of classes) {

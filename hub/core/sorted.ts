@@ -3,6 +3,7 @@
 /** Negative when `a` comes first; never 0 for two items of the same list. */
 export type Order<T> = (a: T, b: T) => number;
 
+/** Inserts an item at its place in a sorted list. */
 export function insertSorted<T>(list: T[], item: T, order: Order<T>): void {
   list.splice(positionIn(list, item, order), 0, item);
 }

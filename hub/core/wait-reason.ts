@@ -60,6 +60,7 @@ const CHARACTERS_NAMED = 100;
 /** Drained agents that a message names. */
 const DRAINS_NAMED = 3;
 
+/** State in which an instance is counted; an instance of a drained agent is `drained`, whatever its status. */
 export function countedState(status: InstanceStatus, working: boolean, isDrained: boolean): CountedState {
   if (isDrained) return 'drained';
   if (status === 'UNKNOWN') return 'unreachable';
@@ -67,6 +68,7 @@ export function countedState(status: InstanceStatus, working: boolean, isDrained
   return working ? 'busy' : 'idle';
 }
 
+/** Compares the classes with the criteria of the requirement, one by one. */
 export function survey(requirement: Requirement, classes: Iterable<CountedClass>): ClassSurvey {
   const criteria = criteriaOf(requirement);
   const fitting: CountedClass[] = [];
@@ -103,6 +105,7 @@ function satisfies({ version, carried }: CountedClass, { type, value }: Criterio
   return type === 'VERSION' ? matchesWildcard(value, version) : carried.has(value);
 }
 
+/** Numbers of instances in a survey, as of now. */
 export function waitFacts({ fitting, unsatisfied, allButOne }: ClassSurvey): WaitFacts {
   const counts = totalOf(fitting);
   return {
@@ -122,6 +125,7 @@ function totalOf(classes: readonly CountedClass[]): StateCounts {
   return total;
 }
 
+/** Number of instances in all states together. */
 export function instancesIn(counts: StateCounts): number {
   return COUNTED_STATES.reduce((sum, state) => sum + counts[state], 0);
 }

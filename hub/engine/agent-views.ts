@@ -43,6 +43,7 @@ export function agentView(agent: Agent, drain: AgentDrain | null): AgentView {
   return { id, version, revision, address, status, seenAtMs, clockOffsetMs, drain, instances: sorted };
 }
 
+/** Comparison of items by their ids, in UTF-16 units. */
 export function byId<T>(id: (item: T) => string): (a: T, b: T) => number {
   return (a, b) => (id(a) < id(b) ? -1 : id(a) > id(b) ? 1 : 0);
 }

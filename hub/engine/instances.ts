@@ -273,6 +273,7 @@ export class Instances {
   }
 }
 
+/** The profile alone, without other fields of a report. */
 export function profileOf({ id, version, revision, labels }: InstanceProfile): InstanceProfile {
   return { id, version, revision, labels };
 }

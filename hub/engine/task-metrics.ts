@@ -2,6 +2,7 @@
 import type { TaskMetrics } from '../core/ports/metrics.js';
 import type { TaskSubscriber } from '../core/task-events.js';
 
+/** Subscriber of task events that counts each transition. */
 export function metricsSubscriber(metrics: TaskMetrics): TaskSubscriber {
   return {
     CREATED: ({ task }) => metrics.created(task.type),

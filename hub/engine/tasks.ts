@@ -173,7 +173,7 @@ export class Tasks {
     return this.#options.archive.list(query, client);
   }
 
-  /** Rejects as {@link list}, and with INVALID_INPUT for a place that is none. */
+  /** Rejects as {@link list}, and with INVALID_INPUT for an invalid place. */
   window(query: TaskWindowQuery, client: ListClient): Promise<TaskWindow> {
     return this.#options.archive.window(query, client);
   }

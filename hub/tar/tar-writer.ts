@@ -28,6 +28,7 @@ export interface ArchiveWriter {
   abandon(): Promise<void>;
 }
 
+/** Begins an archive under the temporary name, which becomes `file` at the end. */
 export async function createArchive(
   file: string,
   temporary: string,

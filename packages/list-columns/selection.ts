@@ -14,6 +14,7 @@ export interface SegmentSource {
   seqs(filter: ColumnsFilter, segment: number): readonly number[];
 }
 
+/** Selects the matching tasks at the places `from` to `to` (exclusive), and counts all that match. */
 export function select(
   source: SegmentSource,
   filter: ColumnsFilter,

@@ -50,7 +50,7 @@ describe('a reload', () => {
     ]);
   });
 
-  it('goes on after a part that keeps its former state, or fails', async () => {
+  it('continues after a part that keeps its former state, or fails', async () => {
     const defect = new Error('nobody expected this');
     const errors = [new StartRefused('the former certificate stays in use'), defect];
     const { reload, lines } = reloaded({ config: START }, () => {

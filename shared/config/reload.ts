@@ -1,4 +1,4 @@
-/** What SIGHUP does: the configuration is read again, and what can change without a restart takes effect. */
+/** Reload on SIGHUP: the configuration is read again, and changes that need no restart take effect. */
 import type { Logger, LogSettings, OpenLog } from '../runtime/logger.js';
 import { StartRefused } from '../runtime/run-program.js';
 import { changedKeys } from './changed-keys.js';
@@ -23,7 +23,7 @@ export interface ReloadOptions<Config> {
 }
 
 /** The function for SIGHUP. It logs what it did, which changed keys need a restart, and every part that keeps its former state.
- *  A configuration that is not valid is not used, but log and certificates are read again all the same. */
+ *  A configuration that is not valid is not used, but log and certificates are read again nevertheless. */
 export function reloading<Config>({ config: initial, load, reloadable, steps, log }: ReloadOptions<Config>) {
   let valid = initial;
   const isReloadable = (key: string) =>

@@ -1,3 +1,3 @@
-/** When an agent keeps the working directory of a job that has ended. */
+/** Policies by which an agent keeps the working directories of ended jobs. */
 export const KEEP_POLICIES = ['never', 'failed', 'always'] as const;
 export type KeepPolicy = (typeof KEEP_POLICIES)[number];

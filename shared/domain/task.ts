@@ -24,6 +24,7 @@ export interface AttemptRef {
   readonly instanceId: string;
 }
 
+/** Whether both names are those of one attempt. */
 export function sameAttempt(a: AttemptRef, b: AttemptRef): boolean {
   return a.taskId === b.taskId && a.attempt === b.attempt && a.instanceId === b.instanceId;
 }

@@ -25,7 +25,7 @@ function countedText(text: string): { text: string; reads: () => number } {
 
 const VERSION = 'a'.repeat(200);
 
-/** Made to take long: on a text of equal characters each place is nearly right. */
+/** Patterns that are costly: on a text of equal characters they nearly match at each place. */
 const COSTLY = [
   ['*a, a hundred times', `${'*a'.repeat(100)}b`],
   ['a long end', `*${'a'.repeat(100)}b`],
@@ -37,7 +37,7 @@ const COSTLY = [
   ['no wildcard', 'a'.repeat(10_000)],
 ] as const;
 
-/** As short as it can be said. */
+/** The simplest implementation. */
 const asRegExp = (pattern: string) =>
   new RegExp(`^${pattern.replace(/[^*?]/g, '\\$&').replaceAll('*', '[^]*').replaceAll('?', '[^]')}$`);
 

@@ -205,7 +205,7 @@ describe('an instance program and its host', () => {
     });
   });
 
-  it('refuse an unknown method, and go on', async () => {
+  it('refuse an unknown method, and continue', async () => {
     const { host, stdin, stdout } = converse(ok);
     const answer = once(stdout, 'data');
     stdin.write('{"jsonrpc":"2.0","id":"mine","method":"constructor"}\n');
@@ -216,7 +216,7 @@ describe('an instance program and its host', () => {
     await expect(host.initialize(initialize)).resolves.toBeDefined();
   });
 
-  it('complain about rubbish, and go on', async () => {
+  it('report rubbish, and continue', async () => {
     const { host, stdin, violations } = converse(ok);
     stdin.write('rubbish\n');
     await host.initialize(initialize);
@@ -283,7 +283,7 @@ describe('an instance program and its host', () => {
     await expect(running).rejects.toMatchObject({ code: RPC_ERROR.CANCELED });
   });
 
-  it('hold a job back that prints faster than is read, each time again', async () => {
+  it('hold back a job that prints faster than its output is read, each time', async () => {
     const TOO_MUCH = 10_000;
     let printed = 0;
     let isEnough = false;

@@ -38,7 +38,7 @@ it('writes at once what is long, or what must not wait', () => {
   expect(writes.map((text) => text.length)).toEqual([6, 100_001]);
 });
 
-it('tells when a line is written, and holds back while the stream is full', async () => {
+it('resolves when a line is written, and holds back while the stream is full', async () => {
   const stream = new PassThrough({ highWaterMark: 10 });
   const { write } = lineWriter(stream);
   await write('x');

@@ -6,6 +6,7 @@ export interface BackOff {
   reset(): void;
 }
 
+/** Backoff that begins with `firstMs`; `random` returns a number from 0 up to 1. */
 export function backOff(firstMs: number, maxMs: number, random: () => number): BackOff {
   let ceilingMs = firstMs;
   return {

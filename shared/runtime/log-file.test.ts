@@ -65,7 +65,7 @@ const written = () =>
   );
 
 describe('a log file', () => {
-  it('is private, in a folder that is made, and appended to', async () => {
+  it('is private, in a folder that is created, and appended to', async () => {
     const first = await openWith(null);
     await append(first, 'one');
     const second = await openWith(null);
@@ -129,7 +129,7 @@ describe('a log file that the program rotates', () => {
     expect(written()).toEqual({ 'hub-000001.log': 'a', 'hub-000002.log': 'x'.repeat(50), 'hub.log': 'b' });
   });
 
-  it('counts what was written before the start, and removes what is too much then', async () => {
+  it('counts files from before the start, and removes those beyond the limit', async () => {
     await mkdir(join(folder, 'logs'));
     for (const number of ['000001', '000007', '000012']) {
       writeFileSync(join(folder, 'logs', `hub-${number}.log`), number);
@@ -163,14 +163,14 @@ describe('a log file that the program rotates', () => {
     expect(written()).toEqual({ 'hub-000001.log': 'today still', 'hub.log': 'tomorrow' });
   });
 
-  it('does not make files without lines', async () => {
+  it('creates no files without lines', async () => {
     const file = await openWith(byDay);
     nowMs += 10 * DAY_MS;
     await append(file, 'a');
     expect(written()).toEqual({ 'hub.log': 'a' });
   });
 
-  it('is made again when it was removed or renamed', async () => {
+  it('is created again after it was removed or renamed', async () => {
     const file = await openWith(bySize);
     await append(file, 'a');
     rmSync(path);

@@ -1,4 +1,4 @@
-/** The log file of a program: appended to, reopened after another program has renamed it, and rotated if it is to be. */
+/** The log file of a program: appended to, reopened after another program has renamed it, and rotated if so configured. */
 import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import type { LogTarget } from './log-sink.js';
@@ -24,7 +24,7 @@ export interface LogFileSettings {
 
 export interface LogFileOptions {
   readonly clock: Clock;
-  /** Called when the file cannot be rotated; it is written to all the same. */
+  /** Called when the file cannot be rotated; it is written to nevertheless. */
   readonly onRotationFailed: (error: unknown) => void;
 }
 

@@ -39,7 +39,7 @@ describe('a log sink', () => {
   });
 
   it('logs how many lines were lost, once it can write again', async () => {
-    // A pipe without a reader fails to be written; with one it works: the same descriptor, first without, then with.
+    // Writing to a pipe fails without a reader and works with one: the same descriptor, first without, then with.
     const pipe = join(folder, 'pipe');
     execFileSync('mkfifo', [pipe]);
     const both = openSync(pipe, 'r+');

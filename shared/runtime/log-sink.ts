@@ -1,6 +1,6 @@
 /**
- * Writes log lines to a file without ever holding up the program or ending it: a disk that is full, a pipe that
- * nobody reads or a terminal that has gone costs lines, which are counted and told of once writing works again.
+ * Writes log lines to a file without ever holding up the program or ending it: a disk that is full, a pipe that nobody reads or a
+ * terminal that has gone loses lines, which are counted and reported once writing works again.
  */
 import { write } from 'node:fs';
 

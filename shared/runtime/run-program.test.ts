@@ -26,7 +26,7 @@ describe('a program', () => {
     expect(output).toContain('service stopped');
   });
 
-  it('calls its reload on SIGHUP, and goes on when that fails', async () => {
+  it('calls its reload on SIGHUP, and continues when that fails', async () => {
     const { code, output } = await run('reloads', 'SIGHUP');
     expect(code).toBe(0);
     expect(output).toContain('the new settings are wrong');

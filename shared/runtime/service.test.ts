@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { composeServices, type Service, serviceOf } from './service.js';
 
-/** A service that notes what happens and starts when it is told to. */
+/** A service that records what happens and starts when it is told to. */
 function noted() {
   const events: string[] = [];
   let begin = () => {};

@@ -1,4 +1,4 @@
-/** Everything that runs starts and stops the same way. Both methods may be called repeatedly, and in any order. */
+/** Part of a program that starts and stops. Both methods may be called repeatedly, and in any order. */
 export interface Service {
   readonly name: string;
   /** Resolves when it works; rejects when it cannot, having released what it took. */

@@ -12,7 +12,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }));
 
-/** Writes the pieces, each when everything before it is on the disk; gives the file. */
+/** Writes the pieces, each when everything before it is on the disk; resolves with its content. */
 async function written(pieces: readonly string[]): Promise<string> {
   const path = join(folder, 'file');
   const file = await open(path, 'w');

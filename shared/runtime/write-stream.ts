@@ -1,4 +1,4 @@
-/** Syncing as it is written leaves little for the last sync, for which the sender waits. */
+/** Bytes between two syncs of a large file, which leave little for the last sync, for which the sender waits. */
 export const SYNC_EVERY_BYTES = 128 * 1024 * 1024;
 
 /** A file opened for writing. */

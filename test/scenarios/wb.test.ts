@@ -36,7 +36,7 @@ interface Outcome {
 
 interface Called {
   readonly child: ChildProcess;
-  /** Its standard error so far. */
+  /** What it has printed to standard error so far. */
   told(): string;
   readonly outcome: Promise<Outcome>;
 }

@@ -63,7 +63,7 @@ export interface TaskArchive {
   /** Without a client for the hub itself. Rejects with OVERLOADED when too many lists of this client, or of all, are pending,
    *  and with INVALID_INPUT when the client has gone. */
   list(query: TaskQuery, client?: ListClient): Promise<TaskPage>;
-  /** The same for a window. Rejects with INVALID_INPUT for a place that is none, too. */
+  /** The same for a window. Also rejects with INVALID_INPUT for an invalid place. */
   window(query: TaskWindowQuery, client: ListClient): Promise<TaskWindow>;
   /** Removes ended tasks with their references. */
   remove(taskIds: readonly string[]): Promise<boolean[]>;

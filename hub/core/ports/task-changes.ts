@@ -1,7 +1,7 @@
 /**
- * Changes of tasks in their order, for those who follow them. Each change has a place in the order, its cursor, which is
- * durable and never used for another change. A change tells which task has changed; the task comes as it is when it is read, so
- * several changes of it may come as one. Whoever continues at a cursor misses no change, and may get some again.
+ * Changes of tasks in their order, for those who follow them. Each change has a place in the order, its cursor, which is durable
+ * and never used for another change. A change tells which task has changed; the task comes as it is when it is read, so several
+ * changes of it may come as one. A reader that continues at a cursor misses no change, and may get some again.
  */
 import type { Task } from '../task.js';
 

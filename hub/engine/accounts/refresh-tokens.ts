@@ -17,6 +17,7 @@ export function isRefreshToken(text: string): boolean {
   return FORM.test(text);
 }
 
+/** The part of a token that all tokens of its session share. */
 export function familyOf(refreshToken: string): string {
   return refreshToken.slice(0, FAMILY_LENGTH);
 }
@@ -29,6 +30,7 @@ export function nextToken(refreshToken: string, salt: string, secrets: Secrets):
 /** State of a token. CURRENT: valid. JUST_SPENT: spent a moment ago, repeats its refresh. OLD: copied by somebody. */
 export type TokenState = 'CURRENT' | 'JUST_SPENT' | 'OLD';
 
+/** State of the token with this hash, in a session with this refresh state. */
 export function tokenStateOf(
   tokenHash: string,
   { currentHash, spent }: RefreshState,

@@ -143,6 +143,7 @@ export class Users {
   }
 }
 
+/** Refusal to change a user of the configuration by a command. */
 export function fromConfiguration(username: string): AccountRefused {
   return new AccountRefused(
     `${username} comes from the configuration file: change it there, and restart the hub`,

@@ -20,7 +20,7 @@ describe('the address of a client', () => {
   it.each<[string, string, Setup]>([
     ['the peer, when it is nobody’s proxy', '192.0.2.7', { peer: '192.0.2.7' }],
     [
-      'the peer, whatever it claims to forward for',
+      'the peer, whatever address it claims to forward for',
       '192.0.2.7',
       { peer: '192.0.2.7', headers: forwardedFor('10.0.0.1') },
     ],
@@ -38,7 +38,7 @@ describe('the address of a client', () => {
       { headers: forwardedFor('10.9.9.9, 127.0.0.1, 192.0.2.7') },
     ],
     [
-      'not who stands behind a stranger',
+      'not the address behind a stranger',
       '203.0.113.9',
       { headers: forwardedFor('192.0.2.7, 203.0.113.9, 10.0.0.2') },
     ],
@@ -69,8 +69,8 @@ describe('the address of a client', () => {
       '192.0.2.7',
       { peer: '::ffff:10.0.0.1', headers: forwardedFor('::ffff:192.0.2.7') },
     ],
-    ['never what stands in Forwarded', '10.0.0.1', { headers: { forwarded: 'for=192.0.2.7;proto=https' } }],
-    ['never what stands in X-Real-IP', '10.0.0.1', { headers: { 'x-real-ip': '192.0.2.7' } }],
+    ['never the value of Forwarded', '10.0.0.1', { headers: { forwarded: 'for=192.0.2.7;proto=https' } }],
+    ['never the value of X-Real-IP', '10.0.0.1', { headers: { 'x-real-ip': '192.0.2.7' } }],
   ])('is %s: %s', (_, expected, setup) => {
     expect(client(setup).address).toBe(expected);
   });
@@ -84,7 +84,7 @@ describe('the address of a client', () => {
 describe('isSecure', () => {
   it.each<[string, boolean, Setup]>([
     ['is TLS when that of the hub is', true, { encrypted: true, trusted: [] }],
-    ['is not TLS without a word', false, {}],
+    ['is not TLS without a header', false, {}],
     ['is TLS when a trusted proxy says so', true, { headers: { 'x-forwarded-proto': 'https' } }],
     ['is TLS in any spelling', true, { headers: { 'x-forwarded-proto': 'HTTPS' } }],
     ['is that of the first of several proxies', true, { headers: { 'x-forwarded-proto': 'https, http' } }],
@@ -95,7 +95,7 @@ describe('isSecure', () => {
       { peer: '192.0.2.7', headers: { 'x-forwarded-proto': 'https' } },
     ],
     ['is not TLS because of Forwarded', false, { headers: { forwarded: 'proto=https' } }],
-    ['is not TLS by any other word', false, { headers: { 'x-forwarded-proto': 'wss' } }],
+    ['is not TLS by any other value', false, { headers: { 'x-forwarded-proto': 'wss' } }],
   ])('%s: %s', (_, expected, setup) => {
     expect(client(setup).isSecure).toBe(expected);
   });

@@ -16,10 +16,7 @@ describe('an endpoint with a cookie', () => {
       'its own page behind a proxy that ends TLS',
       { host: 'hub.example.org', origin: 'https://hub.example.org' },
     ],
-    [
-      'its own page on a port that needs no telling',
-      { host: 'hub.example.org:443', origin: 'https://hub.example.org' },
-    ],
+    ['its own page on the default port', { host: 'hub.example.org:443', origin: 'https://hub.example.org' }],
     [
       'its own page by its public address',
       { host: '10.0.0.5:8080', origin: 'https://hub.example.org' },

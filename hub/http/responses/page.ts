@@ -42,6 +42,7 @@ export function pageFrom<T>(items: readonly T[], request: PageRequest): Page<T> 
   return pageOf(items.slice(start, start + request.size), items.length, request);
 }
 
+/** Schema of a page of such items; `name` is its name in the OpenAPI document. */
 export function pageSchema<Item extends z.ZodType>(item: Item, name: string) {
   return z
     .object({

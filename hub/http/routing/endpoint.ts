@@ -95,6 +95,7 @@ export interface Endpoint {
 
 const nothing = z.unknown();
 
+/** Endpoint of this specification; the parameters of `handle` have the types that its schemas give. */
 export function endpoint<
   Params extends z.ZodType = typeof nothing,
   Query extends z.ZodType = typeof nothing,

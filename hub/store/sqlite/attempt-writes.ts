@@ -80,6 +80,7 @@ export interface AttemptWrites {
   cancel(taskId: string, from: string, endedAtMs: number): boolean;
 }
 
+/** Prepares the statements, once for each database. */
 export function attemptWrites(db: SqliteDatabase, tasks: ChangedTasks, names: NameTable): AttemptWrites {
   const seqOf = <Values extends unknown[]>(sql: string) => db.prepare<Values, number>(sql).pluck();
   const adoptTask = db.prepare<[Record<string, unknown>], { seq: number; dequeuedFrom: number }>(ADOPT);
@@ -89,7 +90,7 @@ export function attemptWrites(db: SqliteDatabase, tasks: ChangedTasks, names: Na
   const nameFiles = fileNaming(db, names);
   const cancelTask = seqOf<[number, string, string]>(CANCEL);
 
-  /** Reports the changed row; false when there is none. */
+  /** Tells of the changed row; false when there is none. */
   const noted = (seq: number | undefined): boolean => {
     if (seq !== undefined) tasks.changed(seq);
     return seq !== undefined;

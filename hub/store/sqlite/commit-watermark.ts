@@ -19,6 +19,7 @@ export interface CommitWatermark {
 /** Fixed length, so that writing never needs more space. */
 const DIGITS = 16;
 
+/** File beside a database with the number of its last confirmed transaction. */
 export function watermarkFileOf(databaseFile: string): string {
   return `${databaseFile}-confirmed`;
 }

@@ -12,6 +12,7 @@ export interface KeyedInsertions {
   forget(usedBeforeMs: number): number;
 }
 
+/** Prepares the statements, once for each database. */
 export function keyedInsertions(
   db: SqliteDatabase,
   insertTask: (task: NewTask) => WaitingTask,

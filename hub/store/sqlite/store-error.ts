@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { HubError } from '../../core/errors.js';
 
+/** Whether an error of SQLite says that the disk is full. */
 export function isFull(error: unknown): boolean {
   return error instanceof Database.SqliteError && error.code === 'SQLITE_FULL';
 }

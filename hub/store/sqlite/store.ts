@@ -50,7 +50,7 @@ export function openSqliteStore(
     watch,
   });
   const lists = new TaskLists({ file, timers, log });
-  const store = storeOver(db, commit, lists, timers);
+  const store = portsOver(db, commit, lists, timers);
   return {
     ...store,
     syncLeftOver: wal.sync,
@@ -67,7 +67,7 @@ export function openSqliteStore(
 }
 
 /** The ports over an open database. */
-export function storeOver(
+export function portsOver(
   db: SqliteDatabase,
   commit: GroupCommit,
   lists: TaskLists,
