@@ -43,7 +43,7 @@ function withoutSlash(url: string): string {
   return url.replace(/\/+$/, '');
 }
 
-/** A `fetch` that goes through the proxy of the environment and trusts this authority besides the system's. */
+/** A `fetch` that goes through the proxy of the environment and trusts this authority instead of the system's. */
 export function fetchOf(caFile: string | undefined): typeof fetch {
   const ca = caFile === undefined ? undefined : readAuthority(caFile);
   const tls = ca === undefined ? {} : { connect: { ca }, requestTls: { ca } };

@@ -1,9 +1,8 @@
 /** `wb login`, `wb logout`, `wb profiles`. */
 import { hostname } from 'node:os';
-import { createInterface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
 import { AuthenticationError, api, Hub, PasswordSession } from '@workbench-hub/client';
 import type { Command } from 'commander';
+import { ask, readStdin } from '../ask.js';
 import { fetchOf } from '../connect.js';
 import { print, table, tell } from '../console.js';
 import { UsageError } from '../exit-codes.js';
@@ -18,6 +17,8 @@ interface LoginOptions {
   readonly days: string;
   readonly json?: boolean;
 }
+
+const NO_TERMINAL = 'give --username and --password-stdin, or --token';
 
 /** Length of the random suffix that distinguishes the tokens of one machine. */
 const SUFFIX_LENGTH = 6;
@@ -93,10 +94,10 @@ async function logIn(url: string, options: LoginOptions): Promise<Profile> {
     return { ...base, token };
   }
   if (!(await needsToken(new Hub(connect)))) return base;
-  const username = options.username ?? (await ask('User: '));
+  const username = options.username ?? (await ask('User: ', NO_TERMINAL));
   const password = options.passwordStdin
     ? (await readStdin()).replace(/\r?\n$/, '')
-    : await ask('Password: ', true);
+    : await ask('Password: ', NO_TERMINAL, true);
   const session = new PasswordSession(username, password);
   const hub = new Hub({ ...connect, credentials: session });
   const name = `wb on ${hostname()} ${Math.random()
@@ -128,29 +129,5 @@ async function revoke({ url, token, tokenId, caFile }: Profile): Promise<void> {
     await api.revokePersonalToken({ client: hub.client, path: { id: tokenId }, throwOnError: true });
   } catch (error) {
     tell(`wb: the token could not be revoked: ${(error as Error).message}`);
-  }
-}
-
-async function readStdin(): Promise<string> {
-  const { text } = await import('node:stream/consumers');
-  return text(process.stdin);
-}
-
-/** Asks on the terminal; a hidden answer is not shown. */
-async function ask(question: string, isHidden = false): Promise<string> {
-  if (!process.stdin.isTTY)
-    throw new UsageError('there is no terminal to ask on: give --username and --password-stdin, or --token');
-  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  process.stderr.write(question);
-  const reader = createInterface({
-    input: process.stdin,
-    output: isHidden ? silent : process.stderr,
-    terminal: true,
-  });
-  try {
-    return await reader.question('');
-  } finally {
-    reader.close();
-    if (isHidden) process.stderr.write('\n');
   }
 }
