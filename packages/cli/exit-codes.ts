@@ -8,6 +8,7 @@ import {
   type TaskDetails,
   UnreachableError,
 } from '@workbench-hub/client';
+import { FileExistsError, UnsafePathError } from '@workbench-hub/client/node';
 
 /** Exit codes of `wb`. */
 export const EXIT = {
@@ -39,6 +40,7 @@ export function exitCodeOf({
 
 export function exitCodeOfError(error: unknown): ExitCode {
   if (error instanceof UsageError || error instanceof RefusedError) return EXIT.USAGE;
+  if (error instanceof FileExistsError || error instanceof UnsafePathError) return EXIT.USAGE;
   if (error instanceof AuthenticationError || error instanceof PermissionError) return EXIT.NOT_ALLOWED;
   if (error instanceof UnreachableError || error instanceof NoHubError || error instanceof OverloadedError)
     return EXIT.UNREACHABLE;

@@ -90,7 +90,8 @@ async function follow(task: Task, output: { isJson: boolean }, options: FollowOp
     print({ ...details, saved }, output, () => summaryOf(details, saved));
     return exitCodeOf(details);
   } catch (error) {
-    if (interrupt.signal.aborted) return interrupt.left();
+    // Awaited, so that a second Ctrl-C finds its listener.
+    if (interrupt.signal.aborted) return await interrupt.left();
     if (error instanceof FileExistsError || error instanceof UnsafePathError)
       throw new UsageError(`${error.message} (task ${task.id})`, { cause: error });
     if (!(error instanceof NotFoundError)) tell(`Attach again with: wb wait ${task.id}`);

@@ -1,7 +1,7 @@
 /** `wb storage`: files that many jobs use. */
 import { basename } from 'node:path';
 import { api, type StoredFile } from '@workbench-hub/client';
-import { FileExistsError, file, saveStoredFile } from '@workbench-hub/client/node';
+import { file, saveStoredFile } from '@workbench-hub/client/node';
 import type { Command } from 'commander';
 import type { Run } from '../command-action.js';
 import { type Column, print, printable, sizeInWords, table } from '../console.js';
@@ -117,9 +117,6 @@ function addGet(storage: Command, run: Run): void {
         try {
           const onBytes = (bytes: number, total = bytes) => bar.update(printable(name), bytes, total);
           await saveStoredFile(hub.storage, name, path, { onBytes });
-        } catch (error) {
-          if (error instanceof FileExistsError) throw new UsageError(error.message, { cause: error });
-          throw error;
         } finally {
           bar.end();
         }

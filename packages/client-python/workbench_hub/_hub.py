@@ -6,6 +6,7 @@ from typing import Optional
 
 from ._calls import Calls
 from ._errors import UsageError
+from ._events import EventMethods
 from ._fleet import FleetMethods
 from ._profile import find_place
 from ._progress import Choice
@@ -16,7 +17,7 @@ from ._tasks import TaskMethods
 from ._transport import Transport
 
 
-class Hub(TaskMethods, FleetMethods, ServiceMethods):
+class Hub(TaskMethods, EventMethods, FleetMethods, ServiceMethods):
     """A Workbench Hub. Threads share one object.
 
     Without arguments, address and token are those of the environment (`WB_URL`, `WB_TOKEN`, `WB_CA_FILE`) or of a profile
