@@ -192,6 +192,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['auth/refresh', COMMANDS],
     ['keys rotate', COMMANDS],
     ['rolesClaim: realm_access.roles', { config: 'hub' }],
+    ['deviceLogin', { config: 'hub', below: 'security' }],
     ['grant_type=client_credentials', { unavailable: 'a provider; test/contract/oidc.test.ts has one' }],
     ['preferred_username', { config: 'hub', below: 'security' }],
     [

@@ -84,6 +84,7 @@ WITHOUT: Dict[str, str] = {
     "followTaskLog": "log() follows the log that every hub has",
     "listInputFiles": "a script knows the names that it has put there",
     "listOutputFiles": "result() names the stored files of a task",
+    "getSignOn": "wb logs in by the sign-on, and prints its tokens for others",
     "getStatistics": "for overviews, which are no part of a script",
 }
 

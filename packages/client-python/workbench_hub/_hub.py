@@ -11,7 +11,7 @@ from ._fleet import FleetMethods
 from ._profile import find_place
 from ._progress import Choice
 from ._service import ServiceMethods, Tokens
-from ._session import Access, PasswordAccess
+from ._session import Access, CommandAccess, PasswordAccess
 from ._storage import Storage
 from ._tasks import TaskMethods
 from ._transport import Transport
@@ -53,6 +53,8 @@ class Hub(TaskMethods, EventMethods, FleetMethods, ServiceMethods):
         transport = Transport(place.url, ca_file or place.ca_file, timeout)
         if user is not None and password is not None:
             access: Access = PasswordAccess(user, password)
+        elif token is None and place.token is None and place.token_command is not None:
+            access = CommandAccess(place.token_command)
         else:
             access = Access(token or place.token)
         self._access = access
