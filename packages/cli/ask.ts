@@ -7,15 +7,17 @@ import { UsageError } from './exit-codes.js';
 /** Asks on the terminal; a hidden answer is not shown. Throws {@link UsageError} with the remedy when there is no terminal. */
 export async function ask(question: string, remedy: string, isHidden = false): Promise<string> {
   if (!process.stdin.isTTY) throw new UsageError(`there is no terminal to ask on: ${remedy}`);
+  // The reader of a visible line draws the question itself: it begins by clearing the line.
+  const shown = isHidden ? '' : question;
+  if (isHidden) process.stderr.write(question);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  process.stderr.write(question);
   const reader = createInterface({
     input: process.stdin,
     output: isHidden ? silent : process.stderr,
     terminal: true,
   });
   try {
-    return await reader.question('');
+    return await reader.question(shown);
   } finally {
     reader.close();
     if (isHidden) process.stderr.write('\n');

@@ -87,7 +87,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ["from '@workbench-hub/client/node'", CLIENTS],
     ['from workbench_hub import Hub', CLIENTS],
     ['ID=$(curl', CLIENTS],
-    ['$ wb run --script report.js', { sample: 'a session in a terminal' }],
+    ['$ wb submit --script calibrate.js', { by: 'test/scenarios/wb-commands.test.ts' }],
   ],
   'packages/docs/contract/10-errors-and-limits.md': [
     ['"error": "Conflict"', { response: 'delete /api/2.0/workbench/task/{id}/cancel', status: 409 }],
