@@ -22,6 +22,17 @@ const ISSUER_ALLOWED =
 const claimName = z.string().min(1, { error: 'the name of a claim' });
 const roleValues = z.array(z.string().min(1)).nullable().default(null);
 
+const deviceLoginSchema = z.strictObject({
+  clientId: z.string().min(1, { error: 'the name of the public client at the provider' }),
+  scopes: z
+    .array(z.string().regex(/^[!#-[\]-~]+$/, { error: 'a scope, without spaces' }))
+    .default(['openid', 'offline_access']),
+  resource: z
+    .url({ error: 'an address that names the hub to the provider (RFC 8707)' })
+    .nullable()
+    .default(null),
+});
+
 const oidcSchema = z.strictObject({
   issuer: z.string({ error: ISSUER_ALLOWED }).refine(isIssuer, { error: ISSUER_ALLOWED }),
   audience: z.string().min(1, { error: 'the name under which the provider knows this hub' }),
@@ -32,6 +43,8 @@ const oidcSchema = z.strictObject({
   clockTolerance: duration({ minMs: 0 }).default(30_000),
   /** File of trusted certificates instead of Node's. */
   ca: z.string().min(1).nullable().default(null),
+  /** Client by which `wb login` gets tokens (RFC 8628). */
+  deviceLogin: deviceLoginSchema.nullable().default(null),
 });
 
 const PUBLIC_URL_ALLOWED = 'an address such as https://hub.example.com';

@@ -27,6 +27,7 @@ import { eventEndpoints } from './http/x/event-endpoints.js';
 import { explainEndpoints } from './http/x/explain-endpoints.js';
 import { logFollowEndpoint } from './http/x/log-follow-endpoint.js';
 import { presentTaskItem } from './http/x/present-task.js';
+import { signOnEndpoint } from './http/x/sign-on-endpoint.js';
 import { statisticsEndpoint } from './http/x/statistics-endpoints.js';
 import { storageListEndpoints } from './http/x/storage-list-endpoints.js';
 import { taskDetailEndpoints } from './http/x/task-detail-endpoints.js';
@@ -35,6 +36,7 @@ import { taskListEndpoint } from './http/x/task-list-endpoint.js';
 import { tokenEndpoints } from './http/x/token-endpoints.js';
 import type { HubParts } from './hub-parts.js';
 import { METRICS_TYPE } from './metrics/hub-metrics.js';
+import { deviceLoginOf } from './oidc-sign-on.js';
 import { serverInfo } from './system/server-info.js';
 
 /** Folder in which the hub is installed. */
@@ -56,6 +58,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     ...authEndpoints(accounts.sessions, cookie),
     ...authEndpointsV1(accounts.sessions),
     ...tokenEndpoints(accounts.personalTokens),
+    signOnEndpoint(deviceLoginOf(config)),
     ...taskEndpoints(engine.tasks, requests, log),
     ...nodeEndpoints(engine.instances),
     ...instanceControlEndpoints(engine.control),

@@ -1,9 +1,11 @@
 /** The hub of a command: from its options, the environment, or a profile. */
 import { readFileSync } from 'node:fs';
-import { Hub } from '@workbench-hub/client';
+import { rootCertificates } from 'node:tls';
+import { type Credentials, Hub, TokenCredentials } from '@workbench-hub/client';
 import { EnvHttpProxyAgent, FormData as UndiciFormData, fetch as undiciFetch } from 'undici';
 import { UsageError } from './exit-codes.js';
-import { type Profile, profileOf, readProfiles } from './profiles.js';
+import { profileOf, readProfiles } from './profiles.js';
+import { SignOnCredentials } from './sign-on.js';
 
 /** Options that every command takes. */
 export interface HubOptions {
@@ -12,17 +14,23 @@ export interface HubOptions {
   readonly caFile?: string;
 }
 
+interface Target {
+  readonly url: string;
+  readonly fetch: typeof fetch;
+  readonly credentials: Credentials | undefined;
+}
+
 /**
  * The hub to talk to: `--hub` with `$WB_TOKEN`, else `$WB_URL` with `$WB_TOKEN`, else the profile. Throws
  * {@link UsageError} when none is named.
  */
-export async function hubOf(options: HubOptions, env: NodeJS.ProcessEnv = process.env): Promise<Hub> {
-  const { url, token, caFile } = await targetOf(options, env);
-  return new Hub({ url, fetch: fetchOf(caFile), ...(token === undefined ? {} : { token }) });
+export async function hubOf(options: HubOptions): Promise<Hub> {
+  const { credentials, ...target } = await targetOf(options);
+  return new Hub({ ...target, ...(credentials === undefined ? {} : { credentials }) });
 }
 
-/** Address, token and authority for these options. */
-async function targetOf(options: HubOptions, env: NodeJS.ProcessEnv): Promise<Profile> {
+/** Address and credentials for these options. */
+export async function targetOf(options: HubOptions, env: NodeJS.ProcessEnv = process.env): Promise<Target> {
   const name = options.profile ?? (env['WB_PROFILE'] || undefined);
   const profile = profileOf(await readProfiles(), name);
   const ofEnvironment = env['WB_URL'] ? withoutSlash(env['WB_URL']) : undefined;
@@ -32,20 +40,25 @@ async function targetOf(options: HubOptions, env: NodeJS.ProcessEnv): Promise<Pr
     profile?.url;
   if (url === undefined)
     throw new UsageError('which hub? Log in with: wb login https://hub.example, or give --hub or WB_URL');
+  const connect = fetchOf(options.caFile ?? (env['WB_CA_FILE'] || profile?.caFile));
   // A token belongs to one hub, and is sent to no other.
   const isOfEnvironment = ofEnvironment === undefined || ofEnvironment === url;
-  const token = (isOfEnvironment && env['WB_TOKEN']) || (profile?.url === url ? profile.token : undefined);
-  const caFile = options.caFile ?? (env['WB_CA_FILE'] || profile?.caFile);
-  return { url, ...(token === undefined ? {} : { token }), ...(caFile === undefined ? {} : { caFile }) };
+  const given = isOfEnvironment ? env['WB_TOKEN'] : undefined;
+  const own = profile?.url === url ? profile : undefined;
+  if (!given && own?.signOn)
+    return { url, fetch: connect, credentials: new SignOnCredentials(own.name, own, connect) };
+  const token = given || own?.token;
+  const credentials = token === undefined ? undefined : new TokenCredentials(token);
+  return { url, fetch: connect, credentials };
 }
 
 function withoutSlash(url: string): string {
   return url.replace(/\/+$/, '');
 }
 
-/** A `fetch` that goes through the proxy of the environment and trusts this authority besides the system's. */
+/** A `fetch` that goes through the proxy of the environment and trusts this authority besides those of Node.js. */
 export function fetchOf(caFile: string | undefined): typeof fetch {
-  const ca = caFile === undefined ? undefined : readAuthority(caFile);
+  const ca = caFile === undefined ? undefined : [...rootCertificates, readAuthority(caFile)];
   const tls = ca === undefined ? {} : { connect: { ca }, requestTls: { ca } };
   const dispatcher = new EnvHttpProxyAgent({ ...tls, bodyTimeout: 0 });
   return ((input: string, init: RequestInit) =>

@@ -8,6 +8,7 @@ import {
   type TaskDetails,
   UnreachableError,
 } from '@workbench-hub/client';
+import { FileExistsError, UnsafePathError } from '@workbench-hub/client/node';
 
 /** Exit codes of `wb`. */
 export const EXIT = {
@@ -28,6 +29,11 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+/** The company's sign-on gives no token; the message is shown as it is. */
+export class SignOnError extends Error {
+  override readonly name = 'SignOnError';
+}
+
 /** Exit code of an ended task: a task whose scripts failed has FINISHED with the execution status ERROR. */
 export function exitCodeOf({
   status,
@@ -39,7 +45,13 @@ export function exitCodeOf({
 
 export function exitCodeOfError(error: unknown): ExitCode {
   if (error instanceof UsageError || error instanceof RefusedError) return EXIT.USAGE;
-  if (error instanceof AuthenticationError || error instanceof PermissionError) return EXIT.NOT_ALLOWED;
+  if (error instanceof FileExistsError || error instanceof UnsafePathError) return EXIT.USAGE;
+  if (
+    error instanceof AuthenticationError ||
+    error instanceof PermissionError ||
+    error instanceof SignOnError
+  )
+    return EXIT.NOT_ALLOWED;
   if (error instanceof UnreachableError || error instanceof NoHubError || error instanceof OverloadedError)
     return EXIT.UNREACHABLE;
   return EXIT.FAILED;

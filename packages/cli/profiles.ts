@@ -8,12 +8,26 @@ import { UsageError } from './exit-codes.js';
 
 export interface Profile {
   readonly url: string;
-  /** Personal access token; absent for a hub without security. */
+  /** Personal access token, or one of the company's sign-on; absent for a hub without security. */
   readonly token?: string;
   /** Id of the token, to revoke it. */
   readonly tokenId?: string;
   /** PEM file of a private authority. */
   readonly caFile?: string;
+  /** Sign-on that gave the token. */
+  readonly signOn?: SignOn;
+}
+
+/** A public client of the company's sign-on, and what it was given. */
+export interface SignOn {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  readonly resource?: string;
+  /** Renews the token. */
+  readonly refreshToken?: string;
+  /** Expiry of the token, in ISO 8601. */
+  readonly expiresAt?: string;
 }
 
 export interface Profiles {
@@ -23,13 +37,12 @@ export interface Profiles {
 }
 
 const NONE: Profiles = { profiles: {} };
-const LOCK_TRIES = 200;
 const LOCK_EVERY_MS = 25;
 /** A lock this old was left by a killed program. */
 const LOCK_STALE_MS = 10_000;
 
 /** `$WB_PROFILES`, or `workbench-hub/profiles.json` in the user's folder of configuration. */
-function profilesFile(env: NodeJS.ProcessEnv = process.env): string {
+export function profilesFile(env: NodeJS.ProcessEnv = process.env): string {
   const folder = env['XDG_CONFIG_HOME'] || path.join(homedir(), '.config');
   return env['WB_PROFILES'] || path.join(folder, 'workbench-hub', 'profiles.json');
 }
@@ -56,20 +69,28 @@ export async function changeProfiles(
   file = profilesFile(),
 ): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-  const unlock = await lock(`${file}.lock`);
-  try {
+  await withLock(`${file}.lock`, LOCK_STALE_MS, async () => {
     const text = `${JSON.stringify(change(await readProfiles(file)), null, 2)}\n`;
     const partial = `${file}.${randomUUID()}.partial`;
     await writeFile(partial, text, { mode: 0o600 });
     await chmod(partial, 0o600);
     await rename(partial, file);
+  });
+}
+
+/** Acts while no other program holds this lock. One that is older than `staleMs` is taken over. */
+export async function withLock<T>(file: string, staleMs: number, act: () => Promise<T>): Promise<T> {
+  const unlock = await lock(file, staleMs);
+  try {
+    return await act();
   } finally {
     await unlock();
   }
 }
 
-async function lock(file: string): Promise<() => Promise<void>> {
-  for (let attempt = 0; attempt < LOCK_TRIES; attempt++) {
+async function lock(file: string, staleMs: number): Promise<() => Promise<void>> {
+  const giveUpAtMs = Date.now() + 2 * staleMs;
+  while (Date.now() < giveUpAtMs) {
     try {
       await (await open(file, 'wx', 0o600)).close();
       return () => rm(file, { force: true });
@@ -77,14 +98,17 @@ async function lock(file: string): Promise<() => Promise<void>> {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
     const found = await stat(file).catch(() => undefined);
-    if (found && Date.now() - found.mtimeMs > LOCK_STALE_MS) await rm(file, { force: true });
+    if (found && Date.now() - found.mtimeMs > staleMs) await rm(file, { force: true });
     else await delay(LOCK_EVERY_MS);
   }
   throw new UsageError(`${file} is held by another program: remove it if there is none`);
 }
 
 /** The profile of this name, or the default one; undefined when nobody has logged in. Throws {@link UsageError} for an unknown name. */
-export function profileOf({ default: current, profiles }: Profiles, name?: string): Profile | undefined {
+export function profileOf(
+  { default: current, profiles }: Profiles,
+  name?: string,
+): (Profile & { readonly name: string }) | undefined {
   const wanted = name ?? current;
   if (wanted === undefined) return undefined;
   const profile = profiles[wanted];
@@ -92,5 +116,5 @@ export function profileOf({ default: current, profiles }: Profiles, name?: strin
     const known = Object.keys(profiles).join(', ') || 'none';
     throw new UsageError(`there is no profile ${JSON.stringify(name)}; known profiles: ${known}`);
   }
-  return profile;
+  return profile && { ...profile, name: wanted };
 }

@@ -3,6 +3,7 @@ import addCompletion from '@bomb.sh/tab/commander';
 import { Command, CommanderError } from 'commander';
 import type { Run } from './command-action.js';
 import { addAgentCommands } from './commands/agents.js';
+import { addBulkCommands } from './commands/bulk.js';
 import { addHubCommands } from './commands/hub.js';
 import { addInstanceCommands } from './commands/instances.js';
 import { addLoginCommands } from './commands/login.js';
@@ -42,6 +43,7 @@ export function createProgram(version: string): Program {
     .showHelpAfterError('(wb --help lists the commands, wb COMMAND --help its options and examples)');
   addRunCommands(program, run);
   addTaskCommands(program, run);
+  addBulkCommands(program, run);
   addInstanceCommands(program, run);
   addAgentCommands(program, run);
   addStorageCommands(program, run);

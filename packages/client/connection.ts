@@ -34,6 +34,22 @@ export interface RequestOptions {
   readonly isRetried?: boolean;
 }
 
+/** Part of a file to download. */
+export interface ContentOptions {
+  /** Continues a download at this byte. */
+  readonly from?: number;
+  /** Entity tag of what was downloaded before: of a file that has another one, the response has all. */
+  readonly ifRange?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The request of this part. */
+export function contentRequest({ from = 0, ifRange, signal }: ContentOptions): RequestOptions {
+  if (from === 0) return { signal };
+  const condition: Record<string, string> = ifRange === undefined ? {} : { 'if-range': ifRange };
+  return { headers: { range: `bytes=${from}-`, ...condition }, signal };
+}
+
 export class Connection {
   readonly url: string;
   readonly #options: ConnectionOptions;

@@ -100,11 +100,20 @@ const CLASS_OF: Readonly<Record<number, HubErrorClass>> = {
   507: OverloadedError,
 };
 
+/** Statuses with which a proxy in front of a hub refuses a request. */
+const OF_PROXIES: ReadonlySet<number> = new Set([401, 403, 407, 413, 429, 502, 503, 504]);
+
 /** The error of a response whose status is not 2xx; reads its body. */
-export async function errorOf(response: Response): Promise<HubError> {
+export async function errorOf(response: Response): Promise<HubError | NoHubError> {
   const body = jsonIn(await response.text().catch(() => ''));
-  const message = messageIn(body) ?? `${response.status} ${response.statusText}`.trim();
-  return new (CLASS_OF[response.status] ?? HubError)(message, response, body);
+  const { status, statusText, headers } = response;
+  const shown = `${status} ${statusText}`.trim();
+  const message = messageIn(body);
+  if (message === undefined && !OF_PROXIES.has(status))
+    return new NoHubError(`the server responded with ${shown}: is it a Workbench Hub?`);
+  if (headers.get('x-error-code') === 'UNKNOWN_PATH')
+    return new NotFoundError(`${message}: the hub is older than this client`, response, body);
+  return new (CLASS_OF[status] ?? HubError)(message ?? shown, response, body);
 }
 
 /** Undefined for the page of a proxy. */

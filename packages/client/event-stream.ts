@@ -10,8 +10,8 @@ const MAX_DELAY_MS = 10_000;
 
 /**
  * Yields the events of a stream, and connects again wherever it ends, after the last event that was yielded. It ends
- * when the consumer leaves the loop, rejects when the signal is aborted, and with a {@link HubError} when the hub
- * refuses the stream.
+ * when the consumer leaves the loop, rejects when the signal is aborted, with a {@link HubError} when the hub refuses
+ * the stream, and with {@link UnreachableError} when the first connection fails: the address may be wrong.
  */
 export async function* eventStream(
   connection: Connection,
@@ -20,20 +20,29 @@ export async function* eventStream(
 ): AsyncGenerator<EventSourceMessage, never> {
   let lastId: string | undefined;
   let delayMs = FIRST_DELAY_MS;
+  let hasOpened = false;
+  const onOpen = () => {
+    hasOpened = true;
+  };
   for (;;) {
     const headers = {
       accept: 'text/event-stream',
       ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
     };
     try {
-      for await (const event of oneStream(connection, path, { ...options, headers }, signal)) {
+      for await (const event of oneStream(
+        connection,
+        path,
+        { ...options, headers },
+        { outer: signal, onOpen },
+      )) {
         delayMs = FIRST_DELAY_MS;
         if (event.id !== undefined) lastId = event.id;
         if (event.data !== '') yield event;
       }
     } catch (error) {
       signal?.throwIfAborted();
-      if (!isConnectionLoss(error)) throw error;
+      if (!hasOpened || !isConnectionLoss(error)) throw error;
     }
     await pause(delayMs, signal);
     delayMs = Math.min(2 * delayMs, MAX_DELAY_MS);
@@ -45,7 +54,7 @@ async function* oneStream(
   connection: Connection,
   path: string,
   options: RequestOptions,
-  outer: AbortSignal | undefined,
+  { outer, onOpen }: { readonly outer: AbortSignal | undefined; readonly onOpen: () => void },
 ): AsyncGenerator<EventSourceMessage> {
   const silence = new AbortController();
   const signal = outer ? AbortSignal.any([outer, silence.signal]) : silence.signal;
@@ -58,6 +67,7 @@ async function* oneStream(
   try {
     const { body } = await connection.request(path, { ...options, signal });
     if (body === null) return;
+    onOpen();
     const reader = body.getReader();
     try {
       for (;;) {

@@ -4,6 +4,8 @@ import { OverloadedError } from './errors.js';
 import { type EventOptions, type HubEvent, type TaskFilter, taskEvents } from './events.js';
 import { type Client, createClient } from './generated/client/index.js';
 import type {
+  BulkOutcome,
+  CancelTasksRequest,
   CreationResponse,
   Health,
   TaskDetails,
@@ -142,6 +144,19 @@ export class Hub {
     });
   }
 
+  /**
+   * Cancels all waiting tasks that match and that the user may cancel, with `force` running ones, too; with `dryRun`, none.
+   * One call cancels at most 10,000: `more` says that there are others.
+   */
+  cancelTasks(filter: TaskFilter, { force = false, dryRun = false } = {}): Promise<BulkOutcome> {
+    return this.#changeTasks('cancel', { filter, dryRun, force });
+  }
+
+  /** Deletes all ended tasks that match and that the user may delete, 10,000 at most; with `dryRun`, none. */
+  deleteTasks(filter: TaskFilter, { dryRun = false } = {}): Promise<BulkOutcome> {
+    return this.#changeTasks('delete', { filter, dryRun });
+  }
+
   /** Yields every change of tasks at least once, in order, and continues after restarts of the hub. */
   events(options: EventOptions = {}): AsyncGenerator<HubEvent, never> {
     return taskEvents(this.#connection, options);
@@ -180,6 +195,11 @@ export class Hub {
   /** The name of the user whose credentials these are. */
   async user(): Promise<string> {
     return (await this.#connection.json<User>('/api/2.0/user')).username;
+  }
+
+  #changeTasks(action: 'cancel' | 'delete', json: CancelTasksRequest): Promise<BulkOutcome> {
+    const path = `/api/x/tasks/${action}`;
+    return this.#connection.json(path, { method: 'POST', json, isIdempotent: json.dryRun });
   }
 
   /** Whether creation takes an Idempotency-Key: a hub that does not would create a second task. */

@@ -14,10 +14,11 @@ export {
   RefusedError,
   UnreachableError,
 } from './errors.js';
-export type { HubEvent, TaskFilter } from './events.js';
+export type { EventOptions, HubEvent, TaskFilter } from './events.js';
 export * as api from './generated/index.js';
 export type {
   AgentState,
+  BulkOutcome,
   Health,
   StoredFile,
   TaskAttempt,

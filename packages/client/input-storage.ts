@@ -1,5 +1,5 @@
 /** The input storage of a hub: files that many jobs use. */
-import type { Connection } from './connection.js';
+import { type Connection, type ContentOptions, contentRequest } from './connection.js';
 import { HubError } from './errors.js';
 import type { StoredInput } from './job.js';
 
@@ -52,10 +52,9 @@ export class InputStorage {
   }
 
   /** Content of a file of the output storage, `<taskId>-<filename>`. */
-  output(name: string, signal?: AbortSignal): Promise<Response> {
-    return this.#connection.request(`/api/2.0/storage/output/${encodeURIComponent(name)}/download`, {
-      signal,
-    });
+  output(name: string, options: ContentOptions = {}): Promise<Response> {
+    const path = `/api/2.0/storage/output/${encodeURIComponent(name)}/download`;
+    return this.#connection.request(path, contentRequest(options));
   }
 
   /**

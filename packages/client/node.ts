@@ -1,11 +1,10 @@
 /** Files on disk, for the client in Node.js. */
-import { createHash, randomUUID } from 'node:crypto';
-import { createWriteStream, openAsBlob } from 'node:fs';
-import { mkdir, rename, rm, stat } from 'node:fs/promises';
+import { openAsBlob } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { Readable, Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { download, type Source } from './download.js';
 import type { TaskOutputFile } from './generated/types.gen.js';
+import type { InputStorage } from './input-storage.js';
 import type { Task } from './task.js';
 
 /** A file on disk as the model, a script or an additional file of a job; it is read when it is sent. */
@@ -48,8 +47,47 @@ export async function saveOutputs(task: Task, folder: string, options: SaveOptio
     target: pathWithin(folder, output.path),
   }));
   if (!overwrite) for (const { target } of outputs) await expectAbsent(target);
-  for (const { output, target } of outputs) await save(task, output, target, options);
+  for (const { output, target } of outputs) {
+    await download(sourceOf(task, output, signal), target, {
+      overwrite: true,
+      onBytes: (bytes) => options.onProgress?.({ path: output.path, bytes, totalBytes: output.size }),
+      signal,
+    });
+  }
   return outputs.map(({ target }) => target);
+}
+
+function sourceOf(
+  task: Task,
+  { path: name, digest }: TaskOutputFile,
+  signal: AbortSignal | undefined,
+): Source {
+  return { name, digest, open: (from, ifRange) => task.output(name, { from, ifRange, signal }) };
+}
+
+export interface SaveFileOptions {
+  /** Called as bytes arrive; the total is unknown to some servers. */
+  readonly onBytes?: (bytes: number, totalBytes: number | undefined) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Saves a file of the output storage as `target`, which must not exist ({@link FileExistsError}). It appears when all of it was
+ * received and its digest is right.
+ */
+export async function saveStoredFile(
+  storage: InputStorage,
+  name: string,
+  target: string,
+  { onBytes, signal }: SaveFileOptions = {},
+): Promise<void> {
+  const open = (from: number, ifRange: string | undefined) => storage.output(name, { from, ifRange, signal });
+  try {
+    await download({ name, open }, target, { overwrite: false, onBytes, signal });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    throw new FileExistsError(`${target} exists already: choose another name`, { cause: error });
+  }
 }
 
 /** Path beneath the folder. Throws {@link UnsafePathError} for a name that leads out of it. */
@@ -71,40 +109,4 @@ async function expectAbsent(target: string): Promise<void> {
     throw error;
   });
   if (found) throw new FileExistsError(`${target} exists already: choose another folder, or overwrite it`);
-}
-
-async function save(
-  task: Task,
-  output: TaskOutputFile,
-  target: string,
-  { onProgress, signal }: SaveOptions,
-): Promise<void> {
-  await mkdir(path.dirname(target), { recursive: true });
-  const partial = path.join(
-    path.dirname(target),
-    `.${path.basename(target)}.${randomUUID().slice(0, 8)}.partial`,
-  );
-  try {
-    const digest = createHash('sha256');
-    let bytes = 0;
-    const { body } = await task.output(output.path, { signal });
-    const count = new Transform({
-      transform(chunk: Buffer, _encoding, done) {
-        digest.update(chunk);
-        bytes += chunk.length;
-        onProgress?.({ path: output.path, bytes, totalBytes: output.size });
-        done(null, chunk);
-      },
-    });
-    const source = body
-      ? Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0])
-      : Readable.from([]);
-    await pipeline(source, count, createWriteStream(partial), signal ? { signal } : {});
-    if (digest.digest('hex') !== output.digest)
-      throw new Error(`${output.path} was damaged on its way; try again`);
-    await rename(partial, target);
-  } catch (error) {
-    await rm(partial, { force: true });
-    throw error;
-  }
 }

@@ -1,4 +1,4 @@
-import type { Connection } from './connection.js';
+import { type Connection, type ContentOptions, contentRequest } from './connection.js';
 import { NotFoundError } from './errors.js';
 import { taskEvents } from './events.js';
 import type {
@@ -82,16 +82,12 @@ export class Task {
     return (await this.#connection.json<TaskOutputFiles>(`${this.#path()}/outputs`, { signal })).files;
   }
 
-  /** Content of an output file. `from` continues a download at this byte. */
-  async output(
-    path: string,
-    { from = 0, signal }: { from?: number; signal?: AbortSignal | undefined } = {},
-  ): Promise<Response> {
-    const headers: Record<string, string> = from === 0 ? {} : { range: `bytes=${from}-` };
-    return this.#connection.request(`${this.#path()}/outputs/${encodeURIComponent(path)}`, {
-      headers,
-      signal,
-    });
+  /** Content of an output file. */
+  async output(path: string, options: ContentOptions = {}): Promise<Response> {
+    return this.#connection.request(
+      `${this.#path()}/outputs/${encodeURIComponent(path)}`,
+      contentRequest(options),
+    );
   }
 
   /** Content of an input file, by its path in the details. */

@@ -87,7 +87,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ["from '@workbench-hub/client/node'", CLIENTS],
     ['from workbench_hub import Hub', CLIENTS],
     ['ID=$(curl', CLIENTS],
-    ['$ wb run --script report.js', { sample: 'a session in a terminal' }],
+    ['$ wb submit --script calibrate.js', { by: 'test/scenarios/wb-commands.test.ts' }],
   ],
   'packages/docs/contract/10-errors-and-limits.md': [
     ['"error": "Conflict"', { response: 'delete /api/2.0/workbench/task/{id}/cancel', status: 409 }],
@@ -168,8 +168,9 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['build_wheel.py', PYTHON],
     ['"m on", result.instance', PYTHON],
     ['number in range(50)', PYTHON],
-    ['hub.submit(', PYTHON],
+    ['hub.explain(task)', PYTHON],
     ['hub.instances(', PYTHON],
+    ['hub.events(', PYTHON],
     ['big.bin', PYTHON],
     ['differential_evolution', PYTHON],
     ['optuna.create_study', PYTHON],
@@ -191,6 +192,7 @@ const COVERS: Readonly<Record<string, readonly (readonly [words: string, cover: 
     ['auth/refresh', COMMANDS],
     ['keys rotate', COMMANDS],
     ['rolesClaim: realm_access.roles', { config: 'hub' }],
+    ['deviceLogin', { config: 'hub', below: 'security' }],
     ['grant_type=client_credentials', { unavailable: 'a provider; test/contract/oidc.test.ts has one' }],
     ['preferred_username', { config: 'hub', below: 'security' }],
     [

@@ -66,14 +66,19 @@ describe.skipIf(!has('sys'))('the Python client', () => {
     await folder.remove();
   });
 
-  it.each(['test_parts', 'test_calls', 'test_transfers', 'test_hub', 'test_secure', 'test_interface'])(
-    'passes %s',
-    async (name) => {
-      const { code, output } = await python(['-W', 'error', '-m', 'unittest', '-v', `tests.${name}`], site);
-      expect(code, output).toBe(0);
-      expect(output).toMatch(/^OK$/m);
-    },
-  );
+  it.each([
+    'test_parts',
+    'test_calls',
+    'test_transfers',
+    'test_events',
+    'test_hub',
+    'test_secure',
+    'test_interface',
+  ])('passes %s', async (name) => {
+    const { code, output } = await python(['-W', 'error', '-m', 'unittest', '-v', `tests.${name}`], site);
+    expect(code, output).toBe(0);
+    expect(output).toMatch(/^OK$/m);
+  });
 
   it.skipIf(!has('scipy', 'optuna'))('does what its page says, with optimizers', async () => {
     const { code, output } = await python(['-m', 'unittest', 'tests.test_docs'], site);
@@ -106,6 +111,41 @@ describe.skipIf(!has('sys'))('the Python client on a hub that restarts', () => {
     await hub.kill();
     await startHub(folder.path, {}, Number(new URL(hub.baseUrl).port));
     expect(await ended).toEqual({ code: 0, output: "['FINISHED', 'FINISHED']\n" });
+  });
+
+  it('follows its tasks, misses none, and is not told to begin anew', async () => {
+    folder = await temporaryFolder();
+    let hub = await startHub(folder.path);
+    const port = Number(new URL(hub.baseUrl).port);
+    const client = restClient(hub.baseUrl);
+    const { cursor } = (await client.call('/api/x/tasks')).json() as { cursor: string };
+    const program = [
+      'from workbench_hub import Hub',
+      `for event in Hub(${JSON.stringify(hub.baseUrl)}).events(since="${cursor}"):`,
+      '    print(event.type, event.id)',
+      `    open(${JSON.stringify(join(folder.path, 'listens'))}, "w").close()`,
+      '    if event.type == "removed": break',
+    ].join('\n');
+    const following = python(['-c', program]);
+    await eventually(() => existsSync(join(folder.path, 'listens')), 30_000);
+    const ids: string[] = [];
+    for (let kills = 0; kills < 3; kills++) {
+      ids.push(await client.createSimulateWork({ duration: 0 }));
+      await hub.kill();
+      hub = await startHub(folder.path, {}, port);
+    }
+    for (const verb of ['cancel', 'delete'])
+      await client.call(`/api/2.0/workbench/task/${ids[0]}/${verb}`, { method: 'DELETE' });
+    const { code, output } = await following;
+    expect(code, output).toBe(0);
+    const told = output
+      .trim()
+      .split('\n')
+      .filter((line) => !line.startsWith('hello'));
+    expect(told.at(-1)).toBe(`removed ${ids[0]}`);
+    // The first task may have been removed before it was told.
+    expect(told).toEqual(expect.arrayContaining(ids.slice(1).map((id) => `task ${id}`)));
+    expect(told).not.toContain('reset None');
   });
 });
 

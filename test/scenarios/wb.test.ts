@@ -1,18 +1,14 @@
 /** The command line `wb` against a hub with instances of its own, as a user calls it. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.js';
 import { endPrograms, type HubProgram, startHub } from '../support/programs.js';
 import { runCommand } from '../support/run-command.js';
 import { keepSecret } from '../support/secrets.js';
 import { type TemporaryFolder, temporaryFolder } from '../support/temporary-folder.js';
+import { callWb, endCalls } from '../support/wb.js';
 
-const WB = fileURLToPath(new URL('../../packages/cli/bin/wb.js', import.meta.url));
 const INSTANCES = [{ id: 'sim', version: '9.1.0', labels: ['gears'], count: 2 }];
 const PASSWORD = 'correct horse battery staple';
 
@@ -21,50 +17,13 @@ beforeEach(async () => {
   folder = await temporaryFolder();
 });
 afterEach(async () => {
-  for (const child of running) child.kill('SIGKILL');
+  endCalls();
   await endPrograms();
   await folder.remove();
 });
 
-const running = new Set<ChildProcess>();
-
-interface Outcome {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-interface Called {
-  readonly child: ChildProcess;
-  /** What it has printed to standard error so far. */
-  told(): string;
-  readonly outcome: Promise<Outcome>;
-}
-
-/** Calls `wb` in the folder of the test; without a terminal. */
-function call(hub: Pick<HubProgram, 'baseUrl'> | undefined, args: readonly string[], stdin = ''): Called {
-  const child = spawn(process.execPath, [WB, ...args], {
-    cwd: folder.path,
-    env: {
-      PATH: process.env['PATH'],
-      WB_PROFILES: join(folder.path, 'profiles.json'),
-      ...(hub ? { WB_URL: hub.baseUrl } : {}),
-    },
-  });
-  running.add(child);
-  let told = '';
-  child.stderr.on('data', (chunk: Buffer) => {
-    told += chunk.toString();
-  });
-  child.stdin.on('error', () => undefined);
-  child.stdin.end(stdin);
-  const outcome = (async () => {
-    const [stdout, [code]] = await Promise.all([text(child.stdout), once(child, 'close')]);
-    running.delete(child);
-    return { code: code as number | null, stdout, stderr: told };
-  })();
-  return { child, told: () => told, outcome };
-}
+const call = (hub: Pick<HubProgram, 'baseUrl'> | undefined, args: readonly string[], stdin = '') =>
+  callWb(folder.path, hub?.baseUrl, args, { stdin });
 
 const wb = (hub: Pick<HubProgram, 'baseUrl'> | undefined, args: readonly string[], stdin?: string) =>
   call(hub, args, stdin).outcome;

@@ -17,6 +17,7 @@ export const EXPECTED_ROLES: readonly ExpectedRole[] = parse(`
   OPEN    GET    /actuator/info
   ADMIN   GET    /actuator/logfile
   ADMIN   GET    /actuator/prometheus
+  OPEN    GET    /api/x/sign-on
   OPEN    POST   /api/2.0/auth/login
   OPEN    GET    /api/2.0/auth/refresh
   OPEN    GET    /api/2.0/auth/logout

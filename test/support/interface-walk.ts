@@ -78,6 +78,7 @@ async function walkThroughLogIn(call: Call): Promise<string> {
 }
 
 async function walkThroughEvents(expected: Walker['expected']) {
+  await expected(200, 'GET', '/api/x/sign-on');
   await expected(200, 'GET', '/api/x/statistics?step=HOUR&to=2026-11-22T00:00:00Z');
   const filter = 'status=WAITING&instance=sim-1&from=2026-11-21T06:53:00Z';
   await expected(200, 'GET', `/api/x/tasks?limit=1&${filter}`);

@@ -24,6 +24,8 @@ export interface ProviderSetup {
   readonly clients: Readonly<Record<string, unknown>>;
   /** Lifetime of a token. */
   readonly tokenLifetimeS?: number;
+  /** A public client with the device flow, and the roles that its users get. */
+  readonly deviceClient?: { readonly id: string; readonly roles: readonly string[] };
   /** 0 takes any free port. */
   readonly port?: number;
   /** Starts a proxy before the provider's port, and resolves with its own, which is then part of the issuer. */
@@ -40,6 +42,10 @@ export interface SignOnProvider {
   readonly keyFetches: () => number;
   /** An access token by the client credentials grant, for this audience. */
   token(client: string, audience?: string): Promise<string>;
+  /** A user enters the code of a device in a browser, and agrees. */
+  approve(userCode: string, user: string): Promise<void>;
+  /** Refresh tokens that were used. */
+  readonly refreshes: () => number;
   stop(): Promise<void>;
 }
 
@@ -58,7 +64,7 @@ class KeepsNothing {
 export const AUDIENCE = 'https://hub.example.org';
 
 export async function startProvider(setup: ProviderSetup): Promise<SignOnProvider> {
-  const { keys, clients, tokenLifetimeS = 600, port = 0, proxied, tls } = setup;
+  const { keys, clients, tokenLifetimeS = 600, deviceClient, port = 0, proxied, tls } = setup;
   let listener: RequestListener = (_request, response) => void response.writeHead(503).end();
   let keyFetches = 0;
   const listen: RequestListener = (request, response) => {
@@ -76,24 +82,32 @@ export async function startProvider(setup: ProviderSetup): Promise<SignOnProvide
   const issuer = `${tls ? 'https' : 'http'}://127.0.0.1:${issuerPort}`;
   const [signing] = keys;
   const provider = new Provider(issuer, {
-    adapter: KeepsNothing,
-    ttl: { ClientCredentials: tokenLifetimeS },
+    ...(deviceClient ? {} : { adapter: KeepsNothing }),
+    ttl: { ClientCredentials: tokenLifetimeS, AccessToken: tokenLifetimeS, ...DEVICE_TTL_S },
     jwks: { keys: keys.map(({ jwk }) => jwk) as never },
     cookies: { keys: ['a key for cookies that no test uses'] },
-    clients: Object.keys(clients).map((client) => ({
-      client_id: client,
-      client_secret: `secret-of-${client}`,
-      grant_types: ['client_credentials'],
-      redirect_uris: [],
-      response_types: [],
-      id_token_signed_response_alg: (signing?.jwk.alg ?? 'RS256') as 'RS256',
-    })),
+    clients: [
+      ...Object.keys(clients).map((client) => ({
+        client_id: client,
+        client_secret: `secret-of-${client}`,
+        grant_types: ['client_credentials'],
+        redirect_uris: [],
+        response_types: [],
+        id_token_signed_response_alg: (signing?.jwk.alg ?? 'RS256') as 'RS256',
+      })),
+      ...(deviceClient ? [publicClient(deviceClient.id)] : []),
+    ],
+    findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id }) }),
+    rotateRefreshToken: true,
     features: {
       devInteractions: { enabled: false },
       clientCredentials: { enabled: true },
+      deviceFlow: { enabled: deviceClient !== undefined },
+      revocation: { enabled: deviceClient !== undefined },
       resourceIndicators: {
         enabled: true,
         defaultResource: () => AUDIENCE,
+        useGrantedResource: () => true,
         getResourceServerInfo: (_context, resource) => ({
           scope: '',
           audience: resource,
@@ -104,9 +118,13 @@ export async function startProvider(setup: ProviderSetup): Promise<SignOnProvide
       },
     },
     extraTokenClaims: (_context, token) => {
-      const roles = clients[token.clientId ?? ''];
+      const roles = token.clientId === deviceClient?.id ? deviceClient?.roles : clients[token.clientId ?? ''];
       return roles === undefined ? undefined : { roles };
     },
+  });
+  let refreshes = 0;
+  provider.on('grant.success', ({ oidc: { params } }) => {
+    if (params?.['grant_type'] === 'refresh_token') refreshes++;
   });
   listener = provider.callback();
   return {
@@ -126,8 +144,40 @@ export async function startProvider(setup: ProviderSetup): Promise<SignOnProvide
       if (body.access_token === undefined) throw new Error(`no token: ${JSON.stringify(body)}`);
       return body.access_token;
     },
+    approve: (userCode, user) => approve(provider, userCode, user),
+    refreshes: () => refreshes,
     stop: () => closed(server),
   };
+}
+
+const DEVICE_TTL_S = { DeviceCode: 600, Grant: 3600, RefreshToken: 3600, IdToken: 600 };
+
+function publicClient(id: string) {
+  return {
+    client_id: id,
+    token_endpoint_auth_method: 'none' as const,
+    grant_types: ['urn:ietf:params:oauth:grant-type:device_code', 'refresh_token'],
+    redirect_uris: [],
+    response_types: [],
+  };
+}
+
+/** Does what the page of the provider does when its user has logged in, entered the code and agreed. */
+async function approve(provider: Provider, userCode: string, user: string): Promise<void> {
+  const code = await provider.DeviceCode.findByUserCode(userCode.replaceAll(/[^A-Z0-9]/g, ''), {});
+  if (!code) throw new Error(`the provider knows no code ${userCode}`);
+  const scope = 'openid offline_access';
+  const grant = new provider.Grant({ accountId: user, clientId: code.clientId ?? '' });
+  grant.addOIDCScope(scope);
+  grant.addResourceScope(AUDIENCE, '');
+  Object.assign(code, {
+    accountId: user,
+    authTime: Math.floor(Date.now() / 1000),
+    grantId: await grant.save(),
+    resource: AUDIENCE,
+    scope,
+  });
+  await code.save();
 }
 
 /** A token that the provider never issued: these claims, signed with any key. */

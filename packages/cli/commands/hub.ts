@@ -1,38 +1,18 @@
 /** `wb events`, `wb health`, `wb open`. */
 import { spawn } from 'node:child_process';
-import type { TaskFilter } from '@workbench-hub/client';
+import type { Hub, HubEvent } from '@workbench-hub/client';
 import type { Command } from 'commander';
 import type { Run } from '../command-action.js';
-import { print, printable } from '../console.js';
-import { EXIT } from '../exit-codes.js';
-import { collect } from '../job-options.js';
+import { type Output, print, printable, tell } from '../console.js';
+import { EXIT, type ExitCode } from '../exit-codes.js';
+import { type FilterOptions, filterOf, withFilterOptions } from '../task-filter.js';
 
 export function addHubCommands(program: Command, run: Run): void {
-  program
-    .command('events')
+  withFilterOptions(program.command('events'))
     .description('print each change of tasks as it happens')
-    .option('--status <status>', 'tasks of this status', collect, [])
-    .option('--name <pattern>', 'name, with the wildcards * and ?')
     .option('--since <cursor>', 'continue at this cursor')
-    .action(
-      run(async (hub, output, options: { status: string[]; name?: string; since?: string }) => {
-        const { status, name, since } = options;
-        const filter = {
-          ...(status.length === 0 ? {} : { status }),
-          ...(name === undefined ? {} : { name }),
-        } as TaskFilter;
-        for await (const event of hub.events({ filter, ...(since === undefined ? {} : { since }) })) {
-          print(event, output, () =>
-            event.type === 'task'
-              ? `${event.task.id} ${event.task.status} ${printable(event.task.name ?? '')}`.trimEnd()
-              : event.type === 'removed'
-                ? `${event.id} ${event.deleted ? 'deleted' : 'no longer matches'}`
-                : '',
-          );
-        }
-        return EXIT.FINISHED;
-      }),
-    );
+    .addHelpText('after', "\nExample:\n  wb events --name 'nightly *' --json | jq -r .task.status")
+    .action(run(printEvents));
 
   program
     .command('health')
@@ -65,4 +45,40 @@ export function addHubCommands(program: Command, run: Run): void {
         return EXIT.FINISHED;
       }),
     );
+}
+
+/** Prints changes until Ctrl-C, and says then where to continue. */
+async function printEvents(
+  hub: Hub,
+  output: Output,
+  options: FilterOptions & { readonly since?: string },
+): Promise<ExitCode> {
+  const { since } = options;
+  const leave = new AbortController();
+  const onInterrupt = () => leave.abort();
+  process.once('SIGINT', onInterrupt).once('SIGTERM', onInterrupt);
+  let cursor = since;
+  const place = since === undefined ? {} : { since };
+  try {
+    for await (const event of hub.events({ filter: filterOf(options), signal: leave.signal, ...place })) {
+      print(event, output, () => eventInWords(event));
+      cursor = event.cursor;
+      if (event.type === 'reset')
+        tell('[some changes cannot be told: list the tasks with wb tasks; later ones follow]');
+    }
+    return EXIT.FINISHED;
+  } catch (error) {
+    if (!leave.signal.aborted) throw error;
+    if (cursor !== undefined) tell(`\nContinue with: wb events --since ${cursor}`);
+    return EXIT.INTERRUPTED;
+  } finally {
+    process.off('SIGINT', onInterrupt).off('SIGTERM', onInterrupt);
+  }
+}
+
+function eventInWords(event: HubEvent): string {
+  if (event.type === 'task')
+    return `${event.task.id} ${event.task.status} ${printable(event.task.name ?? '')}`.trimEnd();
+  if (event.type === 'removed') return `${event.id} ${event.deleted ? 'deleted' : 'no longer matches'}`;
+  return '';
 }

@@ -1,23 +1,26 @@
-/** `wb login`, `wb logout`, `wb profiles`. */
+/** `wb login`, `wb logout`, `wb token`, `wb profiles`. */
 import { hostname } from 'node:os';
-import { createInterface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
-import { AuthenticationError, api, Hub, PasswordSession } from '@workbench-hub/client';
+import { AuthenticationError, api, Hub, NotFoundError, PasswordSession } from '@workbench-hub/client';
 import type { Command } from 'commander';
-import { fetchOf } from '../connect.js';
-import { print, table, tell } from '../console.js';
+import { ask, readStdin } from '../ask.js';
+import { fetchOf, type HubOptions, targetOf } from '../connect.js';
+import { print, printable, table, tell } from '../console.js';
 import { UsageError } from '../exit-codes.js';
-import { changeProfiles, type Profile, readProfiles } from '../profiles.js';
+import { changeProfiles, type Profile, readProfiles, type SignOn } from '../profiles.js';
+import { endSignOn, type SignedOn, signOnByDevice } from '../sign-on.js';
 
 interface LoginOptions {
   readonly username?: string;
   readonly token?: boolean;
   readonly passwordStdin?: boolean;
+  readonly signOn?: boolean;
   readonly profile?: string;
   readonly caFile?: string;
   readonly days: string;
   readonly json?: boolean;
 }
+
+const NO_TERMINAL = 'give --username and --password-stdin, or --token';
 
 /** Length of the random suffix that distinguishes the tokens of one machine. */
 const SUFFIX_LENGTH = 6;
@@ -26,11 +29,13 @@ export function addLoginCommands(program: Command): void {
   program
     .command('login')
     .argument('<url>', 'address of the hub, such as https://hub.example')
-    .description('log in to a hub, and keep a personal access token for it in a profile')
+    .description('log in to a hub, and keep a token for it in a profile')
     .option('-u, --username <name>', 'user; asked for by default')
     .option('--password-stdin', 'read the password from standard input')
     .option('--token', 'read a personal access token from standard input instead of a password')
-    .option('--days <count>', 'days after which the token expires', '90')
+    .option('--sign-on', "log in by the company's sign-on, in a browser; the default where there is one")
+    .option('--days <count>', 'days after which a personal access token expires', '90')
+    .addHelpText('after', '\nExample:\n  wb login https://hub.example --username anna')
     .action(async (url: string, options: LoginOptions) => {
       const profile = await logIn(url, options);
       const name = options.profile ?? new URL(url).host;
@@ -64,6 +69,20 @@ export function addLoginCommands(program: Command): void {
     });
 
   program
+    .command('token')
+    .description('print a token that is valid now, for other programs')
+    .addHelpText(
+      'after',
+      '\nExample:\n  curl -H "Authorization: Bearer $(wb token)" https://hub.example/api/x/tasks',
+    )
+    .action(async (options: HubOptions & { json?: boolean }) => {
+      const { url, credentials } = await targetOf(options);
+      const token = await credentials?.token(fetch);
+      if (token === undefined) throw new UsageError(`there is no token for ${url}: log in with wb login`);
+      print({ url, token }, { isJson: options.json === true }, () => token);
+    });
+
+  program
     .command('profiles')
     .description('list the hubs that you have logged in to')
     .action(async ({ json = false }: { json?: boolean }) => {
@@ -92,11 +111,16 @@ async function logIn(url: string, options: LoginOptions): Promise<Profile> {
     await new Hub({ ...connect, token }).user();
     return { ...base, token };
   }
-  if (!(await needsToken(new Hub(connect)))) return base;
-  const username = options.username ?? (await ask('User: '));
+  const stranger = new Hub(connect);
+  if (!(await needsToken(stranger))) return base;
+  const isByPassword = options.username !== undefined || options.passwordStdin === true;
+  const deviceLogin = isByPassword ? undefined : await deviceLoginOf(stranger);
+  if (deviceLogin !== undefined) return { ...base, ...(await byBrowser(deviceLogin, connect)) };
+  if (options.signOn) throw new UsageError(`the hub at ${url} has no sign-on for wb: give --username`);
+  const username = options.username ?? (await ask('User: ', NO_TERMINAL));
   const password = options.passwordStdin
     ? (await readStdin()).replace(/\r?\n$/, '')
-    : await ask('Password: ', true);
+    : await ask('Password: ', NO_TERMINAL, true);
   const session = new PasswordSession(username, password);
   const hub = new Hub({ ...connect, credentials: session });
   const name = `wb on ${hostname()} ${Math.random()
@@ -110,6 +134,32 @@ async function logIn(url: string, options: LoginOptions): Promise<Profile> {
   return { ...base, token: data.token, tokenId: data.id };
 }
 
+/** The sign-on of the hub; undefined where there is none, as on an older hub. */
+async function deviceLoginOf(hub: Hub): Promise<SignOn | undefined> {
+  try {
+    const { data } = await api.getSignOn({ client: hub.client, throwOnError: true });
+    return data.deviceLogin;
+  } catch (error) {
+    if (error instanceof NotFoundError) return undefined;
+    throw error;
+  }
+}
+
+async function byBrowser(
+  login: SignOn,
+  connect: { readonly url: string; readonly fetch: typeof fetch },
+): Promise<SignedOn> {
+  const signedOn = await signOnByDevice(login, connect.fetch, ({ code, url, completeUrl }) => {
+    tell(
+      `To log in by ${login.issuer}, open in any browser:\n\n  ${printable(url)}\n\nand enter the code ${printable(code)}`,
+    );
+    if (completeUrl !== undefined) tell(`or open:\n\n  ${printable(completeUrl)}\n`);
+  });
+  // A token that this hub does not accept is not kept.
+  await new Hub({ ...connect, token: signedOn.token }).user();
+  return signedOn;
+}
+
 /** Whether the hub requires authentication. */
 async function needsToken(hub: Hub): Promise<boolean> {
   try {
@@ -121,36 +171,18 @@ async function needsToken(hub: Hub): Promise<boolean> {
   }
 }
 
-async function revoke({ url, token, tokenId, caFile }: Profile): Promise<void> {
+async function revoke({ url, token, tokenId, caFile, signOn }: Profile): Promise<void> {
+  if (signOn !== undefined) {
+    await endSignOn(signOn, fetchOf(caFile)).catch((error: Error) =>
+      tell(`wb: the sign-on could not be ended: ${error.message}`),
+    );
+    return;
+  }
   if (token === undefined || tokenId === undefined) return;
   const hub = new Hub({ url, token, fetch: fetchOf(caFile) });
   try {
     await api.revokePersonalToken({ client: hub.client, path: { id: tokenId }, throwOnError: true });
   } catch (error) {
     tell(`wb: the token could not be revoked: ${(error as Error).message}`);
-  }
-}
-
-async function readStdin(): Promise<string> {
-  const { text } = await import('node:stream/consumers');
-  return text(process.stdin);
-}
-
-/** Asks on the terminal; a hidden answer is not shown. */
-async function ask(question: string, isHidden = false): Promise<string> {
-  if (!process.stdin.isTTY)
-    throw new UsageError('there is no terminal to ask on: give --username and --password-stdin, or --token');
-  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  process.stderr.write(question);
-  const reader = createInterface({
-    input: process.stdin,
-    output: isHidden ? silent : process.stderr,
-    terminal: true,
-  });
-  try {
-    return await reader.question('');
-  } finally {
-    reader.close();
-    if (isHidden) process.stderr.write('\n');
   }
 }

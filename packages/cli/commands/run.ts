@@ -1,7 +1,8 @@
 /** `wb run`, `wb submit`, `wb wait`, `wb rerun`: jobs from beginning to end. */
-import type { Hub, Task, TaskDetails, TaskItem } from '@workbench-hub/client';
+import { type Hub, NotFoundError, type Task, type TaskDetails, type TaskItem } from '@workbench-hub/client';
 import { FileExistsError, saveOutputs, UnsafePathError } from '@workbench-hub/client/node';
 import type { Command } from 'commander';
+import { idsOf } from '../ask.js';
 import type { Run } from '../command-action.js';
 import { print, printable, tell } from '../console.js';
 import { EXIT, type ExitCode, exitCodeOf, UsageError } from '../exit-codes.js';
@@ -40,11 +41,13 @@ export function addRunCommands(program: Command, run: Run): void {
       }),
     );
 
-  withFollowOptions(program.command('wait').argument('<id...>'))
+  withFollowOptions(
+    program.command('wait').argument('[id...]', 'ids of tasks; from standard input, one a line, without any'),
+  )
     .description('wait for tasks to end; the exit code is that of the first which did not succeed')
     .action(
       run(async (hub, output, ids: string[], options: FollowOptions) =>
-        waitForAll(hub, ids, output, options),
+        waitForAll(hub, await idsOf(ids, 'Give their ids.'), output, options),
       ),
     );
 }
@@ -87,9 +90,11 @@ async function follow(task: Task, output: { isJson: boolean }, options: FollowOp
     print({ ...details, saved }, output, () => summaryOf(details, saved));
     return exitCodeOf(details);
   } catch (error) {
-    if (interrupt.signal.aborted) return interrupt.left();
+    // Awaited, so that a second Ctrl-C finds its listener.
+    if (interrupt.signal.aborted) return await interrupt.left();
     if (error instanceof FileExistsError || error instanceof UnsafePathError)
       throw new UsageError(`${error.message} (task ${task.id})`, { cause: error });
+    if (!(error instanceof NotFoundError)) tell(`Attach again with: wb wait ${task.id}`);
     throw error;
   } finally {
     interrupt.end();

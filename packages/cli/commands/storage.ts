@@ -1,16 +1,12 @@
 /** `wb storage`: files that many jobs use. */
-import { randomUUID } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { link, rm } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { api, type StoredFile } from '@workbench-hub/client';
-import { file } from '@workbench-hub/client/node';
+import { file, saveStoredFile } from '@workbench-hub/client/node';
 import type { Command } from 'commander';
 import type { Run } from '../command-action.js';
-import { type Column, print, sizeInWords, table } from '../console.js';
+import { type Column, print, printable, sizeInWords, table } from '../console.js';
 import { EXIT, UsageError } from '../exit-codes.js';
+import { TransferBar } from '../progress.js';
 
 const PAGE_SIZE = 1000;
 
@@ -117,25 +113,15 @@ function addGet(storage: Command, run: Run): void {
     .action(
       run(async (hub, output, name: string, target: string | undefined) => {
         const path = target ?? basename(name);
-        await saveNew(path, await hub.storage.output(name));
+        const bar = new TransferBar();
+        try {
+          const onBytes = (bytes: number, total = bytes) => bar.update(printable(name), bytes, total);
+          await saveStoredFile(hub.storage, name, path, { onBytes });
+        } finally {
+          bar.end();
+        }
         print({ name, path }, output, () => path);
         return EXIT.FINISHED;
       }),
     );
-}
-
-/** Saves a response as a file that does not exist yet; a transfer that fails leaves nothing. */
-async function saveNew(path: string, { body }: Response): Promise<void> {
-  const partial = `${path}.${randomUUID()}.partial`;
-  const source = body ? Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0]) : Readable.from([]);
-  try {
-    await pipeline(source, createWriteStream(partial, { flags: 'wx' }));
-    // Unlike a rename, a link replaces no file.
-    await link(partial, path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    throw new UsageError(`${path} exists already: give another name`, { cause: error });
-  } finally {
-    await rm(partial, { force: true });
-  }
 }

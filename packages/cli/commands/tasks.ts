@@ -1,49 +1,20 @@
-/** `wb tasks`, `task`, `log`, `result`, `explain`, `cancel`, `delete`, `rerun`. */
-import { text as textOf } from 'node:stream/consumers';
-import type { Hub, TaskDetails, TaskFilter, TaskItem } from '@workbench-hub/client';
+/** `wb tasks`, `task`, `log`, `result`, `explain`, `rerun`. */
+import type { Hub, TaskDetails, TaskItem } from '@workbench-hub/client';
 import { saveOutputs } from '@workbench-hub/client/node';
 import type { Command } from 'commander';
 import type { Run } from '../command-action.js';
-import { type Column, type Output, print, printable, sizeInWords, table, tell } from '../console.js';
-import { EXIT, type ExitCode, exitCodeOf, exitCodeOfError, messageOf, UsageError } from '../exit-codes.js';
+import { type Output, print, printable, sizeInWords, table, tell } from '../console.js';
+import { EXIT, type ExitCode, exitCodeOf, UsageError } from '../exit-codes.js';
 import { collect } from '../job-options.js';
+import { type FilterOptions, filterOf, TASK_COLUMNS, withFilterOptions } from '../task-filter.js';
 
-const COLUMNS: readonly Column<TaskItem>[] = [
-  { title: 'ID', of: ({ id }) => id },
-  {
-    title: 'STATUS',
-    of: ({ status, batchExecutionStatus }) =>
-      batchExecutionStatus === 'ERROR' ? `${status} (ERROR)` : status,
-  },
-  { title: 'PRIORITY', of: ({ priority }) => priority },
-  { title: 'REQUESTED', of: ({ requestedAt }) => requestedAt },
-  { title: 'INSTANCE', of: ({ instance }) => instance?.id },
-  { title: 'CREATOR', of: ({ creator }) => creator },
-  { title: 'NAME', of: ({ name }) => name },
-];
-
-const IDS = 'ids of tasks; from standard input, one a line, when none is given';
-
-interface ListOptions {
-  readonly status: readonly string[];
-  readonly name?: string;
-  readonly creator?: string;
-  readonly instance: readonly string[];
-  readonly from?: string;
-  readonly to?: string;
+interface ListOptions extends FilterOptions {
   readonly limit: string;
 }
 
 export function addTaskCommands(program: Command, run: Run): void {
-  program
-    .command('tasks')
+  withFilterOptions(program.command('tasks'))
     .description('list tasks, newest first')
-    .option('--status <status>', 'WAITING, RUNNING, FINISHED, FAILED or CANCELED', collect, [])
-    .option('--name <pattern>', 'name, with the wildcards * and ?')
-    .option('--creator <pattern>', 'user, with the wildcards * and ?')
-    .option('--instance <id>', 'instance', collect, [])
-    .option('--from <time>', 'requested at this time or later')
-    .option('--to <time>', 'requested before this time')
     .option('--limit <count>', 'how many', '50')
     .action(run(listTasks));
 
@@ -87,23 +58,6 @@ export function addTaskCommands(program: Command, run: Run): void {
     );
 
   program
-    .command('cancel')
-    .argument('[id...]', IDS)
-    .description('cancel waiting tasks')
-    .option('--force', 'cancel running tasks, too')
-    .action(
-      run((hub, output, ids: string[], { force = false }: { force?: boolean }) =>
-        forEachId(output, ids, (id) => hub.task(id).cancel({ force })),
-      ),
-    );
-
-  program
-    .command('delete')
-    .argument('[id...]', IDS)
-    .description('delete ended tasks with their files')
-    .action(run((hub, output, ids: string[]) => forEachId(output, ids, (id) => hub.task(id).delete())));
-
-  program
     .command('rerun')
     .argument('<id>')
     .description('run a job again, with the same files and other variables')
@@ -114,21 +68,12 @@ export function addTaskCommands(program: Command, run: Run): void {
 async function listTasks(hub: Hub, output: Output, options: ListOptions): Promise<ExitCode> {
   const limit = Number(options.limit);
   if (!Number.isInteger(limit) || limit < 1) throw new UsageError('--limit is a whole number above 0');
-  const { status, instance, name, creator, from, to } = options;
-  const filter = {
-    ...(status.length === 0 ? {} : { status: status.map((each) => each.toUpperCase()) }),
-    ...(instance.length === 0 ? {} : { instance }),
-    ...(name === undefined ? {} : { name }),
-    ...(creator === undefined ? {} : { creator }),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
-  } as TaskFilter;
   const tasks: TaskItem[] = [];
-  for await (const task of hub.tasks(filter)) {
+  for await (const task of hub.tasks(filterOf(options))) {
     tasks.push(task);
     if (tasks.length >= limit) break;
   }
-  print(tasks, output, () => table(tasks, COLUMNS));
+  print(tasks, output, () => table(tasks, TASK_COLUMNS));
   return EXIT.FINISHED;
 }
 
@@ -203,27 +148,6 @@ async function showResult(
   const saved = out === undefined ? [] : await saveOutputs(task, out, { overwrite });
   print({ ...details, saved }, output, () => [detailsInWords(details), ...saved].join('\n'));
   return exitCodeOf(details);
-}
-
-/** Acts on each id; goes on after a failure, and returns the exit code of the first one. */
-async function forEachId(
-  output: Output,
-  given: readonly string[],
-  act: (id: string) => Promise<void>,
-): Promise<ExitCode> {
-  const ids = given.length > 0 ? given : (await textOf(process.stdin)).split(/\s+/).filter((id) => id !== '');
-  let code: ExitCode = EXIT.FINISHED;
-  for (const id of ids) {
-    try {
-      await act(id);
-      print({ id, ok: true }, output, () => id);
-    } catch (error) {
-      if (code === EXIT.FINISHED) code = exitCodeOfError(error);
-      print({ id, ok: false, message: messageOf(error) }, output, () => '');
-      if (!output.isJson) tell(`wb: ${id}: ${messageOf(error)}`);
-    }
-  }
-  return code;
 }
 
 async function rerun(

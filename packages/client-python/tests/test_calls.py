@@ -295,3 +295,46 @@ class Errors(unittest.TestCase):
         codes: Dict[str, int] = json.loads(given)
         known = {code: status for status, kind in CLASS_OF.items() for code in kind.codes}
         self.assertEqual({code: known.get(code) for code in codes}, codes)
+
+
+class TokensOfACommand(unittest.TestCase):
+    """The profile of a sign-on, whose tokens `wb token` prints."""
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def profile(self, url: str) -> mock._patch_dict:
+        path = self.folder / "profiles.json"
+        site = {"url": url, "token": "old", "signOn": {"issuer": "https://sso.example"}}
+        path.write_text(json.dumps({"default": "site", "profiles": {"site": site}}))
+        path.chmod(0o600)
+        settings = {"WB_PROFILES": str(path), "WB_URL": "", "WB_TOKEN": "", "WB_PROFILE": "", "PATH": str(self.folder)}
+        return mock.patch.dict(os.environ, settings)
+
+    def command(self, script: str) -> None:
+        path = self.folder / "wb"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o700)
+
+    def test_a_token_is_asked_for_once_and_again_when_the_hub_rejects_it(self) -> None:
+        self.command(f'echo "$@" >> {self.folder}/calls; echo token-$(/usr/bin/wc -l < {self.folder}/calls)')
+        seen: List[Optional[str]] = []
+
+        def answer(request: Request) -> Answer:
+            seen.append(request.headers.get("authorization"))
+            return error_answer(401, "expired") if len(seen) == 2 else USER
+
+        with Server(answer) as server, self.profile(server.url), Hub() as hub:
+            self.assertEqual([hub.user(), hub.user()], ["anna", "anna"])
+        self.assertEqual(seen, ["Bearer token-1", "Bearer token-1", "Bearer token-2"])
+        self.assertEqual((self.folder / "calls").read_text(), "token --profile site\n" * 2)
+
+    def test_a_command_that_fails_or_is_missing_is_told(self) -> None:
+        with self.profile("http://127.0.0.1:9"):
+            with self.assertRaisesRegex(UsageError, "there is no wb"):
+                Hub().user()
+            self.command("echo the sign-on has ended >&2; exit 5")
+            with self.assertRaisesRegex(UsageError, "`wb token --profile site` gave no token: the sign-on has ended"):
+                Hub().user()

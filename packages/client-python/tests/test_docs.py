@@ -62,8 +62,9 @@ class Page(OnSite):
         self.assertRegex(printed[2], r"range 35\.3\d\d m\n$")
         self.assertEqual(self.contents(self.folder / "steep").keys(), {"throw.json"})
         self.assertIn("mujoco-1 3.14.0 is idle\n", printed[3])
+        self.assertRegex(printed[4], r"has finished\n$")
         self.assertEqual(self.contents(self.folder / "big"), {"big.bin": bytes(3_000_000)})
-        self.assertEqual(printed[5], "anna\nanna\n")
+        self.assertEqual(printed[6], "anna\nanna\n")
 
     def test_the_profile_file_of_the_page_names_a_hub(self) -> None:
         text = PAGE.read_text(encoding="utf-8").replace("https://hub.example.com:8443", setting("WB_TEST_SECURE_URL"))

@@ -35,6 +35,7 @@ from ._errors import (
     WaitTimeout,
     WorkbenchError,
 )
+from ._events import Event
 from ._hub import Hub
 from ._job import Content, HostFile, StoredFile
 from ._progress import Progress
@@ -49,6 +50,7 @@ __all__ = [
     "Conflict",
     "Content",
     "DiskFull",
+    "Event",
     "Forbidden",
     "HostFile",
     "Hub",

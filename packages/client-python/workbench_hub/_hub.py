@@ -6,17 +6,18 @@ from typing import Optional
 
 from ._calls import Calls
 from ._errors import UsageError
+from ._events import EventMethods
 from ._fleet import FleetMethods
 from ._profile import find_place
 from ._progress import Choice
 from ._service import ServiceMethods, Tokens
-from ._session import Access, PasswordAccess
+from ._session import Access, CommandAccess, PasswordAccess
 from ._storage import Storage
 from ._tasks import TaskMethods
 from ._transport import Transport
 
 
-class Hub(TaskMethods, FleetMethods, ServiceMethods):
+class Hub(TaskMethods, EventMethods, FleetMethods, ServiceMethods):
     """A Workbench Hub. Threads share one object.
 
     Without arguments, address and token are those of the environment (`WB_URL`, `WB_TOKEN`, `WB_CA_FILE`) or of a profile
@@ -52,6 +53,8 @@ class Hub(TaskMethods, FleetMethods, ServiceMethods):
         transport = Transport(place.url, ca_file or place.ca_file, timeout)
         if user is not None and password is not None:
             access: Access = PasswordAccess(user, password)
+        elif token is None and place.token is None and place.token_command is not None:
+            access = CommandAccess(place.token_command)
         else:
             access = Access(token or place.token)
         self._access = access

@@ -10,7 +10,7 @@ import os
 import stat
 import urllib.parse
 from pathlib import Path
-from typing import Any, Dict, NamedTuple, Optional, cast
+from typing import Any, Dict, NamedTuple, Optional, Tuple, cast
 
 from ._errors import UsageError
 
@@ -23,6 +23,8 @@ class Place(NamedTuple):
     url: str
     token: Optional[str] = None
     ca_file: Optional[str] = None
+    # Prints a token that is valid now, where tokens are renewed.
+    token_command: Optional[Tuple[str, ...]] = None
 
 
 def find_place(url: Optional[str], profile: Optional[str]) -> Place:
@@ -44,7 +46,7 @@ def find_place(url: Optional[str], profile: Optional[str]) -> Place:
     if from_environment is not None:
         return Place(from_environment, token, ca_file)
     found = _from_file(os.environ.get("WB_PROFILE") or None)
-    return Place(found.url, token or found.token, found.ca_file or ca_file)
+    return found._replace(token=token or found.token, ca_file=found.ca_file or ca_file)
 
 
 def profile_file() -> Path:
@@ -71,14 +73,17 @@ def _from_file(name: Optional[str]) -> Place:
         raise UsageError(f"there is no profile {name}, since there is no file {path}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {error}") from error
-    found = _chosen(path, text, name)
+    chosen, found = _chosen(path, text, name)
     if "token" in found:
         _refuse_readable(path)
     ca_file = found.get("caFile")
-    return Place(found["url"], found.get("token"), None if ca_file is None else str(path.parent / ca_file))
+    place = Place(found["url"], found.get("token"), None if ca_file is None else str(path.parent / ca_file))
+    if "signOn" not in found:
+        return place
+    return place._replace(token=None, token_command=("wb", "token", "--profile", chosen))
 
 
-def _chosen(path: Path, text: str, name: Optional[str]) -> Dict[str, str]:
+def _chosen(path: Path, text: str, name: Optional[str]) -> Tuple[str, Dict[str, str]]:
     try:
         document: Any = json.loads(text)
     except ValueError as error:
@@ -97,7 +102,7 @@ def _chosen(path: Path, text: str, name: Optional[str]) -> Dict[str, str]:
             raise UsageError(f"{path}: {key} of the profile {chosen} must be a text")
     if "url" not in found:
         raise UsageError(f"{path}: the profile {chosen} has no url")
-    return cast(Dict[str, str], found)
+    return chosen, cast(Dict[str, str], found)
 
 
 def _refuse_readable(path: Path) -> None:

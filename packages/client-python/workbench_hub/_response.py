@@ -41,10 +41,19 @@ class Response:
         return self._response.headers.get_all(name) or []
 
     def read_chunk(self, limit: int = CHUNK_BYTES) -> bytes:
+        return self._read(self._response.read, limit)
+
+    def read_available(self, limit: int = CHUNK_BYTES) -> bytes:
+        """The bytes that have arrived, at least one of them unless the body has ended."""
+        if self._left == 0:
+            self.close()
+        return self._read(self._response.read1, min(limit, self._left or limit))
+
+    def _read(self, read: Callable[[int], bytes], limit: int) -> bytes:
         if self._release is None:
             return b""
         try:
-            chunk = self._response.read(limit)
+            chunk = read(limit)
         except (OSError, http.client.HTTPException) as error:
             self.close()
             raise self._broken(error) from error

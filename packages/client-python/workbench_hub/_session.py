@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import http.cookies
 import json
+import subprocess
 import threading
-from typing import TYPE_CHECKING, Optional
+from typing import TYPE_CHECKING, Optional, Sequence
 
-from ._errors import HubError, NotAHub, Unauthenticated
+from ._errors import HubError, NotAHub, Unauthenticated, UsageError
 
 if TYPE_CHECKING:
     from ._calls import Calls
@@ -17,6 +18,7 @@ LOGIN = "/api/2.0/auth/login"
 REFRESH = "/api/2.0/auth/refresh"
 LOGOUT = "/api/2.0/auth/logout"
 COOKIE = "refreshToken"
+COMMAND_TIMEOUT_S = 120
 
 
 class Access:
@@ -38,6 +40,41 @@ class Access:
 
     def close(self) -> None:
         """Ends what this access has begun."""
+
+
+class CommandAccess(Access):
+    """Tokens of the company's sign-on, which a command prints and renews. Threads share one."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        super().__init__()
+        self._command = list(command)
+        self._lock = threading.Lock()
+
+    def token(self) -> Optional[str]:
+        with self._lock:
+            if self._token is None:
+                self._token = self._printed()
+            return self._token
+
+    def renew(self, rejected: str) -> bool:
+        with self._lock:
+            if self._token == rejected:
+                self._token = self._printed()
+            return self._token != rejected
+
+    def _printed(self) -> str:
+        text = " ".join(self._command)
+        try:
+            done = subprocess.run(
+                self._command, capture_output=True, text=True, timeout=COMMAND_TIMEOUT_S, check=False
+            )
+        except FileNotFoundError as error:
+            raise UsageError(f"there is no {self._command[0]}, whose `{text}` gives tokens of the sign-on") from error
+        except subprocess.TimeoutExpired as error:
+            raise UsageError(f"`{text}` gave no token within {COMMAND_TIMEOUT_S} s") from error
+        if done.returncode != 0:
+            raise UsageError(f"`{text}` gave no token: {done.stderr.strip()}")
+        return done.stdout.strip()
 
 
 class PasswordAccess(Access):

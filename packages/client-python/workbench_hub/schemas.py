@@ -206,6 +206,21 @@ class DeleteTasksRequest(TypedDict):
     dryRun: bool
 
 
+class _DeviceLogin(TypedDict):
+    # Address of the provider.
+    issuer: str
+    # Public client of the provider.
+    clientId: str
+    scopes: List[str]
+
+
+class DeviceLogin(_DeviceLogin, total=False):
+    """The device authorization grant of the provider (RFC 8628)."""
+
+    # Name of the hub at the provider (RFC 8707).
+    resource: str
+
+
 class _DryRunExplanation(TypedDict):
     # The same in words.
     message: str
@@ -641,6 +656,11 @@ class _ShutdownStatus(TypedDict):
 class ShutdownStatus(_ShutdownStatus, total=False):
     # Only while initiated. Local time of the hub.
     initiationTime: str
+
+
+class SignOn(TypedDict, total=False):
+    # Absent where there is none.
+    deviceLogin: DeviceLogin
 
 
 class _SimulateWorkRequest(TypedDict):

@@ -376,6 +376,32 @@ export type PersonalToken = {
     lastUsedDatetime?: string;
 };
 
+export type SignOn = {
+    /**
+     * Absent where there is none.
+     */
+    deviceLogin?: DeviceLogin;
+};
+
+/**
+ * The device authorization grant of the provider (RFC 8628).
+ */
+export type DeviceLogin = {
+    /**
+     * Address of the provider.
+     */
+    issuer: string;
+    /**
+     * Public client of the provider.
+     */
+    clientId: string;
+    scopes: Array<string>;
+    /**
+     * Name of the hub at the provider (RFC 8707).
+     */
+    resource?: string;
+};
+
 export type CreationResponse = {
     /**
      * Status of the task.
@@ -2056,6 +2082,47 @@ export type RevokePersonalTokenResponses = {
 };
 
 export type RevokePersonalTokenResponse = RevokePersonalTokenResponses[keyof RevokePersonalTokenResponses];
+
+export type GetSignOnData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/x/sign-on';
+};
+
+export type GetSignOnErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try.
+     */
+    503: Error;
+};
+
+export type GetSignOnError = GetSignOnErrors[keyof GetSignOnErrors];
+
+export type GetSignOnResponses = {
+    /**
+     * The ways that are configured.
+     */
+    200: SignOn;
+};
+
+export type GetSignOnResponse = GetSignOnResponses[keyof GetSignOnResponses];
 
 export type CreateSimulateWorkData = {
     body: SimulateWorkRequest;

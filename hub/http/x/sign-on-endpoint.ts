@@ -1,0 +1,37 @@
+/** What a client needs to get a token of the company's sign-on (contract 12.18). */
+import { z } from 'zod';
+import { type Endpoint, endpoint } from '../routing/endpoint.js';
+
+const deviceLogin = z
+  .object({
+    issuer: z
+      .string()
+      .meta({ description: 'Address of the provider.', example: 'https://sso.example.org/realms/main' }),
+    clientId: z.string().meta({ description: 'Public client of the provider.', example: 'workbench-cli' }),
+    scopes: z.array(z.string()).meta({ example: ['openid', 'offline_access'] }),
+    resource: z.string().optional().meta({ description: 'Name of the hub at the provider (RFC 8707).' }),
+  })
+  .meta({ id: 'DeviceLogin', description: 'The device authorization grant of the provider (RFC 8628).' });
+
+export type DeviceLogin = z.output<typeof deviceLogin>;
+
+const signOn = z
+  .object({ deviceLogin: deviceLogin.optional().meta({ description: 'Absent where there is none.' }) })
+  .meta({ id: 'SignOn' });
+
+export function signOnEndpoint(login: DeviceLogin | undefined): Endpoint {
+  return endpoint(
+    {
+      method: 'get',
+      path: '/api/x/sign-on',
+      tag: 'Log-in',
+      operationId: 'getSignOn',
+      summary: "How to get a token of the company's sign-on",
+      description:
+        'For programs without a browser of their own: they show their user a code, to be entered at the provider. ' +
+        'The hub accepts the access tokens that they get there.',
+      responses: { 200: { description: 'The ways that are configured.', schema: signOn } },
+    },
+    ({ context }) => context.json(login === undefined ? {} : { deviceLogin: login }),
+  );
+}

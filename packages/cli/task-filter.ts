@@ -1,0 +1,61 @@
+/** The options that select tasks, and the columns that show them. */
+import type { TaskFilter, TaskItem } from '@workbench-hub/client';
+import { type Command, Option } from 'commander';
+import type { Column } from './console.js';
+import { collect } from './job-options.js';
+
+export interface FilterOptions {
+  readonly status: readonly string[];
+  readonly name?: string;
+  readonly creator?: string;
+  readonly priority?: string;
+  readonly instance: readonly string[];
+  readonly from?: string;
+  readonly to?: string;
+}
+
+export const TASK_COLUMNS: readonly Column<TaskItem>[] = [
+  { title: 'ID', of: ({ id }) => id },
+  {
+    title: 'STATUS',
+    of: ({ status, batchExecutionStatus }) =>
+      batchExecutionStatus === 'ERROR' ? `${status} (ERROR)` : status,
+  },
+  { title: 'PRIORITY', of: ({ priority }) => priority },
+  { title: 'REQUESTED', of: ({ requestedAt }) => requestedAt },
+  { title: 'INSTANCE', of: ({ instance }) => instance?.id },
+  { title: 'CREATOR', of: ({ creator }) => creator },
+  { title: 'NAME', of: ({ name }) => name },
+];
+
+export function withFilterOptions(command: Command): Command {
+  return command
+    .option('--status <status>', 'WAITING, RUNNING, FINISHED, FAILED or CANCELED', collectUpper, [])
+    .option('--name <pattern>', 'name, with the wildcards * and ?')
+    .option('--creator <pattern>', 'user, with the wildcards * and ?')
+    .addOption(new Option('--priority <priority>', 'priority').argParser(upper))
+    .option('--instance <id>', 'instance', collect, [])
+    .option('--from <time>', 'requested at this time or later, such as 2026-11-21T06:53:00Z')
+    .option('--to <time>', 'requested before this time');
+}
+
+/** The filter of these options; without any condition, all tasks match. */
+export function filterOf({ status, instance, name, creator, priority, from, to }: FilterOptions): TaskFilter {
+  return {
+    ...(status.length === 0 ? {} : { status }),
+    ...(instance.length === 0 ? {} : { instance }),
+    ...(name === undefined ? {} : { name }),
+    ...(creator === undefined ? {} : { creator }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  } as TaskFilter;
+}
+
+function upper(text: string): string {
+  return text.toUpperCase();
+}
+
+function collectUpper(value: string, before: readonly string[]): string[] {
+  return collect(upper(value), before);
+}
