@@ -29,6 +29,7 @@ import { logFollowEndpoint } from './http/x/log-follow-endpoint.js';
 import { presentTaskItem } from './http/x/present-task.js';
 import { statisticsEndpoint } from './http/x/statistics-endpoints.js';
 import { storageListEndpoints } from './http/x/storage-list-endpoints.js';
+import { taskCreationEndpoint } from './http/x/task-creation-endpoint.js';
 import { taskDetailEndpoints } from './http/x/task-detail-endpoints.js';
 import { TaskEventStreams } from './http/x/task-event-streams.js';
 import { taskListEndpoint } from './http/x/task-list-endpoint.js';
@@ -67,6 +68,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     ...agentEndpoints({ instances: engine.instances, drains: engine.drains, credentials }),
     ...explainEndpoints(engine.tasks, engine.explanations),
     ...followedTaskEndpoints(parts),
+    taskCreationEndpoint(requests, (task) => engine.tasks.waitMessage(task)),
     ...enrolmentEndpoints({
       credentials,
       instances: engine.instances,
