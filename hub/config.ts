@@ -5,11 +5,13 @@ import { type ConfigSource, type LoadedConfig, loadConfig } from '@workbench-hub
 import { logSection, logSettings } from '@workbench-hub/shared/config/log';
 import { duration, secret, section, size } from '@workbench-hub/shared/config/values';
 import { KEEP_POLICIES } from '@workbench-hub/shared/domain/keep-policy';
+import { ENDED_STATUSES } from '@workbench-hub/shared/domain/task';
 import { tracingSection } from '@workbench-hub/shared/tracing/config';
 import proxyAddr from 'proxy-addr';
 import { z } from 'zod';
 import { ROLES } from './core/access.js';
 import { isUsername, PASSWORD_HASH_ALLOWED, parsePasswordHash, USERNAME_ALLOWED } from './core/accounts.js';
+import { ADDRESS_ALLOWED, webhookAddress } from './core/webhook-addresses.js';
 import { isSafeAddress } from './security/safe-address.js';
 
 const port = z.int({ error: 'a whole number from 0 to 65535' }).min(0).max(65_535);
@@ -59,6 +61,24 @@ const user = z.strictObject({
 
 const ORIGIN_ALLOWED = 'an origin such as https://console.example.org, without a path';
 const origin = z.string({ error: ORIGIN_ALLOWED }).refine(isOrigin, { error: ORIGIN_ALLOWED });
+
+const webhookUrl = z
+  .string({ error: ADDRESS_ALLOWED })
+  .refine((text) => webhookAddress(text) !== undefined, { error: ADDRESS_ALLOWED });
+
+const WEBHOOK_NAME_ALLOWED = '1 to 40 letters, digits and hyphens, other than "notify"';
+
+const webhook = z.strictObject({
+  name: z
+    .string({ error: WEBHOOK_NAME_ALLOWED })
+    .regex(/^(?!notify$)[A-Za-z0-9-]{1,40}$/, { error: WEBHOOK_NAME_ALLOWED }),
+  url: webhookUrl,
+  /** Ends that it is told of. */
+  statuses: z
+    .array(z.enum(ENDED_STATUSES))
+    .min(1)
+    .default([...ENDED_STATUSES]),
+});
 
 /** A list that must be empty in this version. */
 function none(why: string) {
@@ -167,6 +187,22 @@ export const hubConfigSchema = z
       /** Number of files: model, scripts and additional files. */
       filesPerTask: z.int().min(1).default(10_000),
     }),
+    webhooks: section({
+      /** Told of the ends of all tasks. */
+      receivers: z.array(webhook).default([]),
+      /** Addresses that a task may name, with all below them. */
+      notify: z.array(webhookUrl).default([]),
+      allowHttp: z.boolean().default(false),
+      /** Networks that may be reached although they are not public. */
+      privateNetworks: z.array(network).default([]),
+      /** File of trusted certificates instead of Node's. */
+      ca: z.string().min(1).nullable().default(null),
+      timeout: duration({ minMs: 100 }).default(10_000),
+      retryFor: duration().default(86_400_000),
+      keepFor: duration().default(7 * 86_400_000),
+      /** Deliveries that wait for one receiver. */
+      maxWaiting: z.int().min(1).default(100_000),
+    }),
     audit: section({
       maxFileSize: size().default(64 * 1024 ** 2),
       keepFiles: z.int().min(1).default(20),
@@ -191,6 +227,9 @@ export const hubConfigSchema = z
       const message = 'a name that no other user has';
       context.addIssue({ code: 'custom', path: ['security', 'users', index, 'username'], message });
     }
+    checkWebhooks(config.webhooks, (path, message) =>
+      context.addIssue({ code: 'custom', path: ['webhooks', ...path], message }),
+    );
     if (config.security.enabled || config.security.allowInsecure || isLoopback(config.server.host)) return;
     context.addIssue({
       code: 'custom',
@@ -218,6 +257,26 @@ export function logSettingsOf(config: HubConfig) {
 /** Path of the hub's log file. */
 export function logFileOf(config: HubConfig): string {
   return config.log.file ?? join(config.dataDir, 'logs', 'hub.log');
+}
+
+function checkWebhooks(
+  { receivers, notify, allowHttp }: Pick<HubConfig['webhooks'], 'receivers' | 'notify' | 'allowHttp'>,
+  addIssue: (path: (string | number)[], message: string) => void,
+): void {
+  const names = receivers.map(({ name }) => name);
+  for (const [index, { name, url }] of receivers.entries()) {
+    if (names.indexOf(name) !== index)
+      addIssue(['receivers', index, 'name'], 'a name that no other receiver has');
+    if (!allowHttp && isPlainHttp(url)) addIssue(['receivers', index, 'url'], HTTPS_ALLOWED);
+  }
+  for (const [index, url] of notify.entries())
+    if (!allowHttp && isPlainHttp(url)) addIssue(['notify', index], HTTPS_ALLOWED);
+}
+
+const HTTPS_ALLOWED = 'an https address, unless webhooks.allowHttp is true';
+
+function isPlainHttp(url: string): boolean {
+  return url.toLowerCase().startsWith('http:');
 }
 
 function isNetwork(text: string): boolean {

@@ -30,6 +30,7 @@ import { presentTaskItem } from './http/x/present-task.js';
 import { signOnEndpoint } from './http/x/sign-on-endpoint.js';
 import { statisticsEndpoint } from './http/x/statistics-endpoints.js';
 import { storageListEndpoints } from './http/x/storage-list-endpoints.js';
+import { taskCreationEndpoint } from './http/x/task-creation-endpoint.js';
 import { taskDetailEndpoints } from './http/x/task-detail-endpoints.js';
 import { TaskEventStreams } from './http/x/task-event-streams.js';
 import { taskListEndpoint } from './http/x/task-list-endpoint.js';
@@ -70,6 +71,7 @@ export function hubEndpoints(parts: HubParts, isReady: () => boolean) {
     ...agentEndpoints({ instances: engine.instances, drains: engine.drains, credentials }),
     ...explainEndpoints(engine.tasks, engine.explanations),
     ...followedTaskEndpoints(parts),
+    taskCreationEndpoint(requests, (task) => engine.tasks.waitMessage(task)),
     ...enrolmentEndpoints({
       credentials,
       instances: engine.instances,

@@ -27,6 +27,7 @@ import { type ReloadableParts, reloadSteps } from './hub-reload.js';
 import { observeHub } from './metrics/gauges.js';
 import { hubMetrics } from './metrics/hub-metrics.js';
 import { measuredFiles } from './metrics/measured-files.js';
+import { openWebhooks } from './outgoing-webhooks.js';
 import type { OwnAgent } from './own-agent/own-agent.js';
 import { newOwnSecret, startOwnInstances } from './own-instances.js';
 import { agentSecrets } from './security/agent-secrets.js';
@@ -36,12 +37,15 @@ import { storageKey } from './security/storage-key.js';
 import { openTlsFiles } from './security/tls-files.js';
 import { openStore } from './store/open-store.js';
 import { createWebInterface } from './web-interface.js';
+import type { Resolver } from './webhooks/webhook-sender.js';
 
 /** Replacements, most of them for tests. */
 export interface HubOverrides {
   readonly runtime?: Runtime;
   /** Path of the log file in use; by default that of the configuration. */
   readonly logFile?: () => string;
+  /** Finds the addresses of receivers of webhooks. */
+  readonly resolve?: Resolver | undefined;
   /** Hashes that take no time. */
   readonly passwords?: Passwords;
 }
@@ -62,6 +66,7 @@ interface Setup {
   readonly runtime: Runtime;
   readonly passwords: Passwords;
   readonly logFile: () => string;
+  readonly resolve: Resolver | undefined;
 }
 
 export function createHub(
@@ -71,13 +76,14 @@ export function createHub(
     runtime = systemRuntime,
     passwords = scryptPasswords(),
     logFile = () => logFileOf(config),
+    resolve,
   }: HubOverrides = {},
 ): Hub {
   let address = '';
   let reloadable: ReloadableParts | undefined;
   const service = serviceOf('hub', async (onStop) => {
     await prepareDataFolder(config.dataDir, log);
-    const parts = await openParts({ config, log, runtime, passwords, logFile }, onStop);
+    const parts = await openParts({ config, log, runtime, passwords, logFile, resolve }, onStop);
     const running = await run(parts, onStop);
     address = running.address;
     reloadable = { ...parts, ownAgent: running.ownAgent };
@@ -124,6 +130,7 @@ async function openParts(setup: Setup, onStop: OnStop): Promise<HubParts> {
     instances: engine.instances,
     isShutdownPrepared: () => engine.shutdown.status.initiated,
     disk: () => diskSpace(dataDir),
+    waitingWebhooks: () => store.webhooks.waiting(),
     databases: store.files,
   });
   const { audit, reopenAudit } = await openAudit(setup, onStop);
@@ -185,8 +192,8 @@ async function openFiles(
   });
 }
 
-function openEngine(
-  { config, runtime, log }: Setup,
+async function openEngine(
+  { config, runtime, log, resolve }: Setup,
   {
     store,
     files,
@@ -197,6 +204,8 @@ function openEngine(
     readonly store: Store;
   },
 ): Promise<Engine> {
+  const { timers } = runtime;
+  const webhooks = { deliveries: store.webhooks, timers, metrics: metrics.webhooks, resolve };
   return createEngine({
     queue: store.queue,
     archive: store.archive,
@@ -217,6 +226,7 @@ function openEngine(
     sweepAccounts: accounts.sweep,
     metrics: metrics.tasks,
     tracing,
+    webhooks: await openWebhooks(config, webhooks),
   });
 }
 

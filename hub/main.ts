@@ -12,6 +12,7 @@ import { refuseCommand, withConfig } from './commands/command.js';
 import { doctorCommand } from './commands/doctor-command.js';
 import { keyCommands } from './commands/key-commands.js';
 import { hashPasswordCommand, userCommands } from './commands/user-commands.js';
+import { webhookCommands } from './commands/webhook-commands.js';
 import { type HubConfig, loadHubConfig, logFileOf, logSettingsOf } from './config.js';
 
 // Models, results, logs and secrets are for the user of the hub alone.
@@ -68,6 +69,7 @@ hashPasswordCommand(program);
 keyCommands(program, process.env);
 agentCommands(program, process.env);
 backupCommands(program, process.env);
+webhookCommands(program, process.env);
 doctorCommand(program, process.env);
 // Last, since commands inherit it.
 program.allowExcessArguments();

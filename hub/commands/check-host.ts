@@ -13,6 +13,7 @@ import { installedAgentProgram } from '../own-agent/own-agent.js';
 import { trustedCertificates } from '../security/trusted-certificates.js';
 import { checkHubFolder } from './doctor/data-folder-check.js';
 import { checkCertificate, checkHub, checkStorageKey } from './doctor/environment-checks.js';
+import { checkWebhookFiles } from './doctor/webhook-checks.js';
 
 export interface HostCheck {
   /** Reasons why a start would be refused, each with its remedy. */
@@ -33,6 +34,7 @@ export async function checkHost(
     ...(await checkCertificate(config, clock)),
     ...(await checkCertificateName(config)),
     ...(await checkProviderAuthority(config)),
+    ...(await checkWebhookFiles(config)),
     ...(await checkHub(config)),
     ...(await checkOwnInstances(config, environment)),
   ];

@@ -51,11 +51,16 @@ export function creatorOf({ username, by }: Caller): string | null {
   return by === 'OPEN_HUB' ? null : username;
 }
 
+/** Whether the task is the caller's own, or the caller an ADMIN. */
+export function mayChangeTask(caller: Caller, { creator }: { readonly creator: string | null }): boolean {
+  return holdsRole(caller, 'ADMIN') || creator === caller.username;
+}
+
 /** Throws FORBIDDEN unless the task is the caller's own, or the caller an ADMIN. */
 export function refuseForeignTask(
   caller: Caller,
   { id, creator }: { id: string; creator: string | null },
 ): void {
-  if (holdsRole(caller, 'ADMIN') || creator === caller.username) return;
+  if (mayChangeTask(caller, { creator })) return;
   throw new HubError('FORBIDDEN', `task ${id} is not yours: only its creator and the role ADMIN may do this`);
 }

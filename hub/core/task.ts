@@ -51,8 +51,16 @@ export interface Task {
   readonly message: string | null;
 }
 
+/** Address that is told of the end of a task. */
+export interface NotifyAddress {
+  readonly url: string;
+  /** Origin of the address. */
+  readonly receiver: string;
+}
+
 export interface NewTask extends Task {
   readonly job: Job;
+  readonly notify?: NotifyAddress | null;
 }
 
 /** Files of an ended task. */

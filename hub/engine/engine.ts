@@ -45,6 +45,7 @@ import { TaskOutput } from './task-output.js';
 import { TaskTraces } from './task-traces.js';
 import { TaskTransitions } from './task-transitions.js';
 import { Tasks } from './tasks.js';
+import { type WebhookPorts, Webhooks } from './webhooks.js';
 
 export interface EngineOptions {
   readonly queue: TaskQueue;
@@ -70,6 +71,8 @@ export interface EngineOptions {
   readonly tracing?: TaskTracing;
   /** None are kept when left out. */
   readonly statistics?: TaskStatistics;
+  /** None are sent when left out. */
+  readonly webhooks?: WebhookPorts;
 }
 
 export interface Engine {
@@ -87,6 +90,8 @@ export interface Engine {
   readonly explanations: Explanations;
   readonly resultWaiters: ResultWaiters;
   readonly storage: Storage;
+  /** Null for a hub that sends none. */
+  readonly webhooks: Webhooks | null;
   readonly sentBlobs: SentBlobs;
   /** Continues what the store holds: the leases of running tasks, then the queue. Rejects after a stop. */
   start(): Promise<void>;
@@ -135,6 +140,7 @@ function baseParts(options: EngineOptions) {
     clockWatch,
     storage: new Storage({ names, files, clock, settings: options.storage, mayExpire }),
     sentBlobs: new SentBlobs(files, timers),
+    webhooks: options.webhooks ? new Webhooks({ ...options.webhooks, runtime, log, mayExpire }) : null,
     statistics: new Statistics({ store: options.statistics ?? NO_STATISTICS, clock, timers, log }),
     changeFeed: new ChangeFeed({ changes: options.changes, timers, log }),
     shutdown: new ShutdownPreparation(clock),
@@ -175,7 +181,7 @@ function agentParts(options: EngineOptions, base: BaseParts) {
 function queueParts(options: EngineOptions, base: BaseParts, { sessions }: AgentParts) {
   const { queue, archive, agentStore, files, names, runtime, log, defaultVersion, headsPerPool } = options;
   const { clock, timers } = runtime;
-  const { transitions, resultWaiters, output, clockWatch, shutdown, instances, exclusions } = base;
+  const { transitions, resultWaiters, output, clockWatch, shutdown, instances, exclusions, webhooks } = base;
   const scheduler = new Scheduler({
     queue,
     transitions,
@@ -206,9 +212,10 @@ function queueParts(options: EngineOptions, base: BaseParts, { sessions }: Agent
     log,
     shutdown,
     explanations,
+    webhooks,
     defaultVersion,
   });
-  const details = new TaskDetailsReader({ tasks, archive, files });
+  const details = new TaskDetailsReader({ tasks, archive, files, webhooks });
   const sweeper = new Sweeper({
     queue,
     archive,
@@ -223,6 +230,7 @@ function queueParts(options: EngineOptions, base: BaseParts, { sessions }: Agent
     forgetAgentsAfterMs: options.forgetAgentsAfterMs,
     sweepAccounts: options.sweepAccounts ?? (async () => undefined),
     clockWatch,
+    webhooks,
   });
   const bulkChanges = new BulkChanges({ archive, transitions, files });
   const logFollower = new LogFollower({ tasks, archive, files, output, timers });
@@ -254,6 +262,7 @@ function runningOf(parts: Parts): Pick<Engine, 'start' | 'quiesce' | 'stop'> {
     sentBlobs,
     changeFeed,
     logFollower,
+    webhooks,
   } = parts;
   let starting: Promise<void> | undefined;
   let stopping: Promise<void> | undefined;
@@ -261,6 +270,7 @@ function runningOf(parts: Parts): Pick<Engine, 'start' | 'quiesce' | 'stop'> {
     await leases.start();
     await scheduler.start();
     sweeper.start();
+    webhooks?.start();
   };
   const quiesce = async () => {
     await scheduler.stop();
@@ -268,11 +278,13 @@ function runningOf(parts: Parts): Pick<Engine, 'start' | 'quiesce' | 'stop'> {
     resultWaiters.releaseAll();
     await changeFeed.close();
     logFollower.close();
+    await webhooks?.stop();
   };
   const stop = async () => {
     await starting?.catch(() => undefined);
     await scheduler.stop();
     await changeFeed.close();
+    await webhooks?.stop();
     exclusions.stop();
     sentBlobs.stop();
     await leases.stop();

@@ -10,6 +10,7 @@ import type { TaskQueue } from '../core/ports/task-queue.js';
 import type { ClockWatch } from './clock-watch.js';
 import type { Instances } from './instances.js';
 import type { TaskTransitions } from './task-transitions.js';
+import type { Webhooks } from './webhooks.js';
 
 export interface SweeperOptions {
   readonly queue: TaskQueue;
@@ -25,6 +26,7 @@ export interface SweeperOptions {
   readonly forgetAgentsAfterMs: number;
   readonly sweepAccounts: () => Promise<void>;
   readonly clockWatch: ClockWatch;
+  readonly webhooks: Pick<Webhooks, 'forgetOld'> | null;
 }
 
 const SWEEP_INTERVAL_MS = 60_000;
@@ -102,6 +104,7 @@ export class Sweeper {
     const agents = await this.#forgetAgents();
     const storedFiles = await names.removeExpired(runtime.clock.nowMs());
     const blobs = await files.sweep(UNREFERENCED_BLOB_AGE_MS);
+    await this.#options.webhooks?.forgetOld();
     await this.#options.queue.forgetKeys(runtime.clock.nowMs() - IDEMPOTENCY_KEY_AGE_MS);
     if (tasks + storedFiles + blobs + agents > 0) {
       log.info({ tasks, storedFiles, blobs, agents }, 'swept what is no longer kept');

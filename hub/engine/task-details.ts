@@ -4,8 +4,10 @@ import { hasEnded } from '@workbench-hub/shared/domain/task';
 import { HubError } from '../core/errors.js';
 import type { BlobStore, FoundBlob } from '../core/ports/blobs.js';
 import type { FormerAttempt, TaskArchive } from '../core/ports/task-archive.js';
-import type { ExecutingInstance, Task, TaskFiles } from '../core/task.js';
+import type { Delivery } from '../core/ports/webhook-deliveries.js';
+import type { ExecutingInstance, NotifyAddress, Task, TaskFiles } from '../core/task.js';
 import type { Tasks } from './tasks.js';
+import type { Webhooks } from './webhooks.js';
 
 /** An attempt of a task. Times are milliseconds since 1970. */
 export interface AttemptDetails {
@@ -26,6 +28,10 @@ export interface TaskDetails {
   readonly attempts: readonly AttemptDetails[];
   /** Null before the end of the task. */
   readonly files: TaskFiles | null;
+  /** Address that the task names for its end; null for none. */
+  readonly notify: NotifyAddress | null;
+  /** Webhooks about its end; none before. */
+  readonly deliveries: readonly Delivery[];
 }
 
 /** An input of a job. */
@@ -48,6 +54,8 @@ export interface TaskDetailsOptions {
   readonly tasks: Pick<Tasks, 'get'>;
   readonly archive: Pick<TaskArchive, 'jobOf' | 'formerAttempts' | 'filesOf'>;
   readonly files: Pick<BlobStore, 'find'>;
+  /** Null for a hub that sends none. */
+  readonly webhooks: Pick<Webhooks, 'ofTask'> | null;
 }
 
 /** All methods reject with TASK_NOT_FOUND. */
@@ -59,7 +67,8 @@ export class TaskDetailsReader {
   }
 
   async read(id: string): Promise<TaskDetails> {
-    const { tasks, archive } = this.#options;
+    const { tasks, archive, webhooks } = this.#options;
+    const told = (await webhooks?.ofTask(id)) ?? { notify: null, deliveries: [] };
     const former = await archive.formerAttempts(id);
     const job = await archive.jobOf(id);
     const task = await tasks.get(id);
@@ -70,6 +79,7 @@ export class TaskDetailsReader {
       job,
       attempts: attemptsOf(task, former),
       files: hasEnded(task.status) ? await archive.filesOf(id) : null,
+      ...told,
     };
   }
 

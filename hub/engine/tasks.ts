@@ -22,11 +22,13 @@ import type {
 } from '../core/ports/task-archive.js';
 import { type NamedSize, type NewTask, TASK_TRANSITIONS, type Task } from '../core/task.js';
 import { describeState, withIgnoredFields } from '../core/task-message.js';
+import { notifyAddress } from '../core/webhook-addresses.js';
 import type { Explanations } from './explanations.js';
 import type { Disconnect, ResultWaiters } from './result-waiters.js';
 import type { ShutdownPreparation } from './shutdown-preparation.js';
 import type { TaskOutput } from './task-output.js';
 import type { TaskTransitions } from './task-transitions.js';
+import type { Webhooks } from './webhooks.js';
 
 export interface TaskRequest {
   readonly name: string | null;
@@ -39,6 +41,8 @@ export interface TaskRequest {
   readonly traceContext?: string | null;
   /** Fields of the request that the hub does not know, in words. */
   readonly ignoredFields?: string | null;
+  /** Address that is told of the end; null or absent for none. */
+  readonly notify?: string | null;
 }
 
 /** A file that a task produced. */
@@ -72,6 +76,8 @@ export interface TasksOptions {
   readonly runtime: Runtime;
   readonly shutdown: ShutdownPreparation;
   readonly explanations: Explanations;
+  /** Null for a hub that sends none. */
+  readonly webhooks: Pick<Webhooks, 'notifyErrors' | 'ofTask'> | null;
   readonly log: Logger;
   readonly defaultVersion: string | null;
 }
@@ -86,6 +92,13 @@ export class Tasks {
   /** Validation errors of these classifiers. */
   classifierErrors(classifiers: readonly Classifier[]): ValidationError[] {
     return classify(classifiers, this.#options.defaultVersion).errors.map(validationErrorOf);
+  }
+
+  /** Validation errors of an address for the end of a task; none without one. */
+  notifyErrors(notify: string | null | undefined): ValidationError[] {
+    if (notify === null || notify === undefined) return [];
+    const { webhooks } = this.#options;
+    return webhooks?.notifyErrors(notify) ?? [{ where: 'notify', what: 'this hub sends no webhooks' }];
   }
 
   /** Throws SHUTDOWN_PREPARED during shutdown preparation: before anything of a request is stored. */
@@ -110,7 +123,8 @@ export class Tasks {
     if (id === task.id) return { task, isNew: true };
     const earlier = await this.get(id);
     const job = await this.#options.archive.jobOf(id);
-    if (!isDeepStrictEqual(requestOf({ ...earlier, job }), requestOf(task))) {
+    const notify = (await this.#options.webhooks?.ofTask(id))?.notify ?? null;
+    if (!isDeepStrictEqual(requestOf({ ...earlier, job, notify }), requestOf(task))) {
       throw new HubError(
         'IDEMPOTENCY_KEY_REUSED',
         `Idempotency-Key: task ${id} was created with this key by another request; take a new key for each request, and the ` +
@@ -123,9 +137,10 @@ export class Tasks {
   #newTask(request: TaskRequest): NewTask {
     const { runtime, defaultVersion } = this.#options;
     const { name, creator, classifiers, timeLimitS, job } = request;
-    const { requestId = null, traceContext = null, ignoredFields = null } = request;
+    const { requestId = null, traceContext = null, ignoredFields = null, notify = null } = request;
     const { requirement, priority, errors } = classify(classifiers, defaultVersion);
-    if (errors.length > 0) throw invalidInput(errors.map(validationErrorOf));
+    const faults = [...errors.map(validationErrorOf), ...this.notifyErrors(notify)];
+    if (faults.length > 0) throw invalidInput(faults);
     return {
       id: runtime.newId(),
       type: job.type,
@@ -152,6 +167,7 @@ export class Tasks {
       traceContext,
       ignoredFields,
       job,
+      notify: notify === null ? null : notifyAddress(notify),
     };
   }
 
@@ -288,8 +304,10 @@ function requestOf({
   classifiers,
   timeLimitS,
   job,
-}: Pick<Task, 'name' | 'classifiers' | 'timeLimitS'> & { readonly job: Job | undefined }) {
-  return { name, classifiers, timeLimitS, job };
+  notify = null,
+}: Pick<Task, 'name' | 'classifiers' | 'timeLimitS'> &
+  Pick<NewTask, 'notify'> & { readonly job: Job | undefined }) {
+  return { name, classifiers, timeLimitS, job, notify };
 }
 
 function validationErrorOf({ index, member, message }: ClassifierError): ValidationError {

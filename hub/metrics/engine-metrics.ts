@@ -1,5 +1,5 @@
 /** Metrics of tasks, of the store and of the blob store. */
-import type { FileMetrics, StoreMetrics, TaskMetrics } from '../core/ports/metrics.js';
+import type { FileMetrics, StoreMetrics, TaskMetrics, WebhookMetrics } from '../core/ports/metrics.js';
 import { type Meters, seconds } from './meters.js';
 
 const STORE_BUCKETS_S = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5];
@@ -83,4 +83,14 @@ export function fileMetrics(meters: Meters): FileMetrics {
   const stored = meters.counter('blobs_stored_bytes_total', 'Bytes of blobs that were stored.');
   const read = meters.counter('blobs_read_bytes_total', 'Bytes of blobs that were opened for reading.');
   return { stored: (bytes) => stored.inc(bytes), read: (bytes) => read.inc(bytes) };
+}
+
+export function webhookMetrics(meters: Meters): WebhookMetrics {
+  const tries = meters.counter('webhook_tries_total', 'Tries to deliver a webhook, by their outcome.', [
+    'outcome',
+  ]);
+  const givenUp = meters.counter('webhooks_given_up_total', 'Webhooks that were not delivered.');
+  // Counters that alerts watch for an increase exist before their first event; otherwise it would be missed.
+  for (const outcome of ['DELIVERED', 'FAILED']) tries.labels(outcome).inc(0);
+  return { tried: (outcome) => tries.labels(outcome).inc(), gaveUp: (count) => givenUp.inc(count) };
 }

@@ -4,6 +4,7 @@ import { INSTANCE_STATUSES } from '@workbench-hub/shared/domain/instance';
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { OWN_AGENT_ID } from '../core/own-agent.js';
 import type { TaskArchive } from '../core/ports/task-archive.js';
+import type { WaitingReceiver } from '../core/ports/webhook-deliveries.js';
 import type { Instances } from '../engine/instances.js';
 import type { HubMetrics } from './hub-metrics.js';
 
@@ -14,6 +15,8 @@ export interface Observable {
   readonly isShutdownPrepared: () => boolean;
   /** Space of the disk with the data of the hub. */
   readonly disk: () => Promise<{ readonly totalBytes: number; readonly freeBytes: number }>;
+  /** Receivers for which webhooks wait. */
+  readonly waitingWebhooks: () => Promise<readonly WaitingReceiver[]>;
   /** Files by the name of their database. */
   readonly databases: Readonly<Record<string, readonly string[]>>;
 }
@@ -70,6 +73,15 @@ export function observeHub(metrics: HubMetrics, hub: Observable): void {
   );
   metrics.observe('locked', '1 while a shutdown is prepared and no new tasks are accepted.', null, () =>
     hub.isShutdownPrepared() ? 1 : 0,
+  );
+  metrics.observe(
+    'webhooks_waiting',
+    'Webhooks that wait for their delivery, by receiver.',
+    'receiver',
+    async () =>
+      Object.fromEntries(
+        (await hub.waitingWebhooks()).map(({ receiver, deliveries }) => [receiver, deliveries]),
+      ),
   );
   metrics.observe(
     'disk_free_bytes',

@@ -7,8 +7,9 @@ import type {
   RequestMetrics,
   StoreMetrics,
   TaskMetrics,
+  WebhookMetrics,
 } from '../core/ports/metrics.js';
-import { fileMetrics, storeMetrics, taskMetrics } from './engine-metrics.js';
+import { fileMetrics, storeMetrics, taskMetrics, webhookMetrics } from './engine-metrics.js';
 import { Meters } from './meters.js';
 import { processMetrics } from './process-metrics.js';
 import { loginMetrics, requestMetrics } from './request-metrics.js';
@@ -19,6 +20,7 @@ export interface HubMetrics {
   readonly files: FileMetrics;
   readonly requests: RequestMetrics;
   readonly logins: LoginMetrics;
+  readonly webhooks: WebhookMetrics;
   /** Adds a gauge; `measure` is called at each {@link text}. */
   observe(
     name: string,
@@ -47,6 +49,7 @@ export function hubMetrics(build: BuildInfo): HubMetrics {
     files: fileMetrics(meters),
     requests: requestMetrics(meters),
     logins: loginMetrics(meters),
+    webhooks: webhookMetrics(meters),
     observe: (name, help, label, measure) => {
       meters.gauge(name, help, label === null ? [] : [label], async (gauge) => {
         const observed = await measure();

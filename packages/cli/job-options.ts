@@ -17,6 +17,7 @@ export interface JobOptions {
   readonly label: readonly string[];
   readonly priority?: Priority;
   readonly timeLimit?: number;
+  readonly notify?: string;
 }
 
 const PRIORITIES = ['HIGHEST', 'HIGH', 'NORMAL', 'LOW', 'LOWEST'];
@@ -35,7 +36,8 @@ export function withJobOptions(command: Command): Command {
     .option('--version <pattern>', 'version of the workbench, with the wildcards * and ?')
     .option('-l, --label <label>', 'label that the instance must have', collect, [])
     .addOption(new Option('-p, --priority <priority>', 'priority').choices(PRIORITIES).argParser(upper))
-    .option('-t, --time-limit <seconds>', 'longest run', seconds);
+    .option('-t, --time-limit <seconds>', 'longest run', seconds)
+    .option('--notify <url>', 'address that gets a webhook when the task ends');
 }
 
 /** The job that these options describe. Throws {@link UsageError} for a file that cannot be read. */
@@ -51,6 +53,7 @@ export async function jobOf(options: JobOptions): Promise<Job> {
     label,
     priority,
     timeLimit,
+    notify,
   } = options;
   return {
     scripts: await Promise.all(script.map(readable)),
@@ -63,6 +66,7 @@ export async function jobOf(options: JobOptions): Promise<Job> {
     ...(version === undefined ? {} : { version }),
     ...(priority === undefined ? {} : { priority }),
     ...(timeLimit === undefined ? {} : { timeLimitS: timeLimit }),
+    ...(notify === undefined ? {} : { notify }),
   };
 }
 

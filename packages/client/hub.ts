@@ -67,11 +67,12 @@ export class Hub {
   /** Creates a batch job. When the response is lost, its creation is repeated on a hub that takes an Idempotency-Key. */
   async submit(job: Job, { signal }: { readonly signal?: AbortSignal | undefined } = {}): Promise<Task> {
     const json = await requestOf(job, (content, ending) => this.storage.keep(content, ending));
-    const { id } = await this.#connection.json<CreationResponse>(
-      '/api/2.0/workbench/task/execute-batch-job/create',
+    const { notify } = job;
+    const { id } = await this.#connection.json<CreationResponse | TaskItem>(
+      notify === undefined ? '/api/2.0/workbench/task/execute-batch-job/create' : '/api/x/tasks',
       {
         method: 'POST',
-        json,
+        json: notify === undefined ? json : { ...json, type: 'EXECUTE_BATCH_JOB', notify },
         headers: { 'idempotency-key': crypto.randomUUID() },
         isIdempotent: () => this.#takesKeys(),
         signal,

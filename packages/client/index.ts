@@ -31,3 +31,4 @@ export { Hub, type HubOptions } from './hub.js';
 export type { Job, JobFile, Priority } from './job.js';
 export type { LogEvent } from './log.js';
 export { type RunOptions, Task, type TaskStatus } from './task.js';
+export { type TaskEnded, verifyWebhook, WebhookRefusedError, type WebhookVerification } from './webhook.js';

@@ -33,6 +33,8 @@ export interface Job {
   readonly priority?: Priority;
   /** Longest run in seconds. */
   readonly timeLimitS?: number;
+  /** Address that gets a webhook when the task ends, if the hub allows it. */
+  readonly notify?: string;
 }
 
 /** Stores a large file in the input storage under a name with this ending; undefined when it is to travel with the request. */

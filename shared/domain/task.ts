@@ -6,7 +6,10 @@ export type TaskType = (typeof TASK_TYPES)[number];
 export const TASK_STATUSES = ['WAITING', 'RUNNING', 'FINISHED', 'FAILED', 'CANCELED'] as const;
 export type TaskStatus = (typeof TASK_STATUSES)[number];
 
-const ENDED: ReadonlySet<TaskStatus> = new Set(['FINISHED', 'FAILED', 'CANCELED']);
+/** The final statuses. */
+export const ENDED_STATUSES = ['FINISHED', 'FAILED', 'CANCELED'] as const;
+
+const ENDED: ReadonlySet<TaskStatus> = new Set(ENDED_STATUSES);
 
 /** True for the three final statuses. */
 export function hasEnded(status: TaskStatus): boolean {

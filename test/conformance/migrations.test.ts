@@ -110,6 +110,11 @@ const ROWS: readonly (readonly string[])[] = [
     `INSERT INTO idempotency_key VALUES ('anna', 'key', 3, 12)`,
     `INSERT INTO task_statistics VALUES ('HOUR', 3600000, 3, 2, 1, 0, 0, 1, 20, 10)`,
   ],
+  [
+    `INSERT INTO task_notify VALUES (3, 'https://ci.example.org/hook', 'https://ci.example.org')`,
+    `INSERT INTO webhook_delivery (task_id, hook, receiver, told_of, state, ended_at) VALUES
+       ('finished', 'ci', 'https://ci.example.org', 30, 'DELIVERED', 31)`,
+  ],
 ];
 
 const ACCOUNTS_ROWS: readonly (readonly string[])[] = [
@@ -261,6 +266,7 @@ it('no migration has changed since it was released', () => {
     'eb52857c2c66',
     'c681742e305d',
     '4cb8cc7f19d7',
+    'dd5a14657c9d',
   ]);
   expect(ACCOUNTS_MIGRATIONS.map(digest)).toEqual([
     '3ac19432980a',

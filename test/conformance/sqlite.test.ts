@@ -15,6 +15,7 @@ import { describeTaskLifecycle } from './task-lifecycle-suite.js';
 import { describeTaskLists } from './task-lists-suite.js';
 import { describeTaskQueue } from './task-queue-suite.js';
 import { describeTaskStatistics } from './task-statistics-suite.js';
+import { describeWebhookDeliveries } from './webhook-deliveries-suite.js';
 
 async function open(): Promise<StoreUnderTest> {
   const folder = await temporaryFolder();
@@ -44,6 +45,7 @@ describe.each([
   ['lists', describeTaskLists],
   ['changes', describeTaskChanges],
   ['statistics', describeTaskStatistics],
+  ['deliveries of webhooks', describeWebhookDeliveries],
   ['remembered things', describeRememberedThings],
   ['names in the storage', describeStoredNames],
 ])('SQLite: %s', (_, suite) => suite(open));

@@ -6,6 +6,7 @@ import type { TaskArchive } from '@workbench-hub/hub/core/ports/task-archive';
 import type { TaskChanges } from '@workbench-hub/hub/core/ports/task-changes';
 import type { TaskQueue } from '@workbench-hub/hub/core/ports/task-queue';
 import type { TaskStatistics } from '@workbench-hub/hub/core/ports/task-statistics';
+import type { WebhookDeliveries } from '@workbench-hub/hub/core/ports/webhook-deliveries';
 import type { NewTask } from '@workbench-hub/hub/core/task';
 import { requirementKey } from '@workbench-hub/shared/domain/classifier';
 import type { AttemptRef } from '@workbench-hub/shared/domain/task';
@@ -16,6 +17,7 @@ export interface StoreUnderTest {
   readonly archive: TaskArchive;
   readonly changes: TaskChanges;
   readonly statistics: TaskStatistics;
+  readonly webhooks: WebhookDeliveries;
   readonly agents: AgentStore;
   readonly inlineBlobs: InlineBlobs;
   readonly namedObjects: NamedObjects;

@@ -12,6 +12,7 @@ import {
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { checkHost } from '@workbench-hub/hub/commands/check-host';
 import { examine } from '@workbench-hub/hub/commands/doctor/examine';
 import { type HubConfig, hubConfigSchema } from '@workbench-hub/hub/config';
 import type { Finding } from '@workbench-hub/shared/checks/finding';
@@ -167,6 +168,22 @@ describe('the doctor', () => {
       expect.stringMatching(/^FAULT disk space: only .* free$/),
       `FAULT hub: no hub runs on this dataDir, and none could listen on 127.0.0.1:${port}: another program has the port`,
     ]);
+  });
+
+  it('finds receivers of webhooks that may not be reached, and keys that are none', async () => {
+    const config = await hubThatWasThere();
+    const webhooks = { ...config.webhooks, notify: ['https://127.0.0.1/a', 'https://no-such.invalid/'] };
+    const inside = '127.0.0.1 has only addresses in networks that are not public: 127.0.0.1';
+    const unknown = expect.stringMatching(/^WARNING webhooks: the name no-such.invalid cannot be resolved/);
+    expect(told(await doctor({ ...config, webhooks }))).toEqual([`FAULT webhooks: ${inside}`, unknown]);
+    const permitted = { ...webhooks, privateNetworks: ['loopback'] };
+    expect(told(await doctor({ ...config, webhooks: permitted }))).toEqual([unknown]);
+    writeFileSync(join(dataDir, 'webhook-keys'), 'short\n', { mode: 0o600 });
+    expect(told(await doctor({ ...config, webhooks: permitted }))[0]).toMatch(
+      /must have one key of 32 bytes/,
+    );
+    const { faults } = await checkHost({ ...config, webhooks: permitted }, process.env, systemRuntime.clock);
+    expect(faults).toEqual([expect.stringContaining('must have one key of 32 bytes')]);
   });
 
   it('finds an agent whose clock is wrong', async () => {

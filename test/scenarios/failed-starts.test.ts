@@ -118,11 +118,13 @@ describe('the hub', () => {
     'agent-token',
     'storage-key',
     'token-keys.json',
+    'webhook-keys',
   ])('refuses a dataDir where %s is something else', async (entry) => {
     mkdirSync(at('data'), { mode: 0o700 });
     if (['files', 'audit'].includes(entry)) writeFileSync(at('data', entry), 'text', { mode: 0o600 });
     else mkdirSync(at('data', entry), { mode: 0o700 });
-    expect(await withConfig('hub', { security: { enabled: true } })).toContain(at('data'));
+    const config = { security: { enabled: true }, webhooks: { notify: ['https://ci.example.org/'] } };
+    expect(await withConfig('hub', config)).toContain(at('data'));
   });
 
   it('names a key of another certificate', async () => {

@@ -34,6 +34,7 @@ export function badRequestsOf({ parameters, body }: Operation): BadRequest[] {
 
 /** The smallest value that the schema allows. */
 export function leastOf(schema: JsonSchema): unknown {
+  if (schema.oneOf?.[0]) return leastOf(schema.oneOf[0]);
   switch (schema.type) {
     case 'object':
       return Object.fromEntries(
@@ -90,6 +91,8 @@ function badValues(
   isRequired: boolean,
   whole: (value: unknown) => unknown,
 ): BadRequest[] {
+  // The first alternative has the faults of the whole, too.
+  if (schema.oneOf) return schema.oneOf.flatMap((option) => badValues(option, field, isRequired, whole));
   const bad: BadRequest[] = [];
   const add = (fault: string, value: unknown) => bad.push({ field, fault, json: whole(value) });
   for (const [name, value] of Object.entries(WRONG_TYPES)) {

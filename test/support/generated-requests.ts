@@ -163,6 +163,7 @@ function likeSchema(schema: JsonSchema): fc.Arbitrary<unknown> {
 }
 
 function fittingOf(schema: JsonSchema): fc.Arbitrary<unknown> {
+  if (schema.oneOf) return fc.oneof(...schema.oneOf.map(fittingOf));
   switch (schema.type) {
     case 'object': {
       const properties = schema.properties ?? {};

@@ -53,6 +53,7 @@ export async function walkThroughInterface(call: Call, agent: FakeAgent): Promis
   await expected(200, 'POST', '/api/2.0/admin/prepare-shutdown/change', { initiated: true });
   await expected(423, 'POST', '/api/2.0/workbench/task/simulate-work/create', { duration: 1 });
   await expected(423, 'POST', '/api/1.0/workbench/task/execute-batch-job/create', { inputScripts: [SCRIPT] });
+  await expected(423, 'POST', '/api/x/tasks', { type: 'SIMULATE_WORK', duration: 1 });
   await expected(200, 'POST', '/api/2.0/admin/prepare-shutdown/change', { initiated: false });
   for (const version of ['9.1.0', 'none']) {
     await expected(200, 'POST', '/api/x/explain', { classifiers: [{ type: 'VERSION', value: version }] });
@@ -88,6 +89,9 @@ async function walkThroughEvents(expected: Walker['expected']) {
   };
   await expected(200, 'GET', `/api/x/tasks?limit=1&after=${next}`);
   expect(await expected(200, 'GET', `/api/x/events?timeout=0&since=${cursor}`)).toContain('event: hello');
+  await expected(201, 'POST', '/api/x/tasks', { type: 'SIMULATE_WORK', duration: 1, classifiers: NOWHERE });
+  const job = { type: 'EXECUTE_BATCH_JOB', inputScripts: [SCRIPT], classifiers: NOWHERE };
+  await expected(201, 'POST', '/api/x/tasks', job);
   for (const action of ['cancel', 'delete']) {
     await expected(200, 'POST', `/api/x/tasks/${action}`, { filter: { name: 'nothing*' }, dryRun: true });
     await expected(200, 'POST', `/api/x/tasks/${action}`, { filter: { name: 'nothing*' }, dryRun: false });

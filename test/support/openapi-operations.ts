@@ -17,6 +17,7 @@ export interface JsonSchema {
   readonly items?: JsonSchema;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
+  readonly oneOf?: readonly JsonSchema[];
 }
 
 export interface Parameter {
@@ -79,6 +80,7 @@ function resolved(schema: JsonSchema, document: OpenApiDocument): JsonSchema {
   return {
     ...schema,
     ...(schema.items ? { items: resolved(schema.items, document) } : {}),
+    ...(schema.oneOf ? { oneOf: schema.oneOf.map((option) => resolved(option, document)) } : {}),
     ...(schema.properties
       ? {
           properties: Object.fromEntries(

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { AgentSession } from '@workbench-hub/hub/agent-link/agent-session';
 import type { BlobStore } from '@workbench-hub/hub/core/ports/blobs';
 import type { AccountStore } from '@workbench-hub/hub/core/ports/store';
+import type { Task } from '@workbench-hub/hub/core/task';
 import { createEngine, type Engine } from '@workbench-hub/hub/engine/engine';
 import type { StorageSettings } from '@workbench-hub/hub/engine/storage-settings';
+import type { WebhookPorts } from '@workbench-hub/hub/engine/webhooks';
 import { openBlobStore } from '@workbench-hub/hub/files/blob-store';
 import { openSqliteAccountStore } from '@workbench-hub/hub/store/sqlite/accounts/account-store';
 import { openSqliteStore, type SqliteTaskStore } from '@workbench-hub/hub/store/sqlite/store';
@@ -28,6 +30,8 @@ const WEEK_MS = 7 * 86_400_000;
 export const LEASE_MS = 30 * 60_000;
 
 export interface EngineSetup {
+  /** Sender and settings of webhooks; by default, none are sent. */
+  readonly webhooks?: Pick<WebhookPorts, 'sender' | 'settings'>;
   readonly maxAttempts?: number;
   readonly maxLosses?: number;
   readonly keepEndedForMs?: number;
@@ -89,6 +93,7 @@ async function startOn(
     limits: { maxAttempts: setup.maxAttempts ?? 3, maxLosses: setup.maxLosses ?? 10 },
     keepEndedForMs: setup.keepEndedForMs ?? 30 * 86_400_000,
     defaultVersion: setup.defaultVersion ?? null,
+    ...(setup.webhooks ? { webhooks: webhookPorts(store, setup.webhooks) } : {}),
   });
   // An empty step resolves when all steps before it are synced to disk, however slow that is.
   runtime.beside = () => store.queue.end([]);
@@ -121,7 +126,14 @@ async function startOn(
   };
 }
 
+function webhookPorts(store: SqliteTaskStore, given: NonNullable<EngineSetup['webhooks']>): WebhookPorts {
+  const metrics = { tried: () => undefined, gaveUp: () => undefined };
+  const present = ({ id, status }: Task) => JSON.stringify({ id, status });
+  return { ...given, deliveries: store.webhooks, present, metrics };
+}
+
 export interface NewWork {
+  readonly notify?: string;
   readonly name?: string | null;
   readonly classifiers?: readonly Classifier[];
   readonly job?: Job;
@@ -132,9 +144,10 @@ const SECOND_OF_WORK: Job = { type: 'SIMULATE_WORK', durationS: 1 };
 /** Creates a task, by default a second of simulated work, waits until the engine is idle, and returns the id. */
 export async function createTask(
   engine: RunningEngine,
-  { name = null, classifiers = [], job = SECOND_OF_WORK }: NewWork = {},
+  { name = null, classifiers = [], job = SECOND_OF_WORK, notify }: NewWork = {},
 ): Promise<string> {
-  const task = await engine.tasks.create({ name, creator: null, classifiers, timeLimitS: null, job });
+  const request = { name, creator: null, classifiers, timeLimitS: null, job };
+  const task = await engine.tasks.create({ ...request, ...(notify === undefined ? {} : { notify }) });
   await engine.runtime.settle();
   return task.id;
 }

@@ -6,6 +6,7 @@ import type { Role } from '@workbench-hub/hub/core/access';
 import type { Passwords } from '@workbench-hub/hub/core/ports/accounts';
 import { createHub } from '@workbench-hub/hub/hub';
 import { scryptPasswords } from '@workbench-hub/hub/security/passwords';
+import type { Resolver } from '@workbench-hub/hub/webhooks/webhook-sender';
 import type { Runtime } from '@workbench-hub/shared/runtime/runtime';
 import type { z } from 'zod';
 import { type LogLine, memoryLog } from './memory-log.js';
@@ -20,6 +21,8 @@ export interface HubSetup {
   /** A folder that outlives the hub, to start another one on it; by default it is removed with the hub. */
   readonly dataDir?: string;
   readonly runtime?: Runtime;
+  /** Finds the addresses of receivers of webhooks. */
+  readonly resolve?: Resolver;
   /** By default, the cheapest hashes. */
   readonly passwords?: Passwords;
 }
@@ -55,6 +58,7 @@ export async function startHub({
   users,
   dataDir,
   runtime,
+  resolve,
   passwords = quickPasswords,
 }: HubSetup = {}): Promise<RunningHub> {
   const folder = dataDir === undefined ? await temporaryFolder() : undefined;
@@ -70,7 +74,7 @@ export async function startHub({
   keepSecret(config.agents.token ?? '');
   for (const user of config.security.users) keepSecretsOf(user);
   const { log, lines } = memoryLog();
-  const hub = createHub(config, log, { passwords, ...(runtime ? { runtime } : {}) });
+  const hub = createHub(config, log, { passwords, resolve, ...(runtime ? { runtime } : {}) });
   try {
     await hub.start();
   } catch (error) {

@@ -7,7 +7,7 @@ export const BLOBS_FOLDER = 'files';
 export const AUDIT_FOLDER = 'audit';
 
 /** Secrets that the hub generated because the configuration does not set them. */
-export const KEY_FILES = ['agent-token', 'storage-key', 'token-keys.json'] as const;
+export const KEY_FILES = ['agent-token', 'storage-key', 'token-keys.json', 'webhook-keys'] as const;
 
 /** Parts of dataDir that a restored hub has from the backup or not at all. */
 export function restoredParts(databases: readonly string[]): readonly string[] {

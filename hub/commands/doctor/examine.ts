@@ -7,6 +7,7 @@ import { storeMaintenance } from '../../store/open-store.js';
 import { checkHubFolder } from './data-folder-check.js';
 import { checkCertificate, checkClocks, checkHub, checkStorageKey } from './environment-checks.js';
 import { checkStorage } from './storage-checks.js';
+import { checkWebhooks } from './webhook-checks.js';
 
 /** Examines the hub of this configuration, whether or not it runs. Changes nothing. */
 export async function examine(
@@ -42,6 +43,7 @@ export async function examine(
     findings.push(...stored, ...(await checkStorageKey(config)));
     if (stored[0]?.state === 'OK') findings.push(...checkClocks(store));
   }
+  findings.push(...(await checkWebhooks(config)));
   findings.push(...(await checkCertificate(config, clock)), ...(await checkHub(config)));
   return findings;
 }

@@ -43,6 +43,13 @@ export interface LoginMetrics {
   failed(reason: 'REFUSED' | 'THROTTLED'): void;
 }
 
+export interface WebhookMetrics {
+  /** Outcome of one try. */
+  tried(outcome: 'DELIVERED' | 'FAILED'): void;
+  /** Deliveries were given up. */
+  gaveUp(count: number): void;
+}
+
 const ignore = () => undefined;
 
 /** Discards everything. */

@@ -11,6 +11,7 @@ import type { TaskArchive } from './task-archive.js';
 import type { TaskChanges } from './task-changes.js';
 import type { TaskQueue } from './task-queue.js';
 import type { TaskStatistics } from './task-statistics.js';
+import type { WebhookDeliveries } from './webhook-deliveries.js';
 
 /** Tasks and what they refer to: written by one hub only. */
 export interface TaskStore {
@@ -18,6 +19,7 @@ export interface TaskStore {
   readonly archive: TaskArchive;
   readonly changes: TaskChanges;
   readonly statistics: TaskStatistics;
+  readonly webhooks: WebhookDeliveries;
   readonly agents: AgentStore;
   readonly inlineBlobs: InlineBlobs;
   readonly namedObjects: NamedObjects;

@@ -32,23 +32,35 @@ export interface JobPresentation {
 
 const KEY_REUSED = { description: 'Another request was made with this Idempotency-Key.' };
 
+export interface CreationSpec {
+  /** Schema of the 201. */
+  readonly schema: z.ZodType;
+  /** Description of the 423. */
+  readonly locked: string;
+  readonly takesIdempotencyKey: boolean;
+}
+
 /** Common part of the create endpoints of a version. */
-function creationOf({ schemas, descriptions, takesIdempotencyKey }: JobPresentation, admit: () => void) {
+export function creationOf(admit: () => void, { schema, locked, takesIdempotencyKey }: CreationSpec) {
   return {
     admit,
     warnsOfUnknownFields: true,
     ...(takesIdempotencyKey ? { requestHeaders: CREATION_REQUEST_HEADERS } : {}),
     responses: {
-      201: { description: 'The task waits.', schema: schemas.creation, headers: CREATION_HEADERS },
+      201: { description: 'The task waits.', schema, headers: CREATION_HEADERS },
       ...(takesIdempotencyKey ? { 422: KEY_REUSED } : {}),
-      423: { description: descriptions.locked },
+      423: { description: locked },
     },
   };
 }
 
 export function jobEndpoints(version: JobPresentation, requests: TaskRequests): Endpoint[] {
   const { base, tag, operationId, schemas, descriptions, takesIdempotencyKey } = version;
-  const creation = creationOf(version, requests.admit);
+  const creation = creationOf(requests.admit, {
+    schema: schemas.creation,
+    locked: descriptions.locked,
+    takesIdempotencyKey,
+  });
   const once = <Request extends { readonly context: Context }>(request: Request) =>
     takesIdempotencyKey ? { ...request, onceBy: request.context } : request;
   const result = {

@@ -24,10 +24,15 @@ interface ResultRequest {
   readonly room: ResponseRoom;
 }
 
+interface Notifying {
+  /** Address that is told of the end of the task. */
+  readonly notify?: string | null | undefined;
+}
+
 interface CreationRequest<Body> {
   /** Context whose header Idempotency-Key counts; absent where the API version has none. */
   readonly onceBy?: Context;
-  readonly body: Body;
+  readonly body: Body & Notifying;
   readonly caller: Caller;
   readonly requestId: string | null;
   readonly traceContext: string | null;
@@ -106,6 +111,7 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
       requestId,
       traceContext,
       ignoredFields,
+      notify: body.notify ?? null,
     };
     const key = onceBy && idempotencyKeyOf(onceBy);
     if (key === undefined) return tasks.create(request);
@@ -129,7 +135,7 @@ export function taskRequests({ tasks, files, storage, limits, log }: TaskRequest
       create(request, { type: 'SIMULATE_WORK', durationS: request.body.duration }),
     createBatchJob: async (request) => {
       const { body, hold } = request;
-      const errors = tasks.classifierErrors(body.classifiers ?? []);
+      const errors = [...tasks.classifierErrors(body.classifiers ?? []), ...tasks.notifyErrors(body.notify)];
       const job = await parseBatchJob(body, errors, files, storage, limits, hold);
       return create(request, job);
     },

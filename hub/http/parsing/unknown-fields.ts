@@ -39,7 +39,7 @@ function collect(
   at: { readonly path: string; readonly place: string },
   found: Map<string, UnknownField>,
 ): void {
-  const inner = unwrapped(schema);
+  const inner = unwrapped(schema, value);
   if (inner instanceof z.ZodArray && Array.isArray(value)) {
     for (const [index, item] of value.entries()) {
       const ofItem = { path: `${at.path}[${index}]`, place: `${at.place}[]` };
@@ -63,9 +63,17 @@ function collect(
   }
 }
 
-function unwrapped(schema: z.ZodType): z.ZodType {
+/** The schema of this value, without what surrounds it. */
+function unwrapped(schema: z.ZodType, value: unknown): z.ZodType {
+  if (schema instanceof z.ZodDiscriminatedUnion) {
+    const { discriminator } = schema.def;
+    const kind = Reflect.get(Object(value), discriminator);
+    const isOf = (option: unknown) =>
+      option instanceof z.ZodObject && (option.shape[discriminator] as z.ZodType).safeParse(kind).success;
+    return (schema.options.find(isOf) as z.ZodType | undefined) ?? schema;
+  }
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
-    return unwrapped(schema.unwrap() as z.ZodType);
+    return unwrapped(schema.unwrap() as z.ZodType, value);
   }
   return schema;
 }

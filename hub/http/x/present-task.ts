@@ -1,6 +1,7 @@
 /** Presentation of tasks under `/api/x`. */
 import { offsetTimestamp } from '@workbench-hub/shared/domain/timestamp';
 import { shownAgentId } from '../../core/own-agent.js';
+import type { Delivery } from '../../core/ports/webhook-deliveries.js';
 import type { ExecutingInstance, Task } from '../../core/task.js';
 import { describeState } from '../../core/task-message.js';
 import type { AttemptDetails, InputFile, TaskDetails } from '../../engine/task-details.js';
@@ -25,10 +26,11 @@ export function presentTaskItem(task: Task, waitMessage: string | null) {
   };
 }
 
+/** `mayChange`: whether the caller may change the task, and so sees the address that it names, which may hold a secret. */
 export function presentTaskDetails(
-  { task, job, attempts, files }: TaskDetails,
+  { task, job, attempts, files, notify, deliveries }: TaskDetails,
   inputs: readonly InputFile[],
-  waitMessage: string | null,
+  { waitMessage, mayChange }: { readonly waitMessage: string | null; readonly mayChange: boolean },
 ) {
   const model = job.type === 'EXECUTE_BATCH_JOB' ? job.model : null;
   const { storedFiles = [], log = null, outputFiles = [] } = files ?? {};
@@ -48,6 +50,8 @@ export function presentTaskDetails(
       ? {}
       : { storedFiles: storedFiles.map(({ name, sizeBytes }) => ({ name, size: sizeBytes })) }),
     ...(log === null ? {} : { log: { size: log.sizeBytes, digest: log.digest } }),
+    ...(notify === null ? {} : { notify: mayChange ? notify.url : notify.receiver }),
+    ...(deliveries.length === 0 ? {} : { webhooks: deliveries.map(presentDelivery) }),
   };
 }
 
@@ -71,6 +75,18 @@ function presentAttempt({ attempt, instance, outcome, reason, ...times }: Attemp
     ...presentPeriod(times),
     outcome,
     ...(reason === null ? {} : { reason }),
+  };
+}
+
+function presentDelivery({ hook, receiver, state, tries, nextAtMs, endedAtMs, fault }: Delivery) {
+  return {
+    ...(hook === null ? {} : { name: hook }),
+    receiver,
+    state,
+    tries,
+    ...(nextAtMs === null ? {} : { nextTryAt: offsetTimestamp(nextAtMs) }),
+    ...(endedAtMs === null ? {} : { endedAt: offsetTimestamp(endedAtMs) }),
+    ...(fault === null ? {} : { fault }),
   };
 }
 

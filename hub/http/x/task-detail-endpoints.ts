@@ -1,6 +1,7 @@
 /** A task whole, and its files one by one (contract 12.8). */
 import type { Logger } from '@workbench-hub/shared/runtime/logger';
 import { z } from 'zod';
+import { mayChangeTask } from '../../core/access.js';
 import type { TaskDetailsReader } from '../../engine/task-details.js';
 import type { Tasks } from '../../engine/tasks.js';
 import { idParams } from '../parsing/request-schemas.js';
@@ -35,10 +36,12 @@ function detailsEndpoint({ tasks, details }: TaskDetailEndpointsOptions): Endpoi
       params: idParams,
       responses: { 200: { description: 'The task.', schema: taskDetails }, 404: NOT_FOUND },
     },
-    async ({ params: { id }, context }) => {
+    async ({ params: { id }, context, caller }) => {
       const found = await details.read(id);
       const inputs = await details.inputs(id);
-      return context.json(presentTaskDetails(found, inputs, tasks.waitMessage(found.task)));
+      const waitMessage = tasks.waitMessage(found.task);
+      const shownAs = { waitMessage, mayChange: mayChangeTask(caller, found.task) };
+      return context.json(presentTaskDetails(found, inputs, shownAs));
     },
   );
 }

@@ -3,6 +3,7 @@ import { CLASSIFIER_TYPES } from '@workbench-hub/shared/domain/classifier';
 import { PRIORITIES } from '@workbench-hub/shared/domain/priority';
 import { BATCH_EXECUTION_STATUSES, TASK_STATUSES, TASK_TYPES } from '@workbench-hub/shared/domain/task';
 import { z } from 'zod';
+import { DELIVERY_STATES } from '../../core/ports/webhook-deliveries.js';
 
 const EXAMPLE_ID = '019aa4f2-6d3c-7c41-9f0e-5b2f6f1d2a77';
 
@@ -87,6 +88,24 @@ const outputFile = z
 export const inputFiles = z.object({ files: z.array(inputFile) }).meta({ id: 'TaskInputFiles' });
 export const outputFiles = z.object({ files: z.array(outputFile) }).meta({ id: 'TaskOutputFiles' });
 
+const delivery = z
+  .object({
+    name: z.string().optional().meta({
+      description: 'Name of the webhook in the configuration; absent for the address that the task names.',
+      example: 'ci',
+    }),
+    receiver: z.string().meta({ description: 'Origin of the address.', example: 'https://ci.example.org' }),
+    state: z.enum(DELIVERY_STATES),
+    tries: z.int().meta({ example: 1 }),
+    nextTryAt: time('When it is tried again; absent when it has ended.').optional(),
+    endedAt: time('When it was delivered or given up.').optional(),
+    fault: z.string().optional().meta({
+      description: 'Why the latest try failed; absent when none did.',
+      example: 'responded with 503',
+    }),
+  })
+  .meta({ id: 'TaskWebhook' });
+
 const hostModel = z
   .object({
     path: z.string().meta({ example: '/models/gear.wbpz' }),
@@ -111,6 +130,12 @@ export const taskDetails = z
       .array(z.object({ name: z.string(), size }))
       .optional()
       .meta({ description: 'Files in the output storage, some of which may have expired.' }),
+    notify: z.string().optional().meta({
+      description:
+        'Address that gets a webhook at the end. Others than the creator and the role ADMIN see its origin only.',
+      example: 'https://ci.example.org/hooks/hub',
+    }),
+    webhooks: z.array(delivery).optional().meta({ description: 'Webhooks about the end of the task.' }),
     log: z.object({ size, digest }).optional().meta({ description: 'Absent when there is none.' }),
   })
   .meta({ id: 'TaskDetails' });

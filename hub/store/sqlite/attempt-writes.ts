@@ -90,12 +90,6 @@ export function attemptWrites(db: SqliteDatabase, tasks: ChangedTasks, names: Na
   const nameFiles = fileNaming(db, names);
   const cancelTask = seqOf<[number, string, string]>(CANCEL);
 
-  /** Tells of the changed row; false when there is none. */
-  const noted = (seq: number | undefined): boolean => {
-    if (seq !== undefined) tasks.changed(seq);
-    return seq !== undefined;
-  };
-
   return {
     claim: claimWrite(db, tasks),
     adopt: ({ ref, instance, startedAtMs }) => {
@@ -110,11 +104,17 @@ export function attemptWrites(db: SqliteDatabase, tasks: ChangedTasks, names: Na
     end: endWrite(db, tasks, nameFiles),
     keepFiles: ({ ref, files, storedFiles }) => {
       const seq = keepFilesOf.get(...fence(ref));
-      if (seq !== undefined) nameFiles(seq, files, storedFiles);
-      return noted(seq);
+      if (seq === undefined) return false;
+      nameFiles(seq, files, storedFiles);
+      tasks.changed(seq);
+      return true;
     },
     requeue: requeueWrite(db, tasks),
-    cancel: (taskId, statuses, endedAtMs) => noted(cancelTask.get(endedAtMs, taskId, statuses)),
+    cancel: (taskId, statuses, endedAtMs) => {
+      const seq = cancelTask.get(endedAtMs, taskId, statuses);
+      if (seq !== undefined) tasks.taskEnded(seq);
+      return seq !== undefined;
+    },
   };
 }
 
@@ -160,7 +160,7 @@ function endWrite(db: SqliteDatabase, tasks: ChangedTasks, nameFiles: NameFiles)
     const { status, batchExecutionStatus, message, files } = ending;
     const taskSeq = update.get(status, batchExecutionStatus, message, endedAtMs, ...fence(ref));
     if (taskSeq === undefined) return false;
-    tasks.changed(taskSeq);
+    tasks.taskEnded(taskSeq);
     nameFiles(taskSeq, files, storedFiles);
     return true;
   };

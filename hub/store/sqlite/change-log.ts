@@ -86,6 +86,10 @@ export class ChangeLog implements ChangedTasks, TaskChanges {
     this.#noted.push(seq);
   }
 
+  taskEnded(seq: number): void {
+    this.changed(seq);
+  }
+
   removed(_: number, taskId: string): void {
     this.#noted.push(taskId);
   }

@@ -3,6 +3,8 @@ export interface ChangedTasks {
   /** A new task. */
   added(seq: number): void;
   changed(seq: number): void;
+  /** A change by which the task has ended. */
+  taskEnded(seq: number): void;
   removed(seq: number, taskId: string): void;
 }
 
@@ -14,6 +16,9 @@ export function toldAll(parts: readonly ChangedTasks[]): ChangedTasks {
     },
     changed: (seq) => {
       for (const part of parts) part.changed(seq);
+    },
+    taskEnded: (seq) => {
+      for (const part of parts) part.taskEnded(seq);
     },
     removed: (seq, taskId) => {
       for (const part of parts) part.removed(seq, taskId);

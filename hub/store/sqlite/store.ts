@@ -19,6 +19,8 @@ import { latestSeqOf } from './task-insertion.js';
 import { sqliteTaskQueue } from './task-queue.js';
 import { sqliteTaskStatistics } from './task-statistics.js';
 import { walSync } from './wal-sync.js';
+import { sqliteWebhookDeliveries } from './webhook-deliveries.js';
+import { WebhookOutbox } from './webhook-outbox.js';
 
 export interface SqliteTaskStore extends TaskStore {
   readonly changes: ChangeLog;
@@ -74,15 +76,17 @@ export function portsOver(
   timers: Timers,
 ): TaskStore & { readonly changes: ChangeLog } {
   const changes = new ChangeLog({ db, commit, timers });
-  const changed = toldAll([lists, changes]);
+  const outbox = new WebhookOutbox(db, commit);
+  const changed = toldAll([lists, changes, outbox]);
   lists.added(latestSeqOf(db));
   const pending: PendingCompletions = new Map();
   const names = nameTable(db);
   return {
-    queue: sqliteTaskQueue(db, commit, changed, pending, names),
+    queue: sqliteTaskQueue(db, commit, changed, pending, names, outbox),
     archive: sqliteTaskArchive(db, commit, lists, changed, pending),
     changes,
     statistics: sqliteTaskStatistics(db, commit),
+    webhooks: sqliteWebhookDeliveries(db, commit, outbox),
     agents: sqliteAgentStore(db, commit),
     inlineBlobs: sqliteInlineBlobs(db, commit),
     namedObjects: sqliteNamedObjects(db, commit, names),

@@ -7,6 +7,7 @@ import type { ChangedTasks } from './changed-tasks.js';
 import type { SqliteDatabase } from './database.js';
 import { fileReferences } from './file-references.js';
 import type { RequirementIds } from './requirement-ids.js';
+import type { WebhookOutbox } from './webhook-outbox.js';
 
 /** `seq` of the newest task; 0 when there is none. */
 export function latestSeqOf(db: SqliteDatabase): number {
@@ -18,6 +19,7 @@ export function taskInsertion(
   db: SqliteDatabase,
   tasks: ChangedTasks,
   requirements: RequirementIds,
+  webhooks: Pick<WebhookOutbox, 'named'>,
 ): (task: NewTask) => WaitingTask {
   const insert = db.prepare(`
     INSERT INTO task (seq, id, type, status, priority, requirement_id, requested_at, time_limit_s, creator, name,
@@ -51,6 +53,7 @@ export function taskInsertion(
     );
     for (const [position, file] of filesOfJob(task.job).entries())
       refer({ taskSeq: seq, role: 'INPUT', position, path: null }, file);
+    if (task.notify) webhooks.named(seq, task.notify);
     tasks.added(seq);
     return { taskId: task.id, groupId, requirementKey: key, priorityRank: rank, sequence: seq };
   };

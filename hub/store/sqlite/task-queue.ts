@@ -10,6 +10,7 @@ import { queueReads } from './queue-reads.js';
 import { requirementIds } from './requirement-ids.js';
 import { requirementRemoval } from './requirement-removal.js';
 import { taskInsertion } from './task-insertion.js';
+import type { WebhookOutbox } from './webhook-outbox.js';
 
 export function sqliteTaskQueue(
   db: SqliteDatabase,
@@ -17,9 +18,10 @@ export function sqliteTaskQueue(
   changed: ChangedTasks,
   pending: PendingCompletions,
   names: NameTable,
+  webhooks: WebhookOutbox,
 ): TaskQueue {
   const requirements = requirementIds(db, commit);
-  const insert = taskInsertion(db, changed, requirements);
+  const insert = taskInsertion(db, changed, requirements, webhooks);
   const keyed = keyedInsertions(db, insert);
   const removeUnusedRequirements = requirementRemoval(db);
   const attempts = attemptWrites(db, changed, names);

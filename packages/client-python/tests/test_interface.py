@@ -22,6 +22,7 @@ ANYTHING: Dict[str, Any] = {
 }
 CALLS: Dict[str, Callable[[Hub], object]] = {
     "createSimulateWork": lambda hub: hub.submit(duration=1),
+    "createTask": lambda hub: hub.submit(duration=1, notify="https://ci.example.org/"),
     "getSimulateWorkResult": lambda hub: hub.wait(hub.submit(duration=1)),
     "createBatchJob": lambda hub: hub.submit(script=b"1"),
     "getBatchJobResult": lambda hub: hub.wait("1"),

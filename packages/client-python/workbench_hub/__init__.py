@@ -42,6 +42,7 @@ from ._progress import Progress
 from ._result import Result
 from ._service import Tokens
 from ._storage import Storage
+from ._webhook import WebhookRefused, verify_webhook
 
 __version__ = "0.1.0"
 
@@ -81,5 +82,7 @@ __all__ = [
     "UnsafeName",
     "UsageError",
     "WaitTimeout",
+    "WebhookRefused",
     "WorkbenchError",
+    "verify_webhook",
 ]

@@ -29,6 +29,11 @@ class Task:
 AnyTask = Union[Task, str]
 
 
+def path_of(kind: str, job: Job) -> str:
+    """Where a job is created: on a path that every hub has, unless it names an address for its end."""
+    return f"{TASKS}/{kind}/create" if job.notify is None else "/api/x/tasks"
+
+
 class Creation:
     """The part of `Hub` that creates tasks."""
 
@@ -46,16 +51,16 @@ class Creation:
 
         kind, body = request_of(job, store)
         try:
-            return self._send(kind, body)
+            return self._send(kind, body, path_of(kind, job))
         except (InvalidInput, Locked):
             # A file may have been removed from the input storage since it was handed over, or the storage switched off.
             if all(self.storage.exists(name) for name in stored):
                 raise
             self.storage.forget()
             kind, body = request_of(job, store)
-            return self._send(kind, body)
+            return self._send(kind, body, path_of(kind, job))
 
-    def _send(self, kind: str, body: Any) -> Task:
+    def _send(self, kind: str, body: Any, path: str) -> Task:
         key = secrets.token_hex(16)
         current_scope().sleep(0)
         try:
@@ -63,7 +68,7 @@ class Creation:
             with apart():
                 created = self._calls.json(
                     "POST",
-                    f"{TASKS}/{kind}/create",
+                    path,
                     body=body,
                     headers={"Content-Type": "application/json", KEY_HEADER: key},
                     is_repeatable=self._knows_keys,

@@ -68,6 +68,7 @@ class Job:
     priority: Optional[str] = None
     time_limit: Optional[int] = None
     duration: Optional[int] = None
+    notify: Optional[str] = None
 
     def at(self, point: Variables, number: int) -> Job:
         """The job of one point of a sweep: its variables are added, and its number to the name."""
@@ -92,11 +93,15 @@ def request_of(job: Job, store: Callable[[Path], Optional[str]]) -> Tuple[str, B
         document["name"] = job.name
     if job.time_limit is not None:
         document["timeLimit"] = job.time_limit
+    if job.notify is not None:
+        document["notify"] = job.notify
     if job.duration is not None:
         if job.script is not None or job.model is not None or job.files or job.variables:
             raise UsageError("a task of a duration has no script, model, files or variables")
         document["duration"] = job.duration
+        document.update(_type_of(job, "SIMULATE_WORK"))
         return "simulate-work", _plain_body(document)
+    document.update(_type_of(job, "EXECUTE_BATCH_JOB"))
     contents = _Contents()
     document["inputScripts"] = [{"content": contents.of(script)} for script in _scripts_of(job)]
     document.update(_model_of(job.model, contents, store))
@@ -108,6 +113,11 @@ def request_of(job: Job, store: Callable[[Path], Optional[str]]) -> Tuple[str, B
             {"key": key, "value": text_of(key, value)} for key, value in job.variables.items()
         ]
     return "execute-batch-job", contents.body(document)
+
+
+def _type_of(job: Job, name: str) -> Dict[str, str]:
+    """Jobs with `notify` are created under /api/x, where one path takes both types."""
+    return {} if job.notify is None else {"type": name}
 
 
 def text_of(key: str, value: object) -> str:

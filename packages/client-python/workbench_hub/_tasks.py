@@ -37,17 +37,18 @@ class TaskMethods(Creation, Following):
         priority: Optional[str] = None,
         time_limit: Optional[int] = None,
         duration: Optional[int] = None,
+        notify: Optional[str] = None,
         progress: Choice = None,
     ) -> Task:
         """Creates a task and returns at once.
 
         Scripts, model and files are paths of this machine, or bytes; a model is handed over to the input storage, and sent only
         when it is not there. `duration` in place of `script` blocks an instance for that many seconds. `time_limit` is in
-        seconds too. Raises `Locked` while the hub prepares its shutdown, and `LostAnswer` when it is unknown whether a task was
-        created.
+        seconds too. `notify` is an address that gets a webhook when the task ends, if the hub allows it. Raises `Locked` while
+        the hub prepares its shutdown, and `LostAnswer` when it is unknown whether a task was created.
         """
         job = Job(
-            script, model, files, variables, name, version, labels, priority, time_limit, duration
+            script, model, files, variables, name, version, labels, priority, time_limit, duration, notify
         )
         return self._create(job, progress)
 
@@ -64,6 +65,7 @@ class TaskMethods(Creation, Following):
         priority: Optional[str] = None,
         time_limit: Optional[int] = None,
         duration: Optional[int] = None,
+        notify: Optional[str] = None,
         out: Optional[LocalPath] = None,
         overwrite: bool = False,
         check: bool = True,
@@ -73,7 +75,7 @@ class TaskMethods(Creation, Following):
     ) -> Result:
         """`submit` and `wait`. An interrupt leaves the task alone, unless `cancel_on_interrupt` is set."""
         job = Job(
-            script, model, files, variables, name, version, labels, priority, time_limit, duration
+            script, model, files, variables, name, version, labels, priority, time_limit, duration, notify
         )
         task = self._create(job, progress)
         try:

@@ -524,6 +524,93 @@ class LoginResponse(TypedDict):
     accessToken: str
 
 
+class _NewBatchJob(TypedDict):
+    type: Literal["EXECUTE_BATCH_JOB"]
+    # Scripts to run, one after the other.
+    inputScripts: List[NewBatchJobInputScriptsItem]
+
+
+class NewBatchJob(_NewBatchJob, total=False):
+    # Label for the task.
+    name: str
+    # Conditions for the workbench instance, and the priority.
+    classifiers: List[Classifier]
+    # Longest run in seconds; a longer one is ended, and the task is FAILED.
+    timeLimit: int
+    # The model to load; excludes inputModelReference.
+    inputModel: NewBatchJobInputModel
+    # A model in the input storage (parameter name), or one that the simulation host can read itself
+    # (pathToFile).
+    inputModelReference: NewBatchJobInputModelReference
+    # Files that the scripts can read.
+    additionalFiles: List[NewBatchJobAdditionalFilesItem]
+    # Variables that the scripts can read.
+    variablesToInject: List[NewBatchJobVariablesToInjectItem]
+    # Address that gets a webhook when the task ends. An administrator decides which are allowed.
+    notify: str
+
+
+class _NewBatchJobAdditionalFilesItem(TypedDict):
+    # Relative path with "/", by which scripts read the file.
+    filename: str
+
+
+class NewBatchJobAdditionalFilesItem(_NewBatchJobAdditionalFilesItem, total=False):
+    # Base64 (RFC 4648 section 4, with padding).
+    content: str
+    # Instead of content: the name of a file in the input storage.
+    storageName: str
+
+
+class NewBatchJobInputModel(TypedDict):
+    """The model to load; excludes inputModelReference."""
+
+    # WBPZ, MJCF, INP, …: staged as model.<type>.
+    type: str
+    # Base64 (RFC 4648 section 4, with padding).
+    content: str
+
+
+class NewBatchJobInputModelReference(TypedDict):
+    """A model in the input storage (parameter name), or one that the simulation host can read itself
+    (pathToFile)."""
+
+    type: Literal["LOCAL_FILESYSTEM", "INPUT_STORAGE"]
+    parameters: List[NewBatchJobInputModelReferenceParametersItem]
+
+
+class NewBatchJobInputModelReferenceParametersItem(TypedDict):
+    key: str
+    value: str
+
+
+class NewBatchJobInputScriptsItem(TypedDict):
+    # Base64 (RFC 4648 section 4, with padding).
+    content: str
+
+
+class NewBatchJobVariablesToInjectItem(TypedDict):
+    key: str
+    value: str
+
+
+class _NewSimulateWork(TypedDict):
+    type: Literal["SIMULATE_WORK"]
+    # How long the simulated job takes, in seconds.
+    duration: int
+
+
+class NewSimulateWork(_NewSimulateWork, total=False):
+    # Label for the task.
+    name: str
+    # Conditions for the workbench instance, and the priority.
+    classifiers: List[Classifier]
+    # Longest run in seconds; a longer one is ended, and the task is FAILED.
+    timeLimit: int
+    # Address that gets a webhook when the task ends. An administrator decides which are allowed.
+    notify: str
+
+
 class _OutputFile(TypedDict):
     filename: str
     # Base64 (RFC 4648 section 4, with padding).
@@ -845,6 +932,11 @@ class TaskDetails(_TaskDetails, total=False):
     outputs: List[TaskOutputFile]
     # Files in the output storage, some of which may have expired.
     storedFiles: List[TaskDetailsStoredFilesItem]
+    # Address that gets a webhook at the end. Others than the creator and the role ADMIN see its origin
+    # only.
+    notify: str
+    # Webhooks about the end of the task.
+    webhooks: List[TaskWebhook]
     # Absent when there is none.
     log: TaskDetailsLog
 
@@ -1047,6 +1139,24 @@ class TaskPage(TypedDict):
     first: bool
     # True on the last page and after it.
     last: bool
+
+
+class _TaskWebhook(TypedDict):
+    # Origin of the address.
+    receiver: str
+    state: Literal["WAITING", "DELIVERED", "FAILED"]
+    tries: int
+
+
+class TaskWebhook(_TaskWebhook, total=False):
+    # Name of the webhook in the configuration; absent for the address that the task names.
+    name: str
+    # When it is tried again; absent when it has ended.
+    nextTryAt: str
+    # When it was delivered or given up.
+    endedAt: str
+    # Why the latest try failed; absent when none did.
+    fault: str
 
 
 class _TaskWindow(TypedDict):

@@ -147,6 +147,106 @@ export type DryRunRequest = {
     classifiers?: Array<Classifier>;
 };
 
+export type NewSimulateWork = {
+    type: 'SIMULATE_WORK';
+    /**
+     * Label for the task.
+     */
+    name?: string;
+    /**
+     * Conditions for the workbench instance, and the priority.
+     */
+    classifiers?: Array<Classifier>;
+    /**
+     * Longest run in seconds; a longer one is ended, and the task is FAILED.
+     */
+    timeLimit?: number;
+    /**
+     * How long the simulated job takes, in seconds.
+     */
+    duration: number;
+    /**
+     * Address that gets a webhook when the task ends. An administrator decides which are allowed.
+     */
+    notify?: string;
+};
+
+export type NewBatchJob = {
+    type: 'EXECUTE_BATCH_JOB';
+    /**
+     * Label for the task.
+     */
+    name?: string;
+    /**
+     * Conditions for the workbench instance, and the priority.
+     */
+    classifiers?: Array<Classifier>;
+    /**
+     * Longest run in seconds; a longer one is ended, and the task is FAILED.
+     */
+    timeLimit?: number;
+    /**
+     * The model to load; excludes inputModelReference.
+     */
+    inputModel?: {
+        /**
+         * WBPZ, MJCF, INP, …: staged as model.<type>.
+         */
+        type: string;
+        /**
+         * Base64 (RFC 4648 section 4, with padding).
+         */
+        content: string;
+    };
+    /**
+     * A model in the input storage (parameter name), or one that the simulation host can read itself (pathToFile).
+     */
+    inputModelReference?: {
+        type: 'LOCAL_FILESYSTEM' | 'INPUT_STORAGE';
+        parameters: Array<{
+            key: string;
+            value: string;
+        }>;
+    };
+    /**
+     * Scripts to run, one after the other.
+     */
+    inputScripts: Array<{
+        /**
+         * Base64 (RFC 4648 section 4, with padding).
+         */
+        content: string;
+    }>;
+    /**
+     * Files that the scripts can read.
+     */
+    additionalFiles?: Array<{
+        /**
+         * Relative path with "/", by which scripts read the file.
+         */
+        filename: string;
+        /**
+         * Base64 (RFC 4648 section 4, with padding).
+         */
+        content?: string;
+        /**
+         * Instead of content: the name of a file in the input storage.
+         */
+        storageName?: string;
+    }>;
+    /**
+     * Variables that the scripts can read.
+     */
+    variablesToInject?: Array<{
+        key: string;
+        value: string;
+    }>;
+    /**
+     * Address that gets a webhook when the task ends. An administrator decides which are allowed.
+     */
+    notify?: string;
+};
+
 export type CancelTasksRequest = {
     filter: TaskFilter;
     /**
@@ -1271,6 +1371,14 @@ export type TaskDetails = {
         size: number;
     }>;
     /**
+     * Address that gets a webhook at the end. Others than the creator and the role ADMIN see its origin only.
+     */
+    notify?: string;
+    /**
+     * Webhooks about the end of the task.
+     */
+    webhooks?: Array<TaskWebhook>;
+    /**
      * Absent when there is none.
      */
     log?: {
@@ -1343,6 +1451,31 @@ export type TaskOutputFile = {
      * SHA-256 of the content, in hexadecimal: the entity tag of its download.
      */
     digest: string;
+};
+
+export type TaskWebhook = {
+    /**
+     * Name of the webhook in the configuration; absent for the address that the task names.
+     */
+    name?: string;
+    /**
+     * Origin of the address.
+     */
+    receiver: string;
+    state: 'WAITING' | 'DELIVERED' | 'FAILED';
+    tries: number;
+    /**
+     * When it is tried again; absent when it has ended.
+     */
+    nextTryAt?: string;
+    /**
+     * When it was delivered or given up.
+     */
+    endedAt?: string;
+    /**
+     * Why the latest try failed; absent when none did.
+     */
+    fault?: string;
 };
 
 export type TaskInputFiles = {
@@ -3940,6 +4073,73 @@ export type ListTasksByPlaceResponses = {
 };
 
 export type ListTasksByPlaceResponse = ListTasksByPlaceResponses[keyof ListTasksByPlaceResponses];
+
+export type CreateTaskData = {
+    body: ({
+        type: 'SIMULATE_WORK';
+    } & NewSimulateWork) | ({
+        type: 'EXECUTE_BATCH_JOB';
+    } & NewBatchJob);
+    headers?: {
+        /**
+         * Makes the request safe to repeat for 24 hours: with the same key and the same content, no second task is created. 1 to 255 visible ASCII characters.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/api/x/tasks';
+};
+
+export type CreateTaskErrors = {
+    /**
+     * The parameters are not valid.
+     */
+    400: Error;
+    /**
+     * Unauthorized.
+     */
+    401: Error;
+    /**
+     * Forbidden.
+     */
+    403: Error;
+    /**
+     * The body is too large.
+     */
+    413: Error;
+    /**
+     * Another request was made with this Idempotency-Key.
+     */
+    422: Error;
+    /**
+     * The hub accepts no tasks at present.
+     */
+    423: Error;
+    /**
+     * Unexpected error.
+     */
+    500: Error;
+    /**
+     * The hub is overloaded; `Retry-After` gives the seconds until the next try. The sign-on that issued the token cannot be reached. The hub cannot write its database. Nothing was changed.
+     */
+    503: Error;
+    /**
+     * The disk of the hub is full; nothing was changed.
+     */
+    507: Error;
+};
+
+export type CreateTaskError = CreateTaskErrors[keyof CreateTaskErrors];
+
+export type CreateTaskResponses = {
+    /**
+     * The task waits.
+     */
+    201: TaskItem;
+};
+
+export type CreateTaskResponse = CreateTaskResponses[keyof CreateTaskResponses];
 
 export type CancelTasksData = {
     body: CancelTasksRequest;

@@ -73,6 +73,10 @@ export class TaskLists implements ChangedTasks {
     this.#count();
   }
 
+  taskEnded(seq: number): void {
+    this.changed(seq);
+  }
+
   removed(seq: number): void {
     this.changed(seq);
   }

@@ -1,0 +1,31 @@
+/** Addresses of webhooks, and those that a task may name for its end. */
+import type { NotifyAddress } from './task.js';
+
+/** Longest address. */
+const MAX_ADDRESS_LENGTH = 2000;
+
+export const ADDRESS_ALLOWED =
+  'an address such as https://ci.example.org/hooks/hub, without user name and fragment';
+
+/** The address in its usual form; undefined when it is none that a webhook may have. An encoded slash could mean another path to
+ *  the receiver than to the hub. */
+export function webhookAddress(text: string): URL | undefined {
+  if (text.length > MAX_ADDRESS_LENGTH || !URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  const isPlain = url.username === '' && url.password === '' && url.hash === '' && !text.includes('#');
+  const hasHiddenSlash = /%2f|%5c/i.test(url.pathname);
+  return /^https?:$/.test(url.protocol) && isPlain && !hasHiddenSlash ? url : undefined;
+}
+
+/** Whether the address has the origin of `allowed`, and its path or one below it. */
+export function isWithin(url: URL, allowed: URL): boolean {
+  if (url.origin !== allowed.origin) return false;
+  const folder = allowed.pathname.endsWith('/') ? allowed.pathname : `${allowed.pathname}/`;
+  return url.pathname === allowed.pathname || url.pathname.startsWith(folder);
+}
+
+/** A valid address that a task names, in its usual form. */
+export function notifyAddress(text: string): NotifyAddress {
+  const { href, origin } = new URL(text);
+  return { url: href, receiver: origin };
+}
