@@ -206,6 +206,7 @@ function openEngine(
     agentDrains: store.accounts.agentDrains,
     files,
     names: store.namedObjects,
+    uploads: store.uploads,
     storage: storageSettingsOf(config),
     runtime,
     log,
@@ -255,6 +256,7 @@ function storageSettingsOf({ storage: { input, output } }: HubConfig): StorageSe
       expireAfterMs: input.expireAfter,
       maxFileBytes: input.maxFileSize,
       quotaPerUserBytes: input.quotaPerUser,
+      keepUploadsForMs: input.keepUploadsFor,
     },
     output: { enabled: output.enabled, expireAfterMs: output.expireAfter },
   };

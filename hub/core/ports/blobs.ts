@@ -1,6 +1,7 @@
 /** Blobs: the contents of files, each stored once under its SHA-256. */
 import type { Readable } from 'node:stream';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
+import type { UploadedBytes } from './resumable-uploads.js';
 
 /** The received blob does not have the announced digest. */
 export class DigestMismatch extends Error {
@@ -70,6 +71,8 @@ export interface Hold {
 }
 
 export interface BlobStore {
+  /** Bytes of unfinished resumable uploads. */
+  readonly uploads: UploadedBytes;
   /** Begins an empty hold, which must be ended. */
   hold(): Hold;
   /** Keeps blobs for the few seconds until they are opened or held. */

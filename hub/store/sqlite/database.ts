@@ -18,6 +18,7 @@ import { ignoredFields } from './migrations/0011-ignored-fields.js';
 import { formerAttempts } from './migrations/0012-former-attempts.js';
 import { taskChanges } from './migrations/0013-task-changes.js';
 import { keysAndStatistics } from './migrations/0014-keys-and-statistics.js';
+import { resumableUploads } from './migrations/0016-resumable-uploads.js';
 
 export type SqliteDatabase = Database.Database;
 
@@ -36,6 +37,7 @@ export const MIGRATIONS: readonly string[] = [
   formerAttempts,
   taskChanges,
   keysAndStatistics,
+  resumableUploads,
 ];
 
 /** Pages of the write-ahead log that start a checkpoint. */
