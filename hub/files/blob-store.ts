@@ -16,9 +16,9 @@ import {
   type FoundBlob,
   type Hold,
   type InlineBlobs,
+  type UploadedBytes,
   WrongOffset,
 } from '../core/ports/blobs.js';
-import type { UploadedBytes } from '../core/ports/resumable-uploads.js';
 import { absent, type BlobDisk, systemDisk } from './blob-disk.js';
 import { BlobLocks } from './blob-locks.js';
 import { chunksOf, limited, readAll, readUpTo, rejoined } from './blob-streams.js';

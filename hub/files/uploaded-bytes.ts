@@ -8,8 +8,7 @@ import { join } from 'node:path';
 import type { FileRef } from '@workbench-hub/shared/domain/job';
 import { writeStream } from '@workbench-hub/shared/runtime/write-stream';
 import { HubError } from '../core/errors.js';
-import type { Hold } from '../core/ports/blobs.js';
-import { type ResumableUpload, type UploadedBytes, UploadLost } from '../core/ports/resumable-uploads.js';
+import { type Hold, type UploadedBytes, UploadLost, type UploadRef } from '../core/ports/blobs.js';
 import { absent } from './blob-disk.js';
 import { readAll } from './blob-streams.js';
 import { storageFull } from './disk-full.js';
@@ -54,7 +53,7 @@ export class UploadFiles implements UploadedBytes {
   }
 
   async append(
-    upload: ResumableUpload,
+    upload: UploadRef,
     fromByte: number,
     pieces: AsyncIterable<Buffer>,
     onDurable: (bytes: number) => Promise<void>,
@@ -67,11 +66,7 @@ export class UploadFiles implements UploadedBytes {
     }
   }
 
-  async toBlob(
-    upload: ResumableUpload,
-    hold: Hold,
-    onDigest: (digest: string) => Promise<void>,
-  ): Promise<FileRef> {
+  async toBlob(upload: UploadRef, hold: Hold, onDigest: (digest: string) => Promise<void>): Promise<FileRef> {
     try {
       return await (upload.encrypt
         ? this.#encryptedBlob(upload, hold, onDigest)
@@ -160,7 +155,7 @@ export class UploadFiles implements UploadedBytes {
   }
 
   async #plainBlob(
-    { id, sizeBytes }: ResumableUpload,
+    { id, sizeBytes }: UploadRef,
     hold: Hold,
     onDigest: (digest: string) => Promise<void>,
   ): Promise<FileRef> {
@@ -183,7 +178,7 @@ export class UploadFiles implements UploadedBytes {
   }
 
   async #encryptedBlob(
-    { id, sizeBytes }: ResumableUpload,
+    { id, sizeBytes }: UploadRef,
     hold: Hold,
     onDigest: (digest: string) => Promise<void>,
   ): Promise<FileRef> {

@@ -26,7 +26,8 @@ export type {
   TaskOutputFile,
   WorkbenchInstance,
 } from './generated/types.gen.js';
-export { Hub, type HubOptions } from './hub.js';
+export { Hub, type HubOptions, type SubmitOptions } from './hub.js';
 export type { Job, JobFile, Priority } from './job.js';
 export type { LogEvent } from './log.js';
+export type { UploadProgress } from './resumable-upload.js';
 export { type RunOptions, Task, type TaskStatus } from './task.js';

@@ -6,12 +6,20 @@ import path from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { TaskOutputFile } from './generated/types.gen.js';
+import { withDigest } from './input-storage.js';
 import type { Task } from './task.js';
 
 /** A file on disk as the model, a script or an additional file of a job; it is read when it is sent. */
 export async function file(filePath: string): Promise<File> {
   const blob = await openAsBlob(filePath);
-  return new File([blob], path.basename(filePath));
+  const opened = new File([blob], path.basename(filePath));
+  return withDigest(opened, () => digestOf(opened));
+}
+
+async function digestOf(content: Blob): Promise<string> {
+  const digest = createHash('sha256');
+  for await (const piece of content.stream()) digest.update(piece);
+  return digest.digest('hex');
 }
 
 export interface SaveOptions {

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type ResumableUpload, UploadLost } from '@workbench-hub/hub/core/ports/resumable-uploads';
+import { UploadLost, type UploadRef } from '@workbench-hub/hub/core/ports/blobs';
 import { describe, expect, it } from 'vitest';
 import {
   blobStoreForEachTest,
@@ -20,22 +20,8 @@ blobStoreForEachTest();
 const MIB = 1024 * 1024;
 const LARGE = randomBytes(40 * MIB);
 
-function uploadOf(content: Buffer, encrypt: boolean): ResumableUpload {
-  return {
-    id: 'upload-1',
-    name: 'gear',
-    owner: null,
-    overwrite: false,
-    encrypt,
-    sizeBytes: content.length,
-    receivedBytes: 0,
-    announcedDigest: null,
-    digest: null,
-    metadata: '',
-    createdAtMs: 0,
-    expiresAtMs: 0,
-    isStored: false,
-  };
+function uploadOf(content: Buffer, encrypt: boolean): UploadRef {
+  return { id: 'upload-1', encrypt, sizeBytes: content.length };
 }
 
 async function* piecesOf(content: Buffer, pieceBytes = 100_000): AsyncGenerator<Buffer> {
@@ -43,7 +29,7 @@ async function* piecesOf(content: Buffer, pieceBytes = 100_000): AsyncGenerator<
 }
 
 /** Appends the bytes; returns the offsets that became durable. */
-async function append(upload: ResumableUpload, fromByte: number, content: Buffer): Promise<number[]> {
+async function append(upload: UploadRef, fromByte: number, content: Buffer): Promise<number[]> {
   const durable: number[] = [];
   await files.uploads.append(upload, fromByte, piecesOf(content), async (bytes) => {
     durable.push(bytes);
@@ -51,8 +37,7 @@ async function append(upload: ResumableUpload, fromByte: number, content: Buffer
   return durable;
 }
 
-const blobOf = async (upload: ResumableUpload) =>
-  files.uploads.toBlob(upload, files.hold(), async () => undefined);
+const blobOf = async (upload: UploadRef) => files.uploads.toBlob(upload, files.hold(), async () => undefined);
 
 describe.each([false, true])('an upload with encrypt = %s', (encrypt) => {
   it.each([0, 1, 32 * 1024, 32 * 1024 + 1, 200_000])('of %i bytes becomes a blob', async (bytes) => {

@@ -7,7 +7,7 @@ import { eventually } from './eventually.js';
 import { hub, api as openApi } from './hub-for-tests.js';
 
 export const UPLOADS = '/api/x/storage/input/uploads';
-export const PART_TYPE = 'application/offset+octet-stream';
+const PART_TYPE = 'application/offset+octet-stream';
 const TUS = { 'tus-resumable': '1.0.0' };
 
 export function metadataOf(values: Readonly<Record<string, string>>): string {

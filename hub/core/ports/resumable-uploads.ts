@@ -1,7 +1,5 @@
 /** Resumable uploads to the input storage. Changes are durable when their promise resolves, and reject with HubError
  *  `STORE_UNAVAILABLE` or `STORAGE_FULL` when the store cannot be written. */
-import type { FileRef } from '@workbench-hub/shared/domain/job';
-import type { Hold } from './blobs.js';
 import type { NamedObject, NamingOutcome, NamingTerms } from './named-objects.js';
 
 export interface ResumableUpload {
@@ -58,31 +56,4 @@ export interface ResumableUploads {
   removeExpired(nowMs: number): Promise<number>;
   /** The ids among these of which there is a record. */
   known(ids: readonly string[]): Promise<Set<string>>;
-}
-
-/** The received bytes of an upload are gone, such as after a restore. */
-export class UploadLost extends Error {
-  override readonly name = 'UploadLost';
-}
-
-/** Bytes of unfinished uploads; those of an encrypted one are never on the disk in plain. */
-export interface UploadedBytes {
-  /** Bytes that a new upload may have on the disk at present. */
-  freeBytes(): Promise<number>;
-  /** Appends pieces at `fromByte`; bytes beyond it are dropped first. Calls `onDurable` with the number of bytes that are durable,
-   *  every 16 MiB and at the end, and waits for it. Rejects with {@link UploadLost}, with what `onDurable` rejects with, and with
-   *  HubError `STORAGE_FULL`; what is durable stays. */
-  append(
-    upload: ResumableUpload,
-    fromByte: number,
-    pieces: AsyncIterable<Buffer>,
-    onDurable: (bytes: number) => Promise<void>,
-  ): Promise<void>;
-  /** Makes a blob of all bytes of an upload, which is held. Calls `onDigest` before the blob exists under its digest (encrypted: just
-   *  after), and rejects as it does. Rejects with {@link UploadLost} when bytes are missing. */
-  toBlob(upload: ResumableUpload, hold: Hold, onDigest: (digest: string) => Promise<void>): Promise<FileRef>;
-  /** Removes all bytes of an upload. */
-  remove(id: string): Promise<void>;
-  /** Ids of the uploads that have bytes. */
-  ids(): Promise<string[]>;
 }
